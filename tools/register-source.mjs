@@ -1,0 +1,23 @@
+// Lets plain Node run the workspace's TypeScript sources, also in the worker threads and child processes that they start:
+//   node --conditions=@trinity-rft/source --import ./tools/register-source.mjs tools/bench.ts
+// Node strips the types itself; what it lacks is that `./x.js` in a TypeScript file means `./x.ts` (as tsc, tsup and vitest read it).
+import { existsSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    const url = sourceOf(specifier, context.parentURL);
+    return nextResolve(url ?? specifier, context);
+  },
+});
+
+function sourceOf(specifier, parentURL) {
+  if (!/^(\.{1,2}\/|file:).*\.js$/.test(specifier)) return undefined;
+  const base = parentURL?.startsWith('file:') ? parentURL : undefined;
+  if (base === undefined && !specifier.startsWith('file:')) return undefined;
+  const url = new URL(specifier, base);
+  if (url.pathname.includes('/node_modules/') || existsSync(fileURLToPath(url))) return undefined;
+  url.pathname = url.pathname.replace(/\.js$/, '.ts');
+  return existsSync(fileURLToPath(url)) ? url.href : undefined;
+}
