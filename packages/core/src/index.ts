@@ -1,1 +1,14 @@
-export {};
+export * from './algorithm.js';
+export * from './buffer.js';
+export * from './codec.js';
+export * from './eid.js';
+export * from './engine.js';
+export * from './errors.js';
+export * from './experience.js';
+export * from './metrics.js';
+export * from './model.js';
+export * from './monitor.js';
+export * from './random.js';
+export * from './reward.js';
+export * from './runtime.js';
+export * from './task.js';

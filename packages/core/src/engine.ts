@@ -1,0 +1,157 @@
+/** The engine seam: token ids and weights only. The verbs are those of the Tinker API, so the same run scales out. */
+import type { Metrics } from './metrics.js';
+
+/** One sequence to score. Response positions are `tokens[promptLength..]`. */
+export interface TokenRow {
+  readonly tokens: Int32Array;
+  readonly promptLength: number;
+  /** Logits are divided by it before the softmax; that of sampling, so that ratios start at 1. */
+  readonly temperature: number;
+}
+
+/** Rows of different length; the engine packs them into micro-batches by its memory budget. */
+export interface TokenBatch {
+  readonly rows: readonly TokenRow[];
+}
+
+/**
+ * Numbers for every response token of a batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])`.
+ * N is the number of response tokens of the whole batch.
+ */
+export interface ForwardPass {
+  readonly batch: TokenBatch;
+  /** [B + 1] */
+  readonly offsets: Int32Array;
+  /** Natural-log probability of each response token. [N] */
+  readonly logprobs: Float32Array;
+  /** Entropy (nats) of the distribution each response token was drawn from; when asked for. [N] */
+  readonly entropy?: Float32Array;
+}
+
+export interface ForwardOptions {
+  /** `reference`: the frozen weights the engine was opened with. @default "current" */
+  readonly weights?: 'current' | 'reference';
+  /** @default false */
+  readonly entropy?: boolean;
+}
+
+/** dLoss/dlogprob and dLoss/dentropy in the layout of {@link ForwardPass}. Rows whose gradients are all 0 cost nothing. */
+export interface TokenGradients {
+  /** [N] */
+  readonly logprobs: Float32Array;
+  /** [N]; only where `EngineCapabilities.entropyGradient` is `exact`. */
+  readonly entropy?: Float32Array;
+}
+
+export interface OptimizerOptions {
+  readonly learningRate: number;
+  /** @default [0.9, 0.999] */
+  readonly betas?: readonly [number, number];
+  /** @default 1e-8 */
+  readonly epsilon?: number;
+  /** Decoupled; matrices only. @default 0.01 */
+  readonly weightDecay?: number;
+  /** Largest global gradient norm; 0 = no clipping. @default 1 */
+  readonly clipGradNorm?: number;
+}
+
+export interface StepStats {
+  /** Optimizer updates made so far, this one included. */
+  readonly step: number;
+  /** Global L2 norm before clipping. */
+  readonly gradNorm: number;
+  /** The gradient was not finite: weights and moments were left alone. */
+  readonly skipped: boolean;
+}
+
+/** The training half of an engine. Calls are made one at a time. */
+export interface TrainEngine {
+  forward(batch: TokenBatch, options?: ForwardOptions): Promise<ForwardPass>;
+  /** Adds to the accumulated gradient. */
+  backward(pass: ForwardPass, gradients: TokenGradients): Promise<void>;
+  /** One AdamW update from the accumulated gradient, which is cleared. */
+  step(options: OptimizerOptions): Promise<StepStats>;
+  /** Makes the current weights available to the sampler as `version`. Later steps do not change what was published. */
+  publish(version: number): Promise<void>;
+  /** Writes a Hugging Face folder into `directory`; with `optimizer`, also moments and counters. */
+  save(directory: string, options: { readonly optimizer: boolean }): Promise<void>;
+  /** Reads back what {@link save} wrote. Without optimizer files the moments start at 0. */
+  load(directory: string): Promise<void>;
+  /** Numbers about memory and time since the last call, for the monitor (`perf/...`). */
+  stats(): Promise<Metrics>;
+}
+
+export interface SamplingOptions {
+  /** Choices for this prompt; it is read (prefilled) once. @default 1 */
+  readonly n?: number;
+  /** 0 = greedy. @default 1 */
+  readonly temperature?: number;
+  /** @default 1 */
+  readonly topP?: number;
+  /** -1 = all. @default -1 */
+  readonly topK?: number;
+  readonly maxTokens: number;
+  /** Stop ids cannot be sampled before this many tokens. @default 0 */
+  readonly minTokens?: number;
+  readonly stopTokenIds?: readonly number[];
+  /** The text ends with one of these. */
+  readonly stop?: readonly string[];
+  /** 32-bit; choice k draws from the stream (seed, k). What else is in the batch has no influence. */
+  readonly seed: number;
+  /** How many alternatives to report per token. @default 0 */
+  readonly topLogprobs?: number;
+}
+
+export type SampleStop = 'stop' | 'length';
+
+export interface TokenLogprob {
+  readonly token: number;
+  readonly logprob: number;
+}
+
+export interface SampledSequence {
+  /** Sampled ids, the stop id included when one was drawn. [R] */
+  readonly tokens: Int32Array;
+  /** Of the distribution that was sampled from: temperature, top-p and top-k applied. [R] */
+  readonly logprobs: Float32Array;
+  readonly stopReason: SampleStop;
+  /** The stop string that ended it, if one did. */
+  readonly stopString?: string;
+  readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
+  readonly policyVersion: number;
+}
+
+/** The sampling half of an engine. */
+export interface Sampler {
+  /** @throws ModelError 400 when the prompt leaves no room; CancelledError on abort. */
+  sample(prompt: Int32Array, options: SamplingOptions, signal?: AbortSignal): Promise<readonly SampledSequence[]>;
+  /** Version of the weights in use; -1 before the first {@link adopt}. */
+  readonly policyVersion: number;
+  /**
+   * Switches to published weights, or to those of a checkpoint folder, as `version`. Sequences in flight finish on the
+   * weights they began with; later ones use the new weights.
+   */
+  adopt(source: WeightSource, version: number): Promise<void>;
+  /** Longest prompt + response. */
+  readonly maxModelLen: number;
+}
+
+export type WeightSource = { readonly kind: 'published' } | { readonly kind: 'checkpoint'; readonly directory: string };
+
+/** What an engine can do; algorithms that need more are refused when the config is read. */
+export interface EngineCapabilities {
+  readonly entropyGradient: 'exact' | 'none';
+  /** `processed`: of the distribution after temperature, top-p and top-k. */
+  readonly logprobConvention: 'raw' | 'processed';
+  readonly valueHead: boolean;
+  readonly fullParameter: boolean;
+  readonly lora: boolean;
+  readonly referenceModel: boolean;
+}
+
+export interface Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly trainer: TrainEngine;
+  readonly sampler: Sampler;
+  close(): Promise<void>;
+}

@@ -1,0 +1,103 @@
+/** Every error the system throws: one base class, one class per area, recognised across copies of the package. */
+
+const marker = Symbol.for('trinity-rft.error');
+
+export type ErrorDetails = Readonly<Record<string, unknown>>;
+
+export interface TrinityErrorOptions {
+  /** Stable, documented, upper snake case: `BUFFER_CLOSED`. */
+  readonly code?: string;
+  /** Ids and numbers for machines; never prompt text, never secrets. */
+  readonly details?: ErrorDetails;
+  readonly cause?: unknown;
+}
+
+/**
+ * Base of every error we throw. The message says what happened, what was expected and what to do.
+ * Recognise it with {@link TrinityError.is}, which also works across two installed copies of the package.
+ */
+export class TrinityError extends Error {
+  readonly code: string;
+  readonly details: ErrorDetails;
+  /** True when the same call may succeed if it is made again. */
+  readonly retryable: boolean = false;
+  readonly [marker] = true;
+
+  constructor(message: string, options: TrinityErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = options.code ?? 'ERROR';
+    this.details = options.details ?? {};
+  }
+
+  static is(error: unknown): error is TrinityError {
+    return typeof error === 'object' && error !== null && marker in error;
+  }
+}
+
+/** The user's configuration is wrong; the message names file, place, key, value and cure. Exit code 2. */
+export class ConfigError extends TrinityError {}
+/** A task, task set or data file that the user gave is wrong. Exit code 2 when found before the run starts. */
+export class TaskError extends TrinityError {}
+/** The user's workflow threw, hung, or returned something that is not experiences. */
+export class WorkflowError extends TrinityError {}
+/** The user's reward function threw or returned no finite number. */
+export class RewardError extends TrinityError {}
+/** The experience store or a task source failed. */
+export class BufferError extends TrinityError {}
+/** Weights could not be handed from trainer to explorer. */
+export class SyncError extends TrinityError {}
+/** The engine refused or failed a request (shapes, non-finite numbers, a dead worker). */
+export class EngineError extends TrinityError {}
+/** A checkpoint or model folder could not be written or read. */
+export class CheckpointError extends TrinityError {}
+/** An invariant of ours does not hold: our bug. */
+export class InvariantError extends TrinityError {}
+
+/** A call to a model failed. `status` is the HTTP status a client would see. */
+export class ModelError extends TrinityError {
+  readonly status: number;
+  override readonly retryable: boolean;
+
+  constructor(message: string, options: TrinityErrorOptions & { readonly status: number; readonly retryable?: boolean }) {
+    super(message, options);
+    this.status = options.status;
+    this.retryable = options.retryable ?? false;
+  }
+}
+
+export type CancelReason = 'timeout' | 'shutdown' | 'stale' | 'aborted';
+
+/** Work was given up on purpose. */
+export class CancelledError extends TrinityError {
+  readonly reason: CancelReason;
+
+  constructor(message: string, options: TrinityErrorOptions & { readonly reason: CancelReason }) {
+    super(message, options);
+    this.reason = options.reason;
+  }
+}
+
+/** One line for people: the messages of an error and of its causes, first cause last. */
+export function describeError(error: unknown): string {
+  const parts: string[] = [];
+  for (let current: unknown = error; current !== undefined && current !== null && parts.length < 8;) {
+    const message = current instanceof Error ? current.message || current.name : String(current);
+    if (!parts.includes(message)) parts.push(message);
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return parts.join(': ');
+}
+
+/** Runs `work` and turns whatever it throws into the error of its area; a {@link TrinityError} passes through. */
+export async function boundary<T>(
+  wrap: (cause: unknown) => TrinityError,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (TrinityError.is(error)) throw error;
+    throw wrap(error);
+  }
+}

@@ -1,0 +1,143 @@
+/** One training record, the rule that aligns its per-token arrays, and pure functions over it. */
+import { emptyEid, uid, type Eid } from './eid.js';
+import { InvariantError } from './errors.js';
+import type { Metrics } from './metrics.js';
+
+export type TruncateStatus = 'prompt_truncated' | 'response_truncated';
+
+/**
+ * One training record: what the model saw and what it sampled.
+ *
+ * **Alignment rule.** `tokens` is prompt + response. Every other per-token array is aligned to the response: its length is
+ * R = tokens.length - promptLength, and entry i belongs to `tokens[promptLength + i]`.
+ */
+export interface Experience {
+  readonly eid: Eid;
+  readonly tokens: Int32Array;
+  /** Number of leading tokens that are context, at least 1. */
+  readonly promptLength: number;
+  /** 1 = sampled by the model and trained on, 0 = context (tool output, template). [R] */
+  readonly actionMask: Uint8Array;
+  /** Natural-log probability of each response token under the policy that sampled it; 0 where the mask is 0. [R] */
+  readonly logprobs: Float32Array;
+  /** Version of the weights that sampled it. */
+  readonly policyVersion: number;
+  /** Sampling temperature of `logprobs`. */
+  readonly temperature: number;
+  readonly reward?: number;
+  /** Reward per token; wins over `reward` where an algorithm reads it. [R] */
+  readonly tokenRewards?: Float32Array;
+  /** [R] */
+  readonly advantages?: Float32Array;
+  /** [R] */
+  readonly returns?: Float32Array;
+  /** Log-probabilities of a teacher, for distillation. [R] */
+  readonly teacherLogprobs?: Float32Array;
+  readonly truncateStatus?: TruncateStatus;
+  readonly promptText?: string;
+  readonly responseText?: string;
+  /** Numbers for the monitor, per experience. */
+  readonly metrics: Metrics;
+  /** Free facts: plain JSON values only. */
+  readonly info: Readonly<Record<string, unknown>>;
+}
+
+export const unknownPolicyVersion = -1;
+export const unknownTemperature = 0;
+
+/** What {@link createExperience} needs; everything else has a default. Lists are copied into typed arrays. */
+export interface ExperienceInit {
+  readonly tokens: ArrayLike<number>;
+  readonly promptLength: number;
+  /** Needed for everything but supervised data, where it defaults to zeros. */
+  readonly logprobs?: ArrayLike<number>;
+  /** @default ones: the whole response was sampled */
+  readonly actionMask?: ArrayLike<number | boolean>;
+  readonly reward?: number;
+  readonly eid?: Partial<Eid>;
+  /** @default {@link unknownPolicyVersion}: the explorer fills it in from the recorded calls */
+  readonly policyVersion?: number;
+  /** @default {@link unknownTemperature}: the explorer fills it in from the recorded calls */
+  readonly temperature?: number;
+  readonly tokenRewards?: ArrayLike<number>;
+  readonly truncateStatus?: TruncateStatus;
+  readonly promptText?: string;
+  readonly responseText?: string;
+  readonly metrics?: Metrics;
+  readonly info?: Readonly<Record<string, unknown>>;
+}
+
+/** Builds a record with its defaults and checks it with {@link assertAligned}. Fields it does not know are left out. */
+export function createExperience(init: ExperienceInit): Experience {
+  const length = Math.max(0, init.tokens.length - init.promptLength);
+  const experience: Experience = {
+    eid: { ...emptyEid, ...init.eid },
+    tokens: Int32Array.from(init.tokens),
+    promptLength: init.promptLength,
+    actionMask: init.actionMask ? Uint8Array.from(init.actionMask, Number) : new Uint8Array(length).fill(1),
+    logprobs: init.logprobs ? Float32Array.from(init.logprobs) : new Float32Array(length),
+    policyVersion: init.policyVersion ?? unknownPolicyVersion,
+    temperature: init.temperature ?? unknownTemperature,
+    metrics: init.metrics ?? {},
+    info: init.info ?? {},
+    ...(init.reward !== undefined && { reward: init.reward }),
+    ...(init.tokenRewards && { tokenRewards: Float32Array.from(init.tokenRewards) }),
+    ...(init.truncateStatus && { truncateStatus: init.truncateStatus }),
+    ...(init.promptText !== undefined && { promptText: init.promptText }),
+    ...(init.responseText !== undefined && { responseText: init.responseText }),
+  };
+  assertAligned(experience);
+  return experience;
+}
+
+/** R: number of response tokens. */
+export const responseLength = (experience: Experience): number => experience.tokens.length - experience.promptLength;
+
+/** Number of trained tokens (sum of the action mask). */
+export function actionCount(experience: Experience): number {
+  let count = 0;
+  for (const bit of experience.actionMask) count += bit;
+  return count;
+}
+
+/** A copy with other fields; per-token arrays that are not named are shared. */
+export function withFields(experience: Experience, fields: Partial<Experience>): Experience {
+  return { ...experience, ...fields };
+}
+
+const perToken = ['actionMask', 'logprobs', 'tokenRewards', 'advantages', 'returns', 'teacherLogprobs'] as const;
+
+/**
+ * The one check that runs at every border: lengths follow the alignment rule, numbers are finite, log-probabilities are <= 0.
+ * @throws InvariantError naming the experience, the field and the first bad entry.
+ */
+export function assertAligned(experience: Experience): void {
+  const { tokens, promptLength } = experience;
+  if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length) {
+    fail(experience, 'promptLength', `is ${promptLength} with ${tokens.length} tokens; expected 1 <= promptLength < tokens.length`);
+  }
+  const expected = tokens.length - promptLength;
+  for (const field of perToken) {
+    const values = experience[field];
+    if (!values) continue;
+    if (values.length !== expected) fail(experience, field, `has ${values.length} entries; expected one per response token, ${expected}`);
+    const bad = firstBad(values, field === 'logprobs');
+    if (bad >= 0) fail(experience, field, `holds ${values[bad]} at response token ${bad}; expected a finite ${field === 'logprobs' ? 'number <= 0' : 'number'}`);
+  }
+  if (experience.reward !== undefined && !Number.isFinite(experience.reward)) fail(experience, 'reward', `is ${experience.reward}; expected a finite number`);
+}
+
+function firstBad(values: ArrayLike<number>, logprob: boolean): number {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (!Number.isFinite(value) || (logprob && value > 0)) return i;
+  }
+  return -1;
+}
+
+function fail(experience: Experience, field: string, what: string): never {
+  throw new InvariantError(`Experience ${uid(experience.eid)}: ${field} ${what}.`, {
+    code: 'EXPERIENCE_MISALIGNED',
+    details: { uid: uid(experience.eid), field },
+  });
+}

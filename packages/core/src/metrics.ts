@@ -1,0 +1,60 @@
+/** Numbers for charts: flat records with slash names, and the few ways to combine them. */
+
+/** Finite numbers under slash names (`rollout/reward/mean`). */
+export type Metrics = Readonly<Record<string, number>>;
+
+/** Same keys under `prefix/`. */
+export function prefixMetrics(prefix: string, metrics: Metrics): Metrics {
+  return Object.fromEntries(Object.entries(metrics).map(([key, value]) => [`${prefix}/${key}`, value]));
+}
+
+/** Arithmetic mean; NaN for an empty list. Sums in float64. */
+export function mean(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]!;
+  return sum / values.length;
+}
+
+/** Sample standard deviation (n - 1); 0 for a single value, NaN for none. */
+export function sampleStd(values: ArrayLike<number>): number {
+  const n = values.length;
+  if (n === 1) return 0;
+  return Math.sqrt((populationStd(values) ** 2 * n) / (n - 1));
+}
+
+/** Population standard deviation (n). */
+export function populationStd(values: ArrayLike<number>): number {
+  const average = mean(values);
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += (values[i]! - average) ** 2;
+  return Math.sqrt(sum / values.length);
+}
+
+/** Per key, the mean over the records that have it. */
+export function meanMetrics(records: readonly Metrics[]): Metrics {
+  return Object.fromEntries([...collect(records)].map(([key, values]) => [key, mean(values)]));
+}
+
+/** Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, population, when asked). */
+export function gatherMetrics(records: readonly Metrics[], prefix: string, options: { readonly std?: boolean } = {}): Metrics {
+  const out: Record<string, number> = {};
+  for (const [key, values] of collect(records)) {
+    out[`${prefix}/${key}/mean`] = mean(values);
+    out[`${prefix}/${key}/max`] = values.reduce((a, b) => Math.max(a, b));
+    out[`${prefix}/${key}/min`] = values.reduce((a, b) => Math.min(a, b));
+    if (options.std) out[`${prefix}/${key}/std`] = populationStd(values);
+  }
+  return out;
+}
+
+function collect(records: readonly Metrics[]): Map<string, number[]> {
+  const byKey = new Map<string, number[]>();
+  for (const record of records) {
+    for (const [key, value] of Object.entries(record)) {
+      const values = byKey.get(key);
+      if (values) values.push(value);
+      else byKey.set(key, [value]);
+    }
+  }
+  return byKey;
+}

@@ -1,0 +1,74 @@
+/** The model as a workflow sees it: chat in, text and exact tokens out, everything recorded. */
+import type { Experience } from './experience.js';
+
+export interface ContentPart {
+  readonly type: string;
+  readonly text?: string;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly type: 'function';
+  /** `arguments` is the raw string the model produced. */
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export interface ChatMessage {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  readonly content?: string | readonly ContentPart[] | null;
+  readonly name?: string;
+  readonly tool_calls?: readonly ToolCall[];
+  readonly tool_call_id?: string;
+  readonly reasoning_content?: string;
+}
+
+/** A function the model may call; `parameters` is a JSON Schema, passed on with its key order. */
+export interface ToolDefinition {
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly description?: string; readonly parameters?: Readonly<Record<string, unknown>> };
+}
+
+export interface ChatOptions {
+  readonly n?: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly maxTokens?: number;
+  readonly minTokens?: number;
+  readonly stop?: readonly string[];
+  readonly topLogprobs?: number;
+  readonly tools?: readonly ToolDefinition[];
+  readonly signal?: AbortSignal;
+}
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls';
+
+/** One choice. Spread it into `createExperience({ ...response, reward })` to train on it. */
+export interface ChatResponse {
+  /** What the model said, without tool calls and reasoning. */
+  readonly responseText: string;
+  readonly reasoningText?: string;
+  readonly toolCalls: readonly ToolCall[];
+  /** Prompt + response ids, exactly as sampled. */
+  readonly tokens: Int32Array;
+  readonly promptLength: number;
+  /** [R] */
+  readonly logprobs: Float32Array;
+  readonly finishReason: FinishReason;
+  readonly policyVersion: number;
+  readonly temperature: number;
+}
+
+/** What workflows see of the model being trained, or of an auxiliary model. One per run; not shared between runs. */
+export interface RolloutModel<Client = unknown> {
+  /** The value for `model=` in OpenAI requests. */
+  readonly modelPath: string;
+  /** Version of the weights the next call would use. */
+  readonly policyVersion: number;
+  /** `n` choices for one conversation. @throws ModelError, CancelledError */
+  chat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<readonly ChatResponse[]>;
+  /** A client of the `openai` package whose calls are served and recorded here. */
+  openaiClient(): Client;
+  /** One experience per recorded call and choice, in call order, `eid.step` counting the calls. @default clear = true */
+  extractExperiencesFromHistory(options?: { readonly clear?: boolean }): readonly Experience[];
+}

@@ -1,0 +1,17 @@
+/** The monitor seam: where metrics go. */
+import type { Metrics } from './metrics.js';
+
+export type MetricRole = 'explorer' | 'trainer' | 'bench';
+
+export interface MetricRecord {
+  readonly role: MetricRole;
+  /** Explore step for the explorer, train step for the trainer, checkpoint step for bench. */
+  readonly step: number;
+  readonly metrics: Metrics;
+}
+
+/** A consumer of metrics. `write` must not throw: a monitor never ends a run. */
+export interface MetricSink {
+  write(record: MetricRecord): void;
+  close(): Promise<void>;
+}

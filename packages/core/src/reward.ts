@@ -1,0 +1,15 @@
+/** The reward seam: a function that says how well a response did. */
+
+export interface RewardInput {
+  /** The model's final text. */
+  readonly response: string;
+  /** Expected answer, if the task has one. */
+  readonly truth: string | undefined;
+  readonly prompt: string | undefined;
+  readonly rawTask: Readonly<Record<string, unknown>>;
+}
+
+/** Named parts; the reward is their sum, and each part is a metric. A bare number is the part `reward`. */
+export type RewardParts = Readonly<Record<string, number>>;
+
+export type RewardFn = (input: RewardInput) => RewardParts | number | Promise<RewardParts | number>;

@@ -1,0 +1,81 @@
+/** What library code may not reach for by itself: time, randomness, ids and the log. */
+import { createRandom, deriveSeed, type Random } from './random.js';
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms`, or rejects with the signal's reason. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Text for people. Prompts and tool outputs only at `debug`. */
+export interface Logger {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** A logger whose lines carry these fields too. */
+  child(fields: Readonly<Record<string, unknown>>): Logger;
+}
+
+export interface Runtime {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Root seed of the run, a 32-bit unsigned integer. */
+  readonly seed: number;
+  /** A stream named by its parts; equal parts give equal streams, whatever else was drawn. */
+  random(...parts: readonly (string | number)[]): Random;
+  /** A 32-bit seed named by its parts. */
+  seedFor(...parts: readonly (string | number)[]): number;
+  /** A fresh id, unique within the run. */
+  newId(prefix: string): string;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    }),
+};
+
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silentLogger,
+};
+
+export interface RuntimeOptions {
+  /** @default 42 */
+  readonly seed?: number;
+  /** @default the system clock */
+  readonly clock?: Clock;
+  /** @default silent */
+  readonly logger?: Logger;
+}
+
+export function createRuntime(options: RuntimeOptions = {}): Runtime {
+  const seed = (options.seed ?? 42) >>> 0;
+  let counter = 0;
+  return {
+    clock: options.clock ?? systemClock,
+    logger: options.logger ?? silentLogger,
+    seed,
+    random: (...parts) => createRandom(deriveSeed(seed, ...parts)),
+    seedFor: (...parts) => deriveSeed(seed, ...parts),
+    newId: (prefix) => `${prefix}_${(counter++).toString(36)}`,
+  };
+}

@@ -1,0 +1,71 @@
+/** One problem to solve, with everything a workflow needs to attempt it. */
+
+/** How to read `rawTask` (YAML `format`). */
+export interface FormatArgs {
+  /** @default "prompt" */
+  readonly promptKey: string;
+  /** @default "response" */
+  readonly responseKey: string;
+  readonly systemPromptKey?: string;
+  readonly systemPrompt?: string;
+  readonly replyPrefix?: string;
+  /** @default "message" */
+  readonly messagesKey: string;
+  /** @default "tools" */
+  readonly toolsKey: string;
+  readonly workflowKey?: string;
+  readonly rewardFnKey?: string;
+}
+
+/** How the model samples (YAML `rollout_args`); a missing field means the model section's value. */
+export interface RolloutArgs {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  /** Number of alternatives to report per token besides the sampled one. */
+  readonly logprobs?: number;
+  readonly maxTokens?: number;
+  /** Choices per call. */
+  readonly n?: number;
+}
+
+export type RawTask = Readonly<Record<string, unknown>>;
+
+/** Immutable. `rawTask` is the row of the task set as it was read. */
+export interface Task {
+  /** Place in the batch. */
+  readonly taskId: number | string;
+  /** Explore step, or `"<step>/<set>"` for evaluation. */
+  readonly batchId: number | string;
+  /** Registered name of the workflow. */
+  readonly workflow: string;
+  /** Registered name of the reward function, if the workflow wants one. */
+  readonly rewardFn?: string;
+  readonly rawTask: RawTask;
+  readonly formatArgs: FormatArgs;
+  readonly rolloutArgs: RolloutArgs;
+  readonly workflowArgs: Readonly<Record<string, unknown>>;
+  readonly rewardFnArgs: Readonly<Record<string, unknown>>;
+  /** Attempts at this task. */
+  readonly repeatTimes: number;
+  readonly isEval: boolean;
+  /** Where the row came from: name of the task set and row number. */
+  readonly index: { readonly taskset: string; readonly row: number };
+}
+
+export const defaultFormatArgs: FormatArgs = { promptKey: 'prompt', responseKey: 'response', messagesKey: 'message', toolsKey: 'tools' };
+
+/** The prompt text of the task, if the row has one. */
+export function taskPrompt(task: Task): string | undefined {
+  return textOf(task.rawTask[task.formatArgs.promptKey]);
+}
+
+/** The expected answer of the task, if the row has one. */
+export function taskTruth(task: Task): string | undefined {
+  return textOf(task.rawTask[task.formatArgs.responseKey]);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
