@@ -1,1 +1,3 @@
-export {};
+export * from './resolved-algorithm.js';
+export * from './resolved.js';
+export * from './load.js';

@@ -1,0 +1,273 @@
+/** What a configuration means once everything is filled in: plain data, camelCase, grouped as the YAML is. */
+import type { FormatArgs, LogLevel, RolloutArgs } from '@trinity-rft/core';
+import type {
+  AdvantageArgs,
+  AdvantageName,
+  AlgorithmType,
+  EntropyLossName,
+  KlLossName,
+  LossAggMode,
+  PolicyLossArgs,
+  PolicyLossName,
+} from './resolved-algorithm.js';
+
+/** `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints. */
+export type Mode = 'both' | 'train' | 'bench';
+
+/** One run: where it lives, and its stages in order. */
+export interface ResolvedConfig {
+  readonly project: string;
+  /** May be empty. */
+  readonly group: string;
+  /** With the timestamp suffix, if the run got one. */
+  readonly name: string;
+  /** Absolute. */
+  readonly checkpointRootDir: string;
+  /** Absolute: `<checkpointRootDir>/<project>/<group>/<name>`. The stages lie inside it. */
+  readonly jobDirectory: string;
+  /** The run directory has content, and this run continues it. */
+  readonly resume: boolean;
+  /** Root of all randomness, 32 bit unsigned. */
+  readonly seed: number;
+  /** A file without `stages` has one stage, whose `stageName` is undefined. */
+  readonly stages: readonly [StageConfig, ...StageConfig[]];
+}
+
+/** Everything that one stage needs; nothing refers to another stage except `model.fromPreviousStage`. */
+export interface StageConfig {
+  readonly stageName: string | undefined;
+  /** Place in the run, from 0. */
+  readonly stageIndex: number;
+  readonly mode: Mode;
+  readonly project: string;
+  readonly group: string;
+  /** Run name, with `/<stageName>` appended for a named stage. */
+  readonly name: string;
+  readonly seed: number;
+  /** Absolute: the run's directory, with `/<stageName>` appended for a named stage. */
+  readonly jobDirectory: string;
+  readonly algorithm: AlgorithmConfig;
+  readonly model: ModelConfig;
+  readonly buffer: BufferConfig;
+  readonly explorer: ExplorerConfig;
+  readonly trainer: TrainerConfig;
+  readonly synchronizer: SynchronizerConfig;
+  readonly monitor: MonitorConfig;
+  readonly log: LogConfig;
+}
+
+/** A strategy by name, with the arguments of that strategy complete. */
+export interface Choice<Name extends string, Args> {
+  readonly name: Name;
+  readonly args: Args;
+}
+
+export interface AlgorithmConfig {
+  readonly algorithmType: AlgorithmType;
+  /** Runs per task: the group size. 1 for supervised data. */
+  readonly repeatTimes: number;
+  /** The algorithm learns from runs of the model, not from stored answers. */
+  readonly needsRollouts: boolean;
+  readonly optimizer: OptimizerConfig;
+  readonly sampleStrategy: Choice<'default', Readonly<Record<string, never>>>;
+  /** Undefined for supervised data, which has no rewards. */
+  readonly advantageFn: { readonly [Name in AdvantageName]: Choice<Name, AdvantageArgs[Name]> }[AdvantageName] | undefined;
+  readonly policyLossFn: { readonly [Name in PolicyLossName]: Choice<Name, PolicyLossArgs[Name]> }[PolicyLossName];
+  readonly klLossFn: Choice<KlLossName, { readonly klCoef: number }>;
+  readonly entropyLossFn: Choice<EntropyLossName, { readonly entropyCoef: number }>;
+  readonly lossAggMode: LossAggMode;
+}
+
+export interface OptimizerConfig {
+  readonly lr: number;
+  /** In optimizer steps. Undefined: `lrWarmupStepsRatio` decides. */
+  readonly lrWarmupSteps: number | undefined;
+  /** Share of the total optimizer steps. */
+  readonly lrWarmupStepsRatio: number;
+  /** The learning rate never falls below `lr * minLrRatio`. */
+  readonly minLrRatio: number;
+  readonly lrSchedulerType: 'constant' | 'cosine';
+  readonly betas: readonly [number, number];
+  readonly weightDecay: number;
+  /** Largest global gradient norm; 0 = no clipping. */
+  readonly clipGradNorm: number;
+}
+
+export interface ModelConfig {
+  /** Absolute folder when `isLocal`, else a Hugging Face hub id. */
+  readonly modelPath: string;
+  readonly isLocal: boolean;
+  /** Start from the last checkpoint of the stage before; `modelPath` then only names the model the run began with. */
+  readonly fromPreviousStage: boolean;
+  /** Jinja text that replaces the one of the model folder. */
+  readonly chatTemplate: string | undefined;
+  readonly temperature: number;
+  readonly topP: number;
+  /** -1 = all. */
+  readonly topK: number;
+  /** Alternatives reported per sampled token. */
+  readonly logprobs: number;
+  /** Tokens of prompt and response together. */
+  readonly maxModelLen: number;
+  readonly maxPromptTokens: number;
+  readonly maxResponseTokens: number;
+  readonly minResponseTokens: number;
+  /** Cut too long prompts instead of failing the call; never on the OpenAI API. */
+  readonly enablePromptTruncation: boolean;
+  /** Passed to the chat template when set. */
+  readonly enableThinking: boolean | undefined;
+  /** Threads of the engine. Undefined: the engine decides. */
+  readonly threads: number | undefined;
+  /** Memory that one forward and backward pass may use for activations, in MiB. Undefined: the engine decides. */
+  readonly memoryBudgetMb: number | undefined;
+}
+
+export interface BufferConfig {
+  /** Tasks per explore step. */
+  readonly batchSize: number;
+  /** Experiences per train step. */
+  readonly trainBatchSize: number;
+  readonly totalEpochs: number;
+  /** Explore steps (mode `both`) or train steps of supervised data; overrides `totalEpochs`. */
+  readonly totalSteps: number | undefined;
+  readonly explorerInput: {
+    /** Empty when nothing is explored. */
+    readonly tasksets: readonly TasksetConfig[];
+    readonly evalTasksets: readonly TasksetConfig[];
+  };
+  readonly trainerInput: { readonly experienceBuffer: ExperienceBufferConfig };
+}
+
+export interface DatasetConfig {
+  readonly name: string;
+  /** Absolute file or folder when `isLocal`, else a Hugging Face hub id. */
+  readonly path: string;
+  readonly isLocal: boolean;
+  readonly subsetName: string | undefined;
+  readonly split: string;
+  readonly format: DataFormat;
+  readonly dataSelector: DataSelectorConfig;
+}
+
+/** How rows are read: for tasks the keys, for supervised data also the layout. */
+export interface DataFormat extends FormatArgs {
+  readonly promptType: 'messages' | 'plaintext';
+  /** Train on every assistant turn of a conversation, not only the last. */
+  readonly enableConcatenatedMultiTurn: boolean;
+  readonly chatTemplate: string | undefined;
+  readonly enableThinking: boolean | undefined;
+}
+
+export interface TasksetConfig extends DatasetConfig {
+  readonly isEval: boolean;
+  /** Registered name; undefined when every row names its own (`format.workflowKey`). */
+  readonly workflow: string | undefined;
+  readonly rewardFn: string | undefined;
+  /** Complete: the model's values where the YAML says nothing. */
+  readonly rolloutArgs: Required<RolloutArgs>;
+  readonly workflowArgs: Readonly<Record<string, unknown>>;
+  readonly rewardFnArgs: Readonly<Record<string, unknown>>;
+  /** Runs per task. */
+  readonly repeatTimes: number;
+}
+
+export interface DataSelectorConfig {
+  readonly selectorType: 'sequential' | 'shuffle' | 'random';
+  /** Undefined: derived from the run's seed. */
+  readonly seed: number | undefined;
+}
+
+/** Where the trainer reads: experiences of the explorer, or rows of supervised data. */
+export type ExperienceBufferConfig = ExperienceStoreConfig | SupervisedBufferConfig;
+
+export interface ExperienceStoreConfig {
+  readonly name: string;
+  readonly storageType: 'queue' | 'sql';
+  /** `sqlite` survives the process; `memory` does not, and cannot be resumed. */
+  readonly storage: 'memory' | 'sqlite';
+  /** Absolute database file; undefined for `memory`. */
+  readonly path: string | undefined;
+  /** Explore steps that may wait for the trainer. */
+  readonly capacity: number;
+  /** How long the trainer waits for a batch before it reports what it waits for. */
+  readonly maxReadTimeoutMs: number;
+}
+
+export interface SupervisedBufferConfig extends DatasetConfig {
+  readonly storageType: 'file';
+}
+
+export interface ExplorerConfig {
+  readonly name: string;
+  /** Runs in flight at once. */
+  readonly concurrency: number;
+  /** Of one attempt of one run. */
+  readonly maxTimeoutMs: number;
+  /** Further attempts of a failed run. */
+  readonly maxRetryTimes: number;
+  /** Environment of the user's workflows. */
+  readonly envVars: Readonly<Record<string, string>>;
+  readonly rolloutModel: RolloutModelConfig;
+  /** Explore steps between evaluations, a multiple of the sync interval where weights move; undefined = never. */
+  readonly evalInterval: number | undefined;
+  readonly evalOnStartup: boolean;
+  readonly benchOnLatestCheckpoint: boolean;
+}
+
+/** How the model behind the recording endpoint samples and speaks. Lengths and sampling defaults are those of {@link ModelConfig}. */
+export interface RolloutModelConfig {
+  /** What clients see as the model's name; undefined: the model path. */
+  readonly name: string | undefined;
+  readonly temperature: number;
+  readonly topP: number;
+  readonly topK: number;
+  readonly logprobs: number;
+  readonly maxModelLen: number;
+  readonly maxPromptTokens: number;
+  readonly maxResponseTokens: number;
+  readonly minResponseTokens: number;
+  readonly enablePromptTruncation: boolean;
+  readonly chatTemplate: string | undefined;
+  readonly enableThinking: boolean | undefined;
+  /** Undefined: tool calls are left in the text. */
+  readonly toolCallParser: 'hermes' | undefined;
+  /** Undefined: reasoning is left in the text. */
+  readonly reasoningParser: 'deepseek_r1' | 'qwen3' | undefined;
+}
+
+export interface TrainerConfig {
+  readonly name: string;
+  /** Train steps between checkpoints; undefined = only at the end. */
+  readonly saveInterval: number | undefined;
+  /** Train steps; undefined = until the data ends. */
+  readonly totalSteps: number | undefined;
+  /** Undefined = all. */
+  readonly maxCheckpointsToKeep: number | undefined;
+  /** Log the best and the worst rollout of each batch. */
+  readonly enablePreview: boolean;
+}
+
+export interface SynchronizerConfig {
+  readonly syncMethod: 'memory' | 'checkpoint';
+  readonly syncStyle: 'fixed' | 'explorer_driven';
+  /** Explore steps between weight updates. */
+  readonly syncInterval: number;
+  /** Explore steps before the first boundary. */
+  readonly syncOffset: number;
+  readonly syncTimeoutMs: number;
+}
+
+export interface MonitorConfig {
+  /** Besides the console and `metrics.jsonl`, which are always written. */
+  readonly sinks: readonly 'tensorboard'[];
+  /** Absolute: `<jobDirectory>/monitor`. */
+  readonly directory: string;
+  /** Evaluation also reports mean, max, min and std over tasks. */
+  readonly detailedStats: boolean;
+}
+
+export interface LogConfig {
+  readonly level: LogLevel;
+  /** Absolute: `<jobDirectory>/log`. */
+  readonly directory: string;
+}
