@@ -45,7 +45,15 @@ async function test() {
   const checked = await run('Checking', 'pnpm', ['check'], env);
   const report = join(cacheFolder, 'test-report.json');
   rmSync(report, { force: true });
-  const vitest = ['exec', 'vitest', 'run', '--tags-filter=!external', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const vitest = [
+    'exec',
+    'vitest',
+    'run',
+    '--tags-filter=!external',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+  ];
   const tested = await run('Testing', 'pnpm', vitest, env);
   const counts = readCounts(report);
   if (checked !== 0) console.log(`\nThe checks failed (see "Checking" above), whatever the tests say.`);

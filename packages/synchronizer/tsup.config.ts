@@ -1,1 +1,3 @@
-export { default } from '../../tsup.config.base.ts';
+import { defineConfig } from 'tsup';
+
+export default defineConfig({ entry: ['src/index.ts'], format: ['esm'], target: 'node22', dts: true, sourcemap: true, clean: true });

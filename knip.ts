@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KnipConfig } from 'knip';
+import { listPackages } from './tools/workspace.ts';
+
+const root = import.meta.dirname;
+/** Packages that hold nothing yet declare what they are going to need. */
+const empty = listPackages(root)
+  .map(({ path }) => path)
+  .filter((path) => readFileSync(join(root, path, 'src/index.ts'), 'utf8').trim() === 'export {};');
+
+const config: KnipConfig = {
+  ignoreWorkspaces: empty,
+  workspaces: {
+    '.': { entry: ['tools/*.{ts,mjs}'], project: ['tools/**/*.{ts,mjs}', '*.ts'] },
+    'packages/*': { entry: ['test/**/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
+    'apps/*': { entry: ['test/**/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
+    'examples/*': { entry: ['src/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
+  },
+  // pnpm removes unused catalog entries itself (cleanupUnusedCatalogs).
+  exclude: ['catalog'],
+  // Every package has the same tools at hand for its tests.
+  ignoreDependencies: ['fast-check', '@trinity-rft/testing'],
+};
+
+export default config;

@@ -1,0 +1,101 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkStructure } from './check-structure.ts';
+
+const manifest = {
+  name: '@trinity-rft/core',
+  version: '0.1.0',
+  description: 'A package.',
+  license: 'Apache-2.0',
+  type: 'module',
+  sideEffects: false,
+  files: ['dist'],
+  exports: {
+    '.': { '@trinity-rft/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' },
+    './package.json': './package.json',
+  },
+  dependencies: { zod: 'catalog:' },
+  engines: { node: '>=22.13' },
+  publishConfig: { access: 'public' },
+};
+
+const index = `/** Not code. */
+// Nor this.
+export { a, type B } from './a.js';
+export type {
+  C,
+  D,
+} from './c.js';
+export * from './e.js';
+export * as f from './f.js';
+`;
+
+describe('checkStructure', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'structure-'));
+    write('CONTRIBUTING.md', '| Layer | Packages |\n| ----- | --- |\n| l0    | `packages/core` |\n');
+    write('packages/core/package.json', JSON.stringify(manifest));
+    write('packages/core/turbo.json', JSON.stringify({ extends: ['//'], tags: ['l0'] }));
+    write('packages/core/src/index.ts', index);
+    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts']) write(`packages/core/${file}`, '');
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+
+  it('finds nothing in a package that is as it should be', () => {
+    expect(checkStructure(root)).toEqual([]);
+  });
+
+  it.each([
+    ['a wrong name', { name: '@trinity-rft/other' }, 'the name is'],
+    ['another license', { license: 'MIT' }, 'the license is'],
+    ['a missing description', { description: '' }, 'no description'],
+    ['side effects', { sideEffects: true }, 'sideEffects'],
+    ['a version range of its own', { dependencies: { zod: '^4.0.0' } }, 'depends on zod as "^4.0.0"'],
+    ['a pinned package of ours', { dependencies: { '@trinity-rft/config': 'catalog:' } }, 'write "workspace:*"'],
+    ['an entry point without sources', { exports: { '.': './dist/index.js' } }, 'exports["."]'],
+    ['no entry point', { exports: {} }, 'exports has no "."'],
+    ['a private package', { publishConfig: {} }, 'publishConfig.access'],
+  ])('reports %s', (_, change, message) => {
+    write('packages/core/package.json', JSON.stringify({ ...manifest, ...change }));
+    expect(checkStructure(root)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it.each(['README.md', 'tsup.config.ts', 'tsconfig.json', 'turbo.json', 'src/index.ts'])('reports a missing %s', (file) => {
+    rmSync(join(root, 'packages/core', file));
+    expect(checkStructure(root)).toEqual([`packages/core: there is no ${file}`]);
+  });
+
+  it('reports code in index.ts', () => {
+    write('packages/core/src/index.ts', `${index}export const g = 1;\n`);
+    expect(checkStructure(root)).toEqual([expect.stringContaining('export const g = 1;')]);
+  });
+
+  it('reports a tag that differs from the table of layers', () => {
+    write('packages/core/turbo.json', JSON.stringify({ extends: ['//'], tags: ['l1'] }));
+    expect(checkStructure(root)).toEqual([expect.stringContaining('CONTRIBUTING.md says l0')]);
+  });
+
+  it('reports packages that only the table has, or only the disk', () => {
+    write('CONTRIBUTING.md', '| l0 | `packages/gone` |\n');
+    expect(checkStructure(root)).toEqual([
+      expect.stringContaining('packages/core: the table of layers'),
+      expect.stringContaining('packages/gone, which does not exist'),
+    ]);
+  });
+
+  it('reports packages whose versions differ', () => {
+    write('CONTRIBUTING.md', '| l0 | `packages/core`, `packages/two` |\n');
+    write('packages/two/package.json', JSON.stringify({ ...manifest, name: '@trinity-rft/two', version: '0.2.0' }));
+    write('packages/two/turbo.json', JSON.stringify({ tags: ['l0'] }));
+    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts', 'src/index.ts']) write(`packages/two/${file}`, '');
+    expect(checkStructure(root)).toEqual(['packages/two: the version is 0.2.0, not 0.1.0 as everywhere']);
+  });
+});
