@@ -17,8 +17,8 @@ export interface Random {
  * what was derived before. FNV-1a over the parts, finished with the murmur3 avalanche.
  */
 export function deriveSeed(root: number, ...parts: readonly (string | number)[]): number {
-  let hash = 0x811c9dc5 ^ (root >>> 0);
-  const text = `${root}|${parts.join('|')}`;
+  let hash = 0x811c9dc5;
+  const text = `${root >>> 0}|${parts.join('|')}`;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
