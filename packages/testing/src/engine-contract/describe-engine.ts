@@ -1,0 +1,18 @@
+/** The contract that every engine meets, as a suite to run in the engine's own tests. */
+import { describe } from 'vitest';
+import { engineFixture, type EngineContract } from './fixture.js';
+import { forwardCases } from './forward-cases.js';
+import { learningCases } from './learning-cases.js';
+import { samplingCases } from './sampling-cases.js';
+import { weightsCases } from './weights-cases.js';
+
+/** Call it at the top level of a test file: `describeEngine('onnx', { open, vocabSize: 64 })`. */
+export function describeEngine(name: string, contract: EngineContract): void {
+  const fixture = engineFixture(contract);
+  describe(`${name} meets the engine contract`, { tags: ['contract'] }, () => {
+    forwardCases(fixture);
+    learningCases(fixture);
+    samplingCases(fixture);
+    weightsCases(fixture);
+  });
+}

@@ -1,0 +1,104 @@
+/** What the cases of the engine contract share: opening engines, batches to train on, and a step. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createRandom,
+  type Engine,
+  type ForwardOptions,
+  type SampledSequence,
+  type SamplingOptions,
+  type StepStats,
+  type TokenBatch,
+  type TokenRow,
+} from '@trinity-rft/core';
+
+/** How the contract reaches an engine. */
+export interface EngineContract {
+  /** A fresh engine; every call gives the same initial weights, and their next-token distributions are neither flat nor sharp. */
+  readonly open: () => Promise<Engine>;
+  /** Ids from 0 to this (exclusive) are used. At least 8. */
+  readonly vocabSize: number;
+  /** Largest difference between two ways to compute the same log-probability (nats). @default 1e-5 */
+  readonly tolerance?: number;
+  /** With which a few AdamW updates improve the loss. @default 0.003 */
+  readonly learningRate?: number;
+}
+
+/** What the cases work with. */
+export interface EngineFixture extends Required<EngineContract> {
+  /** Opens an engine, and closes it afterwards whatever happens. */
+  readonly withEngine: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
+  /** Three rows of different length; the prompts have 3, 1 and 4 tokens. */
+  readonly batch: (temperature?: number) => TokenBatch;
+  readonly prompt: (length: number) => Int32Array;
+}
+
+export function engineFixture(contract: EngineContract): EngineFixture {
+  const ids = (length: number, seed: number): Int32Array => {
+    const random = createRandom(seed);
+    return Int32Array.from({ length }, () => random.integer(contract.vocabSize));
+  };
+  return {
+    tolerance: 1e-5,
+    learningRate: 0.003,
+    ...contract,
+    withEngine: async (work) => {
+      const engine = await contract.open();
+      try {
+        return await work(engine);
+      } finally {
+        await engine.close();
+      }
+    },
+    batch: (temperature = 1) => ({
+      rows: [
+        { tokens: ids(9, 1), promptLength: 3, temperature },
+        { tokens: ids(5, 2), promptLength: 1, temperature },
+        { tokens: ids(12, 3), promptLength: 4, temperature },
+      ],
+    }),
+    prompt: (length) => ids(length, 4),
+  };
+}
+
+export const responseTokens = (rows: readonly TokenRow[]): number =>
+  rows.reduce((sum, { tokens, promptLength }) => sum + tokens.length - promptLength, 0);
+
+/** Minimises the mean negative log-probability of a batch by one update: a gradient of -1/N everywhere. */
+export async function trainOnce(
+  engine: Engine,
+  batch: TokenBatch,
+  learningRate: number,
+): Promise<{ readonly loss: number; readonly stats: StepStats }> {
+  const pass = await engine.trainer.forward(batch);
+  const count = pass.logprobs.length;
+  await engine.trainer.backward(pass, { logprobs: new Float32Array(count).fill(-1 / count) });
+  const stats = await engine.trainer.step({ learningRate, weightDecay: 0 });
+  return { loss: -pass.logprobs.reduce((a, b) => a + b, 0) / count, stats };
+}
+
+export async function logprobsOf(engine: Engine, batch: TokenBatch, options?: ForwardOptions): Promise<number[]> {
+  return [...(await engine.trainer.forward(batch, options)).logprobs];
+}
+
+export async function sampleOne(engine: Engine, prompt: Int32Array, options: SamplingOptions): Promise<SampledSequence> {
+  const [first] = await engine.sampler.sample(prompt, options);
+  return first!;
+}
+
+/** Largest |a - b| over two lists of one length; infinity when the lengths differ. */
+export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  if (a.length !== b.length) return Infinity;
+  return Array.from(a).reduce((worst, value, i) => Math.max(worst, Math.abs(value - b[i]!)), 0);
+}
+
+/** A fresh folder that is gone afterwards. */
+export async function withFolder<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const root = await mkdtemp(join(tmpdir(), 'engine-contract-'));
+  try {
+    return await work(join(root, 'checkpoint'));
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}

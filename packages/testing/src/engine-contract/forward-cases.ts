@@ -1,0 +1,87 @@
+/** Contract cases: what `forward` returns. */
+import { EngineError } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { largestDifference, logprobsOf, responseTokens, trainOnce, type EngineFixture } from './fixture.js';
+
+export function forwardCases({ withEngine, batch, vocabSize, tolerance, learningRate }: EngineFixture): void {
+  describe('forward', () => {
+    it('gives one log-probability <= 0 per response token, rows one after the other', () =>
+      withEngine(async ({ trainer }) => {
+        const { rows } = batch();
+        const pass = await trainer.forward({ rows });
+        expect([...pass.offsets]).toEqual(rows.map((_, i) => responseTokens(rows.slice(0, i))).concat(responseTokens(rows)));
+        expect(pass.logprobs).toHaveLength(responseTokens(rows));
+        expect([...pass.logprobs].filter((value) => !(value <= 0 && value > -Infinity))).toEqual([]);
+        expect(pass.entropy).toBeUndefined();
+      }));
+
+    it('gives entropies between 0 and ln V when asked', () =>
+      withEngine(async ({ trainer }) => {
+        const { entropy } = await trainer.forward(batch(), { entropy: true });
+        expect(entropy).toHaveLength(responseTokens(batch().rows));
+        expect(Math.min(...entropy!)).toBeGreaterThanOrEqual(0);
+        expect(Number.isFinite(Math.max(...entropy!))).toBe(true);
+      }));
+
+    it('gives the same bits twice', () =>
+      withEngine(async (engine) => {
+        expect(await logprobsOf(engine, batch())).toEqual(await logprobsOf(engine, batch()));
+      }));
+
+    it('scores a row independently of the rest of the batch', () =>
+      withEngine(async (engine) => {
+        const { rows } = batch();
+        const together = await logprobsOf(engine, { rows });
+        const alone = (await Promise.all([0, 1, 2].map(async (i) => logprobsOf(engine, { rows: [rows[i]!] })))).flat();
+        expect(largestDifference(together, alone)).toBeLessThanOrEqual(tolerance);
+      }));
+
+    it('gives a token the same log-probability wherever the prompt ends', () =>
+      withEngine(async (engine) => {
+        const row = batch().rows[2]!;
+        const all = await logprobsOf(engine, { rows: [{ ...row, promptLength: 1 }] });
+        const tail = await logprobsOf(engine, { rows: [{ ...row, promptLength: 6 }] });
+        expect(largestDifference(all.slice(5), tail)).toBeLessThanOrEqual(tolerance);
+      }));
+
+    it('flattens the distribution as the temperature rises', () =>
+      withEngine(async ({ trainer }) => {
+        const [cold, hot] = [await trainer.forward(batch(0.5), { entropy: true }), await trainer.forward(batch(2), { entropy: true })];
+        expect(largestDifference(cold.logprobs, hot.logprobs)).toBeGreaterThan(tolerance);
+        expect([...hot.entropy!].every((entropy, i) => entropy > cold.entropy![i]!)).toBe(true);
+      }));
+
+    it('gives probabilities over the vocabulary that sum to at most one', () =>
+      withEngine(async (engine) => {
+        const rows = Array.from({ length: Math.min(vocabSize, 512) }, (_, token) => ({
+          tokens: Int32Array.of(1, 2, token),
+          promptLength: 2,
+          temperature: 1,
+        }));
+        const total = (await logprobsOf(engine, { rows })).reduce((sum, logprob) => sum + Math.exp(logprob), 0);
+        expect(total).toBeLessThanOrEqual(1 + rows.length * tolerance);
+        expect(total).toBeGreaterThan(0);
+      }));
+
+    it('keeps the reference weights when the current ones learn', ({ skip }) =>
+      withEngine(async (engine) => {
+        skip(!engine.capabilities.referenceModel, 'the engine has no reference model');
+        const before = await logprobsOf(engine, batch());
+        await trainOnce(engine, batch(), learningRate);
+        expect(largestDifference(await logprobsOf(engine, batch(), { weights: 'reference' }), before)).toBeLessThanOrEqual(tolerance);
+        expect(largestDifference(await logprobsOf(engine, batch()), before)).toBeGreaterThan(tolerance);
+      }));
+
+    it('refuses rows it cannot score', () =>
+      withEngine(async ({ trainer }) => {
+        const tokens = Int32Array.of(1, 2, 3);
+        for (const promptLength of [0, 3, 1.5]) {
+          await expect(trainer.forward({ rows: [{ tokens, promptLength, temperature: 1 }] })).rejects.toBeInstanceOf(EngineError);
+        }
+        await expect(
+          trainer.forward({ rows: [{ tokens: Int32Array.of(1, -1, 3), promptLength: 1, temperature: 1 }] }),
+        ).rejects.toBeInstanceOf(EngineError);
+        await expect(trainer.forward({ rows: [{ tokens, promptLength: 1, temperature: 0 }] })).rejects.toBeInstanceOf(EngineError);
+      }));
+  });
+}

@@ -1,0 +1,66 @@
+/** The model of the fake engine: a table of logits, one row of V per previous token. */
+import { createRandom, EngineError } from '@trinity-rft/core';
+
+export interface Bigram {
+  /** V */
+  readonly vocabSize: number;
+  /** Row-major [V, V]: the logit of token j after token i is at `i * V + j`. */
+  readonly weights: Float64Array;
+}
+
+/** Normal initial logits of the given scale. */
+export function createBigram(vocabSize: number, seed: number, scale: number): Bigram {
+  const random = createRandom(seed);
+  return { vocabSize, weights: Float64Array.from({ length: vocabSize * vocabSize }, () => scale * random.normal()) };
+}
+
+export interface Distribution {
+  /** Natural-log probabilities. [V] */
+  readonly logprobs: Float64Array;
+  /** -sum p log p, in nats. */
+  readonly entropy: number;
+}
+
+/** softmax(logits / temperature) of the token after `previous`. */
+export function nextToken(model: Bigram, previous: number, temperature: number): Distribution {
+  const { vocabSize, weights } = model;
+  const logits = weights.subarray(previous * vocabSize, (previous + 1) * vocabSize);
+  let max = -Infinity;
+  for (const logit of logits) max = Math.max(max, logit / temperature);
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp(logit / temperature - max);
+  const logSum = max + Math.log(sum);
+  const logprobs = logits.map((logit) => logit / temperature - logSum);
+  let entropy = 0;
+  for (const logprob of logprobs) entropy -= Math.exp(logprob) * logprob;
+  return { logprobs, entropy };
+}
+
+/**
+ * Adds d(g * logprob[token] + h * entropy)/d(logits of `previous`) to `gradient` [V, V].
+ * dlogprob_t/dlogit_j = (1[j = t] - p_j) / T; dH/dlogit_j = -p_j (log p_j + H) / T.
+ */
+export function addGradient(
+  model: Bigram,
+  gradient: Float64Array,
+  at: { readonly previous: number; readonly token: number; readonly temperature: number },
+  wanted: { readonly logprob: number; readonly entropy: number },
+): void {
+  const { logprobs, entropy } = nextToken(model, at.previous, at.temperature);
+  const row = at.previous * model.vocabSize;
+  for (let j = 0; j < model.vocabSize; j++) {
+    const probability = Math.exp(logprobs[j]!);
+    const ofLogprob = (j === at.token ? 1 : 0) - probability;
+    const ofEntropy = -probability * (logprobs[j]! + entropy);
+    gradient[row + j]! += (wanted.logprob * ofLogprob + wanted.entropy * ofEntropy) / at.temperature;
+  }
+}
+
+/** @throws EngineError when an id is not a token of the model */
+export function assertTokens(model: Bigram, tokens: Int32Array, what: string): void {
+  const bad = tokens.findIndex((token) => token < 0 || token >= model.vocabSize);
+  if (bad < 0) return;
+  throw new EngineError(`${what} holds token ${tokens[bad]} at position ${bad}; expected ids from 0 to ${model.vocabSize - 1}.`, {
+    code: 'TOKEN_OUT_OF_RANGE',
+  });
+}

@@ -1,0 +1,63 @@
+/** Writing and reading the fake engine's folder: `config.json`, `weights.bin`, and `optimizer.bin` when asked for. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
+import type { AdamState } from './adamw.js';
+import type { Bigram } from './bigram.js';
+
+export async function saveFolder(directory: string, model: Bigram, optimizer: AdamState | undefined): Promise<void> {
+  const files: Record<string, string | Uint8Array> = {
+    'config.json': `${JSON.stringify({ model_type: 'fake_bigram', vocab_size: model.vocabSize })}\n`,
+    'weights.bin': bytesOf(model.weights),
+    ...(optimizer && { 'optimizer.bin': bytesOf(flatten(optimizer)) }),
+  };
+  try {
+    await mkdir(directory, { recursive: true });
+    for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
+  } catch (cause) {
+    throw new CheckpointError(`Checkpoint ${directory} could not be written.`, { code: 'CHECKPOINT_UNWRITABLE', cause });
+  }
+}
+
+function flatten({ step, first, second }: AdamState): Float64Array {
+  const values = new Float64Array(1 + first.length + second.length);
+  values[0] = step;
+  values.set(first, 1);
+  values.set(second, 1 + first.length);
+  return values;
+}
+
+/** @throws CheckpointError when the folder is not one of ours or another size */
+export async function loadFolder(
+  directory: string,
+  vocabSize: number,
+): Promise<{ readonly weights: Float64Array; readonly optimizer?: AdamState }> {
+  const size = vocabSize * vocabSize;
+  const weights = await readDoubles(directory, 'weights.bin', size);
+  if (!weights)
+    throw new CheckpointError(`Checkpoint ${directory} has no weights.bin. Give a folder that save() wrote.`, {
+      code: 'CHECKPOINT_MISSING',
+    });
+  const state = await readDoubles(directory, 'optimizer.bin', 1 + 2 * size);
+  if (!state) return { weights };
+  return { weights, optimizer: { step: state[0]!, first: state.slice(1, 1 + size), second: state.slice(1 + size) } };
+}
+
+async function readDoubles(directory: string, name: string, length: number): Promise<Float64Array | undefined> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(join(directory, name));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new CheckpointError(`Checkpoint file ${join(directory, name)} could not be read.`, { code: 'CHECKPOINT_UNREADABLE', cause });
+  }
+  if (bytes.byteLength !== length * 8) {
+    throw new CheckpointError(
+      `Checkpoint file ${join(directory, name)} has ${bytes.byteLength} bytes; expected ${length * 8}. It is damaged or of another model.`,
+      { code: 'CHECKPOINT_DAMAGED' },
+    );
+  }
+  return new Float64Array(new Uint8Array(bytes).buffer);
+}
+
+const bytesOf = (values: Float64Array): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

@@ -1,0 +1,176 @@
+/**
+ * An engine small enough to be exact: a bigram softmax model in float64 with real gradients, AdamW, published weights and
+ * checkpoints. It learns in milliseconds what depends on the previous token only.
+ */
+import { CancelledError, EngineError, ModelError, type Clock, type Engine, type Sampler, type TrainEngine } from '@trinity-rft/core';
+import { adamStep, createAdamState } from './adamw.js';
+import { assertTokens, createBigram, type Bigram } from './bigram.js';
+import { loadFolder, saveFolder } from './checkpoint.js';
+import { sampleChoice } from './sampling.js';
+import { backwardPass, forwardPass } from './trainer.js';
+
+export interface FakeEngineOptions {
+  /** V; memory is V * V. @default 16 */
+  readonly vocabSize?: number;
+  /** Of the initial logits. @default 0 */
+  readonly seed?: number;
+  /** Standard deviation of the initial logits. @default 0.5 */
+  readonly scale?: number;
+  /** Longest prompt + response. @default 1024 */
+  readonly maxModelLen?: number;
+  /** Text of tokens, for stop strings. @default every id is a code point */
+  readonly decode?: (tokens: readonly number[]) => string;
+  /** Time that one call of `sample` takes on `clock`. @default 0 */
+  readonly sampleMs?: number;
+  /** Needed with `sampleMs`. */
+  readonly clock?: Clock;
+}
+
+export type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt';
+
+export interface FakeEngine extends Engine {
+  /** A copy of the weights being trained, [V, V]. */
+  weights(): Float64Array;
+  /** The next call of `verb` rejects with `error` and changes nothing. */
+  failNext(verb: FakeEngineVerb, error: Error): void;
+}
+
+interface State {
+  readonly options: FakeEngineOptions;
+  readonly failures: Map<FakeEngineVerb, Error>;
+  readonly reference: Bigram;
+  readonly gradient: Float64Array;
+  current: Bigram;
+  optimizer: ReturnType<typeof createAdamState>;
+  published: { readonly version: number; readonly model: Bigram } | undefined;
+  serving: { readonly version: number; readonly model: Bigram };
+  closed: boolean;
+}
+
+export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
+  const initial = createBigram(options.vocabSize ?? 16, options.seed ?? 0, options.scale ?? 0.5);
+  const state: State = {
+    options,
+    failures: new Map(),
+    reference: copyOf(initial),
+    gradient: new Float64Array(initial.weights.length),
+    current: initial,
+    optimizer: createAdamState(initial.weights.length),
+    published: undefined,
+    serving: { version: -1, model: copyOf(initial) },
+    closed: false,
+  };
+  return {
+    capabilities: {
+      entropyGradient: 'exact',
+      logprobConvention: 'processed',
+      valueHead: false,
+      fullParameter: true,
+      lora: false,
+      referenceModel: true,
+    },
+    trainer: trainerOf(state),
+    sampler: samplerOf(state),
+    close: () => {
+      state.closed = true;
+      return Promise.resolve();
+    },
+    weights: () => state.current.weights.slice(),
+    failNext: (verb, error) => void state.failures.set(verb, error),
+  };
+}
+
+function trainerOf(state: State): TrainEngine {
+  return {
+    forward: async (batch, options = {}) => {
+      enter(state, 'forward');
+      return forwardPass(options.weights === 'reference' ? state.reference : state.current, batch, options);
+    },
+    backward: async (pass, gradients) => {
+      enter(state, 'backward');
+      backwardPass(state.current, pass, gradients, state.gradient);
+    },
+    step: async (options) => {
+      enter(state, 'step');
+      const stats = adamStep(state.current.weights, state.gradient, state.optimizer, options);
+      state.gradient.fill(0);
+      return stats;
+    },
+    publish: async (version) => {
+      enter(state, 'publish');
+      state.published = { version, model: copyOf(state.current) };
+    },
+    save: async (directory, { optimizer }) => {
+      enter(state, 'save');
+      await saveFolder(directory, copyOf(state.current), optimizer ? state.optimizer : undefined);
+    },
+    load: async (directory) => {
+      enter(state, 'load');
+      const { weights, optimizer } = await loadFolder(directory, state.current.vocabSize);
+      state.current = { ...state.current, weights };
+      state.optimizer = optimizer ?? createAdamState(weights.length);
+      state.gradient.fill(0);
+    },
+    stats: async () => ({ 'perf/parameters': state.current.weights.length }),
+  };
+}
+
+function samplerOf(state: State): Sampler {
+  const { maxModelLen = 1024, sampleMs = 0, clock, decode = (tokens) => String.fromCodePoint(...tokens) } = state.options;
+  return {
+    maxModelLen,
+    get policyVersion() {
+      return state.serving.version;
+    },
+    sample: async (prompt, options, signal) => {
+      enter(state, 'sample');
+      const { model, version } = state.serving;
+      assertPrompt(model, prompt, maxModelLen);
+      throwIfAborted(signal);
+      if (sampleMs > 0) await clock?.sleep(sampleMs, signal).catch(() => undefined);
+      const tick = async (): Promise<void> => {
+        await Promise.resolve();
+        throwIfAborted(signal);
+      };
+      const run = { room: maxModelLen - prompt.length, policyVersion: version, decode, tick };
+      return Promise.all(Array.from({ length: options.n ?? 1 }, (_, choice) => sampleChoice(model, prompt, options, { ...run, choice })));
+    },
+    adopt: async (source, version) => {
+      enter(state, 'adopt');
+      if (source.kind === 'checkpoint') {
+        const { weights } = await loadFolder(source.directory, state.current.vocabSize);
+        state.serving = { version, model: { ...state.current, weights } };
+        return;
+      }
+      if (!state.published)
+        throw new EngineError(`The sampler was asked to adopt version ${version}, and nothing was published. Call trainer.publish first.`, {
+          code: 'NOT_PUBLISHED',
+        });
+      state.serving = { version, model: state.published.model };
+    },
+  };
+}
+
+function enter(state: State, verb: FakeEngineVerb): void {
+  if (state.closed) throw new EngineError(`${verb} was called on an engine that is closed.`, { code: 'ENGINE_CLOSED' });
+  const failure = state.failures.get(verb);
+  state.failures.delete(verb);
+  if (failure) throw failure;
+}
+
+function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): void {
+  if (prompt.length < 1 || prompt.length >= maxModelLen) {
+    throw new ModelError(`The prompt has ${prompt.length} tokens; expected 1 to ${maxModelLen - 1}, so that the response has room.`, {
+      code: 'PROMPT_TOO_LONG',
+      status: 400,
+    });
+  }
+  assertTokens(model, prompt, 'The prompt');
+}
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted)
+    throw new CancelledError('Sampling was aborted by its caller.', { code: 'SAMPLE_ABORTED', reason: 'aborted', cause: signal.reason });
+}
+
+const copyOf = (model: Bigram): Bigram => ({ ...model, weights: model.weights.slice() });

@@ -1,0 +1,75 @@
+/** A clock that stands still until a test moves it. */
+import { InvariantError, type Clock } from '@trinity-rft/core';
+
+export interface ManualClock extends Clock {
+  /** How many `sleep` calls wait at the moment. */
+  readonly sleeping: number;
+  /** Moves time forward, waking sleepers in the order of their deadlines and letting each one's continuation run. */
+  advance(ms: number): Promise<void>;
+  /** Moves to the next deadline; false when nobody sleeps. */
+  advanceToNext(): Promise<boolean>;
+}
+
+interface Sleeper {
+  readonly deadline: number;
+  readonly wake: () => void;
+}
+
+/** @param start milliseconds since the epoch. @default 0 */
+export function manualClock(start = 0): ManualClock {
+  let now = start;
+  const sleepers: Sleeper[] = [];
+
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const sleeper: Sleeper = { deadline: now + Math.max(0, ms), wake: () => (signal?.removeEventListener('abort', onAbort), resolve()) };
+      const onAbort = (): void => {
+        sleepers.splice(sleepers.indexOf(sleeper), 1);
+        reject(signal?.reason as Error);
+      };
+      sleepers.push(sleeper);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+
+  const advanceTo = async (target: number): Promise<void> => {
+    await settle();
+    for (let next = earliest(sleepers, target); next; next = earliest(sleepers, target)) {
+      sleepers.splice(sleepers.indexOf(next), 1);
+      now = Math.max(now, next.deadline);
+      next.wake();
+      await settle();
+    }
+    now = target;
+  };
+
+  return {
+    now: () => now,
+    sleep,
+    get sleeping() {
+      return sleepers.length;
+    },
+    advance: (ms) => {
+      if (!(ms >= 0)) throw new InvariantError(`A manual clock was moved by ${ms} ms; expected 0 or more: time does not go back.`);
+      return advanceTo(now + ms);
+    },
+    advanceToNext: async () => {
+      await settle();
+      const next = earliest(sleepers, Infinity);
+      if (next) await advanceTo(next.deadline);
+      return next !== undefined;
+    },
+  };
+}
+
+/** Equal deadlines wake in the order of their `sleep` calls. */
+function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
+  let found: Sleeper | undefined;
+  for (const sleeper of sleepers) {
+    if (sleeper.deadline <= until && (found === undefined || sleeper.deadline < found.deadline)) found = sleeper;
+  }
+  return found;
+}
+
+/** One turn of the event loop: every promise continuation that can run has run. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
