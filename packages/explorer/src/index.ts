@@ -1,1 +1,6 @@
-export {};
+export * from './eval-metrics.js';
+export * from './explorer.js';
+export * from './finish-runs.js';
+export * from './rollout-metrics.js';
+export * from './run-task.js';
+export * from './tasks.js';

@@ -1,1 +1,3 @@
-export {};
+export * from './gate.js';
+export * from './synchronizer.js';
+export * from './transport.js';

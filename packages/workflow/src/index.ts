@@ -1,1 +1,11 @@
-export {};
+export * from './built-in.js';
+export * from './calculator.js';
+export * from './define.js';
+export * from './math-workflow.js';
+export * from './react-workflow.js';
+export * from './registry.js';
+export * from './rewards.js';
+export * from './simple-workflow.js';
+export * from './tool.js';
+export * from './types.js';
+export * from './workflow.js';

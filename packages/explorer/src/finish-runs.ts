@@ -1,0 +1,109 @@
+/** What a workflow returned, made into complete experiences: ids, reward, policy version, checked. */
+import {
+  assertAligned,
+  mean,
+  meanMetrics,
+  unknownPolicyVersion,
+  withFields,
+  WorkflowError,
+  type Experience,
+  type Metrics,
+  type Task,
+} from '@trinity-rft/core';
+import type { AgentModel, WorkflowOutput, WorkflowResult } from '@trinity-rft/workflow';
+
+export interface FinishedRun {
+  readonly run: number;
+  /** In step order; empty for evaluation. */
+  readonly experiences: readonly Experience[];
+  /** Reward of the last step. */
+  readonly reward: number;
+  /** Numbers of the run, `reward` among them. */
+  readonly metrics: Metrics;
+}
+
+export interface FinishOptions {
+  readonly task: Task;
+  readonly firstRun: number;
+  /** Runs the result must cover. */
+  readonly count: number;
+  readonly model: AgentModel;
+}
+
+/** @throws WorkflowError when the result is not experiences or a score, a reward is missing or not finite, or runs are missing */
+export function finishRuns(result: WorkflowResult, options: FinishOptions): readonly FinishedRun[] {
+  const { task, firstRun, count, model } = options;
+  const recorded = model.extractExperiencesFromHistory();
+  const { experiences, metrics } = Array.isArray(result)
+    ? { experiences: result as readonly Experience[], metrics: {} }
+    : scored(recorded, result as WorkflowOutput | number, task);
+  if (experiences.length === 0) throw invalid(task, 'returned no experiences', 'Return at least one, or a reward after calling the model at least once.');
+  const runs = new Map<number, Experience[]>();
+  for (const experience of experiences) {
+    const complete = completed(experience, recorded, options);
+    const members = runs.get(complete.eid.run);
+    if (members) members.push(complete);
+    else runs.set(complete.eid.run, [complete]);
+  }
+  for (let run = firstRun; run < firstRun + count; run++) {
+    if (!runs.has(run)) throw invalid(task, `returned no experience of run ${run}`, 'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats by itself.');
+  }
+  return [...runs].toSorted(([a], [b]) => a - b).map(([run, members]) => finishRun(run, members, metrics, task));
+}
+
+/** A score goes to every recorded call of the run; its metrics describe the run. */
+function scored(recorded: readonly Experience[], output: WorkflowOutput | number, task: Task): { experiences: readonly Experience[]; metrics: Metrics } {
+  const { reward, metrics = {}, info = {} } = typeof output === 'number' ? { reward: output } : (output ?? { reward: undefined });
+  if (typeof reward !== 'number') throw invalid(task, `returned ${output === undefined ? 'nothing' : JSON.stringify(output)}`, 'Return experiences, a number, or { reward, metrics }.');
+  return { experiences: recorded.map((experience) => withFields(experience, { reward, info: { ...experience.info, ...info } })), metrics };
+}
+
+function completed(experience: Experience, recorded: readonly Experience[], { task, firstRun, count }: FinishOptions): Experience {
+  const { reward } = experience;
+  if (reward === undefined && !task.isEval) throw invalid(task, 'returned an experience without a reward', 'Set its reward to a finite number.');
+  if (reward !== undefined && !Number.isFinite(reward)) throw invalid(task, `returned the reward ${reward}`, 'Return a finite number.');
+  // A workflow that builds its own experience from a response may leave out who sampled it; the record of the call knows.
+  const source = experience.policyVersion === unknownPolicyVersion ? recorded.find((record) => sameTokens(record, experience)) : undefined;
+  const complete = withFields(experience, {
+    eid: {
+      ...experience.eid,
+      batch: task.batchId,
+      task: experience.eid.task === '' ? task.taskId : experience.eid.task,
+      run: count === 1 ? firstRun : experience.eid.run,
+    },
+    ...(source && { policyVersion: source.policyVersion, temperature: source.temperature, logprobs: source.logprobs }),
+    info: { ...experience.info, taskset: task.index.taskset, row: task.index.row },
+  });
+  if (complete.policyVersion === unknownPolicyVersion) {
+    throw invalid(task, 'returned an experience whose tokens no recorded call produced', 'Build experiences from what model.chat returned, or set policyVersion and temperature.');
+  }
+  assertAligned(complete);
+  return complete;
+}
+
+function sameTokens(a: Experience, b: Experience): boolean {
+  return a.promptLength === b.promptLength && a.tokens.length === b.tokens.length && a.tokens.every((token, i) => token === b.tokens[i]);
+}
+
+function finishRun(run: number, members: readonly Experience[], metrics: Metrics, task: Task): FinishedRun {
+  // A stable sort: members of one step keep the order in which the workflow gave them.
+  const steps = members.toSorted((a, b) => a.eid.step - b.eid.step);
+  const reward = steps.at(-1)!.reward ?? Number.NaN;
+  const own = meanMetrics(steps.map((step) => step.metrics));
+  return {
+    run,
+    experiences: task.isEval ? [] : steps.map((step, index) => withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } })),
+    reward,
+    metrics: {
+      ...own,
+      ...metrics,
+      ...(Number.isFinite(reward) && { reward }),
+      steps: steps.length,
+      response_tokens: mean(steps.map((step) => step.tokens.length - step.promptLength)),
+    },
+  };
+}
+
+function invalid(task: Task, what: string, cure: string): WorkflowError {
+  return new WorkflowError(`Workflow "${task.workflow}" ${what}. ${cure}`, { code: 'WORKFLOW_RESULT' });
+}

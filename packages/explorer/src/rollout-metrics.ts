@@ -1,0 +1,32 @@
+/** Numbers about one explore step: per run, then per task, then over the step. */
+import { gatherMetrics, meanMetrics, type Metrics } from '@trinity-rft/core';
+import type { RunOutcome, TaskOutcome } from './run-task.js';
+
+const failureKinds = ['failed', 'timed_out', 'prompt_too_long'] as const;
+
+/** Names under `rollout/`; failed runs are counted and do not enter means. */
+export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
+  const runs = outcomes.flatMap((outcome) => outcome.runs);
+  const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
+  const counts = Object.fromEntries(failureKinds.map((kind) => [`rollout/runs/${kind}`, runs.filter((run) => run.status === 'failed' && run.kind === kind).length]));
+  return {
+    'rollout/model_version': policyVersion,
+    'rollout/finished_task_count': outcomes.filter((outcome) => outcome.runs.some(isOk)).length,
+    'rollout/failed_task_count': outcomes.filter((outcome) => !outcome.runs.some(isOk)).length,
+    'rollout/runs/ok': runs.filter(isOk).length,
+    ...counts,
+    'rollout/runs/retried': outcomes.reduce((sum, outcome) => sum + outcome.retries, 0),
+    'rollout/attempts/timed_out': outcomes.reduce((sum, outcome) => sum + outcome.timeouts, 0),
+    ...gatherMetrics(perTask, 'rollout'),
+  };
+}
+
+function taskMetrics(outcome: TaskOutcome): Metrics {
+  const ok = outcome.runs.filter(isOk);
+  if (ok.length === 0) return {};
+  return { ...meanMetrics(ok.map((run) => ({ ...run.metrics, 'time/run_execution': run.seconds }))), 'time/task_execution': outcome.seconds };
+}
+
+export function isOk(run: RunOutcome): run is Extract<RunOutcome, { status: 'ok' }> {
+  return run.status === 'ok';
+}

@@ -1,0 +1,215 @@
+/** One task, its group of runs: attempts with a deadline each, retries of what failed, and failures as data. */
+import {
+  CancelledError,
+  describeError,
+  ModelError,
+  TrinityError,
+  WorkflowError,
+  type Logger,
+  type Metrics,
+  type RewardFn,
+  type Runtime,
+  type Task,
+} from '@trinity-rft/core';
+import type { AgentModel, WorkflowContext, WorkflowDefinition, WorkflowInstance, WorkflowResult } from '@trinity-rft/workflow';
+import { finishRuns, type FinishedRun } from './finish-runs.js';
+
+/** A model for one attempt; the explorer closes it when the attempt is over. */
+export interface AttemptModel {
+  readonly model: AgentModel;
+  readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
+  /** Numbers about the calls that were made (`forks/…`, `tool_calls`, …). */
+  metrics(): Metrics;
+  /** Later calls are refused, so an attempt that outlives its deadline cannot record anything. */
+  close(): void;
+}
+
+export interface AttemptKey {
+  readonly task: Task;
+  /** First run of the attempt. */
+  readonly run: number;
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+}
+
+export interface RunTaskOptions {
+  readonly definition: WorkflowDefinition;
+  readonly rewardFn?: RewardFn;
+  readonly createModel: (key: AttemptKey) => AttemptModel;
+  /** Of each attempt, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Extra attempts of a run that failed. */
+  readonly maxRetries: number;
+  /** Bounds how many attempts are in flight in the whole explorer. */
+  readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Instances to use again, when the workflow can be reset. */
+  readonly pool: InstancePool;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long';
+
+export type RunOutcome =
+  | ({ readonly status: 'ok' } & FinishedRun & { readonly seconds: number })
+  | { readonly status: 'failed'; readonly run: number; readonly kind: FailureKind; readonly error: Error; readonly seconds: number };
+
+export interface TaskOutcome {
+  readonly task: Task;
+  /** In run order. */
+  readonly runs: readonly RunOutcome[];
+  /** Attempts beyond the first, of all runs. */
+  readonly retries: number;
+  /** Attempts that ran into their deadline. */
+  readonly timeouts: number;
+  readonly seconds: number;
+}
+
+/** Workflow instances between two tasks. */
+export interface InstancePool {
+  take(definition: WorkflowDefinition): WorkflowInstance | undefined;
+  put(definition: WorkflowDefinition, instance: WorkflowInstance): void;
+}
+
+export function createInstancePool(): InstancePool {
+  const idle = new Map<string, WorkflowInstance[]>();
+  return {
+    take: ({ name }) => idle.get(name)?.pop(),
+    put: ({ name }, instance) => {
+      const instances = idle.get(name);
+      if (instances) instances.push(instance);
+      else idle.set(name, [instance]);
+    },
+  };
+}
+
+/** Makes all runs of `task`. Rejects only when the explorer itself is stopped; whatever a workflow does is in the outcome. */
+export async function runTask(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
+  const { definition, runtime } = options;
+  const begun = runtime.clock.now();
+  const units = definition.canRepeat ? [{ run: 0, count: task.repeatTimes }] : Array.from({ length: task.repeatTimes }, (_, run) => ({ run, count: 1 }));
+  const results = await Promise.all(units.map((unit) => runUnit(task, unit, options)));
+  return {
+    task,
+    runs: results.flatMap((result) => result.runs),
+    retries: results.reduce((sum, result) => sum + result.retries, 0),
+    timeouts: results.reduce((sum, result) => sum + result.timeouts, 0),
+    seconds: (runtime.clock.now() - begun) / 1000,
+  };
+}
+
+/** Runs that succeed or fail together: all of a group for a workflow that repeats by itself, else one. */
+interface Unit {
+  readonly run: number;
+  readonly count: number;
+}
+
+interface UnitResult {
+  readonly runs: readonly RunOutcome[];
+  readonly retries: number;
+  readonly timeouts: number;
+}
+
+async function runUnit(task: Task, unit: Unit, options: RunTaskOptions): Promise<UnitResult> {
+  let timeouts = 0;
+  for (let attempt = 0; ; attempt++) {
+    const result = await options.limit(() => runAttempt(task, unit, attempt, options));
+    if (result.status === 'ok') return { runs: result.runs, retries: attempt, timeouts };
+    if (result.kind === 'timed_out') timeouts++;
+    const last = attempt >= options.maxRetries || !worthRetrying(result.error);
+    report(options.runtime.logger, task, unit, attempt, result.error, last);
+    if (!last) continue;
+    const { kind, error, seconds } = result;
+    const runs = Array.from({ length: unit.count }, (_, i) => ({ status: 'failed' as const, run: unit.run + i, kind, error, seconds }));
+    return { runs, retries: attempt, timeouts };
+  }
+}
+
+/** A prompt that does not fit, or a reward function that cannot score, fails the same way again. */
+function worthRetrying(error: Error): boolean {
+  return !(error instanceof ModelError && error.status >= 400 && error.status < 500 && !error.retryable);
+}
+
+function report(logger: Logger, task: Task, unit: Unit, attempt: number, error: Error, last: boolean): void {
+  const which = `${task.batchId}/${task.taskId}/${unit.run}`;
+  const fields = { taskset: task.index.taskset, row: task.index.row, attempt: attempt + 1 };
+  logger.warn(`Run ${which} of workflow "${task.workflow}" failed${last ? '' : ' and is tried again'}: ${describeError(error)}`, fields);
+}
+
+type AttemptResult =
+  | { readonly status: 'ok'; readonly runs: readonly RunOutcome[] }
+  | { readonly status: 'failed'; readonly kind: FailureKind; readonly error: Error; readonly seconds: number };
+
+async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunTaskOptions): Promise<AttemptResult> {
+  const { definition, runtime, timeoutMs } = options;
+  const abort = new AbortController();
+  const signal = AbortSignal.any([options.signal, abort.signal]);
+  const begun = runtime.clock.now();
+  const seconds = (): number => (runtime.clock.now() - begun) / 1000;
+  const attemptModel = options.createModel({ task, run: unit.run, attempt, signal });
+  const { model, auxiliaryModels } = attemptModel;
+  const context: WorkflowContext = { task, model, auxiliaryModels, runtime, signal, ...(options.rewardFn && { rewardFn: options.rewardFn }) };
+  try {
+    const { instance, result } = await beforeDeadline(execute(context, unit, options), { task, timeoutMs, abort, options });
+    const runs = finishRuns(result, { task, firstRun: unit.run, count: unit.count, model });
+    if (definition.canReset) options.pool.put(definition, instance);
+    const metrics = attemptModel.metrics();
+    const took = seconds();
+    return { status: 'ok', runs: runs.map((run) => ({ status: 'ok', ...run, metrics: { ...metrics, ...run.metrics }, seconds: took })) };
+  } catch (error) {
+    if (options.signal.aborted) throw new CancelledError('The explorer was stopped.', { reason: 'shutdown', cause: options.signal.reason });
+    return { status: 'failed', ...classify(error, task), seconds: seconds() };
+  } finally {
+    attemptModel.close();
+    abort.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
+  }
+}
+
+async function execute(context: WorkflowContext, unit: Unit, options: RunTaskOptions): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
+  const { definition, pool } = options;
+  const used = definition.canReset ? pool.take(definition) : undefined;
+  const instance = used ?? definition.create(context);
+  if (used) await used.reset?.(context);
+  if (definition.canRepeat) instance.setRepeatTimes?.(unit.count, unit.run);
+  return { instance, result: await instance.run() };
+}
+
+interface DeadlineOptions {
+  readonly task: Task;
+  readonly timeoutMs: number;
+  readonly abort: AbortController;
+  readonly options: RunTaskOptions;
+}
+
+/** Rejects at the deadline even if the workflow ignores its signal; what the workflow does afterwards reaches nobody. */
+async function beforeDeadline<T>(work: Promise<T>, { task, timeoutMs, abort, options }: DeadlineOptions): Promise<T> {
+  const deadline = options.runtime.clock.sleep(timeoutMs, AbortSignal.any([options.signal, abort.signal])).then(() => {
+    const error = new CancelledError(
+      `The attempt took longer than ${timeoutMs / 1000} s (explorer.max_timeout). Give the workflow "${task.workflow}" a faster way out or raise the limit.`,
+      { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
+    );
+    abort.abort(error);
+    throw error;
+  });
+  // Whoever loses the race may still reject; nobody waits for it any more.
+  work.catch(() => undefined);
+  deadline.catch(() => undefined);
+  return Promise.race([work, deadline]);
+}
+
+function classify(error: unknown, task: Task): { kind: FailureKind; error: Error } {
+  const known = findTrinityError(error);
+  if (known instanceof CancelledError && known.reason === 'timeout') return { kind: 'timed_out', error: known };
+  if (known instanceof ModelError && known.code === 'context_length_exceeded') return { kind: 'prompt_too_long', error: known };
+  if (known) return { kind: 'failed', error: known };
+  return { kind: 'failed', error: new WorkflowError(`Workflow "${task.workflow}" threw.`, { code: 'WORKFLOW_THREW', cause: error }) };
+}
+
+/** The error itself or the first of ours among its causes: client libraries wrap what the model said. */
+function findTrinityError(error: unknown): TrinityError | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (TrinityError.is(current)) return current;
+  }
+  return undefined;
+}
+

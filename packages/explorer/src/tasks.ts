@@ -1,0 +1,43 @@
+/** Rows of a task set made into tasks. */
+import type { FormatArgs, RolloutArgs, Task, TaskRow } from '@trinity-rft/core';
+
+/** What all tasks of one set share. */
+export interface TasksetSettings {
+  readonly name: string;
+  readonly defaultWorkflow: string;
+  readonly defaultRewardFn?: string;
+  readonly formatArgs: FormatArgs;
+  readonly rolloutArgs: RolloutArgs;
+  readonly workflowArgs: Readonly<Record<string, unknown>>;
+  readonly rewardFnArgs: Readonly<Record<string, unknown>>;
+  readonly repeatTimes: number;
+}
+
+export interface TaskPlace {
+  readonly batchId: number | string;
+  readonly taskId: number;
+  readonly isEval: boolean;
+}
+
+/** A row may name its own workflow and reward function under `format.workflow_key` and `format.reward_fn_key`. */
+export function toTask({ row, rawTask }: TaskRow, settings: TasksetSettings, place: TaskPlace): Task {
+  const { formatArgs } = settings;
+  const rewardFn = namedIn(rawTask, formatArgs.rewardFnKey) ?? settings.defaultRewardFn;
+  return {
+    ...place,
+    workflow: namedIn(rawTask, formatArgs.workflowKey) ?? settings.defaultWorkflow,
+    ...(rewardFn !== undefined && { rewardFn }),
+    rawTask,
+    formatArgs,
+    rolloutArgs: settings.rolloutArgs,
+    workflowArgs: settings.workflowArgs,
+    rewardFnArgs: settings.rewardFnArgs,
+    repeatTimes: settings.repeatTimes,
+    index: { taskset: settings.name, row },
+  };
+}
+
+function namedIn(rawTask: TaskRow['rawTask'], key: string | undefined): string | undefined {
+  const value = key ? rawTask[key] : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

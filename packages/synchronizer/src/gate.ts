@@ -1,0 +1,72 @@
+/** Waiting for a condition over shared state: woken by events, bounded by a deadline, never polling. */
+import { CancelledError, SyncError, type Clock } from '@trinity-rft/core';
+
+export interface WaitOptions {
+  /** What is waited for, for messages: "new weights from the trainer". */
+  readonly what: string;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** State changes call {@link notify}; waiters look again each time. */
+export interface Gate {
+  notify(): void;
+  /** Everyone waiting, now or later, rejects with `error`. */
+  fail(error: Error): void;
+  /** Resolves true once `condition` holds, false when the deadline passes first. @throws the failure, or CancelledError on abort */
+  wait(condition: () => boolean | Promise<boolean>, options: WaitOptions): Promise<boolean>;
+}
+
+export function createGate(): Gate {
+  let failure: Error | undefined;
+  const waiting = new Set<() => void>();
+  const notify = (): void => {
+    for (const wake of [...waiting]) wake();
+  };
+
+  const change = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        waiting.delete(wake);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+
+  return {
+    notify,
+    fail: (error) => {
+      failure ??= error;
+      notify();
+    },
+    wait: async (condition, { what, timeoutMs, clock, signal }) => {
+      const deadline = new AbortController();
+      const stop = signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal;
+      let late = false;
+      const timer = clock.sleep(timeoutMs, stop).then(
+        () => {
+          late = true;
+          notify();
+        },
+        () => undefined,
+      );
+      try {
+        for (;;) {
+          if (failure) throw new SyncError(`Gave up waiting for ${what}: the other side failed.`, { code: 'SYNC_PEER_FAILED', cause: failure });
+          if (signal?.aborted) throw new CancelledError(`Stopped while waiting for ${what}.`, { reason: 'shutdown', cause: signal.reason });
+          // Subscribed before looking, so that a change in between is not missed.
+          const changed = change(stop);
+          if (await condition()) return true;
+          if (late) return false;
+          await changed;
+        }
+      } finally {
+        deadline.abort();
+        await timer;
+      }
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/** Checkpoint folders: written beside, renamed, and complete exactly when their manifest is there. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
+
+const manifestFile = 'manifest.json';
+/** Name of the newest complete checkpoint, as the original writes it. */
+const latestFile = 'latest_checkpointed_iteration.txt';
+const folderPattern = /^global_step_(\d+)$/;
+
+export interface CheckpointFile {
+  /** Relative to the checkpoint, with forward slashes. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+export interface CheckpointManifest {
+  readonly version: 1;
+  readonly step: number;
+  /** The last checkpoint of a finished stage. */
+  readonly final: boolean;
+  readonly files: readonly CheckpointFile[];
+}
+
+export interface Checkpoint {
+  readonly directory: string;
+  readonly manifest: CheckpointManifest;
+}
+
+export const checkpointName = (step: number): string => `global_step_${step}`;
+
+/** Fills a folder with `fill`, then makes it `global_step_<step>` of `root` in one rename. An existing one is replaced. */
+export async function writeCheckpoint(root: string, options: { readonly step: number; readonly final: boolean; readonly fill: (directory: string) => Promise<void> }): Promise<Checkpoint> {
+  const { step, final, fill } = options;
+  const directory = path.join(root, checkpointName(step));
+  const temporary = `${directory}.tmp`;
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true });
+  await fill(temporary);
+  const manifest: CheckpointManifest = { version: 1, step, final, files: await digestFolder(temporary) };
+  await writeFile(path.join(temporary, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`);
+  await rm(directory, { recursive: true, force: true });
+  await rename(temporary, directory);
+  await writeAtomically(path.join(root, latestFile), String(step));
+  return { directory, manifest };
+}
+
+/** Complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers and not listed. */
+export async function listCheckpoints(root: string): Promise<readonly Checkpoint[]> {
+  const found: Checkpoint[] = [];
+  for (const name of await readdirOrEmpty(root)) {
+    if (!folderPattern.test(name)) continue;
+    const directory = path.join(root, name);
+    const manifest = await readManifest(directory);
+    if (manifest) found.push({ directory, manifest });
+  }
+  return found.toSorted((a, b) => a.manifest.step - b.manifest.step);
+}
+
+/** @throws CheckpointError naming the first file that is missing or differs from its digest */
+export async function verifyCheckpoint({ directory, manifest }: Checkpoint): Promise<void> {
+  for (const file of manifest.files) {
+    const full = path.join(directory, file.path);
+    const sha256 = await digestFile(full).catch(() => 'missing');
+    if (sha256 === file.sha256) continue;
+    const what = sha256 === 'missing' ? 'is missing' : 'differs from its digest in the manifest';
+    throw new CheckpointError(`Checkpoint ${directory}: ${file.path} ${what}. Delete the folder to resume from the checkpoint before it.`, { code: 'CHECKPOINT_DAMAGED' });
+  }
+}
+
+/** Deletes all but the newest `keep` checkpoints, and what crashed writers left behind. */
+export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
+  for (const name of await readdirOrEmpty(root)) {
+    if (name.endsWith('.tmp')) await rm(path.join(root, name), { recursive: true, force: true });
+  }
+  if (keep === undefined) return;
+  const checkpoints = await listCheckpoints(root);
+  for (const { directory } of checkpoints.slice(0, Math.max(0, checkpoints.length - keep))) await rm(directory, { recursive: true, force: true });
+}
+
+/** Write, then rename: a reader sees the old text or the new one. */
+export async function writeAtomically(file: string, text: string): Promise<void> {
+  const temporary = `${file}.tmp`;
+  await writeFile(temporary, text);
+  await rename(temporary, file);
+}
+
+async function readManifest(directory: string): Promise<CheckpointManifest | undefined> {
+  const file = path.join(directory, manifestFile);
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    const manifest = JSON.parse(text) as CheckpointManifest;
+    if (manifest.version === 1 && Number.isInteger(manifest.step) && Array.isArray(manifest.files)) return manifest;
+  } catch (cause) {
+    throw new CheckpointError(`${file} is not JSON. Delete the folder to resume from the checkpoint before it.`, { code: 'CHECKPOINT_DAMAGED', cause });
+  }
+  throw new CheckpointError(`${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`, { code: 'CHECKPOINT_VERSION' });
+}
+
+async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return Promise.all(
+    files.toSorted().map(async (file) => ({
+      path: path.relative(root, file).replaceAll(path.sep, '/'),
+      sizeBytes: (await stat(file)).size,
+      sha256: await digestFile(file),
+    })),
+  );
+}
+
+async function digestFile(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+async function readdirOrEmpty(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

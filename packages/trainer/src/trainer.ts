@@ -1,0 +1,129 @@
+/** The training loop: take experiences, make optimizer steps, publish and save. */
+import { CancelledError, type Algorithm, type ExperienceSource, type MetricSink, type Metrics, type OptimizerOptions, type Runtime, type TakeFilter, type TrainEngine } from '@trinity-rft/core';
+import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint.js';
+import { learningRateAt, type ScheduleOptions } from './schedule.js';
+import { trainStep } from './train-step.js';
+
+/** What the trainer needs of the synchronizer. */
+export interface TrainSync {
+  trainStepDone(step: number, signal?: AbortSignal): Promise<void>;
+  setTrainerWaiting(waiting: boolean): void;
+}
+
+export interface TrainerOptions {
+  readonly engine: TrainEngine;
+  readonly source: ExperienceSource;
+  readonly algorithm: Pick<Algorithm, 'loss' | 'needs'>;
+  /** Experiences per step. */
+  readonly batchSize: number;
+  /** Stop after this many steps; else when the source ends. */
+  readonly totalSteps?: number;
+  readonly schedule: ScheduleOptions;
+  readonly optimizer: Omit<OptimizerOptions, 'learningRate'>;
+  /** Which experiences a step may read (sample strategy). @default all */
+  readonly filter?: (step: number) => TakeFilter;
+  /** Steps between checkpoints; 0 = only at the end. */
+  readonly saveInterval: number;
+  readonly checkpointRoot: string;
+  /** @default all */
+  readonly checkpointsToKeep?: number;
+  readonly maxResponseTokens?: number;
+  readonly sync?: TrainSync;
+  readonly sink: MetricSink;
+  readonly runtime: Runtime;
+  /** Stops after the step in progress. */
+  readonly signal: AbortSignal;
+}
+
+export interface Trainer {
+  /** Trains from `step` on. Resolves with the last step made; a checkpoint of it has been written. */
+  run(step: number): Promise<TrainerResult>;
+}
+
+export interface TrainerResult {
+  readonly step: number;
+  /** The signal ended it before the data or the steps did. */
+  readonly interrupted: boolean;
+  readonly checkpoint: Checkpoint;
+}
+
+export function createTrainer(options: TrainerOptions): Trainer {
+  const { engine, source, sync, sink, runtime, signal, schedule } = options;
+  const { clock } = runtime;
+  let saved: Checkpoint | undefined;
+
+  const save = async (step: number, final: boolean): Promise<Metrics> => {
+    const begun = clock.now();
+    saved = await writeCheckpoint(options.checkpointRoot, { step, final, fill: (directory) => engine.save(directory, { optimizer: true }) });
+    await pruneCheckpoints(options.checkpointRoot, options.checkpointsToKeep);
+    return { 'time/save_checkpoint': (clock.now() - begun) / 1000 };
+  };
+
+  const take = async (step: number): Promise<{ lease: Awaited<ReturnType<ExperienceSource['take']>>; seconds: number }> => {
+    const begun = clock.now();
+    // The lease may settle in the same turn; the synchronizer tells real starvation from that by asking the store.
+    const pending = source.take(options.batchSize, options.filter?.(step), signal);
+    sync?.setTrainerWaiting(true);
+    try {
+      return { lease: await pending, seconds: (clock.now() - begun) / 1000 };
+    } finally {
+      sync?.setTrainerWaiting(false);
+    }
+  };
+
+  /** Optimizer steps made: moves as soon as one is, whatever happens after it. */
+  let made = 0;
+
+  /** One turn of the loop. Resolves false when there is nothing left to train on. */
+  const turn = async (): Promise<boolean> => {
+    const step = made + 1;
+    const begun = clock.now();
+    const { lease, seconds } = await take(step);
+    if (!lease) return false;
+    const learningRate = learningRateAt(step, schedule);
+    const metrics = await trainStep(lease, {
+      engine,
+      algorithm: options.algorithm,
+      optimizer: { ...options.optimizer, learningRate },
+      step,
+      clock,
+      ...(options.maxResponseTokens !== undefined && { maxResponseTokens: options.maxResponseTokens }),
+    });
+    made = step;
+    const due = options.saveInterval > 0 && step % options.saveInterval === 0;
+    const saving = due ? await save(step, false) : {};
+    const total = (clock.now() - begun) / 1000;
+    sink.write({
+      role: 'trainer',
+      step,
+      metrics: {
+        ...metrics,
+        ...saving,
+        ...(await engine.stats()),
+        'time/read_experience': seconds,
+        'time/step': total,
+        'perf/throughput': (metrics['perf/total_num_tokens'] ?? 0) / Math.max(total, 1e-9),
+      },
+    });
+    await sync?.trainStepDone(step, signal);
+    return true;
+  };
+
+  return {
+    run: async (from) => {
+      made = from;
+      let interrupted = false;
+      try {
+        while (made < (options.totalSteps ?? Infinity)) {
+          if (signal.aborted) throw new CancelledError('The trainer was stopped.', { reason: 'shutdown', cause: signal.reason });
+          if (!(await turn())) break;
+        }
+      } catch (error) {
+        if (!signal.aborted || !(error instanceof CancelledError)) throw error;
+        interrupted = true;
+      }
+      await save(made, !interrupted);
+      return { step: made, interrupted, checkpoint: saved! };
+    },
+  };
+}
