@@ -94,7 +94,8 @@ function readPins() {
 
 /** The environment to run things in: that of this process, with the pinned tools in front where its own do not fit. */
 function toolchain() {
-  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
+  // A Node that came with the system trusts the system's certificates (a company's proxy has one there); npm's Node must be told to.
+  const env = { NODE_USE_SYSTEM_CA: '1', ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
   if (nodeFits(process.versions.node) && pnpmVersion(env) === pins.pnpm) return env;
   return { ...env, PATH: fetchTools() + delimiter + env.PATH };
 }
