@@ -1,0 +1,54 @@
+/** Number formats of stored weights and their conversion to and from float32. */
+
+export const storedTypes = { F32: 4, BF16: 2, F16: 2 } as const;
+/** A number format of a safetensors file that the engine reads. */
+export type StoredType = keyof typeof storedTypes;
+
+export function isStoredType(name: string): name is StoredType {
+  return Object.hasOwn(storedTypes, name);
+}
+
+/** Decodes little-endian numbers. `bytes.length` is a multiple of the size of `type`; `into` has one element per number. */
+export function decodeFloats(bytes: Uint8Array, type: StoredType, into: Float32Array): void {
+  if (type === 'F32') {
+    new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(bytes);
+    return;
+  }
+  const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, into.length);
+  if (type === 'BF16') decodeBfloat16(halves, into);
+  else decodeFloat16(halves, into);
+}
+
+/** bfloat16 is the upper half of a float32. */
+function decodeBfloat16(halves: Uint16Array, into: Float32Array): void {
+  const bits = new Uint32Array(into.buffer, into.byteOffset, into.length);
+  for (let i = 0; i < halves.length; i++) bits[i] = halves[i]! << 16;
+}
+
+function decodeFloat16(halves: Uint16Array, into: Float32Array): void {
+  for (let i = 0; i < halves.length; i++) into[i] = float16ToNumber(halves[i]!);
+}
+
+/** IEEE 754 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
+export function float16ToNumber(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >>> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
+  return sign * (1024 + fraction) * 2 ** (exponent - 25);
+}
+
+/** Encodes little-endian; bfloat16 rounds to nearest, ties to even. */
+export function encodeFloats(values: Float32Array, type: 'F32' | 'BF16'): Uint8Array {
+  if (type === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const halves = new Uint16Array(values.length);
+  for (let i = 0; i < bits.length; i++) {
+    const value = bits[i]!;
+    // Rounding a NaN up could carry into infinity: keep it quiet instead.
+    const isNaN = (value & 0x7fffffff) > 0x7f800000;
+    halves[i] = isNaN ? (value >>> 16) | 0x40 : (value + 0x7fff + ((value >>> 16) & 1)) >>> 16;
+  }
+  return new Uint8Array(halves.buffer);
+}

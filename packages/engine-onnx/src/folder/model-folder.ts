@@ -1,0 +1,156 @@
+/** Hugging Face model folders: config.json, weights, and the tokenizer files that travel with them. */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { CheckpointError } from '@trinity-rft/core';
+
+import { parseModelConfig, type ModelConfig } from '../model/config.js';
+import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import { writeSafetensors } from './safetensors.js';
+import { openWeightFiles, singleWeightFile, type WeightFiles } from './weight-files.js';
+
+/** Files that the engine does not read but keeps beside the weights, so that what it saves is a complete model. */
+export const companionFiles = [
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'chat_template.jinja',
+  'chat_template.json',
+  'generation_config.json',
+  'special_tokens_map.json',
+  'added_tokens.json',
+  'vocab.json',
+  'merges.txt',
+  'tokenizer.model',
+] as const;
+
+/** A model folder apart from its weights. */
+export interface ModelFiles {
+  readonly config: ModelConfig;
+  /** `config.json` as it was read. */
+  readonly configText: string;
+  /** The {@link companionFiles} that were there, by name. */
+  readonly companions: ReadonlyMap<string, Uint8Array>;
+}
+
+export interface ModelFolder extends ModelFiles {
+  /** All parameters in the layout of `parameterSpecs(config)`. */
+  readonly weights: Float32Array;
+}
+
+/** @throws CheckpointError that names the file and key, or the tensor with expected and found shape */
+export async function loadModelFolder(directory: string): Promise<ModelFolder> {
+  const files = await readModelFiles(directory);
+  return { ...files, weights: await loadWeights(directory, files.config) };
+}
+
+/** Reads config.json and the companion files. */
+export async function readModelFiles(directory: string): Promise<ModelFiles> {
+  const path = join(directory, 'config.json');
+  const configText = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new CheckpointError(`${path} cannot be read; expected a Hugging Face model folder.`, { code: 'MODEL_CONFIG_MISSING', cause });
+  });
+  const companions = new Map<string, Uint8Array>();
+  for (const name of companionFiles) {
+    const bytes = await readIfThere(join(directory, name));
+    if (bytes !== undefined) companions.set(name, bytes);
+  }
+  return { config: parseModelConfig(parseJson(configText, path), path), configText, companions };
+}
+
+function parseJson(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new CheckpointError(`${path} is not JSON.`, { code: 'MODEL_CONFIG_INVALID', cause });
+  }
+}
+
+async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new CheckpointError(`${path} cannot be read.`, { code: 'MODEL_FILE_UNREADABLE', cause });
+  }
+}
+
+/** The weights of a folder as one flat array in the layout of `parameterSpecs(config)`. */
+export async function loadWeights(directory: string, config: ModelConfig): Promise<Float32Array> {
+  const files = await openWeightFiles(directory);
+  try {
+    const specs = parameterSpecs(config);
+    assertSameTensors(directory, specs, files, config);
+    const weights = new Float32Array(parameterCount(config));
+    for (const { name, offset, size } of specs) {
+      await files.tensors.get(name)!.read(name, weights.subarray(offset, offset + size));
+    }
+    return weights;
+  } finally {
+    await files.close();
+  }
+}
+
+/** Tensors that a checkpoint may hold although the model has no such parameter: a copy of the tied head, and saved constants. */
+function isSurplus(name: string, config: ModelConfig): boolean {
+  return (config.tieEmbeddings && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
+}
+
+function assertSameTensors(directory: string, specs: readonly ParameterSpec[], files: WeightFiles, config: ModelConfig): void {
+  const expected = new Set(specs.map((spec) => spec.name));
+  const missing = specs.filter((spec) => !files.tensors.has(spec.name));
+  if (missing.length > 0) {
+    const { name, shape } = missing[0]!;
+    throw mismatch(directory, name, `tensor ${name} of shape [${shape.join(', ')}] is missing${andMore(missing.length)}`);
+  }
+  for (const { name, shape } of specs) {
+    const file = files.tensors.get(name)!;
+    const found = file.tensors.get(name)!.shape;
+    if (found.join() !== shape.join()) {
+      throw mismatch(directory, name, `tensor ${name} in ${file.file} has shape [${found.join(', ')}], but config.json asks for [${shape.join(', ')}]`);
+    }
+  }
+  const extra = [...files.tensors.keys()].filter((name) => !expected.has(name) && !isSurplus(name, config));
+  if (extra.length > 0) {
+    const file = files.tensors.get(extra[0]!)!;
+    const shape = file.tensors.get(extra[0]!)!.shape;
+    throw mismatch(
+      directory,
+      extra[0]!,
+      `tensor ${extra[0]!} of shape [${shape.join(', ')}] in ${file.file} has no place in a ${config.family} model of this config.json${andMore(extra.length)}`,
+    );
+  }
+}
+
+function andMore(count: number): string {
+  return count > 1 ? ` (and ${count - 1} more)` : '';
+}
+
+function mismatch(directory: string, tensor: string, what: string): CheckpointError {
+  return new CheckpointError(`${directory}: ${what}. config.json and the weights must be of the same model.`, {
+    code: 'WEIGHTS_MISMATCH',
+    details: { tensor },
+  });
+}
+
+/** Writes a complete model folder with float32 weights; equal input gives equal bytes. */
+export async function saveModelFolder(directory: string, files: ModelFiles, weights: Float32Array): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
+  for (const [name, bytes] of files.companions) await writeWhole(join(directory, name), bytes);
+  const tensors = parameterSpecs(files.config).map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  await writeSafetensors(join(directory, singleWeightFile), tensors);
+}
+
+/** The only change to a config.json that was read: transformers would otherwise round the float32 weights to the old type. */
+function withStoredType(configText: string): string {
+  return configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, '$1"float32"');
+}
+
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  try {
+    await writeFile(`${path}.tmp`, bytes);
+    await rename(`${path}.tmp`, path);
+  } catch (cause) {
+    throw new CheckpointError(`${path} could not be written.`, { code: 'MODEL_FILE_UNWRITABLE', cause });
+  }
+}

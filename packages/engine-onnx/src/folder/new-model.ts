@@ -1,0 +1,102 @@
+/** A new model: sizes to `config.json`, seeded weights, and a folder that Hugging Face transformers opens too. */
+import { CheckpointError } from '@trinity-rft/core';
+
+import { parseModelConfig, type ModelConfig, type ModelFamily, type RopeScaling } from '../model/config.js';
+import { initialWeights } from '../model/parameters.js';
+import { companionFiles, saveModelFolder } from './model-folder.js';
+
+/** What must be said of a new model; the rest has the defaults of a small qwen3. */
+export interface NewModelConfig extends Partial<ModelConfig> {
+  readonly vocabSize: number;
+  readonly hiddenSize: number;
+  readonly layers: number;
+  readonly heads: number;
+}
+
+export interface NewModelOptions {
+  readonly directory: string;
+  readonly config: NewModelConfig;
+  /** Of the initial weights; equal seeds give equal bytes. */
+  readonly seed: number;
+  /** Files to lay beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...). @default none */
+  readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;
+}
+
+/** Creates a model folder with random weights. */
+export async function createModelFolder(options: NewModelOptions): Promise<ModelConfig> {
+  const json = toConfigJson(completeConfig(options.config));
+  const config = parseModelConfig(json, 'the new model');
+  const companions = new Map(Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [assertCompanion(name), Buffer.from(content)]));
+  const files = { config, configText: `${JSON.stringify(json, null, 2)}\n`, companions };
+  await saveModelFolder(options.directory, files, initialWeights(config, options.seed));
+  return config;
+}
+
+function assertCompanion(name: string): string {
+  if (companionFiles.some((known) => known === name)) return name;
+  throw new CheckpointError(`A new model cannot carry the file ${name}; expected one of ${companionFiles.join(', ')}.`, { code: 'MODEL_FILE_UNKNOWN' });
+}
+
+/** Fills in what a new model leaves open. */
+export function completeConfig(partial: NewModelConfig): ModelConfig {
+  const family = partial.family ?? 'qwen3';
+  return {
+    family,
+    // Three times the width, in steps of 32: about the share that the families give to the feed-forward block.
+    intermediateSize: Math.ceil((3 * partial.hiddenSize) / 32) * 32,
+    kvHeads: partial.heads,
+    headDim: partial.hiddenSize / partial.heads,
+    normEpsilon: 1e-6,
+    ropeTheta: 10_000,
+    qkNorm: family === 'qwen3',
+    qkvBias: family === 'qwen2',
+    outputBias: false,
+    mlpBias: false,
+    tieEmbeddings: true,
+    maxPositions: 1024,
+    eosTokenIds: [],
+    ...partial,
+  };
+}
+
+/** `config.json` as transformers writes it; `parseModelConfig` reads it back to the same {@link ModelConfig}. */
+export function toConfigJson(config: ModelConfig): Record<string, unknown> {
+  return {
+    architectures: [architectures[config.family]],
+    model_type: config.family,
+    vocab_size: config.vocabSize,
+    hidden_size: config.hiddenSize,
+    num_hidden_layers: config.layers,
+    num_attention_heads: config.heads,
+    num_key_value_heads: config.kvHeads,
+    head_dim: config.headDim,
+    intermediate_size: config.intermediateSize,
+    hidden_act: 'silu',
+    rms_norm_eps: config.normEpsilon,
+    rope_theta: config.ropeTheta,
+    rope_scaling: config.ropeScaling === undefined ? null : toRopeJson(config.ropeScaling),
+    // qwen2 has its biases by construction and does not know the key.
+    ...(config.family !== 'qwen2' && { attention_bias: config.qkvBias }),
+    ...(config.family === 'llama' && { mlp_bias: config.mlpBias }),
+    attention_dropout: 0,
+    tie_word_embeddings: config.tieEmbeddings,
+    max_position_embeddings: config.maxPositions,
+    bos_token_id: config.bosTokenId ?? null,
+    eos_token_id: config.eosTokenIds.length === 1 ? config.eosTokenIds[0] : config.eosTokenIds.length === 0 ? null : config.eosTokenIds,
+    pad_token_id: config.padTokenId ?? null,
+    torch_dtype: 'float32',
+  };
+}
+
+const architectures: Record<ModelFamily, string> = { qwen3: 'Qwen3ForCausalLM', qwen2: 'Qwen2ForCausalLM', llama: 'LlamaForCausalLM' };
+
+function toRopeJson(scaling: RopeScaling): Record<string, unknown> {
+  if (scaling.kind === 'linear') return { rope_type: 'linear', factor: scaling.factor };
+  return {
+    rope_type: 'llama3',
+    factor: scaling.factor,
+    low_freq_factor: scaling.lowFreqFactor,
+    high_freq_factor: scaling.highFreqFactor,
+    original_max_position_embeddings: scaling.originalMaxPositions,
+  };
+}

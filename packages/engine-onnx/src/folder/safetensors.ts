@@ -1,0 +1,188 @@
+/** Reads and writes safetensors files: an 8-byte header length, a JSON header, then the tensors' bytes. */
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { basename } from 'node:path';
+
+import { CheckpointError } from '@trinity-rft/core';
+import { z } from 'zod';
+
+import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
+
+/** Where a tensor lies in its file. */
+export interface StoredTensor {
+  readonly name: string;
+  readonly type: StoredType;
+  readonly shape: readonly number[];
+  /** Byte range in the file. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+export interface SafetensorsFile {
+  /** File name without its folder, for messages. */
+  readonly file: string;
+  readonly tensors: ReadonlyMap<string, StoredTensor>;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Decodes a tensor to float32, row-major. `into` has exactly its number of elements. */
+  read(name: string, into: Float32Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface NamedTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly data: Float32Array;
+}
+
+export interface WriteOptions {
+  /** @default "F32" */
+  readonly type?: 'F32' | 'BF16';
+  /** @default { format: "pt" }, which transformers asks for */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** What is read or converted at once: bounds the memory beyond the tensors themselves. */
+const chunkBytes = 4 << 20;
+/** The format's own limit. */
+const maxHeaderBytes = 100 << 20;
+
+const entrySchema = z.object({
+  dtype: z.string(),
+  shape: z.array(z.int().nonnegative()),
+  data_offsets: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
+});
+const headerSchema = z.record(z.string(), z.union([entrySchema, z.record(z.string(), z.string())]));
+
+/** @throws CheckpointError when the file is not safetensors or is cut short */
+export async function openSafetensors(path: string): Promise<SafetensorsFile> {
+  const file = basename(path);
+  const handle = await open(path, 'r').catch((cause: unknown) => {
+    throw new CheckpointError(`${path} cannot be opened; expected a readable safetensors file.`, { code: 'WEIGHTS_UNREADABLE', cause });
+  });
+  try {
+    const { tensors, metadata } = await readHeader(handle, path);
+    return {
+      file,
+      tensors,
+      metadata,
+      read: (name, into) => readTensor(handle, path, tensors.get(name), name, into),
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function readHeader(handle: FileHandle, path: string): Promise<Pick<SafetensorsFile, 'tensors' | 'metadata'>> {
+  const fileBytes = (await handle.stat()).size;
+  const lengthBytes = await readFully(handle, path, 0, Buffer.alloc(8));
+  const length = Number(lengthBytes.readBigUInt64LE());
+  if (length > Math.min(maxHeaderBytes, fileBytes - 8)) throw broken(path, `its header claims ${length} bytes of a ${fileBytes}-byte file`);
+  const text = (await readFully(handle, path, 8, Buffer.alloc(length))).toString('utf8');
+  const header = parseHeader(text, path);
+  const tensors = new Map<string, StoredTensor>();
+  let metadata: Record<string, string> = {};
+  for (const [name, entry] of Object.entries(header)) {
+    if (name === '__metadata__') metadata = entry as Record<string, string>;
+    else tensors.set(name, locate(name, entry as z.infer<typeof entrySchema>, 8 + length, fileBytes, path));
+  }
+  return { tensors, metadata };
+}
+
+function parseHeader(text: string, path: string): z.infer<typeof headerSchema> {
+  try {
+    return headerSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw broken(path, 'its header is not the JSON of the format', cause);
+  }
+}
+
+function locate(name: string, entry: z.infer<typeof entrySchema>, dataStart: number, fileBytes: number, path: string): StoredTensor {
+  const { dtype, shape, data_offsets: offsets } = entry;
+  if (!isStoredType(dtype)) {
+    throw new CheckpointError(
+      `${path}: tensor ${name} is stored as ${dtype}; expected ${Object.keys(storedTypes).join(', ')}. Save the model in one of these.`,
+      { code: 'WEIGHTS_TYPE', details: { tensor: name, dtype } },
+    );
+  }
+  const [begin, end] = [dataStart + offsets[0], dataStart + offsets[1]];
+  const bytes = shape.reduce((product, n) => product * n, storedTypes[dtype]);
+  if (end - begin !== bytes) throw broken(path, `tensor ${name} of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${bytes}`);
+  if (end > fileBytes) throw broken(path, `tensor ${name} ends at byte ${end} of a ${fileBytes}-byte file`);
+  return { name, type: dtype, shape, begin, end };
+}
+
+async function readTensor(handle: FileHandle, path: string, tensor: StoredTensor | undefined, name: string, into: Float32Array): Promise<void> {
+  if (tensor === undefined) throw new CheckpointError(`${path} holds no tensor ${name}.`, { code: 'WEIGHTS_TENSOR_MISSING', details: { tensor: name } });
+  const size = storedTypes[tensor.type];
+  const chunk = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, tensor.end - tensor.begin)));
+  for (let at = tensor.begin; at < tensor.end;) {
+    const bytes = await readFully(handle, path, at, chunk.subarray(0, Math.min(chunk.length, tensor.end - at)));
+    const start = (at - tensor.begin) / size;
+    decodeFloats(bytes, tensor.type, into.subarray(start, start + bytes.length / size));
+    at += bytes.length;
+  }
+}
+
+async function readFully(handle: FileHandle, path: string, position: number, into: Buffer): Promise<Buffer> {
+  for (let done = 0; done < into.length;) {
+    const { bytesRead } = await handle.read(into, done, into.length - done, position + done);
+    if (bytesRead === 0) throw broken(path, `it ends after ${position + done} bytes`);
+    done += bytesRead;
+  }
+  return into;
+}
+
+/**
+ * Writes the tensors in the order given, to a temporary name that is renamed when all is on disk.
+ * Equal tensors give equal bytes.
+ */
+export async function writeSafetensors(path: string, tensors: readonly NamedTensor[], options: WriteOptions = {}): Promise<void> {
+  const type = options.type ?? 'F32';
+  const draft = `${path}.tmp`;
+  const handle = await open(draft, 'w');
+  try {
+    await writeFully(handle, encodeHeader(tensors, type, options.metadata ?? { format: 'pt' }));
+    for (const tensor of tensors) {
+      for (let at = 0; at < tensor.data.length; at += chunkBytes / 4) {
+        await writeFully(handle, encodeFloats(tensor.data.subarray(at, at + chunkBytes / 4), type));
+      }
+    }
+    await handle.sync();
+    await handle.close();
+    await rename(draft, path);
+  } catch (cause) {
+    await handle.close().catch(() => undefined);
+    await rm(draft, { force: true });
+    throw new CheckpointError(`${path} could not be written.`, { code: 'WEIGHTS_UNWRITABLE', cause });
+  }
+}
+
+function encodeHeader(tensors: readonly NamedTensor[], type: 'F32' | 'BF16', metadata: Readonly<Record<string, string>>): Buffer {
+  const header: Record<string, unknown> = { __metadata__: metadata };
+  let offset = 0;
+  for (const { name, shape, data } of tensors) {
+    const end = offset + data.length * storedTypes[type];
+    header[name] = { dtype: type, shape, data_offsets: [offset, end] };
+    offset = end;
+  }
+  const json = Buffer.from(JSON.stringify(header));
+  // Spaces up to a multiple of 8, so that readers can map the tensors in place.
+  const padded = Buffer.alloc(8 + Math.ceil(json.length / 8) * 8, ' ');
+  padded.writeBigUInt64LE(BigInt(padded.length - 8));
+  json.copy(padded, 8);
+  return padded;
+}
+
+async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += (await handle.write(bytes, done, bytes.length - done)).bytesWritten;
+  }
+}
+
+function broken(path: string, why: string, cause?: unknown): CheckpointError {
+  return new CheckpointError(`${path} is not a whole safetensors file: ${why}. Copy or download it again.`, {
+    code: 'WEIGHTS_BROKEN',
+    ...(cause !== undefined && { cause }),
+  });
+}
