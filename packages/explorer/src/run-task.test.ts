@@ -1,0 +1,212 @@
+import { createExperience, defaultFormatArgs, ModelError, type Experience, type Task } from '@trinity-rft/core';
+import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
+import { defineWorkflow, Workflow, type AgentModel, type WorkflowContext, type WorkflowDefinition } from '@trinity-rft/workflow';
+import { describe, expect, it } from 'vitest';
+import { rolloutMetrics } from './rollout-metrics.js';
+import { createInstancePool, runTask, type AttemptKey, type RunTaskOptions, type TaskOutcome } from './run-task.js';
+
+const baseTask: Task = {
+  taskId: 4,
+  batchId: 9,
+  workflow: 'w',
+  rawTask: {},
+  formatArgs: defaultFormatArgs,
+  rolloutArgs: {},
+  workflowArgs: {},
+  rewardFnArgs: {},
+  repeatTimes: 3,
+  isEval: false,
+  index: { taskset: 'set', row: 1 },
+};
+
+const experience = (over: Partial<Parameters<typeof createExperience>[0]> = {}): Experience =>
+  createExperience({ tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2], policyVersion: 5, temperature: 1, reward: 1, ...over });
+
+/** A model that has recorded `records` calls. */
+const fakeModel = (records: readonly Experience[] = []): AgentModel => ({ extractExperiencesFromHistory: () => records }) as unknown as AgentModel;
+
+interface Run {
+  readonly outcome: Promise<TaskOutcome>;
+  readonly runtime: TestRuntime;
+  readonly keys: AttemptKey[];
+  readonly closed: () => number;
+}
+
+function start(definition: WorkflowDefinition, options: Partial<RunTaskOptions> & { task?: Task; records?: readonly Experience[] } = {}): Run {
+  const runtime = testRuntime();
+  const keys: AttemptKey[] = [];
+  let closed = 0;
+  const outcome = runTask(options.task ?? baseTask, {
+    definition,
+    createModel: (key) => {
+      keys.push(key);
+      return { model: fakeModel(options.records), auxiliaryModels: new Map(), metrics: () => ({}), close: () => void closed++ };
+    },
+    timeoutMs: 1000,
+    maxRetries: 2,
+    limit: (work) => work(),
+    pool: createInstancePool(),
+    runtime,
+    signal: new AbortController().signal,
+    ...options,
+  });
+  return { outcome, runtime, keys, closed: () => closed };
+}
+
+const failures = (outcome: TaskOutcome) => outcome.runs.map((run) => (run.status === 'ok' ? 'ok' : run.kind));
+
+describe('runTask', () => {
+  it('makes every run by itself and stamps ids', async () => {
+    const { outcome, closed } = start(defineWorkflow({ name: 'w', run: () => [experience({ eid: { step: 1 } }), experience({ eid: { step: 0 }, reward: 0.5 })] }));
+    const { runs } = await outcome;
+    expect(runs.map((run) => run.status === 'ok' && run.experiences.map((item) => item.eid))).toEqual(
+      [0, 1, 2].map((run) => [
+        { batch: 9, task: 4, run, step: 0, suffix: '0' },
+        { batch: 9, task: 4, run, step: 1, suffix: '1' },
+      ]),
+    );
+    expect(runs[0]).toMatchObject({ reward: 1, metrics: { reward: 1, steps: 2 } });
+    expect(closed()).toBe(3);
+  });
+
+  it('tries only the failed run again, with another attempt number', async () => {
+    let calls = 0;
+    const { outcome, keys } = start(
+      defineWorkflow({
+        name: 'w',
+        run: () => {
+          if (++calls === 2) throw new Error('flaky');
+          return [experience()];
+        },
+      }),
+    );
+    const result = await outcome;
+    expect(failures(result)).toEqual(['ok', 'ok', 'ok']);
+    expect(result.retries).toBe(1);
+    expect(keys.map(({ run, attempt }) => [run, attempt])).toEqual([
+      [0, 0],
+      [1, 0],
+      [2, 0],
+      [1, 1],
+    ]);
+  });
+
+  it('gives up on a run after its retries and keeps the others', async () => {
+    const { outcome, runtime } = start(
+      defineWorkflow({
+        name: 'w',
+        run: ({ task }) => {
+          if (task.rawTask['fail']) throw new TypeError('cannot read properties of undefined');
+          return [experience()];
+        },
+      }),
+      { task: { ...baseTask, rawTask: { fail: true }, repeatTimes: 1 } },
+    );
+    const result = await outcome;
+    expect(result.runs).toMatchObject([{ status: 'failed', kind: 'failed', error: { code: 'WORKFLOW_THREW', cause: { message: 'cannot read properties of undefined' } } }]);
+    expect(result.retries).toBe(2);
+    expect(runtime.logger.lines.filter(({ level }) => level === 'warn')).toHaveLength(3);
+  });
+
+  it('ends a hanging attempt at its deadline, tells it, and counts it', async () => {
+    const signals: AbortSignal[] = [];
+    const { outcome, runtime } = start(defineWorkflow({ name: 'w', run: ({ signal }) => new Promise<never>(() => signals.push(signal)) }), { maxRetries: 1, task: { ...baseTask, repeatTimes: 1 } });
+    await runtime.clock.advance(1000);
+    await runtime.clock.advance(1000);
+    const result = await outcome;
+    expect(failures(result)).toEqual(['timed_out']);
+    expect([result.timeouts, result.retries]).toEqual([2, 1]);
+    expect(signals.map((signal) => signal.aborted)).toEqual([true, true]);
+    expect(runtime.clock.sleeping).toBe(0);
+  });
+
+  it.each([
+    ['nothing', () => undefined as never, 'returned nothing'],
+    ['no experiences', () => [], 'returned no experiences'],
+    ['no reward', () => [createExperience({ tokens: [1, 2], promptLength: 1, policyVersion: 0 })], 'without a reward'],
+    ['NaN', () => Number.NaN, 'NaN'],
+    ['a reward of Infinity', () => ({ reward: Infinity }), 'Infinity'],
+    ['unknown tokens', () => [experience({ policyVersion: -1 })], 'no recorded call produced'],
+  ])('treats %s as a failed run', async (_name, run, message) => {
+    const { outcome } = start(defineWorkflow({ name: 'w', run: () => run() }), { maxRetries: 0, records: [experience({ tokens: [9, 9] , logprobs: [-1]})] });
+    const result = await outcome;
+    expect(failures(result)).toEqual(['failed', 'failed', 'failed']);
+    expect(result.runs[0]).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
+  });
+
+  it('does not try again when the prompt is too long', async () => {
+    const overflow = new ModelError('too long', { status: 400, code: 'context_length_exceeded' });
+    const { outcome, keys } = start(defineWorkflow({ name: 'w', run: () => Promise.reject(new Error('client', { cause: overflow })) }));
+    expect(failures(await outcome)).toEqual(['prompt_too_long', 'prompt_too_long', 'prompt_too_long']);
+    expect(keys).toHaveLength(3);
+  });
+
+  it('gives a score to every recorded call', async () => {
+    const records = [experience({ reward: 0 }), experience({ eid: { step: 1 } })];
+    const { outcome } = start(defineWorkflow({ name: 'w', run: () => ({ reward: 0.25, metrics: { tool_calls: 2 } }) }), { records });
+    const { runs } = await outcome;
+    expect(runs[2]).toMatchObject({ reward: 0.25, metrics: { tool_calls: 2, reward: 0.25 }, experiences: [{ reward: 0.25 }, { reward: 0.25 }] });
+  });
+
+  it('takes policy version and temperature of a hand-made experience from the recorded call', async () => {
+    const records = [experience({ policyVersion: 3, temperature: 0.7 })];
+    const { outcome } = start(defineWorkflow({ name: 'w', run: () => [createExperience({ tokens: [1, 2, 3], promptLength: 1, reward: 1 })] }), { records });
+    const { runs } = await outcome;
+    expect(runs[0]).toMatchObject({ experiences: [{ policyVersion: 3, temperature: expect.closeTo(0.7) as number }] });
+  });
+
+  it('lets a repeating workflow make all runs at once and uses its instance again', async () => {
+    let made = 0;
+    class Repeating extends Workflow {
+      static override readonly canReset = true;
+      static override readonly canRepeat = true;
+      constructor(context: WorkflowContext) {
+        super(context);
+        made++;
+      }
+      run(): readonly Experience[] {
+        return Array.from({ length: this.repeatTimes }, (_, i) => experience({ eid: { run: this.runIdBase + i }, reward: i }));
+      }
+    }
+    const definition = defineWorkflow({ name: 'w', workflow: Repeating });
+    const pool = createInstancePool();
+    for (let i = 0; i < 2; i++) {
+      const { runs } = await start(definition, { pool }).outcome;
+      expect(runs.map((run) => run.status === 'ok' && [run.run, run.reward])).toEqual([
+        [0, 0],
+        [1, 1],
+        [2, 2],
+      ]);
+    }
+    expect(made).toBe(1);
+  });
+
+  it('rejects when the explorer is stopped', async () => {
+    const abort = new AbortController();
+    const { outcome } = start(defineWorkflow({ name: 'w', run: () => new Promise<never>(() => undefined) }), { signal: abort.signal });
+    abort.abort(new Error('stop'));
+    await expect(outcome).rejects.toMatchObject({ reason: 'shutdown' });
+  });
+
+  it('leaves failed runs out of means and counts them', async () => {
+    let calls = 0;
+    const { outcome } = start(
+      defineWorkflow({
+        name: 'w',
+        run: () => {
+          if (calls++ === 0) throw new Error('x');
+          return [experience({ reward: 0.5 })];
+        },
+      }),
+      { maxRetries: 0 },
+    );
+    expect(rolloutMetrics([await outcome], 7)).toMatchObject({
+      'rollout/model_version': 7,
+      'rollout/runs/ok': 2,
+      'rollout/runs/failed': 1,
+      'rollout/runs/timed_out': 0,
+      'rollout/finished_task_count': 1,
+      'rollout/reward/mean': 0.5,
+    });
+  });
+});

@@ -1,0 +1,45 @@
+/** Where a run that was stopped anywhere goes on, so that it ends as if it had not been stopped. */
+import type { ExplorerState } from '@trinity-rft/explorer';
+import type { Checkpoint } from '@trinity-rft/trainer';
+
+export interface ResumeInput {
+  /** Complete ones, oldest first. */
+  readonly checkpoints: readonly Checkpoint[];
+  /** Stored with the last explore step; undefined when none was made. */
+  readonly explorer: ExplorerState | undefined;
+  readonly style: 'fixed' | 'explorer_driven';
+  readonly interval: number;
+  readonly isBoundary: (step: number) => boolean;
+}
+
+export interface ResumePoint {
+  /** What the trainer loads; undefined = the model the stage began with. */
+  readonly checkpoint: Checkpoint | undefined;
+  readonly trainStep: number;
+  /** Version the explorer last used, for the synchronizer. */
+  readonly explorerVersion: number;
+  /** The explorer needs weights before its next step that the trainer has yet to make again. */
+  readonly catchUp: boolean;
+}
+
+/**
+ * In the fixed style the next explore step must see the very version it would have seen. That version is the explorer's own, or,
+ * at a boundary, the next publication after it. The trainer starts from the newest checkpoint that is not past it and makes the
+ * later steps again from the stored experiences. An explorer-driven run takes the newest checkpoint.
+ */
+export function findResumePoint({ checkpoints, explorer, style, interval, isBoundary }: ResumeInput): ResumePoint {
+  const newestUpTo = (version: number): Checkpoint | undefined => checkpoints.findLast(({ manifest }) => manifest.step <= version);
+  if (style === 'explorer_driven' || !explorer) {
+    // Without a stored explore step nothing was trained on either: only an initial checkpoint can be there.
+    const checkpoint = newestUpTo(Infinity);
+    const trainStep = checkpoint?.manifest.step ?? 0;
+    return { checkpoint, trainStep, explorerVersion: trainStep, catchUp: false };
+  }
+  const { policyVersion, step } = explorer;
+  const atBoundary = isBoundary(step);
+  const needed = atBoundary ? (Math.floor(policyVersion / interval) + 1) * interval : policyVersion;
+  const checkpoint = newestUpTo(needed);
+  const trainStep = checkpoint?.manifest.step ?? 0;
+  if (atBoundary || trainStep === policyVersion) return { checkpoint, trainStep, explorerVersion: policyVersion, catchUp: false };
+  return { checkpoint, trainStep, explorerVersion: policyVersion - 1, catchUp: true };
+}

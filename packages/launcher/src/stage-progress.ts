@@ -1,0 +1,34 @@
+/** Which stages of a run are done: `stage_meta.json` in the run's directory. */
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
+import { writeAtomically } from '@trinity-rft/trainer';
+
+const fileName = 'stage_meta.json';
+
+export interface StageProgress {
+  /** Stage in progress; equal to the number of stages when all are done. */
+  readonly latestStage: number;
+}
+
+export async function readStageProgress(jobDirectory: string): Promise<StageProgress> {
+  const file = path.join(jobDirectory, fileName);
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) return { latestStage: 0 };
+  try {
+    const { latest_stage: latestStage } = JSON.parse(text) as { latest_stage?: unknown };
+    if (typeof latestStage === 'number' && Number.isInteger(latestStage) && latestStage >= 0) return { latestStage };
+  } catch (cause) {
+    throw damaged(file, cause);
+  }
+  throw damaged(file);
+}
+
+export async function writeStageProgress(jobDirectory: string, { latestStage }: StageProgress): Promise<void> {
+  await mkdir(jobDirectory, { recursive: true });
+  await writeAtomically(path.join(jobDirectory, fileName), `${JSON.stringify({ latest_stage: latestStage })}\n`);
+}
+
+function damaged(file: string, cause?: unknown): CheckpointError {
+  return new CheckpointError(`${file} is damaged; expected {"latest_stage": n}. Write the number of the stage to go on with into it, from 0.`, { code: 'STAGE_META', cause });
+}

@@ -1,0 +1,57 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { listCheckpoints, pruneCheckpoints, verifyCheckpoint, writeCheckpoint } from './checkpoint.js';
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'checkpoint-'));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const fill = async (directory: string): Promise<void> => {
+  await mkdir(path.join(directory, 'optimizer'));
+  await writeFile(path.join(directory, 'model.safetensors'), 'weights');
+  await writeFile(path.join(directory, 'optimizer', 'state'), 'moments');
+};
+const write = (step: number, final = false) => writeCheckpoint(root, { step, final, fill });
+
+describe('checkpoints', () => {
+  it('are listed by step with the digest of every file', async () => {
+    await write(10);
+    await write(2, true);
+    const found = await listCheckpoints(root);
+    expect(found.map(({ manifest }) => [manifest.step, manifest.final])).toEqual([
+      [2, true],
+      [10, false],
+    ]);
+    expect(found[0]!.manifest.files.map((file) => file.path)).toEqual(['model.safetensors', 'optimizer/state']);
+    expect(await readFile(path.join(root, 'latest_checkpointed_iteration.txt'), 'utf8')).toBe('2');
+    await verifyCheckpoint(found[0]!);
+  });
+
+  it('do not exist until they are complete', async () => {
+    const failing = writeCheckpoint(root, { step: 3, final: false, fill: () => Promise.reject(new Error('disk full')) });
+    await expect(failing).rejects.toThrow('disk full');
+    expect(await listCheckpoints(root)).toEqual([]);
+    await mkdir(path.join(root, 'global_step_4'));
+    expect(await listCheckpoints(root)).toEqual([]);
+  });
+
+  it('name the file that was changed', async () => {
+    const checkpoint = await write(1);
+    await writeFile(path.join(checkpoint.directory, 'model.safetensors'), 'other');
+    await expect(verifyCheckpoint(checkpoint)).rejects.toThrow('model.safetensors differs from its digest');
+    await rm(path.join(checkpoint.directory, 'model.safetensors'));
+    await expect(verifyCheckpoint(checkpoint)).rejects.toThrow('model.safetensors is missing');
+  });
+
+  it('keep the newest and drop what a crash left', async () => {
+    for (const step of [1, 2, 3]) await write(step);
+    await mkdir(path.join(root, 'global_step_9.tmp'));
+    await pruneCheckpoints(root, 2);
+    expect((await listCheckpoints(root)).map(({ manifest }) => manifest.step)).toEqual([2, 3]);
+    await expect(readFile(path.join(root, 'global_step_9.tmp'))).rejects.toThrow('ENOENT');
+  });
+});

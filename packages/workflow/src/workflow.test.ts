@@ -1,0 +1,114 @@
+import { createRuntime, defaultFormatArgs, type Task } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { createRewardRegistry, createWorkflowRegistry } from './built-in.js';
+import { defineReward, defineWorkflow, isWorkflowDefinition } from './define.js';
+import { createRegistry } from './registry.js';
+import { scoreResponse } from './rewards.js';
+import { callTool } from './tool.js';
+import type { AgentModel, WorkflowContext } from './types.js';
+import { Workflow } from './workflow.js';
+
+const task: Task = {
+  taskId: 0,
+  batchId: 1,
+  workflow: 'test',
+  rewardFn: 'mine',
+  rawTask: { prompt: 'one plus one', response: '2' },
+  formatArgs: defaultFormatArgs,
+  rolloutArgs: {},
+  workflowArgs: {},
+  rewardFnArgs: {},
+  repeatTimes: 1,
+  isEval: false,
+  index: { taskset: 'set', row: 7 },
+};
+
+const context = (over: Partial<WorkflowContext> = {}): WorkflowContext => ({
+  task,
+  model: {} as AgentModel,
+  auxiliaryModels: new Map(),
+  runtime: createRuntime(),
+  signal: new AbortController().signal,
+  ...over,
+});
+
+describe('defineWorkflow', () => {
+  it('makes a workflow of a function', async () => {
+    const definition = defineWorkflow({ name: 'f', run: ({ task: { rawTask } }) => Number(rawTask['response']) });
+    expect(await definition.create(context()).run()).toBe(2);
+    expect([definition.canRepeat, definition.canReset, isWorkflowDefinition(definition)]).toEqual([false, false, true]);
+  });
+
+  it('takes the flags of a class, and a reused instance sees the new task', async () => {
+    class Counting extends Workflow {
+      static override readonly canReset = true;
+      static override readonly canRepeat = true;
+      seen = 0;
+      run(): number {
+        return Number(this.task.rawTask['response']) * 100 + this.seen * 10 + this.repeatTimes;
+      }
+      override reset(): void {
+        this.seen++;
+      }
+    }
+    const definition = defineWorkflow({ name: 'counting', workflow: Counting });
+    expect([definition.canReset, definition.canRepeat]).toEqual([true, true]);
+    const instance = definition.create(context());
+    instance.setRepeatTimes?.(3, 0);
+    expect(await instance.run()).toBe(203);
+    await instance.reset?.(context({ task: { ...task, rawTask: { response: '5' } } }));
+    expect(await instance.run()).toBe(513);
+  });
+
+  it('refuses names that cannot stand in a file', () => {
+    expect(() => defineWorkflow({ name: 'two words', run: () => 1 })).toThrow('"two words" cannot be used');
+  });
+});
+
+describe('registries', () => {
+  it('hold what is built in, and refuse a second thing of one name', () => {
+    expect(createWorkflowRegistry().names()).toEqual(['simple_workflow', 'math_workflow', 'react_workflow']);
+    const mine = defineWorkflow({ name: 'math_workflow', run: () => 1 });
+    expect(() => createWorkflowRegistry([mine])).toThrow('A workflow named "math_workflow" is registered already');
+    const reward = defineReward({ name: 'mine', score: () => 1 });
+    expect(createRewardRegistry([reward]).has('mine')).toBe(true);
+  });
+
+  it('suggest the nearest name', () => {
+    const registry = createRegistry<number>('thing');
+    registry.register('shuffle', 1);
+    expect(() => registry.get('shufle')).toThrow('There is no thing named "shufle". Did you mean "shuffle"? Known: shuffle.');
+  });
+});
+
+describe('scoreResponse', () => {
+  it('sums the parts', async () => {
+    expect(await scoreResponse(() => ({ accuracy: 1, format: -0.25 }), task, '2')).toEqual({ reward: 0.75, parts: { accuracy: 1, format: -0.25 } });
+  });
+
+  it.each([Number.NaN, Infinity, '1' as unknown as number])('refuses %s', async (value) => {
+    await expect(scoreResponse(() => value, task, '2')).rejects.toMatchObject({ code: 'REWARD_NOT_FINITE' });
+  });
+
+  it('names the function that threw and keeps the cause', async () => {
+    const score = (): number => {
+      throw new Error('no gold answer');
+    };
+    await expect(scoreResponse(score, task, '2')).rejects.toMatchObject({ message: 'Reward function "mine" threw on task 1/0.', cause: { message: 'no gold answer' } });
+  });
+});
+
+describe('callTool', () => {
+  const tool = { definition: { type: 'function' as const, function: { name: 'echo' } }, call: (args: Readonly<Record<string, unknown>>) => JSON.stringify(args) };
+
+  it.each([
+    ['echo', '{"a":1}', true, '{"a":1}'],
+    ['other', '{}', false, 'Error: there is no tool named "other".'],
+    ['echo', '[1]', false, 'Error: the arguments must be a JSON object.'],
+    ['echo', '{"a"', false, 'Error:'],
+  ])('%s(%s) tells the model', async (name, args, ok, text) => {
+    const outcome = await callTool([tool], name, args);
+    expect(outcome.ok).toBe(ok);
+    expect(outcome.text.startsWith(text)).toBe(true);
+  });
+});
