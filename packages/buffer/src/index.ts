@@ -1,1 +1,3 @@
-export {};
+export * from './store/memory.js';
+export * from './store/sqlite.js';
+export type { LeaseStoreOptions } from './store/lease-store.js';

@@ -1,0 +1,35 @@
+/** What a storage driver of the experience store does: keep rows. Queueing, leases and waiting are in lease-store.ts. */
+import type { Experience, JsonState } from '@trinity-rft/core';
+
+/** What the queue needs to know of a stored experience. */
+export interface StoredRow {
+  /** Place in insertion order, from 1. */
+  readonly id: number;
+  readonly policyVersion: number;
+}
+
+/** Numbers of rows; `total` = waiting and leased + `trained` + `dropped`. */
+export interface RowCounts {
+  readonly total: number;
+  readonly trained: number;
+  readonly dropped: number;
+}
+
+/**
+ * Rows in insertion order, each with the train step that used it up. Calls are synchronous and atomic: one that throws has
+ * changed nothing, one that returns has changed everything for good.
+ */
+export interface RowDriver {
+  /** Appends the batch and replaces the explorer's state, if one is given. @throws BufferError when a uid is already stored */
+  insert(batch: readonly Experience[], explorerState: JsonState | undefined): readonly StoredRow[];
+  read(rows: readonly StoredRow[]): readonly Experience[];
+  /** Records that `trainStep` trained on `used` and refused `dropped` as too old. */
+  settle(used: readonly StoredRow[], dropped: readonly StoredRow[], trainStep: number): void;
+  /** Forgets every {@link settle} of a step after `trainStep`. */
+  unsettle(trainStep: number): void;
+  /** Rows that no train step has used up, in insertion order. */
+  unsettled(): StoredRow[];
+  explorerState(): JsonState | undefined;
+  counts(): RowCounts;
+  close(): void;
+}

@@ -1,0 +1,66 @@
+/** Rows in memory: for tests, and for runs that need not survive their process. */
+import { assertAligned, uid, type Experience, type ExperienceStore, type JsonState } from '@trinity-rft/core';
+import type { RowDriver, StoredRow } from './driver.js';
+import { duplicateError } from './errors.js';
+import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
+
+/** An experience store that ends with its process. Same contract as every other driver. */
+export function memoryExperienceStore(options: LeaseStoreOptions = {}): ExperienceStore {
+  return leaseStore(memoryRows(), options);
+}
+
+interface MemoryRow extends StoredRow {
+  readonly experience: Experience;
+  trainStep: number | undefined;
+  dropped: boolean;
+}
+
+function memoryRows(): RowDriver {
+  const rows: MemoryRow[] = [];
+  const uids = new Set<string>();
+  let state: JsonState | undefined;
+
+  const mark = (targets: readonly StoredRow[], trainStep: number, dropped: boolean): void => {
+    for (const { id } of targets) Object.assign(rows[id - 1]!, { trainStep, dropped });
+  };
+  const settled = (dropped: boolean): number => rows.filter((row) => row.trainStep !== undefined && row.dropped === dropped).length;
+
+  return {
+    insert: (batch, explorerState) => {
+      batch.forEach(assertAligned);
+      const repeated = repeatedUids(batch, uids);
+      if (repeated.length > 0) throw duplicateError(repeated);
+      const first = rows.length;
+      for (const experience of batch) {
+        uids.add(uid(experience.eid));
+        rows.push({ id: rows.length + 1, policyVersion: experience.policyVersion, experience, trainStep: undefined, dropped: false });
+      }
+      state = explorerState ?? state;
+      return rows.slice(first);
+    },
+    read: (wanted) => wanted.map(({ id }) => rows[id - 1]!.experience),
+    settle: (used, dropped, trainStep) => {
+      mark(used, trainStep, false);
+      mark(dropped, trainStep, true);
+    },
+    unsettle: (trainStep) => {
+      for (const row of rows) if (row.trainStep !== undefined && row.trainStep > trainStep) row.trainStep = undefined;
+    },
+    unsettled: () => rows.filter((row) => row.trainStep === undefined),
+    explorerState: () => state,
+    counts: () => ({ total: rows.length, trained: settled(false), dropped: settled(true) }),
+    close: () => undefined,
+  };
+}
+
+/** Uids of the batch that are stored already, or appear in it twice. */
+function repeatedUids(batch: readonly Experience[], stored: ReadonlySet<string>): readonly string[] {
+  const seen = new Set<string>();
+  return batch
+    .map((experience) => uid(experience.eid))
+    .filter((key) => {
+      const repeated = stored.has(key) || seen.has(key);
+      seen.add(key);
+      return repeated;
+    });
+}

@@ -1,0 +1,79 @@
+/** What the cases of the experience store contract share: numbered experiences, and stores that close themselves. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createExperience, type Experience, type ExperienceStore, type Lease } from '@trinity-rft/core';
+import { onTestFinished } from 'vitest';
+
+export interface ExperienceStoreOptions {
+  /** As LeaseStoreOptions.capacity of `@trinity-rft/buffer`. */
+  readonly capacity?: number;
+}
+
+/** Opens the store that lives in `folder`: a second call with the same folder sees what the first one stored, if it is durable. */
+export type CreateExperienceStore = (folder: string, options: ExperienceStoreOptions) => ExperienceStore | Promise<ExperienceStore>;
+
+/** A folder that is removed after the test. */
+export function testFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trinity-store-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A store that is closed after the test. */
+export async function openStore(
+  create: CreateExperienceStore,
+  options: ExperienceStoreOptions = {},
+  folder = testFolder(),
+): Promise<ExperienceStore> {
+  const store = await create(folder, options);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Experience number `n`: its own task and tokens, sampled by `policyVersion`. */
+export function numbered(n: number, policyVersion = 0): Experience {
+  return createExperience({
+    eid: { batch: 1, task: n, run: 0, step: 0, suffix: 'a' },
+    tokens: [1, 2, 10 + n],
+    promptLength: 1,
+    logprobs: [-0.5, -1 / (n + 2)],
+    reward: n / 4,
+    policyVersion,
+    temperature: 1,
+    metrics: { accuracy: n % 2 },
+    info: { n },
+  });
+}
+
+/** Experiences `from` to `to - 1`. */
+export function range(from: number, to: number, policyVersion = 0): Experience[] {
+  return Array.from({ length: to - from }, (_, i) => numbered(from + i, policyVersion));
+}
+
+/** Their numbers, in order; `undefined` for no lease. */
+export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefined {
+  return lease?.experiences.map((experience) => experience.info['n']);
+}
+
+/** Takes without waiting: what is not there at once is a failure of the test. */
+export async function takeNow(store: ExperienceStore, count: number, minPolicyVersion?: number): Promise<Lease> {
+  const lease = await store.take(count, minPolicyVersion === undefined ? {} : { minPolicyVersion }, AbortSignal.timeout(2_000));
+  if (!lease) throw new RangeError(`The store has ended; expected ${count} experiences.`);
+  return lease;
+}
+
+/** True when the promise has not been decided after every continuation that can run has run. */
+export async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  const pending = Symbol('pending');
+  const turn = new Promise((resolve) => setImmediate(() => resolve(pending)));
+  return (
+    (await Promise.race([
+      promise.then(
+        () => undefined,
+        () => undefined,
+      ),
+      turn,
+    ])) === pending
+  );
+}
