@@ -1,0 +1,93 @@
+/** The decoder block of every family, and the stack of blocks. Graphs differ only in the attention they pass in. */
+import type { Shape } from '../onnx/dims.js';
+import type { Graph, Value } from '../onnx/graph.js';
+import { add, swiglu } from '../onnx/ops/elementwise.js';
+import { linear } from '../onnx/ops/matmul.js';
+import { rmsNorm } from '../onnx/ops/norm.js';
+import { rotary, type RotaryTables } from '../onnx/ops/rotary.js';
+import { gather, reshape, transpose } from '../onnx/ops/shape.js';
+import type { ModelConfig } from './config.js';
+import { embeddingName, layerPrefix, parameterSpecs } from './parameters.js';
+
+/**
+ * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, H, S, D]. What the keys are matched
+ * against (the sequence itself, or a cache) is the only difference between training, prefill and decoding.
+ */
+export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
+
+/** Values that the blocks of one graph share. */
+export interface Trunk {
+  readonly config: ModelConfig;
+  /** Parameters by Hugging Face name. */
+  readonly parameters: ReadonlyMap<string, Value>;
+  /** int64: as {@link rotary} wants them. */
+  readonly positions: Value;
+  readonly tables: RotaryTables;
+  readonly attention: Attention;
+}
+
+/** Adds a graph input for every parameter. */
+export function parameterInputs(graph: Graph, config: ModelConfig): ReadonlyMap<string, Value> {
+  return new Map(parameterSpecs(config).map((spec) => [spec.name, graph.input(spec.name, 'float32', spec.shape)]));
+}
+
+/** Adds the inputs `rope_cos` and `rope_sin`, [P, D / 2] with P at least the largest position plus one. */
+export function tableInputs(graph: Graph, config: ModelConfig): RotaryTables {
+  const shape = ['P', config.headDim / 2];
+  return { cos: graph.input('rope_cos', 'float32', shape), sin: graph.input('rope_sin', 'float32', shape) };
+}
+
+/** Rows of the embedding matrix. `ids` [B, S] -> [B, S, d] */
+export function embed(trunk: Trunk, ids: Value): Value {
+  return gather(trunk.parameters.get(embeddingName)!, ids);
+}
+
+/** All blocks, one after the other, without the final norm. `x` [B, S, d] -> [B, S, d] */
+export function decoder(trunk: Trunk, x: Value): Value {
+  let state = x;
+  for (let layer = 0; layer < trunk.config.layers; layer++) state = block(trunk, layer, state);
+  return state;
+}
+
+/** x + attention(norm(x)), then x + mlp(norm(x)). */
+function block(trunk: Trunk, layer: number, x: Value): Value {
+  const { config, parameters } = trunk;
+  const weight = (name: string) => parameters.get(`${layerPrefix(layer)}${name}.weight`)!;
+  const project = (input: Value, name: string) => linear(input, weight(name), parameters.get(`${layerPrefix(layer)}${name}.bias`));
+  const norm = (input: Value, name: string) => rmsNorm(input, weight(name), config.normEpsilon);
+
+  const h = norm(x, 'input_layernorm');
+  const heads = (name: string, count: number, normName?: string) => {
+    const split = splitHeads(project(h, name), count, config.headDim);
+    const normed = normName && config.qkNorm ? norm(split, normName) : split;
+    return headsFirst(normed);
+  };
+  const rotate = (value: Value) => rotary(value, trunk.positions, trunk.tables);
+  const q = rotate(heads('self_attn.q_proj', config.heads, 'self_attn.q_norm'));
+  const k = rotate(heads('self_attn.k_proj', config.kvHeads, 'self_attn.k_norm'));
+  const v = heads('self_attn.v_proj', config.kvHeads);
+  const mixed = mergeHeads(trunk.attention(layer, q, k, v));
+  const attended = add(x, project(mixed, 'self_attn.o_proj'));
+
+  const h2 = norm(attended, 'post_attention_layernorm');
+  const gated = swiglu(project(h2, 'mlp.gate_proj'), project(h2, 'mlp.up_proj'));
+  return add(attended, project(gated, 'mlp.down_proj'));
+}
+
+/** [B, S, H D] -> [B, S, H, D] */
+function splitHeads(x: Value, heads: number, headDim: number): Value {
+  return reshape(x, [...x.shape.slice(0, 2), heads, headDim]);
+}
+
+/** [B, S, H, D] -> [B, H, S, D]; for a single position that moves nothing. */
+function headsFirst(x: Value): Value {
+  const [batch, time, heads, width] = x.shape as [Shape[number], Shape[number], number, number];
+  return time === 1 ? reshape(x, [batch, heads, 1, width]) : transpose(x, [0, 2, 1, 3]);
+}
+
+/** [B, H, S, D] -> [B, S, H D] */
+function mergeHeads(x: Value): Value {
+  const [batch, heads, time, width] = x.shape as [Shape[number], number, Shape[number], number];
+  const ordered = time === 1 ? x : transpose(x, [0, 2, 1, 3]);
+  return reshape(ordered, [batch, time, heads * width]);
+}

@@ -1,0 +1,101 @@
+/** Parameters of a model: Hugging Face names and shapes, their places in one flat array, and a seeded beginning. */
+import { createRandom, deriveSeed } from '@trinity-rft/core';
+import type { ModelConfig } from './config.js';
+
+/** One tensor inside the flat array. */
+export interface ParameterSpec {
+  /** As in Hugging Face checkpoints. */
+  readonly name: string;
+  /** Matrices are [out, in]. */
+  readonly shape: readonly number[];
+  /** First element in the flat array. */
+  readonly offset: number;
+  /** Elements. */
+  readonly size: number;
+}
+
+export const embeddingName = 'model.embed_tokens.weight';
+
+/** The matrix that turns hidden states into logits. */
+export function headName(config: ModelConfig): string {
+  return config.tieEmbeddings ? embeddingName : 'lm_head.weight';
+}
+
+export const layerPrefix = (layer: number): string => `model.layers.${layer}.`;
+
+/** Every parameter, in the order of the flat array. Tied heads are listed once, as the embedding. */
+export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
+  const shapes: [string, readonly number[]][] = [[embeddingName, [config.vocabSize, config.hiddenSize]]];
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const [name, shape] of layerShapes(config)) shapes.push([layerPrefix(layer) + name, shape]);
+  }
+  shapes.push(['model.norm.weight', [config.hiddenSize]]);
+  if (!config.tieEmbeddings) shapes.push(['lm_head.weight', [config.vocabSize, config.hiddenSize]]);
+  let offset = 0;
+  return shapes.map(([name, shape]) => {
+    const size = shape.reduce((a, b) => a * b, 1);
+    const spec = { name, shape, offset, size };
+    offset += size;
+    return spec;
+  });
+}
+
+function layerShapes(config: ModelConfig): readonly [string, readonly number[]][] {
+  const { hiddenSize, headDim, intermediateSize, qkvBias, outputBias, mlpBias } = config;
+  const queries = config.heads * headDim;
+  const keys = config.kvHeads * headDim;
+  const linear = (name: string, out: number, input: number, bias: boolean): [string, readonly number[]][] => [
+    [`${name}.weight`, [out, input]],
+    ...(bias ? [[`${name}.bias`, [out]] as [string, readonly number[]]] : []),
+  ];
+  return [
+    ['input_layernorm.weight', [hiddenSize]],
+    ...linear('self_attn.q_proj', queries, hiddenSize, qkvBias),
+    ...linear('self_attn.k_proj', keys, hiddenSize, qkvBias),
+    ...linear('self_attn.v_proj', keys, hiddenSize, qkvBias),
+    ...(config.qkNorm
+      ? ([
+          ['self_attn.q_norm.weight', [headDim]],
+          ['self_attn.k_norm.weight', [headDim]],
+        ] as [string, readonly number[]][])
+      : []),
+    ...linear('self_attn.o_proj', hiddenSize, queries, outputBias),
+    ['post_attention_layernorm.weight', [hiddenSize]],
+    ...linear('mlp.gate_proj', intermediateSize, hiddenSize, mlpBias),
+    ...linear('mlp.up_proj', intermediateSize, hiddenSize, mlpBias),
+    ...linear('mlp.down_proj', hiddenSize, intermediateSize, mlpBias),
+  ];
+}
+
+/** Elements of all parameters. */
+export function parameterCount(config: ModelConfig): number {
+  return parameterSpecs(config).reduce((sum, spec) => sum + spec.size, 0);
+}
+
+export interface InitialWeightsOptions {
+  /** Standard deviation of matrices. @default 0.02 */
+  readonly std?: number;
+}
+
+/**
+ * Weights of a new model: matrices N(0, std), those that end a residual branch N(0, std / sqrt(2 layers)), norms 1, biases 0.
+ * Every tensor draws from a stream named after it, so a tensor does not depend on the others.
+ * @see Radford et al., Language Models are Unsupervised Multitask Learners, section 2.3
+ */
+export function initialWeights(config: ModelConfig, seed: number, options: InitialWeightsOptions = {}): Float32Array {
+  const { std = 0.02 } = options;
+  const specs = parameterSpecs(config);
+  const flat = new Float32Array(parameterCount(config));
+  for (const spec of specs) {
+    const tensor = flat.subarray(spec.offset, spec.offset + spec.size);
+    if (spec.shape.length === 1) {
+      tensor.fill(spec.name.endsWith('.bias') ? 0 : 1);
+      continue;
+    }
+    const endsBranch = /\.(o_proj|down_proj)\.weight$/.test(spec.name);
+    const scale = endsBranch ? std / Math.sqrt(2 * config.layers) : std;
+    const random = createRandom(deriveSeed(seed, 'weights', spec.name));
+    for (let i = 0; i < tensor.length; i++) tensor[i] = scale * random.normal();
+  }
+  return flat;
+}

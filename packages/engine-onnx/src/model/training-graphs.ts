@@ -1,0 +1,93 @@
+/**
+ * Graphs of the trainer: log-probabilities of whole sequences, and their gradients.
+ *
+ * B rows, T padded length (at least 2), N = B * T, R picked positions, P table length, d hidden size, V vocabulary
+ *
+ * | name                  | type         | forward | backward | meaning                                                            |
+ * | --------------------- | ------------ | ------- | -------- | ------------------------------------------------------------------ |
+ * | every parameter       | f32          | in      | in       | `WeightBuffers` feeds                                              |
+ * | `rope_cos` `rope_sin` | f32 [P, D/2] | in      | in       | `ropeTables(config, P)`, P >= T                                    |
+ * | `ids`                 | i32 [B, T]   | in      | in       | tokens without the last, right padded with any valid id            |
+ * | `rows`                | i32 [R]      | in      | in       | flat b * T + t of positions that predict a response token          |
+ * | `targets`             | i32 [R, 1]   | in      | in       | the token each of them predicts                                    |
+ * | `inverse_temperature` | f32 [R, 1]   | in      | in       | 1 / temperature                                                    |
+ * | `spread`              | i32 [N]      |         | in       | for every flat position its index in `rows`, or that of a padding row |
+ * | `grad_logprobs`       | f32 [R, 1]   |         | in       | dL/dlogprob; 0 in padding rows                                     |
+ * | `grad_entropy`        | f32 [R, 1]   |         | in       | with `entropy`: dL/dentropy                                        |
+ * | `logprobs`            | f32 [R, 1]   | out     |          | natural logarithm                                                  |
+ * | `entropy`             | f32 [R, 1]   | out     |          | with `entropy`: nats                                               |
+ * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one nothing |
+ * | `grad.embedded`       | f32 [N, d]   |         | out      | dL/d(embedding row of each id), which the caller adds up by id     |
+ *
+ * The head works through R in `chunks` equal parts, one after the other, so that arrays of width V stay small; R is a multiple of it.
+ * Where `spread` is fed, the last of the R rows is padding (gradient 0) unless every position is picked.
+ */
+import { gradients } from '../onnx/autodiff.js';
+import { Graph, type Value } from '../onnx/graph.js';
+import { causalAttention } from '../onnx/ops/attention.js';
+import { reshape } from '../onnx/ops/shape.js';
+import { decoder, embed, parameterInputs, tableInputs, type Trunk } from './block.js';
+import type { ModelConfig } from './config.js';
+import { headStates } from './head.js';
+import { chunkedHead, chunkedHeadGradients } from './head-chunks.js';
+import { embeddingName, headName, parameterSpecs } from './parameters.js';
+
+export interface TrainingGraphOptions {
+  /** Forward: return entropies. Backward: take entropy gradients. */
+  readonly entropy: boolean;
+  /** Parts of the head. */
+  readonly chunks: number;
+}
+
+/** ONNX bytes of the graph that scores sequences. */
+export function forwardGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
+  const graph = new Graph();
+  const { trunk, x } = training(graph, config);
+  const inputs = headInputs(graph);
+  const states = headStates(trunk, reshape(x, ['N', config.hiddenSize]), inputs);
+  const scores = chunkedHead(trunk, states, inputs.targets, options);
+  graph.output('logprobs', scores.logprobs);
+  if (scores.entropy) graph.output('entropy', scores.entropy);
+  return graph.encode();
+}
+
+/** ONNX bytes of the graph that returns the gradient of every parameter. */
+export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
+  const graph = new Graph();
+  const { trunk, x, embedded } = training(graph, config);
+  const inputs = headInputs(graph);
+  const spread = graph.input('spread', 'int32', ['N']);
+  const states = headStates(trunk, reshape(x, ['N', config.hiddenSize]), { ...inputs, spread });
+  const head = chunkedHeadGradients(trunk, states, inputs.targets, {
+    chunks: options.chunks,
+    gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
+    ...(options.entropy && { gradEntropy: graph.input('grad_entropy', 'float32', ['R', 1]) }),
+  });
+  graph.output(`grad.${headName(config)}`, head.weight);
+  const names = parameterSpecs(config).map((spec) => spec.name).filter((name) => name !== headName(config) && name !== embeddingName);
+  const found = gradients([{ value: states, gradient: head.states }], [...names.map((name) => trunk.parameters.get(name)!), embedded]);
+  names.forEach((name, i) => graph.output(`grad.${name}`, found[i]!));
+  graph.output('grad.embedded', reshape(found.at(-1)!, ['N', config.hiddenSize]));
+  return graph.encode();
+}
+
+function training(graph: Graph, config: ModelConfig): { readonly trunk: Trunk; readonly x: Value; readonly embedded: Value } {
+  const ids = graph.input('ids', 'int32', ['B', 'T']);
+  const trunk: Trunk = {
+    config,
+    parameters: parameterInputs(graph, config),
+    positions: graph.integers([0]),
+    tables: tableInputs(graph, config),
+    attention: (_, q, k, v) => causalAttention(q, k, v),
+  };
+  const embedded = embed(trunk, ids);
+  return { trunk, embedded, x: decoder(trunk, embedded) };
+}
+
+function headInputs(graph: Graph): { readonly rows: Value; readonly targets: Value; readonly inverseTemperature: Value } {
+  return {
+    rows: graph.input('rows', 'int32', ['R']),
+    targets: graph.input('targets', 'int32', ['R', 1]),
+    inverseTemperature: graph.input('inverse_temperature', 'float32', ['R', 1]),
+  };
+}

@@ -1,0 +1,137 @@
+/** Weight arrays shared by trainer and sampler without copies: sets with owners, and a step that never overwrites a set in use. */
+import { EngineError, InvariantError } from '@trinity-rft/core';
+import { Tensor } from 'onnxruntime-node';
+import type { ModelConfig } from './config.js';
+import { parameterCount, parameterSpecs } from './parameters.js';
+
+/** Named inputs of a session. */
+export type Feeds = Readonly<Record<string, Tensor>>;
+
+/** One complete set of parameters. */
+export interface WeightSet {
+  /** All parameters in the order of `parameterSpecs`. */
+  readonly flat: Float32Array;
+  /** Views of {@link flat}, one per parameter. */
+  readonly feeds: Feeds;
+}
+
+/** Keeps a set unchanged until it is released. */
+export interface WeightLease extends WeightSet {
+  /** Gives the set back; the second call does nothing. */
+  release(): void;
+}
+
+/**
+ * The weights of one model. The trainer's set is `training`; everybody else leases one. A step writes in place while nobody
+ * holds a lease on the training set, else into a free set, which then becomes the training set. So publishing and
+ * adopting never copy, and at most one set more than there are distinct leased ones exists.
+ */
+export class WeightBuffers {
+  readonly #config: ModelConfig;
+  readonly #leases = new Map<WeightSet, number>();
+  readonly #free: WeightSet[] = [];
+  #training: WeightSet;
+  #published: WeightLease | undefined;
+  #reference: WeightSet | undefined;
+
+  /** @param initial becomes the training set; it is not copied. @throws EngineError when its length does not fit the config */
+  constructor(config: ModelConfig, initial: Float32Array) {
+    this.#config = config;
+    this.#training = weightSet(config, initial);
+  }
+
+  /** What the next gradients are computed at. Valid until the next step. */
+  get training(): WeightSet {
+    return this.#training;
+  }
+
+  /** The frozen reference. @throws EngineError when there is none */
+  get reference(): WeightSet {
+    if (!this.#reference) {
+      throw new EngineError('The engine was opened without reference weights; give it a reference model, or set the KL coefficient to 0.', { code: 'ENGINE_NO_REFERENCE' });
+    }
+    return this.#reference;
+  }
+
+  /** Freezes reference weights; they are not copied. */
+  setReference(flat: Float32Array): void {
+    this.#reference = weightSet(this.#config, flat);
+  }
+
+  /** Freezes a set: the training set as it is now, or the one given. */
+  lease(set: WeightSet = this.#training): WeightLease {
+    this.#leases.set(set, (this.#leases.get(set) ?? 0) + 1);
+    let held = true;
+    return {
+      flat: set.flat,
+      feeds: set.feeds,
+      release: () => {
+        if (held) this.#release(set);
+        held = false;
+      },
+    };
+  }
+
+  /** Makes the training set the published one. No copy: the next step moves away from it. */
+  publish(): void {
+    this.#published?.release();
+    this.#published = this.lease();
+  }
+
+  /** A lease on the published set, for the sampler. @throws EngineError when nothing was published yet */
+  leasePublished(): WeightLease {
+    if (!this.#published) throw new EngineError('No weights have been published yet; publish a version before adopting it.', { code: 'ENGINE_NOT_PUBLISHED' });
+    const { flat } = this.#published;
+    const set = [...this.#leases.keys()].find((candidate) => candidate.flat === flat);
+    if (!set) throw new InvariantError('The published weights have no owner.');
+    return this.lease(set);
+  }
+
+  /** A set that is nobody's yet, for weights read from a checkpoint; it is freed with its lease. Contents are arbitrary. */
+  leaseEmpty(): WeightLease {
+    return this.lease(this.#take());
+  }
+
+  /**
+   * Replaces the training weights: `write` gets the old numbers and where the new ones go, which is the same array when nobody
+   * else holds it, and fills every element.
+   */
+  update(write: (from: Float32Array, to: Float32Array) => void): void {
+    const from = this.#training;
+    const to = this.#leases.has(from) ? this.#take() : from;
+    write(from.flat, to.flat);
+    this.#training = to;
+  }
+
+  /** Sets alive: the training set, leased ones and free ones, without the reference. */
+  get count(): number {
+    return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
+  }
+
+  #take(): WeightSet {
+    return this.#free.pop() ?? weightSet(this.#config, new Float32Array(parameterCount(this.#config)));
+  }
+
+  #release(set: WeightSet): void {
+    const left = (this.#leases.get(set) ?? 1) - 1;
+    if (left > 0) {
+      this.#leases.set(set, left);
+      return;
+    }
+    this.#leases.delete(set);
+    // One spare is what alternating between two sets needs; more would be memory for nothing.
+    if (set !== this.#training && this.#free.length === 0) this.#free.push(set);
+  }
+}
+
+function weightSet(config: ModelConfig, flat: Float32Array): WeightSet {
+  const count = parameterCount(config);
+  if (flat.length !== count) {
+    throw new EngineError(`The weights have ${flat.length} numbers, but the model has ${count} parameters; load weights of the same config.`, { code: 'ENGINE_WEIGHTS' });
+  }
+  const feeds: Record<string, Tensor> = {};
+  for (const { name, shape, offset, size } of parameterSpecs(config)) {
+    feeds[name] = new Tensor('float32', flat.subarray(offset, offset + size), shape);
+  }
+  return { flat, feeds };
+}

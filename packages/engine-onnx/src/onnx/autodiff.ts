@@ -1,0 +1,56 @@
+/** Reverse-mode differentiation: walks the values backwards and adds up what their pullbacks return. */
+import { InvariantError } from '@trinity-rft/core';
+import type { Value } from './graph.js';
+import { add } from './ops/elementwise.js';
+
+/** The gradient of a scalar with respect to `value`, known from outside the graph. */
+export interface Seed {
+  readonly value: Value;
+  readonly gradient: Value;
+}
+
+/**
+ * Gradients of one scalar L with respect to `targets`, given dL/dvalue of every seed. The nodes are added to the same graph.
+ * @throws InvariantError when no seed depends on a target
+ */
+export function gradients(seeds: readonly Seed[], targets: readonly Value[]): readonly Value[] {
+  const relevant = reaching(seeds, new Set(targets));
+  const sums = new Map<Value, Value>();
+  const accumulate = (value: Value, gradient: Value): void => {
+    const sum = sums.get(value);
+    sums.set(value, sum ? add(sum, gradient) : gradient);
+  };
+  for (const seed of seeds) accumulate(seed.value, seed.gradient);
+  // Descending ids: a value's gradient is complete before it is passed on.
+  for (const value of relevant) {
+    const gradient = sums.get(value);
+    if (!gradient || !value.source) continue;
+    const parts = value.source.pullback(gradient);
+    value.source.inputs.forEach((input, i) => {
+      const part = parts[i];
+      if (part && relevant.has(input)) accumulate(input, part);
+    });
+  }
+  return targets.map((target) => {
+    const gradient = sums.get(target);
+    if (!gradient) throw new InvariantError(`The seeds do not depend on a target of shape [${target.shape.join(', ')}].`);
+    return gradient;
+  });
+}
+
+/** Values between seeds and targets, both included, latest first. */
+function reaching(seeds: readonly Seed[], targets: ReadonlySet<Value>): ReadonlySet<Value> {
+  const seen = new Set<Value>();
+  const open = seeds.map((seed) => seed.value);
+  for (let value = open.pop(); value; value = open.pop()) {
+    if (seen.has(value)) continue;
+    seen.add(value);
+    open.push(...(value.source?.inputs ?? []));
+  }
+  const ascending = [...seen].sort((a, b) => a.id - b.id);
+  const reached = new Set<Value>();
+  for (const value of ascending) {
+    if (targets.has(value) || value.source?.inputs.some((input) => reached.has(input))) reached.add(value);
+  }
+  return new Set([...reached].sort((a, b) => b.id - a.id));
+}

@@ -1,0 +1,196 @@
+/** Builder of ONNX graphs whose dimensions may be symbols, so that one session serves every batch shape. */
+import { InvariantError } from '@trinity-rft/core';
+import type { Dim, Shape } from './dims.js';
+import { encodeModel, type Attribute, type ConstantRecord, type DataType } from './schema.js';
+
+/**
+ * Gradients of a value's inputs from the gradient of the value, in the order of the inputs; `undefined` where there is none
+ * (ids, tables). A vector-Jacobian product.
+ */
+export type Pullback = (gradient: Value) => readonly (Value | undefined)[];
+
+/** One tensor of a graph. Made by {@link Graph} and the functions in `ops/`. */
+export interface Value {
+  readonly graph: Graph;
+  /** Grows with creation, so it is a topological order. */
+  readonly id: number;
+  readonly dtype: DataType;
+  readonly shape: Shape;
+  /** How gradients pass through it; absent for inputs, constants and values that have no gradient. */
+  readonly source?: { readonly inputs: readonly Value[]; readonly pullback: Pullback };
+}
+
+export interface OutputSpec {
+  readonly shape: Shape;
+  /** @default that of the first input */
+  readonly dtype?: DataType;
+}
+
+export interface NodeOptions {
+  readonly attributes?: Readonly<Record<string, Attribute>>;
+  /** `com.microsoft` for the contributed operators. @default "" */
+  readonly domain?: string;
+}
+
+interface Node extends NodeOptions {
+  readonly type: string;
+  readonly inputs: readonly Value[];
+  readonly outputs: readonly Value[];
+}
+
+type ConstantData = Float32Array | Int32Array | BigInt64Array;
+
+/** A graph under construction. Values are added in order; nodes that no output needs are dropped on {@link encode}. */
+export class Graph {
+  readonly #nodes: Node[] = [];
+  readonly #inputs = new Map<string, Value>();
+  readonly #outputs = new Map<string, Value>();
+  readonly #constants = new Map<Value, Omit<ConstantRecord, 'name'>>();
+  readonly #memo = new Map<string, Value>();
+  #nextId = 0;
+
+  /** A tensor the caller feeds. @throws InvariantError when the name is taken. */
+  input(name: string, dtype: DataType, shape: Shape): Value {
+    if (this.#inputs.has(name)) throw new InvariantError(`The graph already has an input "${name}"; give this one another name.`);
+    const value = this.#value(dtype, shape);
+    this.#inputs.set(name, value);
+    return value;
+  }
+
+  /** Returns `value` to the caller under `name`. @throws InvariantError when the name is taken. */
+  output(name: string, value: Value): void {
+    if (this.#outputs.has(name) || this.#inputs.has(name)) {
+      throw new InvariantError(`The graph already has an input or output "${name}"; give this output another name.`);
+    }
+    this.#outputs.set(name, value);
+  }
+
+  /** A tensor with fixed content; equal ones are stored once. */
+  constant(data: ConstantData, shape: readonly number[]): Value {
+    const dtype = data instanceof Float32Array ? 'float32' : data instanceof Int32Array ? 'int32' : 'int64';
+    return this.memo(`constant ${dtype} [${shape.join()}] ${data.join()}`, () => {
+      const value = this.#value(dtype, shape);
+      this.#constants.set(value, { dtype, shape, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) });
+      return value;
+    });
+  }
+
+  /** float32 [] */
+  scalar(number: number): Value {
+    return this.constant(Float32Array.of(number), []);
+  }
+
+  /** int64 [n]: axes, shapes and bounds, as operators want them. */
+  integers(numbers: readonly number[]): Value {
+    return this.constant(BigInt64Array.from(numbers, BigInt), [numbers.length]);
+  }
+
+  /** int64 [1]: the size of a symbol when the graph runs, read off an input that has it. */
+  size(symbol: string): Value {
+    return this.memo(`size ${symbol}`, () => {
+      const owner = this.#inputs.values().find((value) => value.shape.includes(symbol));
+      if (!owner) throw new InvariantError(`No input of the graph has the dimension "${symbol}", so its size cannot be read.`);
+      const shape = this.node('Shape', [owner], { shape: [owner.shape.length], dtype: 'int64' });
+      return this.node('Gather', [shape, this.integers([owner.shape.indexOf(symbol)])], { shape: [1], dtype: 'int64' });
+    });
+  }
+
+  /** int64 [rank]: `shape` as a tensor. */
+  shapeTensor(shape: Shape): Value {
+    if (shape.every((dim) => typeof dim === 'number')) return this.integers(shape);
+    return this.memo(`shape ${shape.join()}`, () => {
+      const parts = shape.map((dim) => (typeof dim === 'number' ? this.integers([dim]) : this.size(dim)));
+      return this.node('Concat', parts, { shape: [shape.length], dtype: 'int64' }, { attributes: { axis: 0 } });
+    });
+  }
+
+  /** The value made by an earlier call with the same key, or a new one. */
+  memo(key: string, make: () => Value): Value {
+    const known = this.#memo.get(key);
+    if (known) return known;
+    const value = make();
+    this.#memo.set(key, value);
+    return value;
+  }
+
+  /** Adds an operator with one output. */
+  node(type: string, inputs: readonly Value[], output: OutputSpec, options: NodeOptions = {}): Value {
+    return this.nodes(type, inputs, [output], options)[0]!;
+  }
+
+  /** Adds an operator with several outputs. */
+  nodes(type: string, inputs: readonly Value[], outputs: readonly OutputSpec[], options: NodeOptions = {}): readonly Value[] {
+    const first = inputs[0];
+    const values = outputs.map((output) => this.#value(output.dtype ?? first?.dtype ?? 'float32', output.shape));
+    this.#nodes.push({ type, inputs, outputs: values, ...options });
+    return values;
+  }
+
+  /** Nodes that some output needs. */
+  get nodeCount(): number {
+    return this.#live().length;
+  }
+
+  /** Bytes of the ONNX model: nodes and constants that no output needs are left out, inputs are all kept. */
+  encode(): Uint8Array {
+    const outputs = new Map<string, Value>();
+    const names = new Map<Value, string>();
+    for (const [name, value] of this.#inputs) names.set(value, name);
+    for (const [name, value] of this.#outputs) {
+      // A value has one name: an input, or a value returned twice, leaves through a copy.
+      const own = names.has(value) ? this.node('Identity', [value], { shape: value.shape }) : value;
+      names.set(own, name);
+      outputs.set(name, own);
+    }
+    const nameOf = (value: Value): string => names.get(value) ?? `_${value.id}`;
+    const live = this.#live([...outputs.values()]);
+    const used = new Set(live.flatMap((node) => node.inputs));
+    const port = (name: string, value: Value) => ({ name, dtype: value.dtype, shape: value.shape });
+    return encodeModel({
+      nodes: live.map((node, i) => ({
+        type: node.type,
+        domain: node.domain ?? '',
+        name: `${node.type}_${i}`,
+        inputs: node.inputs.map(nameOf),
+        outputs: trimmed(node.outputs, (value) => used.has(value) || names.has(value)).map(nameOf),
+        attributes: node.attributes ?? {},
+      })),
+      constants: [...this.#constants].filter(([value]) => used.has(value)).map(([value, record]) => ({ name: nameOf(value), ...record })),
+      inputs: [...this.#inputs].map(([name, value]) => port(name, value)),
+      outputs: [...outputs].map(([name, value]) => port(name, value)),
+    });
+  }
+
+  #value(dtype: DataType, shape: Shape): Value {
+    return { graph: this, id: this.#nextId++, dtype, shape };
+  }
+
+  #live(outputs: readonly Value[] = [...this.#outputs.values()]): readonly Node[] {
+    const producers = new Map(this.#nodes.flatMap((node) => node.outputs.map((output) => [output, node] as const)));
+    const live = new Set<Node>();
+    const open = [...outputs];
+    for (let value = open.pop(); value; value = open.pop()) {
+      const node = producers.get(value);
+      if (!node || live.has(node)) continue;
+      live.add(node);
+      open.push(...node.inputs);
+    }
+    return this.#nodes.filter((node) => live.has(node));
+  }
+}
+
+/** Attaches a gradient rule to a value just made. */
+export function withPullback(value: Value, inputs: readonly Value[], pullback: Pullback): Value {
+  return Object.assign(value, { source: { inputs, pullback } });
+}
+
+/** The dimension at an index, from the end when negative. @throws InvariantError when there is none. */
+export function dimAt(value: Value, index: number): Dim {
+  const dim = value.shape.at(index);
+  if (dim === undefined) throw new InvariantError(`A value of shape [${value.shape.join(', ')}] has no dimension ${index}.`);
+  return dim;
+}
+
+function trimmed<T>(items: readonly T[], keep: (item: T) => boolean): readonly T[] {
+  return items.slice(0, Math.max(1, items.findLastIndex(keep) + 1));
+}

@@ -1,0 +1,52 @@
+/** Causal attention of whole sequences, with grouped key and value heads. */
+import { product, type Dim } from '../dims.js';
+import { dimAt, withPullback, type Graph, type Value } from '../graph.js';
+import { multiply, subtract } from './elementwise.js';
+import { matmul, rowDot } from './matmul.js';
+import { reshape } from './shape.js';
+
+/** What a masked score gets: its exponential is exactly 0, and no infinity can turn into NaN. */
+export const maskedScore = -1e9;
+
+/**
+ * softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] -> [B, H, T, D]. Query heads h with the same
+ * h div (H / KV) share a key head, so their queries are one taller matrix and keys are never repeated.
+ *
+ * With P = softmax(S) and row sums D = sum(dO * O) = sum(dP * P):  dS = P * (dP - D).
+ * @see Vaswani et al., arXiv:1706.03762; Ainslie et al., arXiv:2305.13245; for D, Dao et al., arXiv:2205.14135, appendix B
+ */
+export function causalAttention(q: Value, k: Value, v: Value): Value {
+  const { graph } = q;
+  const [batch, , time, width] = q.shape as [Dim, number, Dim, number];
+  const keyHeads = dimAt(k, 1) as number;
+  const group = (dimAt(q, 1) as number) / keyHeads;
+  const tall = [batch, keyHeads, product([group, time]), width];
+  const grid = [batch, keyHeads, group, time, time];
+  const alpha = 1 / Math.sqrt(width);
+
+  const queries = reshape(q, tall);
+  const scores = reshape(matmul(queries, k, { transposeB: true, alpha }), grid);
+  const masked = graph.node('Add', [scores, causalMask(graph, time)], { shape: grid });
+  const softmax = graph.node('Softmax', [masked], { shape: grid }, { attributes: { axis: -1 } });
+  const weights = reshape(softmax, [...tall.slice(0, 3), time]);
+  const mixed = matmul(weights, v);
+
+  return withPullback(reshape(mixed, q.shape), [q, k, v], (g) => {
+    const dMixed = reshape(g, tall);
+    const dWeights = matmul(dMixed, v, { transposeB: true });
+    const dScores = multiply(weights, subtract(dWeights, rowDot(dMixed, mixed)));
+    return [
+      reshape(matmul(dScores, k, { alpha }), q.shape),
+      matmul(dScores, queries, { transposeA: true, alpha }),
+      matmul(weights, dMixed, { transposeA: true }),
+    ];
+  });
+}
+
+/** [T, T]: 0 on and below the diagonal, {@link maskedScore} above it. */
+function causalMask(graph: Graph, time: Dim): Value {
+  return graph.memo(`causal mask ${time}`, () => {
+    const full = graph.node('Expand', [graph.scalar(maskedScore), graph.shapeTensor([time, time])], { shape: [time, time] });
+    return graph.node('Trilu', [full, graph.constant(BigInt64Array.of(1n), [])], { shape: [time, time] }, { attributes: { upper: 1 } });
+  });
+}

@@ -1,0 +1,67 @@
+/** Matrix products; transposed operands are read in place, never copied. */
+import { InvariantError } from '@trinity-rft/core';
+import { product } from '../dims.js';
+import { dimAt, withPullback, type Value } from '../graph.js';
+import { unbroadcast } from './elementwise.js';
+import { reshape } from './shape.js';
+
+export interface MatmulOptions {
+  readonly transposeA?: boolean;
+  readonly transposeB?: boolean;
+  /** Factor on the product. @default 1 */
+  readonly alpha?: number;
+}
+
+/** alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`, or is one matrix for all of them. */
+export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
+  const { transposeA = false, transposeB = false, alpha = 1 } = options;
+  const y = product2(a, b, { transposeA, transposeB, alpha });
+  const shared = b.shape.length === 2 && a.shape.length > 2;
+  if (shared && transposeA) throw new InvariantError('A transposed batch cannot be multiplied by one shared matrix; transpose the matrix instead.');
+  return withPullback(y, [a, b], (g) => {
+    const da = transposeA
+      ? product2(b, g, { transposeA: transposeB, transposeB: true, alpha })
+      : product2(g, b, { transposeA: false, transposeB: !transposeB, alpha });
+    const [rowsA, rowsG] = shared ? [flatten(a), flatten(g)] : [a, g];
+    const db = transposeB
+      ? product2(rowsG, rowsA, { transposeA: true, transposeB: transposeA, alpha })
+      : product2(rowsA, rowsG, { transposeA: !transposeA, transposeB: false, alpha });
+    return [da, db];
+  });
+}
+
+/** x W^T + bias: weights are stored [out, in], as Hugging Face does. `x` [..., in], `weight` [out, in], `bias` [out] */
+export function linear(x: Value, weight: Value, bias?: Value): Value {
+  const y = matmul(x, weight, { transposeB: true });
+  if (!bias) return y;
+  const sum = y.graph.node('Add', [y, bias], { shape: y.shape });
+  return withPullback(sum, [y, bias], (g) => [g, unbroadcast(g, bias.shape)]);
+}
+
+/** Dot products of rows: sum over the last dimension of a * b, kept as size 1. One pass, nothing is stored. No gradient. */
+export function rowDot(a: Value, b: Value): Value {
+  const lead = a.shape.slice(0, -1);
+  const width = dimAt(a, -1);
+  const rows = [product(lead), 1, width];
+  return reshape(product2(reshape(a, rows), reshape(b, rows), { transposeA: false, transposeB: true, alpha: 1 }), [...lead, 1]);
+}
+
+function product2(a: Value, b: Value, options: Required<MatmulOptions>): Value {
+  const rows = dimAt(a, options.transposeA ? -1 : -2);
+  const columns = dimAt(b, options.transposeB ? -2 : -1);
+  const shape = [...a.shape.slice(0, -2), rows, columns];
+  if (!options.transposeA && !options.transposeB && options.alpha === 1) return a.graph.node('MatMul', [a, b], { shape });
+  return a.graph.node(
+    'FusedMatMul',
+    [a, b],
+    { shape },
+    {
+      domain: 'com.microsoft',
+      attributes: { transA: Number(options.transposeA), transB: Number(options.transposeB), alpha: { float: options.alpha } },
+    },
+  );
+}
+
+function flatten(a: Value): Value {
+  return reshape(a, [product(a.shape.slice(0, -1)), dimAt(a, -1)]);
+}

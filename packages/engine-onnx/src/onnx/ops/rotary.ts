@@ -1,0 +1,28 @@
+/** Rotary position embedding. */
+import { withPullback, type Value } from '../graph.js';
+import { negate } from './elementwise.js';
+
+/** Cosine and sine of position times frequency, [positions, headDim / 2]. */
+export interface RotaryTables {
+  readonly cos: Value;
+  readonly sin: Value;
+}
+
+/**
+ * Rotates the pairs (x[i], x[i + D/2]) by position times frequency i. `x` [B, H, T, D]; `positions` int64: [1] holds the position of
+ * the first token of every row, [B, T] that of every token.
+ * A rotation's transpose is the rotation by the negative angle.
+ * @see Su et al., arXiv:2104.09864
+ */
+export function rotary(x: Value, positions: Value, tables: RotaryTables): Value {
+  const y = x.graph.node(
+    'RotaryEmbedding',
+    [x, positions, tables.cos, tables.sin],
+    { shape: x.shape },
+    { domain: 'com.microsoft', attributes: { interleaved: 0 } },
+  );
+  const { graph } = x;
+  return withPullback(y, [x], (g) => [
+    rotary(g, positions, { cos: tables.cos, sin: graph.memo(`negated ${tables.sin.id}`, () => negate(tables.sin)) }),
+  ]);
+}

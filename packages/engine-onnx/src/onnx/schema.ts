@@ -1,0 +1,114 @@
+/** The part of the ONNX file format that our graphs use, and its encoder. */
+import protobuf from 'protobufjs';
+
+/** Field numbers of onnx.proto (ONNX 1.20, Apache-2.0). */
+const proto = `
+syntax = "proto2";
+package onnx;
+message AttributeProto {
+  optional string name = 1; optional float f = 2; optional int64 i = 3; optional bytes s = 4;
+  repeated int64 ints = 8; optional int32 type = 20;
+}
+message NodeProto {
+  repeated string input = 1; repeated string output = 2; optional string name = 3; optional string op_type = 4;
+  repeated AttributeProto attribute = 5; optional string domain = 7;
+}
+message TensorProto { repeated int64 dims = 1; optional int32 data_type = 2; optional string name = 8; optional bytes raw_data = 9; }
+message Dimension { optional int64 dim_value = 1; optional string dim_param = 2; }
+message TensorShapeProto { repeated Dimension dim = 1; }
+message TensorType { optional int32 elem_type = 1; optional TensorShapeProto shape = 2; }
+message TypeProto { optional TensorType tensor_type = 1; }
+message ValueInfoProto { optional string name = 1; optional TypeProto type = 2; }
+message GraphProto {
+  repeated NodeProto node = 1; optional string name = 2; repeated TensorProto initializer = 5;
+  repeated ValueInfoProto input = 11; repeated ValueInfoProto output = 12;
+}
+message OperatorSetIdProto { optional string domain = 1; optional int64 version = 2; }
+message ModelProto {
+  optional int64 ir_version = 1; optional string producer_name = 2; optional GraphProto graph = 7;
+  repeated OperatorSetIdProto opset_import = 8;
+}`;
+
+const modelType = protobuf.parse(proto, { keepCase: true }).root.lookupType('onnx.ModelProto');
+
+/** TensorProto.DataType */
+export const dataTypes = { float32: 1, int32: 6, int64: 7, bool: 9 } as const;
+export type DataType = keyof typeof dataTypes;
+
+/** An integer, integers, text, or a float; floats are marked because JavaScript has one number type. */
+export type Attribute = number | string | readonly number[] | { readonly float: number };
+
+export interface NodeRecord {
+  readonly type: string;
+  readonly domain: string;
+  readonly name: string;
+  /** An empty name is an input left out. */
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly attributes: Readonly<Record<string, Attribute>>;
+}
+
+export interface ConstantRecord {
+  readonly name: string;
+  readonly dtype: DataType;
+  readonly shape: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
+export interface PortRecord {
+  readonly name: string;
+  readonly dtype: DataType;
+  readonly shape: readonly (number | string)[];
+}
+
+export interface ModelRecord {
+  readonly nodes: readonly NodeRecord[];
+  readonly constants: readonly ConstantRecord[];
+  readonly inputs: readonly PortRecord[];
+  readonly outputs: readonly PortRecord[];
+}
+
+/** Bytes of an ONNX file: IR 10, operator sets 21 and com.microsoft 1. */
+export function encodeModel(model: ModelRecord): Uint8Array {
+  const message = modelType.fromObject({
+    ir_version: 10,
+    producer_name: 'trinity-rft',
+    opset_import: [
+      { domain: '', version: 21 },
+      { domain: 'com.microsoft', version: 1 },
+    ],
+    graph: {
+      name: 'graph',
+      node: model.nodes.map((node) => ({
+        input: node.inputs,
+        output: node.outputs,
+        name: node.name,
+        op_type: node.type,
+        domain: node.domain,
+        attribute: Object.entries(node.attributes).map(([name, value]) => attribute(name, value)),
+      })),
+      initializer: model.constants.map((constant) => ({
+        name: constant.name,
+        dims: constant.shape,
+        data_type: dataTypes[constant.dtype],
+        raw_data: constant.bytes,
+      })),
+      input: model.inputs.map(port),
+      output: model.outputs.map(port),
+    },
+  });
+  return modelType.encode(message).finish();
+}
+
+/** AttributeProto.AttributeType: 1 float, 2 int, 3 string, 7 ints. */
+function attribute(name: string, value: Attribute): object {
+  if (typeof value === 'number') return { name, i: value, type: 2 };
+  if (typeof value === 'string') return { name, s: new TextEncoder().encode(value), type: 3 };
+  if ('float' in value) return { name, f: value.float, type: 1 };
+  return { name, ints: value, type: 7 };
+}
+
+function port(record: PortRecord): object {
+  const dim = record.shape.map((size) => (typeof size === 'number' ? { dim_value: size } : { dim_param: size }));
+  return { name: record.name, type: { tensor_type: { elem_type: dataTypes[record.dtype], shape: { dim } } } };
+}
