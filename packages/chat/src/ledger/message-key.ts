@@ -1,0 +1,38 @@
+/** When two spellings of a message are the same message. */
+import type { ToolCall } from '@trinity-rft/core';
+import type { NormalMessage } from '../template/messages.js';
+
+/**
+ * Equal for messages that differ only in what frameworks change on the way: white space around an assistant's text, and
+ * spacing, key order, escapes and number spelling in tool-call arguments.
+ */
+export function messageKey(message: NormalMessage): string {
+  const { role, content } = message;
+  if (role !== 'assistant') return JSON.stringify([role, content, message.tool_call_id, message.name]);
+  return JSON.stringify([role, content.trim(), message.reasoning_content?.trim(), message.tool_calls?.map(callKey)]);
+}
+
+function callKey({ id, function: call }: ToolCall): readonly unknown[] {
+  return [id, call.name, canonical(call.arguments)];
+}
+
+/** Ids of the calls, which anchor a message to the turn that made them. */
+export function callIds(message: NormalMessage): string {
+  return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
+}
+
+/** The same value spelled the same way. Some frameworks send `{}` in place of arguments that are not JSON; so does this. */
+function canonical(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), (_, value: unknown) => (isRecord(value) ? sorted(value) : value));
+  } catch {
+    return '{}';
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const sorted = (value: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,0 +1,81 @@
+/** Recorded turns, and the walk of a conversation along them. */
+import { continues } from '../chat-format.js';
+import type { NormalMessage } from '../template/messages.js';
+import { callIds, messageKey } from './message-key.js';
+
+/** What is kept of a prompt. */
+export interface PromptRecord {
+  /** {@link messageKey}s of the messages that were asked, joined. */
+  readonly key: string;
+  /** Tools and template switches it was rendered with. */
+  readonly options: string;
+  readonly ids: Int32Array;
+  /** The messages with stand-ins for recorded turns. */
+  readonly rendered: readonly NormalMessage[];
+  /** Their rendering. */
+  readonly text: string;
+}
+
+/** A finished turn. */
+export interface RecordedTurn {
+  /** The message the client was given; its tool calls carry their ids. */
+  readonly message: NormalMessage;
+  readonly completion: Int32Array;
+  /** The token limit ended it, so it has no stop token. */
+  readonly truncated: boolean;
+}
+
+export interface Turn extends RecordedTurn {
+  readonly prompt: PromptRecord;
+  readonly messageKey: string;
+  /** Whether the tokens hold the end of a think block. */
+  readonly thinks: boolean;
+}
+
+/** An assistant message of a conversation, and the turns recorded for just the messages before it. */
+export interface Point {
+  readonly index: number;
+  readonly message: NormalMessage;
+  readonly messageKey: string;
+  readonly candidates: readonly Turn[];
+}
+
+export interface Path {
+  /** Keys of all messages, joined. */
+  readonly key: string;
+  readonly points: readonly Point[];
+}
+
+/** Turns of one rollout. */
+export interface TurnStore {
+  add(turn: Turn): void;
+  /** A message to be continued is no finished turn and therefore no point. */
+  walk(messages: readonly NormalMessage[]): Path;
+  /** Whether some turn, wherever it stands, said this or made these calls. */
+  knows(point: Point): boolean;
+}
+
+export function createTurnStore(): TurnStore {
+  const byPrompt = new Map<string, Turn[]>();
+  const known = new Set<string>();
+  return {
+    add: (turn) => {
+      const siblings = byPrompt.get(turn.prompt.key);
+      if (siblings) siblings.push(turn);
+      else byPrompt.set(turn.prompt.key, [turn]);
+      known.add(turn.messageKey).add(callIds(turn.message));
+    },
+    walk: (messages) => {
+      const end = continues(messages.at(-1)) ? messages.length - 1 : messages.length;
+      const points: Point[] = [];
+      let key = '';
+      messages.forEach((message, index) => {
+        const own = messageKey(message);
+        if (message.role === 'assistant' && index < end) points.push({ index, message, messageKey: own, candidates: byPrompt.get(key) ?? [] });
+        key += `${own}\n`;
+      });
+      return { key, points };
+    },
+    knows: (point) => known.has(point.messageKey) || (point.message.tool_calls !== undefined && known.has(callIds(point.message))),
+  };
+}

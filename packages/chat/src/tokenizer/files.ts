@@ -1,0 +1,78 @@
+/** The tokenizer part of a Hugging Face model folder, as plain data: reading and writing it. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CheckpointError } from '@trinity-rft/core';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Contents of the files that say how text becomes token ids. */
+export interface TokenizerFiles {
+  /** `tokenizer.json` */
+  readonly tokenizer: JsonObject;
+  /** `tokenizer_config.json`, without the chat template when there is a file for it. */
+  readonly tokenizerConfig: JsonObject;
+  /** `generation_config.json` */
+  readonly generationConfig?: JsonObject;
+  /** `chat_template.jinja`; wins over `chat_template` in `tokenizer_config.json`. */
+  readonly chatTemplate?: string;
+}
+
+const names = {
+  tokenizer: 'tokenizer.json',
+  tokenizerConfig: 'tokenizer_config.json',
+  generationConfig: 'generation_config.json',
+  chatTemplate: 'chat_template.jinja',
+} as const;
+
+/** Reads a model folder. @throws CheckpointError when `tokenizer.json` is missing or a file is not what it should be */
+export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles> {
+  const tokenizer = await readJson(join(folder, names.tokenizer));
+  if (!tokenizer) {
+    throw new CheckpointError(`No ${names.tokenizer} in ${folder}. Give a Hugging Face model folder that has one ("fast" tokenizer).`, {
+      code: 'TOKENIZER_MISSING',
+    });
+  }
+  const generationConfig = await readJson(join(folder, names.generationConfig));
+  const chatTemplate = await readText(join(folder, names.chatTemplate));
+  return {
+    tokenizer,
+    tokenizerConfig: (await readJson(join(folder, names.tokenizerConfig))) ?? {},
+    ...(generationConfig && { generationConfig }),
+    ...(chatTemplate !== undefined && { chatTemplate }),
+  };
+}
+
+/** Writes the files into `folder`, which is created. What is read back is equal. */
+export async function writeTokenizerFiles(folder: string, files: TokenizerFiles): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
+  const json = (value: JsonObject): string => `${JSON.stringify(value, null, 2)}\n`;
+  await write(names.tokenizer, json(files.tokenizer));
+  await write(names.tokenizerConfig, json(files.tokenizerConfig));
+  if (files.generationConfig) await write(names.generationConfig, json(files.generationConfig));
+  if (files.chatTemplate !== undefined) await write(names.chatTemplate, files.chatTemplate);
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new CheckpointError(`Cannot read ${path}.`, { code: 'TOKENIZER_UNREADABLE', cause });
+  }
+}
+
+async function readJson(path: string): Promise<JsonObject | undefined> {
+  const text = await readText(path);
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CheckpointError(`${path} is not JSON. Copy the file again from where the model came from.`, { code: 'TOKENIZER_DAMAGED', cause });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CheckpointError(`${path} does not hold a JSON object. Copy the file again from where the model came from.`, { code: 'TOKENIZER_DAMAGED' });
+  }
+  return value as JsonObject;
+}

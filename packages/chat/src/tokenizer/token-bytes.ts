@@ -1,0 +1,85 @@
+/** The bytes each token stands for, so that text can be put together from ids without looking at neighbours. */
+import { CheckpointError } from '@trinity-rft/core';
+import type { Tokenizer } from './tokenizer.js';
+
+interface DecoderConfig {
+  readonly type: string;
+  readonly decoders?: readonly DecoderConfig[];
+  readonly pattern?: { readonly String?: string };
+  readonly content?: string;
+  readonly replacement?: string;
+}
+
+const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
+
+/**
+ * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated they give the text of a
+ * sequence, except that a `Strip` decoder of SentencePiece models would take one leading space away.
+ * Vocabularies: byte-level BPE, SentencePiece with byte fallback, and words or characters joined as they are.
+ * @throws CheckpointError for others (WordPiece, CTC ...)
+ */
+export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
+  let table = tables.get(tokenizer);
+  if (!table) tables.set(tokenizer, (table = build(tokenizer)));
+  return table;
+}
+
+function build(tokenizer: Tokenizer): readonly Uint8Array[] {
+  const toBytes = byteRule(steps(tokenizer.files.tokenizer['decoder'] as DecoderConfig | null | undefined));
+  const literal = new Set(((tokenizer.files.tokenizer['added_tokens'] ?? []) as readonly { id: number }[]).map(({ id }) => id));
+  const encoder = new TextEncoder();
+  return Array.from({ length: tokenizer.vocabularySize }, (_, id) => {
+    const token = tokenizer.idToToken(id);
+    if (token === undefined) return new Uint8Array(0);
+    return literal.has(id) ? encoder.encode(token) : toBytes(token);
+  });
+}
+
+/** The decoder as a flat list. */
+function steps(decoder: DecoderConfig | null | undefined): readonly DecoderConfig[] {
+  if (!decoder) return [];
+  return decoder.type === 'Sequence' ? (decoder.decoders ?? []).flatMap(steps) : [decoder];
+}
+
+const joining = new Set(['Fuse', 'Strip', 'ByteFallback', 'Replace', 'Metaspace']);
+
+function byteRule(decoders: readonly DecoderConfig[]): (token: string) => Uint8Array {
+  if (decoders.some(({ type }) => type === 'ByteLevel')) return byteLevel;
+  const odd = decoders.find(({ type }) => !joining.has(type));
+  if (odd || decoders.length === 0) {
+    throw new CheckpointError(
+      `The tokenizer's decoder is ${odd ? `"${odd.type}"` : 'missing'}, so tokens have no text of their own. Expected ByteLevel, Metaspace, Fuse, or Replace with ByteFallback.`,
+      { code: 'TOKENIZER_UNSUPPORTED' },
+    );
+  }
+  const encoder = new TextEncoder();
+  const fallback = decoders.some(({ type }) => type === 'ByteFallback');
+  return (token) => {
+    if (fallback && /^<0x[0-9A-Fa-f]{2}>$/.test(token)) return Uint8Array.of(Number.parseInt(token.slice(3, 5), 16));
+    return encoder.encode(decoders.reduce(substitute, token));
+  };
+}
+
+function substitute(token: string, decoder: DecoderConfig): string {
+  if (decoder.type === 'Replace' && decoder.pattern?.String !== undefined) return token.replaceAll(decoder.pattern.String, decoder.content ?? '');
+  if (decoder.type === 'Metaspace') return token.replaceAll(decoder.replacement ?? '\u2581', ' ');
+  return token;
+}
+
+/**
+ * The reverse of GPT-2's printable alphabet: bytes that print keep their code point, the other 68 are numbered from 256 on.
+ * @see https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
+ */
+const byteOfCharacter: ReadonlyMap<string, number> = (() => {
+  const prints = (byte: number): boolean => (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+  const map = new Map<string, number>();
+  let next = 256;
+  for (let byte = 0; byte < 256; byte++) map.set(String.fromCharCode(prints(byte) ? byte : next++), byte);
+  return map;
+})();
+
+function byteLevel(token: string): Uint8Array {
+  const bytes = Array.from(token, (character) => byteOfCharacter.get(character));
+  // A token outside the alphabet can only be literal text.
+  return bytes.includes(undefined) ? new TextEncoder().encode(token) : Uint8Array.from(bytes as number[]);
+}

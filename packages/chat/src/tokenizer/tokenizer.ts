@@ -1,0 +1,141 @@
+/** Text to token ids and back, over the tokenizer files of a model. Knows nothing of messages. */
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
+import { CheckpointError, ModelError } from '@trinity-rft/core';
+import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
+import { tokenByteTable } from './token-bytes.js';
+
+export interface DecodeOptions {
+  /** Ids that leave no text, for example {@link Tokenizer.specialTokenIds}. */
+  readonly skip?: ReadonlySet<number>;
+}
+
+/** A tokenizer. Immutable; share one per model. */
+export interface Tokenizer {
+  /** What it was made of; write it beside a checkpoint. */
+  readonly files: TokenizerFiles;
+  /** Largest id + 1; a model may have more rows than that. */
+  readonly vocabularySize: number;
+  /** Tokens that mark structure (`special` in tokenizer.json); hidden from text that people read. */
+  readonly specialTokenIds: ReadonlySet<number>;
+  /** Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's `eos_token`. */
+  readonly eosTokenIds: readonly number[];
+  /** Text of `bos_token`, `eos_token`, `pad_token` and `unk_token`, as chat templates see them. */
+  readonly specialTokens: Readonly<Record<string, string>>;
+  /** Named chat templates; the usual one is `default`. */
+  readonly chatTemplates: Readonly<Record<string, string>>;
+  tokenToId(token: string): number | undefined;
+  idToToken(id: number): string | undefined;
+  /** Ids of `text`. Special tokens written in the text become their ids; none are added. */
+  encode(text: string): Int32Array;
+  /**
+   * The bytes of the ids as UTF-8; invalid sequences become U+FFFD. Unlike a decode in Python nothing is cleaned up and a
+   * leading space stays, because the ids may continue other text.
+   */
+  decode(ids: ArrayLike<number>, options?: DecodeOptions): string;
+}
+
+/** Opens the tokenizer of a model folder. @throws CheckpointError when it is missing or damaged */
+export async function loadTokenizer(folder: string): Promise<Tokenizer> {
+  return createTokenizer(await readTokenizerFiles(folder));
+}
+
+/** Builds a tokenizer from the contents of its files. @throws CheckpointError when they make no tokenizer */
+export function createTokenizer(files: TokenizerFiles): Tokenizer {
+  const inner = open(files);
+  const idOf = (token: string | undefined): number | undefined => (token === undefined ? undefined : inner.token_to_id(token));
+  const specialTokens = namedTokens(files.tokenizerConfig);
+  const added = [...inner.get_added_tokens_decoder()];
+  const tokenizer: Tokenizer = {
+    files,
+    vocabularySize: Math.max(...added.map(([id]) => id + 1), inner.model?.vocab.length ?? 0),
+    specialTokenIds: new Set(added.filter(([, token]) => token.special).map(([id]) => id)),
+    eosTokenIds: eosIds(files.generationConfig, idOf(specialTokens['eos_token'])),
+    specialTokens,
+    chatTemplates: namedTemplates(files),
+    tokenToId: idOf,
+    idToToken: (id) => inner.id_to_token(id),
+    encode: (text) => encode(inner, text),
+    decode: (ids, options) => decode(tokenByteTable(tokenizer), ids, options?.skip),
+  };
+  return tokenizer;
+}
+
+function open(files: TokenizerFiles): HuggingFaceTokenizer {
+  // The library insists on keys that tokenizer.json may leave out.
+  const json = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, added_tokens: [], ...files.tokenizer };
+  try {
+    return new HuggingFaceTokenizer(json, flatTokens(files.tokenizerConfig));
+  } catch (cause) {
+    throw new CheckpointError('The tokenizer files make no tokenizer. Expected a tokenizer.json as the Python library `tokenizers` writes it.', {
+      code: 'TOKENIZER_DAMAGED',
+      cause,
+    });
+  }
+}
+
+function encode(inner: HuggingFaceTokenizer, text: string): Int32Array {
+  const { ids } = inner.encode(text, { add_special_tokens: false });
+  const bad = (ids as readonly (number | undefined)[]).indexOf(undefined);
+  if (bad >= 0) {
+    throw new ModelError('The text holds something the tokenizer has no token for, and it has no unknown token either.', {
+      status: 400,
+      code: 'text_not_encodable',
+    });
+  }
+  return Int32Array.from(ids as readonly number[]);
+}
+
+// Bytes of a byte order mark are text like any other.
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+function decode(table: readonly Uint8Array[], ids: ArrayLike<number>, skip?: ReadonlySet<number>): string {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for (let i = 0; i < ids.length; i++) {
+    const bytes = skip?.has(ids[i]!) ? undefined : table[ids[i]!];
+    if (!bytes) continue;
+    parts.push(bytes);
+    length += bytes.length;
+  }
+  const joined = new Uint8Array(length);
+  let at = 0;
+  for (const bytes of parts) {
+    joined.set(bytes, at);
+    at += bytes.length;
+  }
+  return utf8.decode(joined);
+}
+
+/** Special tokens are stored as text or as `{ content }`. */
+function tokenText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  const content = (value as { content?: unknown } | null | undefined)?.content;
+  return typeof content === 'string' ? content : undefined;
+}
+
+function namedTokens(config: JsonObject): Record<string, string> {
+  const tokens: Record<string, string> = {};
+  for (const name of ['bos_token', 'eos_token', 'pad_token', 'unk_token']) {
+    const text = tokenText(config[name]);
+    if (text !== undefined) tokens[name] = text;
+  }
+  return tokens;
+}
+
+function flatTokens(config: JsonObject): JsonObject {
+  return { ...config, ...namedTokens(config), clean_up_tokenization_spaces: false };
+}
+
+function namedTemplates(files: TokenizerFiles): Record<string, string> {
+  if (files.chatTemplate !== undefined) return { default: files.chatTemplate };
+  const value = files.tokenizerConfig['chat_template'];
+  if (typeof value === 'string') return { default: value };
+  if (!Array.isArray(value)) return {};
+  const entries = value as readonly { readonly name?: unknown; readonly template?: unknown }[];
+  return Object.fromEntries(entries.flatMap(({ name, template }) => (typeof name === 'string' && typeof template === 'string' ? [[name, template]] : [])));
+}
+
+function eosIds(generationConfig: JsonObject | undefined, eos: number | undefined): readonly number[] {
+  const configured = [generationConfig?.['eos_token_id']].flat().filter((id): id is number => Number.isInteger(id));
+  return [...new Set(eos === undefined ? configured : [...configured, eos])];
+}

@@ -1,0 +1,57 @@
+/** Finds where JSON values begin and end inside a text, so that parts of it can be kept exactly as written. */
+
+/** [start, end) in the text. */
+export type Span = readonly [start: number, end: number];
+
+/** First index at or after `at` that is not JSON white space. */
+export function skipSpace(text: string, at: number): number {
+  let i = at;
+  while (text[i] === ' ' || text[i] === '\n' || text[i] === '\r' || text[i] === '\t') i++;
+  return i;
+}
+
+/** End of the value that begins at `at`, or -1 when it does not end. Only brackets and strings are looked at: parse it to be sure. */
+export function valueEnd(text: string, at: number): number {
+  const first = text[at];
+  if (first === '"') return stringEnd(text, at);
+  if (first !== '{' && first !== '[') return scalarEnd(text, at);
+  let depth = 0;
+  for (let i = at; i < text.length; i++) {
+    const character = text[i];
+    if (character === '"') {
+      const end = stringEnd(text, i);
+      if (end < 0) return -1;
+      i = end - 1;
+    } else if (character === '{' || character === '[') depth++;
+    else if ((character === '}' || character === ']') && --depth === 0) return i + 1;
+  }
+  return -1;
+}
+
+/** Spans of the values of a valid JSON object that begins at `at`, by key; of a repeated key the last, as `JSON.parse` has it. */
+export function memberSpans(text: string, at: number): ReadonlyMap<string, Span> {
+  const spans = new Map<string, Span>();
+  for (let i = skipSpace(text, at + 1); text[i] === '"';) {
+    const keyEnd = stringEnd(text, i);
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = valueEnd(text, start);
+    spans.set(JSON.parse(text.slice(i, keyEnd)) as string, [start, end]);
+    i = skipSpace(text, end);
+    if (text[i] === ',') i = skipSpace(text, i + 1);
+  }
+  return spans;
+}
+
+function stringEnd(text: string, at: number): number {
+  for (let i = at + 1; i < text.length; i++) {
+    if (text[i] === '\\') i++;
+    else if (text[i] === '"') return i + 1;
+  }
+  return -1;
+}
+
+function scalarEnd(text: string, at: number): number {
+  let i = at;
+  while (i < text.length && !',]} \n\r\t'.includes(text[i]!)) i++;
+  return i > at ? i : -1;
+}
