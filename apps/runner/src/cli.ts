@@ -1,2 +1,5 @@
 #!/usr/bin/env node
-export {};
+/** Entry point of the `trinity` executable. */
+import { main } from './main.js';
+
+process.exitCode = await main(process.argv.slice(2));

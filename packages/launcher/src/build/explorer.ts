@@ -1,0 +1,33 @@
+/** The explorer's options, from the configuration of a stage. */
+import type { ChatFormat } from '@trinity-rft/chat';
+import type { Sampler } from '@trinity-rft/core';
+import type { ExplorerOptions } from '@trinity-rft/explorer';
+import { rewardFnFinder, type StageContext } from '../context.js';
+import { modelFactory } from './model.js';
+import type { StageTasks } from './tasks.js';
+
+interface ExplorerParts {
+  readonly sampler: Sampler;
+  readonly format: ChatFormat;
+  readonly tasks: StageTasks;
+}
+
+export function explorerOptions(context: StageContext, { sampler, format, tasks }: ExplorerParts): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
+  const { stage, sink, runtime, workflows, rewardFns } = context;
+  const { concurrency, maxTimeoutMs, maxRetryTimes, evalInterval, evalOnStartup } = stage.explorer;
+  return {
+    feed: tasks.feed,
+    evalSets: tasks.evalSets,
+    workflow: (name) => workflows.get(name),
+    rewardFn: rewardFnFinder(rewardFns),
+    createModel: modelFactory(context, { sampler, format }),
+    policyVersion: () => sampler.policyVersion,
+    concurrency,
+    timeoutMs: maxTimeoutMs,
+    maxRetries: maxRetryTimes,
+    evalInterval: evalInterval ?? 0,
+    evalOnStartup,
+    sink,
+    runtime,
+  };
+}

@@ -1,0 +1,40 @@
+/** What every mode gets: the stage to run and what all stages share. */
+import type { MetricSink, RewardFn, Runtime, Task } from '@trinity-rft/core';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Registry, RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
+
+export interface StageContext {
+  readonly stage: StageConfig;
+  /** Model folder that the stage begins with. */
+  readonly startModel: string;
+  readonly runtime: Runtime;
+  readonly sink: MetricSink;
+  readonly workflows: Registry<WorkflowDefinition>;
+  readonly rewardFns: Registry<RewardDefinition>;
+  /** Interrupts the run: finish the step, save, stop. */
+  readonly signal: AbortSignal;
+  /** Told how many train steps are to come, as soon as that is known. */
+  readonly expectSteps: (total: number | undefined) => void;
+}
+
+export interface StageResult {
+  readonly interrupted: boolean;
+  /** Optimizer steps made in the whole stage. */
+  readonly trainStep: number;
+  /** Folder of the last checkpoint, when the stage trains. */
+  readonly checkpoint: string | undefined;
+}
+
+/** Looks up, once per name and arguments, the reward function a task names. */
+export function rewardFnFinder(registry: Registry<RewardDefinition>): (task: Task) => RewardFn | undefined {
+  const made = new Map<string, RewardFn>();
+  return ({ rewardFn, rewardFnArgs }) => {
+    if (rewardFn === undefined) return undefined;
+    const key = `${rewardFn}\n${JSON.stringify(rewardFnArgs)}`;
+    const known = made.get(key);
+    if (known) return known;
+    const created = registry.get(rewardFn).create(rewardFnArgs);
+    made.set(key, created);
+    return created;
+  };
+}

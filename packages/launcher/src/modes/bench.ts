@@ -1,0 +1,52 @@
+/** Mode `bench`: evaluates checkpoints on the evaluation task sets. */
+import { CancelledError, TaskError } from '@trinity-rft/core';
+import { createExplorer } from '@trinity-rft/explorer';
+import { listCheckpoints } from '@trinity-rft/trainer';
+import { memoryExperienceStore } from '@trinity-rft/buffer';
+import { openChatFormat } from '../build/chat-format.js';
+import { disposable } from '../build/disposable.js';
+import { openEngine } from '../build/engine.js';
+import { explorerOptions } from '../build/explorer.js';
+import { openTasks } from '../build/tasks.js';
+import type { StageContext, StageResult } from '../context.js';
+
+/** The model itself counts as the checkpoint of step 0; metrics go out under `bench/<set>/`. */
+export async function runBench(context: StageContext): Promise<StageResult> {
+  const { stage, startModel, sink, runtime, signal } = context;
+  const format = await openChatFormat(context);
+  await using tasks = await openTasks(context);
+  if (tasks.evalSets.length === 0) {
+    throw new TaskError('Mode bench has nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.', { code: 'BENCH_NO_TASKS' });
+  }
+  await using engine = disposable(await openEngine(context, { reference: false, format }));
+  await using store = disposable(memoryExperienceStore());
+  const explorer = createExplorer({
+    ...explorerOptions(context, { sampler: engine.sampler, format, tasks }),
+    store,
+    sync: { isBoundary: () => false, exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }) },
+    signal,
+  });
+  const targets = await benchTargets(stage.jobDirectory, startModel, stage.explorer);
+  for (const { directory, step } of targets) {
+    runtime.logger.info(`Evaluates the weights of step ${step}.`);
+    await engine.sampler.adopt({ kind: 'checkpoint', directory }, step);
+    try {
+      sink.write({ role: 'bench', step, metrics: await explorer.evaluate(step, 'bench') });
+    } catch (error) {
+      if (error instanceof CancelledError && signal.aborted) return { interrupted: true, trainStep: step, checkpoint: undefined };
+      throw error;
+    }
+  }
+  return { interrupted: false, trainStep: targets.at(-1)?.step ?? 0, checkpoint: undefined };
+}
+
+interface BenchOptions {
+  readonly evalOnStartup: boolean;
+  readonly benchOnLatestCheckpoint: boolean;
+}
+
+async function benchTargets(jobDirectory: string, startModel: string, options: BenchOptions): Promise<readonly { readonly directory: string; readonly step: number }[]> {
+  const checkpoints = (await listCheckpoints(jobDirectory)).map(({ directory, manifest }) => ({ directory, step: manifest.step }));
+  const base = options.evalOnStartup || checkpoints.length === 0 ? [{ directory: startModel, step: 0 }] : [];
+  return [...base, ...(options.benchOnLatestCheckpoint ? checkpoints.slice(-1) : checkpoints)];
+}

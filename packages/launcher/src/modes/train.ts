@@ -1,0 +1,33 @@
+/** Mode `train`: optimizer steps on data that is already there. */
+import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
+import { createStageAlgorithm } from '../build/algorithm.js';
+import { openChatFormat } from '../build/chat-format.js';
+import { disposable } from '../build/disposable.js';
+import { openEngine } from '../build/engine.js';
+import { openTrainingData } from '../build/training-data.js';
+import { trainerOptions } from '../build/trainer.js';
+import type { StageContext, StageResult } from '../context.js';
+
+export async function runTrain(context: StageContext): Promise<StageResult> {
+  const { stage, runtime, signal } = context;
+  const format = await openChatFormat(context);
+  const algorithm = createStageAlgorithm(stage.algorithm);
+  const data = await openTrainingData(context, format);
+  await using source = disposable(data.source);
+  await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
+  context.expectSteps(totalSteps);
+
+  const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
+  const from = newest?.manifest.step ?? 0;
+  if (newest) {
+    await verifyCheckpoint(newest);
+    await engine.trainer.load(newest.directory);
+    runtime.logger.info(`Resumes at train step ${from}.`);
+  }
+  await source.rollback(from);
+  const options = trainerOptions(context, { engine, algorithm, totalSteps });
+  const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), source, signal });
+  const { step, interrupted, checkpoint } = await trainer.run(from);
+  return { interrupted, trainStep: step, checkpoint: checkpoint.directory };
+}
