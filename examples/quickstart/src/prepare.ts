@@ -1,0 +1,32 @@
+/** Makes what the run needs: a new model with its tokenizer, and three files of problems. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buildCharTokenizer, chatTemplates, createTokenizer, writeTokenizerFiles } from '@trinity-rft/chat';
+import { createRuntime } from '@trinity-rft/core';
+import { createModelFolder } from '@trinity-rft/engine-onnx';
+import { splitProblems, type Problem } from './problems.js';
+
+/** Writes `model/`, `sft.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal seeds give equal bytes. */
+export async function prepare(directory: string, seed: number): Promise<void> {
+  const runtime = createRuntime({ seed });
+  await mkdir(directory, { recursive: true });
+  await createModel(path.join(directory, 'model'), runtime.seedFor('model'));
+  const { train, fresh } = splitProblems(runtime.random('problems'), 512);
+  await writeProblems(path.join(directory, 'sft.jsonl'), train);
+  await writeProblems(path.join(directory, 'tasks.jsonl'), train);
+  await writeProblems(path.join(directory, 'eval.jsonl'), fresh);
+}
+
+async function createModel(directory: string, seed: number): Promise<void> {
+  const files = buildCharTokenizer({ characters: '0123456789+=\n', eosToken: '<|im_end|>', chatTemplate: chatTemplates.minimal });
+  const { vocabularySize, eosTokenIds } = createTokenizer(files);
+  await createModelFolder({
+    directory,
+    seed,
+    config: { vocabSize: vocabularySize, hiddenSize: 96, layers: 3, heads: 4, kvHeads: 2, headDim: 32, maxPositions: 64, eosTokenIds },
+  });
+  await writeTokenizerFiles(directory, files);
+}
+
+const writeProblems = (file: string, problems: readonly Problem[]): Promise<void> =>
+  writeFile(file, problems.map((problem) => `${JSON.stringify(problem)}\n`).join(''));

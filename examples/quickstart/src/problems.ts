@@ -1,0 +1,19 @@
+/** Addition problems: `37+48=` with the answer `580`, least significant digit first, so that carries are made on the way. */
+import type { Random } from '@trinity-rft/core';
+
+export interface Problem {
+  readonly question: string;
+  readonly answer: string;
+}
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+export function addition(a: number, b: number): Problem {
+  return { question: `${two(a)}+${two(b)}=`, answer: [...String(a + b).padStart(3, '0')].toReversed().join('') };
+}
+
+/** All 10,000 problems in a random order, cut in two: what is learned from, and what only evaluation sees. */
+export function splitProblems(random: Random, evalCount: number): { readonly train: readonly Problem[]; readonly fresh: readonly Problem[] } {
+  const all = random.shuffle(Array.from({ length: 10_000 }, (_, i) => addition(Math.floor(i / 100), i % 100)));
+  return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
+}
