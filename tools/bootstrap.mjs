@@ -158,7 +158,9 @@ function run(title, command, commandArgs, env) {
     const child = spawn(command, commandArgs, { cwd, env, shell: windows, stdio: 'inherit' });
     const forward = (signal) => {
       // Ctrl-C in a terminal goes to the whole process group, so the command has it already.
-      if (!(signal === 'SIGINT' && process.stdin.isTTY)) child.kill(signal);
+      if (signal === 'SIGINT' && process.stdin.isTTY) return;
+      // pnpm counts on that and keeps an interrupt to itself; a termination it passes on.
+      child.kill(signal === 'SIGINT' && command === 'pnpm' ? 'SIGTERM' : signal);
     };
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
     for (const signal of signals) process.on(signal, forward);
