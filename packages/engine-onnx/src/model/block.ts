@@ -1,16 +1,15 @@
 /** The decoder block of every family, and the stack of blocks. Graphs differ only in the attention they pass in. */
-import type { Shape } from '../onnx/dims.js';
 import type { Graph, Value } from '../onnx/graph.js';
 import { add, swiglu } from '../onnx/ops/elementwise.js';
 import { linear } from '../onnx/ops/matmul.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
 import { rotary, type RotaryTables } from '../onnx/ops/rotary.js';
-import { gather, reshape, transpose } from '../onnx/ops/shape.js';
+import { gather, reshape, swapHeads } from '../onnx/ops/shape.js';
 import type { ModelConfig } from './config.js';
 import { embeddingName, layerPrefix, parameterSpecs } from './parameters.js';
 
 /**
- * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, H, S, D]. What the keys are matched
+ * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H, D]. What the keys are matched
  * against (the sequence itself, or a cache) is the only difference between training, prefill and decoding.
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
@@ -58,36 +57,19 @@ function block(trunk: Trunk, layer: number, x: Value): Value {
 
   const h = norm(x, 'input_layernorm');
   const heads = (name: string, count: number, normName?: string) => {
-    const split = splitHeads(project(h, name), count, config.headDim);
-    const normed = normName && config.qkNorm ? norm(split, normName) : split;
-    return headsFirst(normed);
+    const projected = project(h, name);
+    const split = reshape(projected, [...projected.shape.slice(0, 2), count, config.headDim]);
+    return swapHeads(normName && config.qkNorm ? norm(split, normName) : split);
   };
   const rotate = (value: Value) => rotary(value, trunk.positions, trunk.tables);
   const q = rotate(heads('self_attn.q_proj', config.heads, 'self_attn.q_norm'));
   const k = rotate(heads('self_attn.k_proj', config.kvHeads, 'self_attn.k_norm'));
   const v = heads('self_attn.v_proj', config.kvHeads);
-  const mixed = mergeHeads(trunk.attention(layer, q, k, v));
-  const attended = add(x, project(mixed, 'self_attn.o_proj'));
+  const mixed = trunk.attention(layer, q, k, v);
+  const merged = reshape(mixed, [...mixed.shape.slice(0, 2), config.heads * config.headDim]);
+  const attended = add(x, project(merged, 'self_attn.o_proj'));
 
   const h2 = norm(attended, 'post_attention_layernorm');
   const gated = swiglu(project(h2, 'mlp.gate_proj'), project(h2, 'mlp.up_proj'));
   return add(attended, project(gated, 'mlp.down_proj'));
-}
-
-/** [B, S, H D] -> [B, S, H, D] */
-function splitHeads(x: Value, heads: number, headDim: number): Value {
-  return reshape(x, [...x.shape.slice(0, 2), heads, headDim]);
-}
-
-/** [B, S, H, D] -> [B, H, S, D]; for a single position that moves nothing. */
-function headsFirst(x: Value): Value {
-  const [batch, time, heads, width] = x.shape as [Shape[number], Shape[number], number, number];
-  return time === 1 ? reshape(x, [batch, heads, 1, width]) : transpose(x, [0, 2, 1, 3]);
-}
-
-/** [B, H, S, D] -> [B, S, H D] */
-function mergeHeads(x: Value): Value {
-  const [batch, heads, time, width] = x.shape as [Shape[number], number, Shape[number], number];
-  const ordered = time === 1 ? x : transpose(x, [0, 2, 1, 3]);
-  return reshape(ordered, [batch, time, heads * width]);
 }

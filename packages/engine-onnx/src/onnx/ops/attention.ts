@@ -3,13 +3,13 @@ import { product, type Dim } from '../dims.js';
 import { dimAt, withPullback, type Graph, type Value } from '../graph.js';
 import { multiply, subtract } from './elementwise.js';
 import { matmul, rowDot } from './matmul.js';
-import { reshape } from './shape.js';
+import { reshape, swapHeads } from './shape.js';
 
 /** What a masked score gets: its exponential is exactly 0, and no infinity can turn into NaN. */
 export const maskedScore = -1e9;
 
 /**
- * softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] -> [B, H, T, D]. Query heads h with the same
+ * softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] -> [B, T, H, D]. Query heads h with the same
  * h div (H / KV) share a key head, so their queries are one taller matrix and keys are never repeated.
  *
  * With P = softmax(S) and row sums D = sum(dO * O) = sum(dP * P):  dS = P * (dP - D).
@@ -29,12 +29,13 @@ export function causalAttention(q: Value, k: Value, v: Value): Value {
   const masked = graph.node('Add', [scores, causalMask(graph, time)], { shape: grid });
   const softmax = graph.node('Softmax', [masked], { shape: grid }, { attributes: { axis: -1 } });
   const weights = reshape(softmax, [...tall.slice(0, 3), time]);
-  const mixed = matmul(weights, v);
+  const mixed = swapHeads(reshape(matmul(weights, v), q.shape));
 
-  return withPullback(reshape(mixed, q.shape), [q, k, v], (g) => {
-    const dMixed = reshape(g, tall);
+  return withPullback(mixed, [q, k, v], (g) => {
+    const dMixed = reshape(swapHeads(g), tall);
     const dWeights = matmul(dMixed, v, { transposeB: true });
-    const dScores = multiply(weights, subtract(dWeights, rowDot(dMixed, mixed)));
+    const rowSums = reshape(swapHeads(rowDot(g, mixed)), [...tall.slice(0, 3), 1]);
+    const dScores = multiply(weights, subtract(dWeights, rowSums));
     return [
       reshape(matmul(dScores, k, { alpha }), q.shape),
       matmul(dScores, queries, { transposeA: true, alpha }),

@@ -3,7 +3,7 @@ import type { Dim } from '../dims.js';
 import { dimAt, type Graph, type Value } from '../graph.js';
 import { maskedScore } from './attention.js';
 import { matmul } from './matmul.js';
-import { concat, reshape } from './shape.js';
+import { concat, reshape, swapHeads } from './shape.js';
 
 /** `k`, `v` [B, KV, M, D]; slots from the row's position on hold any finite numbers. */
 export interface PastKeyValues {
@@ -12,7 +12,7 @@ export interface PastKeyValues {
 }
 
 /**
- * softmax(q [past k; k]^T / sqrt(D)) [past v; v]. `q` [B, H, 1, D]; `k`, `v` [B, KV, 1, D]; `positions` int32 [B, 1] -> [B, H, 1, D].
+ * softmax(q [past k; k]^T / sqrt(D)) [past v; v]. `q` [B, H, 1, D]; `k`, `v` [B, KV, 1, D]; `positions` int32 [B, 1] -> [B, 1, H, D].
  *
  * The token's own score is put into the slot of its position, so that the softmax adds the same numbers in the same order as
  * in training. Its own value is added by a product [I, p] [mixed; v], which is one fused multiply-add as the last
@@ -35,7 +35,7 @@ export function cachedAttention(q: Value, k: Value, v: Value, past: PastKeyValue
   const own = graph.node('GatherElements', [weights, slot], { shape: slot.shape }, { attributes: { axis: -1 } });
   const mixed = mix(put(weights, slot, zeros(graph, slot)), past.v);
   const left = concat([identity(graph, batch, keyHeads, group), own], 3, group + 1);
-  return reshape(mix(left, concat([mixed, v], 2, group + 1)), q.shape);
+  return swapHeads(reshape(mix(left, concat([mixed, v], 2, group + 1)), q.shape));
 }
 
 /**

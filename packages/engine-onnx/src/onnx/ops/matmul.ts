@@ -3,7 +3,7 @@ import { InvariantError } from '@trinity-rft/core';
 import { product } from '../dims.js';
 import { dimAt, withPullback, type Value } from '../graph.js';
 import { unbroadcast } from './elementwise.js';
-import { reshape } from './shape.js';
+import { reshape, transpose } from './shape.js';
 
 export interface MatmulOptions {
   readonly transposeA?: boolean;
@@ -22,10 +22,10 @@ export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
     const da = transposeA
       ? product2(b, g, { transposeA: transposeB, transposeB: true, alpha })
       : product2(g, b, { transposeA: false, transposeB: !transposeB, alpha });
-    const [rowsA, rowsG] = shared ? [flatten(a), flatten(g)] : [a, g];
+    if (shared) return [da, sharedGradient(flatten(a), flatten(g), transposeB, alpha)];
     const db = transposeB
-      ? product2(rowsG, rowsA, { transposeA: true, transposeB: transposeA, alpha })
-      : product2(rowsA, rowsG, { transposeA: !transposeA, transposeB: false, alpha });
+      ? product2(g, a, { transposeA: true, transposeB: transposeA, alpha })
+      : product2(a, g, { transposeA: !transposeA, transposeB: false, alpha });
     return [da, db];
   });
 }
@@ -42,8 +42,19 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
 export function rowDot(a: Value, b: Value): Value {
   const lead = a.shape.slice(0, -1);
   const width = dimAt(a, -1);
-  const rows = [product(lead), 1, width];
+  const rows = [...lead, 1, width];
   return reshape(product2(reshape(a, rows), reshape(b, rows), { transposeA: false, transposeB: true, alpha: 1 }), [...lead, 1]);
+}
+
+/**
+ * dL/db of one matrix used by every row. The kernel reads a transposed left operand slowly, so that is the narrower of the two;
+ * turning the result around costs less. `a` [rows, K], `g` [rows, N] -> [K, N], or [N, K] with `turned`
+ */
+function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
+  const wideGradient = Number(dimAt(g, 1)) > Number(dimAt(a, 1));
+  const [left, right] = wideGradient ? [a, g] : [g, a];
+  const found = product2(left, right, { transposeA: true, transposeB: false, alpha });
+  return turned === wideGradient ? transpose(found, [1, 0]) : found;
 }
 
 function product2(a: Value, b: Value, options: Required<MatmulOptions>): Value {

@@ -1,5 +1,5 @@
 /** Operators that move numbers without changing them. */
-import { sameShape, type Shape } from '../dims.js';
+import { sameShape, type Dim, type Shape } from '../dims.js';
 import { withPullback, type Value } from '../graph.js';
 
 /** The same numbers in another shape; at most one copy-free node. */
@@ -19,6 +19,12 @@ export function transpose(a: Value, permutation: readonly number[]): Value {
   );
   const inverse = permutation.map((_, i) => permutation.indexOf(i));
   return withPullback(y, [a], (g) => [transpose(g, inverse)]);
+}
+
+/** [B, S, H, D] <-> [B, H, S, D]; a single position or head moves nothing. */
+export function swapHeads(x: Value): Value {
+  const [batch, second, third, width] = x.shape as [Dim, Dim, Dim, Dim];
+  return second === 1 || third === 1 ? reshape(x, [batch, third, second, width]) : transpose(x, [0, 2, 1, 3]);
 }
 
 /** Values side by side along `axis`, whose total is `size`. No gradient: it is used on gradients and on cached values only. */
