@@ -89,13 +89,19 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   };
 }
 
-function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOptions): { readonly plain: ChatTemplate; readonly tools: ChatTemplate } {
+function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOptions): {
+  readonly plain: ChatTemplate;
+  readonly tools: ChatTemplate;
+} {
   const { default: own, tool_use: forTools } = tokenizer.chatTemplates;
   const source = chatTemplate ?? own;
   if (source === undefined) {
-    throw new ConfigError('The model has no chat template. Put a chat_template.jinja into its folder, or set the chat template in the configuration.', {
-      code: 'CHAT_TEMPLATE_MISSING',
-    });
+    throw new ConfigError(
+      'The model has no chat template. Put a chat_template.jinja into its folder, or set the chat template in the configuration.',
+      {
+        code: 'CHAT_TEMPLATE_MISSING',
+      },
+    );
   }
   const variables = { ...tokenizer.specialTokens, ...templateArgs };
   const plain = createChatTemplate(source, variables);
@@ -105,7 +111,9 @@ function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOpti
 function lookUp<T>(table: Readonly<Record<string, T>>, name: string | undefined, key: string): T | undefined {
   if (name === undefined) return undefined;
   if (!Object.hasOwn(table, name)) {
-    throw new ConfigError(`${key} is "${name}", which is not known. Expected one of: ${Object.keys(table).join(', ')}.`, { code: 'PARSER_UNKNOWN' });
+    throw new ConfigError(`${key} is "${name}", which is not known. Expected one of: ${Object.keys(table).join(', ')}.`, {
+      code: 'PARSER_UNKNOWN',
+    });
   }
   return table[name];
 }
@@ -120,10 +128,13 @@ function render(template: ChatTemplate, { messages, ...rest }: PromptInput): str
   const text = template.render({ ...rest, messages: [...messages.slice(0, -1), marked], addGenerationPrompt: false });
   const end = text.lastIndexOf(marker);
   if (end < 0) {
-    throw new ModelError('The chat template does not print the last assistant message, so it cannot be continued. End the messages with another role.', {
-      status: 400,
-      code: 'chat_template_refused',
-    });
+    throw new ModelError(
+      'The chat template does not print the last assistant message, so it cannot be continued. End the messages with another role.',
+      {
+        status: 400,
+        code: 'chat_template_refused',
+      },
+    );
   }
   return text.slice(0, end);
 }

@@ -1,4 +1,11 @@
-export { createChatFormat, type ChatFormat, type ChatFormatOptions, type ParsedTurn, type PromptInput, type ReadTurnOptions } from './chat-format.js';
+export {
+  createChatFormat,
+  type ChatFormat,
+  type ChatFormatOptions,
+  type ParsedTurn,
+  type PromptInput,
+  type ReadTurnOptions,
+} from './chat-format.js';
 export type { ForkReason } from './ledger/fork-reason.js';
 export { createLedger, type Ledger, type LedgerPrompt } from './ledger/ledger.js';
 export type { PromptRecord, RecordedTurn } from './ledger/turn.js';

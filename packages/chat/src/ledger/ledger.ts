@@ -38,7 +38,7 @@ export function createLedger(format: ChatFormat): Ledger {
       const path = turns.walk(input.messages);
       const { best, index, failures } = longestSplice(format, input, options, path);
       const { rendered, text, ids, reused } = best ?? renderAnew(format, input);
-      const outcome = forkReason(path, index, failures, turns.knows) ?? (best ? 'spliced' : 'new');
+      const outcome = forkReason(path, index, failures, (point) => turns.knows(point)) ?? (best ? 'spliced' : 'new');
       if (continues(input.messages.at(-1))) return { ids, reused, outcome };
       return { ids, reused, outcome, entry: { key: path.key, options, ids, rendered, text } };
     },

@@ -36,7 +36,11 @@ export function splice(format: ChatFormat, input: PromptInput, options: string, 
   return { ids, reused: turn.prompt.ids.length + turn.completion.length, rendered, text };
 }
 
-function nextStop({ stopTokenIds, tokenizer }: ChatFormat, text: string, from: number): { readonly id: number; readonly at: number } | undefined {
+function nextStop(
+  { stopTokenIds, tokenizer }: ChatFormat,
+  text: string,
+  from: number,
+): { readonly id: number; readonly at: number } | undefined {
   const found = stopTokenIds.map((id) => ({ id, at: text.indexOf(tokenizer.idToToken(id) ?? '', from) })).filter(({ at }) => at >= 0);
   return found.length === 0 ? undefined : found.reduce((a, b) => (b.at < a.at ? b : a));
 }

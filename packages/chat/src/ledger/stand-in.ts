@@ -23,7 +23,9 @@ export function standIn(message: NormalMessage): NormalMessage {
  */
 export function endOfStandIn(message: NormalMessage, text: string): number | undefined {
   const { reasoning_content: reasoning, content, tool_calls: calls = [] } = message;
-  const wanted = [...`${reasoning ?? ''}${content}`].filter((character) => character === marks.reasoning || character === marks.content);
+  const wanted = Array.from(`${reasoning ?? ''}${content}`).filter(
+    (character) => character === marks.reasoning || character === marks.content,
+  );
   let at = 0;
   for (const mark of [...wanted, ...calls.map(() => marks.call)]) {
     const found = text.indexOf(mark, at);

@@ -71,7 +71,8 @@ export function createTurnStore(): TurnStore {
       let key = '';
       messages.forEach((message, index) => {
         const own = messageKey(message);
-        if (message.role === 'assistant' && index < end) points.push({ index, message, messageKey: own, candidates: byPrompt.get(key) ?? [] });
+        if (message.role === 'assistant' && index < end)
+          points.push({ index, message, messageKey: own, candidates: byPrompt.get(key) ?? [] });
         key += `${own}\n`;
       });
       return { key, points };

@@ -89,7 +89,8 @@ function flatten(content: unknown, path: string): string {
       if (typeof part === 'string') return part;
       const { type } = (part ?? {}) as Loose;
       const text = (part as Loose | null)?.[textParts[String(type)] ?? ''];
-      if (typeof text !== 'string') refuse(`${path}[${i}].type`, `is ${JSON.stringify(type)}`, 'text; this model reads no images, audio or files');
+      if (typeof text !== 'string')
+        refuse(`${path}[${i}].type`, `is ${JSON.stringify(type)}`, 'text; this model reads no images, audio or files');
       return text as string;
     })
     .join('\n');

@@ -37,7 +37,11 @@ export function createChatTemplate(source: string, variables: Readonly<Record<st
       try {
         return raw(input, form);
       } catch (cause) {
-        throw new ModelError(`The chat template refuses these messages: ${describeError(cause)}`, { status: 400, code: 'chat_template_refused', cause });
+        throw new ModelError(`The chat template refuses these messages: ${describeError(cause)}`, {
+          status: 400,
+          code: 'chat_template_refused',
+          cause,
+        });
       }
     },
   };

@@ -30,7 +30,9 @@ export interface CharTokenizerOptions {
  */
 export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFiles {
   const { eosToken, bosToken, padToken = eosToken, unkToken = '<unk>', words = [], markers = [] } = options;
-  const special = [...new Set([unkToken, ...(bosToken === undefined ? [] : [bosToken]), eosToken, padToken, ...(options.specialTokens ?? [])])];
+  const special = [
+    ...new Set([unkToken, ...(bosToken === undefined ? [] : [bosToken]), eosToken, padToken, ...(options.specialTokens ?? [])]),
+  ];
   const characters = typeof options.characters === 'string' ? Array.from(options.characters) : options.characters;
   const tokens = [...special, ...markers, ...words, ...characters];
   checkTokens(tokens, characters);
@@ -71,9 +73,11 @@ function splitPattern(words: readonly string[]): string {
 
 function checkTokens(tokens: readonly string[], characters: readonly string[]): void {
   const twice = tokens.find((token, i) => tokens.indexOf(token) !== i);
-  if (twice !== undefined) throw new ConfigError(`The token ${JSON.stringify(twice)} is given twice. List every token once.`, { code: 'TOKENIZER_DUPLICATE' });
+  if (twice !== undefined)
+    throw new ConfigError(`The token ${JSON.stringify(twice)} is given twice. List every token once.`, { code: 'TOKENIZER_DUPLICATE' });
   const bad = characters.find((character) => Array.from(character).length !== 1) ?? tokens.find((token) => token === '');
-  if (bad !== undefined) throw new ConfigError(`${JSON.stringify(bad)} is not one character. Put longer strings into "words".`, { code: 'TOKENIZER_CHARACTER' });
+  if (bad !== undefined)
+    throw new ConfigError(`${JSON.stringify(bad)} is not one character. Put longer strings into "words".`, { code: 'TOKENIZER_CHARACTER' });
 }
 
 /** A template whose own text has no tokens would print unknown tokens into every prompt. */
@@ -84,8 +88,11 @@ function checkTemplate(source: string, roles: Record<string, string>, tokens: Re
   for (const string of longestFirst) text = text.replaceAll(string, '');
   const missing = [...new Set(text)].filter((character) => !tokens.has(character));
   if (missing.length > 0) {
-    throw new ConfigError(`The chat template prints ${missing.map((character) => JSON.stringify(character)).join(' ')}, which are no tokens. Add them to "characters" or "words".`, {
-      code: 'TOKENIZER_TEMPLATE',
-    });
+    throw new ConfigError(
+      `The chat template prints ${missing.map((character) => JSON.stringify(character)).join(' ')}, which are no tokens. Add them to "characters" or "words".`,
+      {
+        code: 'TOKENIZER_TEMPLATE',
+      },
+    );
   }
 }

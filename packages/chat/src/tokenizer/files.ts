@@ -69,10 +69,15 @@ async function readJson(path: string): Promise<JsonObject | undefined> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new CheckpointError(`${path} is not JSON. Copy the file again from where the model came from.`, { code: 'TOKENIZER_DAMAGED', cause });
+    throw new CheckpointError(`${path} is not JSON. Copy the file again from where the model came from.`, {
+      code: 'TOKENIZER_DAMAGED',
+      cause,
+    });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CheckpointError(`${path} does not hold a JSON object. Copy the file again from where the model came from.`, { code: 'TOKENIZER_DAMAGED' });
+    throw new CheckpointError(`${path} does not hold a JSON object. Copy the file again from where the model came from.`, {
+      code: 'TOKENIZER_DAMAGED',
+    });
   }
   return value as JsonObject;
 }

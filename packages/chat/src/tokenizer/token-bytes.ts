@@ -61,7 +61,8 @@ function byteRule(decoders: readonly DecoderConfig[]): (token: string) => Uint8A
 }
 
 function substitute(token: string, decoder: DecoderConfig): string {
-  if (decoder.type === 'Replace' && decoder.pattern?.String !== undefined) return token.replaceAll(decoder.pattern.String, decoder.content ?? '');
+  if (decoder.type === 'Replace' && decoder.pattern?.String !== undefined)
+    return token.replaceAll(decoder.pattern.String, decoder.content ?? '');
   if (decoder.type === 'Metaspace') return token.replaceAll(decoder.replacement ?? '\u2581', ' ');
   return token;
 }

@@ -66,10 +66,13 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
   try {
     return new HuggingFaceTokenizer(json, flatTokens(files.tokenizerConfig));
   } catch (cause) {
-    throw new CheckpointError('The tokenizer files make no tokenizer. Expected a tokenizer.json as the Python library `tokenizers` writes it.', {
-      code: 'TOKENIZER_DAMAGED',
-      cause,
-    });
+    throw new CheckpointError(
+      'The tokenizer files make no tokenizer. Expected a tokenizer.json as the Python library `tokenizers` writes it.',
+      {
+        code: 'TOKENIZER_DAMAGED',
+        cause,
+      },
+    );
   }
 }
 
@@ -132,7 +135,9 @@ function namedTemplates(files: TokenizerFiles): Record<string, string> {
   if (typeof value === 'string') return { default: value };
   if (!Array.isArray(value)) return {};
   const entries = value as readonly { readonly name?: unknown; readonly template?: unknown }[];
-  return Object.fromEntries(entries.flatMap(({ name, template }) => (typeof name === 'string' && typeof template === 'string' ? [[name, template]] : [])));
+  return Object.fromEntries(
+    entries.flatMap(({ name, template }) => (typeof name === 'string' && typeof template === 'string' ? [[name, template]] : [])),
+  );
 }
 
 function eosIds(generationConfig: JsonObject | undefined, eos: number | undefined): readonly number[] {

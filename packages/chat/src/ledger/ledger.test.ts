@@ -1,0 +1,305 @@
+import type { ToolCall } from '@trinity-rft/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { testFormat } from '../../test/helpers.js';
+import type { ChatFormat } from '../chat-format.js';
+import { normalizeMessages, type NormalMessage } from '../template/messages.js';
+import { createLedger, type Ledger, type LedgerPrompt } from './ledger.js';
+
+/** As Qwen3's does, it forgets reasoning before the last user message. */
+const forgetful = `{%- set ns = namespace(last=0) %}
+{%- for m in messages %}{%- if m.role == 'user' %}{%- set ns.last = loop.index0 %}{%- endif %}{%- endfor %}
+{%- for m in messages %}
+    {{- '<|im_start|>' + m.role + '\\n' }}
+    {%- if m.role == 'assistant' and m.reasoning_content and loop.index0 > ns.last %}
+        {{- '<think>\\n' + m.reasoning_content + '\\n</think>\\n\\n' }}
+    {%- endif %}
+    {{- m.content }}
+    {%- for c in m.tool_calls or [] %}
+        {{- '\\n<tool_call>' + c.function.name + c.function.arguments + '</tool_call>' }}
+    {%- endfor %}
+    {{- '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}`;
+
+/** What a client is told about a completion, with ids for its calls. */
+function answer(format: ChatFormat, completion: Int32Array, id: string): NormalMessage {
+  const { text, reasoning, toolCalls } = format.readTurn(completion, { tools: true });
+  const calls = toolCalls.map((call, i): ToolCall => ({ id: `${id}-${i}`, type: 'function', function: call }));
+  return {
+    role: 'assistant',
+    content: text,
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+function rollout(format: ChatFormat, ledger: Ledger = createLedger(format)) {
+  let count = 0;
+  return {
+    ledger,
+    ask: (messages: readonly unknown[], input: object = {}): LedgerPrompt =>
+      ledger.prompt({ messages: normalizeMessages(messages), ...input }),
+    say: (prompt: LedgerPrompt, text: string, truncated = false): NormalMessage => {
+      const completion = format.tokenizer.encode(text);
+      const message = answer(format, completion, `call${count++}`);
+      ledger.record(prompt, { message, completion, truncated });
+      return message;
+    },
+    text: (prompt: LedgerPrompt): string => format.tokenizer.decode(prompt.ids),
+  };
+}
+
+const user = (content: string): NormalMessage => ({ role: 'user', content });
+const tool = (content: string, tool_call_id: string): NormalMessage => ({ role: 'tool', content, tool_call_id });
+
+// A turn, and the two ways to write it: as the template prints it, and as a model might.
+interface TurnShape {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly Readonly<Record<string, unknown>>[];
+  readonly next: string;
+}
+
+const plain = fc
+  .array(fc.constantFrom('a', 'b', ' ', '1', '\n', '{"', '}', '<', 'and', 'user'), { maxLength: 8 })
+  .map((parts) => parts.join(''));
+const trimmed = plain.map((text) => text.trim());
+const args = fc.dictionary(fc.constantFrom('a', 'b', '7', 'and'), fc.jsonValue({ stringUnit: 'grapheme-ascii' }));
+const shape: fc.Arbitrary<TurnShape> = fc.record({
+  text: trimmed,
+  reasoning: trimmed,
+  calls: fc.array(args, { maxLength: 2 }),
+  next: plain,
+});
+
+function asTemplate({ text, reasoning, calls }: TurnShape): string {
+  const body = calls.map((value) => `<tool_call>\n{"name": "f", "arguments": ${JSON.stringify(value)}}\n</tool_call>`);
+  return `${reasoning === '' ? '' : `<think>\n${reasoning}\n</think>\n\n`}${[...(text === '' ? [] : [text]), ...body].join('\n')}<|im_end|>`;
+}
+
+function asModel({ text, reasoning, calls }: TurnShape): string {
+  const body = calls.map((value) => `<tool_call>{ "arguments":${JSON.stringify(value, null, 1)},"name":"f"}</tool_call> `);
+  return `${reasoning === '' ? '' : `<think>${reasoning}</think>`}${text}${body.join('')}<|im_end|>`;
+}
+
+/** What frameworks do to an assistant message on the way back. */
+function mangle(message: NormalMessage): unknown {
+  return {
+    ...message,
+    content: message.content === '' ? null : [{ type: 'text', text: `${message.content} ` }],
+    name: 'model',
+    tool_calls: message.tool_calls?.map((call) => ({
+      ...call,
+      function: { ...call.function, arguments: respell(call.function.arguments) },
+    })),
+  };
+}
+
+const respell = (text: string): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text) as object).toReversed()), null, 2);
+
+interface Play {
+  readonly format: ChatFormat;
+  readonly write: (turn: TurnShape) => string;
+  readonly back: (message: NormalMessage) => unknown;
+  readonly check: (prompt: LedgerPrompt, said: string, messages: readonly unknown[]) => void;
+}
+
+/** Plays a whole conversation; `said` is the text of the last prompt and completion. */
+function play({ format, write, back, check }: Play, turns: readonly TurnShape[]): void {
+  const run = rollout(format);
+  const messages: unknown[] = [{ role: 'system', content: 'be' }, user('go')];
+  let said = '';
+  for (const turn of turns) {
+    const prompt = run.ask(messages);
+    check(prompt, said, messages);
+    const message = run.say(prompt, write(turn));
+    said = run.text(prompt) + write(turn);
+    messages.push(back(message), ...(message.tool_calls ?? []).map(({ id }, i) => tool(`result ${i}`, id)));
+    if (turn.next !== '' || !message.tool_calls) messages.push(user(turn.next));
+  }
+  check(run.ask(messages), said, messages);
+}
+
+describe('a ledger, for conversations that were not edited', () => {
+  const format = testFormat();
+  const ids = (text: string): readonly number[] => [...format.tokenizer.encode(text)];
+
+  it('gives the ids of a full rendering when turns are written as the template prints them', () => {
+    const check: Play['check'] = (prompt, said, messages) => {
+      expect(prompt.outcome).toBe(said === '' ? 'new' : 'spliced');
+      expect([...prompt.ids]).toEqual(ids(format.render({ messages: normalizeMessages(messages) })));
+    };
+    const conversation: Play = { format, write: asTemplate, back: (message) => message, check };
+    fc.assert(
+      fc.property(fc.array(shape, { maxLength: 4 }), (turns) => play(conversation, turns)),
+      { numRuns: 60 },
+    );
+  });
+
+  it('extends prompt and completion exactly, however the model writes and whatever frameworks send back', () => {
+    const check: Play['check'] = (prompt, said) => {
+      expect(prompt.outcome).toBe(said === '' ? 'new' : 'spliced');
+      expect([...prompt.ids.subarray(0, prompt.reused)]).toEqual(ids(said));
+    };
+    const conversation: Play = { format, write: asModel, back: mangle, check };
+    fc.assert(
+      fc.property(fc.array(shape, { minLength: 1, maxLength: 4 }), (turns) => play(conversation, turns)),
+      { numRuns: 60 },
+    );
+  });
+
+  it('keeps ids that a second tokenisation would not give', () => {
+    const run = rollout(format);
+    const first = run.ask([user('go')]);
+    const completion = Int32Array.of(...['a', 'n', 'd', '<|im_end|>'].map((token) => format.tokenizer.tokenToId(token)!));
+    run.ledger.record(first, { message: { role: 'assistant', content: 'and' }, completion, truncated: false });
+    const next = run.ask([user('go'), { role: 'assistant', content: 'and' }, user('on')]);
+    expect([...next.ids]).toEqual([...first.ids, ...completion, ...ids('\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n')]);
+  });
+
+  it('continues the right one of several choices', () => {
+    const run = rollout(format);
+    const prompt = run.ask([user('go')]);
+    run.say(prompt, 'one<|im_end|>');
+    run.say(prompt, '<think>x</think>two<|im_end|>');
+    const texts = [{ content: 'one' }, { content: 'two', reasoning: 'x' }].map((said) => {
+      const next = run.ask([user('go'), { role: 'assistant', ...said }, user('on')]);
+      expect(next.outcome).toBe('spliced');
+      return format.tokenizer.decode(next.ids.subarray(prompt.ids.length, next.reused));
+    });
+    expect(texts).toEqual(['one<|im_end|>', '<think>x</think>two<|im_end|>']);
+  });
+
+  it('closes a turn that the token limit ended, as context', () => {
+    const run = rollout(format);
+    const prompt = run.ask([user('go')]);
+    const message = run.say(prompt, 'on and o', true);
+    const next = run.ask([user('go'), message, user('stop')]);
+    expect(next).toMatchObject({ outcome: 'spliced', reused: prompt.ids.length + ids('on and o').length });
+    expect(run.text(next)).toBe(`${run.text(prompt)}on and o<|im_end|>\n<|im_start|>user\nstop<|im_end|>\n<|im_start|>assistant\n`);
+  });
+
+  it('calls a conversation with examples in its first prompt new', () => {
+    const run = rollout(format);
+    const examples = [user('1+1'), { role: 'assistant', content: '2' }, user('go')];
+    const prompt = run.ask(examples);
+    const message = run.say(prompt, 'so<|im_end|>');
+    expect(prompt.outcome).toBe('new');
+    expect(run.ask([...examples, message, user('on')]).outcome).toBe('spliced');
+    expect(run.ask([user('another'), { role: 'assistant', content: 'example' }, user('go')]).outcome).toBe('new');
+  });
+
+  it('asks again from the same prompt for a repeated request', () => {
+    const run = rollout(format);
+    const prompt = run.ask([user('go')]);
+    run.say(prompt, 'so<|im_end|>');
+    expect(run.ask([user('go')])).toMatchObject({ outcome: 'new', ids: prompt.ids });
+  });
+});
+
+describe('a ledger, for conversations it cannot simply continue', () => {
+  const format = testFormat();
+  const call = '<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call>';
+
+  /** One turn with reasoning and a call, then what the client sends next. */
+  function afterTurn(
+    change: (message: NormalMessage) => NormalMessage,
+    before: readonly NormalMessage[] = [user('go')],
+    input: object = {},
+  ): LedgerPrompt {
+    const run = rollout(format);
+    const message = run.say(run.ask([user('go')]), `<think>hm</think>so${call}<|im_end|>`);
+    return run.ask([...before, change(message), tool('2', 'call0-0')], input);
+  }
+
+  const edited = (message: NormalMessage, text: string): NormalMessage => ({
+    ...message,
+    tool_calls: message.tool_calls!.map((each) => ({ ...each, function: { ...each.function, arguments: text } })),
+  });
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  const same = (message: NormalMessage): NormalMessage => message;
+
+  it.each<[string, LedgerPrompt]>([
+    ['spliced', afterTurn((message) => edited(message, '{"a":1.0}'))],
+    ['arguments_edited', afterTurn((message) => edited(message, '{"a":2}'))],
+    ['reasoning_dropped', afterTurn(({ role, content, tool_calls }) => ({ role, content, tool_calls: tool_calls! }))],
+    ['text_edited', afterTurn((message) => ({ ...message, content: 'other' }))],
+    ['text_edited', afterTurn((message) => ({ ...message, reasoning_content: 'other' }))],
+    ['history_edited', afterTurn(same, [user('gone')])],
+    ['history_edited', afterTurn(same, [{ role: 'system', content: 'new' }, user('go')])],
+    ['tools_changed', afterTurn(same, [user('go')], { tools })],
+    ['tools_changed', afterTurn(same, [user('go')], { enableThinking: true })],
+  ])('says %s', (outcome, prompt) => {
+    expect(prompt.outcome).toBe(outcome);
+    expect(prompt.reused > 0).toBe(outcome === 'spliced');
+  });
+
+  it('renders edited conversations as they were sent', () => {
+    const run = rollout(format);
+    const message = run.say(run.ask([user('go')]), `${call}<|im_end|>`);
+    const messages = [user('go'), edited(message, '{"a":2}'), tool('2', 'call0-0')];
+    expect(run.text(run.ask(messages))).toBe(format.render({ messages }));
+  });
+
+  it('keeps the turns before the one that was edited', () => {
+    const run = rollout(format);
+    const first = run.ask([user('go')]);
+    const one = run.say(first, `<think>x</think>${call}<|im_end|>`);
+    const messages = [user('go'), one, tool('2', 'call0-0')];
+    const second = run.ask(messages);
+    run.say(second, 'four<|im_end|>');
+    const third = run.ask([...messages, { role: 'assistant', content: 'five' }, user('on')]);
+    expect(third.outcome).toBe('text_edited');
+    expect(run.text(third)).toBe(`${run.text(second)}five<|im_end|>\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n`);
+    expect(third.reused).toBe(first.ids.length + format.tokenizer.encode(`<think>x</think>${call}<|im_end|>`).length);
+  });
+
+  it('goes on from a conversation that was rendered anew', () => {
+    const run = rollout(format);
+    run.say(run.ask([user('go')]), 'one<|im_end|>');
+    const messages = [user('go'), { role: 'assistant', content: 'two' }, user('on')];
+    const forked = run.ask(messages);
+    const message = run.say(forked, 'three<|im_end|>');
+    const next = run.ask([...messages, message, user('and')]);
+    expect([forked.outcome, next.outcome]).toEqual(['text_edited', 'spliced']);
+    expect(run.text(next).startsWith(`${run.text(forked)}three<|im_end|>\n`)).toBe(true);
+  });
+
+  it('renders anew where the template changes earlier text', () => {
+    const run = rollout(testFormat(forgetful));
+    const first = run.ask([user('go')]);
+    const one = run.say(first, '<think>hm</think><tool_call>{"name":"f"}</tool_call><|im_end|>');
+    const inLoop = [user('go'), one, tool('2', 'call0-0')];
+    const second = run.ask(inLoop);
+    const two = run.say(second, 'fin<|im_end|>');
+    const third = run.ask([...inLoop, two, user('on')]);
+    expect([second.outcome, third.outcome, third.reused]).toEqual(['spliced', 'template_changed', 0]);
+    expect(run.text(third)).not.toContain('hm');
+  });
+
+  it('renders anew where a think block is only in the tokens', () => {
+    const run = rollout(format);
+    const message = run.say(run.ask([user('go')]), '<think>\n\n</think>\n\nso<|im_end|>');
+    expect(run.ask([user('go'), message, user('on')]).outcome).toBe('template_changed');
+  });
+
+  it('renders anew after a stop string or another end token', () => {
+    for (const end of ['STOP', '<|endoftext|>']) {
+      const run = rollout(format);
+      const message = run.say(run.ask([user('go')]), `so${end}`);
+      expect(run.ask([user('go'), message, user('on')]).outcome).toBe('stop_differs');
+    }
+  });
+
+  it('does not count a message that is being continued as a turn', () => {
+    const run = rollout(format);
+    const message = run.say(run.ask([user('go')]), 'one<|im_end|>');
+    const prompt = run.ask([user('go'), message, user('on'), { role: 'assistant', content: 'The' }]);
+    expect(prompt.outcome).toBe('spliced');
+    expect(run.text(prompt).endsWith('<|im_start|>assistant\nThe')).toBe(true);
+    expect(prompt).not.toHaveProperty('entry');
+    expect(() => run.say(prompt, ' end<|im_end|>')).not.toThrow();
+  });
+});

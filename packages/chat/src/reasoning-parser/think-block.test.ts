@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { deepseekR1, qwen3 } from './think-block.js';
+
+describe.each([
+  ['deepseek_r1', deepseekR1],
+  ['qwen3', qwen3],
+])('the %s parser', (_, { parse }) => {
+  it.each([
+    ['a block and an answer', '<think>\nhm\nso\n</think>\n\n4', { reasoning: 'hm\nso', text: '4' }],
+    ['a block that began in the prompt', 'hm\n</think>\n\n4', { reasoning: 'hm', text: '4' }],
+    ['an empty block', '<think>\n\n</think>\n\n4', { text: '4' }],
+    ['a block that does not end', '<think>\nhm', { reasoning: 'hm', text: '' }],
+    ['a tag in the answer', '<think>a</think>b</think>', { reasoning: 'a', text: 'b</think>' }],
+  ])('reads %s', (__, text, expected) => {
+    expect(parse(text)).toEqual(expected);
+  });
+});
+
+it('takes text without tags for reasoning (deepseek_r1) or for an answer (qwen3)', () => {
+  expect(deepseekR1.parse('4')).toEqual({ reasoning: '4', text: '' });
+  expect(qwen3.parse('4')).toEqual({ text: '4' });
+});

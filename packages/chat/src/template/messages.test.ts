@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { normalizeMessages } from './messages.js';
+
+const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{ "a":1.0 }' } };
+
+describe('normalizeMessages', () => {
+  it.each([
+    ['developer is system', [{ role: 'developer', content: 'x' }], [{ role: 'system', content: 'x' }]],
+    ['null content is empty', [{ role: 'user', content: null }], [{ role: 'user', content: '' }]],
+    ['missing content is empty', [{ role: 'assistant' }], [{ role: 'assistant', content: '' }]],
+    [
+      'text parts of every kind are joined',
+      [
+        {
+          role: 'user',
+          content: [{ type: 'text', text: 'a' }, { type: 'input_text', text: 'b', role: 'junk' }, 'c', { type: 'refusal', refusal: 'd' }],
+        },
+      ],
+      [{ role: 'user', content: 'a\nb\nc\nd' }],
+    ],
+    ['names are dropped', [{ role: 'user', content: 'x', name: 'me' }], [{ role: 'user', content: 'x' }]],
+    [
+      'tool messages keep id and name',
+      [{ role: 'tool', content: [{ type: 'text', text: '2' }], tool_call_id: 'c', name: 'f' }],
+      [{ role: 'tool', content: '2', tool_call_id: 'c', name: 'f' }],
+    ],
+    [
+      'arguments stay as they are written',
+      [{ role: 'assistant', content: '', tool_calls: [call] }],
+      [{ role: 'assistant', content: '', tool_calls: [call] }],
+    ],
+    ['no tool calls are none', [{ role: 'assistant', content: 'x', tool_calls: [] }], [{ role: 'assistant', content: 'x' }]],
+    [
+      'both names of reasoning are read',
+      [{ role: 'assistant', reasoning: 'r' }],
+      [{ role: 'assistant', content: '', reasoning_content: 'r' }],
+    ],
+    [
+      'an assistant turn in three messages is one',
+      [
+        { role: 'assistant', reasoning_content: 'r' },
+        { role: 'assistant', content: 'x' },
+        { role: 'assistant', tool_calls: [call] },
+      ],
+      [{ role: 'assistant', content: 'x', reasoning_content: 'r', tool_calls: [call] }],
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(normalizeMessages(given)).toEqual(expected);
+  });
+
+  it.each([
+    ['messages', []],
+    ['messages[0].role', [{ role: 'robot' }]],
+    ['messages[1]', [{ role: 'user' }, null]],
+    ['messages[0].content', [{ role: 'user', content: 3 }]],
+    [
+      'messages[0].content[1].type',
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'see' },
+            { type: 'image_url', image_url: {} },
+          ],
+        },
+      ],
+    ],
+    ['messages[0].tool_calls', [{ role: 'assistant', tool_calls: {} }]],
+    ['messages[0].tool_calls[0].function.name', [{ role: 'assistant', tool_calls: [{}] }]],
+  ])('refuses %s by name', (param, messages) => {
+    expect(() => normalizeMessages(messages)).toThrow(expect.objectContaining({ status: 400, details: { param } }));
+  });
+});

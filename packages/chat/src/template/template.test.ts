@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { chatTemplates } from './chat-templates.js';
+import type { NormalMessage } from './messages.js';
+import { createChatTemplate } from './template.js';
+
+const tools = [
+  { type: 'function' as const, function: { name: 'f', parameters: { type: 'object', properties: { b: { default: 1.5 }, a: {} } } } },
+];
+const calling: NormalMessage = {
+  role: 'assistant',
+  content: 'so',
+  reasoning_content: 'hm',
+  tool_calls: [{ id: '1', type: 'function', function: { name: 'f', arguments: '{"b":  1.0}' } }],
+};
+const conversation: readonly NormalMessage[] = [
+  { role: 'user', content: 'hi' },
+  calling,
+  { role: 'tool', content: '2', tool_call_id: '1' },
+  { role: 'tool', content: '3' },
+];
+
+// The same text comes out of transformers' apply_chat_template.
+const chatmlExpected = `<|im_start|>user
+hi<|im_end|>
+<|im_start|>assistant
+<think>
+hm
+</think>
+
+so
+<tool_call>
+{"name": "f", "arguments": {"b":  1.0}}
+</tool_call><|im_end|>
+<|im_start|>user
+<tool_response>
+2
+</tool_response>
+<tool_response>
+3
+</tool_response><|im_end|>
+<|im_start|>assistant
+`;
+
+describe('the chatml template', () => {
+  const template = createChatTemplate(chatTemplates.chatml);
+
+  it('prints reasoning, tool calls with their arguments as written, and tool results', () => {
+    expect(template.render({ messages: conversation, addGenerationPrompt: true })).toBe(chatmlExpected);
+  });
+
+  it('describes tools in the order of their keys', () => {
+    const text = template.render({ messages: [{ role: 'system', content: 'be' }, ...conversation], tools, addGenerationPrompt: true });
+    expect(text).toMatch(/^<\|im_start\|>system\nbe\n\n# Tools\n/);
+    expect(text).toContain(
+      '{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"b": {"default": 1.5}, "a": {}}}}}',
+    );
+    expect(text.endsWith(chatmlExpected)).toBe(true);
+  });
+
+  it('mutes thinking in every turn, so that added messages change nothing before them', () => {
+    const messages: readonly NormalMessage[] = [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: 'b' },
+      { role: 'user', content: 'c' },
+    ];
+    const before = template.render({ messages: messages.slice(0, 1), addGenerationPrompt: true, enableThinking: false });
+    expect(before).toBe('<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n');
+    expect(template.render({ messages, addGenerationPrompt: true, enableThinking: false }).startsWith(`${before}b<|im_end|>\n`)).toBe(true);
+  });
+});
+
+describe('the minimal template', () => {
+  it('spends one character on what is read and one token on what is written', () => {
+    const template = createChatTemplate(chatTemplates.minimal, { eos_token: '<eos>' });
+    expect(template.render({ messages: conversation, addGenerationPrompt: true })).toBe(
+      'hi\nso<tool_call>{"name": "f", "arguments": {"b":  1.0}}</tool_call><eos>2\n3\n',
+    );
+  });
+});
+
+describe('createChatTemplate', () => {
+  const args = (source: string): string => createChatTemplate(source).render({ messages: [calling], addGenerationPrompt: false });
+
+  it('parses arguments only for templates that do not print text as it is', () => {
+    expect(args('{{ messages[0].tool_calls[0].function.arguments }}')).toBe('{"b":  1.0}');
+    // The probe's second message is its assistant turn.
+    const each = '{% for m in messages %}{% for c in m.tool_calls or [] %}BODY{% endfor %}{% endfor %}';
+    expect(args(each.replace('BODY', '{{ c.function.arguments | tojson }}'))).toBe('{"b": 1}');
+    expect(args(each.replace('BODY', '{% for k, v in c.function.arguments | items %}{{ k }}={{ v }}{% endfor %}'))).toBe('b=1');
+  });
+
+  it('shows ids only to templates that print them', () => {
+    const source = '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{{ c.id }}{% endfor %}{% endfor %}';
+    expect(args(source)).toBe('{"b":  1.0}1');
+  });
+
+  it('names a template that is not Jinja, and one that refuses the messages', () => {
+    expect(() => createChatTemplate('{% if %}')).toThrow(expect.objectContaining({ code: 'TEMPLATE_INVALID' }));
+    const strict = createChatTemplate("{{ raise_exception('roles must alternate') }}");
+    expect(() => strict.render({ messages: [], addGenerationPrompt: true })).toThrow(/refuses these messages: roles must alternate/);
+  });
+});

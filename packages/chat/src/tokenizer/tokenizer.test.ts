@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { tokenByteTable } from './token-bytes.js';
+import { createTokenizer, loadTokenizer } from './tokenizer.js';
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../../test/fixtures/${name}`, import.meta.url));
+
+interface Case {
+  readonly text: string;
+  readonly ids: readonly number[];
+  readonly decoded: string;
+  readonly visible: string;
+}
+
+const expected = async (name: string): Promise<readonly Case[]> =>
+  JSON.parse(await readFile(`${fixture(name)}/expected.json`, 'utf8')) as Case[];
+
+/** SentencePiece decoders take one leading space away; ids that continue other text must keep it. */
+const stripped = (text: string): string => text.replace(/^ /, '');
+
+describe.each(['byte-level', 'byte-fallback'])('a %s tokenizer', (name) => {
+  it('encodes and decodes as the Python library does', async () => {
+    const tokenizer = await loadTokenizer(fixture(name));
+    for (const { text, ids, decoded, visible } of await expected(name)) {
+      expect([...tokenizer.encode(text)]).toEqual(ids);
+      const exact = name === 'byte-level' ? (value: string): string => value : stripped;
+      expect(exact(tokenizer.decode(ids))).toBe(decoded);
+      expect(exact(tokenizer.decode(ids, { skip: tokenizer.specialTokenIds }))).toBe(visible);
+    }
+  });
+
+  it('has bytes for every token that together are the text', async () => {
+    const tokenizer = await loadTokenizer(fixture(name));
+    const table = tokenByteTable(tokenizer);
+    expect(table).toHaveLength(tokenizer.vocabularySize);
+    expect(tokenByteTable(tokenizer)).toBe(table);
+    for (const { ids } of await expected(name)) {
+      expect(Buffer.concat(ids.map((id) => table[id]!)).toString()).toBe(tokenizer.decode(ids));
+    }
+  });
+});
+
+describe('a tokenizer', () => {
+  it('decodes characters that are cut between tokens to replacement characters', async () => {
+    const tokenizer = await loadTokenizer(fixture('byte-fallback'));
+    const [first, second] = [tokenizer.tokenToId('<0xC3>')!, tokenizer.tokenToId('<0xA9>')!];
+    expect(tokenizer.decode([first, second])).toBe('é');
+    expect(tokenizer.decode([first])).toBe('\uFFFD');
+  });
+
+  it('decodes nothing to nothing and ignores ids beyond its vocabulary', async () => {
+    const tokenizer = await loadTokenizer(fixture('byte-level'));
+    expect(tokenizer.decode([])).toBe('');
+    expect(tokenizer.decode([151_935])).toBe('');
+  });
+
+  it('joins the end tokens of the generation config with its own', async () => {
+    const { files } = await loadTokenizer(fixture('byte-level'));
+    const start = createTokenizer(files).tokenToId('<|im_start|>')!;
+    const end = createTokenizer(files).tokenToId('<|im_end|>')!;
+    const eos = (value: unknown): readonly number[] => createTokenizer({ ...files, generationConfig: { eos_token_id: value } }).eosTokenIds;
+    expect(eos(start)).toEqual([start, end]);
+    expect(eos([end, start])).toEqual([end, start]);
+    expect(eos(undefined)).toEqual([end]);
+  });
+
+  it('reads chat templates from a file, a string or a named list', async () => {
+    const { files } = await loadTokenizer(fixture('byte-level'));
+    const named = [
+      { name: 'default', template: 'a' },
+      { name: 'tool_use', template: 'b' },
+    ];
+    expect(createTokenizer({ ...files, chatTemplate: 'x' }).chatTemplates).toEqual({ default: 'x' });
+    expect(createTokenizer({ ...files, tokenizerConfig: { chat_template: 'y' } }).chatTemplates).toEqual({ default: 'y' });
+    expect(createTokenizer({ ...files, tokenizerConfig: { chat_template: named } }).chatTemplates).toEqual({ default: 'a', tool_use: 'b' });
+  });
+
+  it('says which file is missing or damaged', async () => {
+    await expect(loadTokenizer(fixture('nowhere'))).rejects.toMatchObject({ code: 'TOKENIZER_MISSING' });
+    expect(() => createTokenizer({ tokenizer: { model: { type: 'Nonsense' } }, tokenizerConfig: {} })).toThrow(/make no tokenizer/);
+  });
+
+  it('refuses decoders whose tokens have no text of their own', async () => {
+    const { files } = await loadTokenizer(fixture('byte-level'));
+    const odd = createTokenizer({ ...files, tokenizer: { ...files.tokenizer, decoder: { type: 'WordPiece', prefix: '##' } } });
+    expect(() => tokenByteTable(odd)).toThrow(/"WordPiece"/);
+  });
+});
