@@ -1,0 +1,143 @@
+/** Chooses the files of one subset and split from the listing of a folder in Hugging Face `datasets` layout. No I/O. */
+import { TaskError } from '@trinity-rft/core';
+import { matchesGlob, type CardSubset } from './dataset-card.js';
+import { canonicalSplit, shardOf, splitOf } from './splits.js';
+
+export interface DataFilesRequest {
+  /** What the listing is of, for messages: a folder, or a hub id. */
+  readonly where: string;
+  /** Canonical name, without a slice. */
+  readonly split: string;
+  readonly subsetName: string | undefined;
+  /** Subsets that the README declares. */
+  readonly card: readonly CardSubset[];
+}
+
+const dataFile = /\.(?:jsonl|ndjson|json|parquet)(?:\.gz)?$/i;
+const otherData = /\.(?:arrow|csv|tsv|txt|zip|tar|xml|h5|npz|npy|bz2|zst|xz)$/i;
+/** JSON files that describe a data set and are none. */
+const notData = new Set([
+  'config.json',
+  'dataset_info.json',
+  'dataset_infos.json',
+  'dataset_dict.json',
+  'state.json',
+  'package.json',
+  'tokenizer.json',
+]);
+
+/**
+ * The files to read, in order. A README that declares subsets decides; otherwise folders are subsets and names say the split.
+ * @param paths relative to the folder, with `/`
+ * @throws TaskError that says what there is to choose from
+ */
+export function chooseDataFiles(paths: readonly string[], request: DataFilesRequest): readonly string[] {
+  const data = paths.filter(isData).toSorted();
+  if (data.length === 0) throw noData(paths, request);
+  const declared = fromCard(data, request);
+  const chosen = declared ?? fromNames(inSubset(data, request), request);
+  assertOneFormat(chosen, request);
+  assertWhole(chosen, request);
+  return chosen;
+}
+
+function isData(path: string): boolean {
+  const parts = path.split('/');
+  const hidden = parts.some((part) => part.startsWith('.') || part.startsWith('__'));
+  return !hidden && dataFile.test(path) && !notData.has(parts.at(-1)!);
+}
+
+function fromCard(data: readonly string[], request: DataFilesRequest): readonly string[] | undefined {
+  const { card, subsetName } = request;
+  const fallback = card.length === 1 ? card[0] : card.find((subset) => subset.isDefault || subset.name === 'default');
+  const subset = subsetName === undefined ? fallback : card.find(({ name }) => name === subsetName);
+  if (!subset) {
+    if (card.length > 0)
+      throw noSubset(
+        card.map(({ name }) => name),
+        request,
+      );
+    return undefined;
+  }
+  const patterns = subset.splits.get(request.split);
+  if (!patterns) throw noSplit([...subset.splits.keys()], request);
+  const matching = data.filter((path) => patterns.some((pattern) => matchesGlob(path, pattern)));
+  if (matching.length === 0)
+    throw refuse(request, `its README gives ${patterns.join(', ')} as the files of split "${request.split}", and none is there`);
+  return matching;
+}
+
+/** Without a README: a folder is a subset, and no subset means all of them together, as `datasets` does it. */
+function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {
+  const { subsetName } = request;
+  if (subsetName === undefined || subsetName === 'default') return data;
+  const folderOf = (path: string): string =>
+    path
+      .replace(/^data\//, '')
+      .split('/')
+      .slice(0, -1)[0] ?? '';
+  const chosen = data.filter((path) => folderOf(path) === subsetName);
+  if (chosen.length > 0) return chosen;
+  throw noSubset(
+    [...new Set(data.map(folderOf))].filter((name) => name !== ''),
+    request,
+  );
+}
+
+/** Files that name no split are the train split, unless others name one. */
+function fromNames(data: readonly string[], request: DataFilesRequest): readonly string[] {
+  const exact = data.filter((path) => canonicalSplit(path.split('/').at(-1)!.replace(/\..*$/, '')) === request.split);
+  const named = data.filter((path) => splitOf(path) === request.split);
+  const chosen = exact.length > 0 ? exact : named;
+  if (chosen.length > 0) return chosen;
+  const splits = new Set(data.map(splitOf).filter((split) => split !== undefined));
+  if (splits.size === 0 && request.split === 'train') return data;
+  throw noSplit(splits.size === 0 ? ['train'] : [...splits], request);
+}
+
+function assertOneFormat(chosen: readonly string[], request: DataFilesRequest): void {
+  const formats = new Set(chosen.map((path) => (/\.parquet/i.test(path) ? 'Parquet' : 'JSON')));
+  if (formats.size > 1) {
+    throw refuse(
+      request,
+      `its split "${request.split}" is there as Parquet and as JSON (${chosen.join(', ')}). Give one of the files as the path`,
+    );
+  }
+}
+
+function assertWhole(chosen: readonly string[], request: DataFilesRequest): void {
+  const shards = chosen.map(shardOf).filter((shard) => shard !== undefined);
+  const count = shards[0]?.count ?? 0;
+  const missing = Array.from({ length: count }, (_, index) => index).filter((index) => !shards.some((shard) => shard.index === index));
+  if (missing.length > 0)
+    throw refuse(
+      request,
+      `files number ${missing.slice(0, 8).join(', ')} of the ${count} of its split "${request.split}" are missing (counting from 0)`,
+    );
+}
+
+function refuse({ where }: DataFilesRequest, what: string): TaskError {
+  return new TaskError(`Task set ${where}: ${what}.`, { code: 'TASKSET_FILES' });
+}
+
+function noData(paths: readonly string[], request: DataFilesRequest): TaskError {
+  const others = paths.filter((path) => otherData.test(path));
+  const arrow = others.some((path) => path.endsWith('.arrow'));
+  const found = others.length > 0 ? `only ${others.slice(0, 4).join(', ')}` : 'none';
+  const cure = arrow ? '. A folder written by save_to_disk holds Arrow files: write it with to_json or to_parquet instead' : '';
+  return refuse(request, `expected files ending in .jsonl, .json or .parquet, found ${found}${cure}`);
+}
+
+function noSplit(splits: readonly string[], request: DataFilesRequest): TaskError {
+  return refuse(request, `it has no split "${request.split}". Expected one of: ${splits.toSorted().join(', ')}`);
+}
+
+function noSubset(names: readonly string[], request: DataFilesRequest): TaskError {
+  const asked = request.subsetName === undefined ? 'several subsets are there' : `it has no subset "${request.subsetName}"`;
+  return refuse(
+    request,
+    names.length === 0
+      ? `${asked}, nor any other. Leave subset_name out`
+      : `${asked}. Set subset_name to one of: ${names.toSorted().join(', ')}`,
+  );
+}

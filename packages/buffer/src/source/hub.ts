@@ -1,0 +1,159 @@
+/** Fetches the files of one split of a Hugging Face dataset into the cache, or finds them there. */
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { CancelledError, TaskError, type Clock } from '@trinity-rft/core';
+import { hubCache, readText, type HubCache } from './hub-cache.js';
+import { guardStalls, type StallGuard } from './stall-guard.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface HubRequest {
+  /** `owner/name`. */
+  readonly id: string;
+  /** @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or ~/.cache/huggingface/hub */
+  readonly cacheDirectory: string | undefined;
+  /** Holds HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token goes into request headers and nowhere else. */
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly stallMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** Picks the wanted files from a listing, given the text of README.md. @throws TaskError */
+  readonly choose: (paths: readonly string[], readme: string) => readonly string[];
+}
+
+/**
+ * Local paths of the chosen files. What the cache holds is used without asking the network, so that a run and its
+ * continuation read the same rows; remove the folder to get a newer revision.
+ * @throws TaskError when the files are neither in the cache nor to be had; CancelledError
+ */
+export async function fetchHubFiles(request: HubRequest): Promise<readonly string[]> {
+  const cache = hubCache(cacheDirectoryOf(request), request.id);
+  const cached = await findInCache(cache, request);
+  if (cached) return cached;
+  if (isSet(request.environment['HF_HUB_OFFLINE'])) throw unreachable(request, cache, new TaskError('HF_HUB_OFFLINE is set'));
+  try {
+    return await guardStalls({ ...request, what: endpointOf(request) }, (guard) => download(cache, request, guard));
+  } catch (cause) {
+    const cancelled = cause instanceof CancelledError && cause.reason !== 'timeout';
+    if (cancelled || (cause instanceof TaskError && cause.code === 'TASKSET_FILES')) throw cause;
+    throw unreachable(request, cache, cause);
+  }
+}
+
+async function findInCache(cache: HubCache, { choose }: HubRequest): Promise<readonly string[] | undefined> {
+  const revision = await cache.revision();
+  if (revision === undefined) return undefined;
+  const folder = cache.snapshot(revision);
+  const listing = await cache.listing(revision);
+  const readme = (await readText(join(folder, 'README.md'))) ?? '';
+  try {
+    const paths = choose(listing.paths, readme).map((path) => join(folder, path));
+    await Promise.all(paths.map((path) => stat(path)));
+    return paths;
+  } catch (error) {
+    if (listing.complete && error instanceof TaskError) throw error;
+    // Some of it has not been fetched: the network decides.
+    return undefined;
+  }
+}
+
+async function download(cache: HubCache, request: HubRequest, guard: StallGuard): Promise<readonly string[]> {
+  // Loaded on first use: most runs read local files.
+  const { datasetInfo, downloadFile, listFiles } = await import('@huggingface/hub');
+  const { id, environment } = request;
+  const token = environment['HF_TOKEN'];
+  const repo = { type: 'dataset', name: id } as const;
+  const access = {
+    hubUrl: endpointOf(request),
+    fetch: guardedFetch(guard),
+    ...(token !== undefined && token !== '' && { accessToken: token }),
+  };
+
+  const revision = (await cache.revision()) ?? (await datasetInfo({ ...access, name: id, additionalFields: ['sha'] })).sha;
+  const listing: string[] = [];
+  for await (const entry of listFiles({ ...access, repo, revision, recursive: true })) {
+    if (entry.type === 'file' && isInside(entry.path)) listing.push(entry.path);
+  }
+
+  const fetchOne = async (path: string): Promise<string> => {
+    const target = join(cache.snapshot(revision), path);
+    if (await exists(target)) return target;
+    const blob = await downloadFile({ ...access, repo, revision, path, xet: false });
+    if (!blob) throw new TaskError(`${path} is listed and cannot be had`);
+    await save(blob, target, guard);
+    return target;
+  };
+
+  const readme = listing.includes('README.md') ? await readText(await fetchOne('README.md')) : '';
+  const paths: string[] = [];
+  for (const path of request.choose(listing, readme ?? '')) paths.push(await fetchOne(path));
+  await cache.setListing(revision, listing);
+  // Last: its presence says that the rest is there.
+  await cache.setRevision(revision);
+  return paths;
+}
+
+function guardedFetch(guard: StallGuard): typeof fetch {
+  return async (input, init) => {
+    guard.progress();
+    const response = await fetch(input, { ...init, signal: guard.signal });
+    guard.progress();
+    return response;
+  };
+}
+
+async function save(blob: Blob, target: string, guard: StallGuard): Promise<void> {
+  await mkdir(dirname(target), { recursive: true });
+  const incomplete = `${target}.incomplete`;
+  const count = { bytes: 0 };
+  const counted = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      guard.progress();
+      count.bytes += chunk.byteLength;
+      yield chunk;
+    }
+  };
+  await pipeline(Readable.fromWeb(blob.stream() as ReadableStream), counted, createWriteStream(incomplete), { signal: guard.signal });
+  if (count.bytes !== blob.size) throw new TaskError(`${target} came with ${count.bytes} of ${blob.size} bytes`);
+  await rename(incomplete, target);
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+const isSet = (value: string | undefined): boolean => value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
+/** A listing is somebody else's word: nothing of it may lead out of the snapshot's folder. */
+const isInside = (path: string): boolean => !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
+const endpointOf = ({ environment }: HubRequest): string => (environment['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
+
+function cacheDirectoryOf({ cacheDirectory, environment }: HubRequest): string {
+  if (cacheDirectory !== undefined) return resolve(cacheDirectory);
+  const home = environment['HF_HOME'] || join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'huggingface');
+  return environment['HF_HUB_CACHE'] || join(home, 'hub');
+}
+
+function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: unknown): TaskError {
+  const status = (cause as { statusCode?: unknown }).statusCode;
+  const refused = status === 401 || status === 403 || status === 404;
+  const advice = refused
+    ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${environment['HF_TOKEN'] ? 'set' : 'not set'}).`
+    : `Run once on a machine that is online, or fetch it elsewhere and give the folder as the path of the task set.`;
+  return new TaskError(
+    `${id} is no local file or folder, it is not in the cache (${cache.folder}), and the Hugging Face hub did not give it: ${reasonOf(cause)}. ${advice}`,
+    { code: 'TASKSET_UNREACHABLE', details: { id, cache: cache.folder, ...(typeof status === 'number' && { status }) }, cause },
+  );
+}
+
+/** Failed fetches say why in their cause: `getaddrinfo ENOTFOUND ...`. */
+function reasonOf(cause: unknown): string {
+  const inner = cause instanceof Error ? cause.cause : undefined;
+  const text = inner instanceof Error && inner.message ? inner.message : cause instanceof Error ? cause.message : String(cause);
+  return text.split('\n')[0]!.replace(/\.+$/, '');
+}

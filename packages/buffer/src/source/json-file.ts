@@ -1,0 +1,116 @@
+/** Reads rows from a JSON file: one object per line, or one array of objects. Plain or gzipped. */
+import { createReadStream } from 'node:fs';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { TaskError, type RawTask } from '@trinity-rft/core';
+import { findJsonMistake } from './json-error.js';
+import { notAnObject, refuseBadRows, type BadRow } from './malformed.js';
+
+/**
+ * The rows of a file in file order. An array is read where the file begins with one and its name does not promise lines.
+ * @throws TaskError naming every place (file, line, column) where the file is not what it should be
+ */
+export async function readJsonFile(path: string, signal?: AbortSignal): Promise<readonly RawTask[]> {
+  const promisesLines = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(path);
+  const array: Line[] = [];
+  const rows: RawTask[] = [];
+  const bad: BadRow[] = [];
+  for await (const line of readLines(path, signal)) {
+    if (line.valid && line.text.trim() === '') continue;
+    const first = array.length + rows.length + bad.length === 0;
+    if (array.length > 0 || (first && !promisesLines && line.text.trimStart().startsWith('['))) array.push(line);
+    else addRow(line, rows, bad);
+  }
+  if (array.length > 0) return parseArray(path, array);
+  refuseBadRows(path, bad, rows.length);
+  return rows;
+}
+
+interface Line {
+  /** From 1. */
+  readonly number: number;
+  /** Without line end and byte order mark. */
+  readonly text: string;
+  /** False when the bytes are not UTF-8. */
+  readonly valid: boolean;
+}
+
+function addRow(line: Line, rows: RawTask[], bad: BadRow[]): void {
+  const parsed = parseLine(line);
+  if ('row' in parsed) rows.push(parsed.row);
+  else bad.push(parsed);
+}
+
+function parseLine({ number, text, valid }: Line): { row: RawTask } | BadRow {
+  if (!valid) return { place: `line ${number}`, problem: 'expected UTF-8 text, found other bytes' };
+  try {
+    const row: unknown = JSON.parse(text);
+    const problem = notAnObject(row);
+    return problem ? { place: `line ${number}, column 1`, problem } : { row: row as RawTask };
+  } catch {
+    const { offset, problem } = mistakeIn(text);
+    return { place: `line ${number}, column ${offset + 1}`, problem };
+  }
+}
+
+function parseArray(path: string, lines: readonly Line[]): readonly RawTask[] {
+  const undecoded = lines.filter((line) => !line.valid).map((line) => parseLine(line) as BadRow);
+  refuseBadRows(path, undecoded, 0);
+  const items = parseWhole(path, lines);
+  const bad = items.flatMap((item, i) => {
+    const problem = notAnObject(item);
+    return problem ? [{ place: `item ${i + 1}`, problem }] : [];
+  });
+  refuseBadRows(path, bad, items.length - bad.length);
+  return items as readonly RawTask[];
+}
+
+function parseWhole(path: string, lines: readonly Line[]): readonly unknown[] {
+  const text = lines.map((line) => line.text).join('\n');
+  try {
+    return JSON.parse(text) as readonly unknown[];
+  } catch (cause) {
+    const { offset, problem } = mistakeIn(text);
+    const before = text.slice(0, offset).split('\n');
+    const place = `line ${lines[before.length - 1]?.number ?? 1}, column ${before.at(-1)!.length + 1}`;
+    throw new TaskError(`${path}, ${place}: ${problem}. Expected a JSON array of objects, or one JSON object per line.`, {
+      code: 'TASKSET_MALFORMED',
+      details: { path },
+      cause,
+    });
+  }
+}
+
+const mistakeIn = (text: string) => findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
+
+/** Splits at line feeds only: JSON strings may hold the other characters that Unicode calls line ends. */
+async function* readLines(path: string, signal: AbortSignal | undefined): AsyncGenerator<Line> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let number = 0;
+  let pending: Buffer[] = [];
+  const takeLine = (end: Buffer): Line => {
+    const bytes = Buffer.concat([...pending, end]);
+    pending = [];
+    number++;
+    try {
+      return { number, text: decoder.decode(bytes).replace(/\r$/, ''), valid: true };
+    } catch {
+      return { number, text: '', valid: false };
+    }
+  };
+  for await (const chunk of openBytes(path, signal) as AsyncIterable<Buffer>) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      yield takeLine(chunk.subarray(start, end));
+      start = end + 1;
+    }
+    if (start < chunk.length) pending.push(chunk.subarray(start));
+  }
+  if (pending.length > 0) yield takeLine(Buffer.alloc(0));
+}
+
+function openBytes(path: string, signal: AbortSignal | undefined): Readable {
+  const file = createReadStream(path, signal ? { signal } : {});
+  // The callback is where pipeline reports; the error itself reaches whoever reads the unzipped stream.
+  return path.toLowerCase().endsWith('.gz') ? pipeline(file, createGunzip(), () => undefined) : file;
+}

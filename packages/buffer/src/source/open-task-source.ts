@@ -1,0 +1,111 @@
+/** Opens a task set by its path: a file, a folder in Hugging Face `datasets` layout, or a dataset of the hub. */
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { CancelledError, systemClock, TaskError, TrinityError, type Clock, type RawTask, type TaskSource } from '@trinity-rft/core';
+import { chooseDataFiles, type DataFilesRequest } from './data-files.js';
+import { readDatasetCard } from './dataset-card.js';
+import { listFolder, readText } from './hub-cache.js';
+import { fetchHubFiles, type Environment } from './hub.js';
+import { readJsonFile } from './json-file.js';
+import { readParquetFile } from './parquet-file.js';
+import { parseSplit, slicePart } from './splits.js';
+import { createTaskSource, type TaskOrderOptions } from './task-source.js';
+
+export interface TaskRowsOptions {
+  /** For messages. */
+  readonly name: string;
+  /** A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). What exists locally wins. */
+  readonly path: string;
+  /** As in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file is all of any split. @default "train" */
+  readonly split?: string;
+  /** As in `datasets.load_dataset`: a name in the README, or a folder. */
+  readonly subsetName?: string;
+  /** Where hub datasets are kept. @default the cache of `huggingface_hub` */
+  readonly cacheDirectory?: string;
+  readonly signal?: AbortSignal;
+  /** Where HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the cache folders are looked up. @default process.env */
+  readonly environment?: Environment;
+  /** Longest silence of the network. @default 60000 */
+  readonly stallMs?: number;
+  /** @default the system clock */
+  readonly clock?: Clock;
+}
+
+export interface TaskSourceOptions extends TaskRowsOptions, TaskOrderOptions {}
+
+/**
+ * Reads the whole set, so that nothing starts with a broken file, and keeps its rows in memory.
+ * @throws TaskError that names the file and the place; CancelledError
+ */
+export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSource> {
+  return createTaskSource(await readTaskRows(options), options);
+}
+
+/** All rows of a task set, in the order of its files. @throws TaskError, also when there are none; CancelledError */
+export async function readTaskRows(options: TaskRowsOptions): Promise<readonly RawTask[]> {
+  const { name, path, signal } = options;
+  try {
+    const rows = await readSplits(options);
+    if (rows.length > 0) return rows;
+  } catch (cause) {
+    if (TrinityError.is(cause)) throw cause;
+    if (signal?.aborted)
+      throw new CancelledError(`Reading task set "${name}" was cancelled.`, { code: 'TASKSET_CANCELLED', reason: 'aborted', cause });
+    throw new TaskError(`Task set "${name}" (${path}) cannot be read: ${(cause as Error).message}.`, { code: 'TASKSET_UNREADABLE', cause });
+  }
+  throw new TaskError(`Task set "${name}" (${path}) holds no rows; expected at least one.`, { code: 'TASKSET_EMPTY', details: { path } });
+}
+
+async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]> {
+  const rows: RawTask[] = [];
+  for (const part of parseSplit(options.split ?? 'train')) {
+    const ofSplit: RawTask[] = [];
+    for (const file of await locateFiles(options, part.split)) {
+      for (const row of await readFileRows(file, options.signal)) ofSplit.push(row);
+    }
+    for (const row of slicePart(ofSplit, part)) rows.push(row);
+  }
+  return rows;
+}
+
+async function locateFiles(options: TaskRowsOptions, split: string): Promise<readonly string[]> {
+  const local = resolve(options.path);
+  const found = await stat(local).catch(() => undefined);
+  if (found?.isFile()) return [local];
+  const choose = (paths: readonly string[], readme: string, where: string): readonly string[] =>
+    chooseDataFiles(paths, { where, split, subsetName: options.subsetName, card: readDatasetCard(readme) } satisfies DataFilesRequest);
+  if (found?.isDirectory()) {
+    const readme = (await readText(join(local, 'README.md'))) ?? '';
+    return choose(await listFolder(local), readme, local).map((file) => join(local, file));
+  }
+  if (!isHubId(options.path)) {
+    throw new TaskError(
+      `Task set "${options.name}": ${local} does not exist. Expected a file, a folder, or the id of a Hugging Face dataset (owner/name).`,
+      {
+        code: 'TASKSET_MISSING',
+        details: { path: local },
+      },
+    );
+  }
+  return fetchHubFiles({
+    id: options.path,
+    cacheDirectory: options.cacheDirectory,
+    environment: options.environment ?? process.env,
+    clock: options.clock ?? systemClock,
+    stallMs: options.stallMs ?? 60_000,
+    signal: options.signal,
+    choose: (paths, readme) => choose(paths, readme, options.path),
+  });
+}
+
+/** `owner/name`, and nothing that is meant as a path. */
+const isHubId = (path: string): boolean => /^\w[\w.-]*\/\w[\w.-]*$/.test(path) && !/\.(?:jsonl?|ndjson|parquet|csv|gz)$/i.test(path);
+
+async function readFileRows(path: string, signal: AbortSignal | undefined): Promise<readonly RawTask[]> {
+  if (/\.parquet$/i.test(path)) return readParquetFile(path);
+  if (/\.(?:jsonl|ndjson|json)(?:\.gz)?$/i.test(path)) return readJsonFile(path, signal);
+  throw new TaskError(`${path} has an ending that we cannot read. Expected .jsonl, .json (both also .gz) or .parquet.`, {
+    code: 'TASKSET_FORMAT',
+    details: { path },
+  });
+}

@@ -1,0 +1,78 @@
+/** Names of splits: how a file name says which split it belongs to, and how a request names a part of one. */
+import { TaskError } from '@trinity-rft/core';
+
+/** Words that mean the same split, as in Hugging Face `datasets`. */
+const synonyms: Readonly<Record<string, string>> = {
+  training: 'train',
+  valid: 'validation',
+  val: 'validation',
+  dev: 'validation',
+  testing: 'test',
+  eval: 'test',
+  evaluation: 'test',
+};
+const keywords = new Set(['train', 'validation', 'test', ...Object.keys(synonyms)]);
+
+/** `val` -> `validation`. Unknown names stay as they are. */
+export const canonicalSplit = (name: string): string => synonyms[name.toLowerCase()] ?? name;
+
+/** `train-00000-of-00003.parquet`: split, index, number of shards. */
+export function shardOf(path: string): { readonly split: string; readonly index: number; readonly count: number } | undefined {
+  const found = /^(?<split>.+?)-(?<index>\d{5})-of-(?<count>\d{5})(?:-[\da-f]+)?\./.exec(path.split('/').at(-1)!);
+  if (!found?.groups) return undefined;
+  return { split: found.groups['split']!, index: Number(found.groups['index']), count: Number(found.groups['count']) };
+}
+
+/** The split that a path (relative, with `/`) names: in its shard number, as a word of the file name, or as a folder. */
+export function splitOf(path: string): string | undefined {
+  const shard = shardOf(path);
+  if (shard) return canonicalSplit(shard.split);
+  const parts = path.split('/');
+  const stem = parts.at(-1)!.replace(/\..*$/, '');
+  for (const text of [stem, ...parts.slice(0, -1).reverse()]) {
+    const word = text
+      .toLowerCase()
+      .split(/[^a-z]+/)
+      .find((part) => keywords.has(part));
+    if (word) return canonicalSplit(word);
+  }
+  return undefined;
+}
+
+/** Part of a split. `from` and `to` are row numbers, negative ones from the end, or percentages. */
+export interface SplitPart {
+  readonly split: string;
+  readonly from?: number;
+  readonly to?: number;
+  readonly unit: 'rows' | 'percent';
+}
+
+/** Reads `train`, `test[:100]`, `train[10%:20%]`, `train+test`: the notation of Hugging Face `datasets`. @throws TaskError */
+export function parseSplit(text: string): readonly SplitPart[] {
+  return text.split('+').map((part) => {
+    const found = /^\s*(?<split>[\w.-]+)\s*(?:\[(?:(?<from>-?\d+)(?<fromPercent>%)?)?:(?:(?<to>-?\d+)(?<toPercent>%)?)?\])?\s*$/.exec(part);
+    const { split, from, to, fromPercent, toPercent } = found?.groups ?? {};
+    const percent = fromPercent !== undefined || toPercent !== undefined;
+    const mixed = percent && ((from !== undefined && !fromPercent) || (to !== undefined && !toPercent));
+    if (split === undefined || mixed) {
+      throw new TaskError(
+        `"${text}" is no split. Expected a name ("train"), a part of it ("train[:100]", "train[10%:20%]"), or several joined by "+".`,
+        {
+          code: 'TASKSET_SPLIT',
+        },
+      );
+    }
+    return {
+      split: canonicalSplit(split),
+      unit: percent ? 'percent' : 'rows',
+      ...(from !== undefined && { from: Number(from) }),
+      ...(to !== undefined && { to: Number(to) }),
+    };
+  });
+}
+
+/** The rows of one part. Percentages are rounded to the nearest row. */
+export function slicePart<T>(rows: readonly T[], { from = 0, to, unit }: SplitPart): readonly T[] {
+  const toRow = (value: number): number => (unit === 'percent' ? Math.round((value / 100) * rows.length) : value);
+  return rows.slice(toRow(from), to === undefined ? undefined : toRow(to));
+}

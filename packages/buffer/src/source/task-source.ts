@@ -1,0 +1,64 @@
+/** Rows in memory as a task source: an order, an end, and one cursor from which both follow. */
+import { BufferError, type JsonState, type RawTask, type TaskRow, type TaskSource } from '@trinity-rft/core';
+import { rowOrder, type Selector } from './row-order.js';
+
+export interface TaskOrderOptions {
+  /** Part of the order's seed: two sets of one size come in different orders. */
+  readonly name: string;
+  /** @default "sequential" */
+  readonly selector?: Selector;
+  /** Root seed of the run. @default 42 */
+  readonly seed?: number;
+  /** Passes over the rows; may be a fraction, or Infinity. @default 1 */
+  readonly totalEpochs?: number;
+  /** Number of rows to hand out in all; wins over `totalEpochs`. */
+  readonly totalRows?: number;
+}
+
+/** A task source over rows that are already there. `state()` is `{ cursor, size }`: rows handed out, and rows in the set. */
+export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
+  const { name, selector = 'sequential', seed = 42, totalEpochs = 1 } = options;
+  const size = rows.length;
+  const end = options.totalRows ?? Math.floor(totalEpochs * size);
+  const order = rowOrder(selector, size, seed, name);
+  let cursor = 0;
+  let closed = false;
+  return {
+    name,
+    size,
+    next: async (count): Promise<readonly TaskRow[]> => {
+      if (closed) throw new BufferError(`Task set "${name}" was read after it had been closed.`, { code: 'TASKSET_CLOSED' });
+      const wanted = size === 0 ? 0 : Math.max(0, Math.min(count, end - cursor));
+      const batch = order(cursor, wanted).map((row) => ({ row, rawTask: rows[row]! }));
+      cursor += wanted;
+      return batch;
+    },
+    state: () => ({ cursor, size }),
+    restore: (state) => {
+      cursor = checkedCursor(state, name, size);
+    },
+    close: async () => {
+      closed = true;
+    },
+  };
+}
+
+/** The cursor of a state of this set. @throws BufferError when the state is another set's, or none */
+export function checkedCursor(state: JsonState, name: string, size: number): number {
+  const { cursor, size: savedSize = size } = state;
+  if (typeof cursor !== 'number' || !Number.isInteger(cursor) || cursor < 0) {
+    throw new BufferError(
+      `The saved state of task set "${name}" has the cursor ${JSON.stringify(cursor)}; expected a whole number. Start the run anew.`,
+      {
+        code: 'TASKSET_STATE',
+      },
+    );
+  }
+  if (savedSize !== size) {
+    throw new BufferError(
+      `Task set "${name}" has ${size} rows; it had ${String(savedSize)} when the run was interrupted. Put the old file back, or start a new run: the order of the tasks cannot be the same.`,
+      { code: 'TASKSET_CHANGED' },
+    );
+  }
+  return cursor;
+}

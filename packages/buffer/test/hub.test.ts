@@ -1,0 +1,136 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { readTaskRows, type TaskRowsOptions } from '../src/index.js';
+import { hubRevision, startHub } from './hub-server.js';
+
+const id = 'owner/sums';
+const files = {
+  'README.md':
+    '---\nconfigs:\n- config_name: main\n  data_files:\n  - {split: train, path: main/train-*}\n  - {split: test, path: main/test-*}\n---\n',
+  'main/train-00000-of-00002.jsonl': '{"n": 0}\n{"n": 1}\n',
+  'main/train-00001-of-00002.jsonl': '{"n": 2}\n',
+  'main/test-00000-of-00001.jsonl': '{"n": 9}\n',
+  '../../escape.jsonl': '{"n": "outside"}\n',
+};
+
+let cache: string;
+beforeEach(() => {
+  cache = mkdtempSync(join(tmpdir(), 'trinity-hub-'));
+});
+afterEach(() => rmSync(cache, { recursive: true, force: true }));
+
+async function openHub(...args: Parameters<typeof startHub> | []) {
+  const hub = await (args.length > 0 ? startHub(...(args as Parameters<typeof startHub>)) : startHub(id, files));
+  onTestFinished(() => hub.close());
+  return hub;
+}
+
+const read = async (url: string, options: Partial<TaskRowsOptions> = {}) => {
+  const rows = await readTaskRows({
+    name: 'sums',
+    path: id,
+    cacheDirectory: cache,
+    ...options,
+    environment: { HF_ENDPOINT: url, ...options.environment },
+  });
+  return rows.map((row) => row['n']);
+};
+
+/** An address that refuses connections: that of a server that has gone. */
+let nowhere: string;
+beforeAll(async () => {
+  const gone = await startHub(id, {});
+  nowhere = gone.url;
+  await gone.close();
+});
+
+describe('a dataset of the hub', () => {
+  it('is fetched as far as the split needs it, and from then on read from the cache without the network', async () => {
+    const hub = await openHub();
+    expect(await read(hub.url)).toEqual([0, 1, 2]);
+    expect(hub.requests.some((path) => path.includes('test-'))).toBe(false);
+    expect(await read(nowhere)).toEqual([0, 1, 2]);
+    expect(await read(hub.url, { split: 'test' })).toEqual([9]);
+    expect(await read(nowhere, { split: 'train+test', environment: { HF_HUB_OFFLINE: '1' } })).toEqual([0, 1, 2, 9]);
+    expect(readdirSync(cache)).toEqual(['datasets--owner--sums']);
+  });
+
+  it('says from the cache which splits there are', async () => {
+    const hub = await openHub();
+    await read(hub.url);
+    await expect(read(nowhere, { split: 'dev' })).rejects.toThrow(
+      /owner\/sums: it has no split "validation". Expected one of: test, train/,
+    );
+  });
+
+  it('is found where Python has put it', async () => {
+    const folder = join(cache, 'datasets--owner--sums');
+    for (const name of ['refs', 'blobs', `snapshots/${hubRevision}/main`]) mkdirSync(join(folder, name), { recursive: true });
+    writeFileSync(join(folder, 'refs/main'), hubRevision);
+    writeFileSync(join(folder, 'blobs/abc'), '{"n": 5}\n');
+    symlinkSync('../../../blobs/abc', join(folder, `snapshots/${hubRevision}/main/train-00000-of-00001.jsonl`));
+    expect(await read(nowhere)).toEqual([5]);
+    expect(await read(nowhere, { cacheDirectory: undefined as never, environment: { HF_HUB_CACHE: cache } })).toEqual([5]);
+  });
+
+  it('is asked for with the token, which appears in no error', async () => {
+    const hub = await openHub();
+    const token = 'hf_secretsecret';
+    await read(hub.url, { environment: { HF_TOKEN: token } });
+    expect([...hub.authorizations]).toEqual([`Bearer ${token}`]);
+    const error: unknown = await read(hub.url, { path: 'owner/other', environment: { HF_TOKEN: token } }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(String(error)).toMatch(/private or gated.*HF_TOKEN.*\(now set\)/);
+    expect(JSON.stringify([error, String(error), (error as Error).stack, String((error as Error).cause)])).not.toContain(token);
+  });
+});
+
+describe('a dataset that cannot be had', () => {
+  it('is an error that names the id, the cache and the way out', async () => {
+    const error: unknown = await read(nowhere).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'TaskError', code: 'TASKSET_UNREACHABLE' });
+    const { message } = error as Error;
+    for (const part of [
+      'owner/sums is no local file or folder',
+      join(cache, 'datasets--owner--sums'),
+      'ECONNREFUSED',
+      'give the folder as the path',
+    ])
+      expect(message).toContain(part);
+    await expect(read(nowhere, { environment: { HF_HUB_OFFLINE: '1' } })).rejects.toThrow(/HF_HUB_OFFLINE is set/);
+  });
+
+  it('is given up when the network falls silent, and leaves no half file behind', async () => {
+    const hub = await openHub(id, files, (path, response, request) => {
+      if (!path.endsWith('train-00001-of-00002.jsonl') || request.headers.range) return false;
+      response.writeHead(200, { 'content-length': '9' }).write('{"n"');
+      return true;
+    });
+    await expect(read(hub.url, { stallMs: 150 })).rejects.toThrow(/Nothing came from http:\/\/127.0.0.1:\d+ for 0.15 s/);
+    const snapshot = join(cache, 'datasets--owner--sums/snapshots', hubRevision, 'main');
+    expect(existsSync(join(snapshot, 'train-00000-of-00002.jsonl'))).toBe(true);
+    expect(existsSync(join(snapshot, 'train-00001-of-00002.jsonl'))).toBe(false);
+    expect(await read((await openHub()).url)).toEqual([0, 1, 2]);
+  });
+
+  it('is given up when a file ends too early', async () => {
+    const hub = await openHub(id, files, (path, response, request) => {
+      if (!path.endsWith('train-00001-of-00002.jsonl') || request.headers.range) return false;
+      response.end('{"n"');
+      return true;
+    });
+    await expect(read(hub.url)).rejects.toThrow(/came with 4 of 9 bytes/);
+  });
+
+  it('is given up when the caller cancels', async () => {
+    const controller = new AbortController();
+    const hub = await openHub(id, files, () => {
+      controller.abort();
+      return true;
+    });
+    await expect(read(hub.url, { signal: controller.signal })).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted' });
+  });
+});
