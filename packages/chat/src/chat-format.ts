@@ -53,6 +53,8 @@ export interface ChatFormat {
    * tool calls is continued within that message. @throws ModelError 400 when the template refuses the messages
    */
   render(input: PromptInput): string;
+  /** A whole conversation as text, its last message closed; what supervised data is made of. @throws ModelError as {@link render} */
+  renderWhole(input: PromptInput): string;
   /** Ids of a rendered text; equal texts share one array, so do not write to it. */
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
@@ -74,6 +76,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain),
     render: (input) => texts.get(JSON.stringify(input), () => render(input.tools?.length ? templates.tools : templates.plain, input)),
+    renderWhole: (input) => (input.tools?.length ? templates.tools : templates.plain).render({ ...input, addGenerationPrompt: false }),
     encode: (text) => ids.get(text, () => tokenizer.encode(text)),
     readTurn: (tokens, { tools, stopString }) => {
       const whole = beforeStop(tokenizer.decode(tokens, { skip: hidden }), stopString);

@@ -6,6 +6,7 @@ export {
   type PromptInput,
   type ReadTurnOptions,
 } from './chat-format.js';
+export { encodeConversation, type ConversationInput, type EncodedConversation } from './conversation.js';
 export type { ForkReason } from './ledger/fork-reason.js';
 export { createLedger, type Ledger, type LedgerPrompt } from './ledger/ledger.js';
 export type { PromptRecord, RecordedTurn } from './ledger/turn.js';

@@ -1,0 +1,66 @@
+/** A finished conversation as token ids with a mask over what the assistant wrote: supervised data. */
+import { TaskError, type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
+import type { ChatFormat, PromptInput } from './chat-format.js';
+import { normalizeMessages, type NormalMessage } from './template/messages.js';
+
+export interface ConversationInput {
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly ToolDefinition[];
+  readonly enableThinking?: boolean;
+  /** Which assistant messages are marked. @default "last" */
+  readonly trainOn?: 'last' | 'all';
+}
+
+export interface EncodedConversation {
+  readonly tokens: readonly number[];
+  /** Tokens before the first marked one. */
+  readonly promptLength: number;
+  /** 1 = the assistant wrote it, its stop token included. Aligned to `tokens[promptLength..]`. */
+  readonly actionMask: readonly number[];
+}
+
+/**
+ * Each marked message is what the template adds between the prompt for it and its stop token, encoded by itself, as it would have
+ * been sampled. @throws TaskError when there is no assistant message, or the template changes earlier text when messages are added
+ */
+export function encodeConversation(format: ChatFormat, input: ConversationInput): EncodedConversation {
+  const messages = normalizeMessages(input.messages);
+  const assistants = messages.flatMap((message, index) => (message.role === 'assistant' ? [index] : []));
+  if (assistants.length === 0) throw new TaskError('The conversation has no assistant message, so there is nothing to learn from. Add the answer.', { code: 'CONVERSATION_NO_ANSWER' });
+  const rest = { ...(input.tools && { tools: input.tools }), ...(input.enableThinking !== undefined && { enableThinking: input.enableThinking }) };
+  const tokens: number[] = [];
+  const mask: number[] = [];
+  const append = (text: string, bit: number): void => {
+    for (const id of format.encode(text)) {
+      tokens.push(id);
+      mask.push(bit);
+    }
+  };
+  let written = '';
+  for (const index of input.trainOn === 'all' ? assistants : assistants.slice(-1)) {
+    const turn = turnText(format, messages, index, rest);
+    append(added(written, turn.prompt), 0);
+    append(turn.answer, 1);
+    written = turn.prompt + turn.answer;
+  }
+  const promptLength = mask.indexOf(1);
+  return { tokens, promptLength, actionMask: mask.slice(promptLength) };
+}
+
+/** The prompt for message `index`, and the message up to its stop token. */
+function turnText(format: ChatFormat, messages: readonly NormalMessage[], index: number, rest: Omit<PromptInput, 'messages'>): { readonly prompt: string; readonly answer: string } {
+  const prompt = format.render({ ...rest, messages: messages.slice(0, index) });
+  const whole = format.renderWhole({ ...rest, messages: messages.slice(0, index + 1) });
+  const closing = added(prompt, whole);
+  const stops = format.stopTokenIds.map((id) => format.tokenizer.decode([id])).filter((text) => text !== '');
+  const ends = stops.map((stop) => closing.lastIndexOf(stop) + stop.length).filter((end, i) => end >= stops[i]!.length);
+  return { prompt, answer: ends.length > 0 ? closing.slice(0, Math.max(...ends)) : closing };
+}
+
+function added(before: string, whole: string): string {
+  if (whole.startsWith(before)) return whole.slice(before.length);
+  throw new TaskError(
+    'The chat template changes earlier text when a message is added (it may drop earlier reasoning), so this conversation cannot be learned from as one sequence. Split it into one row per answer.',
+    { code: 'CONVERSATION_REWRITTEN' },
+  );
+}
