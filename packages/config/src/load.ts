@@ -1,6 +1,20 @@
 /** Reads a configuration: the YAML text, its interpolations, its checks, and what it means. */
-import { InvariantError } from '@trinity-rft/core';
+import { readFile } from 'node:fs/promises';
+import { ConfigError, boundary } from '@trinity-rft/core';
+import { checkStatus } from './check/status.js';
+import { checkStructure } from './check/structure.js';
+import { diskAt, stageContext, type Findings, type StageContext } from './derive/context.js';
+import { deriveRun } from './derive/run.js';
+import { stageTrees } from './derive/stages.js';
+import { configError, renderProblem, sortProblems, type ConfigProblem, type SourcePosition } from './problem.js';
 import type { ResolvedConfig } from './resolved.js';
+import { defaultAt } from './schema/introspect.js';
+import { fileSchema, runSchema } from './schema/root.js';
+import { decodeUtf8 } from './tree/decode.js';
+import { interpolate } from './tree/interpolate.js';
+import { showPath, toPlain, visit, type MapNode } from './tree/node.js';
+import { parseTree, type SyntaxProblem } from './tree/parse.js';
+import { renameKeys } from './tree/rename.js';
 
 export interface ParseConfigOptions {
   /** Name shown in messages. @default "config.yaml" */
@@ -15,7 +29,7 @@ export interface ParseConfigOptions {
 
 export interface LoadedConfig {
   readonly config: ResolvedConfig;
-  /** One line each, in the order of the file. */
+  /** One line each, with place and key, in the order of the file. */
   readonly warnings: readonly string[];
   /** The file as given, for messages. */
   readonly file: string;
@@ -23,17 +37,64 @@ export interface LoadedConfig {
   readonly positions: ReadonlyMap<string, SourcePosition>;
 }
 
-export interface SourcePosition {
-  readonly line: number;
-  readonly column: number;
-}
-
-/** @throws ConfigError with every problem of the file. */
+/** Reads a file. @throws ConfigError with every problem of the file. */
 export async function loadConfig(path: string, options: Omit<ParseConfigOptions, 'file'> = {}): Promise<LoadedConfig> {
-  throw new InvariantError(`not written yet: ${path} ${options.cwd ?? ''}`);
+  const bytes = await boundary((cause) => unreadable(path, cause), () => readFile(diskAt(options.cwd ?? process.cwd()).resolve(path)));
+  const decoded = decodeUtf8(bytes);
+  if (typeof decoded !== 'string') throw configError([locateProblem(path, decoded)]);
+  return parseConfig(decoded, { ...options, file: path });
 }
 
-/** As {@link loadConfig}, from text. Reads, but never writes: model folders, template files and the run directory are looked at. */
-export async function parseConfig(text: string, options: ParseConfigOptions = {}): Promise<LoadedConfig> {
-  throw new InvariantError(`not written yet: ${text.length} ${options.cwd ?? ''}`);
+/** As {@link loadConfig}, from text. Looks at model folders, template files and the run directory, and writes nothing. */
+export function parseConfig(text: string, options: ParseConfigOptions = {}): LoadedConfig {
+  const file = options.file ?? 'config.yaml';
+  const parsed = parseTree(text);
+  if (parsed.root === undefined) throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
+  const interpolated = interpolate(parsed.root, { env: options.env ?? process.env, defaultAt: (path) => defaultAt(fileSchema, path) });
+  const renamed = renameKeys(interpolated.root);
+  const checked = checkStructure(renamed.root, fileSchema);
+  const findings: Findings = {
+    problems: [...parsed.problems, ...interpolated.problems, ...renamed.problems, ...checked.problems],
+    warnings: [...renamed.warnings],
+    failed: [...interpolated.failed, ...checked.failed],
+  };
+  const config = deriveRun(contexts(checked.root, findings, options.cwd ?? process.cwd()), options.timestamp);
+  if (findings.problems.length > 0) throw configError(findings.problems.map((problem) => locateProblem(file, problem)));
+  const warnings = sortProblems(findings.warnings.map((warning) => locateProblem(file, warning))).map(renderProblem);
+  return { config, warnings, file, positions: positionsOf(parsed.root) };
+}
+
+function contexts(root: MapNode, findings: Findings, cwd: string): readonly [StageContext, ...StageContext[]] {
+  const disk = diskAt(cwd);
+  const [first, ...others] = stageTrees(root).map((stage) => {
+    const input = runSchema.parse(toPlain(stage.tree));
+    const status = checkStatus(stage.tree, input, runSchema);
+    findings.problems.push(...status.problems);
+    findings.warnings.push(...status.warnings);
+    return stageContext(stage, input, disk, findings);
+  });
+  return [first as StageContext, ...others];
+}
+
+function positionsOf(root: MapNode): ReadonlyMap<string, SourcePosition> {
+  const positions = new Map<string, SourcePosition>();
+  visit(root, (node, keyAt) => positions.set(showPath(node.path), keyAt));
+  return positions;
+}
+
+function locateProblem(file: string, problem: SyntaxProblem): ConfigProblem {
+  return { file, line: problem.at.line, column: problem.at.column, key: showPath(problem.key), message: problem.message };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file. Check the path; relative paths start at the working directory.',
+  EISDIR: 'this is a folder. Give a YAML file, for example the config.yaml inside it.',
+  EACCES: 'this file may not be read. Check its permissions.',
+};
+
+function unreadable(path: string, cause: unknown): ConfigError {
+  const code = (cause as { readonly code?: string } | null)?.code ?? '';
+  const message = reasons[code] ?? `this file cannot be read (${code}).`;
+  const problem: ConfigProblem = { file: path, line: 1, column: 1, key: '', message };
+  return new ConfigError(renderProblem(problem), { code: 'CONFIG_UNREADABLE', details: { problems: [problem] }, cause });
 }

@@ -1,0 +1,78 @@
+/** Applies the status table to one stage: features that are not built are refused, harmless keys are warned about. */
+import type { z } from 'zod';
+import { defaultAt, schemaAt } from '../schema/introspect.js';
+import { keyStatuses, type KeyStatus } from '../schema/status.js';
+import { showValue } from '../secrets.js';
+import { childOf, placeOf, type KeyPath, type Node } from '../tree/node.js';
+import type { SyntaxProblem } from '../tree/parse.js';
+
+export interface StatusReport {
+  readonly problems: readonly SyntaxProblem[];
+  readonly warnings: readonly SyntaxProblem[];
+}
+
+/** `values` is what the schema made of `tree`. */
+export function checkStatus(tree: Node, values: unknown, schema: z.ZodType): StatusReport {
+  const problems: SyntaxProblem[] = [];
+  const warnings: SyntaxProblem[] = [];
+  for (const row of keyStatuses) {
+    for (const path of matches(tree, row.path.split('.'))) {
+      const value = valueAt(values, path);
+      if (!applies(row, value, defaultAt(schema, path)?.value)) continue;
+      const place = placeOf(tree, path);
+      const shown = showValue(value, place.path);
+      if (row.status === 'notBuilt') problems.push({ at: place.keyAt, key: place.path, message: `got ${shown}, which is known but not built yet. ${row.note}` });
+      else warnings.push({ at: place.keyAt, key: place.path, message: `ignored (${shown}). ${row.note}` });
+    }
+  }
+  for (const path of filledInKeys(tree, schema, [])) {
+    const place = placeOf(tree, path);
+    warnings.push({ at: place.keyAt, key: place.path, message: 'ignored. The run fills it in by itself.' });
+  }
+  return { problems, warnings };
+}
+
+function applies(row: KeyStatus, value: unknown, standard: unknown): boolean {
+  if (row.values !== undefined) return row.values.some((candidate) => same(candidate, value));
+  if (row.except !== undefined) return !row.except.some((candidate) => same(candidate, value));
+  return !same(value, standard);
+}
+
+/** Paths of the tree that a pattern names. */
+function matches(tree: Node, pattern: readonly string[]): readonly KeyPath[] {
+  let found: { readonly path: KeyPath; readonly node: Node }[] = [{ path: [], node: tree }];
+  for (const part of pattern) {
+    found = found.flatMap(({ path, node }) => {
+      const names = part === '*' ? childNames(node) : [part];
+      return names.flatMap((name) => {
+        const child = childOf(node, name);
+        return child === undefined ? [] : [{ path: [...path, name], node: child }];
+      });
+    });
+  }
+  return found.map(({ path }) => path);
+}
+
+function childNames(node: Node): readonly (string | number)[] {
+  if (node.kind === 'list') return node.items.map((_, index) => index);
+  return node.kind === 'map' ? [...node.entries.keys()] : [];
+}
+
+function valueAt(values: unknown, path: KeyPath): unknown {
+  let value = values;
+  for (const part of path) value = (value as Record<string | number, unknown> | undefined | null)?.[part];
+  return value;
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+function filledInKeys(node: Node, schema: z.ZodType, path: KeyPath): readonly KeyPath[] {
+  if (node.kind === 'scalar') return schemaAt(schema, path)?.description === 'Filled in by the run.' && node.value !== null ? [path] : [];
+  if (schemaAt(schema, path)?.description === 'Filled in by the run.') return [path];
+  return childNames(node).flatMap((name) => {
+    const child = childOf(node, name);
+    return child === undefined ? [] : filledInKeys(child, schema, [...path, name]);
+  });
+}

@@ -1,0 +1,45 @@
+/** Problems of a configuration file: collected, sorted by place, and shown with value and cure. */
+import { ConfigError } from '@trinity-rft/core';
+
+/** From 1. */
+export interface SourcePosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One thing that is wrong, for people and for editors. */
+export interface ConfigProblem extends SourcePosition {
+  /** As given by the caller. */
+  readonly file: string;
+  /** `buffer.batch_size`; empty when the problem is not about a key. */
+  readonly key: string;
+  /** What is wrong, what was expected, what to do. Holds no secrets. */
+  readonly message: string;
+}
+
+/** `run.yaml:5:3 buffer.batch_size: ...` */
+export function renderProblem(problem: ConfigProblem): string {
+  const key = problem.key === '' ? '' : `${problem.key}: `;
+  return `${problem.file}:${problem.line}:${problem.column} ${key}${problem.message}`;
+}
+
+/** Sorted by place; the same problem of the same place once. */
+export function sortProblems<P extends ConfigProblem>(problems: readonly P[]): readonly P[] {
+  const unique = new Map(problems.map((problem) => [renderProblem(problem), problem]));
+  return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column);
+}
+
+/** One error for all problems of a file. */
+export function configError(problems: readonly ConfigProblem[]): ConfigError {
+  const sorted = sortProblems(problems);
+  const lines = sorted.map(renderProblem);
+  const message = lines.length === 1 ? (lines[0] ?? '') : `${sorted[0]?.file ?? 'config'} has ${lines.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+  return new ConfigError(message, { code: 'CONFIG_INVALID', details: { problems: sorted } });
+}
+
+/** The problems inside an error of {@link configError}; none for any other error. */
+export function problemsOf(error: unknown): readonly ConfigProblem[] {
+  if (!(error instanceof ConfigError)) return [];
+  const problems = error.details['problems'];
+  return Array.isArray(problems) ? (problems as ConfigProblem[]) : [];
+}

@@ -1,0 +1,114 @@
+/** Questions to the schema by path: what is expected here, which keys exist, what does a key mean when it is not set. */
+import { z } from 'zod';
+import type { KeyPath } from '../tree/node.js';
+import { expectations } from './scalars.js';
+
+interface Wrapper {
+  readonly type: string;
+  readonly innerType?: z.ZodType;
+  readonly in?: z.ZodType;
+  readonly out?: z.ZodType;
+  readonly element?: z.ZodType;
+  readonly items?: readonly z.ZodType[];
+  readonly valueType?: z.ZodType;
+  readonly shape?: Readonly<Record<string, z.ZodType>>;
+  readonly defaultValue?: unknown;
+}
+
+function defOf(schema: z.ZodType): Wrapper {
+  return schema.def as unknown as Wrapper;
+}
+
+/** Every layer from the outside in: default, nullable, cast, the value itself. */
+function layers(schema: z.ZodType): readonly z.ZodType[] {
+  const found: z.ZodType[] = [];
+  for (let current: z.ZodType | undefined = schema; current !== undefined;) {
+    found.push(current);
+    const def: Wrapper = defOf(current);
+    current = def.type === 'pipe' ? def.out : def.innerType;
+  }
+  return found;
+}
+
+/** The value's own schema, without default, nullable and cast. */
+export function coreOf(schema: z.ZodType): z.ZodType {
+  return layers(schema).at(-1) ?? schema;
+}
+
+/** The schema at a path, with its layers; undefined for a path that cannot exist. Anything goes below a free-form key. */
+export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined {
+  let schema: z.ZodType | undefined = root;
+  for (const part of path) {
+    if (schema === undefined) return undefined;
+    const core: z.ZodType = coreOf(schema);
+    const def = defOf(core);
+    if (def.type === 'object') schema = def.shape?.[String(part)];
+    else if (def.type === 'array') schema = def.element;
+    else if (def.type === 'tuple') schema = def.items?.[Number(part)];
+    else if (def.type === 'record') schema = def.valueType;
+    else if (def.type !== 'unknown') return undefined;
+  }
+  return schema;
+}
+
+/** The keys of a section; empty for anything else. */
+export function keysOf(schema: z.ZodType | undefined): readonly string[] {
+  if (schema === undefined) return [];
+  return Object.keys(defOf(coreOf(schema)).shape ?? {});
+}
+
+/** What a value must be, in words. */
+export function expectedText(schema: z.ZodType | undefined): string {
+  if (schema === undefined) return 'nothing here';
+  for (const layer of layers(schema)) {
+    const known = expectations.get(layer)?.text;
+    if (known !== undefined) return known;
+  }
+  const def = defOf(coreOf(schema));
+  if (def.type === 'object') return 'a section of keys';
+  if (def.type === 'record') return 'a section of keys of your own';
+  if (def.type === 'array') return `a list, each item ${expectedText(def.element)}`;
+  return 'a value';
+}
+
+/** The words that an enumeration allows. */
+export function choicesOf(schema: z.ZodType | undefined): readonly string[] {
+  const core = schema === undefined ? undefined : coreOf(schema);
+  return core instanceof z.ZodEnum ? core.options.map(String) : [];
+}
+
+/** `section`, `list`, or a single `value`. */
+export function kindOf(schema: z.ZodType | undefined): 'section' | 'list' | 'value' | 'anything' {
+  const type = schema === undefined ? 'unknown' : defOf(coreOf(schema)).type;
+  if (type === 'object' || type === 'record') return 'section';
+  if (type === 'array' || type === 'tuple') return 'list';
+  return type === 'unknown' ? 'anything' : 'value';
+}
+
+export function isNullable(schema: z.ZodType): boolean {
+  return layers(schema).some((layer) => defOf(layer).type === 'nullable' || defOf(layer).type === 'unknown');
+}
+
+/** What a key means when it is not set; undefined for a key that does not exist. */
+export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unknown } | undefined {
+  const schema = schemaAt(root, path);
+  if (schema === undefined) return undefined;
+  const parsed = schema.safeParse(undefined);
+  return { value: parsed.success ? parsed.data : null };
+}
+
+/** Every key of a schema with the path of each section that has it; lists count as one level `[]`. */
+export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const walk = (schema: z.ZodType, path: string): void => {
+    const def = defOf(coreOf(schema));
+    if (def.type === 'array' && def.element !== undefined) walk(def.element, `${path}[]`);
+    for (const [key, child] of Object.entries(def.shape ?? {})) {
+      const full = path === '' ? key : `${path}.${key}`;
+      found.set(key, [...(found.get(key) ?? []), full]);
+      walk(child, full);
+    }
+  };
+  walk(root, '');
+  return found;
+}

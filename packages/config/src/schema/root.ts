@@ -1,0 +1,45 @@
+/** The whole tree: the top level, and the stages that may override any section of it. */
+import { z } from 'zod';
+import { algorithm } from './algorithm.js';
+import { buffer } from './buffer.js';
+import { model } from './model.js';
+import { cluster, cod, dataProcessor, explorer, log, monitor, service, synchronizer, trainer } from './runtime.js';
+import { field, filledIn, flag, int, oneOf, text, word } from './scalars.js';
+
+export const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] as const;
+
+const stageMode = oneOf(modes);
+
+const sections = { algorithm, data_processor: dataProcessor, model, buffer, explorer, trainer, synchronizer, monitor, log, cluster, service, cod };
+
+const runShape = {
+  mode: field(stageMode, 'both', 'both: explore and train; train: stored experiences; bench: evaluate checkpoints.'),
+  project: field(word(), 'Trinity-RFT', 'First part of the path of the run.'),
+  group: field(text(), '', 'Further part of the path of the run.'),
+  name: field(word(), 'rft', 'Name of the run.'),
+  checkpoint_root_dir: field(text(), '', 'Folder of all runs. Default: checkpoints in the working directory.'),
+  checkpoint_job_dir: filledIn(),
+  ray_namespace: filledIn(),
+  continue_from_checkpoint: field(flag(), true, 'Continue the run when its folder has content; false: a new folder with the time in its name.'),
+  ignore_validator_suggestions: field(flag(), false, 'Skip the check of GPU memory.'),
+  seed: field(int({ min: 0, max: 4294967295 }), 42, 'Extension. Root of all randomness of the run.'),
+  ...sections,
+};
+
+/** What one stage means after it was laid over the top level. */
+export const runSchema = z.strictObject(runShape);
+export type RunInput = z.output<typeof runSchema>;
+
+const partialSections = Object.fromEntries(Object.entries(sections).map(([name, schema]) => [name, z.optional((schema as z.ZodPrefault).unwrap())]));
+
+const stage = z.strictObject({
+  stage_name: word().describe('Name of the stage; it becomes a folder inside the run.'),
+  mode: stageMode.optional(),
+  ...partialSections,
+});
+
+/** The file. */
+export const fileSchema = z.strictObject({
+  ...runShape,
+  stages: z.array(stage).default([]).describe('Stages in their order. Each inherits what it does not set from the top level, key by key.'),
+});

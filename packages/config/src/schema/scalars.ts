@@ -1,0 +1,106 @@
+/** The building blocks of the schema: values that are cast from text as the environment gives it, and sections of them. */
+import { z } from 'zod';
+
+/** What a value must be, in words, for messages. */
+export const expectations = z.registry<{ text: string }>();
+
+/** A value that is converted before it is checked; `text` says what it must be. */
+export function cast<S extends z.ZodType>(convert: (value: unknown) => unknown, inner: S, text: string): z.ZodPreprocess<S> {
+  const schema = z.preprocess(convert, inner);
+  expectations.add(schema, { text });
+  return schema;
+}
+
+export interface Range {
+  readonly min?: number;
+  readonly max?: number;
+  /** The bound itself is not allowed. */
+  readonly above?: number;
+  readonly below?: number;
+}
+
+function inWords(noun: string, range: Range): string {
+  const parts = [
+    range.min === undefined ? '' : `at least ${range.min}`,
+    range.above === undefined ? '' : `above ${range.above}`,
+    range.max === undefined ? '' : `at most ${range.max}`,
+    range.below === undefined ? '' : `below ${range.below}`,
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? noun : `${noun}, ${parts.join(' and ')}`;
+}
+
+function bounded<S extends z.ZodNumber>(schema: S, range: Range): S {
+  let result = schema;
+  if (range.min !== undefined) result = result.min(range.min);
+  if (range.max !== undefined) result = result.max(range.max);
+  if (range.above !== undefined) result = result.gt(range.above);
+  if (range.below !== undefined) result = result.lt(range.below);
+  return result;
+}
+
+function toNumber(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[-+]?[\d_.]+(?:e[-+]?\d+)?\s*$/i.test(value)) return value;
+  const number = Number(value.replaceAll('_', ''));
+  return Number.isNaN(number) ? value : number;
+}
+
+/** A whole number, also as text. */
+export const int = (range: Range = {}): z.ZodPreprocess<z.ZodInt> =>
+  cast(toNumber, bounded(z.int(), range), inWords('a whole number', range));
+
+/** A finite number, also as text. */
+export const float = (range: Range = {}): z.ZodPreprocess<z.ZodNumber> =>
+  cast(toNumber, bounded(z.number(), range), inWords('a number', range));
+
+const flagWords: Readonly<Record<string, boolean>> = { true: true, yes: true, on: true, y: true, '1': true, false: false, no: false, off: false, n: false, '0': false };
+
+/** true or false, also as one of the words that YAML 1.1 knows. */
+export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
+  cast((value) => (typeof value === 'string' || typeof value === 'number' ? (flagWords[String(value).trim().toLowerCase()] ?? value) : value), z.boolean(), 'true or false');
+
+/** Text; a number is taken as its digits. */
+export const text = (): z.ZodPreprocess<z.ZodString> =>
+  cast((value) => (typeof value === 'number' ? String(value) : value), z.string(), 'text');
+
+/** Text that is not empty. */
+export const word = (): z.ZodPreprocess<z.ZodString> =>
+  cast((value) => (typeof value === 'number' ? String(value) : value), z.string().min(1), 'text that is not empty');
+
+type Values = readonly [string, ...string[]];
+type Literals<V extends Values> = { [K in V[number]]: K };
+
+/** One of the names, in any case; `aliases` maps further names to them. */
+export function oneOf<const V extends Values>(values: V, aliases: Readonly<Record<string, V[number]>> = {}): z.ZodPreprocess<z.ZodEnum<Literals<V>>> {
+  const known = new Map<string, string>([...values.map((value) => [value.toLowerCase(), value] as const), ...Object.entries(aliases)]);
+  const convert = (value: unknown): unknown => (typeof value === 'string' ? (known.get(value.trim().toLowerCase()) ?? value) : value);
+  return cast(convert, z.enum(values) as unknown as z.ZodEnum<Literals<V>>, `one of ${values.join(', ')}`);
+}
+
+/** Exactly two values. */
+export function pairOf<S extends z.ZodType>(item: S, words: string): z.ZodTuple<[S, S], null> {
+  const schema = z.tuple([item, item]);
+  expectations.add(schema, { text: words });
+  return schema;
+}
+
+/** Keys of the user's own. */
+export const dict = (): z.ZodRecord<z.ZodString, z.ZodUnknown> => z.record(z.string(), z.unknown());
+
+/** A key that has a value when the file is silent. */
+export const field = <S extends z.ZodType>(schema: S, value: z.output<S>, description: string): z.ZodDefault<S> =>
+  schema.default(value as never).describe(description) as z.ZodDefault<S>;
+
+/** A key that is null when the file is silent. */
+export const maybe = <S extends z.ZodType>(schema: S, description: string): z.ZodDefault<z.ZodNullable<S>> =>
+  schema.nullable().default(null as never).describe(description) as z.ZodDefault<z.ZodNullable<S>>;
+
+/** A key that a run fills in by itself. */
+export const filledIn = (): z.ZodDefault<z.ZodUnknown> => z.unknown().default(null).describe('Filled in by the run.');
+
+/** A group of keys; every key has a default, so an absent section is complete. */
+export const section = <Shape extends z.ZodRawShape>(shape: Shape, description: string): z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>> =>
+  z.strictObject(shape).prefault({} as never).describe(description) as z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>>;
+
+/** A list of sections. */
+export const listOf = <S extends z.ZodType>(item: S, description: string): z.ZodDefault<z.ZodArray<S>> =>
+  z.array(item).default([]).describe(description) as z.ZodDefault<z.ZodArray<S>>;

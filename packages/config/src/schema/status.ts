@@ -1,0 +1,156 @@
+/**
+ * What becomes of every known key: the one table. A key that is not listed is supported.
+ *
+ * - `notBuilt`: refused, because the feature behind it does not exist yet.
+ * - `ignoredHarmless`: accepted with one warning line; it tunes the Python stack, and a run means the same without it.
+ *
+ * A row applies when the file sets the key to something else than its default. Paths are those of a stage after it was
+ * laid over the top level; `*` stands for any index or name. Keys that the run fills in by itself (`filledIn()` in the
+ * schema) are ignored with a warning as well.
+ */
+import { advantageNames, algorithmNames, builtAdvantages, builtAlgorithms, builtEntropies, builtPolicyLosses, entropyNames, klNames, policyLossNames } from '../algorithm-defaults.js';
+
+export type KeyStatusName = 'notBuilt' | 'ignoredHarmless';
+
+export interface KeyStatus {
+  readonly path: string;
+  readonly status: KeyStatusName;
+  /** Values that it is about; default: all but the default value. */
+  readonly values?: readonly unknown[];
+  /** Values that are fine; for keys without a default in the schema. */
+  readonly except?: readonly unknown[];
+  /** Why, and what to do instead. */
+  readonly note: string;
+}
+
+const rest = <T>(all: readonly T[], built: readonly T[]): readonly T[] => all.filter((name) => !built.includes(name));
+const built = (names: readonly string[]): string => `Built: ${names.join(', ')}.`;
+
+function notBuilt(path: string, note: string, only: Pick<KeyStatus, 'values' | 'except'> = {}): KeyStatus {
+  return { path, status: 'notBuilt', note, ...only };
+}
+
+/** Several keys of one section that are ignored for the same reason. */
+function ignored(sectionPath: string, keys: string, note: string, only: Pick<KeyStatus, 'values' | 'except'> = {}): readonly KeyStatus[] {
+  return keys.split(' ').map((key) => ({ path: sectionPath === '' ? key : `${sectionPath}.${key}`, status: 'ignoredHarmless', note, ...only }));
+}
+
+const tasksets = ['buffer.explorer_input.tasksets.*', 'buffer.explorer_input.eval_tasksets.*'];
+const experienceBuffer = 'buffer.trainer_input.experience_buffer';
+const rolloutModel = 'explorer.rollout_model';
+const verlActor = 'trainer.trainer_config.actor_rollout_ref.actor';
+
+export const keyStatuses: readonly KeyStatus[] = [
+  notBuilt('mode', 'Use both: explorer and trainer share one process.', { values: ['explore'] }),
+  notBuilt('mode', 'Use both, train or bench.', { values: ['serve'] }),
+  ...ignored('', 'mode', 'It means both: explorer and trainer always share one process.', { values: ['colocate'] }),
+  ...ignored('', 'ignore_validator_suggestions', 'There is no check of GPU memory.'),
+  notBuilt('cod', 'Remove it.'),
+
+  notBuilt('algorithm.algorithm_type', built(builtAlgorithms), { values: rest(algorithmNames, builtAlgorithms) }),
+  notBuilt('algorithm.advantage_fn', built(builtAdvantages), { values: rest(advantageNames, builtAdvantages) }),
+  notBuilt('algorithm.policy_loss_fn', built(builtPolicyLosses), { values: rest(policyLossNames, builtPolicyLosses) }),
+  notBuilt('algorithm.entropy_loss_fn', built(builtEntropies), { values: rest(entropyNames, builtEntropies) }),
+  notBuilt('algorithm.kl_penalty_fn', 'Built: none. Use kl_loss_fn for a KL term in the loss.', { values: rest(klNames, ['none']) }),
+  notBuilt('algorithm.sample_strategy', 'Built: default.', { values: ['staleness_control', 'mix'] }),
+  notBuilt('algorithm.kl_loss_fn_args.adaptive', 'Use a fixed kl_coef.', { values: [true] }),
+  notBuilt('algorithm.optimizer.optimizer_type', 'Use adam.', { values: ['sgd'] }),
+  notBuilt('algorithm.enable_router_replay', 'Mixture-of-experts models cannot be trained yet.'),
+  notBuilt('algorithm.bypass_old_logprobs', 'The log-probabilities of the sampler are the old ones; remove the key.'),
+  notBuilt('algorithm.rollout_correction', 'Sampler and trainer agree on the embedded engine; remove the key.', { except: [null, { bypass_mode: true }] }),
+
+  ...ignored('model', 'trust_remote_code', 'No Python code of a model is ever run.'),
+  ...ignored('model', 'critic_model_path', 'No algorithm with a critic is built.'),
+  ...ignored('model', 'fully_sharded_loras max_cpu_loras', 'It tunes vLLM.'),
+  notBuilt('model.repetition_penalty', 'Use 1.0.'),
+  notBuilt('model.lora_configs', 'Full weights are trained; remove it.', { except: [null, []] }),
+  notBuilt('model.rope_scaling', 'Put it into config.json of the model folder, if the model supports it.', { except: [null] }),
+  notBuilt('model.rope_theta', 'It is read from config.json of the model folder.', { except: [null] }),
+  notBuilt('model.tinker.enable', 'The embedded engine trains; remove it.'),
+  notBuilt('model.external_model.enable', 'The embedded engine samples; remove it.'),
+
+  ...tasksets.flatMap((taskset) => [
+    notBuilt(`${taskset}.storage_type`, 'Use file: a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.', { values: ['sql', 'queue'] }),
+    notBuilt(`${taskset}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', { values: ['offline_easy2hard', 'difficulty_based'] }),
+    notBuilt(`${taskset}.format.image_key`, 'Only text can be trained.', { except: [null] }),
+    notBuilt(`${taskset}.format.video_key`, 'Only text can be trained.', { except: [null] }),
+    ...ignored(taskset, 'max_retry_times max_retry_interval', 'It belongs to databases.'),
+    ...ignored(taskset, 'enable_progress_bar', 'Progress is always shown.'),
+    ...ignored(`${taskset}.rollout_args`, 'n', 'repeat_times decides.'),
+  ]),
+  ...ignored('buffer.explorer_input.tasksets.*', 'repeat_times', 'algorithm.repeat_times decides for task sets that are learnt from.'),
+
+  notBuilt(`${experienceBuffer}.replay_buffer.enable`, 'Every experience is trained on once.'),
+  notBuilt(`${experienceBuffer}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', { values: ['offline_easy2hard', 'difficulty_based'] }),
+  notBuilt(`${experienceBuffer}.format.image_key`, 'Only text can be trained.', { except: [null] }),
+  notBuilt(`${experienceBuffer}.format.video_key`, 'Only text can be trained.', { except: [null] }),
+  ...ignored(experienceBuffer, 'max_retry_times max_retry_interval', 'A file on this machine needs no retries.'),
+  ...ignored(experienceBuffer, 'enable_progress_bar', 'Progress is always shown.'),
+  notBuilt('buffer.trainer_input.auxiliary_buffers', 'No algorithm that mixes buffers is built.', { except: [{}] }),
+
+  notBuilt('explorer.auxiliary_models', 'Call other models from the workflow with a client of your own.', { except: [[]] }),
+  notBuilt('explorer.over_rollout.ratio', 'Every task of a step is waited for; use max_timeout.'),
+  notBuilt('explorer.dynamic_timeout.enable', 'Use max_timeout.'),
+  ...ignored('explorer', 'runner_prepare_concurrency runner_prepare_max_retries', 'It tunes Ray.'),
+  ...ignored('explorer', 'concurrent_mode', 'Runs are always concurrent, each with a workflow of its own.'),
+  ...ignored('explorer', 'max_repeat_times_per_runner', 'Every run is scheduled by itself.', { except: [null] }),
+  ...ignored('explorer', 'proxy_port listen_address service_status_check_interval min_running_model_num db_url', 'It belongs to mode serve.'),
+  ...ignored('explorer', 'runner_state_report_interval', 'There are no runner processes to report on.'),
+  ...ignored('explorer', 'max_inflight_batches', 'sync_interval and sync_offset bound what is in flight.'),
+
+  notBuilt(`${rolloutModel}.engine_type`, 'Use onnx.', { values: ['tinker', 'external', 'sglang'] }),
+  ...ignored(rolloutModel, 'engine_type', 'The embedded engine samples instead.', { values: ['vllm'] }),
+  ...ignored(rolloutModel, 'model_path', 'model.model_path decides.', { except: [null] }),
+  ...ignored(rolloutModel, 'engine_num tensor_parallel_size data_parallel_size pipeline_parallel_size', 'There is one embedded engine.'),
+  ...ignored(
+    rolloutModel,
+    'enable_expert_parallel extra_engine_args use_v1 enforce_eager enable_prefix_caching enable_chunked_prefill gpu_memory_utilization enable_log_requests base_port weight_sync_buffer_size',
+    'It tunes vLLM.',
+  ),
+  ...ignored(rolloutModel, 'dtype', 'The embedded engine computes in float32.'),
+  ...ignored(rolloutModel, 'seed', 'The top-level seed decides.'),
+  ...ignored(rolloutModel, 'trust_remote_code', 'No Python code of a model is ever run.'),
+  ...ignored(rolloutModel, 'api_key', 'Every run gets a key of its own.'),
+  notBuilt(`${rolloutModel}.repetition_penalty`, 'Use 1.0.', { except: [null, 1] }),
+  notBuilt(`${rolloutModel}.ignore_eos`, 'Use min_response_tokens.'),
+  notBuilt(`${rolloutModel}.enable_multimodal`, 'Only text can be trained.'),
+  notBuilt(`${rolloutModel}.enable_return_routed_experts`, 'Mixture-of-experts models cannot be trained yet.'),
+  notBuilt(`${rolloutModel}.tool_call_parser`, 'Built: hermes.', { except: [null, 'hermes'] }),
+  notBuilt(`${rolloutModel}.reasoning_parser`, 'Built: deepseek_r1, qwen3.', { except: [null, 'deepseek_r1', 'qwen3'] }),
+  notBuilt(`${rolloutModel}.external_model_config.enable`, 'The embedded engine samples; remove it.'),
+
+  notBuilt('trainer.trainer_type', 'Use onnx.', { values: ['tinker'] }),
+  ...ignored('trainer', 'trainer_type', 'The embedded engine trains instead.', { values: ['verl'] }),
+  ...ignored('trainer', 'trainer_strategy use_dynamic_bsz use_remove_padding balance_batch max_token_len_per_gpu ulysses_sequence_parallel_size', 'It tunes verl.'),
+  ...ignored('trainer', 'param_offload optimizer_offload grad_offload offload_policy save_strategy megatron', 'It tunes verl.'),
+  ...ignored('trainer', 'critic_warmup', 'No algorithm with a critic is built.'),
+  ...ignored('trainer', 'fix_actor_microbatch_loss_scale', 'Losses are always scaled over the whole batch.'),
+  ...ignored('trainer', 'save_hf_checkpoint', 'Every checkpoint is a Hugging Face folder.', { values: ['never'] }),
+  notBuilt('trainer.trainer_config_path', 'Remove it, and set algorithm.optimizer, trainer.grad_clip and the like.'),
+  ...ignored('trainer', 'trainer_config', 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.', { except: [null, {}] }),
+  notBuilt(`${verlActor}.ppo_epochs`, 'Every batch is trained on once; remove it.', { except: [undefined, null, 1] }),
+  notBuilt(`${verlActor}.ppo_mini_batch_size`, 'A train step is one update of the whole batch; set buffer.train_batch_size and remove it.', { except: [undefined, null] }),
+  notBuilt(`${verlActor}.optim`, 'Set algorithm.optimizer instead, as in "lr: 1e-6".', { except: [undefined, null, {}] }),
+  notBuilt(`${verlActor}.grad_clip`, 'Set trainer.grad_clip instead.', { except: [undefined, null] }),
+  notBuilt('trainer.trainer_config.algorithm.rollout_correction', 'Sampler and trainer agree on the embedded engine; remove it.', { except: [undefined, null, {}, { bypass_mode: true }] }),
+
+  ...ignored('synchronizer', 'sync_method', 'Explorer and trainer share one process, so weights move through memory.', { values: ['nccl'] }),
+  notBuilt('synchronizer.sync_style', 'Built: fixed, explorer_driven.', { values: ['trainer_driven', 'fully_async'] }),
+  notBuilt('synchronizer.explorer_sync_interval', 'Use sync_interval.', { except: [null] }),
+  notBuilt('synchronizer.trainer_sync_interval', 'Use sync_interval.', { except: [null] }),
+  ...ignored('synchronizer', 'group_name', 'It tunes NCCL.'),
+  ...ignored('synchronizer', 'wait_for_checkpoint', 'It has no effect in the original either.'),
+
+  notBuilt('monitor.monitor_type.*', 'Built: tensorboard; the console and metrics.jsonl are always written.', { values: ['wandb', 'mlflow', 'swanlab'] }),
+  ...ignored('monitor', 'monitor_args', 'TensorBoard takes no arguments.', { except: [null, {}] }),
+  ...ignored('monitor', 'enable_ray_timeline', 'There is no Ray.'),
+  ...ignored('log', 'group_by_node', 'There is one node.'),
+  ...ignored('cluster', 'ray_address node_num gpu_per_node', 'The run is one process on this machine.'),
+
+  notBuilt('service.data_juicer', 'Prepare the data before the run.', { except: [null] }),
+  notBuilt('data_processor.task_pipeline', 'Prepare the task set before the run.', { except: [null] }),
+  notBuilt('data_processor.experience_pipeline.operators', 'Filter by advantage_fn_args.std_threshold, or shape the reward in the workflow.', { except: [[]] }),
+  notBuilt('data_processor.experience_pipeline.input_save_path', 'Experiences are kept in the buffer of the run.', { except: [null] }),
+  ...ignored('data_processor.experience_pipeline', 'save_input', 'Experiences are kept in the buffer of the run.'),
+  ...ignored('data_processor.experience_pipeline', 'inputs output', 'It has no effect in the original either.', { except: [null, {}] }),
+];

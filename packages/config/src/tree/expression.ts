@@ -1,0 +1,101 @@
+/** The grammar of `${...}`: text with interpolations in it, which may nest. */
+import { ConfigError } from '@trinity-rft/core';
+
+/** A piece of a string: literal text, a reference to another key, or a call of a resolver. */
+export type Part =
+  | { readonly kind: 'text'; readonly text: string }
+  /** `${model.temperature}`, `${.sibling}`; the path may hold further interpolations. */
+  | { readonly kind: 'reference'; readonly path: Expression }
+  /** `${oc.env:HOME,/tmp}` */
+  | { readonly kind: 'call'; readonly resolver: string; readonly args: readonly Argument[] };
+
+export type Expression = readonly Part[];
+
+export interface Argument {
+  readonly value: Expression;
+  /** In quotes: `'null'` is text, `null` is nothing. */
+  readonly quoted: boolean;
+}
+
+/** What is wrong inside one string; an empty message when the cause is reported elsewhere. */
+export class ExpressionProblem extends ConfigError {}
+
+/** True when a string needs {@link parseExpression}. */
+export function hasInterpolation(text: string): boolean {
+  return text.includes('${');
+}
+
+/** Splits a string. `\${` is a literal `${`. @throws ExpressionProblem */
+export function parseExpression(text: string): Expression {
+  const parts: Part[] = [];
+  let literal = '';
+  for (let index = 0; index < text.length;) {
+    if (text.startsWith('\\${', index)) {
+      literal += '${';
+      index += 3;
+    } else if (text.startsWith('${', index)) {
+      if (literal !== '') parts.push({ kind: 'text', text: literal });
+      literal = '';
+      const end = closingBrace(text, index + 2);
+      parts.push(parseInner(text.slice(index + 2, end)));
+      index = end + 1;
+    } else {
+      literal += text[index];
+      index += 1;
+    }
+  }
+  if (literal !== '' || parts.length === 0) parts.push({ kind: 'text', text: literal });
+  return parts;
+}
+
+/** The index of the `}` that closes the interpolation whose content starts at `start`. */
+function closingBrace(text: string, start: number): number {
+  let depth = 1;
+  let quote = '';
+  for (let index = start; index < text.length; index++) {
+    const character = text[index] ?? '';
+    if (character === '\\') index += 1;
+    else if (quote !== '') quote = character === quote ? '' : quote;
+    else if (character === "'" || character === '"') quote = character;
+    else if (character === '{') depth += 1;
+    else if (character === '}' && --depth === 0) return index;
+  }
+  throw new ExpressionProblem(`"\${${text.slice(start)}" is not closed. Add "}", or write "\\\${" for a literal "\${".`);
+}
+
+function parseInner(content: string): Part {
+  const call = /^\s*([A-Za-z_][\w.]*)\s*:/.exec(content);
+  if (call !== null) return { kind: 'call', resolver: call[1] ?? '', args: splitArguments(content.slice(call[0].length)).map(parseArgument) };
+  if (content.trim() === '') throw new ExpressionProblem('"${}" is empty. Write the path of a key, as in "${model.temperature}".');
+  return { kind: 'reference', path: parseExpression(content.trim()) };
+}
+
+/** Cuts at commas outside quotes and brackets. */
+function splitArguments(text: string): readonly string[] {
+  if (text.trim() === '') return [];
+  const args: string[] = [];
+  let depth = 0;
+  let quote = '';
+  let start = 0;
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index] ?? '';
+    if (character === '\\') index += 1;
+    else if (quote !== '') quote = character === quote ? '' : quote;
+    else if (character === "'" || character === '"') quote = character;
+    else if ('{[('.includes(character)) depth += 1;
+    else if ('}])'.includes(character)) depth -= 1;
+    else if (character === ',' && depth === 0) {
+      args.push(text.slice(start, index));
+      start = index + 1;
+    }
+  }
+  return [...args, text.slice(start)];
+}
+
+function parseArgument(text: string): Argument {
+  const trimmed = text.trim();
+  const quote = trimmed[0];
+  const quoted = (quote === "'" || quote === '"') && trimmed.length >= 2 && trimmed.endsWith(quote);
+  const inner = quoted ? trimmed.slice(1, -1).replaceAll(`\\${quote}`, quote) : trimmed.replaceAll(/\\([,:{}[\]()\s\\])/g, '$1');
+  return { value: parseExpression(inner), quoted };
+}
