@@ -1,0 +1,102 @@
+/** One sequence being sampled, and the request it belongs to. */
+import { createRandom, deriveSeed, type Random, type SampledSequence, type SampleStop, type TokenLogprob, type TrinityError } from '@trinity-rft/core';
+
+import type { KvOwner, KvPool } from './kv-pool.js';
+import type { SamplePlan } from './plan.js';
+import { createStopMatcher, type StopMatcher, type TokenBytes } from './stop-matcher.js';
+
+export interface Request {
+  readonly plan: SamplePlan;
+  /** Choices that have been given a row so far. */
+  admitted: number;
+  /** Weights that all its choices are sampled from; set with the first row. */
+  policyVersion: number;
+  /** Keys and values of the prompt, while choices still wait for a row. */
+  prefix?: PromptCache | undefined;
+  readonly results: (SampledSequence | undefined)[];
+  /** Answered, failed or given up: whatever is still computed for it is dropped. */
+  settled: boolean;
+  readonly resolve: (sequences: readonly SampledSequence[]) => void;
+  readonly reject: (error: TrinityError) => void;
+}
+
+/** A row of what a prefill run returned. */
+export interface PromptCache {
+  /** [B, 2 L KV, stride, D] */
+  readonly data: Float32Array;
+  readonly index: number;
+  readonly stride: number;
+}
+
+export interface Choice extends KvOwner {
+  readonly request: Request;
+  readonly index: number;
+  readonly random: Random;
+  readonly matcher?: StopMatcher;
+  /** The token that the next run reads. */
+  newest: number;
+  readonly tokens: number[];
+  readonly logprobs: number[];
+  readonly top: (readonly TokenLogprob[])[];
+  finished: boolean;
+}
+
+/** Choice k draws from the stream (seed, k), one number per token. */
+export function createChoice(request: Request, index: number, pool: KvPool, tokenBytes: TokenBytes | undefined): Choice {
+  const { plan } = request;
+  return {
+    request,
+    index,
+    random: createRandom(deriveSeed(plan.seed, index)),
+    ...(plan.stops.length > 0 && tokenBytes !== undefined && { matcher: createStopMatcher(plan.stops, tokenBytes) }),
+    newest: plan.prompt.at(-1)!,
+    tokens: [],
+    logprobs: [],
+    top: [],
+    finished: false,
+    cached: 0,
+    pool,
+    row: -1,
+  };
+}
+
+/** Takes a drawn token; finishes the choice, and with the last one its request. */
+export function acceptToken(choice: Choice, token: number, logprob: number, top: readonly TokenLogprob[] | undefined): void {
+  const { plan } = choice.request;
+  choice.newest = token;
+  choice.tokens.push(token);
+  choice.logprobs.push(logprob);
+  if (top !== undefined) choice.top.push(top);
+  const matched = choice.matcher?.push(token);
+  const mayStop = choice.tokens.length >= plan.minTokens;
+  if (plan.stopTokenIds.has(token)) finish(choice, 'stop');
+  else if (matched !== undefined && mayStop) finish(choice, 'stop', matched);
+  else if (choice.tokens.length >= plan.maxTokens) finish(choice, 'length');
+}
+
+function finish(choice: Choice, stopReason: SampleStop, stopString?: string): void {
+  const { request } = choice;
+  choice.finished = true;
+  request.results[choice.index] = {
+    tokens: Int32Array.from(choice.tokens),
+    logprobs: Float32Array.from(choice.logprobs),
+    stopReason,
+    ...(stopString !== undefined && { stopString }),
+    ...(request.plan.topLogprobs > 0 && { topLogprobs: choice.top }),
+    policyVersion: request.policyVersion,
+  };
+  if (request.settled || request.results.includes(undefined)) return;
+  request.settled = true;
+  request.resolve(request.results as SampledSequence[]);
+}
+
+/** Answers a request with an error; its rows are freed after the run in progress. */
+export function failRequest(request: Request, error: TrinityError): void {
+  if (request.settled) return;
+  request.settled = true;
+  request.reject(error);
+}
+
+export function isDone(choice: Choice): boolean {
+  return choice.finished || choice.request.settled;
+}

@@ -1,0 +1,86 @@
+/** One more token for every row of a pool. */
+import { EngineError } from '@trinity-rft/core';
+import { Tensor } from 'onnxruntime-node';
+
+import type { DecodeVariant } from '../model/sampling-graphs.js';
+import type { Feeds } from '../model/weights.js';
+import { acceptToken, failRequest, isDone, type Choice } from './choice.js';
+import { drawToken } from './draw.js';
+import type { SamplerKernels } from './kernels.js';
+import type { KvPool } from './kv-pool.js';
+
+/** Runs the pool in as few runs as the row window allows. Rows stay where they are until the caller frees those that ended. */
+export async function decodeRows(kernels: SamplerKernels, weights: Feeds, pool: KvPool): Promise<void> {
+  const rows = pool.owners.length;
+  const runs = Math.ceil(rows / kernels.window.max);
+  const size = Math.max(Math.ceil(rows / runs), kernels.window.min);
+  for (let start = 0; start < rows; start += size) {
+    // The last run is filled up with rows that have no owner.
+    await decodeRun(kernels, weights, pool, start, Math.max(Math.min(size, rows - start), kernels.window.min));
+  }
+}
+
+async function decodeRun(kernels: SamplerKernels, weights: Feeds, pool: KvPool, start: number, count: number): Promise<void> {
+  const { variant } = pool;
+  const choices = pool.owners.slice(start, start + count) as Choice[];
+  const uniforms = Float64Array.from(choices, (choice) => choice.random.next());
+  const result = await kernels.decode(variant, weights, { ...rowInputs(variant, choices, uniforms, count), ...pool.feeds(start, count) });
+  const vocabulary = kernels.config.vocabSize;
+  choices.forEach((choice, i) => {
+    if (isDone(choice)) return;
+    pool.append(choice, result.newKeyValues, i);
+    if (variant === 'sampled') accept(choice, result.tokens![i]!, result.tokenLogprobs![i]!);
+    else drawFrom(choice, result.logprobs!.subarray(i * vocabulary, (i + 1) * vocabulary), uniforms[i]!);
+  });
+}
+
+/** The inputs that are not weights or cache. Rows beyond the choices read token 0 at position 0. */
+function rowInputs(variant: DecodeVariant, choices: readonly Choice[], uniforms: Float64Array, count: number): Feeds {
+  const ids = new Int32Array(count);
+  const positions = new Int32Array(count);
+  const inverseTemperatures = new Float32Array(count).fill(1);
+  choices.forEach((choice, i) => {
+    ids[i] = choice.newest;
+    positions[i] = choice.cached;
+    // Greedy choices read the plain distribution.
+    inverseTemperatures[i] = 1 / (choice.request.plan.temperature || 1);
+  });
+  const column = [count, 1];
+  const inputs = {
+    ids: new Tensor('int32', ids, column),
+    positions: new Tensor('int32', positions, column),
+    inverse_temperature: new Tensor('float32', inverseTemperatures, column),
+  };
+  if (variant === 'logprobs') return inputs;
+  const u = new Float32Array(count);
+  u.set(uniforms);
+  return { ...inputs, u: new Tensor('float32', u, column) };
+}
+
+function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): void {
+  const { plan } = choice.request;
+  const { token, logprob, top } = drawToken(distribution, uniform, {
+    greedy: plan.temperature === 0,
+    topP: plan.topP,
+    topK: plan.topK,
+    forbidden: choice.tokens.length < plan.minTokens ? plan.stopTokenIds : undefined,
+    topLogprobs: plan.topLogprobs,
+  });
+  accept(choice, token, logprob, top);
+}
+
+function accept(choice: Choice, token: number, logprob: number, top?: Parameters<typeof acceptToken>[3]): void {
+  if (Number.isFinite(logprob)) acceptToken(choice, token, logprob, top);
+  else {
+    choice.pool.clear(choice);
+    failRequest(choice.request, notFinite(choice.request.policyVersion));
+  }
+}
+
+function notFinite(policyVersion: number): EngineError {
+  return new EngineError(
+    `Sampling from policy version ${policyVersion} gave a log-probability that is not finite: the weights hold NaN or infinity. ` +
+      'Go back to an earlier checkpoint and lower the learning rate.',
+    { code: 'ENGINE_NOT_FINITE', details: { policyVersion } },
+  );
+}

@@ -1,0 +1,125 @@
+/** Draws a token from a distribution in TypeScript: top-k, then top-p, then one uniform number. Sums are float64. */
+import type { TokenLogprob } from '@trinity-rft/core';
+
+export interface DrawOptions {
+  /** Take the most probable token; of equal ones the smallest id. Log-probabilities stay those of the distribution given. */
+  readonly greedy: boolean;
+  /** In (0, 1]. */
+  readonly topP: number;
+  /** Infinity = all. */
+  readonly topK: number;
+  /** Ids that may not be drawn. */
+  readonly forbidden?: ReadonlySet<number> | undefined;
+  /** How many alternatives to report. */
+  readonly topLogprobs: number;
+}
+
+export interface Draw {
+  readonly token: number;
+  /** Natural log of its probability in the distribution that was drawn from; not finite when a log-probability was not. */
+  readonly logprob: number;
+  /** The most probable tokens of that distribution, best first; equal ones by id. */
+  readonly top?: readonly TokenLogprob[];
+}
+
+/**
+ * The token is the first one, by id, whose cumulative probability exceeds `uniform` times the total: no token of
+ * probability 0 can be drawn, and rounding of the total favours none. The graph that draws by itself follows the same rule in
+ * float32, so the two agree except where `uniform` falls within rounding of a boundary.
+ * @param logprobs [V] @param uniform in [0, 1)
+ */
+export function drawToken(logprobs: Float32Array, uniform: number, options: DrawOptions): Draw {
+  const weights = Float64Array.from(logprobs, Math.exp);
+  for (const id of options.forbidden ?? []) weights[id] = 0;
+  const all = sum(weights);
+  const kept = keepNucleus(keepTopK(weights, options.topK), weights, options.topP, all);
+  if (kept !== undefined) dropOthers(weights, kept);
+  const total = kept === undefined ? all : sum(weights);
+  // A whole distribution keeps the graph's own log-probabilities, which are the trainer's to the last bits.
+  const logTotal = kept === undefined && !options.forbidden?.size ? 0 : Math.log(total);
+  const token = options.greedy ? argMax(weights) : firstAbove(weights, uniform * total);
+  const logprob = (id: number): number => logprobs[id]! - logTotal;
+  const drawn = { token, logprob: Number.isNaN(total) ? NaN : logprob(token) };
+  if (options.topLogprobs === 0) return drawn;
+  const best = keepTopK(weights, options.topLogprobs) ?? Int32Array.from(weights, (_, id) => id);
+  const ranked = sortByWeight(best, weights).filter((id) => weights[id]! > 0);
+  return { ...drawn, top: Array.from(ranked, (id) => ({ token: id, logprob: logprob(id) })) };
+}
+
+function sum(weights: Float64Array): number {
+  let total = 0;
+  for (let i = 0; i < weights.length; i++) total += weights[i]!;
+  return total;
+}
+
+/** The ids of the `count` largest weights, unordered; of equal ones the smaller ids. `undefined` = all. */
+function keepTopK(weights: Float64Array, count: number): Int32Array | undefined {
+  if (count >= weights.length) return undefined;
+  const heap = new Int32Array(count); // its root is the worst of those kept
+  for (let id = 0; id < count; id++) heap[id] = id;
+  for (let at = (count >> 1) - 1; at >= 0; at--) siftDown(heap, at, weights);
+  for (let id = count; id < weights.length; id++) {
+    if (weights[id]! > weights[heap[0]!]!) {
+      heap[0] = id;
+      siftDown(heap, 0, weights);
+    }
+  }
+  return heap;
+}
+
+function siftDown(heap: Int32Array, start: number, weights: Float64Array): void {
+  for (let at = start; ;) {
+    let worst = at;
+    for (const child of [2 * at + 1, 2 * at + 2]) {
+      if (child < heap.length && isWorse(heap[child]!, heap[worst]!, weights)) worst = child;
+    }
+    if (worst === at) return;
+    [heap[at], heap[worst]] = [heap[worst]!, heap[at]!];
+    at = worst;
+  }
+}
+
+function isWorse(a: number, b: number, weights: Float64Array): boolean {
+  return weights[a]! < weights[b]! || (weights[a] === weights[b] && a > b);
+}
+
+/** The smallest set of most probable ids whose share of the candidates' probability reaches `topP`. `undefined` = all tokens. */
+function keepNucleus(candidates: Int32Array | undefined, weights: Float64Array, topP: number, all: number): Int32Array | undefined {
+  if (topP >= 1) return candidates;
+  const total = candidates?.reduce((share, id) => share + weights[id]!, 0) ?? all;
+  // Those below this bound have less than 1 - topP together, so the set never needs them: most of a vocabulary is not sorted.
+  const bound = ((1 - topP) * total) / weights.length;
+  const ids = sortByWeight((candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound), weights);
+  let share = 0;
+  let count = 0;
+  while (count < ids.length && share < topP * total) share += weights[ids[count++]!]!;
+  return ids.subarray(0, count);
+}
+
+function sortByWeight(ids: Int32Array, weights: Float64Array): Int32Array {
+  return ids.toSorted((a, b) => weights[b]! - weights[a]! || a - b);
+}
+
+function dropOthers(weights: Float64Array, kept: Int32Array): void {
+  const values = Array.from(kept, (id) => weights[id]!);
+  weights.fill(0);
+  kept.forEach((id, i) => (weights[id] = values[i]!));
+}
+
+function firstAbove(weights: Float64Array, target: number): number {
+  let cumulative = 0;
+  let last = 0;
+  for (let id = 0; id < weights.length; id++) {
+    if (weights[id] === 0) continue;
+    cumulative += weights[id]!;
+    last = id;
+    if (cumulative > target) return id;
+  }
+  return last;
+}
+
+function argMax(weights: Float64Array): number {
+  let best = 0;
+  for (let id = 1; id < weights.length; id++) if (weights[id]! > weights[best]!) best = id;
+  return best;
+}

@@ -1,0 +1,89 @@
+/** The sampler's graphs, loaded: reads prompts and continues rows over one set of weights. */
+import { EngineError } from '@trinity-rft/core';
+import { Tensor, type InferenceSession } from 'onnxruntime-node';
+
+import type { ModelConfig } from '../model/config.js';
+import { parameterCount } from '../model/parameters.js';
+import { ropeTables } from '../model/rope.js';
+import { decodeGraph, prefillGraph, type DecodeVariant } from '../model/sampling-graphs.js';
+import type { Feeds } from '../model/weights.js';
+import { createSession } from '../runtime/session.js';
+import { rowWindow, type RowWindow } from './row-window.js';
+
+export interface SamplerKernels {
+  readonly config: ModelConfig;
+  readonly maxModelLen: number;
+  /** Rows that one run takes. */
+  readonly window: RowWindow;
+  /** Bytes that a run reads besides the cache: what a run costs before its first row. */
+  readonly weightBytes: number;
+  /** Keys and values of all positions: [rows, 2 L KV, length, D]. @param ids [rows, length] */
+  prefill(weights: Feeds, ids: Int32Array, rows: number, length: number): Promise<Float32Array>;
+  /** One more token for every row of `feeds` (see `decodeGraph`). */
+  decode(variant: DecodeVariant, weights: Feeds, feeds: Feeds): Promise<DecodeResult>;
+  close(): Promise<void>;
+}
+
+export interface DecodeResult {
+  /** [B, 2 L KV, 1, D] */
+  readonly newKeyValues: Float32Array;
+  /** `sampled`: ids drawn and their log-probabilities. [B] */
+  readonly tokens?: Int32Array;
+  readonly tokenLogprobs?: Float32Array;
+  /** `logprobs`: the distributions. [B, V] */
+  readonly logprobs?: Float32Array;
+}
+
+export interface KernelOptions {
+  readonly threads: number;
+  readonly maxModelLen: number;
+}
+
+/** Sessions are loaded when they are first needed. */
+export function createSamplerKernels(config: ModelConfig, options: KernelOptions): SamplerKernels {
+  const sessions = new Map<string, Promise<InferenceSession>>();
+  const session = (name: string, graph: () => Uint8Array): Promise<InferenceSession> => {
+    const known = sessions.get(name) ?? createSession(graph(), { threads: options.threads, kind: 'sample' });
+    sessions.set(name, known);
+    return known;
+  };
+  const rope = ropeFeeds(config, options.maxModelLen);
+  return {
+    config,
+    maxModelLen: options.maxModelLen,
+    window: rowWindow(config, options.threads),
+    weightBytes: 4 * parameterCount(config),
+    prefill: async (weights, ids, rows, length) => {
+      const graph = await session('prefill', () => prefillGraph(config, { variant: 'cache' }));
+      const out = await run(graph, { ...weights, ...rope, ids: new Tensor('int32', ids, [rows, length]) });
+      return out['new_kv']!.data as Float32Array;
+    },
+    decode: async (variant, weights, feeds) => {
+      const graph = await session(variant, () => decodeGraph(config, { variant }));
+      const out = await run(graph, { ...weights, ...rope, ...feeds });
+      const newKeyValues = out['new_kv']!.data as Float32Array;
+      if (variant === 'logprobs') return { newKeyValues, logprobs: out['logprobs']!.data as Float32Array };
+      return { newKeyValues, tokens: out['token']!.data as Int32Array, tokenLogprobs: out['logprob']!.data as Float32Array };
+    },
+    close: async () => {
+      for (const loading of sessions.values()) await (await loading).release();
+    },
+  };
+}
+
+function ropeFeeds(config: ModelConfig, length: number): Feeds {
+  const tables = ropeTables(config, length);
+  const shape = [length, config.headDim / 2];
+  return { rope_cos: new Tensor('float32', tables.cos, shape), rope_sin: new Tensor('float32', tables.sin, shape) };
+}
+
+async function run(session: InferenceSession, feeds: Feeds): Promise<InferenceSession.OnnxValueMapType> {
+  try {
+    return await session.run(feeds);
+  } catch (cause) {
+    throw new EngineError('The runtime failed while sampling; the machine may be out of memory: lower max_batch_size or max_model_len.', {
+      code: 'ENGINE_RUN',
+      cause,
+    });
+  }
+}

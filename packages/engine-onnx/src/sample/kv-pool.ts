@@ -1,0 +1,161 @@
+/**
+ * Keys and values of the sequences being sampled, owned by JavaScript because the runtime copies whatever it returns.
+ * A pool holds rows of one capacity that one graph reads; they are packed from 0, so a run's tensors are views of its arrays.
+ */
+import { Tensor } from 'onnxruntime-node';
+
+import type { ModelConfig } from '../model/config.js';
+import type { DecodeVariant } from '../model/sampling-graphs.js';
+import type { Feeds } from '../model/weights.js';
+
+/** What a row of a pool belongs to. */
+export interface KvOwner {
+  /** Tokens whose keys and values are stored. */
+  cached: number;
+  pool: KvPool;
+  row: number;
+}
+
+/** Sizes of one row. */
+interface Layout {
+  /** Key heads. */
+  readonly heads: number;
+  /** Head width. */
+  readonly width: number;
+  /** Arrays: keys and values of each layer, `k.0, v.0, k.1 ...`. */
+  readonly names: readonly string[];
+}
+
+export class KvPool {
+  readonly variant: DecodeVariant;
+  /** Positions per row. */
+  readonly capacity: number;
+  /** Who has row i. */
+  readonly owners: KvOwner[] = [];
+  readonly #layout: Layout;
+  readonly #margin: number;
+  #arrays: Float32Array[];
+  #rows = 0;
+  #tensors = new Map<string, Feeds>();
+
+  /** @param margin rows that a run may take beyond the last owner */
+  constructor(config: ModelConfig, variant: DecodeVariant, capacity: number, margin: number) {
+    this.variant = variant;
+    this.capacity = capacity;
+    this.#margin = margin;
+    const names = Array.from({ length: config.layers }, (_, layer) => [`k.${layer}`, `v.${layer}`]).flat();
+    this.#layout = { heads: config.kvHeads, width: config.headDim, names };
+    this.#arrays = names.map(() => new Float32Array(0));
+  }
+
+  /** Makes room for `count` more rows at once. */
+  reserve(count: number): void {
+    const wanted = this.owners.length + count + this.#margin;
+    if (wanted <= this.#rows) return;
+    this.#rows = Math.max(wanted, Math.ceil(this.#rows * 1.5));
+    const size = this.#rows * this.#rowSize;
+    this.#arrays = this.#arrays.map((old) => {
+      const larger = new Float32Array(size);
+      larger.set(old);
+      return larger;
+    });
+    this.#tensors.clear();
+  }
+
+  /** Gives the next row to `owner`. */
+  add(owner: KvOwner): void {
+    this.reserve(1);
+    owner.pool = this;
+    owner.row = this.owners.length;
+    this.owners.push(owner);
+  }
+
+  /** Frees a row; the last row moves into its place. */
+  remove(owner: KvOwner): void {
+    const last = this.owners.pop()!;
+    if (last === owner) return;
+    this.#copyRow(last, owner.row);
+    last.row = owner.row;
+    this.owners[owner.row] = last;
+  }
+
+  /** Moves a row here from another pool. */
+  take(owner: KvOwner): void {
+    this.reserve(1);
+    this.#copyRow(owner, this.owners.length);
+    owner.pool.remove(owner);
+    this.add(owner);
+  }
+
+  /** Overwrites a row with zeros: what is left in a freed row must be finite, because attention multiplies it by 0. */
+  clear(owner: KvOwner): void {
+    for (const array of this.#arrays) array.fill(0, owner.row * this.#rowSize, (owner.row + 1) * this.#rowSize);
+  }
+
+  /** Stores positions `[0, length)` of a prompt. @param source [B, 2 L KV, stride, D] @param index row of `source` */
+  storePrompt(owner: KvOwner, source: Float32Array, index: number, stride: number, length: number): void {
+    const { heads, width } = this.#layout;
+    this.#arrays.forEach((array, a) => {
+      for (let head = 0; head < heads; head++) {
+        const from = ((index * this.#arrays.length + a) * heads + head) * stride * width;
+        array.set(source.subarray(from, from + length * width), this.#at(owner.row, head, 0));
+      }
+    });
+    owner.cached = length;
+  }
+
+  /** Stores one more position. @param source [B, 2 L KV, 1, D] @param index row of `source` */
+  append(owner: KvOwner, source: Float32Array, index: number): void {
+    const { heads, width } = this.#layout;
+    let from = index * this.#arrays.length * heads * width;
+    for (const array of this.#arrays) {
+      for (let head = 0; head < heads; head++) {
+        const to = this.#at(owner.row, head, owner.cached);
+        // By hand: for so few numbers it is several times faster than set(subarray).
+        for (let i = 0; i < width; i++) array[to + i] = source[from + i]!;
+        from += width;
+      }
+    }
+    owner.cached++;
+  }
+
+  /** The inputs `k.<l>` and `v.<l>` of `count` rows from `start` on. */
+  feeds(start: number, count: number): Feeds {
+    const key = `${start}+${count}`;
+    let feeds = this.#tensors.get(key);
+    if (feeds === undefined) {
+      const { heads, width, names } = this.#layout;
+      const [from, to] = [start * this.#rowSize, (start + count) * this.#rowSize];
+      const shape = [count, heads, this.capacity, width];
+      feeds = Object.fromEntries(names.map((name, i) => [name, new Tensor('float32', this.#arrays[i]!.subarray(from, to), shape)]));
+      if (this.#tensors.size >= 64) this.#tensors.clear();
+      this.#tensors.set(key, feeds);
+    }
+    return feeds;
+  }
+
+  /** Memory held, owners or not. */
+  get bytes(): number {
+    return 4 * this.#arrays.length * this.#rows * this.#rowSize;
+  }
+
+  get #rowSize(): number {
+    return this.#layout.heads * this.capacity * this.#layout.width;
+  }
+
+  #at(row: number, head: number, position: number): number {
+    return ((row * this.#layout.heads + head) * this.capacity + position) * this.#layout.width;
+  }
+
+  /** Copies what `owner` has cached, from its pool and row, to row `to` of this pool. */
+  #copyRow(owner: KvOwner, to: number): void {
+    const { heads, width } = this.#layout;
+    const from = owner.pool;
+    this.#arrays.forEach((array, a) => {
+      for (let head = 0; head < heads; head++) {
+        const start = from.#at(owner.row, head, 0);
+        array.set(from.#arrays[a]!.subarray(start, start + owner.cached * width), this.#at(to, head, 0));
+      }
+    });
+  }
+}

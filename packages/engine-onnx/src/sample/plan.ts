@@ -1,0 +1,93 @@
+/** Sampling options checked and completed: what the sampler does for one request. */
+import { ModelError, type SamplingOptions } from '@trinity-rft/core';
+
+import type { DecodeVariant } from '../model/sampling-graphs.js';
+
+/** One request as the sampler works on it. */
+export interface SamplePlan {
+  readonly prompt: Int32Array;
+  readonly choices: number;
+  /** 0 = greedy. */
+  readonly temperature: number;
+  readonly topP: number;
+  /** Tokens that may be drawn; Infinity = all. */
+  readonly topK: number;
+  /** Never more than the room that the prompt leaves. */
+  readonly maxTokens: number;
+  readonly minTokens: number;
+  readonly stopTokenIds: ReadonlySet<number>;
+  /** Bytes (UTF-8) and the string they came from. */
+  readonly stops: readonly StopString[];
+  readonly seed: number;
+  readonly topLogprobs: number;
+  /** `sampled`: tokens are drawn inside the graph. `logprobs`: in TypeScript, from the distribution, which the graph returns. */
+  readonly variant: DecodeVariant;
+}
+
+export interface StopString {
+  readonly text: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What a request must fit. */
+export interface SampleLimits {
+  readonly vocabSize: number;
+  readonly maxModelLen: number;
+  /** Whether the engine knows the bytes of its tokens. */
+  readonly hasTokenBytes: boolean;
+}
+
+/** Alternatives per token that can be asked for. */
+const mostTopLogprobs = 100;
+
+/** @throws ModelError 400 that names the option, its value and what is possible */
+export function planSample(prompt: Int32Array, options: SamplingOptions, limits: SampleLimits): SamplePlan {
+  checkPrompt(prompt, limits);
+  const { n = 1, temperature = 1, topP = 1, topK = -1, minTokens = 0, topLogprobs = 0, stop = [] } = options;
+  demand(Number.isInteger(n) && n >= 1, 'n', n, 'a whole number of at least 1');
+  demand(Number.isFinite(temperature) && temperature >= 0, 'temperature', temperature, 'a number of at least 0 (0 = greedy)');
+  demand(topP > 0 && topP <= 1, 'topP', topP, 'a number above 0 and at most 1');
+  demand(Number.isInteger(topK) && (topK >= 1 || topK === -1), 'topK', topK, 'a whole number of at least 1, or -1 for all tokens');
+  demand(Number.isInteger(options.maxTokens) && options.maxTokens >= 1, 'maxTokens', options.maxTokens, 'a whole number of at least 1');
+  demand(Number.isInteger(minTokens) && minTokens >= 0 && minTokens <= options.maxTokens, 'minTokens', minTokens, 'a whole number from 0 to maxTokens');
+  demand(Number.isInteger(topLogprobs) && topLogprobs >= 0 && topLogprobs <= mostTopLogprobs, 'topLogprobs', topLogprobs, `0 to ${mostTopLogprobs}`);
+  demand(!stop.includes(''), 'stop', '', 'strings that are not empty');
+  demand(stop.length === 0 || limits.hasTokenBytes, 'stop', stop, 'none, because the engine was created without tokenBytes');
+  const plain = temperature > 0 && topP === 1 && topK === -1 && minTokens === 0 && topLogprobs === 0;
+  return {
+    prompt,
+    choices: n,
+    temperature,
+    topP,
+    topK: topK === -1 ? Infinity : topK,
+    maxTokens: Math.min(options.maxTokens, limits.maxModelLen - prompt.length),
+    minTokens,
+    stopTokenIds: new Set(options.stopTokenIds),
+    stops: stop.map((text) => ({ text, bytes: Buffer.from(text, 'utf8') })),
+    seed: options.seed,
+    topLogprobs,
+    variant: plain ? 'sampled' : 'logprobs',
+  };
+}
+
+function checkPrompt(prompt: Int32Array, { vocabSize, maxModelLen }: SampleLimits): void {
+  if (prompt.length >= maxModelLen) {
+    throw new ModelError(
+      `The prompt has ${prompt.length} tokens and leaves no room for an answer: prompt and answer together have at most ${maxModelLen}. ` +
+        'Shorten the prompt, or raise max_model_len if the model was made for more.',
+      { status: 400, code: 'context_length_exceeded', details: { promptLength: prompt.length, maxModelLen } },
+    );
+  }
+  demand(prompt.length > 0, 'prompt', '[]', 'at least one token');
+  const outside = prompt.findIndex((id) => id < 0 || id >= vocabSize);
+  if (outside >= 0) demand(false, `prompt[${outside}]`, prompt[outside], `a token id from 0 to ${vocabSize - 1}; prompt and model belong to different tokenizers`);
+}
+
+function demand(holds: boolean, option: string, value: unknown, expected: string): void {
+  if (holds) return;
+  throw new ModelError(`Sampling option ${option} is ${JSON.stringify(value)}; expected ${expected}.`, {
+    status: 400,
+    code: 'invalid_sampling_option',
+    details: { option },
+  });
+}

@@ -1,0 +1,35 @@
+/** Reads prompts into keys and values: all tokens but the last, which is the first one that decoding reads. */
+import type { Feeds } from '../model/weights.js';
+import type { PromptCache, Request } from './choice.js';
+import type { SamplerKernels } from './kernels.js';
+
+/**
+ * Reads the prompts of `requests` and leaves each its {@link PromptCache}. Prompts share a run only with prompts of the same padded
+ * length, and runs stay inside the row window, so a prompt's numbers depend on nothing but the prompt.
+ */
+export async function prefillPrompts(kernels: SamplerKernels, weights: Feeds, requests: readonly Request[]): Promise<void> {
+  const byLength = Map.groupBy(
+    requests.filter((request) => request.plan.prompt.length > 1),
+    (request) => paddedLength(request.plan.prompt.length - 1),
+  );
+  for (const [length, group] of byLength) {
+    const atMost = Math.max(1, Math.floor(kernels.window.max / length));
+    const atLeast = Math.ceil(kernels.window.min / length);
+    for (let start = 0; start < group.length; start += atMost) {
+      const batch = group.slice(start, start + atMost);
+      await prefillBatch(kernels, weights, batch, Math.max(batch.length, atLeast), length);
+    }
+  }
+}
+
+/** A function of the prompt alone. Short prompts are often equally long and would suffer from padding; long ones gain by sharing runs. */
+function paddedLength(length: number): number {
+  return length <= 16 ? length : Math.ceil(length / 16) * 16;
+}
+
+async function prefillBatch(kernels: SamplerKernels, weights: Feeds, requests: readonly Request[], rows: number, length: number): Promise<void> {
+  const ids = new Int32Array(rows * length);
+  requests.forEach(({ plan }, row) => ids.set(plan.prompt.subarray(0, -1), row * length));
+  const data = await kernels.prefill(weights, ids, rows, length);
+  requests.forEach((request, index) => (request.prefix = { data, index, stride: length }));
+}

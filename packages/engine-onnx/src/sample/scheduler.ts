@@ -1,0 +1,276 @@
+/**
+ * Continuous batching: requests wait in order of arrival, their choices get rows as rows become free, and every turn of the loop
+ * reads one token per row. What a request gets depends on its prompt, options and seed alone, never on what else is running.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { InvariantError, ModelError, TrinityError, type SampledSequence } from '@trinity-rft/core';
+
+import type { DecodeVariant } from '../model/sampling-graphs.js';
+import type { Feeds } from '../model/weights.js';
+import { capacityFor, planCapacities } from './capacity.js';
+import { createChoice, failRequest, isDone, type Choice, type Request } from './choice.js';
+import { decodeRows } from './decode.js';
+import type { SamplerKernels } from './kernels.js';
+import { KvPool } from './kv-pool.js';
+import type { SamplePlan } from './plan.js';
+import { prefillPrompts } from './prefill.js';
+import type { TokenBytes } from './stop-matcher.js';
+
+export interface SchedulerOptions {
+  /** Sequences sampled at once. */
+  readonly maxBatchSize: number;
+  /** Bytes that keys and values may take. */
+  readonly cacheBytes: number;
+  /** Requests that may wait. */
+  readonly maxQueue: number;
+  readonly tokenBytes?: TokenBytes | undefined;
+}
+
+/** The weights that a sequence is sampled from. */
+export interface SamplingWeights {
+  readonly feeds: Feeds;
+  readonly version: number;
+  release(): void;
+}
+
+export interface SampleTicket {
+  readonly result: Promise<readonly SampledSequence[]>;
+  /** Gives the request up: it is answered with `error`, and its rows are free from the next turn on. */
+  cancel(error: TrinityError): void;
+}
+
+interface Switch {
+  readonly take: () => SamplingWeights | Promise<SamplingWeights>;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Prompt tokens read between two turns, so that a flood of prompts does not hold up the sequences that are running. */
+const prefillTokensPerTurn = 4096;
+/** What starting a run costs, in bytes of memory traffic of the same time. */
+const runOverheadBytes = 4 << 20;
+
+export class SampleScheduler {
+  readonly #kernels: SamplerKernels;
+  readonly #options: SchedulerOptions;
+  #queue: Request[] = [];
+  readonly #switches: Switch[] = [];
+  readonly #pools = new Map<string, KvPool>();
+  #choices: Choice[] = [];
+  #weights: SamplingWeights;
+  #loop: Promise<void> | undefined;
+  #closed: TrinityError | undefined;
+  #regroupNeeded = false;
+  #sampledTokens = 0;
+
+  constructor(kernels: SamplerKernels, weights: SamplingWeights, options: SchedulerOptions) {
+    this.#kernels = kernels;
+    this.#weights = weights;
+    this.#options = options;
+  }
+
+  get policyVersion(): number {
+    return this.#weights.version;
+  }
+
+  /** Tokens sampled so far, those of given-up requests included. */
+  get sampledTokens(): number {
+    return this.#sampledTokens;
+  }
+
+  submit(plan: SamplePlan): SampleTicket {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly SampledSequence[]>();
+    const results = Array.from({ length: plan.choices }, () => undefined);
+    const request: Request = { plan, admitted: 0, policyVersion: NaN, results, settled: false, resolve, reject };
+    if (this.#closed !== undefined) failRequest(request, this.#closed);
+    else if (this.#queue.length >= this.#options.maxQueue) failRequest(request, queueFull(this.#options.maxQueue));
+    else this.#queue.push(request);
+    this.#wake();
+    return { result: promise, cancel: (error) => failRequest(request, error) };
+  }
+
+  /** Sequences in flight finish on the weights they began with; requests that have no row yet get the new ones. */
+  adopt(take: Switch['take']): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (this.#closed !== undefined) reject(this.#closed);
+    else this.#switches.push({ take, resolve, reject });
+    this.#wake();
+    return promise;
+  }
+
+  /** Answers everything that is open with `error`; nothing is accepted afterwards. Resolves when no run is in progress. */
+  async close(error: TrinityError): Promise<void> {
+    this.#closed ??= error;
+    for (const request of this.#openRequests()) failRequest(request, error);
+    for (const waiting of this.#switches.splice(0)) waiting.reject(error);
+    await this.#loop;
+    this.#pools.clear();
+    this.#weights.release();
+  }
+
+  #wake(): void {
+    this.#loop ??= this.#runLoop();
+  }
+
+  async #runLoop(): Promise<void> {
+    // Requests that were sent together arrive in one turn and should share runs from the first token on.
+    await nextTurn();
+    while (this.#queue.length + this.#choices.length + this.#switches.length > 0) {
+      try {
+        await this.#switchWeights();
+        await this.#admit();
+        await this.#decode();
+      } catch (cause) {
+        this.#abandon(TrinityError.is(cause) ? cause : new InvariantError('The sampler failed; this is a bug, please report it.', { cause }));
+      }
+      this.#release();
+    }
+    this.#loop = undefined;
+  }
+
+  async #switchWeights(): Promise<void> {
+    if (this.#choices.length > 0 || this.#queue.some(isStarted)) return;
+    for (let next = this.#switches.shift(); next !== undefined; next = this.#switches.shift()) {
+      try {
+        const weights = await next.take();
+        this.#weights.release();
+        this.#weights = weights;
+        next.resolve();
+      } catch (error) {
+        next.reject(error);
+      }
+    }
+  }
+
+  /** Gives free rows to waiting choices, in order, and reads their prompts. */
+  async #admit(): Promise<void> {
+    this.#queue = this.#queue.filter((request) => !request.settled);
+    const starts: { request: Request; count: number }[] = [];
+    let rows = this.#choices.length;
+    let bytes = this.#choices.reduce((sum, choice) => sum + this.#rowBytes(choice.request.plan), 0);
+    let promptTokens = 0;
+    for (const request of this.#queue) {
+      // While weights are about to change, only what has begun goes on.
+      if (this.#switches.length > 0 && !isStarted(request)) break;
+      const room = Math.min(this.#options.maxBatchSize - rows, Math.floor((this.#options.cacheBytes - bytes) / this.#rowBytes(request.plan)));
+      // One sequence always runs, however large.
+      const count = Math.min(request.plan.choices - request.admitted, rows === 0 ? Math.max(1, room) : room);
+      if (count <= 0 || (promptTokens > 0 && promptTokens + request.plan.prompt.length > prefillTokensPerTurn)) break;
+      starts.push({ request, count });
+      rows += count;
+      bytes += count * this.#rowBytes(request.plan);
+      if (!isStarted(request)) promptTokens += request.plan.prompt.length;
+      if (request.admitted + count < request.plan.choices) break;
+    }
+    if (starts.length === 0) return;
+    const fresh = starts.map(({ request }) => request).filter((request) => !isStarted(request));
+    for (const request of fresh) request.policyVersion = this.#weights.version;
+    for (const { request, count } of starts) request.admitted += count;
+    await prefillPrompts(this.#kernels, this.#weights.feeds, fresh);
+    for (const { request, count } of starts) this.#start(request, count);
+    this.#queue = this.#queue.filter((request) => request.admitted < request.plan.choices);
+    this.#regroupNeeded = true;
+  }
+
+  /** Gives rows to the last `count` choices that were admitted. */
+  #start(request: Request, count: number): void {
+    const { plan, admitted, prefix } = request;
+    const pool = this.#pool(plan.variant, capacityFor(plan.prompt.length));
+    pool.reserve(count);
+    for (let index = admitted - count; index < admitted; index++) {
+      const choice = createChoice(request, index, pool, this.#options.tokenBytes);
+      pool.add(choice);
+      if (prefix !== undefined) pool.storePrompt(choice, prefix.data, prefix.index, prefix.stride, plan.prompt.length - 1);
+      this.#choices.push(choice);
+    }
+    if (admitted === plan.choices) request.prefix = undefined;
+  }
+
+  async #decode(): Promise<void> {
+    this.#regroup();
+    for (const pool of this.#pools.values()) {
+      if (pool.owners.length > 0) await decodeRows(this.#kernels, this.#weights.feeds, pool);
+    }
+  }
+
+  /** Moves sequences to the pools they belong in now. */
+  #regroup(): void {
+    if (!this.#regroupNeeded && !this.#choices.some((choice) => choice.cached >= choice.pool.capacity)) return;
+    this.#regroupNeeded = false;
+    const costs = { runBytes: this.#kernels.weightBytes + runOverheadBytes, positionBytes: this.#positionBytes() };
+    for (const [variant, choices] of Map.groupBy(this.#choices, (choice) => choice.request.plan.variant)) {
+      const capacities = planCapacities(choices.map((choice) => choice.cached + 1), costs);
+      const moves = choices.map((choice, i) => ({ choice, capacity: capacities[i]! })).filter(({ choice, capacity }) => choice.pool.capacity !== capacity);
+      for (const [capacity, movers] of Map.groupBy(moves, (move) => move.capacity)) {
+        const pool = this.#pool(variant, capacity);
+        pool.reserve(movers.length);
+        for (const { choice } of movers) pool.take(choice);
+      }
+    }
+    this.#dropEmptyPools();
+  }
+
+  #pool(variant: DecodeVariant, capacity: number): KvPool {
+    const key = `${variant} ${capacity}`;
+    const pool = this.#pools.get(key) ?? new KvPool(this.#kernels.config, variant, capacity, this.#kernels.window.min);
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  /** Empty pools are kept for the next sequences of their length, as far as memory allows. */
+  #dropEmptyPools(): void {
+    let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);
+    for (const [key, pool] of this.#pools) {
+      if (bytes <= this.#options.cacheBytes) return;
+      if (pool.owners.length > 0) continue;
+      bytes -= pool.bytes;
+      this.#pools.delete(key);
+    }
+  }
+
+  /** Frees the rows of sequences that have ended. */
+  #release(): void {
+    if (!this.#choices.some(isDone)) return;
+    for (const choice of this.#choices) {
+      if (!isDone(choice)) continue;
+      this.#sampledTokens += choice.tokens.length;
+      choice.pool.remove(choice);
+    }
+    this.#choices = this.#choices.filter((choice) => !isDone(choice));
+    this.#regroupNeeded = true;
+  }
+
+  /** Answers everything that has begun with an error. The cache goes too: it may hold numbers that are not finite. */
+  #abandon(error: TrinityError): void {
+    for (const request of this.#openRequests().filter(isStarted)) failRequest(request, error);
+    this.#choices = [];
+    this.#pools.clear();
+  }
+
+  #openRequests(): Request[] {
+    return [...new Set([...this.#choices.map((choice) => choice.request), ...this.#queue])];
+  }
+
+  #positionBytes(): number {
+    const { layers, kvHeads, headDim } = this.#kernels.config;
+    return 4 * 2 * layers * kvHeads * headDim;
+  }
+
+  /** What a sequence may need at its longest, so that no sequence ever runs out of memory half-way. */
+  #rowBytes(plan: SamplePlan): number {
+    return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes();
+  }
+}
+
+function isStarted(request: Request): boolean {
+  return request.admitted > 0;
+}
+
+function queueFull(maxQueue: number): ModelError {
+  return new ModelError(`${maxQueue} sampling requests are waiting already; wait for some of them before sending more.`, {
+    status: 503,
+    code: 'queue_full',
+    retryable: true,
+  });
+}
