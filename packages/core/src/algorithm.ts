@@ -3,7 +3,10 @@ import type { Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
 /** Turns rewards into advantages; may drop experiences. Grouping is by `eid`, never by position. */
-export type AdvantageFn = (experiences: readonly Experience[]) => { readonly experiences: readonly Experience[]; readonly metrics: Metrics };
+export type AdvantageFn = (experiences: readonly Experience[]) => {
+  readonly experiences: readonly Experience[];
+  readonly metrics: Metrics;
+};
 
 /**
  * One optimizer batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])` of every [N] array.

@@ -1,6 +1,7 @@
 /** The binary form of experiences: a versioned msgpack envelope that round-trips exactly. */
 import { decode, encode } from '@msgpack/msgpack';
-import { BufferError } from './errors.js';
+import { uid } from './eid.js';
+import { BufferError, describeError } from './errors.js';
 import { assertAligned, type Experience } from './experience.js';
 
 /** Increased when a reader of the old form could not read the new one. */
@@ -19,15 +20,32 @@ const tensorFields: Readonly<Record<string, Dtype>> = {
   teacherLogprobs: 'f32',
 };
 
-/** One experience as bytes. @throws InvariantError when it is misaligned */
+const required = ['eid', 'tokens', 'promptLength', 'actionMask', 'logprobs', 'policyVersion', 'temperature', 'metrics', 'info'] as const;
+
+/**
+ * One experience as bytes. Exact but for a reward or metric of -0, which becomes 0.
+ * @throws InvariantError when it is misaligned, BufferError when `info` holds more than plain JSON values
+ */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);
   const fields: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(experience)) {
     if (value === undefined) continue;
-    fields[key] = key in tensorFields ? toBytes(value as Float32Array | Int32Array | Uint8Array) : value;
+    fields[key] = dtypeOf(key) ? toBytes(value as Float32Array | Int32Array | Uint8Array) : value;
   }
-  return encode({ v: codecVersion, fields }, { ignoreUndefined: true });
+  try {
+    if (hasForbiddenKey([experience.info, experience.metrics])) throw new BufferError('it has a key named __proto__');
+    return encode({ v: codecVersion, fields }, { ignoreUndefined: true });
+  } catch (cause) {
+    const message = `Experience ${uid(experience.eid)} cannot be stored: ${describeError(cause)}. Put only plain JSON values into info.`;
+    throw new BufferError(message, { code: 'CODEC_UNSUPPORTED', cause });
+  }
+}
+
+/** Readers of msgpack refuse such keys: what was stored could never be read. */
+function hasForbiddenKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasForbiddenKey);
 }
 
 /** @throws BufferError when the bytes are not an experience of a version we know */
@@ -35,26 +53,40 @@ export function decodeExperience(bytes: Uint8Array): Experience {
   const envelope = decodeEnvelope(bytes);
   const fields: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(envelope)) {
-    const dtype = tensorFields[key];
+    const dtype = dtypeOf(key);
     fields[key] = dtype ? fromBytes(value, dtype, key) : value;
   }
+  const missing = required.find((key) => fields[key] === undefined);
+  if (missing) throw new BufferError(`Stored experience is damaged: field "${missing}" is missing.`, { code: 'CODEC_DAMAGED' });
   const experience = fields as unknown as Experience;
-  assertAligned(experience);
+  try {
+    assertAligned(experience);
+  } catch (cause) {
+    throw new BufferError(`Stored experience is damaged: ${describeError(cause)}`, { code: 'CODEC_DAMAGED', cause });
+  }
   return experience;
 }
+
+const dtypeOf = (field: string): Dtype | undefined => (Object.hasOwn(tensorFields, field) ? tensorFields[field] : undefined);
 
 function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {
     value = decode(bytes);
   } catch (cause) {
-    throw new BufferError(`Stored experience of ${bytes.byteLength} bytes is damaged: it is not msgpack.`, { code: 'CODEC_DAMAGED', cause });
+    throw new BufferError(`Stored experience of ${bytes.byteLength} bytes is damaged: it is not msgpack.`, {
+      code: 'CODEC_DAMAGED',
+      cause,
+    });
   }
   const { v, fields } = (value ?? {}) as { v?: unknown; fields?: unknown };
   if (v !== codecVersion || typeof fields !== 'object' || fields === null) {
-    throw new BufferError(`Stored experience has format version ${String(v)}; this program reads version ${codecVersion}. Use the program that wrote it.`, {
-      code: 'CODEC_VERSION',
-    });
+    throw new BufferError(
+      `Stored experience has format version ${String(v)}; this program reads version ${codecVersion}. Use the program that wrote it.`,
+      {
+        code: 'CODEC_VERSION',
+      },
+    );
   }
   return fields as Record<string, unknown>;
 }
@@ -69,5 +101,6 @@ function fromBytes(value: unknown, dtype: Dtype, field: string): Float32Array | 
   if (!(value instanceof Uint8Array) || value.byteLength % Type.BYTES_PER_ELEMENT !== 0) {
     throw new BufferError(`Stored experience is damaged: field "${field}" is not a ${dtype} array.`, { code: 'CODEC_DAMAGED' });
   }
-  return new Type(value.slice().buffer);
+  // A copy: `value` is a view into the bytes of the message, at any offset.
+  return new Type(new Uint8Array(value).buffer);
 }

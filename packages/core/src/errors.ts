@@ -81,19 +81,36 @@ export class CancelledError extends TrinityError {
 /** One line for people: the messages of an error and of its causes, first cause last. */
 export function describeError(error: unknown): string {
   const parts: string[] = [];
-  for (let current: unknown = error; current !== undefined && current !== null && parts.length < 8;) {
-    const message = current instanceof Error ? current.message || current.name : String(current);
+  let current: unknown = error;
+  // Bounded: causes may go in circles.
+  for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth++) {
+    const message = messageOf(current);
     if (!parts.includes(message)) parts.push(message);
-    current = current instanceof Error ? current.cause : undefined;
+    current = (current as { readonly cause?: unknown }).cause;
   }
   return parts.join(': ');
 }
 
+/** By shape, not by class: errors come from other realms, other copies of a package, and from code that throws strings. */
+function messageOf(thrown: unknown): string {
+  if (typeof thrown !== 'object' || thrown === null) return String(thrown);
+  const { message, name, errors } = thrown as { readonly message?: unknown; readonly name?: unknown; readonly errors?: unknown };
+  if (typeof message === 'string' && message !== '') return message;
+  // An AggregateError without a message, as a refused connection gives, says what happened in its parts.
+  if (Array.isArray(errors) && errors.length > 0) return errors.map(messageOf).join('; ');
+  return typeof name === 'string' && name !== '' ? name : inspect(thrown);
+}
+
+function inspect(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}
+
 /** Runs `work` and turns whatever it throws into the error of its area; a {@link TrinityError} passes through. */
-export async function boundary<T>(
-  wrap: (cause: unknown) => TrinityError,
-  work: () => T | Promise<T>,
-): Promise<T> {
+export async function boundary<T>(wrap: (cause: unknown) => TrinityError, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -122,9 +122,17 @@ export function assertAligned(experience: Experience): void {
     if (!values) continue;
     if (values.length !== expected) fail(experience, field, `has ${values.length} entries; expected one per response token, ${expected}`);
     const bad = firstBad(values, field === 'logprobs');
-    if (bad >= 0) fail(experience, field, `holds ${values[bad]} at response token ${bad}; expected a finite ${field === 'logprobs' ? 'number <= 0' : 'number'}`);
+    if (bad >= 0)
+      fail(
+        experience,
+        field,
+        `holds ${values[bad]} at response token ${bad}; expected a finite ${field === 'logprobs' ? 'number <= 0' : 'number'}`,
+      );
   }
-  if (experience.reward !== undefined && !Number.isFinite(experience.reward)) fail(experience, 'reward', `is ${experience.reward}; expected a finite number`);
+  const odd = experience.actionMask.findIndex((bit) => bit > 1);
+  if (odd >= 0) fail(experience, 'actionMask', `holds ${experience.actionMask[odd]} at response token ${odd}; expected 0 or 1`);
+  if (experience.reward !== undefined && !Number.isFinite(experience.reward))
+    fail(experience, 'reward', `is ${experience.reward}; expected a finite number`);
 }
 
 function firstBad(values: ArrayLike<number>, logprob: boolean): number {

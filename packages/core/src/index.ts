@@ -1,4 +1,5 @@
 export * from './algorithm.js';
+export * from './args.js';
 export * from './buffer.js';
 export * from './codec.js';
 export * from './eid.js';
@@ -11,4 +12,5 @@ export * from './monitor.js';
 export * from './random.js';
 export * from './reward.js';
 export * from './runtime.js';
+export * from './suggest.js';
 export * from './task.js';

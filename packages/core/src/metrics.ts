@@ -35,14 +35,14 @@ export function meanMetrics(records: readonly Metrics[]): Metrics {
   return Object.fromEntries([...collect(records)].map(([key, values]) => [key, mean(values)]));
 }
 
-/** Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, population, when asked). */
+/** Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, of the sample, when asked). */
 export function gatherMetrics(records: readonly Metrics[], prefix: string, options: { readonly std?: boolean } = {}): Metrics {
   const out: Record<string, number> = {};
   for (const [key, values] of collect(records)) {
     out[`${prefix}/${key}/mean`] = mean(values);
     out[`${prefix}/${key}/max`] = values.reduce((a, b) => Math.max(a, b));
     out[`${prefix}/${key}/min`] = values.reduce((a, b) => Math.min(a, b));
-    if (options.std) out[`${prefix}/${key}/std`] = populationStd(values);
+    if (options.std) out[`${prefix}/${key}/std`] = sampleStd(values);
   }
   return out;
 }

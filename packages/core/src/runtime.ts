@@ -33,6 +33,9 @@ export interface Runtime {
   newId(prefix: string): string;
 }
 
+/** What a Node timer can wait, 2^31 - 1 ms; a longer one fires at once. */
+const longestTimer = 2_147_483_647;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -42,10 +45,16 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(signal?.reason as Error);
       };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      }, ms);
+      const wait = (left: number): NodeJS.Timeout =>
+        setTimeout(
+          () => {
+            if (left > longestTimer) return void (timer = wait(left - longestTimer));
+            signal?.removeEventListener('abort', onAbort);
+            return resolve();
+          },
+          Math.min(left, longestTimer),
+        );
+      let timer = wait(ms);
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };

@@ -1,0 +1,103 @@
+/** Arguments of strategies that are chosen by name: their defaults, their ranges, and what to say about wrong ones. */
+import { ConfigError } from './errors.js';
+import { didYouMean } from './suggest.js';
+
+/** One argument. */
+export interface Arg<T> {
+  /** Used when the argument is missing, undefined or null. */
+  readonly fallback: T;
+  /** For messages: `a number >= 0`. */
+  readonly expected: string;
+  readonly accepts: (value: unknown) => boolean;
+}
+
+/** Arguments by name. */
+export type ArgSpec = Readonly<Record<string, Arg<unknown>>>;
+
+/** The values that a specification describes. */
+export type ArgValues<S extends ArgSpec> = { readonly [K in keyof S]: S[K]['fallback'] };
+
+export interface NumberRange {
+  readonly min?: number;
+  readonly max?: number;
+  /** Exclusive lower bound. */
+  readonly above?: number;
+}
+
+/** A finite number; without a fallback it may stay undefined. */
+export function numberArg(fallback: number, range?: NumberRange): Arg<number>;
+export function numberArg(fallback: undefined, range?: NumberRange): Arg<number | undefined>;
+export function numberArg(fallback: number | undefined, range: NumberRange = {}): Arg<number | undefined> {
+  const { min = -Infinity, max = Infinity, above = -Infinity } = range;
+  const bounds = [
+    range.above !== undefined && `> ${above}`,
+    range.min !== undefined && `>= ${min}`,
+    range.max !== undefined && `<= ${max}`,
+  ];
+  return {
+    fallback,
+    expected: ['a number', bounds.filter(Boolean).join(' and ')].join(' ').trim(),
+    accepts: (value) => typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max && value > above,
+  };
+}
+
+export const booleanArg = (fallback: boolean): Arg<boolean> => ({
+  fallback,
+  expected: 'true or false',
+  accepts: (value) => typeof value === 'boolean',
+});
+
+export const stringArg = (): Arg<string | undefined> => ({
+  fallback: undefined,
+  expected: 'a text',
+  accepts: (value) => typeof value === 'string',
+});
+
+/** One of a few words. */
+export const choiceArg = <const T extends string>(words: readonly T[], fallback: T): Arg<T> => ({
+  fallback,
+  expected: `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`,
+  accepts: (value) => words.includes(value as T),
+});
+
+/**
+ * Checks and completes arguments. `owner` names the strategy in messages: `policy loss "ppo"`.
+ * @throws ConfigError for an unknown name or a value out of range, with what is known and expected
+ */
+export function readArgs<S extends ArgSpec>(owner: string, spec: S, given: object = {}): ArgValues<S> {
+  const values: Record<string, unknown> = Object.fromEntries(Object.entries(spec).map(([name, { fallback }]) => [name, fallback]));
+  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+    const arg = Object.hasOwn(spec, name) ? spec[name] : undefined;
+    if (!arg) throw unknownArg(owner, name, Object.keys(spec));
+    if (value === undefined || value === null) continue;
+    if (!arg.accepts(value)) {
+      throw new ConfigError(`The argument "${name}" of ${owner} is ${JSON.stringify(value)}; expected ${arg.expected}.`, {
+        code: 'ARGUMENT_INVALID',
+        details: { owner, name },
+      });
+    }
+    values[name] = value;
+  }
+  return values as ArgValues<S>;
+}
+
+function unknownArg(owner: string, name: string, known: readonly string[]): ConfigError {
+  const list = known.length > 0 ? `It takes ${known.join(', ')}.` : 'It takes none.';
+  return new ConfigError(`There is no argument "${name}" of ${owner}.${didYouMean(name, known)} ${list}`, {
+    code: 'ARGUMENT_UNKNOWN',
+    details: { owner, name, known },
+  });
+}
+
+/**
+ * The row of a table of strategies. `kind` names the table in messages: `policy loss`.
+ * @throws ConfigError for an unknown name, with the known ones
+ */
+export function pickRow<Row>(kind: string, table: Readonly<Record<string, Row>>, name: string): Row {
+  if (Object.hasOwn(table, name)) return table[name]!;
+  const known = Object.keys(table);
+  throw new ConfigError(`There is no ${kind} "${name}".${didYouMean(name, known)} Known: ${known.join(', ')}.`, {
+    code: 'NAME_UNKNOWN',
+    details: { kind, name, known },
+  });
+}

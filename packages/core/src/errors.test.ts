@@ -1,0 +1,82 @@
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { boundary, CancelledError, ConfigError, describeError, EngineError, ModelError, RewardError, TrinityError } from './errors.js';
+
+/** The module once more, as a second installed copy of the package would be. */
+const otherCopy = (await import('./errors.js?copy' as string)) as {
+  readonly TrinityError: typeof TrinityError;
+  readonly ConfigError: typeof ConfigError;
+};
+
+describe('TrinityError', () => {
+  it('carries name, code, details and cause', () => {
+    const cause = new Error('disk full');
+    const error = new EngineError('Weights could not be written.', { code: 'WEIGHTS', details: { step: 3 }, cause });
+    expect(error).toMatchObject({ name: 'EngineError', code: 'WEIGHTS', details: { step: 3 }, cause, retryable: false });
+    expect(error).toBeInstanceOf(TrinityError);
+    expect('cause' in new ConfigError('no cause')).toBe(false);
+  });
+
+  it('recognises errors of another copy of the package', () => {
+    const foreign = new otherCopy.ConfigError('wrong');
+    expect(foreign).not.toBeInstanceOf(TrinityError);
+    expect(TrinityError.is(foreign)).toBe(true);
+    expect([new Error('x'), 'x', null, undefined, {}].map((value) => TrinityError.is(value))).toEqual([false, false, false, false, false]);
+  });
+
+  it('says what a client sees and whether to try again', () => {
+    expect(new ModelError('busy', { status: 503, retryable: true })).toMatchObject({ status: 503, retryable: true });
+    expect(new ModelError('bad', { status: 400 }).retryable).toBe(false);
+    expect(new CancelledError('late', { reason: 'timeout' }).reason).toBe('timeout');
+  });
+});
+
+describe('describeError', () => {
+  it('joins the messages of an error and its causes, each once', () => {
+    const inner = new Error('ENOSPC');
+    const middle = new Error('ENOSPC', { cause: inner });
+    expect(describeError(new EngineError('Save failed.', { cause: middle }))).toBe('Save failed.: ENOSPC');
+  });
+
+  it.each([
+    ['a string', 'boom', 'boom'],
+    ['undefined', undefined, ''],
+    ['a number', 7, '7'],
+    ['an error without a message', new TypeError(), 'TypeError'],
+    ['an object that is no error', { status: 500 }, '{"status":500}'],
+    ['an error of another realm', runInNewContext('new Error("elsewhere", { cause: new Error("there") })'), 'elsewhere: there'],
+    [
+      'an aggregate without a message',
+      new AggregateError([new Error('::1 refused'), new Error('127.0.0.1 refused')]),
+      '::1 refused; 127.0.0.1 refused',
+    ],
+  ])('describes %s', (_what, thrown, expected) => {
+    expect(describeError(thrown)).toBe(expected);
+  });
+
+  it('ends on causes that go in circles', () => {
+    const [a, b] = [new Error('a'), new Error('b')];
+    a.cause = b;
+    b.cause = a;
+    expect(describeError(a)).toBe('a: b');
+    const loop: Record<string, unknown> = {};
+    loop['self'] = loop;
+    expect(describeError(loop)).toBe('[object Object]');
+  });
+});
+
+describe('boundary', () => {
+  const wrap = (cause: unknown): TrinityError => new RewardError('The reward function threw.', { cause });
+
+  it('passes results and errors of ours through and wraps the rest', async () => {
+    const ours = new ConfigError('ours');
+    const theirs = new TypeError('theirs');
+    await expect(boundary(wrap, () => 3)).resolves.toBe(3);
+    await expect(boundary(wrap, () => Promise.reject(ours))).rejects.toBe(ours);
+    await expect(
+      boundary(wrap, () => {
+        throw theirs;
+      }),
+    ).rejects.toMatchObject({ name: 'RewardError', cause: theirs });
+  });
+});
