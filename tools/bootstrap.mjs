@@ -24,7 +24,10 @@ if (task === undefined) {
   console.error(`usage: node tools/bootstrap.mjs ${Object.keys(tasks).join(' | ')}`);
   process.exitCode = 2;
 } else {
-  process.exitCode = await task(args);
+  process.exitCode = await task(args).catch((error) => {
+    console.error(error.message);
+    return 1;
+  });
 }
 
 /** Installs, builds and runs the example that a newcomer sees first. */
