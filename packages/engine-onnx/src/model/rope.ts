@@ -1,5 +1,7 @@
 /** Tables of rotary angles, computed in JavaScript and fed to the graphs, as long as a batch needs them. */
+import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from './config.js';
+import type { Feeds } from './weights.js';
 
 export interface RopeTables {
   /** Positions that the tables hold. */
@@ -44,4 +46,26 @@ function scaled(frequency: number, scaling: ModelConfig['ropeScaling']): number 
   if (turns < lowFreqFactor) return frequency / factor;
   const blend = (turns - lowFreqFactor) / (highFreqFactor - lowFreqFactor);
   return ((1 - blend) * frequency) / factor + blend * frequency;
+}
+
+/** Ready inputs for the graphs. Tables grow by doubling, so that they are computed a few times in a run. */
+export class RopeFeeds {
+  readonly #config: ModelConfig;
+  #length = 0;
+  #feeds: Feeds = {};
+
+  constructor(config: ModelConfig) {
+    this.#config = config;
+  }
+
+  /** `rope_cos` and `rope_sin` for positions below `length`. */
+  feeds(length: number): Feeds {
+    if (length > this.#length) {
+      const tables = ropeTables(this.#config, 2 ** Math.ceil(Math.log2(Math.max(64, length))));
+      const shape = [tables.length, this.#config.headDim / 2];
+      this.#length = tables.length;
+      this.#feeds = { rope_cos: new Tensor('float32', tables.cos, shape), rope_sin: new Tensor('float32', tables.sin, shape) };
+    }
+    return this.#feeds;
+  }
 }

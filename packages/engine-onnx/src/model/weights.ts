@@ -1,5 +1,5 @@
 /** Weight arrays shared by trainer and sampler without copies: sets with owners, and a step that never overwrites a set in use. */
-import { EngineError, InvariantError } from '@trinity-rft/core';
+import { EngineError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from './config.js';
 import { parameterCount, parameterSpecs } from './parameters.js';
@@ -31,7 +31,7 @@ export class WeightBuffers {
   readonly #leases = new Map<WeightSet, number>();
   readonly #free: WeightSet[] = [];
   #training: WeightSet;
-  #published: WeightLease | undefined;
+  #published: { readonly set: WeightSet; readonly lease: WeightLease } | undefined;
   #reference: WeightSet | undefined;
 
   /** @param initial becomes the training set; it is not copied. @throws EngineError when its length does not fit the config */
@@ -74,17 +74,14 @@ export class WeightBuffers {
 
   /** Makes the training set the published one. No copy: the next step moves away from it. */
   publish(): void {
-    this.#published?.release();
-    this.#published = this.lease();
+    this.#published?.lease.release();
+    this.#published = { set: this.#training, lease: this.lease() };
   }
 
   /** A lease on the published set, for the sampler. @throws EngineError when nothing was published yet */
   leasePublished(): WeightLease {
     if (!this.#published) throw new EngineError('No weights have been published yet; publish a version before adopting it.', { code: 'ENGINE_NOT_PUBLISHED' });
-    const { flat } = this.#published;
-    const set = [...this.#leases.keys()].find((candidate) => candidate.flat === flat);
-    if (!set) throw new InvariantError('The published weights have no owner.');
-    return this.lease(set);
+    return this.lease(this.#published.set);
   }
 
   /** A set that is nobody's yet, for weights read from a checkpoint; it is freed with its lease. Contents are arbitrary. */
@@ -103,6 +100,18 @@ export class WeightBuffers {
     this.#training = to;
   }
 
+  /**
+   * Replaces the training weights without computing them: `read` fills every element of an array that nobody uses yet. When
+   * it fails, the training weights are what they were.
+   */
+  async replace(read: (to: Float32Array) => Promise<void>): Promise<void> {
+    const set = this.#take();
+    await read(set.flat);
+    const old = this.#training;
+    this.#training = set;
+    if (!this.#leases.has(old)) this.#recycle(old);
+  }
+
   /** Sets alive: the training set, leased ones and free ones, without the reference. */
   get count(): number {
     return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
@@ -119,8 +128,12 @@ export class WeightBuffers {
       return;
     }
     this.#leases.delete(set);
-    // One spare is what alternating between two sets needs; more would be memory for nothing.
-    if (set !== this.#training && this.#free.length === 0) this.#free.push(set);
+    if (set !== this.#training) this.#recycle(set);
+  }
+
+  /** One spare is what alternating between two sets needs; more would be memory for nothing. */
+  #recycle(set: WeightSet): void {
+    if (this.#free.length === 0) this.#free.push(set);
   }
 }
 

@@ -1,0 +1,91 @@
+/** AdamW over flat arrays. */
+import type { ParameterSpec } from '../model/parameters.js';
+
+/** Moments of the gradient, in the order of the parameters, and how often they were updated. */
+export interface OptimizerState {
+  step: number;
+  /** Running mean of the gradient. [P] */
+  readonly first: Float32Array;
+  /** Running mean of its square. [P] */
+  readonly second: Float32Array;
+}
+
+export interface AdamWOptions {
+  readonly learningRate: number;
+  readonly betas: readonly [number, number];
+  readonly epsilon: number;
+  /** Decoupled; applied to matrices only, not to norms and biases. */
+  readonly weightDecay: number;
+  /** Factor on the gradient, from clipping. */
+  readonly gradientScale: number;
+}
+
+/** L2 norm of all numbers, summed in float64. */
+export function globalNorm(gradient: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < gradient.length; i++) {
+    const x = gradient[i]!;
+    sum += x * x;
+  }
+  return Math.sqrt(sum);
+}
+
+/** Factor that brings a gradient of norm `norm` to at most `limit`; 0 = no limit. As torch's `clip_grad_norm_`. */
+export function clipScale(norm: number, limit: number): number {
+  return limit > 0 ? Math.min(1, limit / (norm + 1e-6)) : 1;
+}
+
+/**
+ * One update, `step` counted up. With gradient g, moments m, v and step t:
+ * m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
+ * w' = w (1 - lr decay) - lr / (1 - b1^t) m / (sqrt(v / (1 - b2^t)) + epsilon).
+ * Arithmetic in float64, rounded to float32 when stored. `from` and `to` may be the same array.
+ * @see Loshchilov and Hutter, arXiv:1711.05101; torch.optim.AdamW
+ */
+export function adamW(
+  specs: readonly ParameterSpec[],
+  from: Float32Array,
+  to: Float32Array,
+  gradient: Float32Array,
+  state: OptimizerState,
+  options: AdamWOptions,
+): void {
+  state.step++;
+  const { learningRate, weightDecay, betas } = options;
+  const correction1 = 1 - betas[0] ** state.step;
+  const correction2 = 1 - betas[1] ** state.step;
+  for (const { offset, size, shape } of specs) {
+    const keep = shape.length > 1 ? 1 - learningRate * weightDecay : 1;
+    const part = (array: Float32Array) => array.subarray(offset, offset + size);
+    updateTensor(part(from), part(to), part(gradient), part(state.first), part(state.second), {
+      ...options,
+      keep,
+      stepSize: learningRate / correction1,
+      rootCorrection: Math.sqrt(correction2),
+    });
+  }
+}
+
+interface TensorUpdate extends AdamWOptions {
+  readonly keep: number;
+  readonly stepSize: number;
+  readonly rootCorrection: number;
+}
+
+function updateTensor(
+  from: Float32Array,
+  to: Float32Array,
+  gradient: Float32Array,
+  first: Float32Array,
+  second: Float32Array,
+  { betas: [beta1, beta2], epsilon, gradientScale, keep, stepSize, rootCorrection }: TensorUpdate,
+): void {
+  for (let i = 0; i < from.length; i++) {
+    const g = gradient[i]! * gradientScale;
+    const m = beta1 * first[i]! + (1 - beta1) * g;
+    const v = beta2 * second[i]! + (1 - beta2) * g * g;
+    first[i] = m;
+    second[i] = v;
+    to[i] = from[i]! * keep - (stepSize * m) / (Math.sqrt(v) / rootCorrection + epsilon);
+  }
+}

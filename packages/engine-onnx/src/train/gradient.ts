@@ -1,0 +1,62 @@
+/** The accumulated gradient: one flat array that the outputs of every micro-batch are added to, always in the same order. */
+import type { ModelConfig } from '../model/config.js';
+import { embeddingName, headName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+
+/** Outputs of the backward graph by name. */
+export type GradientOutputs = Readonly<Record<string, { readonly data: unknown }>>;
+
+export class GradientSum {
+  readonly #flat: Float32Array;
+  readonly #specs: readonly ParameterSpec[];
+  readonly #embedding: ParameterSpec;
+  readonly #tied: boolean;
+  #empty = true;
+
+  constructor(config: ModelConfig) {
+    this.#specs = parameterSpecs(config);
+    this.#embedding = this.#specs.find((spec) => spec.name === embeddingName)!;
+    this.#tied = headName(config) === embeddingName;
+    this.#flat = new Float32Array(this.#specs.reduce((sum, spec) => sum + spec.size, 0));
+  }
+
+  /** dL/dparameter in the order of the parameters, zeros when nothing was added. A view, valid until the next call. [P] */
+  get flat(): Float32Array {
+    if (this.#empty) this.#flat.fill(0);
+    return this.#flat;
+  }
+
+  /** Adds the outputs of one micro-batch whose input ids were `ids`. */
+  add(outputs: GradientOutputs, ids: Int32Array): void {
+    for (const spec of this.#specs) {
+      const target = this.#flat.subarray(spec.offset, spec.offset + spec.size);
+      if (spec === this.#embedding && !this.#tied) {
+        if (this.#empty) target.fill(0);
+      } else {
+        const found = outputs[`grad.${spec.name}`]!.data as Float32Array;
+        if (this.#empty) target.set(found);
+        else addTo(target, found);
+      }
+    }
+    const embedding = this.#flat.subarray(this.#embedding.offset, this.#embedding.offset + this.#embedding.size);
+    addRows(embedding, outputs['grad.embedded']!.data as Float32Array, ids, this.#embedding.shape[1]!);
+    this.#empty = false;
+  }
+
+  /** Forgets what was added. */
+  clear(): void {
+    this.#empty = true;
+  }
+}
+
+function addTo(target: Float32Array, source: Float32Array): void {
+  for (let i = 0; i < target.length; i++) target[i] = target[i]! + source[i]!;
+}
+
+/** Row i of `rows` is added to row `ids[i]` of `table`: the gradient of a lookup. */
+function addRows(table: Float32Array, rows: Float32Array, ids: Int32Array, width: number): void {
+  for (let i = 0; i < ids.length; i++) {
+    const to = ids[i]! * width;
+    const from = i * width;
+    for (let j = 0; j < width; j++) table[to + j] = table[to + j]! + rows[from + j]!;
+  }
+}

@@ -1,0 +1,46 @@
+/** How much memory the training graphs need while they run, estimated from what they keep. */
+import type { ModelConfig } from '../model/config.js';
+import type { MemoryCost } from './micro-batch.js';
+
+const bytes = 4;
+/** What the head may hold at once. */
+const headBudget = 256 * 2 ** 20;
+/** Arrays of width V alive at the same time in a part of the head: log-probabilities, probabilities, gradients. */
+const headArrays = 3;
+/** Scored positions that the head should be able to take in one micro-batch. */
+const headRows = 2048;
+const mostParts = 64;
+
+/** Parts of the head: a power of two, 1 while the vocabulary is small. */
+export function headChunks(config: ModelConfig): number {
+  const wanted = (headRows * config.vocabSize * bytes * headArrays) / headBudget;
+  return Math.min(mostParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
+}
+
+/** Numbers that one layer keeps per position until its backward pass: what the gradients are computed from. */
+function keptPerLayer(config: ModelConfig, time: number): number {
+  const queries = config.heads * config.headDim;
+  const keys = config.kvHeads * config.headDim;
+  const projections = (config.qkNorm ? 2 : 1) * (queries + keys) + keys;
+  return 4 * config.hiddenSize + projections + queries + config.heads * time + 3 * config.intermediateSize;
+}
+
+/** Numbers per position that live only while one layer is computed. */
+function transientPerLayer(config: ModelConfig, time: number): number {
+  return 4 * config.hiddenSize + 3 * config.intermediateSize + 2 * config.heads * time;
+}
+
+function headCost(config: ModelConfig, picked: number): number {
+  return (picked / headChunks(config)) * config.vocabSize * headArrays + 4 * picked * config.hiddenSize;
+}
+
+/** Scoring keeps one layer at a time. */
+export function forwardCost(config: ModelConfig): MemoryCost {
+  return (rows, time, picked) => bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
+}
+
+/** Gradients keep every layer. */
+export function backwardCost(config: ModelConfig): MemoryCost {
+  return (rows, time, picked) =>
+    bytes * (rows * time * (config.layers * keptPerLayer(config, time) + transientPerLayer(config, time)) + headCost(config, picked));
+}

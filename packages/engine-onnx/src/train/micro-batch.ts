@@ -1,0 +1,100 @@
+/** Packing rows into micro-batches that fit a memory budget, and the arrays of one micro-batch. */
+import type { Row } from './rows.js';
+
+/** Rows that run together. */
+export interface MicroBatch {
+  readonly rows: readonly Row[];
+  /** Padded length: inputs are the tokens without the last. At least 2, see {@link toArrays}. */
+  readonly time: number;
+  /** Response tokens of all rows. */
+  readonly picked: number;
+}
+
+/** Bytes that a micro-batch of `rows` x `time` positions with `picked` of them scored needs while it runs. */
+export type MemoryCost = (rows: number, time: number, picked: number) => number;
+
+/** Rows shorter than this share of the longest one start a micro-batch of their own, unless the batch is still small. */
+const shortestShare = 0.5;
+const smallBatchPositions = 1024;
+
+/**
+ * Longest rows first, ties in the order of the batch, as many per micro-batch as the budget allows. A row that exceeds the
+ * budget by itself still gets its turn. The result depends on the rows only, never on time or memory in use.
+ */
+export function planMicroBatches(rows: readonly Row[], cost: MemoryCost, budget: number): readonly MicroBatch[] {
+  const sorted = rows.toSorted((a, b) => b.tokens.length - a.tokens.length || a.index - b.index);
+  const batches: MicroBatch[] = [];
+  let open: { rows: Row[]; time: number; picked: number } | undefined;
+  for (const row of sorted) {
+    const fits =
+      open &&
+      cost(open.rows.length + 1, open.time, open.picked + row.count) <= budget &&
+      (row.tokens.length - 1 >= open.time * shortestShare || open.rows.length * open.time < smallBatchPositions);
+    if (open && fits) {
+      open.rows.push(row);
+      open.picked += row.count;
+    } else {
+      open = { rows: [row], time: Math.max(2, row.tokens.length - 1), picked: row.count };
+      batches.push(open);
+    }
+  }
+  return batches;
+}
+
+/** Inputs of the training graphs; see the table in `model/training-graphs.ts`. */
+export interface MicroBatchArrays {
+  readonly ids: Int32Array;
+  readonly rows: Int32Array;
+  readonly targets: Int32Array;
+  readonly inverseTemperature: Float32Array;
+  readonly spread: Int32Array;
+  /** R: picked positions and padding, a multiple of the head's parts. */
+  readonly padded: number;
+}
+
+/**
+ * Picked positions of all rows one after the other, then at least one padding row, so that positions that are not picked have a
+ * row with gradient 0 to point at. A length below 2 would take the matrix-vector kernel, which rounds differently.
+ */
+export function toArrays(batch: MicroBatch, chunks: number): MicroBatchArrays {
+  const { time } = batch;
+  const padded = Math.ceil((batch.picked + 1) / chunks) * chunks;
+  const ids = new Int32Array(batch.rows.length * time);
+  const rows = new Int32Array(padded);
+  const targets = new Int32Array(padded);
+  const inverseTemperature = new Float32Array(padded).fill(1);
+  const spread = new Int32Array(ids.length).fill(padded - 1);
+  let at = 0;
+  batch.rows.forEach((row, b) => {
+    ids.set(row.tokens.subarray(0, -1), b * time);
+    for (let i = 0; i < row.count; i++, at++) {
+      const target = row.promptLength + i;
+      const position = b * time + target - 1;
+      rows[at] = position;
+      targets[at] = row.tokens[target]!;
+      inverseTemperature[at] = row.inverseTemperature;
+      spread[position] = at;
+    }
+  });
+  return { ids, rows, targets, inverseTemperature, spread, padded };
+}
+
+/** Picked numbers of a batch-wide array in the order of {@link toArrays}, 0 in padding. [R] */
+export function gatherPicked(batch: MicroBatch, numbers: Float32Array, padded: number): Float32Array {
+  const out = new Float32Array(padded);
+  let at = 0;
+  for (const row of batch.rows) {
+    out.set(numbers.subarray(row.offset, row.offset + row.count), at);
+    at += row.count;
+  }
+  return out;
+}
+
+/** The way back: writes picked numbers to their places in a batch-wide array. */
+export function scatterPicked(batch: MicroBatch, picked: Float32Array, into: Float32Array): void {
+  let at = 0;
+  for (const row of batch.rows) {
+    into.set(picked.subarray(at, at + row.count), row.offset);
+    at += row.count;
+  }
+}
