@@ -40,6 +40,7 @@ export interface SampleTicket {
   cancel(error: TrinityError): void;
 }
 
+/** A change of weights: what was submitted before it gets the old ones, what is submitted after it the new ones. */
 interface Switch {
   readonly take: () => SamplingWeights | Promise<SamplingWeights>;
   readonly resolve: () => void;
@@ -54,8 +55,7 @@ const runOverheadBytes = 4 << 20;
 export class SampleScheduler {
   readonly #kernels: SamplerKernels;
   readonly #options: SchedulerOptions;
-  #queue: Request[] = [];
-  readonly #switches: Switch[] = [];
+  #queue: (Request | Switch)[] = [];
   readonly #pools = new Map<string, KvPool>();
   #choices: Choice[] = [];
   #weights: SamplingWeights;
@@ -90,11 +90,14 @@ export class SampleScheduler {
     return { result: promise, cancel: (error) => failRequest(request, error) };
   }
 
-  /** Sequences in flight finish on the weights they began with; requests that have no row yet get the new ones. */
+  /**
+   * Takes new weights once every request submitted before is answered; requests submitted afterwards wait for it. So
+   * the order of the calls alone decides who gets which weights.
+   */
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     if (this.#closed !== undefined) reject(this.#closed);
-    else this.#switches.push({ take, resolve, reject });
+    else this.#queue.push({ take, resolve, reject });
     this.#wake();
     return promise;
   }
@@ -103,7 +106,8 @@ export class SampleScheduler {
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
     for (const request of this.#openRequests()) failRequest(request, error);
-    for (const waiting of this.#switches.splice(0)) waiting.reject(error);
+    for (const entry of this.#queue) if (isSwitch(entry)) entry.reject(error);
+    this.#queue = [];
     await this.#loop;
     this.#pools.clear();
     this.#weights.release();
@@ -116,7 +120,7 @@ export class SampleScheduler {
   async #runLoop(): Promise<void> {
     // Requests that were sent together arrive in one turn and should share runs from the first token on.
     await nextTurn();
-    while (this.#queue.length + this.#choices.length + this.#switches.length > 0) {
+    while (this.#queue.length + this.#choices.length > 0) {
       try {
         await this.#switchWeights();
         await this.#admit();
@@ -130,8 +134,9 @@ export class SampleScheduler {
   }
 
   async #switchWeights(): Promise<void> {
-    if (this.#choices.length > 0 || this.#queue.some(isStarted)) return;
-    for (let next = this.#switches.shift(); next !== undefined; next = this.#switches.shift()) {
+    if (this.#choices.length > 0) return;
+    for (let next = this.#queue[0]; next !== undefined && isSwitch(next); next = this.#queue[0]) {
+      this.#queue.shift();
       try {
         const weights = await next.take();
         this.#weights.release();
@@ -145,14 +150,13 @@ export class SampleScheduler {
 
   /** Gives free rows to waiting choices, in order, and reads their prompts. */
   async #admit(): Promise<void> {
-    this.#queue = this.#queue.filter((request) => !request.settled);
+    this.#queue = this.#queue.filter((entry) => isSwitch(entry) || !entry.settled);
     const starts: { request: Request; count: number }[] = [];
     let rows = this.#choices.length;
     let bytes = this.#choices.reduce((sum, choice) => sum + this.#rowBytes(choice.request.plan), 0);
     let promptTokens = 0;
     for (const request of this.#queue) {
-      // While weights are about to change, only what has begun goes on.
-      if (this.#switches.length > 0 && !isStarted(request)) break;
+      if (isSwitch(request)) break;
       const room = Math.min(this.#options.maxBatchSize - rows, Math.floor((this.#options.cacheBytes - bytes) / this.#rowBytes(request.plan)));
       // One sequence always runs, however large.
       const count = Math.min(request.plan.choices - request.admitted, rows === 0 ? Math.max(1, room) : room);
@@ -169,7 +173,7 @@ export class SampleScheduler {
     for (const { request, count } of starts) request.admitted += count;
     await prefillPrompts(this.#kernels, this.#weights.feeds, fresh);
     for (const { request, count } of starts) this.#start(request, count);
-    this.#queue = this.#queue.filter((request) => request.admitted < request.plan.choices);
+    this.#queue = this.#queue.filter((entry) => isSwitch(entry) || entry.admitted < entry.plan.choices);
     this.#regroupNeeded = true;
   }
 
@@ -249,7 +253,7 @@ export class SampleScheduler {
   }
 
   #openRequests(): Request[] {
-    return [...new Set([...this.#choices.map((choice) => choice.request), ...this.#queue])];
+    return [...new Set([...this.#choices.map((choice) => choice.request), ...this.#queue.filter(isRequest)])];
   }
 
   #positionBytes(): number {
@@ -261,6 +265,14 @@ export class SampleScheduler {
   #rowBytes(plan: SamplePlan): number {
     return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes();
   }
+}
+
+function isSwitch(entry: Request | Switch): entry is Switch {
+  return !isRequest(entry);
+}
+
+function isRequest(entry: Request | Switch): entry is Request {
+  return 'plan' in entry;
 }
 
 function isStarted(request: Request): boolean {
