@@ -1,3 +1,4 @@
+export * from './experience-json.js';
 export * from './source/open-task-source.js';
 export type { Selector } from './source/row-order.js';
 export * from './source/scheduler.js';
@@ -5,3 +6,5 @@ export { createTaskSource, type TaskOrderOptions } from './source/task-source.js
 export type { LeaseStoreOptions } from './store/lease-store.js';
 export * from './store/memory.js';
 export * from './store/sqlite.js';
+export * from './supervised/file-experience-source.js';
+export * from './supervised/read-supervised-row.js';

@@ -1,0 +1,39 @@
+/** The view of an experience for people: one JSON object without token arrays, for a log of what was sampled. */
+import { responseLength, uid, type Experience } from '@trinity-rft/core';
+
+/** What {@link experienceJson} returns; the keys are the original's. */
+export interface ExperienceJson {
+  /** `batch/task/run/step/suffix` */
+  readonly eid: string;
+  /** `multi_turn` when the response holds tokens that the model did not sample. */
+  readonly type: 'single_turn' | 'multi_turn';
+  /** In tokens. */
+  readonly prompt_length: number;
+  /** In tokens. */
+  readonly response_length: number;
+  readonly model_version: number;
+  readonly reward?: number;
+  readonly truncate_status?: string;
+  readonly prompt_text?: string;
+  readonly response_text?: string;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly info: Readonly<Record<string, unknown>>;
+}
+
+/** Plain data, ready for `JSON.stringify`. */
+export function experienceJson(experience: Experience): ExperienceJson {
+  const { reward, truncateStatus, promptText, responseText } = experience;
+  return {
+    eid: uid(experience.eid),
+    type: experience.actionMask.includes(0) ? 'multi_turn' : 'single_turn',
+    prompt_length: experience.promptLength,
+    response_length: responseLength(experience),
+    model_version: experience.policyVersion,
+    ...(reward !== undefined && { reward }),
+    ...(truncateStatus && { truncate_status: truncateStatus }),
+    ...(promptText !== undefined && { prompt_text: promptText }),
+    ...(responseText !== undefined && { response_text: responseText }),
+    metrics: experience.metrics,
+    info: experience.info,
+  };
+}
