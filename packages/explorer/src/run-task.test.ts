@@ -29,18 +29,16 @@ interface Run {
   readonly outcome: Promise<TaskOutcome>;
   readonly runtime: TestRuntime;
   readonly keys: AttemptKey[];
-  readonly closed: () => number;
 }
 
 function start(definition: WorkflowDefinition, options: Partial<RunTaskOptions> & { task?: Task; records?: readonly Experience[] } = {}): Run {
   const runtime = testRuntime();
   const keys: AttemptKey[] = [];
-  let closed = 0;
   const outcome = runTask(options.task ?? baseTask, {
     definition,
     createModel: (key) => {
       keys.push(key);
-      return { model: fakeModel(options.records), auxiliaryModels: new Map(), metrics: () => ({}), close: () => void closed++ };
+      return { model: fakeModel(options.records), auxiliaryModels: new Map(), metrics: () => ({}) };
     },
     timeoutMs: 1000,
     maxRetries: 2,
@@ -50,14 +48,14 @@ function start(definition: WorkflowDefinition, options: Partial<RunTaskOptions> 
     signal: new AbortController().signal,
     ...options,
   });
-  return { outcome, runtime, keys, closed: () => closed };
+  return { outcome, runtime, keys };
 }
 
 const failures = (outcome: TaskOutcome) => outcome.runs.map((run) => (run.status === 'ok' ? 'ok' : run.kind));
 
 describe('runTask', () => {
   it('makes every run by itself and stamps ids', async () => {
-    const { outcome, closed } = start(defineWorkflow({ name: 'w', run: () => [experience({ eid: { step: 1 } }), experience({ eid: { step: 0 }, reward: 0.5 })] }));
+    const { outcome, keys } = start(defineWorkflow({ name: 'w', run: () => [experience({ eid: { step: 1 } }), experience({ eid: { step: 0 }, reward: 0.5 })] }));
     const { runs } = await outcome;
     expect(runs.map((run) => run.status === 'ok' && run.experiences.map((item) => item.eid))).toEqual(
       [0, 1, 2].map((run) => [
@@ -66,7 +64,7 @@ describe('runTask', () => {
       ]),
     );
     expect(runs[0]).toMatchObject({ reward: 1, metrics: { reward: 1, steps: 2 } });
-    expect(closed()).toBe(3);
+    expect(keys.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
   });
 
   it('tries only the failed run again, with another attempt number', async () => {

@@ -14,14 +14,12 @@ import {
 import type { AgentModel, WorkflowContext, WorkflowDefinition, WorkflowInstance, WorkflowResult } from '@trinity-rft/workflow';
 import { finishRuns, type FinishedRun } from './finish-runs.js';
 
-/** A model for one attempt; the explorer closes it when the attempt is over. */
+/** A model for one attempt. It refuses calls once the attempt's signal has aborted, so an attempt that outlives its deadline records nothing. */
 export interface AttemptModel {
   readonly model: AgentModel;
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
   /** Numbers about the calls that were made (`forks/…`, `tool_calls`, …). */
   metrics(): Metrics;
-  /** Later calls are refused, so an attempt that outlives its deadline cannot record anything. */
-  close(): void;
 }
 
 export interface AttemptKey {
@@ -29,6 +27,7 @@ export interface AttemptKey {
   /** First run of the attempt. */
   readonly run: number;
   readonly attempt: number;
+  /** Aborts when the attempt is over, however it ended. */
   readonly signal: AbortSignal;
 }
 
@@ -160,7 +159,6 @@ async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunT
     if (options.signal.aborted) throw new CancelledError('The explorer was stopped.', { reason: 'shutdown', cause: options.signal.reason });
     return { status: 'failed', ...classify(error, task), seconds: seconds() };
   } finally {
-    attemptModel.close();
     abort.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
   }
 }

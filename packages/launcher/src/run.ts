@@ -105,7 +105,7 @@ async function runStage(config: ResolvedConfig, stage: StageConfig, options: Run
     runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${stage.jobDirectory}`);
     return await modes[stage.mode]({
       stage,
-      startModel: await startModelOf(config, stage, signal),
+      startModel: await startModelOf(config, stage),
       runtime,
       sink: monitor.sink,
       signal,
@@ -121,8 +121,8 @@ async function runStage(config: ResolvedConfig, stage: StageConfig, options: Run
   }
 }
 
-async function startModelOf(config: ResolvedConfig, stage: StageConfig, signal: AbortSignal): Promise<string> {
-  if (!stage.model.fromPreviousStage) return resolveModelFolder(stage, signal);
+async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
+  if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
   const previous = config.stages[stage.stageIndex - 1];
   const checkpoint = previous && (await listCheckpoints(previous.jobDirectory)).at(-1);
   if (checkpoint) return checkpoint.directory;

@@ -1,0 +1,38 @@
+/** A rollout model for each attempt. */
+import type { ChatFormat } from '@trinity-rft/chat';
+import { taskKey, type Sampler } from '@trinity-rft/core';
+import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
+import { createRolloutModel } from '@trinity-rft/model';
+import type { StageContext } from '../context.js';
+
+/** Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the same however often it is made. */
+export function modelFactory({ stage, runtime }: StageContext, parts: { readonly sampler: Sampler; readonly format: ChatFormat }): (key: AttemptKey) => AttemptModel {
+  const { rolloutModel } = stage.explorer;
+  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } = rolloutModel;
+  const notices = new Set<string>();
+  const shared = {
+    ...parts,
+    modelPath: rolloutModel.name ?? stage.model.modelPath,
+    limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
+    ...(enableThinking !== undefined && { enableThinking }),
+    runtime,
+    notices,
+  };
+  return ({ task, run, attempt, signal }) => {
+    const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
+    const key = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
+    const model = createRolloutModel({
+      ...shared,
+      defaults: {
+        minTokens: minResponseTokens,
+        temperature: temperature ?? rolloutModel.temperature,
+        topP: topP ?? rolloutModel.topP,
+        topK: topK ?? rolloutModel.topK,
+        maxTokens: maxTokens ?? maxResponseTokens,
+      },
+      seedFor: (call) => runtime.seedFor('sample', stage.stageIndex, key, run, attempt, call),
+      signal,
+    });
+    return { model, auxiliaryModels: new Map(), metrics: () => model.metrics() };
+  };
+}
