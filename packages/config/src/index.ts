@@ -1,4 +1,12 @@
+export { builtAlgorithms, algorithmNames, algorithmRecipes, type AlgorithmRecipe, type KnownAlgorithm } from './algorithm-defaults.js';
+export { flattenConfig } from './flatten.js';
+export { configJsonSchema, type JsonSchema } from './json-schema.js';
 export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';
+export type { MemoryPlan } from './plan/memory.js';
+export { planConfig, type PlanOptions, type RunPlan, type StagePlan } from './plan/plan.js';
+export { renderPlan } from './plan/render.js';
+export type { StepPlan } from './plan/steps.js';
 export { problemsOf, renderProblem, type ConfigProblem, type SourcePosition } from './problem.js';
 export type * from './resolved-algorithm.js';
 export type * from './resolved.js';
+export { keyStatuses, type KeyStatus, type KeyStatusName } from './schema/status.js';

@@ -1,0 +1,81 @@
+/** JSON Schema of the file, for completion and checks in editors. */
+import { z } from 'zod';
+import { keyAliases } from './schema/renamed.js';
+import { fileSchema } from './schema/root.js';
+import { keyStatuses } from './schema/status.js';
+
+export type JsonSchema = { [key: string]: unknown };
+
+/**
+ * Draft 7, which editors understand best. Numbers, booleans and names may also be written as `${...}`, old names of keys
+ * are allowed, and descriptions say what is ignored or not built. It allows more than `parseConfig` does, never less,
+ * but for names in another case.
+ */
+export function configJsonSchema(): JsonSchema {
+  const schema = z.toJSONSchema(fileSchema, { target: 'draft-7', io: 'output', unrepresentable: 'any', override: ({ jsonSchema }) => relax(jsonSchema) }) as JsonSchema;
+  const sections = [schema, ...stageSections(schema)];
+  for (const section of sections) {
+    for (const alias of keyAliases) addAlias(section, alias.section, alias.from, alias.to);
+    addStatuses(section);
+  }
+  for (const stage of stageSections(schema)) stage['required'] = ['stage_name'];
+  return { ...schema, title: 'Trinity-RFT configuration' };
+}
+
+/** Nothing is required, and what is not text may be an interpolation. */
+function relax(schema: JsonSchema): void {
+  delete schema['required'];
+  for (const bound of ['minimum', 'maximum']) {
+    if (Math.abs(Number(schema[bound])) === Number.MAX_SAFE_INTEGER) delete schema[bound];
+  }
+  if (schema['type'] === 'string' && schema['enum'] === undefined) schema['type'] = ['string', 'number'];
+  const scalar = schema['enum'] !== undefined || ['integer', 'number', 'boolean'].includes(String(schema['type']));
+  if (!scalar) return;
+  const inner = { ...schema };
+  for (const key of Object.keys(schema)) delete schema[key];
+  schema['anyOf'] = [inner, { type: 'string', pattern: '\\$\\{' }];
+}
+
+function stageSections(schema: JsonSchema): readonly JsonSchema[] {
+  const stages = propertyAt(schema, ['stages']);
+  const item = stages?.['items'];
+  return item === undefined ? [] : [item as JsonSchema];
+}
+
+/** The schemas of a section: its own, or that of the items where it is a list or may be nothing. */
+function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+  let current: JsonSchema | undefined = schema;
+  for (const name of path) current = (sectionOf(current)?.['properties'] as Record<string, JsonSchema> | undefined)?.[name];
+  return current;
+}
+
+function sectionOf(schema: JsonSchema | undefined): JsonSchema | undefined {
+  if (schema === undefined || schema['properties'] !== undefined) return schema;
+  const inner = (schema['items'] ?? (schema['anyOf'] as JsonSchema[] | undefined)?.find((option) => option['type'] === 'object' || option['items'] !== undefined)) as JsonSchema | undefined;
+  return inner === undefined ? undefined : sectionOf(inner);
+}
+
+function addAlias(root: JsonSchema, section: readonly string[], from: string, to: string): void {
+  const target = sectionOf(propertyAt(root, section));
+  const properties = target?.['properties'] as Record<string, JsonSchema> | undefined;
+  const known = properties?.[to];
+  if (properties === undefined || known === undefined) return;
+  properties[from] = from === to ? { anyOf: [known, ...single(known)], description: known['description'] } : { ...known, description: `Another name of ${to}.` };
+}
+
+/** One item of a list instead of the list. */
+function single(schema: JsonSchema): readonly JsonSchema[] {
+  return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
+}
+
+const suffixes = { notBuilt: 'Not built yet', ignoredHarmless: 'Ignored' } as const;
+
+function addStatuses(root: JsonSchema): void {
+  for (const row of keyStatuses) {
+    const property = propertyAt(root, row.path.split('.').filter((part) => part !== '*'));
+    if (property === undefined) continue;
+    const values = row.values === undefined ? '' : ` (${row.values.map((value) => JSON.stringify(value)).join(', ')})`;
+    property['description'] = `${String(property['description'] ?? '')} ${suffixes[row.status]}${values}: ${row.note}`.trim();
+    if (row.status === 'ignoredHarmless' && row.values === undefined) property['deprecated'] = true;
+  }
+}

@@ -1,0 +1,23 @@
+/** What a stage leaves on disk. */
+import { relative } from 'node:path';
+import type { StageConfig } from '../resolved.js';
+import type { StepPlan } from './steps.js';
+
+/** Paths relative to the stage's folder; `global_step_<n>/` is a Hugging Face folder. */
+export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[] {
+  const { mode, buffer, monitor, stageName } = stage;
+  const store = buffer.trainerInput.experienceBuffer;
+  const stored = mode === 'both' && store.storageType !== 'file' && store.path !== undefined ? [relative(stage.jobDirectory, store.path)] : [];
+  return [
+    'log/',
+    'metrics.jsonl',
+    ...monitor.sinks.map((sink) => `monitor/${sink}/`),
+    ...stored,
+    ...(mode === 'bench' ? [] : [`global_step_<n>/ (${steps.checkpoints === undefined ? 'every ' + String(stage.trainer.saveInterval) + ' train steps' : count(steps.checkpoints)})`]),
+    ...(stageName === undefined ? [] : ['../stage_meta.json']),
+  ];
+}
+
+function count(checkpoints: number): string {
+  return checkpoints === 1 ? '1 checkpoint' : `${checkpoints} checkpoints`;
+}

@@ -1,0 +1,52 @@
+/** What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files. */
+import { diskAt } from '../derive/context.js';
+import type { Mode, ResolvedConfig, StageConfig } from '../resolved.js';
+import type { AlgorithmType } from '../resolved-algorithm.js';
+import { planFiles } from './files.js';
+import { planMemory, type MemoryPlan } from './memory.js';
+import { planSteps, type StepPlan } from './steps.js';
+
+export interface PlanOptions {
+  /** Rows of each task set or supervised data set, by its name; without it some totals are unknown. */
+  readonly taskCounts?: Readonly<Record<string, number>>;
+}
+
+export interface StagePlan {
+  readonly stageName: string | undefined;
+  readonly mode: Mode;
+  readonly algorithmType: AlgorithmType;
+  readonly model: string;
+  readonly steps: StepPlan;
+  /** Undefined when the model is not on this disk. */
+  readonly memory: MemoryPlan | undefined;
+  /** Relative to the stage's folder. */
+  readonly files: readonly string[];
+}
+
+export interface RunPlan {
+  readonly name: string;
+  readonly jobDirectory: string;
+  readonly resume: boolean;
+  readonly seed: number;
+  readonly stages: readonly StagePlan[];
+}
+
+/** Looks at `config.json` of a local model; writes nothing. */
+export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): RunPlan {
+  const { name, jobDirectory, resume, seed } = config;
+  return { name, jobDirectory, resume, seed, stages: config.stages.map((stage) => planStage(stage, options)) };
+}
+
+function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
+  const { stageName, mode, algorithm, model } = stage;
+  const steps = planSteps(stage, options.taskCounts ?? {});
+  return {
+    stageName,
+    mode,
+    algorithmType: algorithm.algorithmType,
+    model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
+    steps,
+    memory: planMemory(stage, diskAt('.')),
+    files: planFiles(stage, steps),
+  };
+}

@@ -1,0 +1,64 @@
+/** A plan for people. */
+import type { RunPlan, StagePlan } from './plan.js';
+
+/** Several lines, without a newline at the end. */
+export function renderPlan(plan: RunPlan): string {
+  const head = [`${plan.name} (seed ${plan.seed})`, `${plan.resume ? 'continues in' : 'writes to'} ${plan.jobDirectory}`];
+  return [...head, ...plan.stages.flatMap((stage, index) => ['', ...renderStage(stage, index, plan.stages.length)])].join('\n');
+}
+
+type Row = readonly [label: string, text: string];
+
+function renderStage(stage: StagePlan, index: number, total: number): readonly string[] {
+  const name = stage.stageName === undefined ? '' : ` ${stage.stageName}`;
+  const title = total === 1 && name === '' ? 'Run' : `Stage ${index + 1} of ${total}${name}`;
+  const rows: readonly Row[] = [['model', stage.model], ...explorerRows(stage), ...trainerRows(stage), ...evalRows(stage), ...memoryRows(stage), ['files', stage.files.join(', ')]];
+  const width = Math.max(...rows.map(([label]) => label.length));
+  return [`${title}: mode ${stage.mode}, ${stage.algorithmType}`, ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`)];
+}
+
+function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
+  if (mode !== 'both') return [];
+  const tasks = steps.rows === undefined ? '' : ` from ${steps.rows} tasks`;
+  return [
+    ['explore', `${known(steps.exploreSteps)} steps${tasks}, each ${steps.tasksPerExploreStep} tasks x ${steps.runsPerTask} runs = ${steps.experiencesPerExploreStep} experiences or more`],
+    ['sync', `${known(steps.syncs)} weight updates`],
+  ];
+}
+
+function trainerRows({ mode, steps }: StagePlan): readonly Row[] {
+  if (mode === 'bench') return [];
+  const perStep = mode === 'both' ? `, ${round(steps.trainStepsPerExploreStep)} per explore step` : '';
+  return [['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} experiences${perStep}`]];
+}
+
+function evalRows({ steps }: StagePlan): readonly Row[] {
+  if (steps.evaluations === 0) return [];
+  return [['evaluate', `${known(steps.evaluations)} times, ${known(steps.evalTasks)} runs each`]];
+}
+
+function memoryRows({ memory }: StagePlan): readonly Row[] {
+  if (memory === undefined) return [['memory', 'unknown until the model is on this disk']];
+  const parts: readonly (readonly [string, number])[] = [
+    ['weights', memory.weights],
+    ['copies', memory.copies],
+    ['gradients', memory.gradients],
+    ['moments', memory.moments],
+    ['activations', memory.activations],
+    ['key-value cache at most', memory.keyValueCache],
+  ];
+  const shown = parts.filter(([, size]) => size > 0).map(([name, size]) => `${name} ${mebibytes(size)}`);
+  return [['memory', `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`]];
+}
+
+function known(count: number | undefined): string {
+  return count === undefined ? 'unknown' : String(count);
+}
+
+function round(count: number): string {
+  return Number.isInteger(count) ? String(count) : count.toFixed(2);
+}
+
+function mebibytes(size: number): string {
+  return size >= 1024 ? `${(size / 1024).toFixed(1)} GiB` : `${size < 10 ? size.toFixed(1) : Math.round(size)} MiB`;
+}

@@ -1,0 +1,96 @@
+/** How many steps of what, and how many experiences go through them. */
+import type { StageConfig } from '../resolved.js';
+
+/** A number that the configuration alone does not tell is undefined. */
+export interface StepPlan {
+  /** Rows of all task sets, or of the supervised data. */
+  readonly rows: number | undefined;
+  readonly exploreSteps: number | undefined;
+  readonly tasksPerExploreStep: number;
+  readonly runsPerTask: number;
+  /** At one experience per run; workflows with several turns make more. */
+  readonly experiencesPerExploreStep: number;
+  readonly trainBatchSize: number;
+  /** At one experience per run; a fraction when the batches do not fit each other. */
+  readonly trainStepsPerExploreStep: number;
+  readonly trainSteps: number | undefined;
+  /** Weight updates that the explorer sees. */
+  readonly syncs: number | undefined;
+  readonly evaluations: number | undefined;
+  readonly evalTasks: number | undefined;
+  readonly checkpoints: number | undefined;
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
+  const { buffer, algorithm, mode } = stage;
+  const explores = mode === 'both';
+  const rows = rowsOf(stage, counts);
+  const exploreSteps = explores ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize)) : 0;
+  const experiencesPerExploreStep = explores ? buffer.batchSize * algorithm.repeatTimes : 0;
+  const trainSteps = countTrainSteps(stage, rows, exploreSteps, experiencesPerExploreStep);
+  return {
+    rows,
+    exploreSteps,
+    tasksPerExploreStep: explores ? buffer.batchSize : 0,
+    runsPerTask: explores ? algorithm.repeatTimes : 0,
+    experiencesPerExploreStep,
+    trainBatchSize: mode === 'bench' ? 0 : buffer.trainBatchSize,
+    trainStepsPerExploreStep: experiencesPerExploreStep / buffer.trainBatchSize,
+    trainSteps,
+    syncs: exploreSteps === undefined ? undefined : countSyncs(stage, exploreSteps),
+    evaluations: countEvaluations(stage, exploreSteps),
+    evalTasks: sum(buffer.explorerInput.evalTasksets.map(({ name, repeatTimes }) => (counts[name] === undefined ? undefined : counts[name] * repeatTimes))),
+    checkpoints: countCheckpoints(stage, trainSteps),
+  };
+}
+
+function rowsOf({ buffer }: StageConfig, counts: Counts): number | undefined {
+  const { experienceBuffer } = buffer.trainerInput;
+  if (experienceBuffer.storageType === 'file') return counts[experienceBuffer.name];
+  return sum(buffer.explorerInput.tasksets.map(({ name }) => counts[name]));
+}
+
+function sum(numbers: readonly (number | undefined)[]): number | undefined {
+  return numbers.reduce<number | undefined>((total, number) => (total === undefined || number === undefined ? undefined : total + number), 0);
+}
+
+/** The last, incomplete batch of the last pass is left out. */
+function stepsOf(rows: number | undefined, epochs: number, batchSize: number): number | undefined {
+  return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
+}
+
+function countTrainSteps({ mode, buffer, trainer }: StageConfig, rows: number | undefined, exploreSteps: number | undefined, perStep: number): number | undefined {
+  if (mode === 'bench') return 0;
+  const bound = trainer.totalSteps ?? Infinity;
+  if (mode === 'both') {
+    const all = exploreSteps === undefined ? undefined : Math.ceil((exploreSteps * perStep) / buffer.trainBatchSize);
+    return all === undefined ? trainer.totalSteps : Math.min(all, bound);
+  }
+  const supervised = buffer.trainerInput.experienceBuffer.storageType === 'file';
+  const all = supervised ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.trainBatchSize)) : buffer.totalSteps;
+  return all === undefined ? trainer.totalSteps : Math.min(all, bound);
+}
+
+/** Boundaries lie at steps beyond the offset that are a multiple of the interval away from it. */
+function countSyncs({ mode, synchronizer }: StageConfig, exploreSteps: number): number {
+  if (mode !== 'both') return 0;
+  return Math.max(0, Math.floor((exploreSteps - synchronizer.syncOffset) / synchronizer.syncInterval));
+}
+
+function countEvaluations({ mode, explorer, buffer }: StageConfig, exploreSteps: number | undefined): number | undefined {
+  if (mode === 'train' || buffer.explorerInput.evalTasksets.length === 0) return 0;
+  if (mode === 'bench' || exploreSteps === undefined) return undefined;
+  const atStart = explorer.evalOnStartup ? 1 : 0;
+  return atStart + (explorer.evalInterval === undefined ? 0 : Math.floor(exploreSteps / explorer.evalInterval));
+}
+
+/** One after every `saveInterval` steps, and one at the end. */
+function countCheckpoints({ mode, trainer }: StageConfig, trainSteps: number | undefined): number | undefined {
+  if (mode === 'bench') return 0;
+  if (trainer.saveInterval === undefined) return 1;
+  if (trainSteps === undefined) return trainer.maxCheckpointsToKeep;
+  const all = Math.floor(trainSteps / trainer.saveInterval) + (trainSteps % trainer.saveInterval === 0 ? 0 : 1);
+  return Math.min(all, trainer.maxCheckpointsToKeep ?? Infinity);
+}
