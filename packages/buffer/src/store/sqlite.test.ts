@@ -44,7 +44,7 @@ it('refuses a place where nothing can be written', () => {
 
 it('can be opened after an opening that failed', async () => {
   edit('CREATE TABLE mine (x)');
-  expect(() => sqliteExperienceStore({ path })).toThrow();
+  expect(() => sqliteExperienceStore({ path })).toThrow(/another program/);
   edit('DROP TABLE mine; VACUUM');
   await sqliteExperienceStore({ path }).close();
 });
