@@ -1,1 +1,3 @@
-export {};
+export type { RolloutClient } from './client.js';
+export type { RecordingModel, RolloutLimits, RolloutModelOptions, SamplingDefaults } from './options.js';
+export { createRolloutModel } from './rollout-model.js';

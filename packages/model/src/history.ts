@@ -1,0 +1,54 @@
+/** Recorded calls, and the experiences they become. */
+import { createExperience, WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
+
+/** One choice of one call. */
+export interface RecordedChoice {
+  readonly callIndex: number;
+  readonly choice: number;
+  readonly response: ChatResponse;
+  readonly promptText?: string;
+}
+
+export interface History {
+  add(choices: readonly RecordedChoice[]): void;
+  /** One experience per choice, calls in the order in which they began. @throws WorkflowError when nothing is recorded by choice */
+  extract(clear: boolean): readonly Experience[];
+}
+
+/** `eid.step` counts recorded calls without gaps and goes on counting after a clear, so that ids stay unique within the run. */
+export function createHistory(enabled: boolean): History {
+  let recorded: RecordedChoice[] = [];
+  let cleared = 0;
+  return {
+    add: (choices) => void (enabled && recorded.push(...choices)),
+    extract: (clear) => {
+      if (!enabled) {
+        throw new WorkflowError('This model keeps no history, because it is not trained. Take experiences from the rollout model.', {
+          code: 'HISTORY_OFF',
+        });
+      }
+      const ordered = recorded.toSorted((a, b) => a.callIndex - b.callIndex || a.choice - b.choice);
+      const steps = new Map([...new Set(ordered.map(({ callIndex }) => callIndex))].map((callIndex, i) => [callIndex, cleared + i]));
+      if (clear) {
+        recorded = [];
+        cleared += steps.size;
+      }
+      return ordered.map((choice) => toExperience(choice, steps.get(choice.callIndex)!));
+    },
+  };
+}
+
+function toExperience({ choice, response, promptText }: RecordedChoice, step: number): Experience {
+  return createExperience({
+    eid: { step, suffix: String(choice) },
+    tokens: response.tokens,
+    promptLength: response.promptLength,
+    logprobs: response.logprobs,
+    policyVersion: response.policyVersion,
+    temperature: response.temperature,
+    responseText: response.responseText,
+    info: { finishReason: response.finishReason },
+    ...(response.finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
+    ...(promptText !== undefined && { promptText }),
+  });
+}

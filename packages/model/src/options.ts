@@ -1,0 +1,66 @@
+/** What a rollout model is made of. */
+import type { ChatFormat } from '@trinity-rft/chat';
+import type { RolloutModel, Runtime, Sampler } from '@trinity-rft/core';
+import type { Metrics } from '@trinity-rft/core';
+import type { RolloutClient } from './client.js';
+
+/** How to sample where a call does not say; the run's own settings. */
+export interface SamplingDefaults {
+  /** 0 = greedy. @default 1 */
+  readonly temperature?: number;
+  /** @default 1 */
+  readonly topP?: number;
+  /** -1 = all. @default -1 */
+  readonly topK?: number;
+  /** @default as many as the limits allow */
+  readonly maxTokens?: number;
+  /** @default 0 */
+  readonly minTokens?: number;
+}
+
+/** Upper bounds in tokens; absent means none but the sampler's. */
+export interface RolloutLimits {
+  readonly maxPromptTokens?: number;
+  readonly maxResponseTokens?: number;
+  /** Prompt + response. */
+  readonly maxModelLen?: number;
+}
+
+export interface RolloutModelOptions {
+  readonly sampler: Sampler;
+  /** Share one between all rollouts of a model: it holds the caches. */
+  readonly format: ChatFormat;
+  /** The served name; the value for `model=` in requests. */
+  readonly modelPath: string;
+  readonly defaults?: SamplingDefaults;
+  readonly limits?: RolloutLimits;
+  /** Seed of the n-th call of this rollout, from 0. Equal seeds and prompts give equal answers. */
+  readonly seedFor: (callIndex: number) => number;
+  /**
+   * Who decides about temperature, top-p and top-k of calls through the OpenAI client: `override` the run (what is trained and
+   * evaluated), `respect` the client (judges and other helpers). Seeds and penalties of clients are never used. @default "override"
+   */
+  readonly clientSampling?: 'override' | 'respect';
+  /** Left to the chat template when absent. */
+  readonly enableThinking?: boolean;
+  /** Off for models that are not trained. @default true */
+  readonly recordHistory?: boolean;
+  /** Puts the prompt as text into experiences. @default false */
+  readonly includePromptText?: boolean;
+  /** Ends every call of this rollout. */
+  readonly signal?: AbortSignal;
+  readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
+  /** Notices that were logged already; share one set to see each of them once. @default a new set */
+  readonly notices?: Set<string>;
+}
+
+/** The rollout model with what its owner needs besides the workflow's view. */
+export interface RecordingModel extends RolloutModel<RolloutClient> {
+  /**
+   * The recording endpoint: `POST .../v1/chat/completions` and `GET .../v1/models` under any prefix. Mount it on HTTP or use it
+   * in place of `fetch`. Errors become responses with OpenAI's error body.
+   */
+  readonly handler: (request: Request) => Promise<Response>;
+  /** Counts since the model was made: `model/calls`, `model/fork/<reason>` ... */
+  metrics(): Metrics;
+}

@@ -1,0 +1,42 @@
+/** The model as one rollout sees it: chat and an OpenAI client, with every call recorded. */
+import { createClient, type RolloutClient } from './client.js';
+import { createCounters } from './counters.js';
+import { createGenerate } from './generate.js';
+import { createHandler } from './handler/handler.js';
+import { createHistory } from './history.js';
+import type { RecordingModel, RolloutModelOptions } from './options.js';
+
+/**
+ * One per run: it has its own history, ledger and client. Cheap; the client is made when it is asked for.
+ * `chat` follows the options of its caller, the client's sampling settings are subject to `clientSampling`.
+ */
+export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
+  const { sampler, modelPath } = options;
+  const history = createHistory(options.recordHistory ?? true);
+  const counters = createCounters();
+  const generate = createGenerate(options, history, counters);
+  const handler = createHandler({
+    generate,
+    counters,
+    modelPath,
+    tokenizer: options.format.tokenizer,
+    clientSampling: options.clientSampling ?? 'override',
+    runtime: options.runtime,
+    notices: options.notices ?? new Set(),
+  });
+  let client: RolloutClient | undefined;
+  return {
+    modelPath,
+    get policyVersion() {
+      return sampler.policyVersion;
+    },
+    chat: async (messages, { tools, signal, ...sampling } = {}) => {
+      const { choices } = await generate({ messages, sampling, parseTools: true, ...(tools && { tools }), ...(signal && { signal }) });
+      return choices.map(({ response }) => response);
+    },
+    openaiClient: () => (client ??= createClient(handler, modelPath)),
+    extractExperiencesFromHistory: ({ clear = true } = {}) => history.extract(clear),
+    handler,
+    metrics: () => counters.metrics(),
+  };
+}
