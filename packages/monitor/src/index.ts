@@ -1,1 +1,10 @@
-export {};
+export * from './console-sink.js';
+export * from './file-writer.js';
+export * from './jsonl-sink.js';
+export * from './logger.js';
+export * from './monitor-error.js';
+export * from './plot-curve.js';
+export * from './resume-point.js';
+export * from './tee-sink.js';
+export * from './tensorboard-sink.js';
+export * from './timing-key.js';

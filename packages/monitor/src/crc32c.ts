@@ -1,0 +1,23 @@
+/** CRC-32C (Castagnoli), as TFRecord files use it. Source: RFC 3720, appendix B.4; the mask is TensorFlow's. */
+
+/** The polynomial with its bits reversed. */
+const polynomial = 0x82f63b78;
+
+const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1;
+  return crc;
+});
+
+/** Checksum of the bytes, an unsigned 32-bit integer. */
+export function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 0xff]!;
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+/** Rotated right by 15 bits plus a constant, modulo 2^32: a checksum of data that holds checksums is otherwise weak. */
+export function maskedCrc32c(bytes: Uint8Array): number {
+  const crc = crc32c(bytes);
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+}

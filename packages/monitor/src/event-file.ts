@@ -1,0 +1,74 @@
+/** The bytes of a TensorBoard event file: Event messages (tensorflow/core/util/event.proto) in TFRecord frames. */
+import type { Metrics } from '@trinity-rft/core';
+import { maskedCrc32c } from './crc32c.js';
+
+/** One event; besides time and step exactly one of the others is set. */
+export interface TensorBoardEvent {
+  /** Seconds since the epoch. */
+  readonly wallTime: number;
+  readonly step?: number;
+  /** `brain.Event:2`, the first event of every file. */
+  readonly fileVersion?: string;
+  /** Scalars under their tags; kept as float32. */
+  readonly scalars?: Metrics;
+  /** Tells readers that a run starts (again) at `step`: they drop what earlier files have from there on. */
+  readonly sessionStart?: boolean;
+}
+
+/** A TFRecord frame: length (uint64), its masked checksum (uint32), the payload, its masked checksum; little endian. */
+export function frame(payload: Buffer): Buffer {
+  const head = Buffer.alloc(12);
+  head.writeBigUInt64LE(BigInt(payload.length), 0);
+  head.writeUInt32LE(maskedCrc32c(head.subarray(0, 8)), 8);
+  const tail = Buffer.alloc(4);
+  tail.writeUInt32LE(maskedCrc32c(payload), 0);
+  return Buffer.concat([head, payload, tail]);
+}
+
+/** Field numbers: Event wall_time 1, step 2, file_version 3, summary 5, session_log 7; SessionLog status 1 (START = 1). */
+export function encodeEvent({ wallTime, step = 0, fileVersion, scalars, sessionStart }: TensorBoardEvent): Buffer {
+  return Buffer.concat([
+    doubleField(1, wallTime),
+    ...(step === 0 ? [] : [varintField(2, step)]),
+    ...(fileVersion === undefined ? [] : [bytesField(3, Buffer.from(fileVersion))]),
+    ...(scalars ? [bytesField(5, encodeSummary(scalars))] : []),
+    ...(sessionStart ? [bytesField(7, varintField(1, 1))] : []),
+  ]);
+}
+
+/** Summary: repeated value 1; Value: tag 1, simple_value 2. */
+function encodeSummary(scalars: Metrics): Buffer {
+  const values = Object.entries(scalars).map(([tag, value]) =>
+    bytesField(1, Buffer.concat([bytesField(1, Buffer.from(tag)), floatField(2, value)])),
+  );
+  return Buffer.concat(values);
+}
+
+/** Protobuf wire types. */
+const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+
+const tagOf = (field: number, type: number): Buffer => varint((field << 3) | type);
+
+const varintField = (field: number, value: number): Buffer => Buffer.concat([tagOf(field, wire.varint), varint(value)]);
+
+const bytesField = (field: number, value: Buffer): Buffer => Buffer.concat([tagOf(field, wire.bytes), varint(value.length), value]);
+
+function doubleField(field: number, value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return Buffer.concat([tagOf(field, wire.fixed64), bytes]);
+}
+
+function floatField(field: number, value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return Buffer.concat([tagOf(field, wire.fixed32), bytes]);
+}
+
+/** Seven bits a byte, low ones first. Divides instead of shifting: steps may exceed 32 bits. */
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  return Buffer.from([...bytes, rest]);
+}

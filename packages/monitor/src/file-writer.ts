@@ -1,0 +1,43 @@
+/** A text file that lines are appended to. */
+import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { describeError } from '@trinity-rft/core';
+import { MonitorError } from './monitor-error.js';
+
+export interface LineWriter {
+  /** Appends the line and a newline before it returns. */
+  write(line: string): void;
+  close(): void;
+}
+
+/** Appends to `file`, which is created with its folder. @throws MonitorError when it cannot be opened or written */
+export function fileWriter(file: string): LineWriter {
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (cause) {
+      throw new MonitorError(
+        `${file} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
+        {
+          code: 'LOG_FILE',
+          cause,
+        },
+      );
+    }
+  };
+  let descriptor: number | undefined = guarded(() => {
+    mkdirSync(path.dirname(file), { recursive: true });
+    return openSync(file, 'a');
+  });
+  return {
+    write: (line) => {
+      const open = descriptor;
+      // A last word of somebody who outlives the run is not worth an error.
+      if (open !== undefined) guarded(() => appendFileSync(open, `${line}\n`));
+    },
+    close: () => {
+      if (descriptor !== undefined) closeSync(descriptor);
+      descriptor = undefined;
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** The log: text for people, one line per event. */
+import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
+import { redactField, redactUrls } from './redact.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+export interface LoggerOptions {
+  /** Lowest level that `write` gets. */
+  readonly level: LogLevel;
+  /** Takes a full line without its newline, e.g. `fileWriter(path).write`. What it throws is said on `console`, once. */
+  readonly write: (line: string) => void;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Takes a short line for people, e.g. `consoleSink(...).log`. @default nobody */
+  readonly console?: (line: string) => void;
+  /** Lowest level that `console` gets. @default 'warn' */
+  readonly minConsoleLevel?: LogLevel;
+}
+
+/**
+ * Lines are `WARN  2026-01-02T03:04:05.678Z message key=value`, in UTC; further lines of a message are indented. A child's
+ * fields come before those of the call. Values of fields named like a key, token, password or secret are redacted, numbers
+ * excepted. Never throws.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const { minConsoleLevel = 'warn' } = options;
+  let fileFailed = false;
+
+  const toConsole = (line: string): void => {
+    try {
+      options.console?.(line);
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
+
+  const toFile = (line: string): void => {
+    try {
+      options.write(line);
+    } catch (error) {
+      if (!fileFailed) toConsole(`error: The log is incomplete from here on: ${describeError(error)}`);
+      fileFailed = true;
+    }
+  };
+
+  const emit = (level: LogLevel, message: string, fields: Fields): void => {
+    const isFor = (lowest: LogLevel): boolean => severity[level] >= severity[lowest];
+    if (!isFor(options.level) && !isFor(minConsoleLevel)) return;
+    const text = redactUrls(`${message}${formatFields(fields)}`).replaceAll(/\r?\n/g, '\n    ');
+    if (isFor(options.level)) toFile(`${level.toUpperCase().padEnd(5)} ${new Date(options.clock.now()).toISOString()} ${text}`);
+    if (isFor(minConsoleLevel)) toConsole(`${level === 'warn' ? 'warning' : level}: ${text}`);
+  };
+
+  return loggerWith({}, emit);
+}
+
+function loggerWith(inherited: Fields, emit: (level: LogLevel, message: string, fields: Fields) => void): Logger {
+  const at =
+    (level: LogLevel): Logger['info'] =>
+    (message, fields) =>
+      emit(level, message, { ...inherited, ...fields });
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => loggerWith({ ...inherited, ...fields }, emit),
+  };
+}
+
+function formatFields(fields: Fields): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${formatValue(redactField(key, value))}`)
+    .join('');
+}
+
+/** Words stay bare; whatever has spaces, quotes or `=` is JSON, so that a line can be taken apart again. */
+function formatValue(value: unknown): string {
+  const plain = value instanceof Error ? describeError(value) : value;
+  if (typeof plain === 'string') return /^[^\s"=]+$/.test(plain) ? plain : JSON.stringify(plain);
+  if (typeof plain !== 'object' || plain === null) return String(plain);
+  if (ArrayBuffer.isView(plain)) return `[${plain.constructor.name} of ${plain.byteLength} bytes]`;
+  try {
+    return JSON.stringify(plain);
+  } catch {
+    return Object.prototype.toString.call(plain);
+  }
+}

@@ -1,0 +1,74 @@
+/** What the console says about a run's progress: the figures, and their text. */
+import type { MetricRecord } from '@trinity-rft/core';
+
+/** All figures are of the latest record that had them. */
+export interface Progress {
+  readonly step?: number;
+  readonly totalSteps?: number;
+  /** Mean reward of the latest explore step. */
+  readonly reward?: number;
+  readonly loss?: number;
+  readonly tokensPerSecond?: number;
+  /** Mean over the train steps seen; needs two of them. */
+  readonly secondsPerStep?: number;
+}
+
+/** Progress with the figures of one more record. */
+export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
+  const reward = role === 'explorer' ? metrics['rollout/reward/mean'] : undefined;
+  const loss = role === 'trainer' ? metrics['actor/final_loss'] : undefined;
+  const tokensPerSecond = role === 'trainer' ? metrics['perf/throughput'] : undefined;
+  return {
+    ...progress,
+    ...(role === 'trainer' && { step }),
+    ...(reward !== undefined && { reward }),
+    ...(loss !== undefined && { loss }),
+    ...(tokensPerSecond !== undefined && { tokensPerSecond }),
+  };
+}
+
+/** Label and value of each figure that is known, in the order of the line. */
+export function figures({
+  step = 0,
+  totalSteps,
+  reward,
+  loss,
+  tokensPerSecond,
+  secondsPerStep,
+}: Progress): readonly (readonly [label: string, value: string])[] {
+  return [
+    ['step', totalSteps === undefined ? String(step) : `${step}/${totalSteps}`] as const,
+    ...(reward === undefined ? [] : [['reward', reward.toFixed(3)] as const]),
+    ...(loss === undefined ? [] : [['loss', shortNumber(loss)] as const]),
+    ...(tokensPerSecond === undefined ? [] : [['tokens/s', shortNumber(tokensPerSecond)] as const]),
+    ...(totalSteps === undefined || secondsPerStep === undefined
+      ? []
+      : [['left', duration((totalSteps - step) * secondsPerStep)] as const]),
+  ];
+}
+
+/** Reward means of evaluations and benchmarks in a record: `gsm8k 0.512`. */
+export function evaluationResults({ metrics }: MetricRecord): readonly string[] {
+  return Object.entries(metrics).flatMap(([key, value]) => {
+    const set = /^(?:eval|bench)\/(.+)\/reward\/mean(?:@\d+)?$/.exec(key)?.[1];
+    return set === undefined ? [] : [`${set} ${value.toFixed(3)}`];
+  });
+}
+
+/** Three digits that count: `1234`, `12.3`, `0.0123`, `1.2e-7`. */
+export function shortNumber(value: number): string {
+  if (!Number.isFinite(value) || value === 0) return String(value);
+  const size = Math.abs(value);
+  if (size >= 1e7 || size < 1e-4) return value.toExponential(1);
+  return size >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+}
+
+/** `45s`, `3m 20s`, `2h 05m`. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole}s`;
+  const two = (value: number): string => String(value).padStart(2, '0');
+  if (whole < 3600) return `${Math.floor(whole / 60)}m ${two(whole % 60)}s`;
+  const minutes = Math.round(whole / 60);
+  return `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`;
+}

@@ -1,0 +1,54 @@
+/** One sink in front of several. */
+import { describeError, type MetricSink } from '@trinity-rft/core';
+import { MonitorError } from './monitor-error.js';
+
+export interface TeeSinkOptions {
+  /** Told of each sink that failed, once, when it is dropped. What it throws itself is ignored. */
+  readonly onError: (error: MonitorError) => void;
+}
+
+/**
+ * Writes every record to every sink, in order. Never throws: a sink that does is reported, closed and dropped, and the others
+ * go on, because a monitor must not end a run. `close` closes all that are left, and writes after it go nowhere.
+ */
+export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
+  let alive = [...sinks];
+
+  const report = (what: string, cause: unknown): void => {
+    try {
+      onError(new MonitorError(`${what}: ${describeError(cause)}. The run goes on without it.`, { code: 'SINK_FAILED', cause }));
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
+
+  const close = async (sink: MetricSink): Promise<void> => {
+    try {
+      await sink.close();
+    } catch (cause) {
+      report('A metric sink could not be closed', cause);
+    }
+  };
+
+  return {
+    write: (record) => {
+      for (const sink of alive) {
+        try {
+          sink.write(record);
+        } catch (cause) {
+          alive = alive.filter((other) => other !== sink);
+          report(`A metric sink failed at ${record.role} step ${record.step}`, cause);
+          // A failure while closing what has just been reported is no news.
+          void Promise.resolve()
+            .then(() => sink.close())
+            .catch(() => undefined);
+        }
+      }
+    },
+    close: async () => {
+      const open = alive;
+      alive = [];
+      for (const sink of open) await close(sink);
+    },
+  };
+}

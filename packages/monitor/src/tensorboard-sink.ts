@@ -1,0 +1,74 @@
+/** TensorBoard event files, one folder per role. */
+import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { describeError, type Clock, type MetricRole, type MetricSink } from '@trinity-rft/core';
+import { encodeEvent, frame, type TensorBoardEvent } from './event-file.js';
+import { MonitorError } from './monitor-error.js';
+import type { ResumePoint } from './resume-point.js';
+
+export interface TensorBoardSinkOptions {
+  /** What `tensorboard --logdir` is given; each role gets a folder in it with its first record. */
+  readonly directory: string;
+  /** Wall time of the events and in the file names. */
+  readonly clock: Pick<Clock, 'now'>;
+  /** Tells TensorBoard to forget what earlier files have beyond these steps. @default it forgets nothing */
+  readonly resume?: ResumePoint;
+}
+
+/**
+ * Every process, resumed or not, writes files of its own; TensorBoard reads all files of a folder in the order of their names.
+ * Values are float32; those that are not finite are written as they are, and TensorBoard marks them.
+ * `write` throws on a disk error: put the sink under a tee.
+ */
+export function tensorBoardSink({ directory, clock, resume = {} }: TensorBoardSinkOptions): MetricSink {
+  const files = new Map<MetricRole, number>();
+  let closed = false;
+  const seconds = (): number => clock.now() / 1000;
+
+  const append = (file: number, event: TensorBoardEvent): void => appendFileSync(file, frame(encodeEvent(event)));
+
+  const open = (role: MetricRole): number => {
+    const file = createFile(path.join(directory, role), Math.floor(seconds()));
+    files.set(role, file);
+    append(file, { wallTime: seconds(), fileVersion: 'brain.Event:2' });
+    const resumed = resume[role];
+    if (resumed !== undefined) append(file, { wallTime: seconds(), step: resumed + 1, sessionStart: true });
+    return file;
+  };
+
+  return {
+    write: ({ role, step, metrics }) => {
+      if (closed)
+        throw new MonitorError(
+          `TensorBoard files in ${directory} were written after they were closed. Close the sink after its last record.`,
+          { code: 'SINK_CLOSED' },
+        );
+      try {
+        append(files.get(role) ?? open(role), { wallTime: seconds(), step, scalars: metrics });
+      } catch (cause) {
+        throw new MonitorError(
+          `TensorBoard files could not be written to ${directory}: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
+          { code: 'TENSORBOARD_FILE', cause },
+        );
+      }
+    },
+    close: async () => {
+      closed = true;
+      for (const file of files.values()) closeSync(file);
+      files.clear();
+    },
+  };
+}
+
+/** A file that did not exist: TensorBoard takes names that hold `tfevents` and sorts them, so the time comes first. */
+function createFile(folder: string, second: number): number {
+  mkdirSync(folder, { recursive: true });
+  for (let count = 0; ; count++) {
+    const name = `events.out.tfevents.${String(second).padStart(10, '0')}.${String(count).padStart(4, '0')}`;
+    try {
+      return openSync(path.join(folder, name), 'ax');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** Takes out of a metrics file what a killed process left behind. */
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { ResumePoint } from './resume-point.js';
+
+/**
+ * Drops lines that are not JSON (torn by a kill) and records beyond the resume point of their role. The file is written anew
+ * beside the old one and renamed over it, so that a kill in here loses nothing. A missing file stays missing, a clean one
+ * untouched.
+ */
+export function trimJsonl(file: string, resume: ResumePoint): void {
+  if (!existsSync(file)) return;
+  const before = readFileSync(file, 'utf8');
+  const after = before
+    .split('\n')
+    .filter((line) => line !== '' && stays(line, resume))
+    .map((line) => `${line}\n`)
+    .join('');
+  if (after !== before) replaceFile(file, after);
+}
+
+/** JSON of another shape stays: it is not ours to judge. */
+function stays(line: string, resume: ResumePoint): boolean {
+  const record = parse(line);
+  if (record === undefined) return false;
+  if (typeof record !== 'object' || record === null) return true;
+  const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
+  if (typeof role !== 'string' || typeof step !== 'number' || !Object.hasOwn(resume, role)) return true;
+  return step <= (resume[role as keyof ResumePoint] ?? Infinity);
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function replaceFile(file: string, text: string): void {
+  const fresh = `${file}.new`;
+  const descriptor = openSync(fresh, 'w');
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(fresh, file);
+}
