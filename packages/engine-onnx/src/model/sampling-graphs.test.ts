@@ -1,0 +1,128 @@
+import { Tensor } from 'onnxruntime-node';
+import { describe, expect, test } from 'vitest';
+import { livelyWeights, randomBatch, tinyModels } from '../../test/support/models.js';
+import { createSession } from '../runtime/session.js';
+import { OnnxTrainer } from '../train/trainer.js';
+import type { ModelConfig } from './config.js';
+import { RopeFeeds } from './rope.js';
+import { decodeGraph, prefillGraph } from './sampling-graphs.js';
+import { WeightBuffers } from './weights.js';
+
+const capacity = 64;
+const column = (data: Float32Array) => new Tensor('float32', data, [data.length, 1]);
+const ids = (data: Int32Array, shape: number[]) => new Tensor('int32', data, shape);
+
+/** A cache of `capacity` slots per layer, filled with rubbish where nothing was stored yet. */
+class Cache {
+  readonly #config: ModelConfig;
+  readonly #rows: number;
+  readonly #arrays: readonly Float32Array[];
+
+  constructor(config: ModelConfig, rows: number) {
+    this.#config = config;
+    this.#rows = rows;
+    const size = rows * config.kvHeads * capacity * config.headDim;
+    this.#arrays = Array.from({ length: 2 * config.layers }, () => new Float32Array(size).fill(123));
+  }
+
+  store(newKv: Float32Array, time: number, at: number): void {
+    const { kvHeads, headDim } = this.#config;
+    const bands = this.#arrays.length * kvHeads;
+    for (let row = 0; row < this.#rows; row++) {
+      for (let band = 0; band < bands; band++) {
+        const from = (row * bands + band) * time * headDim;
+        const to = ((row * kvHeads + (band % kvHeads)) * capacity + at) * headDim;
+        this.#arrays[Math.floor(band / kvHeads)]!.set(newKv.subarray(from, from + time * headDim), to);
+      }
+    }
+  }
+
+  get feeds(): Record<string, Tensor> {
+    const shape = [this.#rows, this.#config.kvHeads, capacity, this.#config.headDim];
+    return Object.fromEntries(this.#arrays.map((data, i) => [`${i % 2 === 0 ? 'k' : 'v'}.${i >> 1}`, new Tensor('float32', data, shape)]));
+  }
+}
+
+/** Log-probabilities of the tokens of equally long rows by prefill and then token by token. [rows][time - prompt] */
+async function sampledLogprobs(config: ModelConfig, weights: WeightBuffers, rows: readonly Int32Array[], prompt: number, temperature: number) {
+  const count = rows.length;
+  const prefill = await createSession(prefillGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
+  const decode = await createSession(decodeGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
+  const common = { ...weights.training.feeds, ...new RopeFeeds(config).feeds(capacity), inverse_temperature: column(new Float32Array(count).fill(1 / temperature)) };
+  const cache = new Cache(config, count);
+  const out = rows.map(() => [] as number[]);
+  const read = (logprobs: Float32Array, position: number) =>
+    rows.forEach((row, i) => out[i]!.push(logprobs[i * config.vocabSize + row[position + 1]!]!));
+
+  const prompts = Int32Array.from(rows.flatMap((row) => [...row.subarray(0, prompt)]));
+  const last = Int32Array.from(rows, (_, i) => i * prompt + prompt - 1);
+  const first = await prefill.run({ ...common, ids: ids(prompts, [count, prompt]), rows: ids(last, [count]) });
+  read(first['logprobs']!.data as Float32Array, prompt - 1);
+  cache.store(first['new_kv']!.data as Float32Array, prompt, 0);
+  for (let position = prompt; position + 1 < rows[0]!.length; position++) {
+    const tokens = Int32Array.from(rows, (row) => row[position]!);
+    const slots = new Int32Array(count).fill(position);
+    const step = await decode.run({ ...common, ...cache.feeds, ids: ids(tokens, [count, 1]), positions: ids(slots, [count, 1]) });
+    read(step['logprobs']!.data as Float32Array, position);
+    cache.store(step['new_kv']!.data as Float32Array, 1, position);
+  }
+  await prefill.release();
+  await decode.release();
+  return out;
+}
+
+describe('prefill and decode give the bits of the training graph', () => {
+  test.each(Object.entries(tinyModels))('for %s', async (_, config: ModelConfig) => {
+    const weights = new WeightBuffers(config, livelyWeights(config));
+    const trainer = new OnnxTrainer({ config, weights, threads: 1 });
+    const prompt = 5;
+    const batch = { rows: randomBatch(config, [40, 40, 40], 2, 0.7).rows.map((row) => ({ ...row, promptLength: prompt })) };
+    const pass = await trainer.forward(batch);
+    const sampled = await sampledLogprobs(config, weights, batch.rows.map((row) => row.tokens), prompt, 0.7);
+    expect(Float32Array.from(sampled.flat())).toEqual(pass.logprobs);
+    await trainer.close();
+  });
+});
+
+describe('drawing in the graph', () => {
+  const config: ModelConfig = tinyModels.qwen3;
+
+  async function draw(weights: WeightBuffers, u: Float32Array) {
+    const session = await createSession(prefillGraph(config, { variant: 'sampled' }), { threads: 1, kind: 'sample' });
+    const full = await createSession(prefillGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
+    const feeds = {
+      ...weights.training.feeds,
+      ...new RopeFeeds(config).feeds(capacity),
+      ids: ids(Int32Array.of(1, 2, 3), [1, 3]),
+      rows: ids(new Int32Array(u.length).fill(2), [u.length]),
+      inverse_temperature: column(new Float32Array(u.length).fill(1)),
+    };
+    const drawn = await session.run({ ...feeds, u: column(u) });
+    const logprobs = (await full.run(feeds))['logprobs']!.data as Float32Array;
+    await session.release();
+    await full.release();
+    return { tokens: [...(drawn['token']!.data as Int32Array)], logprob: drawn['logprob']!.data as Float32Array, logprobs: logprobs.subarray(0, config.vocabSize) };
+  }
+
+  test('inverts the cumulative distribution and reports the token’s log-probability', async () => {
+    const u = Float32Array.from({ length: 50 }, (_, i) => i / 50);
+    const { tokens, logprob, logprobs } = await draw(new WeightBuffers(config, livelyWeights(config)), u);
+    let cumulative = 0;
+    const bounds = Array.from(logprobs, (x) => (cumulative += Math.exp(x)));
+    expect(tokens).toEqual(Array.from(u, (x) => bounds.findIndex((bound) => bound > x * cumulative)));
+    expect(logprob).toEqual(Float32Array.from(tokens, (token) => logprobs[token]!));
+  });
+
+  test('never draws a token of probability 0, not even at the ends', async () => {
+    const weights = livelyWeights(config);
+    // All tokens but 7 look away from every state, so their probability underflows to 0.
+    const width = config.hiddenSize;
+    weights.subarray(0, config.vocabSize * width).fill(-100);
+    weights.subarray(7 * width, 8 * width).fill(100);
+    weights.fill(1, weights.length - width);
+    const { tokens, logprobs } = await draw(new WeightBuffers(config, weights), Float32Array.of(0, 1 - 2 ** -24, 1));
+    const possible = [...logprobs.keys()].filter((token) => Math.exp(logprobs[token]!) > 0);
+    expect(possible.length).toBeLessThan(config.vocabSize);
+    for (const token of tokens) expect(possible).toContain(token);
+  });
+});

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { tinyModels } from '../../test/support/models.js';
+import { initialWeights, parameterCount, parameterSpecs } from './parameters.js';
+import { WeightBuffers } from './weights.js';
+
+const config = tinyModels.qwen2;
+const count = parameterCount(config);
+const fresh = () => new WeightBuffers(config, new Float32Array(count).fill(1));
+const bump = (weights: WeightBuffers) => weights.update((from, to) => from.forEach((x, i) => (to[i] = x + 1)));
+
+test('a step writes in place while nobody else holds the weights', () => {
+  const weights = fresh();
+  const { flat } = weights.training;
+  bump(weights);
+  expect(weights.training.flat).toBe(flat);
+  expect(flat[0]).toBe(2);
+  expect(weights.count).toBe(1);
+});
+
+test('a step moves away from published weights, and publishing again frees them', () => {
+  const weights = fresh();
+  weights.publish();
+  bump(weights);
+  expect(weights.leasePublished().flat[0]).toBe(1);
+  weights.publish();
+  expect(weights.leasePublished().flat[0]).toBe(2);
+  expect(weights.leasePublished().flat).toBe(weights.training.flat);
+});
+
+test('training and publishing in turn needs two sets, and three while a sampler stays behind', () => {
+  const weights = fresh();
+  for (let i = 0; i < 5; i++) {
+    weights.publish();
+    bump(weights);
+    bump(weights);
+  }
+  expect(weights.count).toBe(2);
+  const behind = weights.leasePublished();
+  const value = behind.flat[0];
+  for (let i = 0; i < 5; i++) {
+    weights.publish();
+    bump(weights);
+  }
+  expect(weights.count).toBe(3);
+  expect(behind.flat[0]).toBe(value);
+  behind.release();
+  behind.release();
+  for (let i = 0; i < 5; i++) bump(weights);
+  expect(weights.count).toBe(3);
+});
+
+test('weights can be replaced from outside, and a failed read changes nothing', async () => {
+  const weights = fresh();
+  await weights.replace(async (to) => void to.fill(9));
+  expect(weights.training.flat[0]).toBe(9);
+  const failing = weights.replace(async (to) => {
+    to.fill(5);
+    throw new Error('half read');
+  });
+  await expect(failing).rejects.toThrow('half read');
+  expect(weights.training.flat[0]).toBe(9);
+});
+
+test('adopting before anything was published is refused', () => {
+  expect(() => fresh().leasePublished()).toThrow('publish a version before adopting');
+});
+
+test('weights of another size are refused with both sizes', () => {
+  expect(() => new WeightBuffers(config, new Float32Array(3))).toThrow(`have 3 numbers, but the model has ${count} parameters`);
+});
+
+test('parameters tile the flat array, and new weights depend on the seed only', () => {
+  const specs = parameterSpecs(config);
+  specs.forEach((spec, i) => expect(spec.offset).toBe(i === 0 ? 0 : specs[i - 1]!.offset + specs[i - 1]!.size));
+  expect(initialWeights(config, 7)).toEqual(initialWeights(config, 7));
+  expect(initialWeights(config, 7)).not.toEqual(initialWeights(config, 8));
+});
+
+test('new matrices have the wanted spread, norms are 1 and biases 0', () => {
+  const wide = { ...config, hiddenSize: 128, intermediateSize: 256 };
+  const flat = initialWeights(wide, 1);
+  const spread = (name: string) => {
+    const { offset, size } = parameterSpecs(wide).find((spec) => spec.name === name)!;
+    return Math.sqrt(flat.subarray(offset, offset + size).reduce((sum, x) => sum + x * x, 0) / size);
+  };
+  expect(spread('model.layers.1.mlp.up_proj.weight')).toBeCloseTo(0.02, 3);
+  expect(spread('model.layers.1.mlp.down_proj.weight')).toBeCloseTo(0.02 / 2, 3);
+  expect(spread('model.norm.weight')).toBe(1);
+  expect(spread('model.layers.0.self_attn.q_proj.bias')).toBe(0);
+});

@@ -1,0 +1,72 @@
+/** The engine against Hugging Face transformers and torch; the fixtures come from tools/fixtures/transformers_models.py. */
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { loadModelFolder } from '../src/folder/model-folder.js';
+import { openSafetensors } from '../src/folder/safetensors.js';
+import { parameterSpecs } from '../src/model/parameters.js';
+import { WeightBuffers } from '../src/model/weights.js';
+import { adamW, clipScale, globalNorm } from '../src/train/adamw.js';
+import { blankOptimizer } from '../src/train/optimizer-file.js';
+import { OnnxTrainer } from '../src/train/trainer.js';
+
+interface BatchFile {
+  readonly rows: readonly { readonly tokens: readonly number[]; readonly promptLength: number; readonly temperature: number }[];
+  readonly optimizer: {
+    readonly learningRate: number;
+    readonly betas: readonly [number, number];
+    readonly epsilon: number;
+    readonly weightDecay: number;
+    readonly clipGradNorm: number;
+    readonly steps: number;
+  };
+}
+
+async function fixture(family: string) {
+  const folder = new URL(`fixtures/${family}/`, import.meta.url).pathname;
+  const { config, weights } = await loadModelFolder(folder);
+  const file = JSON.parse(await readFile(`${folder}batch.json`, 'utf8')) as BatchFile;
+  const stored = await openSafetensors(`${folder}expected.safetensors`);
+  const expected = new Map<string, Float32Array>();
+  for (const [name, { shape }] of stored.tensors) {
+    const numbers = new Float32Array(shape.reduce((a, b) => a * b, 1));
+    await stored.read(name, numbers);
+    expected.set(name, numbers);
+  }
+  await stored.close();
+  const batch = { rows: file.rows.map((row) => ({ ...row, tokens: Int32Array.from(row.tokens) })) };
+  const buffers = new WeightBuffers(config, weights);
+  return { config, batch, buffers, optimizer: file.optimizer, expected: (name: string) => expected.get(name)! };
+}
+
+const distance = (a: Float32Array, b: Float32Array): number => a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
+const largest = (a: Float32Array): number => a.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
+
+describe.each(['qwen3', 'qwen2', 'llama'])('%s', (family) => {
+  test('scores, gradients and steps equal those of transformers and torch', async () => {
+    const { config, batch, buffers, optimizer, expected } = await fixture(family);
+    const trainer = new OnnxTrainer({ config, weights: buffers, threads: 1 });
+    const specs = parameterSpecs(config);
+    const part = (array: Float32Array, spec: { offset: number; size: number }) => array.subarray(spec.offset, spec.offset + spec.size);
+
+    const pass = await trainer.forward(batch, { entropy: true });
+    expect(distance(pass.logprobs, expected('logprobs'))).toBeLessThan(1e-5);
+    expect(distance(pass.entropy!, expected('entropy'))).toBeLessThan(1e-5);
+
+    const gradients = { logprobs: expected('grad_logprobs'), entropy: expected('grad_entropy') };
+    await trainer.backward(pass, gradients);
+    for (const spec of specs) {
+      const wanted = expected(`grad.${spec.name}`);
+      expect(distance(part(trainer.gradient!, spec), wanted) / largest(wanted), spec.name).toBeLessThan(1e-4);
+    }
+
+    const gradient = Float32Array.from(specs.flatMap((spec) => [...expected(`grad.${spec.name}`)]));
+    const state = blankOptimizer(config, 0);
+    const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
+    const { flat } = buffers.training;
+    for (let i = 0; i < optimizer.steps; i++) adamW(specs, flat, flat, gradient, state, { ...optimizer, gradientScale });
+    for (const spec of specs) {
+      expect(distance(part(flat, spec), expected(`stepped.${spec.name}`)), spec.name).toBeLessThan(1e-6);
+    }
+    await trainer.close();
+  });
+});
