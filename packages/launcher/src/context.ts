@@ -1,6 +1,7 @@
 /** What every mode gets: the stage to run and what all stages share. */
 import type { MetricSink, RewardFn, Runtime, Task } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
+import type { ResumePoint } from '@trinity-rft/monitor';
 import type { Registry, RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
 
 export interface StageContext {
@@ -8,7 +9,8 @@ export interface StageContext {
   /** Model folder that the stage begins with. */
   readonly startModel: string;
   readonly runtime: Runtime;
-  readonly sink: MetricSink;
+  /** Opens the metric files, once it is known where the stage goes on. */
+  readonly openSink: (resume: ResumePoint) => MetricSink;
   readonly workflows: Registry<WorkflowDefinition>;
   readonly rewardFns: Registry<RewardDefinition>;
   /** Interrupts the run: finish the step, save, stop. */

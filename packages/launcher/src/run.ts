@@ -99,7 +99,7 @@ async function runStage(config: ResolvedConfig, stage: StageConfig, options: Run
   await mkdir(stage.jobDirectory, { recursive: true });
   const { clock } = options;
   const signal = options.signal ?? new AbortController().signal;
-  const monitor = await openMonitor(stage, { terminal: options.terminal, clock });
+  const monitor = openMonitor(stage, { terminal: options.terminal, clock, env: options.env ?? process.env });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   try {
     runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${stage.jobDirectory}`);
@@ -107,7 +107,7 @@ async function runStage(config: ResolvedConfig, stage: StageConfig, options: Run
       stage,
       startModel: await startModelOf(config, stage),
       runtime,
-      sink: monitor.sink,
+      openSink: monitor.openSink,
       signal,
       expectSteps: monitor.expectSteps,
       ...registries,

@@ -1,6 +1,6 @@
 /** The explorer's options, from the configuration of a stage. */
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { Sampler } from '@trinity-rft/core';
+import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { ExplorerOptions } from '@trinity-rft/explorer';
 import { rewardFnFinder, type StageContext } from '../context.js';
 import { modelFactory } from './model.js';
@@ -10,10 +10,11 @@ interface ExplorerParts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
   readonly tasks: StageTasks;
+  readonly sink: MetricSink;
 }
 
-export function explorerOptions(context: StageContext, { sampler, format, tasks }: ExplorerParts): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
-  const { stage, sink, runtime, workflows, rewardFns } = context;
+export function explorerOptions(context: StageContext, { sampler, format, tasks, sink }: ExplorerParts): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
+  const { stage, runtime, workflows, rewardFns } = context;
   const { concurrency, maxTimeoutMs, maxRetryTimes, evalInterval, evalOnStartup } = stage.explorer;
   return {
     feed: tasks.feed,

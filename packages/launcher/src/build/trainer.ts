@@ -1,5 +1,5 @@
 /** The trainer's options, from the configuration of a stage. */
-import type { Algorithm, Engine } from '@trinity-rft/core';
+import type { Algorithm, Engine, MetricSink } from '@trinity-rft/core';
 import type { TrainerOptions } from '@trinity-rft/trainer';
 import type { StageContext } from '../context.js';
 
@@ -8,10 +8,11 @@ interface TrainerParts {
   readonly algorithm: Algorithm;
   /** As far as it is known; a bound only where `trainer.total_steps` or supervised data say so. */
   readonly totalSteps: number | undefined;
+  readonly sink: MetricSink;
 }
 
-export function trainerOptions(context: StageContext, { engine, algorithm, totalSteps }: TrainerParts): Omit<TrainerOptions, 'source' | 'signal'> {
-  const { stage, sink, runtime } = context;
+export function trainerOptions(context: StageContext, { engine, algorithm, totalSteps, sink }: TrainerParts): Omit<TrainerOptions, 'source' | 'signal'> {
+  const { stage, runtime } = context;
   const { optimizer } = stage.algorithm;
   const { saveInterval, maxCheckpointsToKeep, totalSteps: bound } = stage.trainer;
   return {

@@ -12,7 +12,8 @@ import type { StageContext, StageResult } from '../context.js';
 
 /** The model itself counts as the checkpoint of step 0; metrics go out under `bench/<set>/`. */
 export async function runBench(context: StageContext): Promise<StageResult> {
-  const { stage, startModel, sink, runtime, signal } = context;
+  const { stage, startModel, runtime, signal } = context;
+  const sink = context.openSink({});
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
   if (tasks.evalSets.length === 0) {
@@ -21,7 +22,7 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   await using engine = disposable(await openEngine(context, { reference: false, format }));
   await using store = disposable(memoryExperienceStore());
   const explorer = createExplorer({
-    ...explorerOptions(context, { sampler: engine.sampler, format, tasks }),
+    ...explorerOptions(context, { sampler: engine.sampler, format, tasks, sink }),
     store,
     sync: { isBoundary: () => false, exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }) },
     signal,

@@ -1,9 +1,9 @@
 /** Mode `both`: explorer and trainer side by side, and what happens when one of them ends, fails or is interrupted. */
-import { CancelledError, type Engine, type ExperienceStore } from '@trinity-rft/core';
+import { createAlgorithm } from '@trinity-rft/algorithm';
+import { CancelledError, type Engine, type ExperienceStore, type MetricSink } from '@trinity-rft/core';
 import { createExplorer, type Explorer, type ExplorerState } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
 import { createTrainer, listCheckpoints, verifyCheckpoint, type Trainer, type TrainerResult } from '@trinity-rft/trainer';
-import { createStageAlgorithm } from '../build/algorithm.js';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine } from '../build/engine.js';
@@ -20,7 +20,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
   await using store = disposable(openExperienceStore(stage));
-  const algorithm = createStageAlgorithm(stage.algorithm);
+  const algorithm = createAlgorithm(stage.algorithm, stage.seed);
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
 
   const stop = new AbortController();
@@ -38,11 +38,12 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   });
   const state = (await store.explorerState()) as ExplorerState | undefined;
   const point = await resumeTrainer(context, { engine, store, synchronizer, state });
+  const sink = context.openSink({ explorer: state?.step ?? 0, trainer: point.trainStep });
   const totalSteps = totalTrainSteps(context, tasks);
   context.expectSteps(totalSteps);
 
   const trainer = createTrainer({
-    ...trainerOptions(context, { engine, algorithm, totalSteps }),
+    ...trainerOptions(context, { engine, algorithm, totalSteps, sink }),
     source: store,
     sync: {
       trainStepDone: (step, abort) => synchronizer.trainStepDone(step, abort),
@@ -54,14 +55,14 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     signal,
   });
   const explorer = createExplorer({
-    ...explorerOptions(context, { sampler: engine.sampler, format, tasks }),
+    ...explorerOptions(context, { sampler: engine.sampler, format, tasks, sink }),
     store,
     sync: synchronizer,
     ...(algorithm.advantage && { advantage: algorithm.advantage }),
     signal,
   });
   const trained = await superviseBoth({ context, explorer, trainer, store, synchronizer, state, point, stop });
-  if (!trained.interrupted) await evaluateAtEnd(context, { explorer, engine, tasks, trained, store });
+  if (!trained.interrupted) await evaluateAtEnd(context, { explorer, engine, tasks, trained, store, sink });
   return { interrupted: trained.interrupted, trainStep: trained.step, checkpoint: trained.checkpoint.directory };
 }
 
@@ -159,10 +160,11 @@ interface FinalEvaluation {
   readonly tasks: StageTasks;
   readonly trained: TrainerResult;
   readonly store: ExperienceStore;
+  readonly sink: MetricSink;
 }
 
 /** Scores the last weights, which no evaluation within the run has seen. */
-async function evaluateAtEnd({ stage, sink }: StageContext, { explorer, engine, tasks, trained, store }: FinalEvaluation): Promise<void> {
+async function evaluateAtEnd({ stage }: StageContext, { explorer, engine, tasks, trained, store, sink }: FinalEvaluation): Promise<void> {
   if (tasks.evalSets.length === 0) return;
   const transport = createTransport(stage, engine);
   await transport.publish(trained.step);

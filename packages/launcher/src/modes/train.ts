@@ -1,6 +1,6 @@
 /** Mode `train`: optimizer steps on data that is already there. */
+import { createAlgorithm } from '@trinity-rft/algorithm';
 import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
-import { createStageAlgorithm } from '../build/algorithm.js';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine } from '../build/engine.js';
@@ -11,7 +11,7 @@ import type { StageContext, StageResult } from '../context.js';
 export async function runTrain(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
   const format = await openChatFormat(context);
-  const algorithm = createStageAlgorithm(stage.algorithm);
+  const algorithm = createAlgorithm(stage.algorithm, stage.seed);
   const data = await openTrainingData(context, format);
   await using source = disposable(data.source);
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
@@ -26,7 +26,8 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
     runtime.logger.info(`Resumes at train step ${from}.`);
   }
   await source.rollback(from);
-  const options = trainerOptions(context, { engine, algorithm, totalSteps });
+  const sink = context.openSink({ trainer: from });
+  const options = trainerOptions(context, { engine, algorithm, totalSteps, sink });
   const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), source, signal });
   const { step, interrupted, checkpoint } = await trainer.run(from);
   return { interrupted, trainStep: step, checkpoint: checkpoint.directory };

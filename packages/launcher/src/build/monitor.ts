@@ -1,0 +1,53 @@
+/** Log, console and metric files of a stage. */
+import path from 'node:path';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Clock, Logger, MetricSink } from '@trinity-rft/core';
+import {
+  consoleSink,
+  createLogger,
+  fileWriter,
+  jsonlSink,
+  teeSink,
+  tensorBoardSink,
+  type ResumePoint,
+  type Terminal,
+} from '@trinity-rft/monitor';
+
+export type { Terminal };
+
+export interface StageMonitor {
+  readonly logger: Logger;
+  /** Metrics from here on; those beyond the resume point are made again, so their records go. */
+  openSink(resume: ResumePoint): MetricSink;
+  /** For the time left. */
+  expectSteps(total: number | undefined): void;
+  close(): Promise<void>;
+}
+
+export interface MonitorOptions {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export function openMonitor(stage: StageConfig, { terminal, clock, env }: MonitorOptions): StageMonitor {
+  const screen = consoleSink({ terminal, clock, env, ...(stage.stageName !== undefined && { label: stage.stageName }) });
+  const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
+  const logger = createLogger({ level: stage.log.level, write: file.write, clock, console: screen.log });
+  const { directory, sinks } = stage.monitor;
+  let tee: MetricSink = screen;
+  return {
+    logger,
+    openSink: (resume) => {
+      const jsonl = jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger });
+      const tensorBoard = sinks.includes('tensorboard') ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })] : [];
+      tee = teeSink([jsonl, ...tensorBoard, screen], { onError: (error) => logger.error(error.message) });
+      return tee;
+    },
+    expectSteps: (total) => screen.setTotalSteps(total),
+    close: async () => {
+      await tee.close();
+      file.close();
+    },
+  };
+}
