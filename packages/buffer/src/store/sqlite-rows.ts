@@ -15,7 +15,7 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
       database.exec('COMMIT');
       return result;
     } catch (cause) {
-      if (database.isTransaction) database.exec('ROLLBACK');
+      rollBack(database);
       if (TrinityError.is(cause)) throw cause;
       throw new BufferError(
         `The experience store could not ${what}: ${(cause as Error).message}. Nothing of it was stored. Check the disk.`,
@@ -74,6 +74,15 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
       release();
     },
   };
+}
+
+/** SQLite has rolled back by itself after some errors (a full disk); saying it again is then an error that means nothing. */
+function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {
+    // No transaction is open: nothing to undo.
+  }
 }
 
 function prepareStatements(database: DatabaseSync) {
