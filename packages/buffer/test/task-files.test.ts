@@ -145,7 +145,7 @@ describe('folders', () => {
     expect(await questions('train')).toEqual(['0 + 1', '1 + 2', '2 + 3', '3 + 4', '4 + 5']);
     expect(await questions('test', 'easy')).toEqual(['5 + 6']);
     expect(await questions('train', 'hard')).toEqual(['100 + 101', '101 + 102']);
-    expect(await questions('test+train[-1:]')).toEqual(['5 + 6', '4 + 5']);
+    expect(await questions('test+train[-1:]+train[:1]')).toEqual(['5 + 6', '4 + 5', '0 + 1']);
     await expect(questions('test', 'hard')).rejects.toThrow(/no split "test". Expected one of: train/);
   });
 

@@ -57,11 +57,15 @@ export async function readTaskRows(options: TaskRowsOptions): Promise<readonly R
 }
 
 async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]> {
+  const files = new Map<string, readonly RawTask[]>();
   const rows: RawTask[] = [];
   for (const part of parseSplit(options.split ?? 'train')) {
     const ofSplit: RawTask[] = [];
     for (const file of await locateFiles(options, part.split)) {
-      for (const row of await readFileRows(file, options.signal)) ofSplit.push(row);
+      // Two parts of one split are one reading of its files.
+      const read = files.get(file) ?? (await readFileRows(file, options.signal));
+      files.set(file, read);
+      for (const row of read) ofSplit.push(row);
     }
     for (const row of slicePart(ofSplit, part)) rows.push(row);
   }

@@ -9,7 +9,7 @@ export interface StoredRow {
 }
 
 /** Numbers of rows; `total` = waiting and leased + `trained` + `dropped`. */
-export interface RowCounts {
+interface RowCounts {
   readonly total: number;
   readonly trained: number;
   readonly dropped: number;

@@ -32,7 +32,7 @@ export interface RowQueue {
   refuseAll(error: Error): void;
 }
 
-export interface Wanted {
+interface Wanted {
   readonly count: number;
   /** Older rows are refused. */
   readonly minPolicyVersion: number;
