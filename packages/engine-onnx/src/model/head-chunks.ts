@@ -22,7 +22,7 @@ export function chunkedHead(trunk: Trunk, states: Value, targets: Value, options
     const distribution = headLogprobs(trunk, part!);
     logprobs.push(pick(distribution, ids!));
     if (options.entropy) entropy.push(negate(rowDot(exp(distribution), distribution)));
-    return logprobs.at(-1)!;
+    return [logprobs.at(-1)!, ...entropy.slice(-1)];
   });
   return { logprobs: concat(logprobs, 0, 'R'), ...(options.entropy && { entropy: concat(entropy, 0, 'R') }) };
 }
@@ -53,7 +53,7 @@ export function chunkedHeadGradients(
     dStates.push(matmul(dLogits, headWeight(trunk)));
     const own = matmul(dLogits, part!, { transposeA: true });
     dWeight = dWeight ? add(dWeight, own) : own;
-    return dWeight;
+    return [dWeight, dStates.at(-1)!];
   });
   return { states: concat(dStates, 0, 'R'), weight: dWeight! };
 }
@@ -79,10 +79,10 @@ function pick(logp: Value, ids: Value): Value {
 }
 
 /**
- * Cuts values into equal parts along their first dimension and calls `work` for each. A part begins only when the result of the
- * part before it is there: otherwise the runtime may compute the logits of all parts first and hold them together.
+ * Cuts values into equal parts along their first dimension and calls `work` for each. A part begins only when the results of the
+ * part before it are there: otherwise the runtime may compute the logits of all parts first and hold them together.
  */
-function inChunks(values: readonly Value[], chunks: number, work: (parts: readonly Value[]) => Value): void {
+function inChunks(values: readonly Value[], chunks: number, work: (parts: readonly Value[]) => readonly Value[]): void {
   if (chunks === 1) {
     work(values);
     return;
@@ -93,15 +93,14 @@ function inChunks(values: readonly Value[], chunks: number, work: (parts: readon
       attributes: { axis: 0, num_outputs: chunks },
     }),
   );
-  let last: Value | undefined;
+  let before: readonly Value[] = [];
   for (let i = 0; i < chunks; i++) {
     const [states, ...rest] = split.map((parts) => parts[i]!);
-    const ready = last ? after(states!, last) : states!;
-    last = work([ready, ...rest]);
+    before = work([before.reduce(after, states!), ...rest]);
   }
 }
 
-/** `value`, available once `earlier` is computed: its rows are taken from an index that adds 0 made from `earlier`. */
+/** `value`, available once `earlier` is computed: its rows are taken from an index that is 0 made from `earlier`. */
 function after(value: Value, earlier: Value): Value {
   const { graph } = value;
   const flat = graph.node('Reshape', [earlier, graph.integers([-1])], { shape: ['elements'] });
