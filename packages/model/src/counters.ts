@@ -9,7 +9,7 @@ import type { Metrics } from '@trinity-rft/core';
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls refused for their prompt
  * - `sampling_overridden`, `unconstrained`: client requests whose sampling settings, or forced formats, were not followed
  */
-export type CounterName =
+type CounterName =
   | 'calls'
   | 'choices'
   | 'prompt_tokens'

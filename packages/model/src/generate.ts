@@ -16,7 +16,7 @@ import type { RolloutModelOptions } from './options.js';
 import { resolveSampling, type CallSampling } from './sampling.js';
 import { normalizeTools } from './tools.js';
 
-export interface GenerateRequest {
+interface GenerateRequest {
   /** As the client sent them. */
   readonly messages: readonly unknown[];
   readonly tools?: readonly unknown[];

@@ -2,7 +2,7 @@
 import { createExperience, WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 
 /** One choice of one call. */
-export interface RecordedChoice {
+interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
   readonly response: ChatResponse;

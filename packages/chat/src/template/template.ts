@@ -28,7 +28,8 @@ export function createChatTemplate(source: string, variables: Readonly<Record<st
       messages: input.messages.map((message) => toTemplate(message, form, printsIds)),
       tools: input.tools && input.tools.length > 0 ? input.tools : null,
       add_generation_prompt: input.addGenerationPrompt,
-      ...(input.enableThinking !== undefined && { enable_thinking: input.enableThinking }),
+      // Set in any case: the interpreter is slow with names it does not know. Undefined is not "defined" in Jinja either.
+      enable_thinking: input.enableThinking,
     });
   const form = argumentForm(raw);
   return {
