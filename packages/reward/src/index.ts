@@ -1,1 +1,3 @@
-export {};
+export * from './create.js';
+export * from './extract.js';
+export * from './math/check.js';
