@@ -1,11 +1,12 @@
 /** Hugging Face model folders: config.json, weights, and the tokenizer files that travel with them. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 
 import { parseModelConfig, type ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
 import { openWeightFiles, singleWeightFile, type WeightFiles } from './weight-files.js';
 
@@ -62,15 +63,6 @@ function parseJson(text: string, path: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     throw new CheckpointError(`${path} is not JSON.`, { code: 'MODEL_CONFIG_INVALID', cause });
-  }
-}
-
-async function readIfThere(path: string): Promise<Uint8Array | undefined> {
-  try {
-    return await readFile(path);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new CheckpointError(`${path} cannot be read.`, { code: 'MODEL_FILE_UNREADABLE', cause });
   }
 }
 
@@ -144,13 +136,4 @@ export async function saveModelFolder(directory: string, files: ModelFiles, weig
 /** The only change to a config.json that was read: transformers would otherwise round the float32 weights to the old type. */
 function withStoredType(configText: string): string {
   return configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, '$1"float32"');
-}
-
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  try {
-    await writeFile(`${path}.tmp`, bytes);
-    await rename(`${path}.tmp`, path);
-  } catch (cause) {
-    throw new CheckpointError(`${path} could not be written.`, { code: 'MODEL_FILE_UNWRITABLE', cause });
-  }
 }

@@ -18,6 +18,8 @@ export interface NewModelOptions {
   readonly config: NewModelConfig;
   /** Of the initial weights; equal seeds give equal bytes. */
   readonly seed: number;
+  /** Standard deviation of the initial matrices. @default 0.02 */
+  readonly std?: number;
   /** Files to lay beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...). @default none */
   readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;
 }
@@ -28,7 +30,7 @@ export async function createModelFolder(options: NewModelOptions): Promise<Model
   const config = parseModelConfig(json, 'the new model');
   const companions = new Map(Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [assertCompanion(name), Buffer.from(content)]));
   const files = { config, configText: `${JSON.stringify(json, null, 2)}\n`, companions };
-  await saveModelFolder(options.directory, files, initialWeights(config, options.seed));
+  await saveModelFolder(options.directory, files, initialWeights(config, options.seed, { ...(options.std !== undefined && { std: options.std }) }));
   return config;
 }
 

@@ -1,10 +1,11 @@
 /** Finds the safetensors files of a model folder: one file, or the shards that an index names. */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 import { z } from 'zod';
 
+import { isFile } from './files.js';
 import { openSafetensors, type SafetensorsFile } from './safetensors.js';
 
 export const singleWeightFile = 'model.safetensors';
@@ -61,11 +62,4 @@ async function openAll(paths: readonly string[]): Promise<WeightFiles> {
     throw error;
   }
   return { tensors: new Map(files.flatMap((file) => [...file.tensors.keys()].map((name) => [name, file] as const))), close };
-}
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
 }

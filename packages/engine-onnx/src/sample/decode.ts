@@ -24,7 +24,8 @@ async function decodeRun(kernels: SamplerKernels, weights: Feeds, pool: KvPool, 
   const { variant } = pool;
   const choices = pool.owners.slice(start, start + count) as Choice[];
   const uniforms = Float64Array.from(choices, (choice) => choice.random.next());
-  const result = await kernels.decode(variant, weights, { ...rowInputs(variant, choices, uniforms, count), ...pool.feeds(start, count) });
+  const feeds = { ...rowInputs(variant, choices, uniforms, count), ...pool.feeds(start, count) };
+  const result = await kernels.decode(variant, weights, feeds, pool.capacity);
   const vocabulary = kernels.config.vocabSize;
   choices.forEach((choice, i) => {
     if (isDone(choice)) return;

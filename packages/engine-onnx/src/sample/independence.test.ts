@@ -37,7 +37,7 @@ const models: readonly (TestSamplerOptions & { readonly name: string })[] = [
   { name: 'the quickstart shape', config: { vocabSize: 16, hiddenSize: 64, heads: 4, kvHeads: 4, intermediateSize: 192 } },
   { name: 'hidden 128, two threads', threads: 2, config: { vocabSize: 128, hiddenSize: 128, heads: 4, kvHeads: 2, intermediateSize: 384 } },
   { name: 'hidden 96, one key head, two threads', threads: 2, config: { vocabSize: 48, hiddenSize: 96, heads: 3, kvHeads: 1, intermediateSize: 288 } },
-  { name: 'hidden 160, four threads', threads: 4, config: { vocabSize: 300, hiddenSize: 160, heads: 2, kvHeads: 1, headDim: 128, intermediateSize: 512 } },
+  { name: 'hidden 160, two threads', threads: 2, config: { vocabSize: 300, hiddenSize: 160, heads: 2, kvHeads: 1, headDim: 128, intermediateSize: 512 } },
   { name: 'llama, hidden 320, vocabulary 2048', threads: 2, config: { family: 'llama', layers: 1, vocabSize: 2048, hiddenSize: 320, heads: 5, kvHeads: 5 } },
 ];
 

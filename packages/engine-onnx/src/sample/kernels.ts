@@ -4,7 +4,7 @@ import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
-import { ropeTables } from '../model/rope.js';
+import { RopeFeeds } from '../model/rope.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from '../model/sampling-graphs.js';
 import type { Feeds } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
@@ -12,15 +12,14 @@ import { rowWindow, type RowWindow } from './row-window.js';
 
 export interface SamplerKernels {
   readonly config: ModelConfig;
-  readonly maxModelLen: number;
   /** Rows that one run takes. */
   readonly window: RowWindow;
   /** Bytes that a run reads besides the cache: what a run costs before its first row. */
   readonly weightBytes: number;
   /** Keys and values of all positions: [rows, 2 L KV, length, D]. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, rows: number, length: number): Promise<Float32Array>;
-  /** One more token for every row of `feeds` (see `decodeGraph`). */
-  decode(variant: DecodeVariant, weights: Feeds, feeds: Feeds): Promise<DecodeResult>;
+  /** One more token for every row of `feeds` (see `decodeGraph`). @param capacity positions of the cache in `feeds` */
+  decode(variant: DecodeVariant, weights: Feeds, feeds: Feeds, capacity: number): Promise<DecodeResult>;
   close(): Promise<void>;
 }
 
@@ -35,8 +34,8 @@ export interface DecodeResult {
 }
 
 export interface KernelOptions {
+  /** Threads inside one operator. */
   readonly threads: number;
-  readonly maxModelLen: number;
 }
 
 /** Sessions are loaded when they are first needed. */
@@ -47,20 +46,19 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
     sessions.set(name, known);
     return known;
   };
-  const rope = ropeFeeds(config, options.maxModelLen);
+  const rope = new RopeFeeds(config);
   return {
     config,
-    maxModelLen: options.maxModelLen,
     window: rowWindow(config, options.threads),
     weightBytes: 4 * parameterCount(config),
     prefill: async (weights, ids, rows, length) => {
       const graph = await session('prefill', () => prefillGraph(config, { variant: 'cache' }));
-      const out = await run(graph, { ...weights, ...rope, ids: new Tensor('int32', ids, [rows, length]) });
+      const out = await run(graph, { ...weights, ...rope.feeds(length), ids: new Tensor('int32', ids, [rows, length]) });
       return out['new_kv']!.data as Float32Array;
     },
-    decode: async (variant, weights, feeds) => {
+    decode: async (variant, weights, feeds, capacity) => {
       const graph = await session(variant, () => decodeGraph(config, { variant }));
-      const out = await run(graph, { ...weights, ...rope, ...feeds });
+      const out = await run(graph, { ...weights, ...rope.feeds(capacity), ...feeds });
       const newKeyValues = out['new_kv']!.data as Float32Array;
       if (variant === 'logprobs') return { newKeyValues, logprobs: out['logprobs']!.data as Float32Array };
       return { newKeyValues, tokens: out['token']!.data as Int32Array, tokenLogprobs: out['logprob']!.data as Float32Array };
@@ -69,12 +67,6 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
       for (const loading of sessions.values()) await (await loading).release();
     },
   };
-}
-
-function ropeFeeds(config: ModelConfig, length: number): Feeds {
-  const tables = ropeTables(config, length);
-  const shape = [length, config.headDim / 2];
-  return { rope_cos: new Tensor('float32', tables.cos, shape), rope_sin: new Tensor('float32', tables.sin, shape) };
 }
 
 async function run(session: InferenceSession, feeds: Feeds): Promise<InferenceSession.OnnxValueMapType> {

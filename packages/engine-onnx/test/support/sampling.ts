@@ -37,7 +37,7 @@ export function createTestSampler(options: TestSamplerOptions = {}): TestSampler
   const config = completeConfig({ vocabSize: 32, hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, ...options.config });
   const buffers = new WeightBuffers(config, initialWeights(config, options.seed ?? 1, { std: weightStd }));
   const maxModelLen = options.maxModelLen ?? 256;
-  const kernels = createSamplerKernels(config, { threads: options.threads ?? 1, maxModelLen });
+  const kernels = createSamplerKernels(config, { threads: options.threads ?? 1 });
   const tokenBytes = options.tokens && packTokenBytes(options.tokens.map((text) => Buffer.from(text)));
   const scheduler = new SampleScheduler(
     kernels,

@@ -1,0 +1,167 @@
+/** The engine itself, in one thread: weights, trainer, sampler and model folder, behind the calls of the protocol. */
+import { CancelledError, EngineError, type Metrics, type SamplingOptions, type TrinityError, type WeightSource } from '@trinity-rft/core';
+
+import { loadCheckpoint, loadWeightsOf, saveCheckpoint } from '../folder/checkpoint.js';
+import { loadModelFolder, type ModelFiles } from '../folder/model-folder.js';
+import { WeightBuffers, type WeightLease } from '../model/weights.js';
+import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
+import { planSample } from '../sample/plan.js';
+import { SampleScheduler, type SampleTicket, type SamplingWeights } from '../sample/scheduler.js';
+import { blankOptimizer } from '../train/optimizer-file.js';
+import { OnnxTrainer } from '../train/trainer.js';
+import { packSequences, unpackBatch, type Calls, type EngineFacts, type Method, type WorkerOptions } from './protocol.js';
+
+/** Requests that may wait for a row before more are refused. */
+const maxQueue = 65_536;
+
+export class EngineCore {
+  readonly #options: WorkerOptions;
+  readonly #files: ModelFiles;
+  readonly #weights: WeightBuffers;
+  readonly #trainer: OnnxTrainer;
+  readonly #kernels: SamplerKernels;
+  readonly #maxModelLen: number;
+  readonly #tickets = new Map<number, SampleTicket>();
+  #scheduler: SampleScheduler | undefined;
+  /** Ends when the trainer's last call has: its calls run one at a time, in order. */
+  #training: Promise<unknown> = Promise.resolve();
+  #sampledBefore = 0;
+
+  private constructor(options: WorkerOptions, files: ModelFiles, weights: WeightBuffers) {
+    const { config } = files;
+    this.#options = options;
+    this.#files = files;
+    this.#weights = weights;
+    this.#maxModelLen = options.maxModelLen ?? config.maxPositions;
+    this.#trainer = new OnnxTrainer({ config, weights, threads: options.threads, memoryBudgetBytes: options.memoryBudgetBytes });
+    this.#kernels = createSamplerKernels(config, { threads: options.threads });
+  }
+
+  /** @throws CheckpointError when the model folder cannot be used, EngineError when the options do not fit it */
+  static async open(options: WorkerOptions): Promise<EngineCore> {
+    const { weights, ...files } = await loadModelFolder(options.modelPath);
+    const { maxPositions } = files.config;
+    if (options.maxModelLen !== undefined && options.maxModelLen > maxPositions) {
+      throw new EngineError(`maxModelLen is ${options.maxModelLen}, but the model in ${options.modelPath} has only ${maxPositions} positions (max_position_embeddings); set it to that or less.`, {
+        code: 'ENGINE_OPTIONS',
+      });
+    }
+    const buffers = new WeightBuffers(files.config, weights);
+    if (options.reference) buffers.setReference(weights.slice());
+    return new EngineCore(options, files, buffers);
+  }
+
+  get facts(): EngineFacts {
+    return { maxModelLen: this.#maxModelLen, parameters: this.#weights.training.flat.length };
+  }
+
+  /** Runs one call of the protocol; `id` is what {@link cancel} refers to. */
+  call<M extends Method>(id: number, method: M, args: Calls[M]['args']): Promise<Calls[M]['result']> {
+    const handlers: { [K in Method]: (args: Calls[K]['args']) => Promise<Calls[K]['result']> } = {
+      open: async () => this.facts,
+      sample: ({ prompt, options: sampling }) => this.#sample(id, prompt, sampling),
+      adopt: ({ source, version }) => this.#adopt(source, version),
+      forward: ({ batch, options: wanted }) =>
+        this.#train(async () => {
+          const { offsets, logprobs, entropy } = await this.#trainer.forward(unpackBatch(batch), wanted);
+          return { offsets, logprobs, ...(entropy && { entropy }) };
+        }),
+      backward: ({ batch, offsets, ...gradients }) =>
+        this.#train(async () => {
+          // Only the layout of a pass matters here, not the numbers it held.
+          await this.#trainer.backward({ batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs }, gradients);
+          return undefined;
+        }),
+      step: (options) => this.#train(() => this.#trainer.step(options)),
+      publish: () =>
+        this.#train(async () => {
+          this.#weights.publish();
+          return undefined;
+        }),
+      save: ({ directory, optimizer }) =>
+        this.#train(async () => {
+          const state = optimizer ? (this.#trainer.optimizer ?? blankOptimizer(this.#files.config, 0)) : undefined;
+          await saveCheckpoint(directory, this.#files, this.#weights.training.flat, state);
+          return undefined;
+        }),
+      load: ({ directory }) => this.#train(() => this.#load(directory)),
+      stats: () => this.#train(async () => this.#stats()),
+    };
+    return handlers[method](args);
+  }
+
+  /** Gives up the sampling call `id`, if it is still open. */
+  cancel(id: number): void {
+    this.#tickets.get(id)?.cancel(new CancelledError('Sampling was aborted by its caller.', { code: 'SAMPLE_ABORTED', reason: 'aborted' }));
+  }
+
+  /** Answers open sampling calls with `error`, waits for the run in progress and frees the sessions. */
+  async close(error: TrinityError): Promise<void> {
+    await this.#scheduler?.close(error);
+    await this.#training;
+    await this.#trainer.close();
+    await this.#kernels.close();
+  }
+
+  async #sample(id: number, prompt: Int32Array, options: SamplingOptions): Promise<Calls['sample']['result']> {
+    const limits = { vocabSize: this.#files.config.vocabSize, maxModelLen: this.#maxModelLen, hasTokenBytes: this.#options.tokenBytes !== undefined };
+    const ticket = this.#sampler().submit(planSample(prompt, options, limits));
+    this.#tickets.set(id, ticket);
+    try {
+      return packSequences(await ticket.result);
+    } finally {
+      this.#tickets.delete(id);
+    }
+  }
+
+  async #adopt(source: WeightSource, version: number): Promise<undefined> {
+    if (source.kind === 'published') {
+      // Leased now: what is published later, while earlier requests finish, is another version.
+      const lease = this.#weights.leasePublished();
+      await this.#sampler().adopt(() => samplingWeights(lease, version));
+      return undefined;
+    }
+    await this.#sampler().adopt(async () => {
+      const loaded = await loadWeightsOf(source.directory, this.#files.config);
+      const lease = this.#weights.leaseEmpty();
+      lease.flat.set(loaded);
+      return samplingWeights(lease, version);
+    });
+    return undefined;
+  }
+
+  /** Begins with the training weights of the moment it is first needed, as version -1. */
+  #sampler(): SampleScheduler {
+    this.#scheduler ??= new SampleScheduler(this.#kernels, samplingWeights(this.#weights.lease(), -1), {
+      maxBatchSize: this.#options.maxBatchSize,
+      cacheBytes: this.#options.memoryBudgetBytes,
+      maxQueue,
+      tokenBytes: this.#options.tokenBytes,
+    });
+    return this.#scheduler;
+  }
+
+  async #load(directory: string): Promise<undefined> {
+    const { weights, optimizer } = await loadCheckpoint(directory, this.#files.config);
+    this.#weights.update((_, to) => to.set(weights));
+    this.#trainer.restore(optimizer);
+    return undefined;
+  }
+
+  #stats(): Metrics {
+    const sampled = this.#scheduler?.sampledTokens ?? 0;
+    const since = sampled - this.#sampledBefore;
+    this.#sampledBefore = sampled;
+    return { ...this.#trainer.takeStats(), 'perf/sampled_tokens': since, 'perf/engine_memory_gb': process.memoryUsage.rss() / 2 ** 30 };
+  }
+
+  #train<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#training.then(work);
+    this.#training = result.catch(() => undefined);
+    return result;
+  }
+}
+
+function samplingWeights(lease: WeightLease, version: number): SamplingWeights {
+  return { feeds: lease.feeds, version, release: () => lease.release() };
+}
