@@ -1,0 +1,154 @@
+import { createExperience, RewardError, uid, withFields, type AdvantageFn, type Experience } from '@trinity-rft/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { advantageFns } from './table.js';
+
+const grpo = (args: object = {}, seed = 0): AdvantageFn => advantageFns.grpo.make('grpo', args, seed);
+const stepWise = (args: object = {}): AdvantageFn => advantageFns.step_wise_grpo.make('step_wise_grpo', args, 0);
+
+const run = (task: number, index: number, reward: number | undefined, step = 0): Experience =>
+  createExperience({
+    tokens: [1, 2, 3],
+    promptLength: 1,
+    logprobs: [-1, -index - 1],
+    eid: { batch: 0, task, run: index, step },
+    ...(reward !== undefined && { reward }),
+  });
+const group = (task: number, rewards: readonly number[]): Experience[] => rewards.map((reward, index) => run(task, index, reward));
+const scores = (experiences: readonly Experience[]): number[] => experiences.map(({ advantages }) => advantages![0]!);
+
+const reward = fc.integer({ min: -64, max: 64 }).map((value) => value / 16);
+const rewards = fc.array(reward, { minLength: 2, maxLength: 8 });
+
+describe.each([
+  ['grpo', grpo],
+  ['step_wise_grpo', stepWise],
+])('%s', (_name, make) => {
+  it('sums to zero over a group of two or more', () => {
+    fc.assert(
+      fc.property(fc.array(rewards, { minLength: 1, maxLength: 3 }), fc.constantFrom('group', 'batch'), (groups, stdCalLevel) => {
+        const { experiences } = make({ stdCalLevel })(groups.flatMap((values, task) => group(task, values)));
+        for (const task of groups.keys()) {
+          const sum = scores(experiences.filter(({ eid }) => eid.task === task)).reduce((a, b) => a + b, 0);
+          expect(sum).toBeCloseTo(0, 4);
+        }
+      }),
+    );
+  });
+
+  it('does not change when a constant is added to the rewards', () => {
+    fc.assert(
+      fc.property(rewards, fc.integer({ min: -100, max: 100 }), (values, shift) => {
+        const shifted = scores(
+          make()(
+            group(
+              0,
+              values.map((value) => value + shift),
+            ),
+          ).experiences,
+        );
+        scores(make()(group(0, values)).experiences).forEach((score, i) => expect(shifted[i]).toBeCloseTo(score, 4));
+      }),
+    );
+  });
+
+  it('groups by id, never by position', () => {
+    fc.assert(
+      fc.property(rewards, rewards, fc.array(fc.nat(), { minLength: 20, maxLength: 20 }), (first, second, keys) => {
+        const all = [...group(0, first), ...group(1, second)];
+        const shuffled = all.map((experience, i) => ({ experience, key: keys[i]! })).toSorted((a, b) => a.key - b.key);
+        const byId = (experiences: readonly Experience[]): unknown =>
+          Object.fromEntries(experiences.map((experience) => [uid(experience.eid), experience.advantages]));
+        const again = byId(make()(shuffled.map(({ experience }) => experience)).experiences);
+        for (const [id, advantages] of Object.entries(byId(make()(all).experiences) as Record<string, Float32Array>)) {
+          advantages.forEach((advantage, t) => expect((again as Record<string, Float32Array>)[id]![t]).toBeCloseTo(advantage, 5));
+        }
+      }),
+    );
+  });
+
+  it('gives a single run its reward', () => {
+    expect(scores(make()(group(0, [0.5])).experiences)[0]).toBeCloseTo(0.5, 5);
+  });
+
+  it('gives exactly 0 to rewards that are equal, whatever their rounding', () => {
+    expect(scores(make()(group(0, [0.1, 0.1, 0.1])).experiences)).toEqual([0, 0, 0]);
+    expect(make({ stdThreshold: 0 })(group(0, [0.1, 0.1, 0.1])).metrics).toMatchObject({ filtered_count: 3 });
+  });
+
+  it('leaves masked tokens at 0 and the input alone', () => {
+    const masked = withFields(run(0, 0, 1), { actionMask: Uint8Array.of(0, 1) });
+    const { experiences } = make()([masked, run(0, 1, 0)]);
+    expect(experiences[0]!.advantages![0]).toBe(0);
+    expect(experiences[0]!.advantages![1]).toBeGreaterThan(0);
+    expect(masked.advantages).toBeUndefined();
+  });
+
+  it('reports the share of groups whose rewards are all equal', () => {
+    const { metrics } = make()([...group(0, [1, 1]), ...group(1, [0, 1]), ...group(2, [0, 0]), ...group(3, [0, 2])]);
+    expect(metrics['group_advantages/zero_variance_ratio']).toBe(0.5);
+  });
+
+  it.each([
+    [undefined, 'has no reward'],
+    [NaN, 'has the reward NaN'],
+    [Infinity, 'has the reward Infinity'],
+  ])('refuses a reward of %s and names the experience', (value, message) => {
+    const bad = withFields(run(3, 1, 0), { reward: value } as Partial<Experience>);
+    expect(() => make()([run(3, 0, 1), bad])).toThrow(`Experience 0/3/1/0/ ${message}`);
+    expect(() => make()([run(3, 0, 1), bad])).toThrow(RewardError);
+  });
+
+  it('has nothing to say about nothing', () => {
+    expect(make()([]).experiences).toEqual([]);
+  });
+});
+
+describe('grpo', () => {
+  it('takes from likelier runs, so that the group still sums to zero', () => {
+    const { experiences } = grpo({ rankPenalty: 0.5 })(group(0, [1, 1, 1, 1]));
+    // Run 3 has the lowest log-probability and keeps its reward; run 0 has the highest and loses 3/8 of it.
+    expect(scores(experiences).toSorted((a, b) => b - a)).toEqual(scores(experiences).toReversed());
+    expect(scores(experiences).reduce((a, b) => a + b)).toBeCloseTo(0, 5);
+  });
+
+  it('replaces dropped groups by copies with ids of their own', () => {
+    const batch = [...group(0, [0, 1]), ...group(1, [1, 1]), ...group(2, [0, 0])];
+    const { experiences, metrics } = grpo({ stdThreshold: 0, duplicateExperiences: true }, 7)(batch);
+    expect(experiences.map(({ eid }) => eid.task)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(new Set(experiences.map(({ eid }) => uid(eid))).size).toBe(6);
+    expect(scores(experiences).slice(2)).toEqual([...scores(experiences).slice(0, 2), ...scores(experiences).slice(0, 2)]);
+    expect(metrics['filtered_count']).toBe(4);
+    expect(grpo({ stdThreshold: 0, duplicateExperiences: true }, 7)(batch).experiences).toEqual(experiences);
+  });
+
+  it('has nothing to copy when every group was dropped', () => {
+    const { experiences, metrics } = grpo({ stdThreshold: 0, duplicateExperiences: true })(group(0, [1, 1]));
+    expect([experiences.length, metrics['filtered_count']]).toEqual([0, 2]);
+  });
+});
+
+describe('step_wise_grpo', () => {
+  const twoRuns = [run(0, 0, 9, 0), run(0, 0, 1, 1), run(0, 1, 9, 0), run(0, 1, 9, 1), run(0, 1, 0, 2)];
+
+  it('takes the reward of the last step by id, and gives it to every step of the run', () => {
+    const { experiences } = stepWise()(twoRuns.toReversed());
+    expect(experiences.map(({ eid }) => `${eid.run}/${eid.step}`)).toEqual(['1/0', '1/1', '1/2', '0/0', '0/1']);
+    expect(scores(experiences).map(Math.sign)).toEqual([-1, -1, -1, 1, 1]);
+  });
+
+  it('divides by the number of steps when told to', () => {
+    const [plain, normed] = [stepWise()(twoRuns), stepWise({ enableStepNorm: true })(twoRuns)];
+    scores(normed.experiences).forEach((score, i) => expect(score * (i < 2 ? 2 : 3)).toBeCloseTo(scores(plain.experiences)[i]!, 5));
+  });
+
+  it('needs no reward but that of the last step', () => {
+    expect(() => stepWise()([run(0, 0, undefined, 0), run(0, 0, 1, 1)])).not.toThrow();
+    expect(() => stepWise()([run(0, 0, 1, 0), run(0, 0, undefined, 1)])).toThrow('Experience 0/0/0/1/ has no reward');
+  });
+
+  it('counts what it keeps and drops', () => {
+    const { metrics } = stepWise({ stdThreshold: 0.1 })([...twoRuns, ...group(1, [1, 1]), ...group(2, [1])]);
+    expect(metrics).toMatchObject({ experience_count: 5, filtered_count: 3, skipped_group_ratio: 2 / 3 });
+  });
+});
