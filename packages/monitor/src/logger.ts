@@ -1,6 +1,6 @@
 /** The log: text for people, one line per event. */
 import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
-import { redactField, redactUrls } from './redact.js';
+import { redactField, redactText } from './redact.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -47,7 +47,7 @@ export function createLogger(options: LoggerOptions): Logger {
   const emit = (level: LogLevel, message: string, fields: Fields): void => {
     const isFor = (lowest: LogLevel): boolean => severity[level] >= severity[lowest];
     if (!isFor(options.level) && !isFor(minConsoleLevel)) return;
-    const text = redactUrls(`${message}${formatFields(fields)}`).replaceAll(/\r?\n/g, '\n    ');
+    const text = redactText(`${message}${formatFields(fields)}`).replaceAll(/\r?\n/g, '\n    ');
     if (isFor(options.level)) toFile(`${level.toUpperCase().padEnd(5)} ${new Date(options.clock.now()).toISOString()} ${text}`);
     if (isFor(minConsoleLevel)) toConsole(`${level === 'warn' ? 'warning' : level}: ${text}`);
   };

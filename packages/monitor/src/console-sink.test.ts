@@ -1,0 +1,180 @@
+import type { MetricSink } from '@trinity-rft/core';
+import { manualClock } from '@trinity-rft/testing';
+import { describe, expect, it } from 'vitest';
+import { fakeTerminal } from '../test/fake-terminal.js';
+import { consoleSink } from './console-sink.js';
+
+const explored = (sink: MetricSink, step: number, reward: number): void =>
+  sink.write({ role: 'explorer', step, metrics: { 'rollout/reward/mean': reward } });
+const trained = (sink: MetricSink, step: number, loss = -0.0123): void =>
+  sink.write({ role: 'trainer', step, metrics: { 'actor/final_loss': loss, 'perf/throughput': 812.345 } });
+
+describe('consoleSink on a terminal', () => {
+  it('keeps one line with what is known so far, and ends it when closed', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock, label: 'grpo' });
+    sink.setTotalSteps(60);
+    explored(sink, 1, 0.125);
+    expect(terminal.screen()).toEqual(['grpo  step 0/60  reward 0.125']);
+    await clock.advance(2000);
+    trained(sink, 1);
+    expect(terminal.screen()).toEqual(['grpo  step 1/60  reward 0.125  loss -0.0123  tokens/s 812']);
+    await clock.advance(2000);
+    trained(sink, 2);
+    // 58 steps at 2 s each.
+    expect(terminal.screen()).toEqual(['grpo  step 2/60  reward 0.125  loss -0.0123  tokens/s 812  left 1m 56s']);
+    await sink.close();
+    await sink.close();
+    expect(terminal.screen()).toEqual(['grpo  step 2/60  reward 0.125  loss -0.0123  tokens/s 812  left 1m 56s', '']);
+  });
+
+  it('counts the time left from the step a resumed run begins with', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock });
+    sink.setTotalSteps(100);
+    for (const step of [51, 52, 53]) {
+      trained(sink, step);
+      await clock.advance(1000);
+    }
+    expect(terminal.screen()[0]).toContain('left 47s');
+  });
+
+  it('redraws at most ten times a second and shows the last step all the same', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock });
+    for (let step = 1; step <= 1000; step++) {
+      trained(sink, step);
+      await clock.advance(1);
+    }
+    expect(terminal.output.split('\r').length - 1).toBe(10);
+    await sink.close();
+    expect(terminal.screen()).toEqual(['step 1000  loss -0.0123  tokens/s 812', '']);
+  });
+
+  it('shows no reward where nothing explores', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock, label: 'warm-up' });
+    trained(sink, 1, 2.5);
+    await sink.close();
+    expect(terminal.screen()[0]).toBe('warm-up  step 1  loss 2.5  tokens/s 812');
+  });
+
+  it('writes lines of text above the live line', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock });
+    sink.log('first');
+    trained(sink, 1);
+    sink.log('warning: a\nb');
+    await clock.advance(1000);
+    trained(sink, 2);
+    await sink.close();
+    sink.log('last');
+    expect(terminal.screen()).toEqual(['first', 'warning: a', 'b', 'step 2  loss -0.0123  tokens/s 812', 'last', '']);
+  });
+
+  it('shows a log line with the figures of now, and does not draw twice for it', async () => {
+    const [terminal, clock] = [fakeTerminal(), manualClock()];
+    const sink = consoleSink({ terminal, clock });
+    trained(sink, 1);
+    trained(sink, 2);
+    sink.log('x');
+    expect(terminal.screen()).toEqual(['x', 'step 2  loss -0.0123  tokens/s 812']);
+    const { length } = terminal.output;
+    await sink.close();
+    expect(terminal.output.slice(length)).toBe('\n');
+  });
+
+  it.each([80, 40, 20, 10, 1, 0])('leaves figures out rather than wrap in %i columns', async (columns) => {
+    const terminal = fakeTerminal({ columns });
+    const sink = consoleSink({ terminal, clock: manualClock(), label: 'grpo' });
+    trained(sink, 1);
+    await sink.close();
+    const shown = terminal.screen()[0]!;
+    expect(shown.length).toBeLessThan(columns || 80);
+    expect('grpo  step 1  loss -0.0123  tokens/s 812'.startsWith(shown)).toBe(true);
+  });
+
+  it('colours unless NO_COLOR is set, and is plain on a dumb terminal', () => {
+    const output = (env: Record<string, string>): string => {
+      const terminal = fakeTerminal();
+      trained(consoleSink({ terminal, clock: manualClock(), env }), 1);
+      return terminal.output;
+    };
+    expect(output({})).toContain('\u001B[2mstep\u001B[22m 1');
+    expect(output({ NO_COLOR: '' })).toContain('\u001B[2mstep');
+    expect(output({ NO_COLOR: '1' })).toBe('\r\u001B[2Kstep 1  loss -0.0123  tokens/s 812');
+    expect(output({ TERM: 'dumb' })).toBe('step 1  loss -0.0123  tokens/s 812\n');
+  });
+
+  it('gives evaluations and benchmarks lines of their own', async () => {
+    const terminal = fakeTerminal();
+    const sink = consoleSink({ terminal, clock: manualClock(), label: 'grpo' });
+    trained(sink, 20);
+    sink.write({
+      role: 'explorer',
+      step: 20,
+      metrics: { 'eval/gsm8k/reward/mean@4': 0.5, 'eval/gsm8k/reward/std@4': 0.1, 'eval/a/b/reward/mean': 1 },
+    });
+    sink.write({ role: 'bench', step: 40, metrics: { 'bench/gsm8k/reward/mean@1': 0.25 } });
+    await sink.close();
+    expect(terminal.screen()).toEqual([
+      'grpo  eval at step 20: gsm8k 0.500, a/b 1.000',
+      'grpo  bench at step 40: gsm8k 0.250',
+      'grpo  step 20  loss -0.0123  tokens/s 812',
+      '',
+    ]);
+  });
+
+  it('ignores records after close', async () => {
+    const terminal = fakeTerminal();
+    const sink = consoleSink({ terminal, clock: manualClock() });
+    await sink.close();
+    trained(sink, 1);
+    expect(terminal.output).toBe('');
+  });
+});
+
+describe('consoleSink into a pipe', () => {
+  it('writes the first five train steps, then one a second, and the last', async () => {
+    const [terminal, clock] = [fakeTerminal({ isTTY: false }), manualClock()];
+    const sink = consoleSink({ terminal, clock, label: 'grpo' });
+    sink.setTotalSteps(38);
+    for (let step = 1; step <= 38; step++) {
+      explored(sink, step, step / 100);
+      await clock.advance(100);
+      trained(sink, step);
+    }
+    await sink.close();
+    expect(terminal.output).not.toContain('\u001B');
+    expect(terminal.screen().map((line) => /step (\d+)\/38/.exec(line)?.[1])).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+      '15',
+      '25',
+      '35',
+      '38',
+      undefined,
+    ]);
+    expect(terminal.screen().at(-2)).toBe('grpo  step 38/38  reward 0.380  loss -0.0123  tokens/s 812  left 0s');
+  });
+
+  it('does not say the last step twice', async () => {
+    const terminal = fakeTerminal({ isTTY: false });
+    const sink = consoleSink({ terminal, clock: manualClock() });
+    trained(sink, 1);
+    sink.log('done');
+    await sink.close();
+    expect(terminal.screen()).toEqual(['step 1  loss -0.0123  tokens/s 812', 'done', '']);
+  });
+
+  it('is silent where nothing was trained', async () => {
+    const terminal = fakeTerminal({ isTTY: false });
+    const sink = consoleSink({ terminal, clock: manualClock() });
+    explored(sink, 1, 0.5);
+    await sink.close();
+    expect(terminal.output).toBe('');
+  });
+});

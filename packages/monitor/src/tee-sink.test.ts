@@ -1,0 +1,74 @@
+import type { MetricRecord, MetricSink } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import type { MonitorError } from './monitor-error.js';
+import { teeSink } from './tee-sink.js';
+
+const record = (step: number): MetricRecord => ({ role: 'trainer', step, metrics: {} });
+
+function recordingSink(failAt = Infinity): MetricSink & { readonly steps: number[]; closed: number } {
+  const steps: number[] = [];
+  return {
+    steps,
+    closed: 0,
+    write: ({ step }) => {
+      if (step >= failAt) throw new TypeError('disk full');
+      steps.push(step);
+    },
+    async close() {
+      this.closed++;
+    },
+  };
+}
+
+describe('teeSink', () => {
+  it('writes to all, reports a sink that throws once, closes it and goes on without it', async () => {
+    const errors: MonitorError[] = [];
+    const [good, bad] = [recordingSink(), recordingSink(2)];
+    const tee = teeSink([bad, good], { onError: (error) => errors.push(error) });
+    for (const step of [1, 2, 3]) tee.write(record(step));
+    expect([good.steps, bad.steps]).toEqual([[1, 2, 3], [1]]);
+    await tee.close();
+    expect([good.closed, bad.closed]).toEqual([1, 1]);
+    expect(errors.map((error) => error.message)).toEqual([
+      'A metric sink failed at trainer step 2: disk full. The run goes on without it.',
+    ]);
+    expect(errors[0]).toMatchObject({ code: 'SINK_FAILED', cause: expect.any(TypeError) as unknown });
+  });
+
+  it('closes every sink, also behind one that cannot be closed', async () => {
+    const errors: MonitorError[] = [];
+    const last = recordingSink();
+    const stuck: MetricSink = { write: () => undefined, close: () => Promise.reject(new TypeError('busy')) };
+    await teeSink([stuck, last], { onError: (error) => errors.push(error) }).close();
+    expect(last.closed).toBe(1);
+    expect(errors.map((error) => error.message)).toEqual(['A metric sink could not be closed: busy. The run goes on without it.']);
+  });
+
+  it('survives a sink that cannot even be closed and a listener that throws', async () => {
+    const broken: MetricSink = {
+      write: () => {
+        throw new TypeError('a');
+      },
+      close: () => {
+        throw new TypeError('b');
+      },
+    };
+    const good = recordingSink();
+    const tee = teeSink([broken, good], {
+      onError: () => {
+        throw new TypeError('c');
+      },
+    });
+    tee.write(record(1));
+    await tee.close();
+    expect([good.steps, good.closed]).toEqual([[1], 1]);
+  });
+
+  it('ignores records after close', async () => {
+    const sink = recordingSink();
+    const tee = teeSink([sink], { onError: () => undefined });
+    await tee.close();
+    tee.write(record(1));
+    expect(sink.steps).toEqual([]);
+  });
+});
