@@ -89,6 +89,10 @@ describe('createChatTemplate', () => {
     expect(args(each.replace('BODY', '{% for k, v in c.function.arguments | items %}{{ k }}={{ v }}{% endfor %}'))).toBe('b=1');
   });
 
+  it('reads every line ending as a line feed', () => {
+    expect(args('a\r\n{%- if true %}\r\nb\rc{% endif %}')).toBe('ab\nc');
+  });
+
   it('shows ids only to templates that print them', () => {
     const source = '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{{ c.id }}{% endfor %}{% endfor %}';
     expect(args(source)).toBe('{"b":  1.0}1');

@@ -50,7 +50,8 @@ export function createChatTemplate(source: string, variables: Readonly<Record<st
 
 function compile(source: string): Template {
   try {
-    return new Template(source);
+    // Python's Jinja reads every line ending as a line feed.
+    return new Template(source.replaceAll(/\r\n?/g, '\n'));
   } catch (cause) {
     throw new CheckpointError(`The chat template is not valid Jinja: ${describeError(cause)}`, { code: 'TEMPLATE_INVALID', cause });
   }
