@@ -46,8 +46,7 @@ describe('tensorBoardSink', () => {
   it('writes, byte for byte, the files that TensorBoard itself was seen to read', async () => {
     await writeRun(inFolder());
     expect(filesUnder(inFolder())).toEqual(filesUnder(fixtures));
-    for (const file of filesUnder(fixtures))
-      expect(readFileSync(inFolder(file)).equals(readFileSync(path.join(fixtures, file))), file).toBe(true);
+    for (const file of filesUnder(fixtures)) expect(readFileSync(inFolder(file))).toEqual(readFileSync(path.join(fixtures, file)));
   });
 
   it('frames every event with its length and two checksums', async () => {
