@@ -22,20 +22,20 @@ export function responseOffsets(batch: TokenBatch): Int32Array {
   return offsets;
 }
 
-/** Rows that have response tokens. @throws EngineError naming the first row that cannot be scored, and why */
+/** @throws EngineError naming the first row that cannot be scored, and why */
 export function checkedRows(batch: TokenBatch, offsets: Int32Array, config: ModelConfig): readonly Row[] {
-  return batch.rows.flatMap(({ tokens, promptLength, temperature }, index) => {
+  return batch.rows.map(({ tokens, promptLength, temperature }, index) => {
     const count = tokens.length - promptLength;
     const fail = (found: string, expected: string): never => {
       throw new EngineError(`Row ${index} of the batch ${found}; expected ${expected}.`, { code: 'ENGINE_ROW', details: { row: index } });
     };
     if (!Number.isInteger(promptLength) || promptLength < 1) fail(`has a prompt of ${promptLength} tokens`, 'at least 1, because the first token is predicted from nothing');
-    if (count < 0) fail(`has ${tokens.length} tokens but a prompt of ${promptLength}`, 'the prompt to be part of the tokens');
+    if (count < 1) fail(`has ${tokens.length} tokens and a prompt of ${promptLength}`, 'a prompt and at least one token after it');
     if (tokens.length > config.maxPositions) fail(`has ${tokens.length} tokens`, `at most ${config.maxPositions}, which is all the model has positions for`);
     if (!(temperature > 0) || !Number.isFinite(1 / temperature)) fail(`has the temperature ${temperature}`, 'a positive number');
     const stray = tokens.find((token) => token < 0 || token >= config.vocabSize);
     if (stray !== undefined) fail(`has the token id ${stray}`, `ids from 0 to ${config.vocabSize - 1}; was it tokenized with another model's tokenizer?`);
-    return count === 0 ? [] : [{ index, tokens, promptLength, inverseTemperature: 1 / temperature, offset: offsets[index]!, count }];
+    return { index, tokens, promptLength, inverseTemperature: 1 / temperature, offset: offsets[index]!, count };
   });
 }
 

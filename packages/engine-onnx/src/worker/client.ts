@@ -1,10 +1,24 @@
-/** The main thread's side of the worker: sends calls, hands out answers, and tells every caller when the worker is gone. */
-import { Worker } from 'node:worker_threads';
-
-import { EngineError, type TrinityError } from '@trinity-rft/core';
+/** The caller's side of the protocol: sends calls, hands out answers, and tells every caller when the other side is gone. */
+import type { TrinityError } from '@trinity-rft/core';
 
 import { reviveError } from './error-record.js';
-import { buffersOf, type Calls, type FromWorker, type Method, type Reply, type WorkerOptions } from './protocol.js';
+import { buffersOf, type CallMessage, type Calls, type FromWorker, type Method, type Reply, type ToWorker } from './protocol.js';
+
+/** How messages get to the engine and back. */
+export interface EngineLink {
+  /** The buffers in `transfer` are handed over. */
+  post(message: ToWorker, transfer: ArrayBuffer[]): void;
+  /** Called once, before anything is posted. */
+  listen(listener: LinkListener): void;
+  /** Ends the other side; resolves when it has ended. */
+  close(): Promise<void>;
+}
+
+export interface LinkListener {
+  readonly received: (replies: FromWorker) => void;
+  /** Nothing will be received any more. */
+  readonly ended: (error: TrinityError) => void;
+}
 
 interface Pending {
   readonly resolve: (result: never) => void;
@@ -20,23 +34,17 @@ export interface CallHandle<T> {
 /** Answers handed out per turn of the event loop, so that a burst of them never blocks it. */
 const answersPerTurn = 32;
 
-export class WorkerClient {
-  readonly #worker: Worker;
+export class EngineClient {
+  readonly #link: EngineLink;
   readonly #pending = new Map<number, Pending>();
   readonly #arrived: Reply[] = [];
   #nextId = 1;
-  #crash: unknown;
   /** Why no call can be made any more. */
   #ended: TrinityError | undefined;
 
-  constructor(options: WorkerOptions) {
-    const buffers = options.tokenBytes === undefined ? [] : buffersOf(options.tokenBytes);
-    // Beside this file in the sources, and beside the bundle in the package.
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-engine', workerData: options, transferList: buffers });
-    this.#worker.on('message', (replies: FromWorker) => this.#receive(replies));
-    this.#worker.on('messageerror', (cause) => this.#end(new EngineError('A message from the engine\'s worker thread could not be read.', { code: 'ENGINE_WORKER_DIED', cause })));
-    this.#worker.on('error', (error) => (this.#crash = error));
-    this.#worker.on('exit', (exitCode) => this.#end(workerDied(exitCode, this.#crash)));
+  constructor(link: EngineLink) {
+    this.#link = link;
+    link.listen({ received: (replies) => this.#receive(replies), ended: (error) => this.#end(error) });
   }
 
   /** Arrays in `args` are handed over: they must belong to this call alone. */
@@ -46,21 +54,21 @@ export class WorkerClient {
     if (this.#ended !== undefined) reject(this.#ended);
     else {
       this.#pending.set(id, { resolve: resolve as Pending['resolve'], reject });
-      this.#worker.postMessage({ id, method, args }, buffersOf(args));
+      this.#link.post({ id, method, args } as CallMessage, buffersOf(args));
     }
     const cancel = (error: TrinityError): void => {
       if (!this.#pending.delete(id)) return;
-      if (this.#ended === undefined) this.#worker.postMessage({ cancel: id });
+      this.#link.post({ cancel: id }, []);
       reject(error);
     };
     return { result: promise, cancel };
   }
 
-  /** Answers every open call with `pending`, later ones with `later`, and ends the thread. */
+  /** Answers every open call with `pending`, later ones with `later`, and ends the other side. */
   async close(pending: TrinityError, later: TrinityError): Promise<void> {
     this.#end(pending);
     this.#ended = later;
-    await this.#worker.terminate();
+    await this.#link.close();
   }
 
   #receive(replies: FromWorker): void {
@@ -87,11 +95,4 @@ export class WorkerClient {
     for (const waiting of this.#pending.values()) waiting.reject(error);
     this.#pending.clear();
   }
-}
-
-function workerDied(exitCode: number, cause: unknown): EngineError {
-  return new EngineError(
-    `The engine's worker thread ended with exit code ${exitCode}; every open call fails with it. Open the engine again; if memory ran out, lower the memory budget or the batch.`,
-    { code: 'ENGINE_WORKER_DIED', details: { exitCode }, ...(cause !== undefined && { cause }) },
-  );
 }

@@ -1,0 +1,94 @@
+/** The `Engine` interface over the calls of the protocol. */
+import {
+  CancelledError,
+  EngineError,
+  type CancelReason,
+  type Engine,
+  type EngineCapabilities,
+  type Sampler,
+  type TrainEngine,
+  type TrinityError,
+} from '@trinity-rft/core';
+
+import { EngineClient, type EngineLink } from './client.js';
+import { packBatch, unpackSequences, type EngineFacts, type WorkerOptions } from './protocol.js';
+
+const capabilities: EngineCapabilities = {
+  entropyGradient: 'exact',
+  logprobConvention: 'processed',
+  valueHead: false,
+  fullParameter: true,
+  lora: false,
+  referenceModel: true,
+};
+
+/** Waits until the other side is ready. @throws whatever opening the model threw there; the link is closed then */
+export async function connectEngine(link: EngineLink, options: WorkerOptions): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
+  const client = new EngineClient(link);
+  const close = (): Promise<void> => client.close(cancelled('The engine was closed before this call was answered.', 'shutdown'), engineClosed());
+  try {
+    const facts = await client.call('open', {}).result;
+    const own = { ...capabilities, referenceModel: options.reference };
+    return { engine: { capabilities: own, trainer: trainerOf(client), sampler: samplerOf(client, facts), close }, facts };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function trainerOf(client: EngineClient): TrainEngine {
+  return {
+    forward: async (batch, options = {}) => {
+      const pass = await client.call('forward', { batch: packBatch(batch), options }).result;
+      return { batch, ...pass };
+    },
+    backward: async (pass, { logprobs, entropy }) => {
+      // Copies, because arrays that are sent are lost to the sender.
+      const copies = { offsets: pass.offsets.slice(), logprobs: logprobs.slice(), ...(entropy && { entropy: entropy.slice() }) };
+      await client.call('backward', { batch: packBatch(pass.batch), ...copies }).result;
+    },
+    step: (options) => client.call('step', options).result,
+    publish: async (version) => client.call('publish', { version }).result,
+    save: async (directory, { optimizer }) => client.call('save', { directory, optimizer }).result,
+    load: async (directory) => client.call('load', { directory }).result,
+    stats: () => client.call('stats', {}).result,
+  };
+}
+
+function samplerOf(client: EngineClient, { maxModelLen }: EngineFacts): Sampler {
+  let policyVersion = -1;
+  return {
+    maxModelLen,
+    get policyVersion() {
+      return policyVersion;
+    },
+    sample: async (prompt, options, signal) => {
+      if (signal?.aborted) throw aborted(signal.reason);
+      const call = client.call('sample', { prompt: prompt.slice(), options });
+      const onAbort = (): void => call.cancel(aborted(signal?.reason));
+      signal?.addEventListener('abort', onAbort, { once: true });
+      try {
+        return unpackSequences(await call.result);
+      } finally {
+        signal?.removeEventListener('abort', onAbort);
+      }
+    },
+    adopt: async (source, version) => {
+      await client.call('adopt', { source, version }).result;
+      policyVersion = version;
+    },
+  };
+}
+
+function aborted(cause: unknown): TrinityError {
+  const reason = cause instanceof CancelledError ? cause.reason : 'aborted';
+  return cancelled('Sampling was aborted by its caller.', reason, cause);
+}
+
+function cancelled(message: string, reason: CancelReason, cause?: unknown): CancelledError {
+  return new CancelledError(message, { code: 'SAMPLE_ABORTED', reason, ...(cause !== undefined && { cause }) });
+}
+
+function engineClosed(): EngineError {
+  return new EngineError('The engine is closed; open another one for more calls.', { code: 'ENGINE_CLOSED' });
+}

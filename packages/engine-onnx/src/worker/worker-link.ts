@@ -1,0 +1,32 @@
+/** The engine in a worker thread of its own, because a run of a graph blocks the thread that it is called in. */
+import { Worker } from 'node:worker_threads';
+
+import { EngineError } from '@trinity-rft/core';
+
+import type { EngineLink } from './client.js';
+import { buffersOf, type FromWorker, type WorkerOptions } from './protocol.js';
+
+/** Starts the thread. It keeps the process alive until the link is closed. */
+export function startWorker(options: WorkerOptions): EngineLink {
+  const transferList = options.tokenBytes === undefined ? [] : buffersOf(options.tokenBytes);
+  // Beside this file in the sources, and beside the bundle in the package.
+  const worker = new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-engine', workerData: options, transferList });
+  let crash: unknown;
+  return {
+    post: (message, transfer) => worker.postMessage(message, transfer),
+    listen: ({ received, ended }) => {
+      worker.on('message', (replies: FromWorker) => received(replies));
+      worker.on('messageerror', (cause) => ended(new EngineError("A message of the engine's worker thread could not be read.", { code: 'ENGINE_WORKER_DIED', cause })));
+      worker.on('error', (error) => (crash = error));
+      worker.on('exit', (exitCode) => ended(workerDied(exitCode, crash)));
+    },
+    close: async () => void (await worker.terminate()),
+  };
+}
+
+function workerDied(exitCode: number, cause: unknown): EngineError {
+  return new EngineError(
+    `The engine's worker thread ended with exit code ${exitCode}; every open call fails with it. Open the engine again; if memory ran out, lower the memory budget or the batch.`,
+    { code: 'ENGINE_WORKER_DIED', details: { exitCode }, ...(cause !== undefined && { cause }) },
+  );
+}
