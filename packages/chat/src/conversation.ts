@@ -26,8 +26,14 @@ export interface EncodedConversation {
 export function encodeConversation(format: ChatFormat, input: ConversationInput): EncodedConversation {
   const messages = normalizeMessages(input.messages);
   const assistants = messages.flatMap((message, index) => (message.role === 'assistant' ? [index] : []));
-  if (assistants.length === 0) throw new TaskError('The conversation has no assistant message, so there is nothing to learn from. Add the answer.', { code: 'CONVERSATION_NO_ANSWER' });
-  const rest = { ...(input.tools && { tools: input.tools }), ...(input.enableThinking !== undefined && { enableThinking: input.enableThinking }) };
+  if (assistants.length === 0)
+    throw new TaskError('The conversation has no assistant message, so there is nothing to learn from. Add the answer.', {
+      code: 'CONVERSATION_NO_ANSWER',
+    });
+  const rest = {
+    ...(input.tools && { tools: input.tools }),
+    ...(input.enableThinking !== undefined && { enableThinking: input.enableThinking }),
+  };
   const tokens: number[] = [];
   const mask: number[] = [];
   const append = (text: string, bit: number): void => {
@@ -48,7 +54,12 @@ export function encodeConversation(format: ChatFormat, input: ConversationInput)
 }
 
 /** The prompt for message `index`, and the message up to its stop token. */
-function turnText(format: ChatFormat, messages: readonly NormalMessage[], index: number, rest: Omit<PromptInput, 'messages'>): { readonly prompt: string; readonly answer: string } {
+function turnText(
+  format: ChatFormat,
+  messages: readonly NormalMessage[],
+  index: number,
+  rest: Omit<PromptInput, 'messages'>,
+): { readonly prompt: string; readonly answer: string } {
   const prompt = format.render({ ...rest, messages: messages.slice(0, index) });
   const whole = format.renderWhole({ ...rest, messages: messages.slice(0, index + 1) });
   const closing = added(prompt, whole);
