@@ -196,6 +196,7 @@ describe('refuses, naming the row,', () => {
   test.each([
     ['an empty prompt', { ...row, promptLength: 0 }, 'Row 1 of the batch has a prompt of 0 tokens'],
     ['a prompt longer than the tokens', { ...row, promptLength: 4 }, 'Row 1 of the batch has 3 tokens but a prompt of 4'],
+    ['a prompt with nothing after it', { ...row, promptLength: 3 }, 'Row 1 of the batch has 3 tokens but a prompt of 3'],
     ['an unknown id', { ...row, tokens: Int32Array.of(1, 23, 3) }, 'Row 1 of the batch has the token id 23; expected ids from 0 to 22'],
     ['a negative id', { ...row, tokens: Int32Array.of(1, 2, -1) }, 'Row 1 of the batch has the token id -1'],
     ['a row beyond the positions', { ...row, tokens: new Int32Array(513) }, 'Row 1 of the batch has 513 tokens; expected at most 512'],
@@ -235,11 +236,4 @@ test('reference weights score what the frozen model would', async () => {
   weights.training.flat.fill(0.01);
   expect((await trainer.forward(batch, { weights: 'reference' })).logprobs).toEqual(before.logprobs);
 });
-
-test('rows without a response cost nothing and keep their place', async () => {
-  const { trainer } = newTrainer();
-  const [first, second] = randomBatch(config, [9, 9]).rows;
-  const pass = await trainer.forward({ rows: [first!, { ...second!, promptLength: 9 }, second!] });
-  expect([...pass.offsets]).toEqual([0, 6, 6, 12]);
-  expect(await trainer.forward({ rows: [{ ...second!, promptLength: 9 }] })).toMatchObject({ logprobs: new Float32Array(0) });
 });
