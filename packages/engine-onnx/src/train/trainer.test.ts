@@ -236,4 +236,3 @@ test('reference weights score what the frozen model would', async () => {
   weights.training.flat.fill(0.01);
   expect((await trainer.forward(batch, { weights: 'reference' })).logprobs).toEqual(before.logprobs);
 });
-});
