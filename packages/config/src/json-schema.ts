@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { keyAliases } from './schema/renamed.js';
 import { fileSchema } from './schema/root.js';
+import { expectations } from './schema/scalars.js';
 import { keyStatuses } from './schema/status.js';
 
 export type JsonSchema = { [key: string]: unknown };
@@ -12,7 +13,12 @@ export type JsonSchema = { [key: string]: unknown };
  * but for names in another case.
  */
 export function configJsonSchema(): JsonSchema {
-  const schema = z.toJSONSchema(fileSchema, { target: 'draft-7', io: 'output', unrepresentable: 'any', override: ({ jsonSchema }) => relax(jsonSchema) }) as JsonSchema;
+  const schema = z.toJSONSchema(fileSchema, {
+    target: 'draft-7',
+    io: 'output',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => relax(jsonSchema, expectations.get(zodSchema as unknown as z.ZodType)?.aliases ?? []),
+  }) as JsonSchema;
   const sections = [schema, ...stageSections(schema)];
   for (const section of sections) {
     for (const alias of keyAliases) addAlias(section, alias.section, alias.from, alias.to);
@@ -23,7 +29,8 @@ export function configJsonSchema(): JsonSchema {
 }
 
 /** Nothing is required, and what is not text may be an interpolation. */
-function relax(schema: JsonSchema): void {
+function relax(schema: JsonSchema, aliases: readonly string[]): void {
+  if (aliases.length > 0) allowNames(schema, aliases);
   delete schema['required'];
   for (const bound of ['minimum', 'maximum']) {
     if (Math.abs(Number(schema[bound])) === Number.MAX_SAFE_INTEGER) delete schema[bound];
@@ -34,6 +41,12 @@ function relax(schema: JsonSchema): void {
   const inner = { ...schema };
   for (const key of Object.keys(schema)) delete schema[key];
   schema['anyOf'] = [inner, { type: 'string', pattern: '\\$\\{' }];
+}
+
+/** Adds names to the enumeration inside a schema. */
+function allowNames(schema: JsonSchema, names: readonly string[]): void {
+  const options = [schema, ...((schema['anyOf'] as JsonSchema[] | undefined) ?? [])];
+  for (const option of options) if (Array.isArray(option['enum'])) option['enum'] = [...(option['enum'] as string[]), ...names];
 }
 
 function stageSections(schema: JsonSchema): readonly JsonSchema[] {
@@ -51,7 +64,10 @@ function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | u
 
 function sectionOf(schema: JsonSchema | undefined): JsonSchema | undefined {
   if (schema === undefined || schema['properties'] !== undefined) return schema;
-  const inner = (schema['items'] ?? (schema['anyOf'] as JsonSchema[] | undefined)?.find((option) => option['type'] === 'object' || option['items'] !== undefined)) as JsonSchema | undefined;
+  const inner = (schema['items'] ??
+    (schema['anyOf'] as JsonSchema[] | undefined)?.find((option) => option['type'] === 'object' || option['items'] !== undefined)) as
+    | JsonSchema
+    | undefined;
   return inner === undefined ? undefined : sectionOf(inner);
 }
 
@@ -60,7 +76,10 @@ function addAlias(root: JsonSchema, section: readonly string[], from: string, to
   const properties = target?.['properties'] as Record<string, JsonSchema> | undefined;
   const known = properties?.[to];
   if (properties === undefined || known === undefined) return;
-  properties[from] = from === to ? { anyOf: [known, ...single(known)], description: known['description'] } : { ...known, description: `Another name of ${to}.` };
+  properties[from] =
+    from === to
+      ? { anyOf: [known, ...single(known)], description: known['description'] }
+      : { ...known, description: `Another name of ${to}.` };
 }
 
 /** One item of a list instead of the list. */
@@ -72,10 +91,14 @@ const suffixes = { notBuilt: 'Not built yet', ignoredHarmless: 'Ignored' } as co
 
 function addStatuses(root: JsonSchema): void {
   for (const row of keyStatuses) {
-    const property = propertyAt(root, row.path.split('.').filter((part) => part !== '*'));
+    const property = propertyAt(
+      root,
+      row.path.split('.').filter((part) => part !== '*'),
+    );
     if (property === undefined) continue;
     const values = row.values === undefined ? '' : ` (${row.values.map((value) => JSON.stringify(value)).join(', ')})`;
-    property['description'] = `${String(property['description'] ?? '')} ${suffixes[row.status]}${values}: ${row.note}`.trim();
+    const own = typeof property['description'] === 'string' ? property['description'] : '';
+    property['description'] = `${own} ${suffixes[row.status]}${values}: ${row.note}`.trim();
     if (row.status === 'ignoredHarmless' && row.values === undefined) property['deprecated'] = true;
   }
 }

@@ -39,7 +39,10 @@ export interface LoadedConfig {
 
 /** Reads a file. @throws ConfigError with every problem of the file. */
 export async function loadConfig(path: string, options: Omit<ParseConfigOptions, 'file'> = {}): Promise<LoadedConfig> {
-  const bytes = await boundary((cause) => unreadable(path, cause), () => readFile(diskAt(options.cwd ?? process.cwd()).resolve(path)));
+  const bytes = await boundary(
+    (cause) => unreadable(path, cause),
+    () => readFile(diskAt(options.cwd ?? process.cwd()).resolve(path)),
+  );
   const decoded = decodeUtf8(bytes);
   if (typeof decoded !== 'string') throw configError([locateProblem(path, decoded)]);
   return parseConfig(decoded, { ...options, file: path });

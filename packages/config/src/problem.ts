@@ -33,7 +33,10 @@ export function sortProblems<P extends ConfigProblem>(problems: readonly P[]): r
 export function configError(problems: readonly ConfigProblem[]): ConfigError {
   const sorted = sortProblems(problems);
   const lines = sorted.map(renderProblem);
-  const message = lines.length === 1 ? (lines[0] ?? '') : `${sorted[0]?.file ?? 'config'} has ${lines.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+  const message =
+    lines.length === 1
+      ? (lines[0] ?? '')
+      : `${sorted[0]?.file ?? 'config'} has ${lines.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   return new ConfigError(message, { code: 'CONFIG_INVALID', details: { problems: sorted } });
 }
 

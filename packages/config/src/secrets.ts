@@ -2,11 +2,33 @@
 
 /** Keys that end like a secret and name a column or a variable instead. */
 const harmlessKeys: ReadonlySet<string> = new Set([
-  'prompt_key', 'response_key', 'system_prompt_key', 'messages_key', 'tools_key', 'image_key', 'video_key', 'workflow_key',
-  'reward_fn_key', 'chosen_key', 'rejected_key', 'stats_key', 'input_key', 'output_key',
+  'prompt_key',
+  'response_key',
+  'system_prompt_key',
+  'messages_key',
+  'tools_key',
+  'image_key',
+  'video_key',
+  'workflow_key',
+  'reward_fn_key',
+  'chosen_key',
+  'rejected_key',
+  'stats_key',
+  'input_key',
+  'output_key',
 ]);
 
-const secretWords: ReadonlySet<string> = new Set(['secret', 'secrets', 'password', 'passwords', 'passwd', 'passphrase', 'credential', 'credentials', 'apikey']);
+const secretWords: ReadonlySet<string> = new Set([
+  'secret',
+  'secrets',
+  'password',
+  'passwords',
+  'passwd',
+  'passphrase',
+  'credential',
+  'credentials',
+  'apikey',
+]);
 const secretLastWords: ReadonlySet<string> = new Set(['key', 'keys', 'token', 'auth', 'authorization']);
 /** Beginnings of the keys that model hubs and cloud services hand out. */
 const secretLooks = /\b(?:sk-|sk_|hf_|ghp_|github_pat_|xox[bp]-|AKIA)[A-Za-z0-9_-]{8,}/g;

@@ -21,7 +21,8 @@ export function checkStatus(tree: Node, values: unknown, schema: z.ZodType): Sta
       if (!applies(row, value, defaultAt(schema, path)?.value)) continue;
       const place = placeOf(tree, path);
       const shown = showValue(value, place.path);
-      if (row.status === 'notBuilt') problems.push({ at: place.keyAt, key: place.path, message: `got ${shown}, which is known but not built yet. ${row.note}` });
+      if (row.status === 'notBuilt')
+        problems.push({ at: place.keyAt, key: place.path, message: `got ${shown}, which is known but not built yet. ${row.note}` });
       else warnings.push({ at: place.keyAt, key: place.path, message: `ignored (${shown}). ${row.note}` });
     }
   }

@@ -86,7 +86,8 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
   if (kind === 'section') return ' Put its keys on lines below, indented by two spaces.';
   if (kind === 'value' && node.kind !== 'scalar') return ' Is something indented too far?';
   if (node.kind === 'scalar' && node.value === null) return ' Give it a value, or remove the line.';
-  if (node.kind === 'scalar' && typeof node.value === 'boolean' && expectedText(schema).startsWith('text')) return ' Put it in quotes if it is meant as text.';
+  if (node.kind === 'scalar' && typeof node.value === 'boolean' && expectedText(schema).startsWith('text'))
+    return ' Put it in quotes if it is meant as text.';
   return '';
 }
 
@@ -103,10 +104,19 @@ function cureOf(section: KeyPath, key: string, schema: z.ZodType): string {
   if (moved !== undefined) return moved;
   const known = keysOf(schemaAt(schema, section)).filter((name) => name !== 'stages' || section.length === 0);
   const similar = nearest(key, known);
-  const elsewhere = (allKeys(schema).get(key) ?? []).filter((path) => !path.startsWith('stages'));
-  if (elsewhere.length === 1) return `It belongs at ${elsewhere[0] ?? ''}.`;
+  const elsewhere = shallowest((allKeys(schema).get(key) ?? []).filter((path) => !path.startsWith('stages')));
+  if (elsewhere.length === 1) return `It belongs to the path ${elsewhere[0] ?? ''}.`;
   if (similar !== undefined) return `Did you mean "${similar}"?`;
-  if (elsewhere.length > 1) return `It belongs at one of ${elsewhere.slice(0, 3).join(', ')}.`;
+  if (elsewhere.length > 1) return `It belongs to the path ${elsewhere.slice(0, 3).join(', or ')}.`;
   const where = section.length === 0 ? 'the top level' : showPath(section);
-  return known.length <= 12 ? `Expected one of ${known.join(', ')} in ${where}.` : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
+  return known.length <= 12
+    ? `Expected one of ${known.join(', ')} in ${where}.`
+    : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
+}
+
+/** Of several places the ones nearest to the top, which is where most keys belong. */
+function shallowest(paths: readonly string[]): readonly string[] {
+  const depth = (path: string): number => path.split('.').length;
+  const least = Math.min(...paths.map(depth));
+  return paths.filter((path) => depth(path) === least);
 }

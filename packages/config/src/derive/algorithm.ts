@@ -1,6 +1,17 @@
 /** The algorithm: its recipe, completed and checked. */
 import type { z } from 'zod';
-import { advantageArgs, algorithmRecipes, builtAlgorithms, entropyArgs, klArgs, noArgs, policyLossArgs, type AdvantageInput, type AlgorithmRecipe, type PolicyLossInput } from '../algorithm-defaults.js';
+import {
+  advantageArgs,
+  algorithmRecipes,
+  builtAlgorithms,
+  entropyArgs,
+  klArgs,
+  noArgs,
+  policyLossArgs,
+  type AdvantageInput,
+  type AlgorithmRecipe,
+  type PolicyLossInput,
+} from '../algorithm-defaults.js';
 import type { AdvantageArgs, AlgorithmType, EntropyLossName, KlLossName, LossAggMode, PolicyLossArgs } from '../resolved-algorithm.js';
 import type { AlgorithmConfig, OptimizerConfig } from '../resolved.js';
 import { checkStructure } from '../check/structure.js';
@@ -57,7 +68,8 @@ function deriveRepeatTimes(context: StageContext, recipe: AlgorithmRecipe): numb
 function deriveAdvantage(context: StageContext, recipe: AlgorithmRecipe): AlgorithmConfig['advantageFn'] {
   const { algorithm } = context.input;
   if (recipe.advantageFn === undefined) {
-    if (context.isSet('algorithm', 'advantage_fn')) context.warn(['algorithm', 'advantage_fn'], `ignored. ${algorithm.algorithm_type} has no rewards.`);
+    if (context.isSet('algorithm', 'advantage_fn'))
+      context.warn(['algorithm', 'advantage_fn'], `ignored. ${algorithm.algorithm_type} has no rewards.`);
     return undefined;
   }
   const name = algorithm.advantage_fn ?? recipe.advantageFn;
@@ -65,7 +77,10 @@ function deriveAdvantage(context: StageContext, recipe: AlgorithmRecipe): Algori
   // Any other name is refused by the status table.
   const args = argsOf(context, 'advantage_fn', name === 'grpo' ? advantageArgs.grpo : undefined) ?? advantageArgs.grpo.parse({});
   if (args.duplicate_experiences && args.std_threshold === null) {
-    context.report(['algorithm', 'advantage_fn_args', 'duplicate_experiences'], 'got true, but std_threshold is not set, so no group is ever dropped and replaced. Set std_threshold, for example to 0.');
+    context.report(
+      ['algorithm', 'advantage_fn_args', 'duplicate_experiences'],
+      'got true, but std_threshold is not set, so no group is ever dropped and replaced. Set std_threshold, for example to 0.',
+    );
   }
   return { name: 'grpo', args: grpoArgs(args) };
 }
@@ -82,14 +97,26 @@ function grpoArgs(args: AdvantageInput['grpo']): AdvantageArgs['grpo'] {
 
 function stepWiseArgs(given: AdvantageInput['step_wise_grpo'] | undefined): AdvantageArgs['step_wise_grpo'] {
   const args = given ?? advantageArgs.step_wise_grpo.parse({});
-  return { epsilon: args.epsilon, enableStepNorm: args.enable_step_norm, stdCalLevel: args.std_cal_level, stdThreshold: args.std_threshold };
+  return {
+    epsilon: args.epsilon,
+    enableStepNorm: args.enable_step_norm,
+    stdCalLevel: args.std_cal_level,
+    stdThreshold: args.std_threshold,
+  };
 }
 
-function derivePolicyLoss(context: StageContext, recipe: AlgorithmRecipe): { readonly choice: AlgorithmConfig['policyLossFn']; readonly lossAggMode: LossAggMode } {
+function derivePolicyLoss(
+  context: StageContext,
+  recipe: AlgorithmRecipe,
+): { readonly choice: AlgorithmConfig['policyLossFn']; readonly lossAggMode: LossAggMode } {
   const { algorithm } = context.input;
   const name = algorithm.policy_loss_fn ?? recipe.policyLossFn;
   if (name === 'ppo' && recipe.advantageFn === undefined) {
-    context.report(['algorithm', 'policy_loss_fn'], `got "ppo", which needs advantages, and ${algorithm.algorithm_type} has none. Use sft, or another algorithm_type.`, [['algorithm', 'algorithm_type']]);
+    context.report(
+      ['algorithm', 'policy_loss_fn'],
+      `got "ppo", which needs advantages, and ${algorithm.algorithm_type} has none. Use sft, or another algorithm_type.`,
+      [['algorithm', 'algorithm_type']],
+    );
   }
   if (name === 'sft') {
     const args = argsOf(context, 'policy_loss_fn', policyLossArgs.sft);
@@ -137,14 +164,19 @@ function deriveOptimizer(context: StageContext): OptimizerConfig {
   const { grad_clip: trainerClip } = context.input.trainer;
   const clipSet = context.isSet(...at('clip_grad'));
   if (clipSet && context.isSet('trainer', 'grad_clip') && trainerClip !== optimizer.clip_grad) {
-    context.report(['trainer', 'grad_clip'], `got ${trainerClip}, but algorithm.optimizer.clip_grad says ${optimizer.clip_grad}, and both bound the gradient norm. Keep one of the two.`, [at('clip_grad')]);
+    context.report(
+      ['trainer', 'grad_clip'],
+      `got ${trainerClip}, but algorithm.optimizer.clip_grad says ${optimizer.clip_grad}, and both bound the gradient norm. Keep one of the two.`,
+      [at('clip_grad')],
+    );
   }
   return {
     lr: optimizer.lr,
     lrWarmupSteps: optimizer.lr_warmup_steps < 0 ? undefined : optimizer.lr_warmup_steps,
     lrWarmupStepsRatio: optimizer.lr_warmup_steps_ratio,
     minLrRatio: optimizer.min_lr_ratio,
-    lrSchedulerType: optimizer.warmup_style !== null && !context.isSet(...at('lr_scheduler_type')) ? optimizer.warmup_style : optimizer.lr_scheduler_type,
+    lrSchedulerType:
+      optimizer.warmup_style !== null && !context.isSet(...at('lr_scheduler_type')) ? optimizer.warmup_style : optimizer.lr_scheduler_type,
     betas: optimizer.betas,
     weightDecay: optimizer.weight_decay,
     clipGradNorm: clipSet ? optimizer.clip_grad : trainerClip,

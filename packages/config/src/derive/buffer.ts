@@ -24,7 +24,9 @@ export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferC
   const explores = mode === 'both' || mode === 'colocate';
   const evaluates = explores || mode === 'bench';
   const tasksets = explores ? input.tasksets.map((taskset, index) => deriveTaskset(context, 'tasksets', index, taskset, needs)) : [];
-  const evalTasksets = evaluates ? input.eval_tasksets.map((taskset, index) => deriveTaskset(context, 'eval_tasksets', index, taskset, needs)) : [];
+  const evalTasksets = evaluates
+    ? input.eval_tasksets.map((taskset, index) => deriveTaskset(context, 'eval_tasksets', index, taskset, needs))
+    : [];
   checkTasksets(context, explores, tasksets, evalTasksets);
   return {
     batchSize: buffer.batch_size,
@@ -36,18 +38,34 @@ export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferC
   };
 }
 
-function checkTasksets(context: StageContext, explores: boolean, tasksets: readonly TasksetConfig[], evalTasksets: readonly TasksetConfig[]): void {
+function checkTasksets(
+  context: StageContext,
+  explores: boolean,
+  tasksets: readonly TasksetConfig[],
+  evalTasksets: readonly TasksetConfig[],
+): void {
   const section: KeyPath = ['buffer', 'explorer_input'];
   if (explores && tasksets.length === 0) {
-    context.report([...section, 'tasksets'], 'is empty, but mode both needs tasks. Set buffer.explorer_input.taskset with at least a path.', [['mode']]);
+    context.report(
+      [...section, 'tasksets'],
+      'is empty, but mode both needs tasks. Set buffer.explorer_input.taskset with at least a path.',
+      [['mode']],
+    );
   }
   if (context.input.mode === 'bench' && evalTasksets.length === 0) {
     context.report([...section, 'eval_tasksets'], 'is empty, but mode bench evaluates on it. Set at least one with a path.');
   }
   const seen = new Set<string>();
-  for (const [list, sets] of [['tasksets', tasksets], ['eval_tasksets', evalTasksets]] as const) {
+  for (const [list, sets] of [
+    ['tasksets', tasksets],
+    ['eval_tasksets', evalTasksets],
+  ] as const) {
     for (const [index, { name }] of sets.entries()) {
-      if (seen.has(name)) context.report([...section, list, index, 'name'], `got "${name}", which another task set has already. Names must differ: metrics and states are filed under them.`);
+      if (seen.has(name))
+        context.report(
+          [...section, list, index, 'name'],
+          `got "${name}", which another task set has already. Names must differ: metrics and states are filed under them.`,
+        );
       seen.add(name);
     }
   }
@@ -57,10 +75,15 @@ function checkTasksets(context: StageContext, explores: boolean, tasksets: reado
 function deriveTrainBatchSize(context: StageContext, repeatTimes: number): number {
   const { buffer, mode, synchronizer } = context.input;
   const path: KeyPath = ['buffer', 'train_batch_size'];
-  const uses: readonly KeyPath[] = [['buffer', 'batch_size'], ['algorithm', 'repeat_times'], ['algorithm', 'algorithm_type']];
+  const uses: readonly KeyPath[] = [
+    ['buffer', 'batch_size'],
+    ['algorithm', 'repeat_times'],
+    ['algorithm', 'algorithm_type'],
+  ];
   const perStep = buffer.batch_size * repeatTimes;
   if (buffer.train_batch_size === 0) {
-    if (mode === 'train' && !context.isSet('buffer', 'batch_size')) context.report(path, 'is not set. Mode train needs the number of experiences per train step, for example 64.', uses);
+    if (mode === 'train' && !context.isSet('buffer', 'batch_size'))
+      context.report(path, 'is not set. Mode train needs the number of experiences per train step, for example 64.', uses);
     return perStep;
   }
   if (mode !== 'both' && mode !== 'colocate') return buffer.train_batch_size;
@@ -76,18 +99,32 @@ function deriveTrainBatchSize(context: StageContext, repeatTimes: number): numbe
   return buffer.train_batch_size;
 }
 
-function deriveTaskset(context: StageContext, list: 'tasksets' | 'eval_tasksets', index: number, input: TasksetInput, needs: BufferNeeds): TasksetConfig {
+function deriveTaskset(
+  context: StageContext,
+  list: 'tasksets' | 'eval_tasksets',
+  index: number,
+  input: TasksetInput,
+  needs: BufferNeeds,
+): TasksetConfig {
   const at = (...keys: KeyPath): KeyPath => ['buffer', 'explorer_input', list, index, ...keys];
   const isEval = list === 'eval_tasksets';
   const defaults = context.input.buffer.explorer_input;
   const name = input.name === '' ? `${isEval ? 'eval_taskset' : 'taskset'}_${index}` : input.name;
   checkName(context, at('name'), name);
-  if (input.path === null) context.report(at('path'), 'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.');
+  if (input.path === null)
+    context.report(
+      at('path'),
+      'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
+    );
   const location = input.path === null ? undefined : locate(context, at('path'), input.path, 'data');
   const common = defaults.default_workflow_type ?? undefined;
   const workflow = input.default_workflow_type ?? (isEval ? (defaults.default_eval_workflow_type ?? common) : common);
   if (workflow === undefined && input.format.workflow_key === '') {
-    context.report(at('default_workflow_type'), 'is not set, neither here nor in explorer_input. Name a registered workflow, for example math_workflow.', [['buffer', 'explorer_input', 'default_workflow_type']]);
+    context.report(
+      at('default_workflow_type'),
+      'is not set, neither here nor in explorer_input. Name a registered workflow, for example math_workflow.',
+      [['buffer', 'explorer_input', 'default_workflow_type']],
+    );
   }
   return {
     name,
@@ -107,10 +144,19 @@ function deriveTaskset(context: StageContext, list: 'tasksets' | 'eval_tasksets'
   };
 }
 
-function deriveRolloutArgs(context: StageContext, path: KeyPath, input: TasksetInput['rollout_args'], model: ModelConfig): Required<RolloutArgs> {
+function deriveRolloutArgs(
+  context: StageContext,
+  path: KeyPath,
+  input: TasksetInput['rollout_args'],
+  model: ModelConfig,
+): Required<RolloutArgs> {
   const maxTokens = input.max_tokens ?? model.maxResponseTokens;
-  if (maxTokens >= model.maxModelLen) {
-    context.report([...path, 'max_tokens'], `got ${maxTokens}, which leaves no room for a prompt within model.max_model_len, ${model.maxModelLen}.`, [['model']]);
+  if (input.max_tokens !== null && maxTokens >= model.maxModelLen) {
+    context.report(
+      [...path, 'max_tokens'],
+      `got ${maxTokens}, which leaves no room for a prompt within model.max_model_len, ${model.maxModelLen}.`,
+      [['model']],
+    );
   }
   return {
     temperature: input.temperature ?? model.temperature,

@@ -24,13 +24,25 @@ function supervised(context: StageContext, model: ModelConfig): SupervisedBuffer
   const uses: readonly KeyPath[] = [['algorithm', 'algorithm_type'], ['mode']];
   if (mode !== 'train') {
     const key: KeyPath = context.isSet('mode') ? ['mode'] : ['algorithm', 'algorithm_type'];
-    context.report(key, `got mode "${mode}" with ${algorithm.algorithm_type}, which learns from stored answers and explores nothing. Set mode: train.`, uses);
+    context.report(
+      key,
+      `got mode "${mode}" with ${algorithm.algorithm_type}, which learns from stored answers and explores nothing. Set mode: train.`,
+      uses,
+    );
   }
   if (input.storage_type === 'sql' || input.storage_type === 'queue') {
-    context.report(at('storage_type'), `got "${input.storage_type}", but ${algorithm.algorithm_type} reads its answers from a data set. Use storage_type: file.`, uses);
+    context.report(
+      at('storage_type'),
+      `got "${input.storage_type}", but ${algorithm.algorithm_type} reads its answers from a data set. Use storage_type: file.`,
+      uses,
+    );
   }
   if (input.path === null) {
-    context.report(at('path'), `is missing. ${algorithm.algorithm_type} needs a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.`, uses);
+    context.report(
+      at('path'),
+      `is missing. ${algorithm.algorithm_type} needs a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.`,
+      uses,
+    );
   }
   const location = input.path === null ? undefined : locate(context, at('path'), input.path, 'data');
   return {
@@ -66,7 +78,12 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
 
 function fileInsteadOfStore(context: StageContext, explores: boolean): void {
   if (explores) context.warn(at('storage_type'), '"file" is read as "queue": the explorer hands its experiences to the trainer.');
-  else context.report(at('storage_type'), 'got "file", which holds answers to imitate. Use sql with the database of an earlier run, or algorithm_type: sft.', [['mode'], ['algorithm', 'algorithm_type']]);
+  else
+    context.report(
+      at('storage_type'),
+      'got "file", which holds answers to imitate. Use sql with the database of an earlier run, or algorithm_type: sft.',
+      [['mode'], ['algorithm', 'algorithm_type']],
+    );
 }
 
 /** The path of a queue was a copy for people to look at in the original: it does not decide where the buffer is. */
@@ -75,15 +92,26 @@ function databasePath(context: StageContext, storageType: 'queue' | 'sql', jobDi
   const own = join(jobDirectory, 'buffer', `${name}.db`);
   if (path === null) return own;
   if (storageType === 'sql') return sqlitePath(context, at('path'), path);
-  context.warn(at('path'), `ignored. A queue lives in the folder of the run, as buffer/${name}.db; use storage_type: sql to choose the file.`);
+  context.warn(
+    at('path'),
+    `ignored. A queue lives in the folder of the run, as buffer/${name}.db; use storage_type: sql to choose the file.`,
+  );
   return own;
 }
 
 function checkStored(context: StageContext, path: string | undefined): void {
   if (path === undefined) {
-    context.report(at('storage'), 'got "memory", but mode train needs experiences that an earlier run has stored. Use storage_type: sql with the path of its database.', [at('path'), ['mode']]);
+    context.report(
+      at('storage'),
+      'got "memory", but mode train needs experiences that an earlier run has stored. Use storage_type: sql with the path of its database.',
+      [at('path'), ['mode']],
+    );
   } else if (context.disk.kind(path) !== 'file') {
     const key = context.isSet(...at('path')) ? at('path') : at('storage_type');
-    context.report(key, `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run.`, [at('path'), ['mode']]);
+    context.report(
+      key,
+      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run.`,
+      [at('path'), ['mode']],
+    );
   }
 }

@@ -1,11 +1,24 @@
 /** How the loop turns: explorer, trainer, synchronizer, monitor and log. */
 import { join } from 'node:path';
 import type { LogLevel } from '@trinity-rft/core';
-import type { BufferConfig, ExplorerConfig, LogConfig, MonitorConfig, RolloutModelConfig, SynchronizerConfig, TrainerConfig } from '../resolved.js';
+import type {
+  BufferConfig,
+  ExplorerConfig,
+  LogConfig,
+  MonitorConfig,
+  RolloutModelConfig,
+  SynchronizerConfig,
+  TrainerConfig,
+} from '../resolved.js';
 import { showValue } from '../secrets.js';
 import type { StageContext } from './context.js';
 
-export function deriveExplorer(context: StageContext, rolloutModel: RolloutModelConfig, buffer: BufferConfig, repeatTimes: number): ExplorerConfig {
+export function deriveExplorer(
+  context: StageContext,
+  rolloutModel: RolloutModelConfig,
+  buffer: BufferConfig,
+  repeatTimes: number,
+): ExplorerConfig {
   const { explorer } = context.input;
   return {
     name: explorer.name,
@@ -46,7 +59,10 @@ function deriveEvalInterval(context: StageContext): number | undefined {
   if (mode === 'bench' || mode === 'train') return given;
   const rounded = Math.max(1, Math.floor(given / synchronizer.sync_interval)) * synchronizer.sync_interval;
   if (rounded !== given && context.isSet('explorer', 'eval_interval')) {
-    context.warn(['explorer', 'eval_interval'], `${given} becomes ${rounded}, a multiple of sync_interval ${synchronizer.sync_interval}: evaluation happens where weights move.`);
+    context.warn(
+      ['explorer', 'eval_interval'],
+      `${given} becomes ${rounded}, a multiple of sync_interval ${synchronizer.sync_interval}: evaluation happens where weights move.`,
+    );
   }
   return rounded;
 }
@@ -57,7 +73,8 @@ export function deriveTrainer(context: StageContext): TrainerConfig {
     name: trainer.name,
     saveInterval: trainer.save_interval === 0 ? undefined : trainer.save_interval,
     totalSteps: trainer.total_steps ?? undefined,
-    maxCheckpointsToKeep: trainer.max_checkpoints_to_keep === null || trainer.max_checkpoints_to_keep === 0 ? undefined : trainer.max_checkpoints_to_keep,
+    maxCheckpointsToKeep:
+      trainer.max_checkpoints_to_keep === null || trainer.max_checkpoints_to_keep === 0 ? undefined : trainer.max_checkpoints_to_keep,
     enablePreview: trainer.enable_preview,
   };
 }

@@ -24,7 +24,9 @@ export function locate(context: StageContext, path: KeyPath, value: string, what
     return undefined;
   }
   if (isHubId(value)) return { path: value, isLocal: false };
-  const cure = value.startsWith('~') ? '"~" is not expanded; write ${oc.env:HOME} instead.' : `Relative paths start at the working directory, ${context.disk.resolve('.')}.`;
+  const cure = value.startsWith('~')
+    ? '"~" is not expanded; write ${oc.env:HOME} instead.'
+    : `Relative paths start at the working directory, ${context.disk.resolve('.')}.`;
   context.report(path, `got "${value}", but there is no ${full}. ${cure}`);
   return undefined;
 }
@@ -42,7 +44,9 @@ export function checkName(context: StageContext, path: KeyPath, name: string): v
 /** What is wrong with such a name; undefined when nothing is. */
 export function unfitName(name: string): string | undefined {
   const reason = nameFaults.find(([fault]) => fault.test(name))?.[1];
-  return reason === undefined ? undefined : `got ${JSON.stringify(name)}, which ${reason}. It becomes part of a path: use letters, digits, "-", "_", "." and spaces.`;
+  return reason === undefined
+    ? undefined
+    : `got ${JSON.stringify(name)}, which ${reason}. It becomes part of a path: use letters, digits, "-", "_", "." and spaces.`;
 }
 
 const nameFaults: readonly (readonly [RegExp, string])[] = [
@@ -58,9 +62,10 @@ export function sqlitePath(context: StageContext, path: KeyPath, value: string):
   if (scheme === undefined) return context.disk.resolve(value);
   const file = value.slice(`${scheme}:///`.length);
   if (scheme === 'sqlite' && value.startsWith(`${scheme}:///`) && file !== '') return context.disk.resolve(file);
-  const message = scheme === 'sqlite'
-    ? `got "${value}", which names no file. Write sqlite:///relative.db or sqlite:////absolute.db.`
-    : `got a ${scheme} address, which is known but not built yet. Use sqlite:///file.db.`;
+  const message =
+    scheme === 'sqlite'
+      ? `got "${value}", which names no file. Write sqlite:///relative.db or sqlite:////absolute.db.`
+      : `got a ${scheme} address, which is known but not built yet. Use sqlite:///file.db.`;
   context.report(path, message);
   return undefined;
 }

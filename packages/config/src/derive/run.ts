@@ -7,6 +7,7 @@ import type { StageContext } from './context.js';
 import { deriveExplorer, deriveLog, deriveMonitor, deriveSynchronizer, deriveTrainer } from './loop.js';
 import { deriveModel } from './model.js';
 import { checkName, unfitName } from './paths.js';
+import { placeOf } from '../tree/node.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
 
@@ -14,7 +15,11 @@ type Stages = readonly [StageContext, ...StageContext[]];
 export function deriveRun(stages: Stages, timestamp: string | undefined): ResolvedConfig {
   const [first] = stages;
   checkStageNames(stages);
-  const identity = deriveIdentity(first, stages.every(({ input }) => input.mode === 'bench'), timestamp);
+  const identity = deriveIdentity(
+    first,
+    stages.every(({ input }) => input.mode === 'bench'),
+    timestamp,
+  );
   const [head, ...tail] = stages.map((stage) => deriveStage(stage, identity));
   return { ...identity, stages: [head as StageConfig, ...tail] };
 }
@@ -25,24 +30,30 @@ function deriveIdentity(context: StageContext, isBench: boolean, timestamp: stri
   const { project, group, name, seed, checkpoint_root_dir: root, continue_from_checkpoint: continues } = context.input;
   for (const [key, value] of Object.entries({ project, group, name })) checkName(context, [key], value);
   const checkpointRootDir = context.disk.resolve(root === '' ? 'checkpoints' : root);
-  if (context.disk.kind(checkpointRootDir) === 'file') context.report(['checkpoint_root_dir'], `got "${root}", which is a file. Give a folder; it is made when it does not exist.`);
+  if (context.disk.kind(checkpointRootDir) === 'file')
+    context.report(['checkpoint_root_dir'], `got "${root}", which is a file. Give a folder; it is made when it does not exist.`);
   const folder = join(checkpointRootDir, project, group, name);
   const inUse = context.disk.kind(folder) === 'folder' && !context.disk.isEmptyFolder(folder);
   const resume = inUse && (continues || isBench);
   if (isBench && !continues) context.warn(['continue_from_checkpoint'], 'ignored. Mode bench evaluates the checkpoints of the run.');
-  if (inUse && !resume && timestamp === undefined) context.warn(['continue_from_checkpoint'], `${folder} has content; the run gets a name with the time in it.`);
+  if (inUse && !resume && timestamp === undefined)
+    context.warn(['continue_from_checkpoint'], `${folder} has content; the run gets a name with the time in it.`);
   const ownName = inUse && !resume && timestamp !== undefined ? `${name}_${timestamp}` : name;
   return { project, group, name: ownName, checkpointRootDir, jobDirectory: join(checkpointRootDir, project, group, ownName), resume, seed };
 }
 
 function checkStageNames(stages: Stages): void {
   const seen = new Set<string>();
-  for (const { stageName, nameNode, add } of stages) {
-    if (stageName === undefined || nameNode === undefined) continue;
-    const wrong = unfitName(stageName);
-    if (wrong !== undefined) add([{ at: nameNode.at, key: nameNode.path, message: wrong }]);
-    const message = `got "${stageName}", which an earlier stage has already. Names must differ: each stage has a folder of its own.`;
-    if (seen.has(stageName)) add([{ at: nameNode.at, key: nameNode.path, message }]);
+  for (const { stageName, item, add } of stages) {
+    if (stageName === undefined || item === undefined) continue;
+    const { at, path, node } = placeOf(item, ['stage_name']);
+    const message =
+      node === undefined
+        ? 'is missing. Name the stage, for example sft_warmup; the name becomes a folder inside the run.'
+        : seen.has(stageName)
+          ? `got "${stageName}", which an earlier stage has already. Names must differ: each stage has a folder of its own.`
+          : unfitName(stageName);
+    if (message !== undefined) add([{ at, key: path, message }]);
     seen.add(stageName);
   }
 }

@@ -5,8 +5,8 @@ export interface StageTree {
   /** Undefined for the only stage of a file without stages. */
   readonly stageName: string | undefined;
   readonly stageIndex: number;
-  /** Where the name stands. */
-  readonly nameNode: Node | undefined;
+  /** The stage in the file. */
+  readonly item: Node | undefined;
   /** A whole run, as if the file had no stages. */
   readonly tree: MapNode;
 }
@@ -22,11 +22,16 @@ const parts = ['sample_strategy', 'advantage_fn', 'kl_penalty_fn', 'policy_loss_
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
   const stages = childOf(file, 'stages');
   const base = without(file, ['stages']) as MapNode;
-  if (stages?.kind !== 'list' || stages.items.length === 0) return [{ stageName: undefined, stageIndex: 0, nameNode: undefined, tree: base }];
+  if (stages?.kind !== 'list' || stages.items.length === 0) return [{ stageName: undefined, stageIndex: 0, item: undefined, tree: base }];
   const trees = stages.items.map((item, stageIndex): StageTree => {
     const over = withoutNothing(without(item, ['stage_name']));
     const merged = merge(inheritable(base, over), over);
-    return { stageName: textAt(item, ['stage_name']) ?? `stage_${stageIndex}`, stageIndex, nameNode: childOf(item, 'stage_name'), tree: merged.kind === 'map' ? merged : base };
+    return {
+      stageName: textAt(item, ['stage_name']) ?? `stage_${stageIndex}`,
+      stageIndex,
+      item,
+      tree: merged.kind === 'map' ? merged : base,
+    };
   });
   return trees as [StageTree, ...StageTree[]];
 }
@@ -34,7 +39,10 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
 /** A key that a stage sets to nothing is inherited. */
 function withoutNothing(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
-  return { ...stage, entries: new Map([...stage.entries].filter(([, entry]) => !(entry.node.kind === 'scalar' && entry.node.value === null))) };
+  return {
+    ...stage,
+    entries: new Map([...stage.entries].filter(([, entry]) => !(entry.node.kind === 'scalar' && entry.node.value === null))),
+  };
 }
 
 function inheritable(base: Node, over: Node): Node {
@@ -46,7 +54,8 @@ function inheritable(base: Node, over: Node): Node {
   for (const part of parts) {
     if (changes(base, over, ['algorithm', part])) result = without(result, ['algorithm', `${part}_args`]);
   }
-  if (changes(base, over, ['buffer', 'trainer_input', 'experience_buffer', 'storage_type'])) result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
+  if (changes(base, over, ['buffer', 'trainer_input', 'experience_buffer', 'storage_type']))
+    result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
   return result;
 }
 

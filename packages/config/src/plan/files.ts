@@ -7,13 +7,18 @@ import type { StepPlan } from './steps.js';
 export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[] {
   const { mode, buffer, monitor, stageName } = stage;
   const store = buffer.trainerInput.experienceBuffer;
-  const stored = mode === 'both' && store.storageType !== 'file' && store.path !== undefined ? [relative(stage.jobDirectory, store.path)] : [];
+  const stored =
+    mode === 'both' && store.storageType !== 'file' && store.path !== undefined ? [relative(stage.jobDirectory, store.path)] : [];
   return [
     'log/',
     'metrics.jsonl',
     ...monitor.sinks.map((sink) => `monitor/${sink}/`),
     ...stored,
-    ...(mode === 'bench' ? [] : [`global_step_<n>/ (${steps.checkpoints === undefined ? 'every ' + String(stage.trainer.saveInterval) + ' train steps' : count(steps.checkpoints)})`]),
+    ...(mode === 'bench'
+      ? []
+      : [
+          `global_step_<n>/ (${steps.checkpoints === undefined ? 'every ' + String(stage.trainer.saveInterval) + ' train steps' : count(steps.checkpoints)})`,
+        ]),
     ...(stageName === undefined ? [] : ['../stage_meta.json']),
   ];
 }

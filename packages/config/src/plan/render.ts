@@ -12,7 +12,14 @@ type Row = readonly [label: string, text: string];
 function renderStage(stage: StagePlan, index: number, total: number): readonly string[] {
   const name = stage.stageName === undefined ? '' : ` ${stage.stageName}`;
   const title = total === 1 && name === '' ? 'Run' : `Stage ${index + 1} of ${total}${name}`;
-  const rows: readonly Row[] = [['model', stage.model], ...explorerRows(stage), ...trainerRows(stage), ...evalRows(stage), ...memoryRows(stage), ['files', stage.files.join(', ')]];
+  const rows: readonly Row[] = [
+    ['model', stage.model],
+    ...explorerRows(stage),
+    ...trainerRows(stage),
+    ...evalRows(stage),
+    ...memoryRows(stage),
+    ['files', stage.files.join(', ')],
+  ];
   const width = Math.max(...rows.map(([label]) => label.length));
   return [`${title}: mode ${stage.mode}, ${stage.algorithmType}`, ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`)];
 }
@@ -21,7 +28,10 @@ function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
   if (mode !== 'both') return [];
   const tasks = steps.rows === undefined ? '' : ` from ${steps.rows} tasks`;
   return [
-    ['explore', `${known(steps.exploreSteps)} steps${tasks}, each ${steps.tasksPerExploreStep} tasks x ${steps.runsPerTask} runs = ${steps.experiencesPerExploreStep} experiences or more`],
+    [
+      'explore',
+      `${known(steps.exploreSteps)} steps${tasks}, each ${steps.tasksPerExploreStep} tasks x ${steps.runsPerTask} runs = ${steps.experiencesPerExploreStep} experiences or more`,
+    ],
     ['sync', `${known(steps.syncs)} weight updates`],
   ];
 }

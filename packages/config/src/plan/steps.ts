@@ -41,7 +41,11 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
     trainSteps,
     syncs: exploreSteps === undefined ? undefined : countSyncs(stage, exploreSteps),
     evaluations: countEvaluations(stage, exploreSteps),
-    evalTasks: sum(buffer.explorerInput.evalTasksets.map(({ name, repeatTimes }) => (counts[name] === undefined ? undefined : counts[name] * repeatTimes))),
+    evalTasks: sum(
+      buffer.explorerInput.evalTasksets.map(({ name, repeatTimes }) =>
+        counts[name] === undefined ? undefined : counts[name] * repeatTimes,
+      ),
+    ),
     checkpoints: countCheckpoints(stage, trainSteps),
   };
 }
@@ -53,7 +57,10 @@ function rowsOf({ buffer }: StageConfig, counts: Counts): number | undefined {
 }
 
 function sum(numbers: readonly (number | undefined)[]): number | undefined {
-  return numbers.reduce<number | undefined>((total, number) => (total === undefined || number === undefined ? undefined : total + number), 0);
+  return numbers.reduce<number | undefined>(
+    (total, number) => (total === undefined || number === undefined ? undefined : total + number),
+    0,
+  );
 }
 
 /** The last, incomplete batch of the last pass is left out. */
@@ -61,7 +68,12 @@ function stepsOf(rows: number | undefined, epochs: number, batchSize: number): n
   return rows === undefined ? undefined : Math.floor((rows * epochs) / batchSize);
 }
 
-function countTrainSteps({ mode, buffer, trainer }: StageConfig, rows: number | undefined, exploreSteps: number | undefined, perStep: number): number | undefined {
+function countTrainSteps(
+  { mode, buffer, trainer }: StageConfig,
+  rows: number | undefined,
+  exploreSteps: number | undefined,
+  perStep: number,
+): number | undefined {
   if (mode === 'bench') return 0;
   const bound = trainer.totalSteps ?? Infinity;
   if (mode === 'both') {

@@ -42,7 +42,7 @@ export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined 
     if (schema === undefined) return undefined;
     const core: z.ZodType = coreOf(schema);
     const def = defOf(core);
-    if (def.type === 'object') schema = def.shape?.[String(part)];
+    if (def.type === 'object') schema = Object.hasOwn(def.shape ?? {}, part) ? def.shape?.[String(part)] : undefined;
     else if (def.type === 'array') schema = def.element;
     else if (def.type === 'tuple') schema = def.items?.[Number(part)];
     else if (def.type === 'record') schema = def.valueType;

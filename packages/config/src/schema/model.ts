@@ -14,52 +14,71 @@ const lora = z.strictObject({
   is_dummy: filledIn(),
 });
 
-const externalModel = section({
-  enable: field(flag(), false, 'Rollouts through an external API.'),
-  base_url_env: field(text(), 'OPENAI_BASE_URL', 'Environment variable that holds the address.'),
-  api_key_env: field(text(), 'OPENAI_API_KEY', 'Environment variable that holds the key.'),
-  model_name: maybe(text(), 'Name of the model there.'),
-}, 'A model behind an external API.');
+const externalModel = section(
+  {
+    enable: field(flag(), false, 'Rollouts through an external API.'),
+    base_url_env: field(text(), 'OPENAI_BASE_URL', 'Environment variable that holds the address.'),
+    api_key_env: field(text(), 'OPENAI_API_KEY', 'Environment variable that holds the key.'),
+    model_name: maybe(text(), 'Name of the model there.'),
+  },
+  'A model behind an external API.',
+);
 
-export const model = section({
-  model_path: field(text(), '', 'Folder of a Hugging Face model, or its id on the hub.'),
-  critic_model_path: field(text(), '', 'Model of the critic; default: model_path.'),
-  trust_remote_code: field(flag(), false, 'Python models only.'),
-  custom_chat_template: maybe(text(), 'Chat template as text.'),
-  chat_template_path: maybe(word(), 'File of the chat template; wins over custom_chat_template.'),
-  temperature: field(float({ min: 0 }), 1, 'Sampling temperature; 0 = greedy.'),
-  top_p: field(float({ above: 0, max: 1 }), 1, 'Share of the probability that is sampled from.'),
-  top_k: field(int({ min: -1 }), -1, 'Number of tokens that are sampled from; -1 = all.'),
-  logprobs: field(int({ min: 0, max: 20 }), 0, 'Alternatives reported per sampled token.'),
-  max_model_len: maybe(int({ min: 2 }), 'Tokens of prompt and response together. Default: their sum, else what the model on disk allows.'),
-  max_prompt_tokens: maybe(int({ min: 1 }), 'Longest prompt. Default: what max_model_len leaves.'),
-  max_response_tokens: maybe(int({ min: 1 }), 'Longest response. Default: what max_model_len leaves.'),
-  min_response_tokens: field(int({ min: 0 }), 0, 'Shortest response.'),
-  enable_prompt_truncation: field(flag(), true, 'Cut too long prompts instead of failing the call; not on the OpenAI API.'),
-  repetition_penalty: field(float({ above: 0 }), 1, 'Other than 1: tokens that occurred become less likely.'),
-  enable_thinking: maybe(flag(), 'Passed to the chat template.'),
-  lora_configs: maybe(z.array(lora), 'Adapters; at most one.'),
-  fully_sharded_loras: field(flag(), false, 'vLLM only.'),
-  max_cpu_loras: maybe(int(), 'vLLM only.'),
-  rope_scaling: maybe(dict(), 'Stretches the positions; the folder of the model may hold its own.'),
-  rope_theta: maybe(float({ above: 0 }), 'Base of the positions; the folder of the model holds its own.'),
-  tinker: section({
-    enable: field(flag(), false, 'Train on the Tinker service.'),
-    rank: field(int({ min: 1 }), 16, 'Rank of the adapter.'),
-    seed: maybe(int(), 'Seed of the adapter.'),
-    train_mlp: field(flag(), true, 'Adapt feed-forward layers.'),
-    train_attn: field(flag(), true, 'Adapt attention layers.'),
-    train_unembed: field(flag(), true, 'Adapt the output layer.'),
-    base_url: maybe(text(), 'Address of the service.'),
-  }, 'The Tinker service.'),
-  external_model: externalModel,
-  threads: maybe(int({ min: 1, max: 1024 }), 'Extension. Threads of the embedded engine. Default: the engine decides.'),
-  memory_budget_mb: maybe(int({ min: 16 }), 'Extension. Memory for the activations of one micro-batch, in MiB. Default: the engine decides.'),
-}, 'The model that is trained, and its limits.');
+export const model = section(
+  {
+    model_path: field(text(), '', 'Folder of a Hugging Face model, or its id on the hub.'),
+    critic_model_path: field(text(), '', 'Model of the critic; default: model_path.'),
+    trust_remote_code: field(flag(), false, 'Python models only.'),
+    custom_chat_template: maybe(text(), 'Chat template as text.'),
+    chat_template_path: maybe(word(), 'File of the chat template; wins over custom_chat_template.'),
+    temperature: field(float({ min: 0 }), 1, 'Sampling temperature; 0 = greedy.'),
+    top_p: field(float({ above: 0, max: 1 }), 1, 'Share of the probability that is sampled from.'),
+    top_k: field(int({ min: -1 }), -1, 'Number of tokens that are sampled from; -1 = all.'),
+    logprobs: field(int({ min: 0, max: 20 }), 0, 'Alternatives reported per sampled token.'),
+    max_model_len: maybe(
+      int({ min: 2 }),
+      'Tokens of prompt and response together. Default: their sum, else what the model on disk allows.',
+    ),
+    max_prompt_tokens: maybe(int({ min: 1 }), 'Longest prompt. Default: what max_model_len leaves.'),
+    max_response_tokens: maybe(int({ min: 1 }), 'Longest response. Default: what max_model_len leaves.'),
+    min_response_tokens: field(int({ min: 0 }), 0, 'Shortest response.'),
+    enable_prompt_truncation: field(flag(), true, 'Cut too long prompts instead of failing the call; not on the OpenAI API.'),
+    repetition_penalty: field(float({ above: 0 }), 1, 'Other than 1: tokens that occurred become less likely.'),
+    enable_thinking: maybe(flag(), 'Passed to the chat template.'),
+    lora_configs: maybe(z.array(lora), 'Adapters; at most one.'),
+    fully_sharded_loras: field(flag(), false, 'vLLM only.'),
+    max_cpu_loras: maybe(int(), 'vLLM only.'),
+    rope_scaling: maybe(dict(), 'Stretches the positions; the folder of the model may hold its own.'),
+    rope_theta: maybe(float({ above: 0 }), 'Base of the positions; the folder of the model holds its own.'),
+    tinker: section(
+      {
+        enable: field(flag(), false, 'Train on the Tinker service.'),
+        rank: field(int({ min: 1 }), 16, 'Rank of the adapter.'),
+        seed: maybe(int(), 'Seed of the adapter.'),
+        train_mlp: field(flag(), true, 'Adapt feed-forward layers.'),
+        train_attn: field(flag(), true, 'Adapt attention layers.'),
+        train_unembed: field(flag(), true, 'Adapt the output layer.'),
+        base_url: maybe(text(), 'Address of the service.'),
+      },
+      'The Tinker service.',
+    ),
+    external_model: externalModel,
+    threads: maybe(int({ min: 1, max: 1024 }), 'Extension. Threads of the embedded engine. Default: the engine decides.'),
+    memory_budget_mb: maybe(
+      int({ min: 16 }),
+      'Extension. Memory for the activations of one micro-batch, in MiB. Default: the engine decides.',
+    ),
+  },
+  'The model that is trained, and its limits.',
+);
 
 const engineNames = ['onnx', 'vllm', 'tinker', 'external', 'sglang'] as const;
 /** Every `vllm...` is vllm. */
-const engineType = cast((value) => (typeof value === 'string' ? value.toLowerCase().replace(/^vllm.*/, 'vllm') : value), z.enum(engineNames), `one of ${engineNames.join(', ')}`);
+const engineType = cast(
+  (value) => (typeof value === 'string' ? value.toLowerCase().replace(/^vllm.*/, 'vllm') : value),
+  z.enum(engineNames),
+  `one of ${engineNames.join(', ')}`,
+);
 
 /** `explorer.rollout_model`, and each of `explorer.auxiliary_models`. */
 export const inferenceModelShape = {

@@ -10,7 +10,20 @@ export const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] 
 
 const stageMode = oneOf(modes);
 
-const sections = { algorithm, data_processor: dataProcessor, model, buffer, explorer, trainer, synchronizer, monitor, log, cluster, service, cod };
+const sections = {
+  algorithm,
+  data_processor: dataProcessor,
+  model,
+  buffer,
+  explorer,
+  trainer,
+  synchronizer,
+  monitor,
+  log,
+  cluster,
+  service,
+  cod,
+};
 
 const runShape = {
   mode: field(stageMode, 'both', 'both: explore and train; train: stored experiences; bench: evaluate checkpoints.'),
@@ -20,7 +33,11 @@ const runShape = {
   checkpoint_root_dir: field(text(), '', 'Folder of all runs. Default: checkpoints in the working directory.'),
   checkpoint_job_dir: filledIn(),
   ray_namespace: filledIn(),
-  continue_from_checkpoint: field(flag(), true, 'Continue the run when its folder has content; false: a new folder with the time in its name.'),
+  continue_from_checkpoint: field(
+    flag(),
+    true,
+    'Continue the run when its folder has content; false: a new folder with the time in its name.',
+  ),
   ignore_validator_suggestions: field(flag(), false, 'Skip the check of GPU memory.'),
   seed: field(int({ min: 0, max: 4294967295 }), 42, 'Extension. Root of all randomness of the run.'),
   ...sections,
@@ -30,11 +47,14 @@ const runShape = {
 export const runSchema = z.strictObject(runShape);
 export type RunInput = z.output<typeof runSchema>;
 
-const partialSections = Object.fromEntries(Object.entries(sections).map(([name, schema]) => [name, z.optional((schema as z.ZodPrefault).unwrap())]));
+const partialSections = Object.fromEntries(
+  Object.entries(sections).map(([name, schema]) => [name, z.optional((schema as z.ZodPrefault).unwrap())]),
+);
 
 const stage = z.strictObject({
-  stage_name: word().describe('Name of the stage; it becomes a folder inside the run.'),
-  mode: stageMode.optional(),
+  // Required, and missed when stages are named: without it the rest of the stage can still be checked.
+  stage_name: word().optional().describe('Name of the stage; it becomes a folder inside the run.'),
+  mode: stageMode.nullish(),
   ...partialSections,
 });
 

@@ -1,13 +1,18 @@
 /** The building blocks of the schema: values that are cast from text as the environment gives it, and sections of them. */
 import { z } from 'zod';
 
-/** What a value must be, in words, for messages. */
-export const expectations = z.registry<{ text: string }>();
+/** What a value must be, in words, for messages; and the further names that an enumeration takes. */
+export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 
 /** A value that is converted before it is checked; `text` says what it must be. */
-export function cast<S extends z.ZodType>(convert: (value: unknown) => unknown, inner: S, text: string): z.ZodPreprocess<S> {
+export function cast<S extends z.ZodType>(
+  convert: (value: unknown) => unknown,
+  inner: S,
+  text: string,
+  aliases: readonly string[] = [],
+): z.ZodPreprocess<S> {
   const schema = z.preprocess(convert, inner);
-  expectations.add(schema, { text });
+  expectations.add(schema, { text, aliases });
   return schema;
 }
 
@@ -52,11 +57,26 @@ export const int = (range: Range = {}): z.ZodPreprocess<z.ZodInt> =>
 export const float = (range: Range = {}): z.ZodPreprocess<z.ZodNumber> =>
   cast(toNumber, bounded(z.number(), range), inWords('a number', range));
 
-const flagWords: Readonly<Record<string, boolean>> = { true: true, yes: true, on: true, y: true, '1': true, false: false, no: false, off: false, n: false, '0': false };
+const flagWords: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  y: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  n: false,
+  '0': false,
+};
 
 /** true or false, also as one of the words that YAML 1.1 knows. */
 export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
-  cast((value) => (typeof value === 'string' || typeof value === 'number' ? (flagWords[String(value).trim().toLowerCase()] ?? value) : value), z.boolean(), 'true or false');
+  cast(
+    (value) => (typeof value === 'string' || typeof value === 'number' ? (flagWords[String(value).trim().toLowerCase()] ?? value) : value),
+    z.boolean(),
+    'true or false',
+  );
 
 /** Text; a number is taken as its digits. */
 export const text = (): z.ZodPreprocess<z.ZodString> =>
@@ -70,10 +90,13 @@ type Values = readonly [string, ...string[]];
 type Literals<V extends Values> = { [K in V[number]]: K };
 
 /** One of the names, in any case; `aliases` maps further names to them. */
-export function oneOf<const V extends Values>(values: V, aliases: Readonly<Record<string, V[number]>> = {}): z.ZodPreprocess<z.ZodEnum<Literals<V>>> {
+export function oneOf<const V extends Values>(
+  values: V,
+  aliases: Readonly<Record<string, V[number]>> = {},
+): z.ZodPreprocess<z.ZodEnum<Literals<V>>> {
   const known = new Map<string, string>([...values.map((value) => [value.toLowerCase(), value] as const), ...Object.entries(aliases)]);
   const convert = (value: unknown): unknown => (typeof value === 'string' ? (known.get(value.trim().toLowerCase()) ?? value) : value);
-  return cast(convert, z.enum(values) as unknown as z.ZodEnum<Literals<V>>, `one of ${values.join(', ')}`);
+  return cast(convert, z.enum(values) as unknown as z.ZodEnum<Literals<V>>, `one of ${values.join(', ')}`, Object.keys(aliases));
 }
 
 /** Exactly two values. */
@@ -92,14 +115,23 @@ export const field = <S extends z.ZodType>(schema: S, value: z.output<S>, descri
 
 /** A key that is null when the file is silent. */
 export const maybe = <S extends z.ZodType>(schema: S, description: string): z.ZodDefault<z.ZodNullable<S>> =>
-  schema.nullable().default(null as never).describe(description) as z.ZodDefault<z.ZodNullable<S>>;
+  schema
+    .nullable()
+    .default(null as never)
+    .describe(description) as z.ZodDefault<z.ZodNullable<S>>;
 
 /** A key that a run fills in by itself. */
 export const filledIn = (): z.ZodDefault<z.ZodUnknown> => z.unknown().default(null).describe('Filled in by the run.');
 
 /** A group of keys; every key has a default, so an absent section is complete. */
-export const section = <Shape extends z.ZodRawShape>(shape: Shape, description: string): z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>> =>
-  z.strictObject(shape).prefault({} as never).describe(description) as z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>>;
+export const section = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  description: string,
+): z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>> =>
+  z
+    .strictObject(shape)
+    .prefault({} as never)
+    .describe(description) as z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>>;
 
 /** A list of sections. */
 export const listOf = <S extends z.ZodType>(item: S, description: string): z.ZodDefault<z.ZodArray<S>> =>

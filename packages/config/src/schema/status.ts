@@ -8,7 +8,17 @@
  * laid over the top level; `*` stands for any index or name. Keys that the run fills in by itself (`filledIn()` in the
  * schema) are ignored with a warning as well.
  */
-import { advantageNames, algorithmNames, builtAdvantages, builtAlgorithms, builtEntropies, builtPolicyLosses, entropyNames, klNames, policyLossNames } from '../algorithm-defaults.js';
+import {
+  advantageNames,
+  algorithmNames,
+  builtAdvantages,
+  builtAlgorithms,
+  builtEntropies,
+  builtPolicyLosses,
+  entropyNames,
+  klNames,
+  policyLossNames,
+} from '../algorithm-defaults.js';
 
 export type KeyStatusName = 'notBuilt' | 'ignoredHarmless';
 
@@ -32,7 +42,9 @@ function notBuilt(path: string, note: string, only: Pick<KeyStatus, 'values' | '
 
 /** Several keys of one section that are ignored for the same reason. */
 function ignored(sectionPath: string, keys: string, note: string, only: Pick<KeyStatus, 'values' | 'except'> = {}): readonly KeyStatus[] {
-  return keys.split(' ').map((key) => ({ path: sectionPath === '' ? key : `${sectionPath}.${key}`, status: 'ignoredHarmless', note, ...only }));
+  return keys
+    .split(' ')
+    .map((key) => ({ path: sectionPath === '' ? key : `${sectionPath}.${key}`, status: 'ignoredHarmless', note, ...only }));
 }
 
 const tasksets = ['buffer.explorer_input.tasksets.*', 'buffer.explorer_input.eval_tasksets.*'];
@@ -57,7 +69,9 @@ export const keyStatuses: readonly KeyStatus[] = [
   notBuilt('algorithm.optimizer.optimizer_type', 'Use adam.', { values: ['sgd'] }),
   notBuilt('algorithm.enable_router_replay', 'Mixture-of-experts models cannot be trained yet.'),
   notBuilt('algorithm.bypass_old_logprobs', 'The log-probabilities of the sampler are the old ones; remove the key.'),
-  notBuilt('algorithm.rollout_correction', 'Sampler and trainer agree on the embedded engine; remove the key.', { except: [null, { bypass_mode: true }] }),
+  notBuilt('algorithm.rollout_correction', 'Sampler and trainer agree on the embedded engine; remove the key.', {
+    except: [null, { bypass_mode: true }],
+  }),
 
   ...ignored('model', 'trust_remote_code', 'No Python code of a model is ever run.'),
   ...ignored('model', 'critic_model_path', 'No algorithm with a critic is built.'),
@@ -70,8 +84,12 @@ export const keyStatuses: readonly KeyStatus[] = [
   notBuilt('model.external_model.enable', 'The embedded engine samples; remove it.'),
 
   ...tasksets.flatMap((taskset) => [
-    notBuilt(`${taskset}.storage_type`, 'Use file: a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.', { values: ['sql', 'queue'] }),
-    notBuilt(`${taskset}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', { values: ['offline_easy2hard', 'difficulty_based'] }),
+    notBuilt(`${taskset}.storage_type`, 'Use file: a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.', {
+      values: ['sql', 'queue'],
+    }),
+    notBuilt(`${taskset}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', {
+      values: ['offline_easy2hard', 'difficulty_based'],
+    }),
     notBuilt(`${taskset}.format.image_key`, 'Only text can be trained.', { except: [null] }),
     notBuilt(`${taskset}.format.video_key`, 'Only text can be trained.', { except: [null] }),
     ...ignored(taskset, 'max_retry_times max_retry_interval', 'It belongs to databases.'),
@@ -81,7 +99,9 @@ export const keyStatuses: readonly KeyStatus[] = [
   ...ignored('buffer.explorer_input.tasksets.*', 'repeat_times', 'algorithm.repeat_times decides for task sets that are learnt from.'),
 
   notBuilt(`${experienceBuffer}.replay_buffer.enable`, 'Every experience is trained on once.'),
-  notBuilt(`${experienceBuffer}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', { values: ['offline_easy2hard', 'difficulty_based'] }),
+  notBuilt(`${experienceBuffer}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', {
+    values: ['offline_easy2hard', 'difficulty_based'],
+  }),
   notBuilt(`${experienceBuffer}.format.image_key`, 'Only text can be trained.', { except: [null] }),
   notBuilt(`${experienceBuffer}.format.video_key`, 'Only text can be trained.', { except: [null] }),
   ...ignored(experienceBuffer, 'max_retry_times max_retry_interval', 'A file on this machine needs no retries.'),
@@ -94,7 +114,11 @@ export const keyStatuses: readonly KeyStatus[] = [
   ...ignored('explorer', 'runner_prepare_concurrency runner_prepare_max_retries', 'It tunes Ray.'),
   ...ignored('explorer', 'concurrent_mode', 'Runs are always concurrent, each with a workflow of its own.'),
   ...ignored('explorer', 'max_repeat_times_per_runner', 'Every run is scheduled by itself.', { except: [null] }),
-  ...ignored('explorer', 'proxy_port listen_address service_status_check_interval min_running_model_num db_url', 'It belongs to mode serve.'),
+  ...ignored(
+    'explorer',
+    'proxy_port listen_address service_status_check_interval min_running_model_num db_url',
+    'It belongs to mode serve.',
+  ),
   ...ignored('explorer', 'runner_state_report_interval', 'There are no runner processes to report on.'),
   ...ignored('explorer', 'max_inflight_batches', 'sync_interval and sync_offset bound what is in flight.'),
 
@@ -121,27 +145,43 @@ export const keyStatuses: readonly KeyStatus[] = [
 
   notBuilt('trainer.trainer_type', 'Use onnx.', { values: ['tinker'] }),
   ...ignored('trainer', 'trainer_type', 'The embedded engine trains instead.', { values: ['verl'] }),
-  ...ignored('trainer', 'trainer_strategy use_dynamic_bsz use_remove_padding balance_batch max_token_len_per_gpu ulysses_sequence_parallel_size', 'It tunes verl.'),
+  ...ignored(
+    'trainer',
+    'trainer_strategy use_dynamic_bsz use_remove_padding balance_batch max_token_len_per_gpu ulysses_sequence_parallel_size',
+    'It tunes verl.',
+  ),
   ...ignored('trainer', 'param_offload optimizer_offload grad_offload offload_policy save_strategy megatron', 'It tunes verl.'),
   ...ignored('trainer', 'critic_warmup', 'No algorithm with a critic is built.'),
   ...ignored('trainer', 'fix_actor_microbatch_loss_scale', 'Losses are always scaled over the whole batch.'),
   ...ignored('trainer', 'save_hf_checkpoint', 'Every checkpoint is a Hugging Face folder.', { values: ['never'] }),
   notBuilt('trainer.trainer_config_path', 'Remove it, and set algorithm.optimizer, trainer.grad_clip and the like.'),
-  ...ignored('trainer', 'trainer_config', 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.', { except: [null, {}] }),
+  ...ignored('trainer', 'trainer_config', 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.', {
+    except: [null, {}],
+  }),
   notBuilt(`${verlActor}.ppo_epochs`, 'Every batch is trained on once; remove it.', { except: [undefined, null, 1] }),
-  notBuilt(`${verlActor}.ppo_mini_batch_size`, 'A train step is one update of the whole batch; set buffer.train_batch_size and remove it.', { except: [undefined, null] }),
+  notBuilt(
+    `${verlActor}.ppo_mini_batch_size`,
+    'A train step is one update of the whole batch; set buffer.train_batch_size and remove it.',
+    { except: [undefined, null] },
+  ),
   notBuilt(`${verlActor}.optim`, 'Set algorithm.optimizer instead, as in "lr: 1e-6".', { except: [undefined, null, {}] }),
   notBuilt(`${verlActor}.grad_clip`, 'Set trainer.grad_clip instead.', { except: [undefined, null] }),
-  notBuilt('trainer.trainer_config.algorithm.rollout_correction', 'Sampler and trainer agree on the embedded engine; remove it.', { except: [undefined, null, {}, { bypass_mode: true }] }),
+  notBuilt('trainer.trainer_config.algorithm.rollout_correction', 'Sampler and trainer agree on the embedded engine; remove it.', {
+    except: [undefined, null, {}, { bypass_mode: true }],
+  }),
 
-  ...ignored('synchronizer', 'sync_method', 'Explorer and trainer share one process, so weights move through memory.', { values: ['nccl'] }),
+  ...ignored('synchronizer', 'sync_method', 'Explorer and trainer share one process, so weights move through memory.', {
+    values: ['nccl'],
+  }),
   notBuilt('synchronizer.sync_style', 'Built: fixed, explorer_driven.', { values: ['trainer_driven', 'fully_async'] }),
   notBuilt('synchronizer.explorer_sync_interval', 'Use sync_interval.', { except: [null] }),
   notBuilt('synchronizer.trainer_sync_interval', 'Use sync_interval.', { except: [null] }),
   ...ignored('synchronizer', 'group_name', 'It tunes NCCL.'),
   ...ignored('synchronizer', 'wait_for_checkpoint', 'It has no effect in the original either.'),
 
-  notBuilt('monitor.monitor_type.*', 'Built: tensorboard; the console and metrics.jsonl are always written.', { values: ['wandb', 'mlflow', 'swanlab'] }),
+  notBuilt('monitor.monitor_type.*', 'Built: tensorboard; the console and metrics.jsonl are always written.', {
+    values: ['wandb', 'mlflow', 'swanlab'],
+  }),
   ...ignored('monitor', 'monitor_args', 'TensorBoard takes no arguments.', { except: [null, {}] }),
   ...ignored('monitor', 'enable_ray_timeline', 'There is no Ray.'),
   ...ignored('log', 'group_by_node', 'There is one node.'),
@@ -149,7 +189,11 @@ export const keyStatuses: readonly KeyStatus[] = [
 
   notBuilt('service.data_juicer', 'Prepare the data before the run.', { except: [null] }),
   notBuilt('data_processor.task_pipeline', 'Prepare the task set before the run.', { except: [null] }),
-  notBuilt('data_processor.experience_pipeline.operators', 'Filter by advantage_fn_args.std_threshold, or shape the reward in the workflow.', { except: [[]] }),
+  notBuilt(
+    'data_processor.experience_pipeline.operators',
+    'Filter by advantage_fn_args.std_threshold, or shape the reward in the workflow.',
+    { except: [[]] },
+  ),
   notBuilt('data_processor.experience_pipeline.input_save_path', 'Experiences are kept in the buffer of the run.', { except: [null] }),
   ...ignored('data_processor.experience_pipeline', 'save_input', 'Experiences are kept in the buffer of the run.'),
   ...ignored('data_processor.experience_pipeline', 'inputs output', 'It has no effect in the original either.', { except: [null, {}] }),

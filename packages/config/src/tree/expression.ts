@@ -65,7 +65,8 @@ function closingBrace(text: string, start: number): number {
 
 function parseInner(content: string): Part {
   const call = /^\s*([A-Za-z_][\w.]*)\s*:/.exec(content);
-  if (call !== null) return { kind: 'call', resolver: call[1] ?? '', args: splitArguments(content.slice(call[0].length)).map(parseArgument) };
+  if (call !== null)
+    return { kind: 'call', resolver: call[1] ?? '', args: splitArguments(content.slice(call[0].length)).map(parseArgument) };
   if (content.trim() === '') throw new ExpressionProblem('"${}" is empty. Write the path of a key, as in "${model.temperature}".');
   return { kind: 'reference', path: parseExpression(content.trim()) };
 }

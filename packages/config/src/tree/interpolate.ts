@@ -3,7 +3,18 @@ import { parse as parseYaml } from 'yaml';
 import { isSecretKey } from '../secrets.js';
 import { didYouMean } from '../suggest.js';
 import { ExpressionProblem, hasInterpolation, parseExpression, type Argument, type Expression } from './expression.js';
-import { childOf, fromPlain, showPath, toPlain, transplant, type KeyPath, type MapNode, type Node, type Scalar, type ScalarNode } from './node.js';
+import {
+  childOf,
+  fromPlain,
+  showPath,
+  toPlain,
+  transplant,
+  type KeyPath,
+  type MapNode,
+  type Node,
+  type Scalar,
+  type ScalarNode,
+} from './node.js';
 import type { SyntaxProblem } from './parse.js';
 
 export interface InterpolationContext {
@@ -92,8 +103,12 @@ class Interpolator {
     if (expression.length === 1 && first !== undefined) return this.#part(first, owner);
     const found = expression.map((part) => this.#part(part, owner));
     const text = found.map(({ value }) => {
-      if (typeof value === 'object' && value !== null) throw new ExpressionProblem('A section or list cannot stand inside a longer string. Refer to a single value.');
-      if (value === null) throw new ExpressionProblem('One of the values in this string is nothing. Give it a value, or a default as in "${oc.env:NAME,default}".');
+      if (typeof value === 'object' && value !== null)
+        throw new ExpressionProblem('A section or list cannot stand inside a longer string. Refer to a single value.');
+      if (value === null)
+        throw new ExpressionProblem(
+          'One of the values in this string is nothing. Give it a value, or a default as in "${oc.env:NAME,default}".',
+        );
       return String(value);
     });
     return { value: text.join(''), secret: found.some(({ secret }) => secret) };
@@ -103,13 +118,16 @@ class Interpolator {
     if (part.kind === 'text') return { value: part.text, secret: false };
     if (part.kind === 'reference') return this.#reference(this.#text(part.path, owner), owner);
     const [first, second, ...rest] = part.args;
-    if (rest.length > 0) throw new ExpressionProblem(`"\${${part.resolver}:...}" takes at most two values. Quote a value that holds a comma.`);
+    if (rest.length > 0)
+      throw new ExpressionProblem(`"\${${part.resolver}:...}" takes at most two values. Quote a value that holds a comma.`);
     if (first === undefined) throw new ExpressionProblem(`"\${${part.resolver}:}" needs a value.`);
     if (part.resolver === 'oc.env') return this.#env(first, second, owner);
     if (part.resolver === 'oc.decode') return this.#decode(first, owner);
     if (part.resolver === 'oc.select') return this.#select(first, second, owner);
     if (part.resolver === 'oc.create') return this.#evaluate(first.value, owner);
-    throw new ExpressionProblem(`There is no "${part.resolver}". Expected one of ${resolverNames.join(', ')}, or the path of a key.${didYouMean(part.resolver, resolverNames)}`);
+    throw new ExpressionProblem(
+      `There is no "${part.resolver}". Expected one of ${resolverNames.join(', ')}, or the path of a key.${didYouMean(part.resolver, resolverNames)}`,
+    );
   }
 
   #env(name: Argument, fallback: Argument | undefined, owner: Node): Found {
@@ -117,7 +135,9 @@ class Interpolator {
     const value = this.#context.env[variable];
     if (value !== undefined) return { value, secret: isSecretKey(variable) };
     if (fallback === undefined) {
-      throw new ExpressionProblem(`The environment variable ${variable} is not set. Set it, or give a default: "\${oc.env:${variable},default}".`);
+      throw new ExpressionProblem(
+        `The environment variable ${variable} is not set. Set it, or give a default: "\${oc.env:${variable},default}".`,
+      );
     }
     return this.#fallback(fallback, owner);
   }
@@ -137,7 +157,9 @@ class Interpolator {
       const decoded = fromPlain(parseYaml(value), owner.path, owner.at);
       return { value: decoded.kind === 'scalar' ? decoded.value : decoded, secret };
     } catch {
-      throw new ExpressionProblem(`"oc.decode" could not read ${secret ? 'its text' : JSON.stringify(value)} as a number, true or false, [list] or {section}.`);
+      throw new ExpressionProblem(
+        `"oc.decode" could not read ${secret ? 'its text' : JSON.stringify(value)} as a number, true or false, [list] or {section}.`,
+      );
     }
   }
 
@@ -152,7 +174,9 @@ class Interpolator {
     const path = this.#absolute(text, owner);
     const found = this.#lookup(path);
     if (found !== undefined) return found;
-    throw new ExpressionProblem(`"\${${text}}" refers to the key ${showPath(path)}, which does not exist. Give the whole path of a key of this file, as in "\${model.model_path}".`);
+    throw new ExpressionProblem(
+      `"\${${text}}" refers to the key ${showPath(path)}, which does not exist. Give the whole path of a key of this file, as in "\${model.model_path}".`,
+    );
   }
 
   #text(expression: Expression, owner: Node): string {
@@ -178,7 +202,10 @@ class Interpolator {
     if (node !== undefined) {
       const resolved = this.resolve(node);
       if (resolved === undefined) throw new ExpressionProblem('');
-      return { value: resolved.kind === 'scalar' ? resolved.value : resolved, secret: secret || (resolved.kind === 'scalar' && resolved.secret === true) };
+      return {
+        value: resolved.kind === 'scalar' ? resolved.value : resolved,
+        secret: secret || (resolved.kind === 'scalar' && resolved.secret === true),
+      };
     }
     const known = this.#context.defaultAt(path);
     if (known === undefined) return undefined;
@@ -188,7 +215,9 @@ class Interpolator {
 
   #cycle(node: Node): ExpressionProblem {
     const loop = [...this.#open.slice(this.#open.indexOf(node)), node].filter((step) => step === node || step.kind === 'scalar');
-    return new ExpressionProblem(`These keys refer to each other in a circle: ${loop.map((step) => showPath(step.path)).join(' -> ')}. Give one of them a value.`);
+    return new ExpressionProblem(
+      `These keys refer to each other in a circle: ${loop.map((step) => showPath(step.path)).join(' -> ')}. Give one of them a value.`,
+    );
   }
 }
 

@@ -1,5 +1,18 @@
 /** YAML text to a tree with positions. Understands YAML 1.2 with anchors and merge keys, one document a file. */
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Alias, type Document, type YAMLError, type YAMLMap, type YAMLSeq } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Alias,
+  type Document,
+  type YAMLError,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import type { SourcePosition } from '../problem.js';
 import type { Entry, KeyPath, MapNode, Node, Scalar } from './node.js';
 
@@ -20,7 +33,7 @@ export interface ParsedTree {
 const cures: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
   DUPLICATE_KEY: 'This key is already set in the same section; keep one of the two.',
-  BAD_INDENT: 'The indentation does not fit the lines above. Use two spaces for each level.',
+  BAD_INDENT: 'The indentation does not fit the lines above. Use two spaces for each level, and close every bracket and quote.',
   MISSING_CHAR: 'Something is not closed or not separated. Check quotes, brackets and the ":" after each key.',
   MULTIPLE_DOCS: 'A configuration is one document; remove the "---" line and what follows, or put it into a file of its own.',
   MULTILINE_IMPLICIT_KEY: 'A key must fit on one line and be followed by ":". Is a ":" missing in the line above?',
@@ -48,7 +61,11 @@ export function parseTree(text: string): ParsedTree {
   const problems = [...reader.problems];
   if (node.kind === 'map') return { root: node, problems };
   const found = node.kind === 'list' ? 'a list' : node.value === null ? 'nothing' : 'a single value';
-  problems.push({ at: node.at, key: [], message: `The file holds ${found}. Expected sections such as "model:", "buffer:" and "algorithm:".` });
+  problems.push({
+    at: node.at,
+    key: [],
+    message: `The file holds ${found}. Expected sections such as "model:", "buffer:" and "algorithm:".`,
+  });
   return { root: undefined, problems };
 }
 
@@ -64,7 +81,11 @@ function positionIn(counter: LineCounter): Locate {
 function syntaxProblem(error: YAMLError, position: Locate): SyntaxProblem {
   const cure = cures[error.code];
   const reason = error.message.replaceAll(/\s+/g, ' ').replace(/[.:]?$/, '.');
-  return { at: position(error.pos[0]), key: [], message: cure === undefined ? `This is not valid YAML: ${reason}` : `${cure} (YAML: ${reason})` };
+  return {
+    at: position(error.pos[0]),
+    key: [],
+    message: cure === undefined ? `This is not valid YAML: ${reason}` : `${cure} (YAML: ${reason})`,
+  };
 }
 
 /** Turns the nodes of the YAML library into ours, following aliases. */
@@ -83,7 +104,8 @@ class TreeReader {
   read(source: unknown, path: KeyPath): Node {
     const at = this.#position(rangeOf(source));
     if (++this.#count > maxNodes) {
-      if (this.#count === maxNodes + 1) this.#problem(source, path, `The file expands to more than ${maxNodes} values. Are anchors nested in each other?`);
+      if (this.#count === maxNodes + 1)
+        this.#problem(source, path, `The file expands to more than ${maxNodes} values. Are anchors nested in each other?`);
       return { kind: 'scalar', value: null, at, path };
     }
     if (isAlias(source)) return this.#alias(source, path);
@@ -96,7 +118,13 @@ class TreeReader {
     const target = source.resolve(this.#document);
     const at = this.#position(rangeOf(source));
     if (target === undefined || this.#following.has(target)) {
-      this.#problem(source, path, target === undefined ? `There is no anchor "&${source.source}". Anchors must stand before their use.` : `The anchor "&${source.source}" contains itself.`);
+      this.#problem(
+        source,
+        path,
+        target === undefined
+          ? `There is no anchor "&${source.source}". Anchors must stand before their use.`
+          : `The anchor "&${source.source}" contains itself.`,
+      );
       return { kind: 'scalar', value: null, at, path };
     }
     return this.read(target, path);
@@ -114,9 +142,9 @@ class TreeReader {
     const own = new Map<string, Entry>();
     const merged = new Map<string, Entry>();
     for (const pair of source.items) {
-      const key = isScalar(pair.key) ? pair.key.value : undefined;
-      if (key === '<<') for (const entry of this.#merged(pair.value, path)) merged.set(...entry);
-      else if (key === undefined || key === null) this.#problem(pair.key ?? pair.value ?? source, path, 'A key must be a word, followed by ":".');
+      const key = isScalar(pair.key) ? scalarOf(pair.key.value) : null;
+      if (isMergeKey(pair.key)) for (const entry of this.#merged(pair.value, path)) merged.set(...entry);
+      else if (key === null) this.#problem(pair.key ?? pair.value ?? source, path, 'A key must be a word, followed by ":".');
       else own.set(String(key), this.#entry(pair.key, pair.value, [...path, String(key)]));
     }
     this.#following.delete(source);
@@ -139,6 +167,11 @@ class TreeReader {
   #problem(source: unknown, key: KeyPath, message: string): void {
     this.problems.push({ at: this.#position(rangeOf(source)), key, message });
   }
+}
+
+/** `<<`, which the YAML library reads as a symbol where it means to merge. */
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && (key.value === '<<' || typeof key.value === 'symbol');
 }
 
 function rangeOf(source: unknown): number | undefined {

@@ -21,10 +21,15 @@ export function renameKeys(root: MapNode): RenamedTree {
     for (const [key, entry] of node.entries) {
       const alias = keyAliases.find((candidate) => candidate.from === key && isSection(names, candidate.section));
       if (alias !== undefined && alias.to !== key && node.entries.has(alias.to)) {
-        problems.push({ at: entry.keyAt, key: [...node.path, key], message: `"${key}" is another name of "${alias.to}", which is set too. Keep one of the two.` });
+        problems.push({
+          at: entry.keyAt,
+          key: [...node.path, key],
+          message: `"${key}" is another name of "${alias.to}", which is set too. Keep one of the two.`,
+        });
         continue;
       }
-      if (alias?.deprecated === true) warnings.push({ at: entry.keyAt, key: [...node.path, key], message: `"${key}" is an old name; it is read as "${alias.to}".` });
+      if (alias?.deprecated === true)
+        warnings.push({ at: entry.keyAt, key: [...node.path, key], message: `"${key}" is an old name; it is read as "${alias.to}".` });
       const name = alias?.to ?? key;
       entries.set(name, { ...entry, node: walk(wrap(entry.node, alias), [...names, name]) });
     }
@@ -54,10 +59,16 @@ function singleTaskset(node: MapNode, names: readonly string[], problems: Syntax
   const list = entries.get('tasksets')?.node;
   if (single.node.kind === 'scalar' && single.node.value === null) return { ...node, entries };
   if (list !== undefined && !(list.kind === 'list' && list.items.length === 0) && !(list.kind === 'scalar' && list.value === null)) {
-    problems.push({ at: single.keyAt, key: [...node.path, 'taskset'], message: 'taskset and tasksets are both set. Move the single one into the list.' });
+    problems.push({
+      at: single.keyAt,
+      key: [...node.path, 'taskset'],
+      message: 'taskset and tasksets are both set. Move the single one into the list.',
+    });
     return { ...node, entries };
   }
-  entries.set('tasksets', { keyAt: single.keyAt, node: { kind: 'list', at: single.node.at, path: [...node.path, 'taskset'], items: [single.node] } });
+  entries.set('tasksets', {
+    keyAt: single.keyAt,
+    node: { kind: 'list', at: single.node.at, path: [...node.path, 'taskset'], items: [single.node] },
+  });
   return { ...node, entries };
 }
-

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { interpolate } from './interpolate.js';
+import { toPlain } from './node.js';
+import { parseTree } from './parse.js';
+
+const env = { NAME: 'run', SIZE: '8', EMPTY: '', WHICH: 'NAME', LIST: '[1, two]' };
+
+function resolve(text: string): { readonly value: unknown; readonly problems: readonly string[] } {
+  const { root } = parseTree(text);
+  if (root === undefined) throw new TypeError('not a map');
+  const defaults = new Map<string, unknown>([
+    ['model.temperature', 1],
+    ['model.max_model_len', null],
+  ]);
+  const result = interpolate(root, {
+    env,
+    defaultAt: (path) => (defaults.has(path.join('.')) ? { value: defaults.get(path.join('.')) } : undefined),
+  });
+  return { value: toPlain(result.root), problems: result.problems.map(({ message }) => message) };
+}
+
+describe('interpolation', () => {
+  it.each<readonly [string, unknown]>([
+    ['${oc.env:NAME}', 'run'],
+    ['${oc.env:SIZE}', '8'],
+    ['${oc.env:EMPTY,x}', ''],
+    ['${oc.env:NONE,x}', 'x'],
+    ['${oc.env:NONE, with spaces }', 'with spaces'],
+    ["${oc.env:NONE,'a, b'}", 'a, b'],
+    ['${oc.env:NONE,null}', null],
+    ["${oc.env:NONE,'null'}", 'null'],
+    ['${oc.env:NONE,${oc.env:NAME}}', 'run'],
+    ['${oc.env:${oc.env:WHICH}}', 'run'],
+    ['${oc.env:NONE,${b}/x}', '7/x'],
+    ['a-${oc.env:NAME}-${b}', 'a-run-7'],
+    ['${oc.decode:${oc.env:SIZE}}', 8],
+    ['${oc.decode:${oc.env:LIST}}', [1, 'two']],
+    ['${oc.decode:"{a: 1}"}', { a: 1 }],
+    ['${oc.decode:true}', true],
+    ['${oc.decode:null}', null],
+    ['${b}', 7],
+    ['${c.d}', [1, { e: 'x' }]],
+    ['${c.d[1].e}', 'x'],
+    ['${c.d.1.e}', 'x'],
+    ['${c.${f}[0]}', 1],
+    ['${.b}', 7],
+    ['${model.temperature}', 1],
+    ['${model.max_model_len}', null],
+    ['${oc.select:c.none,5}', '5'],
+    ['${oc.select:c.none}', null],
+    ['${oc.select:b,5}', 7],
+    ['${oc.create:${c.d}}', [1, { e: 'x' }]],
+    ['\\${b}', '${b}'],
+    ['costs $5 {x}', 'costs $5 {x}'],
+  ])('%s is %j', (text, value) => {
+    expect(resolve(`a: ${JSON.stringify(text)}\nb: 7\nc: {d: [1, {e: x}]}\nf: d\n`)).toEqual({
+      value: { a: value, b: 7, c: { d: [1, { e: 'x' }] }, f: 'd' },
+      problems: [],
+    });
+  });
+
+  it('goes through values that are interpolations themselves, in any order', () => {
+    expect(resolve('a: ${b.x}\nb: ${c}\nc: {x: "${d}"}\nd: 1').value).toEqual({ a: 1, b: { x: 1 }, c: { x: 1 }, d: 1 });
+  });
+
+  it('finds relatives of nested keys', () => {
+    expect(resolve('a: {b: "${.c}", c: 1, d: {e: "${..c}"}}').value).toEqual({ a: { b: 1, c: 1, d: { e: 1 } } });
+  });
+
+  it.each([
+    ['a: ${a}', 'a -> a'],
+    ['a: ${b}\nb: x${a}', 'a -> b -> a'],
+    ['a: {b: "${a}"}', 'a -> a.b -> a'],
+    ['a: ["${a[1]}", "${a[0]}"]', 'a[0] -> a[1] -> a[0]'],
+  ])('names the circle of %j', (text, circle) => {
+    const { problems } = resolve(text);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(circle);
+  });
+
+  it('leaves out what has no value, and reports only the cause', () => {
+    expect(resolve('a: ${oc.env:NONE}\nb: ${a}\nc: x-${b}\nd: 1')).toEqual({
+      value: { d: 1 },
+      problems: [expect.stringContaining('NONE is not set')],
+    });
+  });
+
+  it.each([
+    ['a: "x-${c}"\nc: {d: 1}', 'cannot stand inside a longer string'],
+    ['a: "x-${c}"\nc: null', 'is nothing'],
+    ['a: ${}', 'is empty'],
+    ['a: "${oc.env:}"', 'needs a value'],
+    ['a: "${oc.env:A,b,c}"', 'at most two'],
+    ['a: "${b.c}"\nb: 1', 'b.c, which does not exist'],
+    ['a: "${oc.decode:${b}}"\nb: {c: 1}', 'takes text'],
+  ])('reports %j', (text, says) => {
+    expect(resolve(text).problems).toEqual([expect.stringContaining(says)]);
+  });
+});

@@ -1,0 +1,573 @@
+import { describe, expect, it } from 'vitest';
+import { createWorkspace, problems, yaml, type parts } from './workspace.js';
+
+const cwd = createWorkspace();
+
+interface Broken {
+  readonly name: string;
+  /** `«` marks where the one problem must be reported. */
+  readonly file: string | Partial<typeof parts>;
+  readonly key: string;
+  /** Parts of the message: what it got, and the cure. */
+  readonly says: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const taskset = 'buffer:\n  explorer_input:\n    taskset:\n';
+const sft = { top: 'mode: train', algorithm: 'algorithm:\n  algorithm_type: sft' };
+
+const cases: readonly Broken[] = [
+  // Syntax
+  { name: 'an empty file', file: '«', key: '', says: ['empty', 'Expected sections'] },
+  { name: 'a file of comments', file: '«# nothing yet\n', key: '', says: ['empty'] },
+  { name: 'a single value', file: '«hello', key: '', says: ['a single value', 'Expected sections'] },
+  { name: 'a list', file: '«- mode: both', key: '', says: ['a list', 'Expected sections'] },
+  { name: 'a tab', file: 'model:\n«\tmodel_path: x\n', key: '', says: ['tab', 'two spaces'] },
+  { name: 'a duplicate key', file: 'mode: both\n«mode: train\n', key: '', says: ['already set', 'keep one'] },
+  { name: 'an open bracket', file: 'algorithm: {repeat_times: 2\n«', key: '', says: ['close every bracket'] },
+  { name: 'an open quote', file: 'name: "run\n«', key: '', says: ['not closed'] },
+  { name: 'two documents', file: 'mode: both\n«---\nmode: train\n', key: '', says: ['one document'] },
+  { name: 'a bad indentation', file: 'model:\n  model_path: x\n« temperature: 1\n', key: '', says: ['indentation'] },
+  { name: 'a missing anchor', file: { rest: 'monitor: «*nowhere' }, key: 'monitor', says: ['no anchor "&nowhere"', 'before their use'] },
+  { name: 'an empty key', file: { rest: '? «\n: 1' }, key: '', says: ['A key must be a word'] },
+
+  // Names
+  {
+    name: 'a mistyped section',
+    file: { rest: '«synchroniser:\n  sync_interval: 1' },
+    key: 'synchroniser',
+    says: ['unknown key "synchroniser"', 'Did you mean "synchronizer"?'],
+  },
+  {
+    name: 'a mistyped key',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  «repeat_time: 4' },
+    key: 'algorithm.repeat_time',
+    says: ['Did you mean "repeat_times"?'],
+  },
+  {
+    name: 'a mistyped key deep down',
+    file: { buffer: `${taskset}      path: ./tasks.jsonl\n      default_workflow_type: w\n      format:\n        «promt_key: q` },
+    key: 'buffer.explorer_input.taskset.format.promt_key',
+    says: ['Did you mean "prompt_key"?'],
+  },
+  {
+    name: 'a key of another section',
+    file: { rest: 'trainer:\n  «sync_interval: 2' },
+    key: 'trainer.sync_interval',
+    says: ['belongs to the path synchronizer.sync_interval'],
+  },
+  {
+    name: 'a key that was moved',
+    file: { buffer: 'buffer:\n  «max_retry_times: 3\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}' },
+    key: 'buffer.max_retry_times',
+    says: ['Remove it'],
+  },
+  {
+    name: 'a key of an older version',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  «add_strategy: step_wise_grpo' },
+    key: 'algorithm.add_strategy',
+    says: ['Use algorithm.advantage_fn'],
+  },
+  { name: 'a key that nobody knows', file: { rest: 'log:\n  «zebra: 1' }, key: 'log.zebra', says: ['Expected one of level'] },
+  {
+    name: 'a key and its other name',
+    file: { rest: 'explorer:\n  rollout_model:\n    enable_openai_api: true\n    «enable_openai_client: true' },
+    key: 'explorer.rollout_model.enable_openai_client',
+    says: ['another name of "enable_openai_api"', 'Keep one'],
+  },
+  { name: 'a prototype as a key', file: { rest: '«__proto__: 1' }, key: '__proto__', says: ['unknown key'] },
+
+  // Types
+  {
+    name: 'a word for a number',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: «eight' },
+    key: 'algorithm.repeat_times',
+    says: ['got "eight"', 'a whole number, at least 1'],
+  },
+  {
+    name: 'a fraction for a count',
+    file: { rest: 'synchronizer:\n  sync_interval: «1.5' },
+    key: 'synchronizer.sync_interval',
+    says: ['got 1.5', 'a whole number'],
+  },
+  {
+    name: 'a number out of range',
+    file: { rest: 'synchronizer:\n  sync_interval: «0' },
+    key: 'synchronizer.sync_interval',
+    says: ['got 0', 'at least 1'],
+  },
+  {
+    name: 'a temperature below 0',
+    file: { model: 'model:\n  model_path: ./tiny\n  temperature: «-1' },
+    key: 'model.temperature',
+    says: ['got -1', 'at least 0'],
+  },
+  {
+    name: 'a share above 1',
+    file: { model: 'model:\n  model_path: ./tiny\n  top_p: «1.5' },
+    key: 'model.top_p',
+    says: ['got 1.5', 'above 0 and at most 1'],
+  },
+  {
+    name: 'an infinite learning rate',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    lr: «.inf' },
+    key: 'algorithm.optimizer.lr',
+    says: ['a number, above 0'],
+  },
+  {
+    name: 'a word for a switch',
+    file: { rest: 'explorer:\n  eval_on_startup: «maybe' },
+    key: 'explorer.eval_on_startup',
+    says: ['got "maybe"', 'true or false'],
+  },
+  { name: 'a list for text', file: { top: 'name: «[a, b]' }, key: 'name', says: ['expected text', 'indented'] },
+  { name: 'true for text', file: { top: 'group: «true' }, key: 'group', says: ['got true', 'quotes'] },
+  { name: 'nothing for text', file: { top: 'project: «null' }, key: 'project', says: ['got nothing', 'Give it a value'] },
+  { name: 'a value for a section', file: { model: 'model: «./tiny' }, key: 'model', says: ['a section of keys', 'indented by two spaces'] },
+  {
+    name: 'a list for a section',
+    file: { model: 'model:\n  «- model_path: ./tiny' },
+    key: 'model',
+    says: ['a section of keys', 'Remove the "- "'],
+  },
+  {
+    name: 'a section for a list',
+    file: { buffer: 'buffer:\n  explorer_input:\n    tasksets:\n      «path: ./tasks.jsonl' },
+    key: 'buffer.explorer_input.tasksets',
+    says: ['a list', 'Put "- "'],
+  },
+  {
+    name: 'three betas',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    betas: «[0.9, 0.99, 0.999]' },
+    key: 'algorithm.optimizer.betas',
+    says: ['two numbers'],
+  },
+  {
+    name: 'an empty variable for a number',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: «${oc.env:N}' },
+    key: 'algorithm.repeat_times',
+    says: ['got ""', 'a whole number'],
+    env: { N: '' },
+  },
+
+  // Names of things
+  {
+    name: 'a mistyped algorithm',
+    file: { algorithm: 'algorithm:\n  algorithm_type: «gropo' },
+    key: 'algorithm.algorithm_type',
+    says: ['got "gropo"', 'expected one of', 'Did you mean "grpo"?'],
+  },
+  { name: 'a mistyped mode', file: { top: 'mode: «bosh' }, key: 'mode', says: ['Did you mean "both"?'] },
+  { name: 'an unknown log level', file: { rest: 'log:\n  level: «loud' }, key: 'log.level', says: ['expected one of DEBUG'] },
+  {
+    name: 'an argument that the function does not have',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  policy_loss_fn_args:\n    «clip_rang: 0.1' },
+    key: 'algorithm.policy_loss_fn_args.clip_rang',
+    says: ['unknown key', 'Did you mean "clip_range"?'],
+  },
+  {
+    name: 'an argument of another function',
+    file: { algorithm: 'algorithm:\n  algorithm_type: multi_step_grpo\n  advantage_fn_args:\n    «rank_penalty: 0.1' },
+    key: 'algorithm.advantage_fn_args.rank_penalty',
+    says: ['unknown key'],
+  },
+  {
+    name: 'an argument out of range',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  policy_loss_fn_args:\n    clip_ratio_c: «1' },
+    key: 'algorithm.policy_loss_fn_args.clip_ratio_c',
+    says: ['got 1', 'above 1'],
+  },
+  {
+    name: 'an argument for a strategy without any',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  sample_strategy_args:\n    «ratio: 1' },
+    key: 'algorithm.sample_strategy_args.ratio',
+    says: ['unknown key'],
+  },
+
+  // Not built
+  {
+    name: 'an algorithm that is not built',
+    file: { algorithm: 'algorithm:\n  «algorithm_type: gspo' },
+    key: 'algorithm.algorithm_type',
+    says: ['known but not built yet', 'Built: grpo, multi_step_grpo, sft'],
+  },
+  {
+    name: 'no algorithm',
+    file: { algorithm: '«algorithm:\n  repeat_times: 4' },
+    key: 'algorithm.algorithm_type',
+    says: ['not set', 'ppo', 'Set one of grpo'],
+  },
+  { name: 'a mode that is not built', file: { top: '«mode: explore' }, key: 'mode', says: ['not built yet', 'Use both'] },
+  {
+    name: 'a monitor that is not built',
+    file: { rest: 'monitor:\n  monitor_type: [tensorboard, «wandb]' },
+    key: 'monitor.monitor_type[1]',
+    says: ['"wandb"', 'not built yet', 'tensorboard'],
+  },
+  {
+    name: 'LoRA',
+    file: { model: 'model:\n  model_path: ./tiny\n  «lora_configs: [{lora_rank: 8}]' },
+    key: 'model.lora_configs',
+    says: ['not built yet', 'Full weights'],
+  },
+  {
+    name: 'operators',
+    file: { rest: 'data_processor:\n  experience_pipeline:\n    «operators:\n      - name: reward_filter' },
+    key: 'data_processor.experience_pipeline.operators',
+    says: ['not built yet', 'std_threshold'],
+  },
+  {
+    name: 'a database of tasks',
+    file: { buffer: `${taskset}      path: ./tasks.jsonl\n      «storage_type: sql\n      default_workflow_type: w` },
+    key: 'buffer.explorer_input.taskset.storage_type',
+    says: ['not built yet', 'Use file'],
+  },
+  {
+    name: 'a judge',
+    file: { rest: 'explorer:\n  «auxiliary_models: [{model_path: ./tiny}]' },
+    key: 'explorer.auxiliary_models',
+    says: ['not built yet', 'client of your own'],
+  },
+  {
+    name: 'a setting of verl that would change the result',
+    file: { rest: 'trainer:\n  trainer_config:\n    actor_rollout_ref:\n      actor:\n        «optim: {lr: 1e-5}' },
+    key: 'trainer.trainer_config.actor_rollout_ref.actor.optim',
+    says: ['algorithm.optimizer'],
+  },
+  {
+    name: 'a tool parser that is not built',
+    file: { rest: 'explorer:\n  rollout_model:\n    «tool_call_parser: pythonic' },
+    key: 'explorer.rollout_model.tool_call_parser',
+    says: ['not built yet', 'hermes'],
+  },
+
+  // Interpolation
+  {
+    name: 'a variable that is not set',
+    file: { model: 'model:\n  model_path: «${oc.env:TRINITY_MODEL_PATH}' },
+    key: 'model.model_path',
+    says: ['TRINITY_MODEL_PATH is not set', '${oc.env:TRINITY_MODEL_PATH,default}'],
+  },
+  {
+    name: 'a key that does not exist',
+    file: { model: 'model:\n  model_path: «${model.path}' },
+    key: 'model.model_path',
+    says: ['model.path, which does not exist', 'whole path'],
+  },
+  {
+    name: 'a cycle',
+    file: { model: 'model:\n  model_path: ./tiny\n  temperature: ${model.top_p}\n  top_p: «${model.temperature}' },
+    key: 'model.top_p',
+    says: ['in a circle: model.temperature -> model.top_p -> model.temperature', 'Give one'],
+  },
+  { name: 'an open interpolation', file: { top: 'name: «run-${oc.env:USER' }, key: 'name', says: ['not closed', 'Add "}"'] },
+  { name: 'an unknown resolver', file: { top: 'name: «${oc.evn:USER}' }, key: 'name', says: ['no "oc.evn"', 'Did you mean "oc.env"?'] },
+  {
+    name: 'a text that cannot be decoded',
+    file: { model: 'model:\n  model_path: ./tiny\n  threads: «${oc.decode:"[1"}' },
+    key: 'model.threads',
+    says: ['could not read "[1"'],
+  },
+  {
+    name: 'a section inside a string',
+    file: { top: 'name: «run-${algorithm}' },
+    key: 'name',
+    says: ['cannot stand inside a longer string'],
+  },
+
+  // Paths
+  { name: 'no model', file: { model: '«model:\n  temperature: 1' }, key: 'model.model_path', says: ['not set', 'Qwen/Qwen3-0.6B'] },
+  {
+    name: 'a model folder that is not there',
+    file: { model: 'model:\n  model_path: «./missing\n  max_model_len: 64' },
+    key: 'model.model_path',
+    says: ['got "./missing"', 'there is no', 'working directory'],
+  },
+  {
+    name: 'a home folder',
+    file: { model: 'model:\n  model_path: «~/models/tiny\n  max_model_len: 64' },
+    key: 'model.model_path',
+    says: ['${oc.env:HOME}'],
+  },
+  {
+    name: 'a file for a model',
+    file: { model: 'model:\n  model_path: «./tasks.jsonl\n  max_model_len: 64' },
+    key: 'model.model_path',
+    says: ['is a file', 'config.json'],
+  },
+  {
+    name: 'a model folder without config.json',
+    file: { model: 'model:\n  model_path: «./no-config\n  max_model_len: 64' },
+    key: 'model.model_path',
+    says: ['no readable config.json'],
+  },
+  {
+    name: 'a broken config.json',
+    file: { model: 'model:\n  model_path: «./bad-json\n  max_model_len: 64' },
+    key: 'model.model_path',
+    says: ['not JSON'],
+  },
+  {
+    name: 'a config.json without a size',
+    file: { model: 'model:\n  model_path: «./bad-shape\n  max_model_len: 64' },
+    key: 'model.model_path',
+    says: ['hidden_size'],
+  },
+  {
+    name: 'a task file that is not there',
+    file: { buffer: `${taskset}      path: «data/train.jsonl\n      default_workflow_type: w` },
+    key: 'buffer.explorer_input.taskset.path',
+    says: ['got "data/train.jsonl"', 'there is no'],
+  },
+  {
+    name: 'a template that is not there',
+    file: { model: 'model:\n  model_path: ./tiny\n  chat_template_path: «chat.jinja' },
+    key: 'model.chat_template_path',
+    says: ['not a readable text file'],
+  },
+  {
+    name: 'a file for the root of all runs',
+    file: { top: 'checkpoint_root_dir: «./tasks.jsonl' },
+    key: 'checkpoint_root_dir',
+    says: ['is a file', 'Give a folder'],
+  },
+  { name: 'a name that leaves its folder', file: { top: 'name: «../elsewhere' }, key: 'name', says: ['leads out of its folder'] },
+
+  // What does not fit together
+  {
+    name: 'no tasks',
+    file: { buffer: '«buffer:\n  batch_size: 4' },
+    key: 'buffer.explorer_input.tasksets',
+    says: ['is empty', 'buffer.explorer_input.taskset'],
+  },
+  {
+    name: 'tasks without a path',
+    file: { buffer: 'buffer:\n  explorer_input:\n    taskset:\n      «default_workflow_type: w' },
+    key: 'buffer.explorer_input.taskset.path',
+    says: ['is missing', 'openai/gsm8k'],
+  },
+  {
+    name: 'tasks without a workflow',
+    file: { buffer: 'buffer:\n  explorer_input:\n    taskset:\n      «path: ./tasks.jsonl' },
+    key: 'buffer.explorer_input.taskset.default_workflow_type',
+    says: ['is not set', 'math_workflow'],
+  },
+  {
+    name: 'taskset and tasksets',
+    file: {
+      buffer:
+        'buffer:\n  explorer_input:\n    default_workflow_type: w\n    tasksets: [{path: ./tasks.jsonl}]\n    «taskset: {path: ./tasks.jsonl}',
+    },
+    key: 'buffer.explorer_input.taskset',
+    says: ['both set', 'into the list'],
+  },
+  {
+    name: 'two task sets of one name',
+    file: {
+      buffer:
+        'buffer:\n  explorer_input:\n    default_workflow_type: w\n    tasksets:\n      - {name: a, path: ./tasks.jsonl}\n      - {name: «a, path: ./tasks.jsonl}',
+    },
+    key: 'buffer.explorer_input.tasksets[1].name',
+    says: ['got "a"', 'Names must differ'],
+  },
+  {
+    name: 'a group of one',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: «1' },
+    key: 'algorithm.repeat_times',
+    says: ['got 1', 'at least 2'],
+  },
+  {
+    name: 'a prompt and a response that do not fit',
+    file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: «64\n  max_prompt_tokens: 48\n  max_response_tokens: 32' },
+    key: 'model.max_model_len',
+    says: ['got 64', 'Raise it to 80'],
+  },
+  {
+    name: 'a response that leaves no prompt',
+    file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: 64\n  max_response_tokens: «64' },
+    key: 'model.max_response_tokens',
+    says: ['got 64', 'leaves nothing'],
+  },
+  {
+    name: 'a shortest response that is too long',
+    file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: 64\n  max_response_tokens: 16\n  min_response_tokens: «16' },
+    key: 'model.min_response_tokens',
+    says: ['got 16', 'less than max_response_tokens'],
+  },
+  {
+    name: 'a sequence longer than the model',
+    file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: «4096' },
+    key: 'model.max_model_len',
+    says: ['4096', 'positions for 512'],
+  },
+  {
+    name: 'lengths that nothing tells',
+    file: { model: '«model:\n  model_path: Qwen/Qwen3-0.6B' },
+    key: 'model.max_model_len',
+    says: ['nothing on this disk', 'Set it'],
+  },
+  {
+    name: 'more tokens than the model may hold',
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: 64',
+      buffer: `${taskset}      path: ./tasks.jsonl\n      default_workflow_type: w\n      rollout_args:\n        max_tokens: «64`,
+    },
+    key: 'buffer.explorer_input.taskset.rollout_args.max_tokens',
+    says: ['got 64', 'no room for a prompt'],
+  },
+  {
+    name: 'a train batch that fixed sync cannot fill',
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: 4',
+      buffer:
+        'buffer:\n  batch_size: 8\n  train_batch_size: «64\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}',
+    },
+    key: 'buffer.train_batch_size',
+    says: ['8 x repeat_times 4 = 32', 'at most 32', 'explorer_driven'],
+  },
+  {
+    name: 'two places for the gradient norm',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    clip_grad: 1', rest: 'trainer:\n  grad_clip: «0.5' },
+    key: 'trainer.grad_clip',
+    says: ['got 0.5', 'Keep one'],
+  },
+  {
+    name: 'two ways to aggregate',
+    file: {
+      algorithm:
+        'algorithm:\n  algorithm_type: grpo\n  loss_agg_mode: token-mean\n  policy_loss_fn_args:\n    loss_agg_mode: «seq-mean-token-mean',
+    },
+    key: 'algorithm.policy_loss_fn_args.loss_agg_mode',
+    says: ['token-mean', 'Keep one'],
+  },
+  {
+    name: 'copies of dropped groups without dropping',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  advantage_fn_args:\n    duplicate_experiences: «true' },
+    key: 'algorithm.advantage_fn_args.duplicate_experiences',
+    says: ['std_threshold'],
+  },
+  {
+    name: 'tools without a parser',
+    file: { rest: 'explorer:\n  rollout_model:\n    enable_auto_tool_choice: «true' },
+    key: 'explorer.rollout_model.enable_auto_tool_choice',
+    says: ['tool_call_parser: hermes'],
+  },
+  {
+    name: 'rollouts longer than the model',
+    file: { rest: 'explorer:\n  rollout_model:\n    max_model_len: «1024', model: 'model:\n  model_path: ./tiny\n  max_model_len: 64' },
+    key: 'explorer.rollout_model.max_model_len',
+    says: ['got 1024', 'cannot be trained on'],
+  },
+
+  // Supervised data, stored data, benchmarks
+  {
+    name: 'supervised learning that explores',
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: «sft',
+      buffer:
+        'buffer:\n  batch_size: 2\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input: {experience_buffer: {path: ./tasks.jsonl}}',
+    },
+    key: 'algorithm.algorithm_type',
+    says: ['"both" with sft', 'Set mode: train'],
+  },
+  {
+    name: 'supervised learning without data',
+    file: { ...sft, buffer: '«buffer:\n  train_batch_size: 4' },
+    key: 'buffer.trainer_input.experience_buffer.path',
+    says: ['is missing', 'sft needs'],
+  },
+  {
+    name: 'supervised learning from a queue',
+    file: {
+      ...sft,
+      buffer:
+        'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: «queue\n      path: ./tasks.jsonl',
+    },
+    key: 'buffer.trainer_input.experience_buffer.storage_type',
+    says: ['got "queue"', 'Use storage_type: file'],
+  },
+  {
+    name: 'training without a batch size',
+    file: { ...sft, buffer: '«buffer:\n  trainer_input:\n    experience_buffer:\n      path: ./tasks.jsonl' },
+    key: 'buffer.train_batch_size',
+    says: ['not set', 'for example 64'],
+  },
+  {
+    name: 'supervised learning with a policy gradient',
+    file: {
+      top: 'mode: train',
+      algorithm: 'algorithm:\n  algorithm_type: sft\n  policy_loss_fn: «ppo',
+      buffer: 'buffer:\n  train_batch_size: 4\n  trainer_input: {experience_buffer: {path: ./tasks.jsonl}}',
+    },
+    key: 'algorithm.policy_loss_fn',
+    says: ['needs advantages'],
+  },
+  {
+    name: 'stored experiences that are not there',
+    file: {
+      top: 'mode: train',
+      buffer:
+        'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «sqlite:///none.db',
+    },
+    key: 'buffer.trainer_input.experience_buffer.path',
+    says: ['there is no', 'earlier run'],
+  },
+  {
+    name: 'a database server',
+    file: {
+      buffer:
+        'buffer:\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «postgresql://u:hunter2@host/db',
+    },
+    key: 'buffer.trainer_input.experience_buffer.path',
+    says: ['postgresql', 'not built yet', 'sqlite:///'],
+  },
+  {
+    name: 'a benchmark on nothing',
+    file: { top: 'mode: bench', buffer: '«buffer:\n  batch_size: 1' },
+    key: 'buffer.explorer_input.eval_tasksets',
+    says: ['is empty', 'bench'],
+  },
+
+  // Stages
+  {
+    name: 'a stage without a name',
+    file: { rest: 'stages:\n  - «mode: both' },
+    key: 'stages[0].stage_name',
+    says: ['is missing', 'sft_warmup'],
+  },
+  {
+    name: 'two stages of one name',
+    file: { rest: 'stages:\n  - stage_name: a\n  - stage_name: «a' },
+    key: 'stages[1].stage_name',
+    says: ['got "a"', 'Names must differ'],
+  },
+  {
+    name: 'a mistake inside a stage',
+    file: { rest: 'stages:\n  - stage_name: a\n    algorithm:\n      repeat_times: «0' },
+    key: 'stages[0].algorithm.repeat_times',
+    says: ['got 0', 'at least 1'],
+  },
+  {
+    name: 'a stage with a key of the top level',
+    file: { rest: 'stages:\n  - stage_name: a\n    «seed: 1' },
+    key: 'stages[0].seed',
+    says: ['unknown key', 'path seed'],
+  },
+];
+
+describe('a broken configuration is reported with place and cure', () => {
+  it.each(cases)('$name', ({ file, key, says, env = {} }) => {
+    const marked = typeof file === 'string' ? file : yaml(file);
+    const before = marked.slice(0, marked.indexOf('«')).split('\n');
+    const found = problems(cwd, marked.replace('«', ''), { env });
+    expect(found.map((problem) => ({ key: problem.key, line: problem.line, column: problem.column }))).toEqual([
+      { key, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 },
+    ]);
+    for (const part of says) expect(found[0]?.message).toContain(part);
+  });
+
+  it('says that there are at least 45 of them, each about one thing', () => {
+    expect(cases.length).toBeGreaterThanOrEqual(45);
+    expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
+  });
+});

@@ -1,0 +1,285 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createWorkspace, parse, parts, stageOf, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+const algorithm = (lines: string): string => `algorithm:\n  algorithm_type: grpo\n${lines.replaceAll(/^/gm, '  ')}`;
+const model = (lines: string): string => `model:\n  model_path: ./tiny\n${lines.replaceAll(/^/gm, '  ')}`;
+
+describe('the algorithm', () => {
+  it.each([
+    ['grpo', 2],
+    ['multi_step_grpo', 8],
+  ])('%s declares its group size', (name, repeatTimes) => {
+    const stage = stageOf(cwd, yaml({ algorithm: `algorithm:\n  algorithm_type: ${name}` }));
+    expect(stage.algorithm.repeatTimes).toBe(repeatTimes);
+    expect(stage.buffer.trainBatchSize).toBe(repeatTimes);
+    expect(stage.buffer.explorerInput.tasksets[0]?.repeatTimes).toBe(repeatTimes);
+  });
+
+  it('takes partial arguments and keeps the other defaults', () => {
+    const stage = stageOf(
+      cwd,
+      yaml({
+        algorithm: algorithm(
+          'policy_loss_fn_args: {clip_range_high: 0.28}\nadvantage_fn_args: {std_threshold: 0}\nkl_loss_fn_args: {kl_coef: 0.1}\nentropy_loss_fn_args: {entropy_coef: 0.01}',
+        ),
+      }),
+    );
+    expect(stage.algorithm.policyLossFn.args).toEqual({
+      clipRangeLow: 0.2,
+      clipRangeHigh: 0.28,
+      clipRatioC: 3,
+      enableSequenceMasking: false,
+      deltaSequenceMasking: 0.1,
+      fallbackToPolicyGradient: false,
+    });
+    expect(stage.algorithm.advantageFn?.args).toEqual({
+      epsilon: 1e-6,
+      stdThreshold: 0,
+      duplicateExperiences: false,
+      rankPenalty: null,
+      stdCalLevel: 'group',
+    });
+    expect(stage.algorithm.klLossFn).toEqual({ name: 'k2', args: { klCoef: 0.1 } });
+    expect(stage.algorithm.entropyLossFn).toEqual({ name: 'default', args: { entropyCoef: 0.01 } });
+  });
+
+  it.each(['none', 'k1', 'k2', 'k3', 'low_var_kl', 'abs', 'corrected_k3'])('takes the KL term %s', (name) => {
+    expect(stageOf(cwd, yaml({ algorithm: algorithm(`kl_loss_fn: ${name}`) })).algorithm.klLossFn).toEqual({
+      name,
+      args: { klCoef: name === 'none' ? 0 : 0.001 },
+    });
+  });
+
+  it.each([
+    ['loss_agg_mode: seq-mean-token-sum', 'seq-mean-token-sum'],
+    ['policy_loss_fn_args: {loss_agg_mode: seq-mean-token-mean}', 'seq-mean-token-mean'],
+    ['loss_agg_mode: seq-mean-token-sum-norm\npolicy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum-norm}', 'seq-mean-token-sum-norm'],
+    ['repeat_times: 2', 'token-mean'],
+  ])('aggregates as said: %s', (lines, mode) => {
+    expect(stageOf(cwd, yaml({ algorithm: algorithm(lines) })).algorithm.lossAggMode).toBe(mode);
+  });
+
+  it.each([
+    ['', '', 1],
+    ['optimizer: {clip_grad: 0.5}', '', 0.5],
+    ['', 'trainer:\n  grad_clip: 0.2', 0.2],
+    ['optimizer: {clip_grad: 0.3}', 'trainer:\n  grad_clip: 0.3', 0.3],
+  ])('clips gradients as said: %s %s', (optimizer, rest, expected) => {
+    expect(stageOf(cwd, yaml({ algorithm: algorithm(optimizer || 'repeat_times: 2'), rest })).algorithm.optimizer.clipGradNorm).toBe(
+      expected,
+    );
+  });
+
+  it('counts warm-up steps, or leaves them to the ratio', () => {
+    const steps = (lines: string): unknown => stageOf(cwd, yaml({ algorithm: algorithm(lines) })).algorithm.optimizer.lrWarmupSteps;
+    expect([steps('optimizer: {lr_warmup_steps: 5}'), steps('optimizer: {lr_warmup_steps: 0}'), steps('repeat_times: 2')]).toEqual([
+      5,
+      0,
+      undefined,
+    ]);
+  });
+});
+
+describe('lengths', () => {
+  it.each([
+    ['max_model_len: 64', [64, 32, 32]],
+    ['max_model_len: 65', [65, 32, 33]],
+    ['max_model_len: 64\nmax_prompt_tokens: 48', [64, 48, 16]],
+    ['max_model_len: 64\nmax_response_tokens: 60', [64, 4, 60]],
+    ['max_prompt_tokens: 48\nmax_response_tokens: 24', [72, 48, 24]],
+    ['max_model_len: 100\nmax_prompt_tokens: 48\nmax_response_tokens: 24', [100, 48, 24]],
+    ['max_response_tokens: 100', [512, 412, 100]],
+    ['temperature: 1', [512, 256, 256]],
+  ])('are completed: %s', (lines, expected) => {
+    const { maxModelLen, maxPromptTokens, maxResponseTokens } = stageOf(cwd, yaml({ model: model(lines) })).model;
+    expect([maxModelLen, maxPromptTokens, maxResponseTokens]).toEqual(expected);
+  });
+
+  it('of rollouts are those of the model, unless they are set', () => {
+    const lengths = (rollout: string): unknown => {
+      const { maxModelLen, maxPromptTokens, maxResponseTokens } = stageOf(
+        cwd,
+        yaml({ model: model('max_model_len: 64'), rest: `explorer:\n  rollout_model: ${rollout}` }),
+      ).explorer.rolloutModel;
+      return [maxModelLen, maxPromptTokens, maxResponseTokens];
+    };
+    expect(lengths('{}')).toEqual([64, 32, 32]);
+    expect(lengths('{max_model_len: 32}')).toEqual([32, 16, 16]);
+    expect(lengths('{max_response_tokens: 8}')).toEqual([64, 56, 8]);
+  });
+
+  it('and sampling of the model reach rollouts, tasks and formats', () => {
+    const stage = stageOf(
+      cwd,
+      yaml({ model: model('temperature: 0.5\ntop_k: 7\nenable_thinking: false\nchat_template_path: template.jinja') }),
+    );
+    expect(stage.explorer.rolloutModel).toMatchObject({
+      temperature: 0.5,
+      topK: 7,
+      enableThinking: false,
+      chatTemplate: '{{ messages[0].content }}',
+    });
+    expect(stage.buffer.explorerInput.tasksets[0]).toMatchObject({
+      rolloutArgs: { temperature: 0.5, topK: 7 },
+      format: { enableThinking: false, chatTemplate: '{{ messages[0].content }}' },
+    });
+  });
+
+  it('prefer the template file over the inline text, and tell so', () => {
+    const loaded = parse(cwd, yaml({ model: model('chat_template_path: template.jinja\ncustom_chat_template: inline') }));
+    expect(loaded.config.stages[0].model.chatTemplate).toBe('{{ messages[0].content }}');
+    expect(loaded.warnings[0]).toContain('chat_template_path is set too, and wins');
+  });
+});
+
+describe('the loop', () => {
+  it.each([
+    ['eval_interval: 100', 1, 100],
+    ['eval_interval: 100', 3, 99],
+    ['eval_interval: 2', 5, 5],
+    ['eval_interval: 0', 5, undefined],
+    ['name: e', 30, 90],
+  ])('evaluates where weights move: %s with sync_interval %d', (line, interval, expected) => {
+    const loaded = parse(cwd, yaml({ rest: `explorer:\n  ${line}\nsynchronizer:\n  sync_interval: ${interval}` }));
+    expect(loaded.config.stages[0].explorer.evalInterval).toBe(expected);
+    const changed = line.startsWith('eval') && expected !== undefined && !line.endsWith(` ${expected}`);
+    expect(loaded.warnings).toHaveLength(changed ? 1 : 0);
+  });
+
+  it('runs everything of a step at once, or as many tasks as runners are given', () => {
+    const concurrency = (rest: string): number =>
+      stageOf(
+        cwd,
+        yaml({ buffer: parts.buffer.replace('buffer:', 'buffer:\n  batch_size: 6'), algorithm: algorithm('repeat_times: 4'), rest }),
+      ).explorer.concurrency;
+    expect(concurrency('')).toBe(24);
+    expect(concurrency('explorer:\n  runner_per_model: 2')).toBe(8);
+    expect(concurrency('explorer:\n  runner_num: 3')).toBe(12);
+  });
+
+  it('warns when train batches leave a rest, and accepts larger ones where the explorer drives', () => {
+    const buffer = (size: number): string => parts.buffer.replace('buffer:', `buffer:\n  batch_size: 4\n  train_batch_size: ${size}`);
+    expect(parse(cwd, yaml({ buffer: buffer(3) })).warnings[0]).toContain('does not divide batch_size 4 x repeat_times 2 = 8');
+    expect(parse(cwd, yaml({ buffer: buffer(4) })).warnings).toEqual([]);
+    expect(stageOf(cwd, yaml({ buffer: buffer(64), rest: 'synchronizer:\n  sync_style: explorer_driven' })).buffer.trainBatchSize).toBe(64);
+    expect(
+      stageOf(cwd, yaml({ buffer: buffer(64), algorithm: 'algorithm:\n  algorithm_type: multi_step_grpo' })).buffer.trainBatchSize,
+    ).toBe(64);
+  });
+
+  it('names files of the buffer as asked', () => {
+    const buffer = (lines: string): unknown =>
+      stageOf(cwd, yaml({ buffer: `${parts.buffer}\n  trainer_input:\n    experience_buffer: ${lines}` })).buffer.trainerInput
+        .experienceBuffer;
+    const own = join(cwd, 'checkpoints/Trinity-RFT/rft/buffer');
+    expect(buffer('{}')).toMatchObject({ storage: 'sqlite', path: `${own}/experience_buffer.db` });
+    expect(buffer('{storage: memory}')).toMatchObject({ storage: 'memory', path: undefined });
+    expect(buffer('{storage_type: sql}')).toMatchObject({ storageType: 'sql', path: `${own}/experience_buffer.db` });
+    expect(buffer('{storage_type: sql, path: "sqlite:///mine/a.db"}')).toMatchObject({ path: join(cwd, 'mine/a.db') });
+    expect(buffer('{storage_type: sql, path: "sqlite:////data/a.db"}')).toMatchObject({ path: '/data/a.db' });
+    expect(buffer('{storage_type: file}')).toMatchObject({ storageType: 'queue', storage: 'sqlite' });
+  });
+
+  it('passes environment variables on as text', () => {
+    expect(stageOf(cwd, yaml({ rest: 'explorer:\n  env_vars: {PORT: 8080, DEBUG: true, HOME: /tmp, NONE: }' })).explorer.envVars).toEqual({
+      PORT: '8080',
+      DEBUG: 'true',
+      HOME: '/tmp',
+      NONE: '',
+    });
+  });
+
+  it.each([
+    ['DEBUG', 'debug'],
+    ['info', 'info'],
+    ['warn', 'warn'],
+    ['WARNING', 'warn'],
+    ['ERROR', 'error'],
+  ])('logs at %s', (level, expected) => {
+    expect(stageOf(cwd, yaml({ rest: `log:\n  level: ${level}` })).log.level).toBe(expected);
+  });
+
+  it('lets supervised learning run with every default, save_interval 0 too', () => {
+    const text = yaml({
+      top: 'mode: train',
+      algorithm: 'algorithm:\n  algorithm_type: sft',
+      buffer:
+        'buffer:\n  train_batch_size: 32\n  trainer_input:\n    experience_buffer: {path: ./tasks.jsonl, format: {prompt_type: plaintext}}',
+      rest: 'trainer:\n  save_interval: 0',
+    });
+    const { config, warnings } = parse(cwd, text);
+    expect(warnings).toEqual([]);
+    expect(config.stages[0]).toMatchObject({
+      mode: 'train',
+      algorithm: {
+        algorithmType: 'sft',
+        repeatTimes: 1,
+        needsRollouts: false,
+        advantageFn: undefined,
+        policyLossFn: { name: 'sft' },
+        klLossFn: { name: 'none' },
+        entropyLossFn: { name: 'none' },
+      },
+      trainer: { saveInterval: undefined },
+      buffer: {
+        trainBatchSize: 32,
+        trainerInput: {
+          experienceBuffer: { storageType: 'file', path: join(cwd, 'tasks.jsonl'), isLocal: true, format: { promptType: 'plaintext' } },
+        },
+      },
+    });
+  });
+
+  it('trains on stored experiences that are there', () => {
+    writeFileSync(join(cwd, 'old.db'), '');
+    const text = yaml({
+      top: 'mode: train',
+      buffer: 'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer: {storage_type: sql, path: "sqlite:///old.db"}',
+    });
+    expect(stageOf(cwd, text).buffer.trainerInput.experienceBuffer).toMatchObject({ storageType: 'sql', path: join(cwd, 'old.db') });
+  });
+});
+
+describe('the folder of the run', () => {
+  it('is root, project, group and name', () => {
+    const { config } = parse(cwd, yaml({ top: 'project: p\ngroup: g\nname: n\ncheckpoint_root_dir: runs' }));
+    expect(config).toMatchObject({ checkpointRootDir: join(cwd, 'runs'), jobDirectory: join(cwd, 'runs/p/g/n'), resume: false });
+    expect(config.stages[0]).toMatchObject({
+      name: 'n',
+      stageName: undefined,
+      jobDirectory: join(cwd, 'runs/p/g/n'),
+      monitor: { directory: join(cwd, 'runs/p/g/n/monitor') },
+      log: { directory: join(cwd, 'runs/p/g/n/log') },
+    });
+  });
+
+  it('is continued when it has content, or gets the time into its name', () => {
+    mkdirSync(join(cwd, 'used/p/n'), { recursive: true });
+    const top = 'checkpoint_root_dir: used\nproject: p\nname: n';
+    expect(parse(cwd, yaml({ top })).config).toMatchObject({ resume: false, name: 'n' });
+    writeFileSync(join(cwd, 'used/p/n/x'), '');
+    expect(parse(cwd, yaml({ top })).config).toMatchObject({ resume: true, name: 'n' });
+    const fresh = yaml({ top: `${top}\ncontinue_from_checkpoint: false` });
+    expect(parse(cwd, fresh, { timestamp: '20260701' }).config).toMatchObject({
+      resume: false,
+      name: 'n_20260701',
+      jobDirectory: join(cwd, 'used/p/n_20260701'),
+    });
+    const undecided = parse(cwd, fresh);
+    expect(undecided.config.name).toBe('n');
+    expect(undecided.warnings[0]).toContain('the run gets a name with the time in it');
+  });
+
+  it('is continued by a benchmark whatever the file says', () => {
+    mkdirSync(join(cwd, 'bench/p/n'), { recursive: true });
+    writeFileSync(join(cwd, 'bench/p/n/x'), '');
+    const text = yaml({
+      top: 'mode: bench\ncheckpoint_root_dir: bench\nproject: p\nname: n\ncontinue_from_checkpoint: false',
+      buffer: 'buffer:\n  explorer_input:\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: w}]',
+    });
+    expect(parse(cwd, text, { timestamp: 't' }).config).toMatchObject({ resume: true, name: 'n' });
+  });
+});

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { ConfigError } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { problemsOf, renderPlan, planConfig } from '../src/index.js';
+import { keysOf, schemaAt } from '../src/schema/introspect.js';
+import { fileSchema } from '../src/schema/root.js';
+import { createWorkspace, parse, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+
+/** A file is either understood, or refused with places inside it; nothing else is thrown. */
+function settles(text: string): void {
+  try {
+    renderPlan(planConfig(parse(cwd, text).config));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const found = problemsOf(error);
+    expect(found.length).toBeGreaterThan(0);
+    const lines = text.split('\n').length;
+    for (const { line, column, message } of found) {
+      expect(line).toBeGreaterThanOrEqual(1);
+      expect(line).toBeLessThanOrEqual(lines);
+      expect(column).toBeGreaterThanOrEqual(1);
+      expect(message).not.toBe('');
+    }
+  }
+}
+
+const sample = yaml({
+  rest: 'explorer:\n  eval_interval: ${synchronizer.sync_interval}\nsynchronizer: {sync_interval: 2}\nstages:\n  - stage_name: a\n  - stage_name: b\n    mode: bench\n',
+});
+
+describe('any text', () => {
+  it('is understood or refused: a valid file with a piece cut out or put in', () => {
+    const snippet = fc.oneof(
+      fc.constantFrom(
+        ':',
+        '\n',
+        '- ',
+        '  ',
+        '${',
+        '}',
+        '&a ',
+        '*a',
+        '"',
+        '[',
+        '{',
+        '#',
+        '<<: ',
+        '\t',
+        'null',
+        '~',
+        '!!str ',
+        '|',
+        '? ',
+        '%',
+      ),
+      fc.string({ maxLength: 4 }),
+    );
+    fc.assert(
+      fc.property(fc.nat(sample.length), fc.nat(6), snippet, (at, cut, put) => settles(sample.slice(0, at) + put + sample.slice(at + cut))),
+      { numRuns: 400 },
+    );
+  });
+
+  it('is understood or refused: any value at any key', () => {
+    const paths = allPaths();
+    const value = fc.oneof(
+      fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e9, '', 'x', 'none', [], {}, [{}], { a: 1 }, [[1]], '${name}', '__proto__'),
+      fc.jsonValue({ maxDepth: 2 }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom(...paths), value), { minLength: 1, maxLength: 4 }), (changes) => {
+        const file: Record<string, unknown> = { algorithm: { algorithm_type: 'grpo' }, model: { model_path: './tiny' } };
+        for (const [path, changed] of changes) assign(file, path, changed);
+        settles(JSON.stringify(file, null, 1));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+function allPaths(): readonly (readonly string[])[] {
+  const found: string[][] = [];
+  const walk = (path: string[]): void => {
+    for (const key of keysOf(schemaAt(fileSchema, path))) {
+      found.push([...path, key]);
+      walk([...path, key]);
+    }
+  };
+  walk([]);
+  return found;
+}
+
+function assign(file: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let section = file;
+  for (const key of path.slice(0, -1)) {
+    const next = section[key];
+    section = (section[key] = typeof next === 'object' && next !== null && !Array.isArray(next) ? next : {}) as Record<string, unknown>;
+  }
+  section[path.at(-1) ?? ''] = value;
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import { flattenConfig, planConfig, renderPlan } from '../src/index.js';
+import { countParameters } from '../src/plan/memory.js';
+import { createWorkspace, modelShape, parse, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+
+const text = yaml({
+  top: 'name: plan\nseed: 7',
+  algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: 4',
+  model: 'model:\n  model_path: ./tiny\n  max_model_len: 64',
+  buffer:
+    'buffer:\n  batch_size: 8\n  train_batch_size: 16\n  total_epochs: 2\n  explorer_input:\n    default_workflow_type: w\n    taskset: {name: sums, path: ./tasks.jsonl}\n    eval_tasksets: [{name: held_out, path: ./tasks.jsonl, repeat_times: 2}]',
+  rest: 'explorer: {eval_interval: 10}\nsynchronizer: {sync_interval: 2, sync_offset: 1}\ntrainer: {save_interval: 20}',
+});
+
+describe('a plan', () => {
+  it('does the arithmetic of batches', () => {
+    const { stages } = planConfig(parse(cwd, text).config, { taskCounts: { sums: 100, held_out: 30 } });
+    expect(stages[0]?.steps).toEqual({
+      rows: 100,
+      exploreSteps: 25,
+      tasksPerExploreStep: 8,
+      runsPerTask: 4,
+      experiencesPerExploreStep: 32,
+      trainBatchSize: 16,
+      trainStepsPerExploreStep: 2,
+      trainSteps: 50,
+      syncs: 12,
+      evaluations: 3,
+      evalTasks: 60,
+      checkpoints: 3,
+    });
+  });
+
+  it('says what it does not know without the sizes of the task sets', () => {
+    const { stages } = planConfig(parse(cwd, text).config);
+    expect(stages[0]?.steps).toMatchObject({ rows: undefined, exploreSteps: undefined, trainSteps: undefined, checkpoints: undefined });
+    expect(renderPlan(planConfig(parse(cwd, text).config))).toContain('unknown steps');
+  });
+
+  it('knows the steps that the file sets', () => {
+    const { config } = parse(
+      cwd,
+      text.replace('total_epochs: 2', 'total_steps: 10').replace('{save_interval: 20}', '{save_interval: 20, total_steps: 15}'),
+    );
+    expect(planConfig(config).stages[0]?.steps).toMatchObject({ exploreSteps: 10, trainSteps: 15, checkpoints: 1, syncs: 4 });
+  });
+
+  it('estimates memory from config.json', () => {
+    const memory = planConfig(parse(cwd, text.replace('max_model_len: 64', 'max_model_len: 64\n  memory_budget_mb: 100')).config).stages[0]
+      ?.memory;
+    const D = 64;
+    const parameters = 100 * D + 2 * (2 * D * 4 * 16 + 2 * D * 2 * 16 + 3 * D * 128 + 2 * D) + D;
+    const once = (parameters * 4) / 2 ** 20;
+    expect(memory?.parameters).toBe(parameters);
+    expect(memory).toMatchObject({
+      weights: once,
+      gradients: once,
+      moments: 2 * once,
+      copies: 2 * once,
+      activations: 100,
+      keyValueCache: (32 * 64 * 2 * 2 * 2 * 16 * 4) / 2 ** 20,
+    });
+    expect(memory?.total).toBeCloseTo(6 * once + 100 + (memory?.keyValueCache ?? 0), 9);
+  });
+
+  it('counts the parameters of Qwen3-0.6B as its authors do: 0.6 billion', () => {
+    const shape = {
+      modelType: 'qwen3',
+      vocabSize: 151_936,
+      hiddenSize: 1024,
+      intermediateSize: 3072,
+      layers: 28,
+      heads: 16,
+      keyValueHeads: 8,
+      headDim: 128,
+      tiedEmbeddings: true,
+      maxPositions: 40_960,
+    };
+    // 596,049,920 with the norms of query and key heads.
+    expect(Math.abs(countParameters(shape) / 596_049_920 - 1)).toBeLessThan(1e-4);
+    expect(modelShape.tie_word_embeddings).toBe(true);
+  });
+
+  it('is shown in a few lines', () => {
+    const rendered = renderPlan(planConfig(parse(cwd, text).config, { taskCounts: { sums: 100, held_out: 30 } }));
+    expect(rendered.replaceAll(cwd, '<cwd>').replaceAll(/about .*/g, 'about ...')).toMatchInlineSnapshot(`
+      "plan (seed 7)
+      writes to <cwd>/checkpoints/Trinity-RFT/plan
+
+      Run: mode both, grpo
+        model     <cwd>/tiny
+        explore   25 steps from 100 tasks, each 8 tasks x 4 runs = 32 experiences or more
+        sync      12 weight updates
+        train     50 steps of 16 experiences, 2 per explore step
+        evaluate  3 times, 60 runs each
+        memory    about ...
+        files     log/, metrics.jsonl, monitor/tensorboard/, buffer/experience_buffer.db, global_step_<n>/ (3 checkpoints)"
+    `);
+  });
+
+  it('shows stages of supervised data and benchmarks', () => {
+    const rest =
+      'stages:\n  - stage_name: warm\n    mode: train\n    algorithm: {algorithm_type: sft}\n    buffer:\n      train_batch_size: 32\n      total_steps: 50\n      trainer_input: {experience_buffer: {path: ./tasks.jsonl}}\n  - stage_name: test\n    mode: bench';
+    const rendered = renderPlan(planConfig(parse(cwd, `${text.slice(0, text.indexOf('explorer: {'))}${rest}`).config));
+    expect(rendered).toContain('Stage 1 of 2 warm: mode train, sft');
+    expect(rendered).toContain('50 steps of 32 experiences');
+    expect(rendered).toContain('Stage 2 of 2 test: mode bench');
+    expect(rendered).toContain('the last checkpoint of the stage before');
+  });
+});
+
+describe('a flat configuration', () => {
+  it('has one entry for each value, and no secrets', () => {
+    const { config } = parse(
+      cwd,
+      `${text}log: {level: DEBUG}\n`.replace('explorer: {', 'explorer: {env_vars: {MY_API_KEY: abc, PORT: 1}, '),
+    );
+    const flat = flattenConfig(config);
+    expect(flat).toMatchObject({
+      name: 'plan',
+      seed: 7,
+      'stages.0.algorithm.repeatTimes': 4,
+      'stages.0.buffer.explorerInput.tasksets.0.name': 'sums',
+      'stages.0.explorer.envVars.MY_API_KEY': '[redacted]',
+      'stages.0.explorer.envVars.PORT': '1',
+      'stages.0.buffer.explorerInput.tasksets.0.format.promptKey': 'prompt',
+    });
+    expect(Object.values(flat).every((value) => value === null || ['string', 'number', 'boolean'].includes(typeof value))).toBe(true);
+  });
+});

@@ -1,0 +1,158 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { loadConfig, problemsOf } from '../src/index.js';
+import { createWorkspace, parse, problems, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+
+describe('all problems of a file', () => {
+  it('are reported at once, one line each, by place', () => {
+    const text = yaml({
+      top: 'mod: both',
+      algorithm: 'algorithm:\n  algorithm_type: gspo\n  repeat_times: eight',
+      model: 'model:\n  model_path: ./missing\n  temperature: warm\n  lora_configs: [{}]',
+      rest: 'synchronizer:\n  sync_interval: -1\nexplorer:\n  over_rollout: {ratio: 0.2}',
+    });
+    expect(problems(cwd, text).map(({ line, key }) => [line, key])).toEqual([
+      [1, 'mod'],
+      [3, 'algorithm.algorithm_type'],
+      [4, 'algorithm.repeat_times'],
+      [6, 'model.model_path'],
+      [7, 'model.temperature'],
+      [8, 'model.lora_configs'],
+      [15, 'synchronizer.sync_interval'],
+      [17, 'explorer.over_rollout.ratio'],
+    ]);
+  });
+
+  it('are one ConfigError that says how many there are', () => {
+    const error = thrown(() => parse(cwd, yaml({ top: 'mod: both\nnme: a' })));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).code).toBe('CONFIG_INVALID');
+    expect((error as ConfigError).message).toBe(
+      'run.yaml has 2 problems:\n  run.yaml:1:1 mod: unknown key "mod". Did you mean "mode"?\n  run.yaml:2:1 nme: unknown key "nme". Did you mean "name"?',
+    );
+  });
+
+  it('are the message itself when there is only one', () => {
+    expect((thrown(() => parse(cwd, yaml({ top: 'mod: both' }))) as Error).message).toBe(
+      'run.yaml:1:1 mod: unknown key "mod". Did you mean "mode"?',
+    );
+  });
+
+  it('do not repeat for every stage that inherits the mistake', () => {
+    const text = yaml({
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: 1',
+      rest: 'stages:\n  - stage_name: a\n  - stage_name: b',
+    });
+    expect(problems(cwd, text)).toHaveLength(1);
+  });
+
+  it('leave out what only follows from another problem', () => {
+    const text = yaml({
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: long\n  max_prompt_tokens: 4000\n  max_response_tokens: 4000',
+    });
+    expect(problems(cwd, text).map(({ key }) => key)).toEqual(['model.max_model_len']);
+  });
+
+  it('are found in stages and in the top level alike', () => {
+    const text = yaml({
+      model: 'model:\n  model_path: ./tiny\n  top_k: many',
+      rest: 'stages:\n  - stage_name: a\n    model: {temperature: hot}',
+    });
+    expect(problems(cwd, text).map(({ key }) => key)).toEqual(['model.top_k', 'stages[0].model.temperature']);
+  });
+
+  it('report a cycle once, with every key in it', () => {
+    const text = yaml({
+      model:
+        'model:\n  model_path: ./tiny\n  temperature: ${model.top_p}\n  top_p: ${model.repetition_penalty}\n  repetition_penalty: ${model.temperature}',
+    });
+    const found = problems(cwd, text);
+    expect(found).toHaveLength(1);
+    expect(found[0]?.message).toContain('model.temperature -> model.top_p -> model.repetition_penalty -> model.temperature');
+  });
+});
+
+describe('secrets', () => {
+  const hidden = 'hunter2hunter2';
+
+  it.each([
+    [
+      'the value of a key that is called so',
+      yaml({
+        rest: `monitor:\n  monitor_type: wandb\n  monitor_args: {api_key: ${hidden}}\nexplorer:\n  env_vars: {MY_TOKEN: [${hidden}]}`,
+      }),
+      {},
+    ],
+    [
+      'a variable that is called so',
+      yaml({ algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: ${oc.env:DB_PASSWORD}' }),
+      { DB_PASSWORD: hidden },
+    ],
+    ['the password in an address', yaml({ top: `mode: x://user:${hidden}@host` }), {}],
+    ['a section around it', yaml({ model: `model:\n  - api_key: ${hidden}` }), {}],
+    ['a key of a model hub', yaml({ top: `mode: hf_${hidden}` }), {}],
+  ])('are not shown: %s', (_, text, env) => {
+    const found = problems(cwd, text, { env });
+    expect(found.length).toBeGreaterThan(0);
+    for (const problem of found) expect(problem.message).not.toContain(hidden);
+  });
+
+  it('are not shown in warnings', () => {
+    const { warnings } = parse(
+      cwd,
+      yaml({ rest: `explorer:\n  rollout_model: {api_key: ${hidden}}\nmonitor:\n  monitor_args: {token: ${hidden}}` }),
+    );
+    expect(warnings).toHaveLength(2);
+    expect(warnings.join('\n')).not.toContain(hidden);
+  });
+});
+
+describe('a file that cannot be read', () => {
+  const cases: readonly (readonly [string, Uint8Array | 'folder' | undefined, string])[] = [
+    ['missing.yaml', undefined, 'there is no such file'],
+    ['folder', 'folder', 'this is a folder'],
+    ['latin1.yaml', Buffer.from('name: run\nproject: caf\xe9\n', 'latin1'), 'not UTF-8. Save it as UTF-8'],
+    ['utf16.yaml', Buffer.from('\ufeffname: run\n', 'utf16le'), 'UTF-16. Save it as UTF-8'],
+    ['zero.yaml', new Uint8Array(), 'The file is empty'],
+  ];
+
+  it.each(cases)('is reported: %s', async (name, content, says) => {
+    const file = join(cwd, name);
+    if (content === 'folder') mkdirSync(file);
+    else if (content !== undefined) writeFileSync(file, content);
+    const error = await loadConfig(file, { cwd, env: {} }).then(
+      () => undefined,
+      (caught: unknown) => caught,
+    );
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as Error).message).toContain(`${file}:`);
+    expect((error as Error).message).toContain(says);
+    expect(problemsOf(error)).toHaveLength(1);
+  });
+
+  it('names the line and column of the first byte that is not UTF-8', async () => {
+    const file = join(cwd, 'place.yaml');
+    writeFileSync(file, Buffer.from('name: run\nproject: caf\xe9\n', 'latin1'));
+    await expect(loadConfig(file, { cwd, env: {} })).rejects.toThrow(`${file}:2:13 `);
+  });
+
+  it('is read when it is there, with a byte order mark too, relative to the working directory', async () => {
+    writeFileSync(join(cwd, 'good.yaml'), `\ufeff${yaml()}`);
+    const { file, config } = await loadConfig('good.yaml', { cwd, env: {} });
+    expect(file).toBe('good.yaml');
+    expect(config.stages).toHaveLength(1);
+  });
+});
+
+function thrown(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}

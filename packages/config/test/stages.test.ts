@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createWorkspace, parse, problems, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+
+const base = {
+  algorithm:
+    'algorithm:\n  algorithm_type: grpo\n  repeat_times: 8\n  advantage_fn: step_wise_grpo\n  advantage_fn_args: {enable_step_norm: true}\n  policy_loss_fn_args: {clip_range: 0.1}\n  optimizer: {lr: 3e-4, weight_decay: 0}',
+  model: 'model:\n  model_path: ./tiny\n  max_model_len: 64',
+  buffer:
+    'buffer:\n  batch_size: 4\n  explorer_input:\n    taskset: {path: ./tasks.jsonl, default_workflow_type: w}\n  trainer_input:\n    experience_buffer: {storage_type: queue, path: "sqlite:///q.db", name: q}',
+};
+
+const warmUp =
+  'stages:\n  - stage_name: sft_warmup\n    mode: train\n    algorithm:\n      algorithm_type: sft\n    buffer:\n      train_batch_size: 16\n      total_steps: 10\n      trainer_input:\n        experience_buffer:\n          name: warm\n          path: ./tasks.jsonl\n  - stage_name: rft';
+
+describe('stages', () => {
+  it('inherit every key that they do not set', () => {
+    const { stages, jobDirectory } = parse(cwd, yaml({ ...base, rest: warmUp })).config;
+    expect(stages.map(({ stageName, stageIndex, mode, name }) => [stageName, stageIndex, mode, name])).toEqual([
+      ['sft_warmup', 0, 'train', 'rft/sft_warmup'],
+      ['rft', 1, 'both', 'rft/rft'],
+    ]);
+    expect(stages[0].jobDirectory).toBe(join(jobDirectory, 'sft_warmup'));
+    expect(stages[0].algorithm.optimizer).toMatchObject({ lr: 3e-4, weightDecay: 0 });
+    expect(stages[0].buffer).toMatchObject({ batchSize: 4, trainBatchSize: 16, totalSteps: 10 });
+    expect(stages[1]).toMatchObject({
+      algorithm: {
+        repeatTimes: 8,
+        advantageFn: { name: 'step_wise_grpo', args: { enableStepNorm: true } },
+        policyLossFn: { args: { clipRangeLow: 0.1 } },
+      },
+      buffer: { totalSteps: undefined, trainBatchSize: 32, trainerInput: { experienceBuffer: { name: 'q', storageType: 'queue' } } },
+    });
+  });
+
+  it('leave behind what belongs to another algorithm', () => {
+    const [warm] = parse(cwd, yaml({ ...base, rest: warmUp })).config.stages;
+    expect(warm.algorithm).toMatchObject({
+      algorithmType: 'sft',
+      repeatTimes: 1,
+      advantageFn: undefined,
+      policyLossFn: { name: 'sft', args: {} },
+    });
+    expect(warm.buffer.trainerInput.experienceBuffer).toMatchObject({ name: 'warm', storageType: 'file', path: join(cwd, 'tasks.jsonl') });
+  });
+
+  it('leave behind the arguments of another function', () => {
+    const rest =
+      'stages:\n  - stage_name: a\n    algorithm: {advantage_fn: grpo}\n  - stage_name: b\n    algorithm: {advantage_fn_args: {epsilon: 0.5}}';
+    const { stages } = parse(cwd, yaml({ ...base, rest })).config;
+    expect(stages[0].algorithm.advantageFn).toEqual({
+      name: 'grpo',
+      args: { epsilon: 1e-6, stdThreshold: null, duplicateExperiences: false, rankPenalty: null, stdCalLevel: 'group' },
+    });
+    expect(stages[1]?.algorithm.advantageFn).toMatchObject({ name: 'step_wise_grpo', args: { epsilon: 0.5, enableStepNorm: true } });
+  });
+
+  it('override any section, and replace lists', () => {
+    const rest =
+      'stages:\n  - stage_name: a\n    model: {temperature: 0.5}\n    synchronizer: {sync_interval: 3}\n    monitor: {monitor_type: jsonl}\n    log: {level: DEBUG}\n    buffer:\n      explorer_input:\n        tasksets: [{name: other, path: ./data, default_workflow_type: v}]';
+    const [stage] = parse(cwd, yaml({ ...base, rest })).config.stages;
+    expect(stage).toMatchObject({
+      model: { temperature: 0.5, maxModelLen: 64 },
+      synchronizer: { syncInterval: 3 },
+      monitor: { sinks: [] },
+      log: { level: 'debug' },
+    });
+    expect(stage.buffer.explorerInput.tasksets.map(({ name, path }) => [name, path])).toEqual([['other', join(cwd, 'data')]]);
+  });
+
+  it('start from the stage before, unless they name a model', () => {
+    const rest =
+      'stages:\n  - stage_name: a\n    model: {model_path: ./tiny}\n  - stage_name: b\n  - stage_name: c\n    model: {model_path: ./tiny}';
+    expect(parse(cwd, yaml({ ...base, rest })).config.stages.map(({ model }) => model.fromPreviousStage)).toEqual([false, true, false]);
+  });
+
+  it('are checked as what they become: the top level alone need not be complete', () => {
+    const rest = 'stages:\n  - stage_name: a\n    algorithm: {algorithm_type: grpo}\n    model: {model_path: ./tiny}';
+    expect(problems(cwd, yaml({ algorithm: '', model: '', rest }))).toEqual([]);
+    expect(problems(cwd, yaml({ algorithm: '', model: '' })).map(({ key }) => key)).toEqual([
+      'algorithm.algorithm_type',
+      'model.model_path',
+    ]);
+  });
+
+  it('take nothing as inherited', () => {
+    const rest = 'stages:\n  - stage_name: a\n    mode:\n    algorithm:\n    model:\n';
+    expect(parse(cwd, yaml({ ...base, rest })).config.stages[0]).toMatchObject({ mode: 'both', algorithm: { repeatTimes: 8 } });
+  });
+
+  it('refer to keys of the file', () => {
+    const rest =
+      'stages:\n  - stage_name: ${name}-1\n    explorer: {eval_interval: "${stages[0].synchronizer.sync_interval}"}\n    synchronizer: {sync_interval: 5}';
+    expect(parse(cwd, yaml({ ...base, rest, top: 'name: n' })).config.stages[0]).toMatchObject({
+      stageName: 'n-1',
+      explorer: { evalInterval: 5 },
+    });
+  });
+});

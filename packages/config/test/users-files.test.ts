@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest';
+import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+
+/** What the guides of the original show for an agent that calls tools. */
+const agent = `
+project: agents
+name: calculator
+checkpoint_root_dir: \${oc.env:TRINITY_CHECKPOINT_ROOT_DIR,./checkpoints}
+algorithm:
+  algorithm_type: grpo
+  advantage_fn: step_wise_grpo
+  repeat_times: 4
+model:
+  model_path: \${oc.env:TRINITY_MODEL_PATH}
+  max_response_tokens: 128
+  max_model_len: 384
+cluster:
+  node_num: 1
+  gpu_per_node: 8
+buffer:
+  batch_size: 8
+  train_batch_size: 64
+  explorer_input:
+    taskset:
+      name: sums
+      path: \${oc.env:TRINITY_TASKSET_PATH}
+      default_workflow: "react_workflow"
+      format: { prompt_key: "question", response_key: "answer" }
+      rollout_args: { temperature: 0.7 }
+      task_selector: { selector_type: shuffle }
+    eval_tasksets:
+  trainer_input:
+    experience_buffer:
+      name: sums_buffer
+      storage_type: queue
+      path: 'sqlite:///sums.db'
+explorer:
+  eval_interval: 50
+  runner_per_model: 8
+  rollout_model:
+    engine_type: vllm_async
+    engine_num: 4
+    tensor_parallel_size: 1
+    enable_prefix_caching: false
+    enable_openai_client: true
+    enable_history: true
+    enable_auto_tool_choice: true
+    tool_call_parser: hermes
+    reasoning_parser: deepseek_r1
+    enable_thinking: true
+    dtype: bfloat16
+    seed: 42
+synchronizer:
+  sync_style: dynamic_by_explorer
+  sync_method: 'nccl'
+  sync_interval: 2
+trainer:
+  trainer_type: verl
+  save_interval: 100
+  grad_clip: 1.0
+  use_dynamic_bsz: true
+  ulysses_sequence_parallel_size: 2
+monitor:
+  monitor_type: tensorboard
+`;
+const env = { TRINITY_MODEL_PATH: './tiny', TRINITY_TASKSET_PATH: './tasks.jsonl' };
+
+describe('a file written for the original', () => {
+  it('runs, and says in one line each what it ignores', () => {
+    const { warnings } = parse(cwd, agent, { env });
+    expect(warnings.map((line) => /^run\.yaml:\d+:\d+ ([\w.]+): /.exec(line)?.[1])).toEqual([
+      'cluster.node_num',
+      'cluster.gpu_per_node',
+      'buffer.explorer_input.taskset.task_selector',
+      'buffer.trainer_input.experience_buffer.path',
+      'explorer.rollout_model.engine_type',
+      'explorer.rollout_model.engine_num',
+      'explorer.rollout_model.enable_prefix_caching',
+      'synchronizer.sync_method',
+      'trainer.trainer_type',
+      'trainer.ulysses_sequence_parallel_size',
+    ]);
+  });
+
+  it('means what it means there', () => {
+    const stage = stageOf(cwd, agent, { env });
+    expect(stage.algorithm).toMatchObject({
+      algorithmType: 'grpo',
+      repeatTimes: 4,
+      advantageFn: { name: 'step_wise_grpo', args: { epsilon: 1e-6, enableStepNorm: false, stdCalLevel: 'group', stdThreshold: null } },
+      policyLossFn: { name: 'ppo', args: { clipRangeLow: 0.2, clipRangeHigh: 0.2, clipRatioC: 3 } },
+      klLossFn: { name: 'k2', args: { klCoef: 0.001 } },
+      entropyLossFn: { name: 'default', args: { entropyCoef: 0 } },
+      lossAggMode: 'token-mean',
+    });
+    expect(stage.model).toMatchObject({
+      modelPath: `${cwd}/tiny`,
+      isLocal: true,
+      maxModelLen: 384,
+      maxPromptTokens: 256,
+      maxResponseTokens: 128,
+    });
+    expect(stage.buffer).toMatchObject({ batchSize: 8, trainBatchSize: 64, totalEpochs: 1, totalSteps: undefined });
+    expect(stage.buffer.explorerInput.tasksets).toMatchObject([
+      {
+        name: 'sums',
+        path: `${cwd}/tasks.jsonl`,
+        workflow: 'react_workflow',
+        repeatTimes: 4,
+        format: { promptKey: 'question', responseKey: 'answer', messagesKey: 'message' },
+        rolloutArgs: { temperature: 0.7, topP: 1, topK: -1, logprobs: 0, maxTokens: 128, n: 1 },
+        dataSelector: { selectorType: 'shuffle', seed: undefined },
+      },
+    ]);
+    expect(stage.buffer.trainerInput.experienceBuffer).toMatchObject({
+      storageType: 'queue',
+      storage: 'sqlite',
+      path: `${stage.jobDirectory}/buffer/sums_buffer.db`,
+    });
+    expect(stage.explorer).toMatchObject({
+      concurrency: 32,
+      maxTimeoutMs: 1_800_000,
+      maxRetryTimes: 2,
+      evalInterval: 50,
+      rolloutModel: { toolCallParser: 'hermes', reasoningParser: 'deepseek_r1', enableThinking: true, maxModelLen: 384 },
+    });
+    expect(stage.synchronizer).toMatchObject({ syncMethod: 'memory', syncStyle: 'explorer_driven', syncInterval: 2, syncOffset: 0 });
+    expect(stage.trainer.saveInterval).toBe(100);
+    expect(stage.monitor.sinks).toEqual(['tensorboard']);
+  });
+
+  it('gives the same result every time, and writes nothing', async () => {
+    const { readdirSync } = await import('node:fs');
+    const before = readdirSync(cwd).toSorted();
+    expect(parse(cwd, agent, { env })).toEqual(parse(cwd, agent, { env }));
+    expect(readdirSync(cwd).toSorted()).toEqual(before);
+  });
+
+  it('knows where every key stands', () => {
+    const { positions } = parse(cwd, agent, { env });
+    expect(positions.get('buffer.explorer_input.taskset.format.response_key')).toEqual({ line: 24, column: 41 });
+  });
+});
+
+describe('aliases and other spellings', () => {
+  it.each([
+    ['sync_method: online', { syncMethod: 'memory' }],
+    ['sync_method: OFFLINE', { syncMethod: 'checkpoint' }],
+    ['sync_method: Checkpoint', { syncMethod: 'checkpoint' }],
+    ['sync_style: dynamic_by_explorer', { syncStyle: 'explorer_driven' }],
+    ['sync_style: Explorer_Driven', { syncStyle: 'explorer_driven' }],
+  ])('reads %s', (line, expected) => {
+    expect(stageOf(cwd, yaml({ rest: `synchronizer:\n  ${line}` })).synchronizer).toMatchObject(expected);
+  });
+
+  it('reads an old name of a style that is not built, and refuses it', () => {
+    expect(problems(cwd, yaml({ rest: 'synchronizer:\n  sync_style: dynamic_by_trainer' }))[0]?.message).toContain(
+      'got "trainer_driven", which is known but not built',
+    );
+  });
+
+  it.each(['yes', 'on', '"true"', 'True', '1'])('reads %s as true', (word) => {
+    expect(stageOf(cwd, yaml({ rest: `explorer:\n  bench_on_latest_checkpoint: ${word}` })).explorer.benchOnLatestCheckpoint).toBe(true);
+  });
+
+  it.each([
+    ['1e-6', 1e-6],
+    ['"5e-5"', 5e-5],
+    ['1', 1],
+  ])('reads the learning rate %s', (text, lr) => {
+    expect(stageOf(cwd, yaml({ algorithm: `algorithm:\n  algorithm_type: grpo\n  optimizer: {lr: ${text}}` })).algorithm.optimizer.lr).toBe(
+      lr,
+    );
+  });
+
+  it('reads warmup and multi_step_grpo as the original does', () => {
+    const stage = stageOf(cwd, yaml({ algorithm: 'algorithm:\n  algorithm_type: MULTI_STEP_GRPO\n  sample_strategy: warmup' }));
+    expect(stage.algorithm).toMatchObject({
+      algorithmType: 'multi_step_grpo',
+      sampleStrategy: { name: 'default' },
+      repeatTimes: 8,
+      advantageFn: { name: 'step_wise_grpo' },
+    });
+  });
+
+  it('reads warmup_style as lr_scheduler_type, and tells so', () => {
+    const loaded = parse(cwd, yaml({ algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer: {warmup_style: cosine}' }));
+    expect(loaded.config.stages[0].algorithm.optimizer.lrSchedulerType).toBe('cosine');
+    expect(loaded.warnings).toEqual(['run.yaml:3:15 algorithm.optimizer.warmup_style: is an old name; it is read as lr_scheduler_type.']);
+  });
+
+  it('reads colocate as both', () => {
+    const loaded = parse(cwd, yaml({ top: 'mode: colocate' }));
+    expect(loaded.config.stages[0].mode).toBe('both');
+    expect(loaded.warnings).toHaveLength(1);
+  });
+
+  it('takes several monitors, of which the console and the metrics file always exist', () => {
+    expect(stageOf(cwd, yaml({ rest: 'monitor:\n  monitor_type: [console, jsonl, tensorboard]' })).monitor.sinks).toEqual(['tensorboard']);
+    expect(stageOf(cwd, yaml({ rest: 'monitor:\n  monitor_type: jsonl' })).monitor.sinks).toEqual([]);
+  });
+
+  it('takes an empty section for one that is not there', () => {
+    expect(stageOf(cwd, yaml({ rest: 'explorer:\nsynchronizer:\nstages:\n' })).synchronizer.syncInterval).toBe(1);
+  });
+
+  it('follows anchors and merge keys', () => {
+    const text = yaml({
+      buffer:
+        'buffer:\n  explorer_input:\n    taskset: &set {path: ./tasks.jsonl, default_workflow_type: w, split: train}\n    eval_tasksets:\n      - {<<: *set, split: test, repeat_times: 4}',
+    });
+    const { tasksets, evalTasksets } = stageOf(cwd, text).buffer.explorerInput;
+    expect(tasksets).toMatchObject([{ name: 'taskset_0', split: 'train', isEval: false }]);
+    expect(evalTasksets).toMatchObject([
+      { name: 'eval_taskset_0', split: 'test', isEval: true, repeatTimes: 4, path: `${cwd}/tasks.jsonl` },
+    ]);
+  });
+});

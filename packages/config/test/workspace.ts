@@ -1,0 +1,70 @@
+/** A folder with a model, data and a template, and configurations whose parts can be replaced. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { parseConfig, problemsOf, type ConfigProblem, type LoadedConfig, type ParseConfigOptions, type StageConfig } from '../src/index.js';
+
+export const modelShape = {
+  model_type: 'qwen3',
+  vocab_size: 100,
+  hidden_size: 64,
+  intermediate_size: 128,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  head_dim: 16,
+  tie_word_embeddings: true,
+  max_position_embeddings: 512,
+};
+
+/** A fresh folder that is removed after the tests of the file. */
+export function createWorkspace(): string {
+  const root = mkdtempSync(join(tmpdir(), 'trinity-config-'));
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  const write = (path: string, content: string): void => writeFileSync(join(root, path), content);
+  for (const folder of ['tiny', 'no-config', 'bad-json', 'bad-shape', 'data']) mkdirSync(join(root, folder));
+  write('tiny/config.json', JSON.stringify(modelShape));
+  write('bad-json/config.json', '{"model_type": ');
+  write('bad-shape/config.json', JSON.stringify({ ...modelShape, hidden_size: 'wide' }));
+  write('tasks.jsonl', '{"prompt": "1+1=", "response": "2"}\n');
+  write('template.jinja', '{{ messages[0].content }}');
+  return root;
+}
+
+/** The sections of a small valid file; a test replaces some. */
+export const parts = {
+  top: '',
+  algorithm: 'algorithm:\n  algorithm_type: grpo',
+  model: 'model:\n  model_path: ./tiny',
+  buffer: 'buffer:\n  explorer_input:\n    taskset:\n      path: ./tasks.jsonl\n      default_workflow_type: math_workflow',
+  rest: '',
+};
+
+export function yaml(replaced: Partial<typeof parts> = {}): string {
+  return Object.values({ ...parts, ...replaced })
+    .filter((part) => part !== '')
+    .map((part) => `${part}\n`)
+    .join('');
+}
+
+export function parse(cwd: string, text: string, options: ParseConfigOptions = {}): LoadedConfig {
+  return parseConfig(text, { file: 'run.yaml', cwd, env: {}, ...options });
+}
+
+/** The only stage of a valid file. */
+export function stageOf(cwd: string, text: string, options: ParseConfigOptions = {}): StageConfig {
+  return parse(cwd, text, options).config.stages[0];
+}
+
+/** The problems of a broken file. */
+export function problems(cwd: string, text: string, options: ParseConfigOptions = {}): readonly ConfigProblem[] {
+  try {
+    parse(cwd, text, options);
+  } catch (error) {
+    const found = problemsOf(error);
+    if (found.length > 0) return found;
+    throw error;
+  }
+  return [];
+}
