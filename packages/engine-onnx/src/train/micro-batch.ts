@@ -17,12 +17,32 @@ export type MemoryCost = (rows: number, time: number, picked: number) => number;
 const shortestShare = 0.5;
 const smallBatchPositions = 1024;
 
+/** Halvings of the interval in which the smallest budget is looked for. */
+const balanceRounds = 6;
+
 /**
- * Longest rows first, ties in the order of the batch, as many per micro-batch as the budget allows. A row that exceeds the
- * budget by itself still gets its turn. The result depends on the rows only, never on time or memory in use.
+ * Longest rows first, ties in the order of the batch, in as few micro-batches as the budget allows, which are then evened out:
+ * their number stays, the largest becomes as small as it can. A row that exceeds the budget by itself still gets its turn.
+ * The result depends on the rows only, never on time or memory in use.
  */
 export function planMicroBatches(rows: readonly Row[], cost: MemoryCost, budget: number): readonly MicroBatch[] {
   const sorted = rows.toSorted((a, b) => b.tokens.length - a.tokens.length || a.index - b.index);
+  let best = pack(sorted, cost, budget);
+  let [low, high] = [budget / best.length, budget];
+  for (let round = 0; round < balanceRounds && best.length > 1; round++) {
+    const middle = (low + high) / 2;
+    const plan = pack(sorted, cost, middle);
+    if (plan.length > best.length) {
+      low = middle;
+    } else {
+      best = plan;
+      high = middle;
+    }
+  }
+  return best;
+}
+
+function pack(sorted: readonly Row[], cost: MemoryCost, budget: number): readonly MicroBatch[] {
   const batches: MicroBatch[] = [];
   let open: { rows: Row[]; time: number; picked: number } | undefined;
   for (const row of sorted) {

@@ -28,13 +28,13 @@ export interface OnnxTrainerOptions {
   readonly weights: WeightBuffers;
   /** Threads inside one operator. */
   readonly threads: number;
-  /** What activations of one micro-batch may take. @default 640 MiB */
+  /** What activations of one micro-batch may take. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
 }
 
 type SessionKind = 'forward' | 'forward+entropy' | 'backward' | 'backward+entropy';
 
-const defaultBudget = 640 * 2 ** 20;
+const defaultBudget = 384 * 2 ** 20;
 /** Scoring needs far less than gradients; a smaller share keeps its arena small beside that of the backward graph. */
 const forwardShare = 0.25;
 
