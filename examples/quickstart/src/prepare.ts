@@ -4,7 +4,7 @@ import path from 'node:path';
 import { buildCharTokenizer, chatTemplates, createTokenizer, writeTokenizerFiles } from '@trinity-rft/chat';
 import { createRuntime } from '@trinity-rft/core';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
-import { splitProblems, type Problem } from './problems.js';
+import { splitProblems, type Problem } from './problems.ts';
 
 /** Writes `model/`, `sft.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal seeds give equal bytes. */
 export async function prepare(directory: string, seed: number): Promise<void> {

@@ -51,6 +51,8 @@ export function createTrainer(options: TrainerOptions): Trainer {
   const { engine, source, sync, sink, runtime, signal, schedule } = options;
   const { clock } = runtime;
   let saved: Checkpoint | undefined;
+  /** About the last checkpoint; goes out with the next step. */
+  let savedMetrics: Metrics = {};
 
   const save = async (step: number, final: boolean): Promise<Metrics> => {
     const begun = clock.now();
@@ -90,21 +92,22 @@ export function createTrainer(options: TrainerOptions): Trainer {
       ...(options.maxResponseTokens !== undefined && { maxResponseTokens: options.maxResponseTokens }),
     });
     made = step;
-    const due = options.saveInterval > 0 && step % options.saveInterval === 0;
-    const saving = due ? await save(step, false) : {};
     const total = (clock.now() - begun) / 1000;
     sink.write({
       role: 'trainer',
       step,
       metrics: {
         ...metrics,
-        ...saving,
+        ...savedMetrics,
         ...(await engine.stats()),
         'time/read_experience': seconds,
         'time/step': total,
         'perf/throughput': (metrics['perf/total_num_tokens'] ?? 0) / Math.max(total, 1e-9),
       },
     });
+    savedMetrics = {};
+    // After the record: a run that is killed in between has lost neither.
+    if (options.saveInterval > 0 && step % options.saveInterval === 0) savedMetrics = await save(step, false);
     await sync?.trainStepDone(step, signal);
     return true;
   };

@@ -54,15 +54,19 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     },
     signal,
   });
-  const explorer = createExplorer({
+  const explorerParts = {
     ...explorerOptions(context, { sampler: engine.sampler, format, tasks, sink }),
     store,
     sync: synchronizer,
     ...(algorithm.advantage && { advantage: algorithm.advantage }),
-    signal,
-  });
+  };
+  const explorer = createExplorer({ ...explorerParts, signal });
   const trained = await superviseBoth({ context, explorer, trainer, store, synchronizer, state, point, stop });
-  if (!trained.interrupted) await evaluateAtEnd(context, { explorer, engine, tasks, trained, store, sink });
+  if (!trained.interrupted) {
+    // The end of training stopped the other explorer; this one is stopped by an interrupt only.
+    const evaluator = createExplorer({ ...explorerParts, signal: context.signal });
+    await evaluateAtEnd(context, { evaluator, engine, tasks, trained, store, sink });
+  }
   return { interrupted: trained.interrupted, trainStep: trained.step, checkpoint: trained.checkpoint.directory };
 }
 
@@ -155,7 +159,7 @@ function isShutdown(error: unknown, ...signals: readonly AbortSignal[]): boolean
 }
 
 interface FinalEvaluation {
-  readonly explorer: Explorer;
+  readonly evaluator: Explorer;
   readonly engine: Engine;
   readonly tasks: StageTasks;
   readonly trained: TrainerResult;
@@ -164,12 +168,12 @@ interface FinalEvaluation {
 }
 
 /** Scores the last weights, which no evaluation within the run has seen. */
-async function evaluateAtEnd({ stage }: StageContext, { explorer, engine, tasks, trained, store, sink }: FinalEvaluation): Promise<void> {
+async function evaluateAtEnd({ stage }: StageContext, { evaluator, engine, tasks, trained, store, sink }: FinalEvaluation): Promise<void> {
   if (tasks.evalSets.length === 0) return;
   const transport = createTransport(stage, engine);
   await transport.publish(trained.step);
   await transport.adopt(trained.step);
   const state = (await store.explorerState()) as ExplorerState | undefined;
   const step = (state?.step ?? 0) + 1;
-  sink.write({ role: 'explorer', step, metrics: await explorer.evaluate(step) });
+  sink.write({ role: 'explorer', step, metrics: await evaluator.evaluate(step) });
 }
