@@ -2,7 +2,7 @@
 import { product, type Dim } from '../dims.js';
 import { dimAt, withPullback, type Graph, type Value } from '../graph.js';
 import { multiply, subtract } from './elementwise.js';
-import { matmul, rowDot } from './matmul.js';
+import { matmul } from './matmul.js';
 import { reshape, swapHeads } from './shape.js';
 
 /** What a masked score gets: its exponential is exactly 0, and no infinity can turn into NaN. */
@@ -34,7 +34,8 @@ export function causalAttention(q: Value, k: Value, v: Value): Value {
   return withPullback(mixed, [q, k, v], (g) => {
     const dMixed = reshape(swapHeads(g), tall);
     const dWeights = matmul(dMixed, v, { transposeB: true });
-    const rowSums = reshape(swapHeads(rowDot(g, mixed)), [...tall.slice(0, 3), 1]);
+    const products = matmul(multiply(g, mixed), graph.constant(new Float32Array(width).fill(1), [width, 1]));
+    const rowSums = reshape(swapHeads(products), [...tall.slice(0, 3), 1]);
     const dScores = multiply(weights, subtract(dWeights, rowSums));
     return [
       reshape(matmul(dScores, k, { alpha }), q.shape),

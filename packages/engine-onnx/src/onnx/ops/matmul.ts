@@ -46,15 +46,20 @@ export function rowDot(a: Value, b: Value): Value {
   return reshape(product2(reshape(a, rows), reshape(b, rows), { transposeA: false, transposeB: true, alpha: 1 }), [...lead, 1]);
 }
 
+/** Columns of the right operand that the kernel takes at a time; for each such band it transposes the left operand again. */
+const bandWidth = 128;
+
 /**
- * dL/db of one matrix used by every row. The kernel reads a transposed left operand slowly, so that is the narrower of the two;
- * turning the result around costs less. `a` [rows, K], `g` [rows, N] -> [K, N], or [N, K] with `turned`
+ * dL/db of one matrix used by every row, computed in the orientation whose left operand is transposed less; turning the
+ * result around costs little. `a` [rows, K], `g` [rows, N] -> [K, N], or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
-  const wideGradient = Number(dimAt(g, 1)) > Number(dimAt(a, 1));
-  const [left, right] = wideGradient ? [a, g] : [g, a];
+  const effort = (left: Value, right: Value) => Number(dimAt(left, 1)) * Math.ceil(Number(dimAt(right, 1)) / bandWidth);
+  const [direct, swapped] = turned ? [effort(g, a), effort(a, g)] : [effort(a, g), effort(g, a)];
+  const swap = swapped < direct;
+  const [left, right] = turned !== swap ? [g, a] : [a, g];
   const found = product2(left, right, { transposeA: true, transposeB: false, alpha });
-  return turned === wideGradient ? transpose(found, [1, 0]) : found;
+  return swap ? transpose(found, [1, 0]) : found;
 }
 
 function product2(a: Value, b: Value, options: Required<MatmulOptions>): Value {
