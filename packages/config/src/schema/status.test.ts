@@ -12,45 +12,40 @@ describe('the status table', () => {
     '%s names a key of the schema, values that it takes, and what to do',
     (_, row) => {
       const schema = schemaAt(runSchema, pathOf(row.path));
-      expect(schema).toBeDefined();
       const choices = choicesOf(schema);
-      if (choices.length > 0) for (const value of row.values ?? []) expect(choices).toContain(value);
+      expect(schema).toBeDefined();
+      expect((row.values ?? []).filter((value) => choices.length > 0 && !choices.includes(String(value)))).toEqual([]);
       expect(row.note).toMatch(/\.$/);
     },
   );
 
   it('leaves every default alone', () => {
-    for (const row of keyStatuses) {
-      const standard = defaultAt(runSchema, pathOf(row.path))?.value;
-      // The original's default algorithm is not built; a file has to name one.
-      if (row.path === 'algorithm.algorithm_type' || row.path.includes('trainer_config.')) continue;
-      for (const value of row.values ?? []) expect(value, row.path).not.toEqual(standard);
-      if (row.except !== undefined) expect(row.except, row.path).toContainEqual(standard);
-    }
+    const wrong = keyStatuses.filter((row) => {
+      const standard = JSON.stringify(defaultAt(runSchema, pathOf(row.path))?.value);
+      const has = (values: readonly unknown[]): boolean => values.some((value) => JSON.stringify(value) === standard);
+      return has(row.values ?? []) || (row.except !== undefined && !has(row.except));
+    });
+    // The original's default algorithm is not built, so a file has to name one; nothing is known about the inside of free-form keys.
+    expect(wrong.map(({ path }) => path).filter((path) => !path.includes('trainer_config.'))).toEqual(['algorithm.algorithm_type']);
   });
 });
 
 describe('the schema', () => {
   it('describes every key', () => {
-    const silent: string[] = [];
-    const walk = (path: readonly string[]): void => {
-      for (const key of keysOf(schemaAt(runSchema, path))) {
-        const schema = schemaAt(runSchema, [...path, key]);
-        if ((schema?.description ?? '') === '') silent.push([...path, key].join('.'));
-        walk([...path, key]);
-      }
-    };
-    walk([]);
-    expect(silent).toEqual([]);
+    const walk = (path: readonly string[]): readonly string[] =>
+      keysOf(schemaAt(runSchema, path)).flatMap((key) => {
+        const inner = [...path, key];
+        const silent = (schemaAt(runSchema, inner)?.description ?? '') === '';
+        return [...(silent ? [inner.join('.')] : []), ...walk(inner)];
+      });
+    expect(walk([])).toEqual([]);
   });
 
   it('has every new name of an alias, and no old one', () => {
-    for (const { section, from, to } of keyAliases) {
-      const keys = keysOf(listItem(section));
-      expect(keys, section.join('.')).toContain(to);
-      if (from !== to) expect(keys, section.join('.')).not.toContain(from);
-    }
-    for (const path of Object.keys(movedKeys)) expect(schemaAt(fileSchema, path.split('.')), path).toBeUndefined();
+    const keys = (section: readonly string[]): readonly string[] => keysOf(listItem(section));
+    expect(keyAliases.filter(({ section, to }) => !keys(section).includes(to))).toEqual([]);
+    expect(keyAliases.filter(({ section, from, to }) => from !== to && keys(section).includes(from))).toEqual([]);
+    expect(Object.keys(movedKeys).filter((path) => schemaAt(fileSchema, path.split('.')) !== undefined)).toEqual([]);
   });
 
   it('knows the 21 algorithms of the original, three of them built', () => {
