@@ -153,9 +153,10 @@ describe('the loop', () => {
     const concurrency = (rest: string): number =>
       stageOf(
         cwd,
-        yaml({ buffer: parts.buffer.replace('buffer:', 'buffer:\n  batch_size: 6'), algorithm: algorithm('repeat_times: 4'), rest }),
+        yaml({ buffer: parts.buffer.replace('buffer:', 'buffer:\n  batch_size: 20'), algorithm: algorithm('repeat_times: 4'), rest }),
       ).explorer.concurrency;
-    expect(concurrency('')).toBe(24);
+    expect(concurrency('')).toBe(80);
+    expect(stageOf(cwd, yaml()).explorer.concurrency).toBe(64);
     expect(concurrency('explorer:\n  runner_per_model: 2')).toBe(8);
     expect(concurrency('explorer:\n  runner_num: 3')).toBe(12);
   });

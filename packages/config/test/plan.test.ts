@@ -48,7 +48,7 @@ describe('a plan', () => {
   });
 
   it('estimates memory from config.json', () => {
-    const memory = planConfig(parse(cwd, text.replace('max_model_len: 64', 'max_model_len: 64\n  memory_budget_mb: 100')).config).stages[0]
+    const memory = planConfig(parse(cwd, text.replace('max_model_len: 64', 'max_model_len: 64\n  memory_budget_mb: 16')).config).stages[0]
       ?.memory;
     const D = 64;
     const parameters = 100 * D + 2 * (2 * D * 4 * 16 + 2 * D * 2 * 16 + 3 * D * 128 + 2 * D) + D;
@@ -59,10 +59,22 @@ describe('a plan', () => {
       gradients: once,
       moments: 2 * once,
       copies: 2 * once,
-      activations: 100,
-      keyValueCache: (32 * 64 * 2 * 2 * 2 * 16 * 4) / 2 ** 20,
+      activations: 16,
+      keyValueCache: (64 * 64 * 2 * 2 * 2 * 16 * 4) / 2 ** 20,
     });
-    expect(memory?.total).toBeCloseTo(6 * once + 100 + (memory?.keyValueCache ?? 0), 9);
+    expect(memory?.total).toBeCloseTo(6 * once + 16 + (memory?.keyValueCache ?? 0), 9);
+  });
+
+  it('counts one row where the budget is less, and no more than the batch where it is more', () => {
+    const activations = (budget: number): number => {
+      const memory = planConfig(parse(cwd, text.replace('max_model_len: 64', `max_model_len: 512\n  memory_budget_mb: ${budget}`)).config)
+        .stages[0]?.memory;
+      return memory?.activations ?? 0;
+    };
+    const row = activations(16) > 16 ? activations(16) : activations(100_000) / 16;
+    expect(row).toBeGreaterThan(16);
+    expect(activations(100)).toBe(100);
+    expect(activations(100_000)).toBeCloseTo(16 * row, 9);
   });
 
   it('counts the parameters of Qwen3-0.6B as its authors do: 0.6 billion', () => {
@@ -96,7 +108,7 @@ describe('a plan', () => {
         train     50 steps of 16 experiences, 2 per explore step
         evaluate  3 times, 60 runs each
         memory    about ...
-        files     log/, metrics.jsonl, monitor/tensorboard/, buffer/experience_buffer.db, global_step_<n>/ (3 checkpoints)"
+        files     log/trinity.log, monitor/metrics.jsonl, monitor/tensorboard/, buffer/experience_buffer.db, global_step_<n>/ (3 checkpoints)"
     `);
   });
 

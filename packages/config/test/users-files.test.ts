@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
 
@@ -131,8 +132,7 @@ describe('a file written for the original', () => {
     expect(stage.monitor.sinks).toEqual(['tensorboard']);
   });
 
-  it('gives the same result every time, and writes nothing', async () => {
-    const { readdirSync } = await import('node:fs');
+  it('gives the same result every time, and writes nothing', () => {
     const before = readdirSync(cwd).toSorted();
     expect(parse(cwd, agent, { env })).toEqual(parse(cwd, agent, { env }));
     expect(readdirSync(cwd).toSorted()).toEqual(before);
@@ -141,6 +141,17 @@ describe('a file written for the original', () => {
   it('knows where every key stands', () => {
     const { positions } = parse(cwd, agent, { env });
     expect(positions.get('buffer.explorer_input.taskset.format.response_key')).toEqual({ line: 24, column: 41 });
+  });
+});
+
+describe('the file in the README', () => {
+  it('is valid', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    const text = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
+    expect(parse(cwd, text, { env: { TRINITY_MODEL_PATH: './tiny' } })).toMatchObject({
+      warnings: [],
+      config: { stages: [{ algorithm: { repeatTimes: 2 } }] },
+    });
   });
 });
 
@@ -204,6 +215,14 @@ describe('aliases and other spellings', () => {
 
   it('takes an empty section for one that is not there', () => {
     expect(stageOf(cwd, yaml({ rest: 'explorer:\nsynchronizer:\nstages:\n' })).synchronizer.syncInterval).toBe(1);
+  });
+
+  it('lets a task set and an evaluation set have one name', () => {
+    const text = yaml({
+      buffer:
+        'buffer:\n  explorer_input:\n    default_workflow_type: w\n    taskset: {name: lake, path: ./tasks.jsonl}\n    eval_tasksets: [{name: lake, path: ./tasks.jsonl}]',
+    });
+    expect(stageOf(cwd, text).buffer.explorerInput.evalTasksets[0]?.name).toBe('lake');
   });
 
   it('follows anchors and merge keys', () => {

@@ -55,16 +55,16 @@ function checkTasksets(
   if (context.input.mode === 'bench' && evalTasksets.length === 0) {
     context.report([...section, 'eval_tasksets'], 'is empty, but mode bench evaluates on it. Set at least one with a path.');
   }
-  const seen = new Set<string>();
   for (const [list, sets] of [
     ['tasksets', tasksets],
     ['eval_tasksets', evalTasksets],
   ] as const) {
+    const seen = new Set<string>();
     for (const [index, { name }] of sets.entries()) {
       if (seen.has(name))
         context.report(
           [...section, list, index, 'name'],
-          `got "${name}", which another task set has already. Names must differ: metrics and states are filed under them.`,
+          `got "${name}", which another one of ${list} has already. Names must differ: metrics and states are filed under them.`,
         );
       seen.add(name);
     }

@@ -33,12 +33,15 @@ export function deriveExplorer(
   };
 }
 
+/** Enough to fill the engine's batches in an evaluation, whatever a step explores. */
+const leastConcurrency = 64;
+
 /** A runner of the original has one task in hand with all its repeats. Unset: everything of a step at once; the engine batches. */
 function deriveConcurrency(context: StageContext, batchSize: number, repeatTimes: number): number {
   const { explorer } = context.input;
   if (explorer.runner_num !== null) context.warn(['explorer', 'runner_num'], 'is an old name; it is read as runner_per_model.');
-  if (context.isSet('explorer', 'runner_per_model')) return explorer.runner_per_model * repeatTimes;
-  return (explorer.runner_num ?? batchSize) * repeatTimes;
+  const runners = explorer.runner_per_model ?? explorer.runner_num;
+  return runners === null ? Math.max(leastConcurrency, batchSize * repeatTimes) : runners * repeatTimes;
 }
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {

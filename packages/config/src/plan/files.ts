@@ -10,8 +10,8 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   const stored =
     mode === 'both' && store.storageType !== 'file' && store.path !== undefined ? [relative(stage.jobDirectory, store.path)] : [];
   return [
-    'log/',
-    'metrics.jsonl',
+    'log/trinity.log',
+    'monitor/metrics.jsonl',
     ...monitor.sinks.map((sink) => `monitor/${sink}/`),
     ...stored,
     ...(mode === 'bench'

@@ -13,15 +13,19 @@ export interface MemoryPlan {
   readonly gradients: number;
   /** First and second moment of AdamW. */
   readonly moments: number;
-  /** Of one micro-batch: the budget that the file sets, else one row of the greatest length. */
+  /** Of one micro-batch of the longest rows, within the budget. */
   readonly activations: number;
-  /** Keys and values of all runs in flight, if each grows to the greatest length. */
+  /** Keys and values of all runs in flight, if each grows to the greatest length, within the budget. */
   readonly keyValueCache: number;
   readonly total: number;
 }
 
 const float = 4;
 const mebibyte = 2 ** 20;
+/** What the embedded engine takes for activations, and again for keys and values, unless the file says otherwise, in MiB. */
+const engineBudget = 640;
+/** What it takes for logits at once, in MiB. */
+const logitsBudget = 256;
 
 export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefined {
   const { model, mode, algorithm } = stage;
@@ -34,13 +38,16 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   const trains = mode !== 'bench';
   const samples = mode !== 'train';
   const reference = trains && algorithm.klLossFn.name !== 'none' && algorithm.klLossFn.args.klCoef !== 0;
+  const budget = model.memoryBudgetMb ?? engineBudget;
   const parts = {
     weights: once,
     copies: once * ((trains && samples ? 1 : 0) + (reference ? 1 : 0)),
     gradients: trains ? once : 0,
     moments: trains ? 2 * once : 0,
-    activations: trains ? (model.memoryBudgetMb ?? activationsPerRow(shape, model.maxModelLen) / mebibyte) : 0,
-    keyValueCache: samples ? (stage.explorer.concurrency * model.maxModelLen * keyValueBytesPerToken(shape)) / mebibyte : 0,
+    activations: trains ? activations(stage, shape, budget) : 0,
+    keyValueCache: samples
+      ? Math.min(budget, (stage.explorer.concurrency * model.maxModelLen * keyValueBytesPerToken(shape)) / mebibyte)
+      : 0,
   };
   const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
   return { parameters, ...parts, total };
@@ -57,14 +64,22 @@ export function countParameters(shape: ModelShape): number {
   return embeddings + L * (2 * D * H * W + 2 * D * K * W + 3 * D * F + 2 * D) + D;
 }
 
+/** Micro-batches fill the budget, or hold one row that exceeds it. */
+function activations({ model, buffer }: StageConfig, shape: ModelShape, budget: number): number {
+  const row = bytesPerRow(shape, model.maxModelLen) / mebibyte;
+  return Math.min(buffer.trainBatchSize * row, Math.max(budget, row));
+}
+
 /**
- * Bytes that the backward pass of one sequence of T tokens keeps: per layer about 10 arrays of width D, 5 of width F, the
- * heads, and H T T attention weights; at the top a chunk of logits. A rough figure: within a factor of two.
+ * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W + 3 K W + 3 F + H T numbers per
+ * token), what one layer needs besides (4 D + 3 F + 2 H T), and the logits, at most the share that the engine takes at once.
  */
-function activationsPerRow(shape: ModelShape, tokens: number): number {
+function bytesPerRow(shape: ModelShape, tokens: number): number {
   const { hiddenSize: D, layers: L, heads: H, keyValueHeads: K, headDim: W, intermediateSize: F } = shape;
-  const perToken = L * (10 * D + 5 * F + 4 * (H + K) * W) + 5 * Math.min(shape.vocabSize, 16_384);
-  return float * (tokens * perToken + L * H * tokens * tokens * 2);
+  const kept = 4 * D + 4 * H * W + 3 * K * W + 3 * F + H * tokens;
+  const transient = 4 * D + 3 * F + 2 * H * tokens;
+  const head = Math.min(3 * tokens * shape.vocabSize * float, logitsBudget * mebibyte);
+  return float * tokens * (L * kept + transient + 4 * D) + head;
 }
 
 function keyValueBytesPerToken(shape: ModelShape): number {

@@ -7,7 +7,7 @@ import { dict, field, filledIn, flag, float, int, listOf, maybe, oneOf, section,
 export const explorer = section(
   {
     name: field(word(), 'explorer', 'Name in logs and states.'),
-    runner_per_model: field(int({ min: 1 }), 8, 'Tasks in progress at once. Default here: every run of a step at once.'),
+    runner_per_model: maybe(int({ min: 1 }), 'Tasks in progress at once, each with all its runs. Default: all of a step.'),
     runner_prepare_concurrency: field(int({ min: 1 }), 128, 'Ray only.'),
     runner_prepare_max_retries: field(int({ min: 0 }), 3, 'Ray only.'),
     max_timeout: field(float({ above: 0 }), 1800, 'Seconds for one attempt of one run.'),
