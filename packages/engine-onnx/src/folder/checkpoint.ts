@@ -21,7 +21,12 @@ export interface Checkpoint {
 }
 
 /** Equal state gives equal bytes. The caller decides when the folder counts as complete. */
-export async function saveCheckpoint(directory: string, files: ModelFiles, weights: Float32Array, optimizer: OptimizerState | undefined): Promise<void> {
+export async function saveCheckpoint(
+  directory: string,
+  files: ModelFiles,
+  weights: Float32Array,
+  optimizer: OptimizerState | undefined,
+): Promise<void> {
   await saveModelFolder(directory, files, weights);
   const path = join(directory, optimizerFile);
   if (optimizer === undefined) {
@@ -75,12 +80,14 @@ const architectureKeys = [
 
 async function readOptimizer(path: string, file: SafetensorsFile, config: ModelConfig): Promise<OptimizerState> {
   const step = Number(file.metadata['step']);
-  if (file.metadata['format'] !== optimizerFormat || !Number.isInteger(step)) throw notOptimizer(path, `its metadata do not say ${optimizerFormat} and a step`);
+  if (file.metadata['format'] !== optimizerFormat || !Number.isInteger(step))
+    throw notOptimizer(path, `its metadata do not say ${optimizerFormat} and a step`);
   const state = blankOptimizer(config, step);
   for (const { name, shape, data } of momentTensors(config, state)) {
     const found = file.tensors.get(name);
     if (found === undefined) throw notOptimizer(path, `tensor ${name} of shape [${shape.join(', ')}] is missing`);
-    if (found.shape.join() !== shape.join()) throw notOptimizer(path, `tensor ${name} has shape [${found.shape.join(', ')}] instead of [${shape.join(', ')}]`);
+    if (found.shape.join() !== shape.join())
+      throw notOptimizer(path, `tensor ${name} has shape [${found.shape.join(', ')}] instead of [${shape.join(', ')}]`);
     await file.read(name, data);
   }
   return state;

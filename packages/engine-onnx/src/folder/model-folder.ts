@@ -98,7 +98,11 @@ function assertSameTensors(directory: string, specs: readonly ParameterSpec[], f
     const file = files.tensors.get(name)!;
     const found = file.tensors.get(name)!.shape;
     if (found.join() !== shape.join()) {
-      throw mismatch(directory, name, `tensor ${name} in ${file.file} has shape [${found.join(', ')}], but config.json asks for [${shape.join(', ')}]`);
+      throw mismatch(
+        directory,
+        name,
+        `tensor ${name} in ${file.file} has shape [${found.join(', ')}], but config.json asks for [${shape.join(', ')}]`,
+      );
     }
   }
   const extra = [...files.tensors.keys()].filter((name) => !expected.has(name) && !isSurplus(name, config));
@@ -129,7 +133,11 @@ export async function saveModelFolder(directory: string, files: ModelFiles, weig
   await mkdir(directory, { recursive: true });
   await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
   for (const [name, bytes] of files.companions) await writeWhole(join(directory, name), bytes);
-  const tensors = parameterSpecs(files.config).map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  const tensors = parameterSpecs(files.config).map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: weights.subarray(offset, offset + size),
+  }));
   await writeSafetensors(join(directory, singleWeightFile), tensors);
 }
 

@@ -28,15 +28,23 @@ export interface NewModelOptions {
 export async function createModelFolder(options: NewModelOptions): Promise<ModelConfig> {
   const json = toConfigJson(completeConfig(options.config));
   const config = parseModelConfig(json, 'the new model');
-  const companions = new Map(Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [assertCompanion(name), Buffer.from(content)]));
+  const companions = new Map(
+    Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [assertCompanion(name), Buffer.from(content)]),
+  );
   const files = { config, configText: `${JSON.stringify(json, null, 2)}\n`, companions };
-  await saveModelFolder(options.directory, files, initialWeights(config, options.seed, { ...(options.std !== undefined && { std: options.std }) }));
+  await saveModelFolder(
+    options.directory,
+    files,
+    initialWeights(config, options.seed, { ...(options.std !== undefined && { std: options.std }) }),
+  );
   return config;
 }
 
 function assertCompanion(name: string): string {
   if (companionFiles.some((known) => known === name)) return name;
-  throw new CheckpointError(`A new model cannot carry the file ${name}; expected one of ${companionFiles.join(', ')}.`, { code: 'MODEL_FILE_UNKNOWN' });
+  throw new CheckpointError(`A new model cannot carry the file ${name}; expected one of ${companionFiles.join(', ')}.`, {
+    code: 'MODEL_FILE_UNKNOWN',
+  });
 }
 
 /** Fills in what a new model leaves open. */

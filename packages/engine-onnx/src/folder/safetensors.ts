@@ -107,13 +107,21 @@ function locate(name: string, entry: z.infer<typeof entrySchema>, dataStart: num
   }
   const [begin, end] = [dataStart + offsets[0], dataStart + offsets[1]];
   const bytes = shape.reduce((product, n) => product * n, storedTypes[dtype]);
-  if (end - begin !== bytes) throw broken(path, `tensor ${name} of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${bytes}`);
+  if (end - begin !== bytes)
+    throw broken(path, `tensor ${name} of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${bytes}`);
   if (end > fileBytes) throw broken(path, `tensor ${name} ends at byte ${end} of a ${fileBytes}-byte file`);
   return { name, type: dtype, shape, begin, end };
 }
 
-async function readTensor(handle: FileHandle, path: string, tensor: StoredTensor | undefined, name: string, into: Float32Array): Promise<void> {
-  if (tensor === undefined) throw new CheckpointError(`${path} holds no tensor ${name}.`, { code: 'WEIGHTS_TENSOR_MISSING', details: { tensor: name } });
+async function readTensor(
+  handle: FileHandle,
+  path: string,
+  tensor: StoredTensor | undefined,
+  name: string,
+  into: Float32Array,
+): Promise<void> {
+  if (tensor === undefined)
+    throw new CheckpointError(`${path} holds no tensor ${name}.`, { code: 'WEIGHTS_TENSOR_MISSING', details: { tensor: name } });
   const size = storedTypes[tensor.type];
   const chunk = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, tensor.end - tensor.begin)));
   for (let at = tensor.begin; at < tensor.end;) {

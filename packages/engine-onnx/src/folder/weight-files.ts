@@ -38,17 +38,23 @@ async function openShards(directory: string, index: string): Promise<WeightFiles
   const missing = Object.entries(shardOf).find(([tensor, file]) => opened.tensors.get(tensor)?.file !== file);
   if (missing === undefined) return opened;
   await opened.close();
-  throw new CheckpointError(`${index} says that ${missing[1]} holds tensor ${missing[0]}, but it does not. Copy or download the folder again.`, {
-    code: 'WEIGHTS_BROKEN',
-    details: { tensor: missing[0], file: missing[1] },
-  });
+  throw new CheckpointError(
+    `${index} says that ${missing[1]} holds tensor ${missing[0]}, but it does not. Copy or download the folder again.`,
+    {
+      code: 'WEIGHTS_BROKEN',
+      details: { tensor: missing[0], file: missing[1] },
+    },
+  );
 }
 
 async function readIndex(index: string): Promise<Record<string, string>> {
   try {
     return indexSchema.parse(JSON.parse(await readFile(index, 'utf8'))).weight_map;
   } catch (cause) {
-    throw new CheckpointError(`${index} is not an index of safetensors shards: expected JSON with a "weight_map".`, { code: 'WEIGHTS_BROKEN', cause });
+    throw new CheckpointError(`${index} is not an index of safetensors shards: expected JSON with a "weight_map".`, {
+      code: 'WEIGHTS_BROKEN',
+      cause,
+    });
   }
 }
 

@@ -82,15 +82,18 @@ const schema = z.looseObject({
   bos_token_id: tokenId.nullish(),
   eos_token_id: z.union([tokenId, z.array(tokenId)]).nullish(),
   pad_token_id: z.int().nullish(),
-  use_sliding_window: z.literal(false, 'sliding windows are not supported').nullish(),
-  layer_types: z.array(z.literal('full_attention', 'only full_attention is supported')).nullish(),
-  quantization_config: z.null('quantised weights are not supported; save the model in f32, bf16 or f16').optional(),
-  partial_rotary_factor: z.literal(1, 'only whole-head rotary embeddings (1) are supported').nullish(),
+  use_sliding_window: z.literal(false, 'false, because sliding windows are not supported').nullish(),
+  layer_types: z.array(z.literal('full_attention', 'full_attention')).nullish(),
+  quantization_config: z.null('none, because quantised weights are not supported: save the model in f32, bf16 or f16').optional(),
+  partial_rotary_factor: z.literal(1, '1 (whole-head rotary embeddings)').nullish(),
 });
 type HfConfig = z.infer<typeof schema>;
 
 /** What `transformers` assumes where `config.json` is silent, and what a family has by construction. */
-const families: Record<ModelFamily, { headDim?: number; maxPositions: number; qkNorm: boolean; biases(hf: HfConfig): { qkv: boolean; output: boolean } }> = {
+const families: Record<
+  ModelFamily,
+  { headDim?: number; maxPositions: number; qkNorm: boolean; biases(hf: HfConfig): { qkv: boolean; output: boolean } }
+> = {
   qwen3: { headDim: 128, maxPositions: 32_768, qkNorm: true, biases: attentionBias },
   qwen2: { maxPositions: 32_768, qkNorm: false, biases: () => ({ qkv: true, output: false }) },
   llama: { maxPositions: 2_048, qkNorm: false, biases: attentionBias },

@@ -1,5 +1,13 @@
 /** One sequence being sampled, and the request it belongs to. */
-import { createRandom, deriveSeed, type Random, type SampledSequence, type SampleStop, type TokenLogprob, type TrinityError } from '@trinity-rft/core';
+import {
+  createRandom,
+  deriveSeed,
+  type Random,
+  type SampledSequence,
+  type SampleStop,
+  type TokenLogprob,
+  type TrinityError,
+} from '@trinity-rft/core';
 
 import type { KvOwner, KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';

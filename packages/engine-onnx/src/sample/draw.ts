@@ -89,7 +89,10 @@ function keepNucleus(candidates: Int32Array | undefined, weights: Float64Array, 
   const total = candidates?.reduce((share, id) => share + weights[id]!, 0) ?? all;
   // Those below this bound have less than 1 - topP together, so the set never needs them: most of a vocabulary is not sorted.
   const bound = ((1 - topP) * total) / weights.length;
-  const ids = sortByWeight((candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound), weights);
+  const ids = sortByWeight(
+    (candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound),
+    weights,
+  );
   let share = 0;
   let count = 0;
   while (count < ids.length && share < topP * total) share += weights[ids[count++]!]!;

@@ -49,8 +49,18 @@ export function planSample(prompt: Int32Array, options: SamplingOptions, limits:
   demand(topP > 0 && topP <= 1, 'topP', topP, 'a number above 0 and at most 1');
   demand(Number.isInteger(topK) && (topK >= 1 || topK === -1), 'topK', topK, 'a whole number of at least 1, or -1 for all tokens');
   demand(Number.isInteger(options.maxTokens) && options.maxTokens >= 1, 'maxTokens', options.maxTokens, 'a whole number of at least 1');
-  demand(Number.isInteger(minTokens) && minTokens >= 0 && minTokens <= options.maxTokens, 'minTokens', minTokens, 'a whole number from 0 to maxTokens');
-  demand(Number.isInteger(topLogprobs) && topLogprobs >= 0 && topLogprobs <= mostTopLogprobs, 'topLogprobs', topLogprobs, `0 to ${mostTopLogprobs}`);
+  demand(
+    Number.isInteger(minTokens) && minTokens >= 0 && minTokens <= options.maxTokens,
+    'minTokens',
+    minTokens,
+    'a whole number from 0 to maxTokens',
+  );
+  demand(
+    Number.isInteger(topLogprobs) && topLogprobs >= 0 && topLogprobs <= mostTopLogprobs,
+    'topLogprobs',
+    topLogprobs,
+    `0 to ${mostTopLogprobs}`,
+  );
   demand(!stop.includes(''), 'stop', '', 'strings that are not empty');
   demand(stop.length === 0 || limits.hasTokenBytes, 'stop', stop, 'none, because the engine was created without tokenBytes');
   const plain = temperature > 0 && topP === 1 && topK === -1 && minTokens === 0 && topLogprobs === 0;
@@ -80,7 +90,13 @@ function checkPrompt(prompt: Int32Array, { vocabSize, maxModelLen }: SampleLimit
   }
   demand(prompt.length > 0, 'prompt', '[]', 'at least one token');
   const outside = prompt.findIndex((id) => id < 0 || id >= vocabSize);
-  if (outside >= 0) demand(false, `prompt[${outside}]`, prompt[outside], `a token id from 0 to ${vocabSize - 1}; prompt and model belong to different tokenizers`);
+  if (outside >= 0)
+    demand(
+      false,
+      `prompt[${outside}]`,
+      prompt[outside],
+      `a token id from 0 to ${vocabSize - 1}; prompt and model belong to different tokenizers`,
+    );
 }
 
 function demand(holds: boolean, option: string, value: unknown, expected: string): void {

@@ -27,7 +27,13 @@ function paddedLength(length: number): number {
   return length <= 16 ? length : Math.ceil(length / 16) * 16;
 }
 
-async function prefillBatch(kernels: SamplerKernels, weights: Feeds, requests: readonly Request[], rows: number, length: number): Promise<void> {
+async function prefillBatch(
+  kernels: SamplerKernels,
+  weights: Feeds,
+  requests: readonly Request[],
+  rows: number,
+  length: number,
+): Promise<void> {
   const ids = new Int32Array(rows * length);
   requests.forEach(({ plan }, row) => ids.set(plan.prompt.subarray(0, -1), row * length));
   const data = await kernels.prefill(weights, ids, rows, length);

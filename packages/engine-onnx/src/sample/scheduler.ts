@@ -126,7 +126,9 @@ export class SampleScheduler {
         await this.#admit();
         await this.#decode();
       } catch (cause) {
-        this.#abandon(TrinityError.is(cause) ? cause : new InvariantError('The sampler failed; this is a bug, please report it.', { cause }));
+        this.#abandon(
+          TrinityError.is(cause) ? cause : new InvariantError('The sampler failed; this is a bug, please report it.', { cause }),
+        );
       }
       this.#release();
     }
@@ -157,7 +159,10 @@ export class SampleScheduler {
     let promptTokens = 0;
     for (const request of this.#queue) {
       if (isSwitch(request)) break;
-      const room = Math.min(this.#options.maxBatchSize - rows, Math.floor((this.#options.cacheBytes - bytes) / this.#rowBytes(request.plan)));
+      const room = Math.min(
+        this.#options.maxBatchSize - rows,
+        Math.floor((this.#options.cacheBytes - bytes) / this.#rowBytes(request.plan)),
+      );
       // One sequence always runs, however large.
       const count = Math.min(request.plan.choices - request.admitted, rows === 0 ? Math.max(1, room) : room);
       if (count <= 0 || (promptTokens > 0 && promptTokens + request.plan.prompt.length > prefillTokensPerTurn)) break;
@@ -204,8 +209,13 @@ export class SampleScheduler {
     this.#regroupNeeded = false;
     const costs = { runBytes: this.#kernels.weightBytes + runOverheadBytes, positionBytes: this.#positionBytes() };
     for (const [variant, choices] of Map.groupBy(this.#choices, (choice) => choice.request.plan.variant)) {
-      const capacities = planCapacities(choices.map((choice) => choice.cached + 1), costs);
-      const moves = choices.map((choice, i) => ({ choice, capacity: capacities[i]! })).filter(({ choice, capacity }) => choice.pool.capacity !== capacity);
+      const capacities = planCapacities(
+        choices.map((choice) => choice.cached + 1),
+        costs,
+      );
+      const moves = choices
+        .map((choice, i) => ({ choice, capacity: capacities[i]! }))
+        .filter(({ choice, capacity }) => choice.pool.capacity !== capacity);
       for (const [capacity, movers] of Map.groupBy(moves, (move) => move.capacity)) {
         const pool = this.#pool(variant, capacity);
         pool.reserve(movers.length);

@@ -42,9 +42,12 @@ export class EngineCore {
     const { weights, ...files } = await loadModelFolder(options.modelPath);
     const { maxPositions } = files.config;
     if (options.maxModelLen !== undefined && options.maxModelLen > maxPositions) {
-      throw new EngineError(`maxModelLen is ${options.maxModelLen}, but the model in ${options.modelPath} has only ${maxPositions} positions (max_position_embeddings); set it to that or less.`, {
-        code: 'ENGINE_OPTIONS',
-      });
+      throw new EngineError(
+        `maxModelLen is ${options.maxModelLen}, but the model in ${options.modelPath} has only ${maxPositions} positions (max_position_embeddings); set it to that or less.`,
+        {
+          code: 'ENGINE_OPTIONS',
+        },
+      );
     }
     const buffers = new WeightBuffers(files.config, weights);
     if (options.reference) buffers.setReference(weights.slice());
@@ -104,7 +107,11 @@ export class EngineCore {
   }
 
   async #sample(id: number, prompt: Int32Array, options: SamplingOptions): Promise<Calls['sample']['result']> {
-    const limits = { vocabSize: this.#files.config.vocabSize, maxModelLen: this.#maxModelLen, hasTokenBytes: this.#options.tokenBytes !== undefined };
+    const limits = {
+      vocabSize: this.#files.config.vocabSize,
+      maxModelLen: this.#maxModelLen,
+      hasTokenBytes: this.#options.tokenBytes !== undefined,
+    };
     const ticket = this.#sampler().submit(planSample(prompt, options, limits));
     this.#tickets.set(id, ticket);
     try {

@@ -28,7 +28,17 @@ export interface ErrorRecord {
   readonly cause?: ErrorRecord;
 }
 
-const classes = { BufferError, CheckpointError, ConfigError, EngineError, InvariantError, RewardError, SyncError, TaskError, WorkflowError };
+const classes = {
+  BufferError,
+  CheckpointError,
+  ConfigError,
+  EngineError,
+  InvariantError,
+  RewardError,
+  SyncError,
+  TaskError,
+  WorkflowError,
+};
 
 export function toErrorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
@@ -64,7 +74,8 @@ export function reviveError(record: ErrorRecord): TrinityError {
 
 function construct(record: ErrorRecord, options: ConstructorParameters<typeof TrinityError>[1] & object): TrinityError {
   const { name, message } = record;
-  if (name === 'ModelError') return new ModelError(message, { ...options, status: record.status ?? 500, retryable: record.retryable ?? false });
+  if (name === 'ModelError')
+    return new ModelError(message, { ...options, status: record.status ?? 500, retryable: record.retryable ?? false });
   if (name === 'CancelledError') return new CancelledError(message, { ...options, reason: record.reason ?? 'aborted' });
   if (isClassName(name)) return new classes[name](message, options);
   return new EngineError(record.code === undefined ? `${name}: ${message}` : message, options);

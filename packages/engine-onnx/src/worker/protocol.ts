@@ -88,7 +88,12 @@ export function packBatch({ rows }: TokenBatch): PackedBatch {
     tokens.set(row.tokens, at);
     at += row.tokens.length;
   }
-  return { tokens, lengths, promptLengths: Float64Array.from(rows, (row) => row.promptLength), temperatures: Float64Array.from(rows, (row) => row.temperature) };
+  return {
+    tokens,
+    lengths,
+    promptLengths: Float64Array.from(rows, (row) => row.promptLength),
+    temperatures: Float64Array.from(rows, (row) => row.temperature),
+  };
 }
 
 export function unpackBatch(packed: PackedBatch): TokenBatch {

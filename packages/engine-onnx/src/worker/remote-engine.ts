@@ -23,9 +23,13 @@ const capabilities: EngineCapabilities = {
 };
 
 /** Waits until the other side is ready. @throws whatever opening the model threw there; the link is closed then */
-export async function connectEngine(link: EngineLink, options: WorkerOptions): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
+export async function connectEngine(
+  link: EngineLink,
+  options: WorkerOptions,
+): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
   const client = new EngineClient(link);
-  const close = (): Promise<void> => client.close(cancelled('The engine was closed before this call was answered.', 'shutdown'), engineClosed());
+  const close = (): Promise<void> =>
+    client.close(cancelled('The engine was closed before this call was answered.', 'shutdown'), engineClosed());
   try {
     const facts = await client.call('open', {}).result;
     const own = { ...capabilities, referenceModel: options.reference };

@@ -16,7 +16,9 @@ export function startWorker(options: WorkerOptions): EngineLink {
     post: (message, transfer) => worker.postMessage(message, transfer),
     listen: ({ received, ended }) => {
       worker.on('message', (replies: FromWorker) => received(replies));
-      worker.on('messageerror', (cause) => ended(new EngineError("A message of the engine's worker thread could not be read.", { code: 'ENGINE_WORKER_DIED', cause })));
+      worker.on('messageerror', (cause) =>
+        ended(new EngineError("A message of the engine's worker thread could not be read.", { code: 'ENGINE_WORKER_DIED', cause })),
+      );
       worker.on('error', (error) => (crash = error));
       worker.on('exit', (exitCode) => ended(workerDied(exitCode, crash)));
     },

@@ -1,0 +1,170 @@
+import { CancelledError, EngineError, ModelError, type SampledSequence } from '@trinity-rft/core';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { createTestSampler, type TestSampler, type TestSamplerOptions } from '../../test/support/sampling.js';
+import { initialWeights } from '../model/parameters.js';
+import type { SamplingWeights } from './scheduler.js';
+
+const opened: TestSampler[] = [];
+afterEach(() => Promise.all(opened.splice(0).map((sampler) => sampler.close())));
+
+function open(options: TestSamplerOptions = {}): TestSampler {
+  const sampler = createTestSampler(options);
+  opened.push(sampler);
+  return sampler;
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz012345'];
+const textOf = (sequence: SampledSequence): string => Array.from(sequence.tokens, (token) => letters[token]).join('');
+const prompt = [1, 2, 3, 4];
+
+/** Other weights for `sampler`, as `version`. */
+function otherWeights({ buffers, config }: TestSampler, version: number): SamplingWeights {
+  const lease = buffers.leaseEmpty();
+  lease.flat.set(initialWeights(config, 99, { std: 0.15 }));
+  return { feeds: lease.feeds, version, release: () => lease.release() };
+}
+
+describe('a request', () => {
+  it('gets n choices from streams of its seed, each with its own end', async () => {
+    const sampler = open();
+    const choices = await sampler.sample(prompt, { maxTokens: 20, seed: 3, n: 6, stopTokenIds: [5, 6, 7] });
+    const endless = await sampler.sample(prompt, { maxTokens: 20, seed: 3, n: 6 });
+    expect(new Set(endless.map(textOf)).size).toBe(6);
+    choices.forEach((choice, k) => expect(textOf(endless[k]!).startsWith(textOf(choice))).toBe(true));
+    for (const { tokens, logprobs, stopReason } of choices) {
+      expect(logprobs).toHaveLength(tokens.length);
+      const stops = [...tokens].filter((token) => token >= 5 && token <= 7);
+      expect(stops).toHaveLength(stopReason === 'stop' ? 1 : 0);
+      expect(stopReason === 'stop' ? tokens.at(-1) : tokens.length).toBe(stopReason === 'stop' ? stops[0] : 20);
+    }
+  });
+
+  it('gets the same tokens from the graph and from TypeScript', async () => {
+    const sampler = open();
+    const options = { maxTokens: 40, seed: 8, n: 4, temperature: 0.8 };
+    const [inGraph, outside] = [await sampler.sample(prompt, options), await sampler.sample(prompt, { ...options, topLogprobs: 1 })];
+    expect(outside.map(textOf)).toEqual(inGraph.map(textOf));
+    expect(outside.map(({ logprobs }) => [...logprobs])).toEqual(inGraph.map(({ logprobs }) => [...logprobs]));
+  });
+
+  it('may have a prompt of one token, and may fill the model to the brim', async () => {
+    const sampler = open({ maxModelLen: 24 });
+    const [full] = await sampler.sample([3], { maxTokens: 1000, seed: 1 });
+    expect(full).toMatchObject({ stopReason: 'length', tokens: expect.objectContaining({ length: 23 }) });
+  });
+
+  it('ends with a stop string, also across tokens, but not before minTokens', async () => {
+    const sampler = open({ tokens: letters });
+    const options = { maxTokens: 60, seed: 4 };
+    const [free] = await sampler.sample(prompt, options);
+    const pair = textOf(free!).slice(10, 12);
+    const first = textOf(free!).indexOf(pair) + 2;
+    const [stopped] = await sampler.sample(prompt, { ...options, stop: ['###', pair] });
+    expect(textOf(stopped!)).toBe(textOf(free!).slice(0, first));
+    expect(stopped).toMatchObject({ stopReason: 'stop', stopString: pair });
+    const [late] = await sampler.sample(prompt, { ...options, stop: [pair], minTokens: first + 1 });
+    expect(late!.tokens.length).toBeGreaterThan(first);
+  });
+
+  it('is answered with the error when its logits are not finite, and the rows serve others afterwards', async () => {
+    const sampler = open();
+    const options = { maxTokens: 8, seed: 1, n: 3 };
+    const healthy = await sampler.sample(prompt, options);
+    const embedding = sampler.buffers.training.flat;
+    const [kept, victim] = [embedding.slice(), 7 * sampler.config.hiddenSize];
+    embedding[victim] = NaN;
+    const poisoned = sampler.sample([7, 7, 7, 7], options);
+    await expect(poisoned).rejects.toBeInstanceOf(EngineError);
+    await expect(poisoned).rejects.toThrow('Sampling from policy version 0 gave a log-probability that is not finite');
+    embedding.set(kept);
+    expect((await sampler.sample(prompt, options)).map(textOf)).toEqual(healthy.map(textOf));
+  });
+});
+
+describe('giving up', () => {
+  it('answers at once, frees the rows, and leaves the others alone', async () => {
+    const sampler = open({ maxBatchSize: 4 });
+    const options = { maxTokens: 200, seed: 1, n: 4 };
+    const [alone] = await sampler.sample(prompt, { maxTokens: 5, seed: 2 });
+    const hog = sampler.submit(prompt, options);
+    const waiting = sampler.sample(prompt, { maxTokens: 5, seed: 2 });
+    const error = new CancelledError('enough', { reason: 'aborted' });
+    setTimeout(() => hog.cancel(error), 20);
+    await expect(hog.result).rejects.toBe(error);
+    expect(textOf((await waiting)[0]!)).toBe(textOf(alone!));
+    // 4 rows of 200 tokens would still be running.
+    expect(sampler.scheduler.sampledTokens).toBeLessThan(800);
+  });
+
+  it('works while a request waits, and after it was answered', async () => {
+    const sampler = open({ maxBatchSize: 1 });
+    const running = sampler.sample(prompt, { maxTokens: 10, seed: 1 });
+    const waiting = sampler.submit(prompt, { maxTokens: 10, seed: 2 });
+    const error = new CancelledError('enough', { reason: 'aborted' });
+    waiting.cancel(error);
+    await expect(waiting.result).rejects.toBe(error);
+    await expect(running).resolves.toHaveLength(1);
+    waiting.cancel(error);
+    await expect(sampler.sample(prompt, { maxTokens: 1, seed: 1 })).resolves.toHaveLength(1);
+  });
+
+  it('reaches everything that is open when the sampler closes', async () => {
+    const sampler = open({ maxBatchSize: 2 });
+    const open_ = [1, 2, 3].map((seed) => sampler.sample(prompt, { maxTokens: 100, seed }));
+    const change = sampler.scheduler.adopt(() => otherWeights(sampler, 1));
+    const outcomes = Promise.allSettled([...open_, change]);
+    const error = new CancelledError('closing', { reason: 'shutdown' });
+    await sampler.scheduler.close(error);
+    expect(await outcomes).toEqual(Array.from({ length: 4 }, () => ({ status: 'rejected', reason: error })));
+    await expect(sampler.sample(prompt, { maxTokens: 1, seed: 1 })).rejects.toBe(error);
+  });
+
+  it('is what the queue asks for when it is full', async () => {
+    const sampler = open({ maxQueue: 2 });
+    const accepted = [1, 2].map((seed) => sampler.sample(prompt, { maxTokens: 1, seed }));
+    const refused = sampler.sample(prompt, { maxTokens: 1, seed: 3 });
+    await expect(refused).rejects.toBeInstanceOf(ModelError);
+    await expect(refused).rejects.toMatchObject({ status: 503, retryable: true });
+    await expect(Promise.all(accepted)).resolves.toHaveLength(2);
+  });
+});
+
+describe('new weights', () => {
+  it('serve what is asked for after them; what was asked before finishes on the old ones, running or waiting', async () => {
+    const sampler = open({ maxBatchSize: 3 });
+    const options = { maxTokens: 12, seed: 5, n: 2 };
+    const before = await sampler.sample(prompt, options);
+    const early = [0, 1, 2].map(() => sampler.sample(prompt, options));
+    const adopted = sampler.scheduler.adopt(() => otherWeights(sampler, 1));
+    const late = sampler.sample(prompt, options);
+    for (const choices of await Promise.all(early)) {
+      expect(choices.map(textOf)).toEqual(before.map(textOf));
+      expect(choices.map(({ policyVersion }) => policyVersion)).toEqual([0, 0]);
+    }
+    await adopted;
+    const after = await late;
+    expect(after.map(({ policyVersion }) => policyVersion)).toEqual([1, 1]);
+    expect(after.map(textOf)).not.toEqual(before.map(textOf));
+    expect(sampler.scheduler.policyVersion).toBe(1);
+  });
+
+  it('that cannot be had are refused, and the old ones stay', async () => {
+    const sampler = open();
+    const error = new EngineError('no such folder');
+    await expect(sampler.scheduler.adopt(() => Promise.reject(error))).rejects.toBe(error);
+    expect(sampler.scheduler.policyVersion).toBe(0);
+    await expect(sampler.sample(prompt, { maxTokens: 1, seed: 1 })).resolves.toMatchObject([{ policyVersion: 0 }]);
+  });
+
+  it('free the old ones', async () => {
+    const sampler = open();
+    const events: string[] = [];
+    const named = (version: number): SamplingWeights => ({
+      ...otherWeights(sampler, version),
+      release: () => void events.push(`released ${version}`),
+    });
+    await Promise.all([sampler.scheduler.adopt(() => named(1)), sampler.scheduler.adopt(() => named(2))]);
+    expect(events).toEqual(['released 1']);
+  });
+});
