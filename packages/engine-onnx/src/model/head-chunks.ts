@@ -15,7 +15,12 @@ export interface Scores {
 }
 
 /** Log-probability of each target and entropy -sum(p log p). `states` [R, d], `targets` int32 [R, 1] */
-export function chunkedHead(trunk: Trunk, states: Value, targets: Value, options: { readonly chunks: number; readonly entropy: boolean }): Scores {
+export function chunkedHead(
+  trunk: Trunk,
+  states: Value,
+  targets: Value,
+  options: { readonly chunks: number; readonly entropy: boolean },
+): Scores {
   const logprobs: Value[] = [];
   const entropy: Value[] = [];
   inChunks([states, targets], options.chunks, ([part, ids]) => {
@@ -89,9 +94,14 @@ function inChunks(values: readonly Value[], chunks: number, work: (parts: readon
   }
   const rows: Dim = 'R/chunks';
   const split = values.map((value) =>
-    value.graph.nodes('Split', [value], Array.from({ length: chunks }, () => ({ shape: value.shape.with(0, rows) })), {
-      attributes: { axis: 0, num_outputs: chunks },
-    }),
+    value.graph.nodes(
+      'Split',
+      [value],
+      Array.from({ length: chunks }, () => ({ shape: value.shape.with(0, rows) })),
+      {
+        attributes: { axis: 0, num_outputs: chunks },
+      },
+    ),
   );
   let before: readonly Value[] = [];
   for (let i = 0; i < chunks; i++) {

@@ -44,11 +44,21 @@ class Cache {
 }
 
 /** Log-probabilities of the tokens of equally long rows by prefill and then token by token. [rows][time - prompt] */
-async function sampledLogprobs(config: ModelConfig, weights: WeightBuffers, rows: readonly Int32Array[], prompt: number, temperature: number) {
+async function sampledLogprobs(
+  config: ModelConfig,
+  weights: WeightBuffers,
+  rows: readonly Int32Array[],
+  prompt: number,
+  temperature: number,
+) {
   const count = rows.length;
   const prefill = await createSession(prefillGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
   const decode = await createSession(decodeGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
-  const common = { ...weights.training.feeds, ...new RopeFeeds(config).feeds(capacity), inverse_temperature: column(new Float32Array(count).fill(1 / temperature)) };
+  const common = {
+    ...weights.training.feeds,
+    ...new RopeFeeds(config).feeds(capacity),
+    inverse_temperature: column(new Float32Array(count).fill(1 / temperature)),
+  };
   const cache = new Cache(config, count);
   const out = rows.map(() => [] as number[]);
   const read = (logprobs: Float32Array, position: number) =>
@@ -78,7 +88,13 @@ describe('prefill and decode give the bits of the training graph', () => {
     const prompt = 5;
     const batch = { rows: randomBatch(config, [40, 40, 40], 2, 0.7).rows.map((row) => ({ ...row, promptLength: prompt })) };
     const pass = await trainer.forward(batch);
-    const sampled = await sampledLogprobs(config, weights, batch.rows.map((row) => row.tokens), prompt, 0.7);
+    const sampled = await sampledLogprobs(
+      config,
+      weights,
+      batch.rows.map((row) => row.tokens),
+      prompt,
+      0.7,
+    );
     expect(Float32Array.from(sampled.flat())).toEqual(pass.logprobs);
     await trainer.close();
   });
@@ -101,7 +117,11 @@ describe('drawing in the graph', () => {
     const logprobs = (await full.run(feeds))['logprobs']!.data as Float32Array;
     await session.release();
     await full.release();
-    return { tokens: [...(drawn['token']!.data as Int32Array)], logprob: drawn['logprob']!.data as Float32Array, logprobs: logprobs.subarray(0, config.vocabSize) };
+    return {
+      tokens: [...(drawn['token']!.data as Int32Array)],
+      logprob: drawn['logprob']!.data as Float32Array,
+      logprobs: logprobs.subarray(0, config.vocabSize),
+    };
   }
 
   test('inverts the cumulative distribution and reports the token’s log-probability', async () => {

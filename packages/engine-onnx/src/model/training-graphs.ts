@@ -64,7 +64,9 @@ export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions
     ...(options.entropy && { gradEntropy: graph.input('grad_entropy', 'float32', ['R', 1]) }),
   });
   graph.output(`grad.${headName(config)}`, head.weight);
-  const names = parameterSpecs(config).map((spec) => spec.name).filter((name) => name !== headName(config) && name !== embeddingName);
+  const names = parameterSpecs(config)
+    .map((spec) => spec.name)
+    .filter((name) => name !== headName(config) && name !== embeddingName);
   const found = gradients([{ value: states, gradient: head.states }], [...names.map((name) => trunk.parameters.get(name)!), embedded]);
   names.forEach((name, i) => graph.output(`grad.${name}`, found[i]!));
   graph.output('grad.embedded', reshape(found.at(-1)!, ['N', config.hiddenSize]));

@@ -48,7 +48,9 @@ export class WeightBuffers {
   /** The frozen reference. @throws EngineError when there is none */
   get reference(): WeightSet {
     if (!this.#reference) {
-      throw new EngineError('The engine was opened without reference weights; give it a reference model, or set the KL coefficient to 0.', { code: 'ENGINE_NO_REFERENCE' });
+      throw new EngineError('The engine was opened without reference weights; give it a reference model, or set the KL coefficient to 0.', {
+        code: 'ENGINE_NO_REFERENCE',
+      });
     }
     return this.#reference;
   }
@@ -80,7 +82,8 @@ export class WeightBuffers {
 
   /** A lease on the published set, for the sampler. @throws EngineError when nothing was published yet */
   leasePublished(): WeightLease {
-    if (!this.#published) throw new EngineError('No weights have been published yet; publish a version before adopting it.', { code: 'ENGINE_NOT_PUBLISHED' });
+    if (!this.#published)
+      throw new EngineError('No weights have been published yet; publish a version before adopting it.', { code: 'ENGINE_NOT_PUBLISHED' });
     return this.lease(this.#published.set);
   }
 
@@ -140,7 +143,10 @@ export class WeightBuffers {
 function weightSet(config: ModelConfig, flat: Float32Array): WeightSet {
   const count = parameterCount(config);
   if (flat.length !== count) {
-    throw new EngineError(`The weights have ${flat.length} numbers, but the model has ${count} parameters; load weights of the same config.`, { code: 'ENGINE_WEIGHTS' });
+    throw new EngineError(
+      `The weights have ${flat.length} numbers, but the model has ${count} parameters; load weights of the same config.`,
+      { code: 'ENGINE_WEIGHTS' },
+    );
   }
   const feeds: Record<string, Tensor> = {};
   for (const { name, shape, offset, size } of parameterSpecs(config)) {

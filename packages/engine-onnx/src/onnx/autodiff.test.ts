@@ -30,7 +30,9 @@ describe('gradients equal central differences', () => {
   test.each(Object.keys(binary))('of %s over broadcast shapes', async (name) => {
     await fc.assert(
       fc.asyncProperty(broadcastable, seeds, async ([a, b], seed) => {
-        expect(await gradientError(seed, { a: { shape: a }, b: { shape: b } }, (v) => binary[name]!(v['a']!, v['b']!))).toBeLessThan(tolerance);
+        expect(await gradientError(seed, { a: { shape: a }, b: { shape: b } }, (v) => binary[name]!(v['a']!, v['b']!))).toBeLessThan(
+          tolerance,
+        );
       }),
       runs,
     );
@@ -57,13 +59,28 @@ describe('gradients equal central differences', () => {
   });
 
   test('of matmul with either operand transposed, batched or with one shared matrix', async () => {
-    const cases = fc.record({ batch: size, m: size, k: size, n: size, ta: fc.boolean(), tb: fc.boolean(), shared: fc.boolean(), alpha: fc.constantFrom(1, 0.3), seed: seeds });
+    const cases = fc.record({
+      batch: size,
+      m: size,
+      k: size,
+      n: size,
+      ta: fc.boolean(),
+      tb: fc.boolean(),
+      shared: fc.boolean(),
+      alpha: fc.constantFrom(1, 0.3),
+      seed: seeds,
+    });
     await fc.assert(
       fc.asyncProperty(cases, async ({ batch, m, k, n, ta, tb, shared, alpha, seed }) => {
         const transposeA = ta && !shared;
         const b = tb ? [n, k] : [k, n];
-        const args: Record<string, Argument> = { a: { shape: [batch, ...(transposeA ? [k, m] : [m, k])], dims: ['B', ...(transposeA ? [k, m] : [m, k])] }, b: shared ? { shape: b } : { shape: [batch, ...b], dims: ['B', ...b] } };
-        expect(await gradientError(seed, args, (v) => matmul(v['a']!, v['b']!, { transposeA, transposeB: tb, alpha }))).toBeLessThan(tolerance);
+        const args: Record<string, Argument> = {
+          a: { shape: [batch, ...(transposeA ? [k, m] : [m, k])], dims: ['B', ...(transposeA ? [k, m] : [m, k])] },
+          b: shared ? { shape: b } : { shape: [batch, ...b], dims: ['B', ...b] },
+        };
+        expect(await gradientError(seed, args, (v) => matmul(v['a']!, v['b']!, { transposeA, transposeB: tb, alpha }))).toBeLessThan(
+          tolerance,
+        );
       }),
       { numRuns: 16 },
     );
@@ -93,7 +110,11 @@ describe('gradients equal central differences', () => {
     await fc.assert(
       fc.asyncProperty(size, size, seeds, async (batch, time, seed) => {
         const x = { shape: [batch, time, 6], dims: ['B', 'T', 6] };
-        const build = (v: Record<string, Value>) => multiply(transpose(reshape(v['x']!, ['B', 'T', 2, 3]), [0, 2, 1, 3]), transpose(reshape(v['x']!, ['B', 'T', 2, 3]), [0, 2, 1, 3]));
+        const build = (v: Record<string, Value>) =>
+          multiply(
+            transpose(reshape(v['x']!, ['B', 'T', 2, 3]), [0, 2, 1, 3]),
+            transpose(reshape(v['x']!, ['B', 'T', 2, 3]), [0, 2, 1, 3]),
+          );
         expect(await gradientError(seed, { x }, build)).toBeLessThan(tolerance);
       }),
       runs,
@@ -105,7 +126,12 @@ describe('gradients equal central differences', () => {
       fc.asyncProperty(fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 5 }), seeds, async (picked, seed) => {
         const rows = Int32Array.from(picked);
         const spread = Int32Array.from({ length: 6 }, (_, i) => (rows.includes(i) ? rows.indexOf(i) : rows.length));
-        const args = { a: { shape: [6, 2] }, rows: { shape: [rows.length + 1], data: Int32Array.of(...rows, 0) }, spread: { shape: [6], data: spread }, mask: { shape: [rows.length + 1], data: Int32Array.of(...rows.map(() => 1), 0) } };
+        const args = {
+          a: { shape: [6, 2] },
+          rows: { shape: [rows.length + 1], data: Int32Array.of(...rows, 0) },
+          spread: { shape: [6], data: spread },
+          mask: { shape: [rows.length + 1], data: Int32Array.of(...rows.map(() => 1), 0) },
+        };
         const build = (v: Record<string, Value>, graph: Graph) => {
           const mask = graph.node('Cast', [v['mask']!], { shape: [rows.length + 1], dtype: 'float32' }, { attributes: { to: 1 } });
           return multiply(takeRows(v['a']!, v['rows']!, v['spread']!), reshape(mask, [rows.length + 1, 1]));
@@ -122,8 +148,13 @@ describe('gradients equal central differences', () => {
         // The tables are data, not parameters: any numbers that are cosines and sines will do.
         const angles = Float32Array.from({ length: 5 * 4 }, (_, i) => 0.7 * i);
         const build = (v: Record<string, Value>, graph: Graph) =>
-          rotary(v['x']!, graph.integers([0]), { cos: graph.constant(angles.map(Math.cos), [5, 4]), sin: graph.constant(angles.map(Math.sin), [5, 4]) });
-        expect(await gradientError(seed, { x: { shape: [batch, heads, time, 8], dims: ['B', heads, 'T', 8] } }, build)).toBeLessThan(tolerance);
+          rotary(v['x']!, graph.integers([0]), {
+            cos: graph.constant(angles.map(Math.cos), [5, 4]),
+            sin: graph.constant(angles.map(Math.sin), [5, 4]),
+          });
+        expect(await gradientError(seed, { x: { shape: [batch, heads, time, 8], dims: ['B', heads, 'T', 8] } }, build)).toBeLessThan(
+          tolerance,
+        );
       }),
       runs,
     );
@@ -131,11 +162,20 @@ describe('gradients equal central differences', () => {
 
   test('of causalAttention with grouped heads', async () => {
     await fc.assert(
-      fc.asyncProperty(size, fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 3 }), size, seeds, async (batch, keyHeads, group, time, seed) => {
-        const keys = { shape: [batch, keyHeads, time, 4], dims: ['B', keyHeads, 'T', 4] };
-        const q = { shape: [batch, keyHeads * group, time, 4], dims: ['B', keyHeads * group, 'T', 4] };
-        expect(await gradientError(seed, { q, k: keys, v: keys }, (v) => causalAttention(v['q']!, v['k']!, v['v']!))).toBeLessThan(tolerance);
-      }),
+      fc.asyncProperty(
+        size,
+        fc.integer({ min: 1, max: 3 }),
+        fc.integer({ min: 1, max: 3 }),
+        size,
+        seeds,
+        async (batch, keyHeads, group, time, seed) => {
+          const keys = { shape: [batch, keyHeads, time, 4], dims: ['B', keyHeads, 'T', 4] };
+          const q = { shape: [batch, keyHeads * group, time, 4], dims: ['B', keyHeads * group, 'T', 4] };
+          expect(await gradientError(seed, { q, k: keys, v: keys }, (v) => causalAttention(v['q']!, v['k']!, v['v']!))).toBeLessThan(
+            tolerance,
+          );
+        },
+      ),
       runs,
     );
   });
@@ -149,7 +189,9 @@ test('a target that the seeds do not depend on is refused', () => {
   const graph = new Graph();
   const a = graph.input('a', 'float32', [2]);
   const b = graph.input('b', 'float32', [2]);
-  expect(() => gradients([{ value: exp(a), gradient: graph.input('g', 'float32', [2]) }], [b])).toThrow('do not depend on a target of shape [2]');
+  expect(() => gradients([{ value: exp(a), gradient: graph.input('g', 'float32', [2]) }], [b])).toThrow(
+    'do not depend on a target of shape [2]',
+  );
 });
 
 test('nodes that no output needs are left out', () => {

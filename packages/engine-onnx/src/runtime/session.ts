@@ -27,6 +27,9 @@ export async function createSession(bytes: Uint8Array, options: SessionOptions):
       extra: { session: { set_denormal_as_zero: '1', ...polite } },
     });
   } catch (cause) {
-    throw new EngineError('The runtime refused a graph of the embedded engine; this is a bug, please report it with the model config.', { code: 'ENGINE_GRAPH', cause });
+    throw new EngineError('The runtime refused a graph of the embedded engine; this is a bug, please report it with the model config.', {
+      code: 'ENGINE_GRAPH',
+      cause,
+    });
   }
 }

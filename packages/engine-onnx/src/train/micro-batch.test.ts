@@ -9,7 +9,9 @@ const config = { ...tinyModels.qwen3, maxPositions: 4096 };
 const positions: MemoryCost = (rows, time) => rows * time;
 
 function rowsOf(lengths: readonly number[]) {
-  const batch = { rows: lengths.map((length) => ({ tokens: new Int32Array(length).map((_, i) => i % 7), promptLength: 1, temperature: 1 })) };
+  const batch = {
+    rows: lengths.map((length) => ({ tokens: new Int32Array(length).map((_, i) => i % 7), promptLength: 1, temperature: 1 })),
+  };
   return checkedRows(batch, responseOffsets(batch), config);
 }
 
@@ -44,7 +46,12 @@ describe('a plan', () => {
 
 test('the arrays of a micro-batch point at the positions before the response tokens, and back', () => {
   const tokens = [Int32Array.of(5, 6, 7, 8), Int32Array.of(1, 2, 3)];
-  const batch = { rows: [{ tokens: tokens[0]!, promptLength: 2, temperature: 0.5 }, { tokens: tokens[1]!, promptLength: 1, temperature: 1 }] };
+  const batch = {
+    rows: [
+      { tokens: tokens[0]!, promptLength: 2, temperature: 0.5 },
+      { tokens: tokens[1]!, promptLength: 1, temperature: 1 },
+    ],
+  };
   const [micro] = planMicroBatches(checkedRows(batch, responseOffsets(batch), config), positions, 100);
   expect(toArrays(micro!, 4)).toEqual({
     ids: Int32Array.of(5, 6, 7, 1, 2, 0),
@@ -62,7 +69,8 @@ test('picked numbers come back to their places', () => {
       const rows = rowsOf(sizes);
       const numbers = Float32Array.from({ length: rows.reduce((sum, row) => sum + row.count, 0) }, (_, i) => i + 1);
       const back = new Float32Array(numbers.length);
-      for (const micro of planMicroBatches(rows, positions, budget)) scatterPicked(micro, gatherPicked(micro, numbers, micro.picked + 1), back);
+      for (const micro of planMicroBatches(rows, positions, budget))
+        scatterPicked(micro, gatherPicked(micro, numbers, micro.picked + 1), back);
       expect(back).toEqual(numbers);
     }),
   );

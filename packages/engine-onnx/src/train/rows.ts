@@ -29,12 +29,15 @@ export function checkedRows(batch: TokenBatch, offsets: Int32Array, config: Mode
     const fail = (found: string, expected: string): never => {
       throw new EngineError(`Row ${index} of the batch ${found}; expected ${expected}.`, { code: 'ENGINE_ROW', details: { row: index } });
     };
-    if (!Number.isInteger(promptLength) || promptLength < 1) fail(`has a prompt of ${promptLength} tokens`, 'at least 1, because the first token is predicted from nothing');
+    if (!Number.isInteger(promptLength) || promptLength < 1)
+      fail(`has a prompt of ${promptLength} tokens`, 'at least 1, because the first token is predicted from nothing');
     if (count < 1) fail(`has ${tokens.length} tokens but a prompt of ${promptLength}`, 'at least one token after the prompt');
-    if (tokens.length > config.maxPositions) fail(`has ${tokens.length} tokens`, `at most ${config.maxPositions}, which is all the model has positions for`);
+    if (tokens.length > config.maxPositions)
+      fail(`has ${tokens.length} tokens`, `at most ${config.maxPositions}, which is all the model has positions for`);
     if (!(temperature > 0) || !Number.isFinite(1 / temperature)) fail(`has the temperature ${temperature}`, 'a positive number');
     const stray = tokens.find((token) => token < 0 || token >= config.vocabSize);
-    if (stray !== undefined) fail(`has the token id ${stray}`, `ids from 0 to ${config.vocabSize - 1}; was it tokenized with another model's tokenizer?`);
+    if (stray !== undefined)
+      fail(`has the token id ${stray}`, `ids from 0 to ${config.vocabSize - 1}; was it tokenized with another model's tokenizer?`);
     return { index, tokens, promptLength, inverseTemperature: 1 / temperature, offset: offsets[index]!, count };
   });
 }

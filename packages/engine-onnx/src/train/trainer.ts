@@ -199,7 +199,10 @@ function assertShapes(pass: ForwardPass, gradients: TokenGradients): void {
   const expected = pass.offsets.at(-1)!;
   for (const [name, numbers] of Object.entries(gradients) as [string, Float32Array | undefined][]) {
     if (numbers && numbers.length !== expected) {
-      throw new EngineError(`The gradients of ${name} have ${numbers.length} numbers; expected ${expected}, one per response token of the batch.`, { code: 'ENGINE_GRADIENT_SHAPE' });
+      throw new EngineError(
+        `The gradients of ${name} have ${numbers.length} numbers; expected ${expected}, one per response token of the batch.`,
+        { code: 'ENGINE_GRADIENT_SHAPE' },
+      );
     }
   }
 }

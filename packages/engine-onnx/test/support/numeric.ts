@@ -42,15 +42,23 @@ export async function gradientError(
   const values = Object.fromEntries(
     Object.entries(args).map(([name, arg]) => [name, graph.input(name, arg.data ? 'int32' : 'float32', arg.dims ?? arg.shape)]),
   );
-  const data = Object.fromEntries(Object.entries(args).map(([name, arg]) => [name, arg.data ?? normals(random, sizeOf(arg.shape), arg.shift)]));
+  const data = Object.fromEntries(
+    Object.entries(args).map(([name, arg]) => [name, arg.data ?? normals(random, sizeOf(arg.shape), arg.shift)]),
+  );
   const y = build(values, graph);
   const g = graph.input('g', 'float32', y.shape);
   const floats = Object.keys(args).filter((name) => !args[name]!.data);
   graph.output('y', y);
-  gradients([{ value: y, gradient: g }], floats.map((name) => values[name]!)).forEach((grad, i) => graph.output(`grad.${floats[i]}`, grad));
+  gradients(
+    [{ value: y, gradient: g }],
+    floats.map((name) => values[name]!),
+  ).forEach((grad, i) => graph.output(`grad.${floats[i]}`, grad));
   const session = await createSession(graph.encode(), { threads: 1, kind: 'train' });
 
-  const feeds = (weights: Tensor) => ({ ...Object.fromEntries(Object.entries(args).map(([name, arg]) => [name, tensor(data[name]!, arg.shape)])), g: weights });
+  const feeds = (weights: Tensor) => ({
+    ...Object.fromEntries(Object.entries(args).map(([name, arg]) => [name, tensor(data[name]!, arg.shape)])),
+    g: weights,
+  });
   const shape = concreteShape(y, args);
   const weights = tensor(normals(random, sizeOf(shape)), shape);
   const scalar = async () => {

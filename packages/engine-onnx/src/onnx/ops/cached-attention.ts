@@ -29,7 +29,11 @@ export function cachedAttention(q: Value, k: Value, v: Value, past: PastKeyValue
   const slot = ownSlot(graph, positions, grid);
 
   const queries = reshape(q, tall);
-  const pastScores = graph.node('Add', [matmul(queries, past.k, { transposeB: true, alpha }), pastMask(graph, positions, batch, capacity)], { shape: grid });
+  const pastScores = graph.node(
+    'Add',
+    [matmul(queries, past.k, { transposeB: true, alpha }), pastMask(graph, positions, batch, capacity)],
+    { shape: grid },
+  );
   const scores = put(pastScores, slot, matmul(queries, k, { transposeB: true, alpha }));
   const weights = graph.node('Softmax', [scores], { shape: grid }, { attributes: { axis: -1 } });
   const own = graph.node('GatherElements', [weights, slot], { shape: slot.shape }, { attributes: { axis: -1 } });
@@ -62,7 +66,9 @@ function pastMask(graph: Graph, positions: Value, batch: Dim, capacity: Dim): Va
     const shape = [batch, 1, 1, capacity];
     const bound = graph.node('Cast', [graph.size(String(capacity))], { shape: [1], dtype: 'int32' }, { attributes: { to: 6 } });
     const limit = graph.node('Squeeze', [bound], { shape: [] });
-    const slots = graph.node('Range', [graph.constant(Int32Array.of(0), []), limit, graph.constant(Int32Array.of(1), [])], { shape: [capacity] });
+    const slots = graph.node('Range', [graph.constant(Int32Array.of(0), []), limit, graph.constant(Int32Array.of(1), [])], {
+      shape: [capacity],
+    });
     const before = graph.node('Less', [slots, reshape(positions, [batch, 1, 1, 1])], { shape, dtype: 'bool' });
     return graph.node('Where', [before, graph.scalar(0), graph.scalar(maskedScore)], { shape, dtype: 'float32' });
   });

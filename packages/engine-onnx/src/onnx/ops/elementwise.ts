@@ -44,10 +44,7 @@ export function swiglu(gate: Value, up: Value): Value {
   const s = unary('Sigmoid', gate);
   const silu = binary('Mul', gate, s);
   const y = binary('Mul', silu, up);
-  return withPullback(y, [gate, up], (g) => [
-    multiply(g, binary('Add', y, binary('Mul', s, binary('Sub', up, y)))),
-    multiply(g, silu),
-  ]);
+  return withPullback(y, [gate, up], (g) => [multiply(g, binary('Add', y, binary('Mul', s, binary('Sub', up, y)))), multiply(g, silu)]);
 }
 
 /** Sums a gradient over the axes along which `shape` was repeated. */

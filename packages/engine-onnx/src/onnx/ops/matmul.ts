@@ -17,7 +17,8 @@ export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
   const y = product2(a, b, { transposeA, transposeB, alpha });
   const shared = b.shape.length === 2 && a.shape.length > 2;
-  if (shared && transposeA) throw new InvariantError('A transposed batch cannot be multiplied by one shared matrix; transpose the matrix instead.');
+  if (shared && transposeA)
+    throw new InvariantError('A transposed batch cannot be multiplied by one shared matrix; transpose the matrix instead.');
   return withPullback(y, [a, b], (g) => {
     const da = transposeA
       ? product2(b, g, { transposeA: transposeB, transposeB: true, alpha })

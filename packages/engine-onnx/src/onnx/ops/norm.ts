@@ -16,12 +16,9 @@ export function rmsNorm(x: Value, weight: Value, epsilon: number): Value {
   const width = dimAt(x, -1);
   if (typeof width !== 'number') throw new InvariantError('The normalised dimension must be a number, not a symbol.');
   const lead = x.shape.slice(0, -1);
-  const [y, r] = x.graph.nodes(
-    'SimplifiedLayerNormalization',
-    [x, weight],
-    [{ shape: x.shape }, { shape: [...lead, 1] }],
-    { attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 } },
-  ) as [Value, Value];
+  const [y, r] = x.graph.nodes('SimplifiedLayerNormalization', [x, weight], [{ shape: x.shape }, { shape: [...lead, 1] }], {
+    attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
+  }) as [Value, Value];
   return withPullback(y, [x, weight], (g) => {
     const rows = product(lead);
     const u = multiply(g, x);

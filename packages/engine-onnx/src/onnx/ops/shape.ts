@@ -11,12 +11,7 @@ export function reshape(a: Value, shape: Shape): Value {
 
 /** Axis i of the result is axis `permutation[i]` of `a`. */
 export function transpose(a: Value, permutation: readonly number[]): Value {
-  const y = a.graph.node(
-    'Transpose',
-    [a],
-    { shape: permutation.map((axis) => a.shape[axis]!) },
-    { attributes: { perm: permutation } },
-  );
+  const y = a.graph.node('Transpose', [a], { shape: permutation.map((axis) => a.shape[axis]!) }, { attributes: { perm: permutation } });
   const inverse = permutation.map((_, i) => permutation.indexOf(i));
   return withPullback(y, [a], (g) => [transpose(g, inverse)]);
 }
