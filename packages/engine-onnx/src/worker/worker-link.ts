@@ -10,20 +10,29 @@ import { buffersOf, type FromWorker, type WorkerOptions } from './protocol.js';
 export function startWorker(options: WorkerOptions): EngineLink {
   const transferList = options.tokenBytes === undefined ? [] : buffersOf(options.tokenBytes);
   // Beside this file in the sources, and beside the bundle in the package.
-  const worker = new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-engine', workerData: options, transferList });
+  return linkTo(new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-engine', workerData: options, transferList }));
+}
+
+/** The messages and the end of a thread. */
+export function linkTo(worker: Worker): EngineLink {
   let crash: unknown;
   return {
     post: (message, transfer) => worker.postMessage(message, transfer),
     listen: ({ received, ended }) => {
       worker.on('message', (replies: FromWorker) => received(replies));
-      worker.on('messageerror', (cause) =>
-        ended(new EngineError("A message of the engine's worker thread could not be read.", { code: 'ENGINE_WORKER_DIED', cause })),
-      );
+      worker.on('messageerror', (cause) => ended(unreadable(cause)));
       worker.on('error', (error) => (crash = error));
       worker.on('exit', (exitCode) => ended(workerDied(exitCode, crash)));
     },
     close: async () => void (await worker.terminate()),
   };
+}
+
+function unreadable(cause: unknown): EngineError {
+  return new EngineError("A message of the engine's worker thread could not be read; this is a bug, please report it.", {
+    code: 'ENGINE_WORKER_DIED',
+    cause,
+  });
 }
 
 function workerDied(exitCode: number, cause: unknown): EngineError {
