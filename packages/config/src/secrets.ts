@@ -45,7 +45,7 @@ export function isSecretKey(key: string): boolean {
 }
 
 /** Text with passwords of addresses and well-known keys taken out. */
-export function redactText(text: string): string {
+function redactText(text: string): string {
   return text.replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*):[^\s@/]+@/gi, `$1:${redacted}@`).replaceAll(secretLooks, redacted);
 }
 

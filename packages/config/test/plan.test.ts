@@ -27,7 +27,7 @@ describe('a plan', () => {
       trainStepsPerExploreStep: 2,
       trainSteps: 50,
       syncs: 12,
-      evaluations: 3,
+      evaluations: 4,
       evalTasks: 60,
       checkpoints: 3,
     });
@@ -106,7 +106,7 @@ describe('a plan', () => {
         explore   25 steps from 100 tasks, each 8 tasks x 4 runs = 32 experiences or more
         sync      12 weight updates
         train     50 steps of 16 experiences, 2 per explore step
-        evaluate  3 times, 60 runs each
+        evaluate  4 times, 60 runs each
         memory    about ...
         files     log/trinity.log, monitor/metrics.jsonl, monitor/tensorboard/, buffer/experience_buffer.db, global_step_<n>/ (3 checkpoints)"
     `);

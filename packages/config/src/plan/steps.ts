@@ -94,8 +94,9 @@ function countSyncs({ mode, synchronizer }: StageConfig, exploreSteps: number): 
 function countEvaluations({ mode, explorer, buffer }: StageConfig, exploreSteps: number | undefined): number | undefined {
   if (mode === 'train' || buffer.explorerInput.evalTasksets.length === 0) return 0;
   if (mode === 'bench' || exploreSteps === undefined) return undefined;
+  // At the start when asked for, at the interval, and of the last weights.
   const atStart = explorer.evalOnStartup ? 1 : 0;
-  return atStart + (explorer.evalInterval === undefined ? 0 : Math.floor(exploreSteps / explorer.evalInterval));
+  return atStart + 1 + (explorer.evalInterval === undefined ? 0 : Math.floor(exploreSteps / explorer.evalInterval));
 }
 
 /** One after every `saveInterval` steps, and one at the end. */

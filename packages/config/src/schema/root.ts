@@ -6,7 +6,7 @@ import { model } from './model.js';
 import { cluster, cod, dataProcessor, explorer, log, monitor, service, synchronizer, trainer } from './runtime.js';
 import { field, filledIn, flag, int, oneOf, text, word } from './scalars.js';
 
-export const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] as const;
+const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] as const;
 
 const stageMode = oneOf(modes);
 

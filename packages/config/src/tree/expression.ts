@@ -2,7 +2,7 @@
 import { ConfigError } from '@trinity-rft/core';
 
 /** A piece of a string: literal text, a reference to another key, or a call of a resolver. */
-export type Part =
+type Part =
   | { readonly kind: 'text'; readonly text: string }
   /** `${model.temperature}`, `${.sibling}`; the path may hold further interpolations. */
   | { readonly kind: 'reference'; readonly path: Expression }

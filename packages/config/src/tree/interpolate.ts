@@ -1,6 +1,6 @@
 /** Replaces every `${...}` of a tree by what it stands for. */
 import { parse as parseYaml } from 'yaml';
-import { isSecretKey } from '../secrets.js';
+import { isSecretKey, redacted } from '../secrets.js';
 import { didYouMean } from '../suggest.js';
 import { ExpressionProblem, hasInterpolation, parseExpression, type Argument, type Expression } from './expression.js';
 import {
@@ -223,5 +223,5 @@ class Interpolator {
 
 /** For messages: the plain value of a node, unless it must not be shown. */
 export function plainUnlessSecret(node: Node): unknown {
-  return node.kind === 'scalar' && node.secret === true ? '[redacted]' : toPlain(node);
+  return node.kind === 'scalar' && node.secret === true ? redacted : toPlain(node);
 }

@@ -19,7 +19,7 @@ export interface ScalarNode extends NodeBase {
   readonly secret?: boolean;
 }
 
-export interface ListNode extends NodeBase {
+interface ListNode extends NodeBase {
   readonly kind: 'list';
   readonly items: readonly Node[];
 }
