@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { silentLogger, type Engine, type Logger } from '@trinity-rft/core';
 
 import { packTokenBytes } from './sample/stop-matcher.js';
+import { defaultMemoryBudget } from './train/memory.js';
 import type { WorkerOptions } from './worker/protocol.js';
 import { connectEngine } from './worker/remote-engine.js';
 import { startWorker } from './worker/worker-link.js';
@@ -19,7 +20,7 @@ export interface OnnxEngineOptions {
   readonly maxModelLen?: number;
   /** The byte string of each token id; stop strings need it. @default none */
   readonly tokenBytes?: readonly Uint8Array[];
-  /** What activations of one training micro-batch may take, and likewise the sampler's cache. @default 640 MiB */
+  /** What activations of one training micro-batch may take, and likewise the sampler's cache. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
   /** Sequences sampled at once. @default 256 */
   readonly maxBatchSize?: number;
@@ -46,7 +47,7 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
     modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),
     reference: options.reference ?? false,
-    memoryBudgetBytes: options.memoryBudgetBytes ?? 640 * 2 ** 20,
+    memoryBudgetBytes: options.memoryBudgetBytes ?? defaultMemoryBudget,
     maxBatchSize: options.maxBatchSize ?? 256,
     ...(maxModelLen !== undefined && { maxModelLen }),
     ...(tokenBytes && { tokenBytes: packTokenBytes(tokenBytes) }),

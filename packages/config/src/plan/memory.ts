@@ -23,7 +23,7 @@ export interface MemoryPlan {
 const float = 4;
 const mebibyte = 2 ** 20;
 /** What the embedded engine takes for activations, and again for keys and values, unless the file says otherwise, in MiB. */
-const engineBudget = 640;
+const engineBudget = 384;
 /** What it takes for logits at once, in MiB. */
 const logitsBudget = 256;
 

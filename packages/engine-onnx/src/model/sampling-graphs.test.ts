@@ -5,7 +5,7 @@ import { createSession } from '../runtime/session.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import type { ModelConfig } from './config.js';
 import { RopeFeeds } from './rope.js';
-import { decodeGraph, prefillGraph } from './sampling-graphs.js';
+import { decodeGraph, prefillGraph, type DecodeVariant } from './sampling-graphs.js';
 import { WeightBuffers } from './weights.js';
 
 const capacity = 64;
@@ -52,11 +52,12 @@ async function sampledLogprobs(
   temperature: number,
 ) {
   const count = rows.length;
-  const prefill = await createSession(prefillGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
+  const prefill = await createSession(prefillGraph(config), { threads: 1, kind: 'sample' });
   const decode = await createSession(decodeGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
+  const rope = new RopeFeeds(config).feeds(capacity);
   const common = {
     ...weights.training.feeds,
-    ...new RopeFeeds(config).feeds(capacity),
+    ...rope,
     inverse_temperature: column(new Float32Array(count).fill(1 / temperature)),
   };
   const cache = new Cache(config, count);
@@ -65,11 +66,9 @@ async function sampledLogprobs(
     rows.forEach((row, i) => out[i]!.push(logprobs[i * config.vocabSize + row[position + 1]!]!));
 
   const prompts = Int32Array.from(rows.flatMap((row) => [...row.subarray(0, prompt)]));
-  const last = Int32Array.from(rows, (_, i) => i * prompt + prompt - 1);
-  const first = await prefill.run({ ...common, ids: ids(prompts, [count, prompt]), rows: ids(last, [count]) });
-  read(first['logprobs']!.data as Float32Array, prompt - 1);
+  const first = await prefill.run({ ...weights.training.feeds, ...rope, ids: ids(prompts, [count, prompt]) });
   cache.store(first['new_kv']!.data as Float32Array, prompt, 0);
-  for (let position = prompt; position + 1 < rows[0]!.length; position++) {
+  for (let position = prompt - 1; position + 1 < rows[0]!.length; position++) {
     const tokens = Int32Array.from(rows, (row) => row[position]!);
     const slots = new Int32Array(count).fill(position);
     const step = await decode.run({ ...common, ...cache.feeds, ids: ids(tokens, [count, 1]), positions: ids(slots, [count, 1]) });
@@ -103,20 +102,25 @@ describe('prefill and decode give the bits of the training graph', () => {
 describe('drawing in the graph', () => {
   const config: ModelConfig = tinyModels.qwen3;
 
+  /** Rows that read the same token first, each with its own u. */
   async function draw(weights: WeightBuffers, u: Float32Array) {
-    const session = await createSession(prefillGraph(config, { variant: 'sampled' }), { threads: 1, kind: 'sample' });
-    const full = await createSession(prefillGraph(config, { variant: 'logprobs' }), { threads: 1, kind: 'sample' });
+    const rows = u.length;
     const feeds = {
       ...weights.training.feeds,
       ...new RopeFeeds(config).feeds(capacity),
-      ids: ids(Int32Array.of(1, 2, 3), [1, 3]),
-      rows: ids(new Int32Array(u.length).fill(2), [u.length]),
-      inverse_temperature: column(new Float32Array(u.length).fill(1)),
+      ...new Cache(config, rows).feeds,
+      ids: ids(new Int32Array(rows).fill(3), [rows, 1]),
+      positions: ids(new Int32Array(rows), [rows, 1]),
+      inverse_temperature: column(new Float32Array(rows).fill(1)),
     };
-    const drawn = await session.run({ ...feeds, u: column(u) });
-    const logprobs = (await full.run(feeds))['logprobs']!.data as Float32Array;
-    await session.release();
-    await full.release();
+    const run = async (variant: DecodeVariant, own: Record<string, Tensor>) => {
+      const session = await createSession(decodeGraph(config, { variant }), { threads: 1, kind: 'sample' });
+      const out = await session.run({ ...feeds, ...own });
+      await session.release();
+      return out;
+    };
+    const drawn = await run('sampled', { u: column(u) });
+    const logprobs = (await run('logprobs', {}))['logprobs']!.data as Float32Array;
     return {
       tokens: [...(drawn['token']!.data as Int32Array)],
       logprob: drawn['logprob']!.data as Float32Array,

@@ -25,7 +25,7 @@
 import { gradients } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph.js';
 import { causalAttention } from '../onnx/ops/attention.js';
-import { reshape } from '../onnx/ops/shape.js';
+import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { decoder, embed, parameterInputs, tableInputs, type Trunk } from './block.js';
 import type { ModelConfig } from './config.js';
 import { headStates } from './head.js';
@@ -44,7 +44,7 @@ export function forwardGraph(config: ModelConfig, options: TrainingGraphOptions)
   const graph = new Graph();
   const { trunk, x } = training(graph, config);
   const inputs = headInputs(graph);
-  const states = headStates(trunk, reshape(x, ['N', config.hiddenSize]), inputs);
+  const states = headStates(trunk, takeRows(x, inputs.rows), inputs.inverseTemperature);
   const scores = chunkedHead(trunk, states, inputs.targets, options);
   graph.output('logprobs', scores.logprobs);
   if (scores.entropy) graph.output('entropy', scores.entropy);
@@ -57,7 +57,7 @@ export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions
   const { trunk, x, embedded } = training(graph, config);
   const inputs = headInputs(graph);
   const spread = graph.input('spread', 'int32', ['N']);
-  const states = headStates(trunk, reshape(x, ['N', config.hiddenSize]), { ...inputs, spread });
+  const states = headStates(trunk, takeRows(x, inputs.rows, spread), inputs.inverseTemperature);
   const head = chunkedHeadGradients(trunk, states, inputs.targets, {
     chunks: options.chunks,
     gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
@@ -83,7 +83,7 @@ function training(graph: Graph, config: ModelConfig): { readonly trunk: Trunk; r
     attention: (_, q, k, v) => causalAttention(q, k, v),
   };
   const embedded = embed(trunk, ids);
-  return { trunk, embedded, x: decoder(trunk, embedded) };
+  return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };
 }
 
 function headInputs(graph: Graph): { readonly rows: Value; readonly targets: Value; readonly inverseTemperature: Value } {

@@ -52,7 +52,7 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
     window: rowWindow(config, options.threads),
     weightBytes: 4 * parameterCount(config),
     prefill: async (weights, ids, rows, length) => {
-      const graph = await session('prefill', () => prefillGraph(config, { variant: 'cache' }));
+      const graph = await session('prefill', () => prefillGraph(config));
       const out = await run(graph, { ...weights, ...rope.feeds(length), ids: new Tensor('int32', ids, [rows, length]) });
       return out['new_kv']!.data as Float32Array;
     },

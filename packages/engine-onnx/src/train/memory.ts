@@ -2,6 +2,12 @@
 import type { ModelConfig } from '../model/config.js';
 import type { MemoryCost } from './micro-batch.js';
 
+/**
+ * What activations of one micro-batch may take unless the caller says otherwise. Larger budgets are not faster: the arrays
+ * leave the processor's caches.
+ */
+export const defaultMemoryBudget = 384 * 2 ** 20;
+
 const bytes = 4;
 /** What the head may hold at once. */
 const headBudget = 256 * 2 ** 20;

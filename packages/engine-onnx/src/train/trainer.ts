@@ -18,7 +18,7 @@ import type { Feeds, WeightBuffers } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
 import { adamW, clipScale, globalNorm, type OptimizerState } from './adamw.js';
 import { GradientSum } from './gradient.js';
-import { backwardCost, forwardCost, headChunks } from './memory.js';
+import { backwardCost, defaultMemoryBudget, forwardCost, headChunks } from './memory.js';
 import { gatherPicked, planMicroBatches, scatterPicked, toArrays, type MicroBatch, type MicroBatchArrays } from './micro-batch.js';
 import { blankOptimizer } from './optimizer-file.js';
 import { assertFinite, checkedRows, responseOffsets, type Row } from './rows.js';
@@ -34,7 +34,6 @@ export interface OnnxTrainerOptions {
 
 type SessionKind = 'forward' | 'forward+entropy' | 'backward' | 'backward+entropy';
 
-const defaultBudget = 384 * 2 ** 20;
 /** Scoring needs far less than gradients; a smaller share keeps its arena small beside that of the backward graph. */
 const forwardShare = 0.25;
 
@@ -55,7 +54,7 @@ export class OnnxTrainer {
     this.#config = options.config;
     this.#weights = options.weights;
     this.#threads = options.threads;
-    this.#budget = options.memoryBudgetBytes ?? defaultBudget;
+    this.#budget = options.memoryBudgetBytes ?? defaultMemoryBudget;
     this.#chunks = headChunks(options.config);
     this.#rope = new RopeFeeds(options.config);
   }
