@@ -82,18 +82,18 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
         expect(after).toEqual(before);
       }));
 
-    it('scales the update of a clipped gradient to the largest norm', async () => {
-      const trained = async (factor: number, clipGradNorm: number): Promise<number[]> =>
+    it('scales a gradient above the largest norm down to it', async () => {
+      const trained = (scales: readonly number[]): Promise<number[]> =>
         withEngine(async (engine) => {
-          for (const sign of [1, -0.5]) {
+          for (const scale of scales) {
             const pass = await engine.trainer.forward(batch());
-            await engine.trainer.backward(pass, { logprobs: uneven().map((g) => g * factor * sign) });
-            await engine.trainer.step({ ...still, clipGradNorm });
+            await engine.trainer.backward(pass, { logprobs: uneven().map((g) => g * scale) });
+            await engine.trainer.step({ ...still, clipGradNorm: 0.001 });
           }
           return logprobsOf(engine, batch());
         });
-      // Both gradients are far above the limit, so that the factor is clipped away.
-      expect(largestDifference(await trained(100, 0.001), await trained(1000, 0.001))).toBeLessThanOrEqual(tolerance * 10);
+      // AdamW forgets a common factor; these differ from step to step, and only clipping makes them the same.
+      expect(largestDifference(await trained([100, -10]), await trained([100, -1000]))).toBeLessThanOrEqual(tolerance * 10);
     });
 
     it('leaves weights and counter alone when the gradient is not finite, and goes on afterwards', () =>
