@@ -14,7 +14,7 @@ beforeAll(() =>
   createModelFolder({
     directory: modelPath,
     seed: 3,
-    std: 0.15,
+    initializerRange: 0.15,
     config: { vocabSize: 32, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, maxPositions: 128 },
   }),
 );

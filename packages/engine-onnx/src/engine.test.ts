@@ -13,7 +13,7 @@ import { createModelFolder } from './folder/new-model.js';
 const root = mkdtempSync(join(tmpdir(), 'engine-thread-'));
 const modelPath = join(root, 'model');
 const config = { vocabSize: 32, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, maxPositions: 256 };
-beforeAll(() => createModelFolder({ directory: modelPath, seed: 3, std: 0.15, config }));
+beforeAll(() => createModelFolder({ directory: modelPath, seed: 3, initializerRange: 0.15, config }));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const opened: Engine[] = [];

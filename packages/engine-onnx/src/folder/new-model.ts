@@ -18,25 +18,22 @@ export interface NewModelOptions {
   readonly config: NewModelConfig;
   /** Of the initial weights; equal seeds give equal bytes. */
   readonly seed: number;
-  /** Standard deviation of the initial matrices. @default 0.02 */
-  readonly std?: number;
+  /** Standard deviation of the initial matrices; written to config.json as `initializer_range`. @default 0.02 */
+  readonly initializerRange?: number;
   /** Files to lay beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...). @default none */
   readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;
 }
 
 /** Creates a model folder with random weights. */
 export async function createModelFolder(options: NewModelOptions): Promise<ModelConfig> {
-  const json = toConfigJson(completeConfig(options.config));
+  const { initializerRange: std = 0.02 } = options;
+  const json = { ...toConfigJson(completeConfig(options.config)), initializer_range: std };
   const config = parseModelConfig(json, 'the new model');
   const companions = new Map(
     Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [assertCompanion(name), Buffer.from(content)]),
   );
   const files = { config, configText: `${JSON.stringify(json, null, 2)}\n`, companions };
-  await saveModelFolder(
-    options.directory,
-    files,
-    initialWeights(config, options.seed, { ...(options.std !== undefined && { std: options.std }) }),
-  );
+  await saveModelFolder(options.directory, files, initialWeights(config, options.seed, { std }));
   return config;
 }
 
