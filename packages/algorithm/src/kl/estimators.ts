@@ -1,7 +1,7 @@
 /** Per-token estimates of the divergence from the reference policy, with their derivatives. */
 
 /** Log-probabilities of one token: by the weights being trained, by the reference, at sampling (undefined for supervised data). */
-export interface KlToken {
+interface KlToken {
   readonly current: number;
   readonly reference: number;
   readonly old: number | undefined;
