@@ -1,3 +1,2 @@
 export * from './create.js';
-export * from './extract.js';
 export * from './math/check.js';

@@ -1,22 +1,82 @@
 /** The one math checker: does a response give the expected answer? */
-import { boxedAnswers, extractAnswer, extractTruth } from '../extract.js';
+import { announcedAnswer, boxedAnswer, formulas, hashedAnswer, numbersIn, taggedAnswer } from '../marks.js';
+import { isMath, readAnswer } from './answer.js';
+import { tokenize } from './lexer.js';
+import { sameAnswer } from './same.js';
 
-/** Does the final answer of `response`, wherever it stands, equal `truth`? Never throws; work is linear in the lengths. */
+/** Longer answers are compared as plain text: it bounds the work that a response can cause. */
+export const maxAnswerLength = 1_000;
+
+/** Does the final answer of `response`, wherever it stands, equal that of `truth`? Total, and linear in the length of both. */
 export function checkMathAnswer(response: string, truth: string): boolean {
   const answer = extractAnswer(response);
-  return answer !== undefined && sameMath(answer.text, extractTruth(truth));
+  return answer !== undefined && sameMath(answer, extractTruth(truth));
 }
 
 /** As {@link checkMathAnswer}, but only a box counts. */
 export function checkBoxedAnswer(response: string, truth: string): boolean {
-  const box = boxedAnswers(response).at(-1);
-  return box !== undefined && sameMath(box, extractTruth(truth));
+  const answer = boxedAnswer(response);
+  return answer !== undefined && sameMath(answer, extractTruth(truth));
 }
 
-function sameMath(a: string, b: string): boolean {
-  const left = plain(a);
-  const right = plain(b);
-  return left === right || (left !== '' && right !== '' && Number(left) === Number(right));
+/**
+ * The final answer of a response, as written. The first of these that is there, and the last of its kind: `\boxed{..}`,
+ * `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but an answer, the last number. What stands behind
+ * the last `</think>` goes before the thought itself. Never empty.
+ */
+export function extractAnswer(response: string): string | undefined {
+  const thought = response.lastIndexOf('</think>');
+  const final = thought < 0 ? '' : response.slice(thought + '</think>'.length);
+  return answerIn(final) || answerIn(response) || undefined;
 }
 
-const plain = (text: string): string => text.replace(/[$\s,%]/g, '').replace(/\.$/, '');
+/** The expected answer: marked as in a response, like the `#### 72` of GSM8K, or the whole text. */
+export function extractTruth(truth: string): string {
+  return markedAnswer(truth) || truth.trim();
+}
+
+function answerIn(text: string): string | undefined {
+  return markedAnswer(text) || bareAnswer(text) || numbersIn(text).at(-1);
+}
+
+function markedAnswer(text: string): string | undefined {
+  return boxedAnswer(text) || settle(taggedAnswer(text), -1) || settle(hashedAnswer(text), 0) || settle(announcedAnswer(text), 0);
+}
+
+/** A text without any mark that is nothing but an answer: a formula, or a few words. */
+function bareAnswer(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (trimmed.length > maxAnswerLength) return undefined;
+  return readsAsMath(trimmed) || /^[^\d\s]+(?:\s+[^\d\s]+){0,3}$/.test(trimmed) ? trimmed : undefined;
+}
+
+/** What is meant in a marked text: all of it, or, where it is prose, its first (0) or last (-1) formula or number. */
+function settle(text: string | undefined, place: 0 | -1): string | undefined {
+  if (!text || readsAsMath(text)) return text;
+  const option = /^\(?([A-Z])(?:\)|[,:])/.exec(text)?.[1];
+  return option ?? formulas(text).filter(readsAsMath).at(place) ?? numbersIn(text).at(place) ?? text;
+}
+
+const readsAsMath = (text: string): boolean => text.length <= maxAnswerLength && isMath(readAnswer(text)[0]!);
+
+/** Do two answers, without the text around them, mean the same? Total; longer ones than {@link maxAnswerLength} only as equal texts. */
+export function sameMath(a: string, b: string): boolean {
+  if (a.trim() === b.trim()) return true;
+  if (a.length > maxAnswerLength || b.length > maxAnswerLength) return false;
+  if (keyOf(a) === keyOf(b)) return true;
+  const readings = readAnswer(b);
+  return readAnswer(a).some((answer) => readings.some((reading) => sameAnswer(answer, reading)));
+}
+
+/** An answer in one spelling: tokens with a space between them. Idempotent; it changes spelling, not values. */
+export function normalizeAnswer(text: string): string {
+  return tokenize(text)
+    .map((token) => token.text)
+    .join(' ');
+}
+
+/** Case counts in formulas, but not in words, nor in the letter of a choice: `(b)` is `B`. */
+function keyOf(text: string): string {
+  const key = normalizeAnswer(text).replace(/^\( (\S+) \)$/, '$1');
+  return /^(?:\p{L}|\p{L}[\p{L} ]+)$/u.test(key) ? key.toLowerCase() : key;
+}

@@ -1,0 +1,112 @@
+/** Places where answers stand in what models and data sets write. Every search is linear in the length of the text. */
+
+/** A box and where it stands. */
+interface Box {
+  /** Of its backslash. */
+  readonly start: number;
+  /** After its closing brace. */
+  readonly end: number;
+  readonly content: string;
+}
+
+/**
+ * The content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`, trimmed. Boxes with nothing but "and", commas or a name and
+ * an equals sign between them are one list. Undefined when no box is closed.
+ */
+export function boxedAnswer(text: string): string | undefined {
+  const boxes = findBoxes(text);
+  const last = boxes.at(-1);
+  if (!last) return undefined;
+  const contents = [last.content.trim()];
+  for (let index = boxes.length - 2; index >= 0; index--) {
+    if (!isConnector(text.slice(boxes[index]!.end, boxes[index + 1]!.start))) break;
+    contents.push(boxes[index]!.content.trim());
+  }
+  return contents.toReversed().join(', ');
+}
+
+/** Boxes that are in no other box, by their ends. One pass: braces are matched with a stack. */
+function findBoxes(text: string): readonly Box[] {
+  const boxes: Box[] = [];
+  /** Per open brace: where its content starts, and where its box command does, if it has one. */
+  const open: { readonly content: number; readonly box: number | undefined }[] = [];
+  const mark = /\\(?:boxed|fbox)[ \t]{0,8}(\{)?|\\[^]|[{}]/g;
+  for (let match = mark.exec(text); match !== null; match = mark.exec(text)) {
+    const isBox = match[0].length > 2;
+    if (match[0] === '}') closeBrace(text, match.index, open.pop(), boxes);
+    else if (match[0] === '{' || match[1]) open.push({ content: mark.lastIndex, box: isBox ? match.index : undefined });
+    else if (isBox) boxes.push(openBox(text, match.index, mark.lastIndex));
+  }
+  return boxes;
+}
+
+function closeBrace(
+  text: string,
+  at: number,
+  brace: { readonly content: number; readonly box: number | undefined } | undefined,
+  boxes: Box[],
+): void {
+  if (brace?.box === undefined) return;
+  // Boxes in this box have been found already.
+  while (boxes.length > 0 && boxes.at(-1)!.start > brace.box) boxes.pop();
+  boxes.push({ start: brace.box, end: at + 1, content: text.slice(brace.content, at) });
+}
+
+/** `\boxed 7$`: up to the next dollar or white space. */
+function openBox(text: string, start: number, from: number): Box {
+  const length = text.slice(from, from + 64).search(/[\s$]/);
+  const end = length < 0 ? Math.min(text.length, from + 64) : from + length;
+  return { start, end, content: text.slice(from, end) };
+}
+
+const connector =
+  /\\(?:text|mbox|mathrm)[ ]?\{ {0,4}(?:and|or)? {0,4}\}|\\(?:q?quad|[,;! ()[\]])|\b(?:and|or)\b|\b[a-zA-Z](?:_\{?\w\}?)? {0,2}=|[\s$,;.]/g;
+
+const isConnector = (between: string): boolean => between.length <= 80 && between.replace(connector, '') === '';
+
+/** The content of the last `<answer>..</answer>`. */
+export function taggedAnswer(text: string): string | undefined {
+  const close = text.lastIndexOf('</answer>');
+  const open = close < 0 ? -1 : text.lastIndexOf('<answer>', close);
+  return open < 0 ? undefined : text.slice(open + '<answer>'.length, close).trim();
+}
+
+/** The first line behind the last `####`, as GSM8K ends its solutions. */
+export function hashedAnswer(text: string): string | undefined {
+  const at = text.lastIndexOf('####');
+  return at < 0 ? undefined : firstLine(text.slice(at + '####'.length));
+}
+
+/** The sentence behind the last "answer is", "answer:" or 答案是. */
+export function announcedAnswer(text: string): string | undefined {
+  let end = -1;
+  for (const match of text.matchAll(/\banswer[ \t*_]{0,8}(?:is\b|:)|答案(?:是|为)?/gi)) end = match.index + match[0].length;
+  if (end < 0) return undefined;
+  const line = firstLine(text.slice(end));
+  const sentence = line.search(/[.!?。](?:\s|$)/);
+  return sentence < 0 ? line : line.slice(0, sentence);
+}
+
+/** The first line that holds more than Markdown. */
+function firstLine(text: string): string {
+  const start = text.search(/[^\s*_:：]/);
+  if (start < 0) return '';
+  const end = text.indexOf('\n', start);
+  return (end < 0 ? text.slice(start) : text.slice(start, end)).trim();
+}
+
+/** The formulas between dollars or `\(` and `\)`. */
+export function formulas(text: string): readonly string[] {
+  return [...text.matchAll(/\$([^$]{1,1000})\$|\\\(((?:[^\\]|\\[^()]){1,1000})\\\)/g)].map((match) => (match[1] ?? match[2] ?? '').trim());
+}
+
+const number = /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?![\d.]))?\\?%?|\.\d+/g;
+
+/** Numbers in prose: thousands separators, decimals, fractions, percent; with their sign, unless it subtracts. */
+export function numbersIn(text: string): readonly string[] {
+  return [...text.matchAll(number)].map((match) => {
+    const subtracts = /[\w)\]}]\s?[-−]$/.test(text.slice(Math.max(0, match.index - 3), match.index));
+    const negative = /[-−]/.test(text[match.index - 1] ?? '') && !subtracts;
+    return (negative ? '-' : '') + match[0].replaceAll(',', '');
+  });
+}

@@ -1,0 +1,231 @@
+/** The structure of an answer: quantities in lists, tuples, sets, intervals, matrices, equations and inequalities. */
+import { variablesOf } from './expression.js';
+import { tokenize, type Token } from './lexer.js';
+import { readQuantity, type Quantity } from './quantity.js';
+
+export type Answer = Quantity | Group | Equation | Inequality | PlainText;
+
+/** `list` has no brackets. Others: `(,)`, `[,)` and so on. */
+export type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
+
+export interface Group {
+  readonly kind: 'group';
+  readonly shape: GroupShape;
+  readonly items: readonly Answer[];
+}
+
+/** Sides joined by equals signs, two or more. `name`: the first side, when it is a variable or `f(x)`. */
+export interface Equation {
+  readonly kind: 'equation';
+  readonly name: string | undefined;
+  readonly sides: readonly Answer[];
+}
+
+/** Sides and the signs between them. */
+export interface Inequality {
+  readonly kind: 'inequality';
+  readonly signs: readonly string[];
+  readonly sides: readonly Answer[];
+}
+
+/** Whatever is nothing else; in lower case. */
+export interface PlainText {
+  readonly kind: 'text';
+  readonly text: string;
+}
+
+/**
+ * What an answer may mean, the likelier first: `100,200` is a number, or a list of two. Never empty.
+ * @param text at most `maxAnswerLength` characters
+ */
+export function readAnswer(text: string): readonly Answer[] {
+  const grouped = tokenize(text);
+  const apart = tokenize(text, false);
+  const same = grouped.length === apart.length;
+  return same ? [read(grouped)] : [read(grouped), read(apart)];
+}
+
+/** Is there nothing in it that could not be read? */
+export function isMath(answer: Answer): boolean {
+  switch (answer.kind) {
+    case 'text':
+      return false;
+    case 'quantity':
+      return true;
+    case 'group':
+      return answer.items.every(isMath);
+    case 'equation':
+    case 'inequality':
+      return answer.sides.every(isMath);
+  }
+}
+
+/** In order of how weakly they bind. */
+const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
+  readList,
+  readBothSigns,
+  readRelation,
+  readUnion,
+  readMatrix,
+  readBracketed,
+  readQuantity,
+  readRatio,
+];
+
+function read(tokens: readonly Token[]): Answer {
+  for (const reader of readers) {
+    const answer = reader(tokens);
+    if (answer) return answer;
+  }
+  return { kind: 'text', text: tokens.map(({ text }) => text.toLowerCase()).join(' ') };
+}
+
+/** `1, 2 and 3` */
+function readList(tokens: readonly Token[]): Answer | undefined {
+  const isSeparator = ({ kind, text }: Token): boolean =>
+    kind === 'mark' ? text === ',' || text === ';' : kind === 'word' && /^(?:and|or)$/i.test(text);
+  const parts = splitAt(tokens, isSeparator);
+  if (parts.length < 2) return undefined;
+  const items = parts.filter((part) => part.length > 0);
+  return items.length > 0 ? group('list', items.map(read)) : undefined;
+}
+
+/** `1 \pm 2` is the list of both. */
+function readBothSigns(tokens: readonly Token[]): Answer | undefined {
+  if (!tokens.some(({ text }) => text === '\\pm' || text === '\\mp')) return undefined;
+  const choose = (plusOrMinus: string, minusOrPlus: string): readonly Token[] =>
+    tokens.map((token) => {
+      if (token.text === '\\pm') return { ...token, kind: 'mark', text: plusOrMinus };
+      return token.text === '\\mp' ? { ...token, kind: 'mark', text: minusOrPlus } : token;
+    });
+  return group('list', [read(choose('+', '-')), read(choose('-', '+'))]);
+}
+
+/** `(-\infty, 1) \cup (2, 3]` */
+function readUnion(tokens: readonly Token[]): Answer | undefined {
+  const parts = splitAt(tokens, ({ text }) => text === '\\cup');
+  return parts.length > 1 && parts.every((part) => part.length > 0) ? group('union', parts.map(read)) : undefined;
+}
+
+/** `3 : 4` */
+function readRatio(tokens: readonly Token[]): Answer | undefined {
+  const parts = splitAt(tokens, ({ text }) => text === ':');
+  return parts.length > 1 && parts.every((part) => part.length > 0) ? group('ratio', parts.map(read)) : undefined;
+}
+
+function readMatrix(tokens: readonly Token[]): Answer | undefined {
+  if (tokens[0]?.text !== '\\begin{matrix}' || closing(tokens) !== tokens.length - 1) return undefined;
+  const rows = splitAt(tokens.slice(1, -1), ({ text }) => text === '\\\\').filter((row) => row.length > 0);
+  const cells = rows.map((row) => splitAt(row, ({ text }) => text === '&').map(read));
+  return group(
+    'matrix',
+    cells.map((row) => group('row', row)),
+  );
+}
+
+/** `(1, 2)`, `[1, 2)`, `\{1, 2\}`; brackets around one thing are dropped, but for those of a set. */
+function readBracketed(tokens: readonly Token[]): Answer | undefined {
+  const open = tokens[0]?.text ?? '';
+  if (!['(', '[', '{', '\\{'].includes(open) || closing(tokens) !== tokens.length - 1) return undefined;
+  const parts = splitAt(tokens.slice(1, -1), ({ text }) => text === ',' || text === ';');
+  const items = parts.map(read);
+  if (open === '\\{' || (open === '{' && items.length > 1)) return group('set', parts[0]!.length === 0 ? [] : items);
+  return items.length === 1 ? items[0] : { kind: 'group', shape: `${open},${tokens.at(-1)!.text}`, items };
+}
+
+const relationSigns: ReadonlyMap<string, string> = new Map([
+  ['=', '='],
+  ['\\approx', '='],
+  ['\\in', '\\in'],
+  ['<', '<'],
+  ['>', '>'],
+  ['\\le', '\\le'],
+  ['\\ge', '\\ge'],
+  ['\\ne', '\\ne'],
+]);
+
+function readRelation(tokens: readonly Token[]): Answer | undefined {
+  const signs = topLevel(tokens).flatMap((index) => relationSigns.get(tokens[index]!.text) ?? []);
+  const sides = splitAt(tokens, ({ text }) => relationSigns.has(text));
+  if (signs.length === 0 || sides.some((side) => side.length === 0)) return undefined;
+  if (isLabel(sides[0]!) || (signs.length === 1 && signs[0] === '\\in')) return sides.length === 2 ? read(sides[1]!) : undefined;
+  if (signs.every((sign) => sign === '=')) {
+    const turned = nameOf(sides[0]!) === undefined && nameOf(sides.at(-1)!) !== undefined ? sides.toReversed() : sides;
+    return { kind: 'equation', name: nameOf(turned[0]!), sides: turned.map(read) };
+  }
+  return readInequality(signs, sides);
+}
+
+/** A variable, or `f(x)`, in one spelling. */
+function nameOf(side: readonly Token[]): string | undefined {
+  const shape = side.map(({ kind, text }) => (kind === 'symbol' || (kind === 'command' && text !== '\\pi') ? 'x' : text)).join('');
+  return shape === 'x' || shape === 'x(x)' ? side.map(({ text }) => text).join('') : undefined;
+}
+
+/** Words before an equals sign: `Total area = 5`. */
+const isLabel = (side: readonly Token[]): boolean =>
+  side.every(({ kind }) => kind === 'word' || kind === 'symbol') && side.some(({ kind, text }) => kind === 'word' && text.length > 3);
+
+const mirrored: Readonly<Record<string, string>> = { '>': '<', '\\ge': '\\le', '<': '>', '\\le': '\\ge' };
+
+/** From small to large, and an interval where it bounds one variable by numbers. */
+function readInequality(givenSigns: readonly string[], givenSides: readonly (readonly Token[])[]): Answer {
+  const turn = givenSigns.every((sign) => sign === '>' || sign === '\\ge');
+  const signs = turn ? givenSigns.toReversed().map((sign) => mirrored[sign]!) : givenSigns;
+  const sides = turn ? givenSides.toReversed() : givenSides;
+  const answers = sides.map(read);
+  const rises = signs.every((sign) => sign === '<' || sign === '\\le');
+  return (rises ? intervalOf(signs, answers) : undefined) ?? { kind: 'inequality', signs, sides: answers };
+}
+
+function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group | undefined {
+  const place = sides.findIndex(
+    (side) => side.kind === 'quantity' && side.expression.kind === 'symbol' && variablesOf(side.expression).size > 0,
+  );
+  const bounds = sides.filter((_, index) => index !== place);
+  const areNumbers = bounds.every((side) => side.kind === 'quantity' && variablesOf(side.expression).size === 0);
+  if (place < 0 || !areNumbers || sides.length > 3 || (sides.length === 3 && place !== 1)) return undefined;
+  const [low, high] = [sides[place - 1], sides[place + 1]];
+  const open = low && signs[place - 1] === '\\le' ? '[' : '(';
+  const close = high && signs[place] === '\\le' ? ']' : ')';
+  return { kind: 'group', shape: `${open},${close}`, items: [low ?? infinity('-'), high ?? infinity('')] };
+}
+
+const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0]!;
+
+/** Lists in a list or a set are one with it, and a list of one is its item. */
+function group(shape: GroupShape, items: readonly Answer[]): Answer {
+  const isFlat = shape === 'list' || shape === 'set';
+  const flat = isFlat ? items.flatMap((item) => (item.kind === 'group' && item.shape === 'list' ? item.items : [item])) : items;
+  return shape === 'list' && flat.length === 1 ? flat[0]! : { kind: 'group', shape, items: flat };
+}
+
+const openers = new Set(['(', '[', '{', '\\{', '\\begin{matrix}']);
+const closers = new Set([')', ']', '}', '\\}', '\\end{matrix}']);
+
+/** Places outside of all brackets. */
+function topLevel(tokens: readonly Token[]): readonly number[] {
+  const places: number[] = [];
+  let depth = 0;
+  for (const [index, { text }] of tokens.entries()) {
+    if (openers.has(text)) depth++;
+    else if (closers.has(text)) depth--;
+    else if (depth === 0) places.push(index);
+  }
+  return places;
+}
+
+/** The place of the bracket that closes the first one; -1 when there is none. */
+function closing(tokens: readonly Token[]): number {
+  let depth = 0;
+  return tokens.findIndex(({ text }) => {
+    depth += openers.has(text) ? 1 : closers.has(text) ? -1 : 0;
+    return depth === 0;
+  });
+}
+
+/** The parts between the separators outside of all brackets; one part when there are none. */
+function splitAt(tokens: readonly Token[], isSeparator: (token: Token) => boolean): readonly (readonly Token[])[] {
+  const places = topLevel(tokens).filter((index) => isSeparator(tokens[index]!));
+  return [...places, tokens.length].map((place, index) => tokens.slice(index === 0 ? 0 : places[index - 1]! + 1, place));
+}

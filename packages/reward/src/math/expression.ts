@@ -1,0 +1,108 @@
+/** Expressions: what the parser makes of tokens, and their values. */
+import {
+  add,
+  approximate,
+  divide,
+  exact,
+  multiply,
+  negate,
+  parseNumber,
+  power,
+  squareRoot,
+  toApproximate,
+  type MaybeNum,
+} from './number.js';
+
+export type Expression =
+  | { readonly kind: 'number'; readonly digits: string }
+  | { readonly kind: 'symbol'; readonly name: string }
+  | { readonly kind: 'apply'; readonly operator: Operator; readonly operands: readonly Expression[] }
+  /** What the parser could not read; it has no value. */
+  | { readonly kind: 'invalid' };
+
+/** Values of the variables. */
+export type Assignment = ReadonlyMap<string, MaybeNum>;
+
+export type Operator = keyof typeof operators;
+
+const operators = {
+  add,
+  multiply,
+  divide,
+  power,
+  negate: (a: MaybeNum): MaybeNum => negate(a),
+  sqrt: (a: MaybeNum): MaybeNum => squareRoot(a),
+  exp: onFloat(Math.exp, Math.exp),
+  ln: onFloat(Math.log, (x) => 1 / x),
+  sin: onFloat(Math.sin, Math.cos),
+  cos: onFloat(Math.cos, Math.sin),
+  tan: onFloat(Math.tan, (x) => 1 + Math.tan(x) ** 2),
+  arcsin: onFloat(Math.asin, (x) => 1 / Math.sqrt(1 - x * x)),
+  arccos: onFloat(Math.acos, (x) => 1 / Math.sqrt(1 - x * x)),
+  arctan: onFloat(Math.atan, (x) => 1 / (1 + x * x)),
+} satisfies Record<string, (a: MaybeNum, b: MaybeNum) => MaybeNum>;
+
+/** A function of floats; its error is that of its argument times the slope. */
+function onFloat(value: (x: number) => number, slope: (x: number) => number): (a: MaybeNum) => MaybeNum {
+  return (a) => {
+    const x = toApproximate(a);
+    return x && approximate(value(x.value), x.error === 0 ? 0 : Math.abs(slope(x.value)) * x.error);
+  };
+}
+
+const constants: ReadonlyMap<string, number> = new Map([
+  ['\\pi', Math.PI],
+  ['e', Math.E],
+]);
+
+export const invalid: Expression = { kind: 'invalid' };
+export const numeral = (digits: string): Expression => ({ kind: 'number', digits });
+export const apply = (operator: Operator, ...operands: readonly Expression[]): Expression => ({ kind: 'apply', operator, operands });
+
+/** The value of an expression; undefined when it has none. Depth is bounded by the parser. */
+export function evaluate(expression: Expression, assignment: Assignment): MaybeNum {
+  switch (expression.kind) {
+    case 'number':
+      return parseNumber(expression.digits);
+    case 'symbol': {
+      const constant = constants.get(expression.name);
+      return constant === undefined ? assignment.get(expression.name) : approximate(constant, 0);
+    }
+    case 'apply': {
+      const [a, b] = expression.operands.map((operand) => evaluate(operand, assignment));
+      return operators[expression.operator](a, b);
+    }
+    case 'invalid':
+      return undefined;
+  }
+}
+
+/** The variables of an expression, each once. */
+export function variablesOf(expression: Expression, found: Set<string> = new Set()): Set<string> {
+  if (expression.kind === 'symbol' && !constants.has(expression.name)) found.add(expression.name);
+  if (expression.kind === 'apply') for (const operand of expression.operands) variablesOf(operand, found);
+  return found;
+}
+
+/** Does every part have a meaning? Says nothing of values: 1/0 is readable. */
+export function isReadable(expression: Expression): boolean {
+  if (expression.kind === 'apply') return expression.operands.every(isReadable);
+  return expression.kind !== 'invalid';
+}
+
+/** More variables than these are not compared. */
+const primes = [7919, 6389, 5003, 4001, 3299, 2711, 2203, 1811, 1511, 1259, 1049, 863, 719, 607, 499, 421] as const;
+/** Divisors of the primes: variables of about 8 to 0.4, 5 to 0.2, -0.8 to -0.04, and large ones. */
+const divisors = [991n, 1777n, -9973n, 1n] as const;
+
+/**
+ * Points to compare expressions at, where every variable has a value of its own; none for more than 16 variables. Polynomials
+ * of moderate degree that agree at all of them are the same (the idea of Schwartz 1980 and Zippel 1979, with fixed points that
+ * no answer is written for).
+ */
+export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
+  if (variables.size === 0) return [new Map()];
+  if (variables.size > primes.length) return [];
+  const sorted = [...variables].toSorted();
+  return divisors.map((divisor) => new Map(sorted.map((name, index) => [name, divide(exact(BigInt(primes[index]!)), exact(divisor))])));
+}

@@ -1,0 +1,177 @@
+/** Cuts an answer, LaTeX or plain, into tokens. One pass; every rule looks ahead only over what it then takes. */
+import { characterTexts, commandTokens, functionNames, plainCommands, superscripts, wrapperCommands } from './vocabulary.js';
+
+export interface Token {
+  /**
+   * `number`: digits without separators. `symbol`: a variable with its subscript. `word`: letters that are not one variable.
+   * `command`: a LaTeX command. `mark`: anything else, one character but for `\\`, `\{`, `\}` and the ends of a matrix.
+   */
+  readonly kind: 'number' | 'symbol' | 'word' | 'command' | 'mark';
+  readonly text: string;
+  /** After white space or inside of \text{..}: `5 m` is five metres, `5m` may be five times m. */
+  readonly apart: boolean;
+}
+
+/**
+ * The tokens of an answer. Style is gone: dollars, spacing, fonts, sizes, thousands separators, marks around the whole.
+ * `grouping`: does a comma before three digits separate thousands? Between brackets it does only where nothing else is possible.
+ */
+export function tokenize(text: string, grouping = true): readonly Token[] {
+  const scanner = new Scanner(foldCharacters(text), grouping);
+  while (!scanner.atEnd()) rules.some((rule) => rule(scanner));
+  return trimMarks(scanner.tokens);
+}
+
+/** Takes what it knows at the scanner's place; false when it knows nothing there. */
+type Rule = (scanner: Scanner) => boolean;
+
+class Scanner {
+  readonly tokens: Token[] = [];
+  /** Per open brace: is it the argument of a wrapper like \text, whose closing brace goes too? */
+  readonly braces: boolean[] = [];
+  readonly grouping: boolean;
+  brackets = 0;
+  apart = false;
+  readonly #source: string;
+  #at = 0;
+
+  constructor(source: string, grouping: boolean) {
+    this.#source = source;
+    this.grouping = grouping;
+  }
+
+  atEnd(): boolean {
+    return this.#at >= this.#source.length;
+  }
+
+  /** The match of a sticky pattern at the current place, which moves behind it. */
+  take(pattern: RegExp): RegExpExecArray | null {
+    pattern.lastIndex = this.#at;
+    const match = pattern.exec(this.#source);
+    if (match) this.#at = pattern.lastIndex;
+    return match;
+  }
+
+  push(kind: Token['kind'], text: string): true {
+    if (kind === 'mark') this.brackets += '([{\\{'.includes(text) ? 1 : ')]}\\}'.includes(text) ? -1 : 0;
+    this.tokens.push({ kind, text, apart: this.apart || this.braces.includes(true) });
+    this.apart = false;
+    return true;
+  }
+
+  separate(): true {
+    this.apart = true;
+    return true;
+  }
+}
+
+const exponent = String.raw`(?:[eE][+-]?\d{1,4}(?![\p{L}\d]))?`;
+const fraction = String.raw`(?:\.\d*\\overline\{\d+\}|\.\d+)?`;
+/** Separators that only thousands have: `1{,}000`, `1\,000`. */
+const thousands = String.raw`(?:(?:(?:\{,\}|\\,)\d{3}(?!\d))+)?`;
+const plain = String.raw`\d+${thousands}${fraction}${exponent}|\.\d+${exponent}`;
+const ungrouped = new RegExp(plain, 'uy');
+const grouped = new RegExp(String.raw`\d{1,3}(?:(?:,|\{,\}|\\,)\d{3}(?!\d))+${fraction}|${plain}`, 'uy');
+/** (1,000,2) cannot be three numbers, for none begins with a zero. */
+const groupedInBrackets = new RegExp(String.raw`\d{1,3}(?:,\d{3}(?!\d))*,0\d\d(?!\d)(?:,\d{3}(?!\d))*${fraction}|${plain}`, 'uy');
+const subscript = /_(?:\{([^{}]*)\}|([A-Za-z0-9]))/y;
+
+const relations: Readonly<Record<string, string>> = { '<=': '\\le', '>=': '\\ge', '!=': '\\ne' };
+
+const rules: readonly Rule[] = [
+  // White space, spacing commands, and signs that only set style.
+  (scanner) => scanner.take(/(?:\s|\\[,;:! ()[\]$"'`]|[~$€£¥`"“”])+/y) !== null && scanner.separate(),
+  takeNumber,
+  (scanner) => takeName(scanner, scanner.take(/\p{L}+/uy)?.[0]),
+  (scanner) => scanner.take(/\^(?:\{\s*\\circ\s*\}|\\circ(?![A-Za-z]))/y) !== null && scanner.push('mark', '°'),
+  takeMatrixEnd,
+  takeCommand,
+  (scanner) => {
+    const escaped = scanner.take(/\\[\\{}]/y);
+    return escaped !== null && scanner.push('mark', escaped[0]);
+  },
+  (scanner) => scanner.take(/\*\*/y) !== null && scanner.push('mark', '^'),
+  (scanner) => {
+    const relation = scanner.take(/<=|>=|!=/y);
+    return relation !== null && scanner.push('command', relations[relation[0]]!);
+  },
+  // Any other backslash says nothing.
+  (scanner) => scanner.take(/\\/y) !== null,
+  takeMark,
+];
+
+function takeNumber(scanner: Scanner): boolean {
+  const pattern = !scanner.grouping ? ungrouped : scanner.brackets > 0 ? groupedInBrackets : grouped;
+  const digits = scanner.take(pattern)?.[0].replace(/,|\{,\}|\\,/g, '');
+  return digits !== undefined && scanner.push('number', digits + takeSubscript(scanner));
+}
+
+function takeName(scanner: Scanner, name: string | undefined): boolean {
+  if (name === undefined) return false;
+  const command = plainCommands.get(name) ?? (functionNames.has(name) ? `\\${name}` : undefined);
+  if (command !== undefined) return scanner.push('command', command);
+  return name.length > 1 ? scanner.push('word', name) : scanner.push('symbol', name + takeSubscript(scanner));
+}
+
+/** `_{12}`, in one spelling; empty where there is none. */
+function takeSubscript(scanner: Scanner): string {
+  const match = scanner.take(subscript);
+  return match ? `_{${(match[1] ?? match[2] ?? '').replace(/\s/g, '')}}` : '';
+}
+
+/** Matrices with any delimiter are one kind; determinants are not. */
+function takeMatrixEnd(scanner: Scanner): boolean {
+  const match = scanner.take(/\\(begin|end)\{[pbB]?(?:small)?matrix\}/y);
+  return match !== null && scanner.push('mark', `\\${match[1]}{matrix}`);
+}
+
+function takeCommand(scanner: Scanner): boolean {
+  const name = scanner.take(/\\([A-Za-z]+)/y)?.[1];
+  if (name === undefined) return false;
+  if (wrapperCommands.has(name)) {
+    if (scanner.take(/[ \t]*\{/y)) scanner.braces.push(true);
+    return scanner.separate();
+  }
+  const token = commandTokens.get(name);
+  if (token === '') return scanner.separate();
+  if (token !== undefined) return scanner.push(token.length > 2 && token.startsWith('\\') ? 'command' : 'mark', token);
+  // Some data sets run the command into what follows: \quadx is a space and an x.
+  const glued = /^q?quad(.+)/.exec(name)?.[1];
+  if (glued !== undefined) return scanner.separate() && takeName(scanner, glued);
+  return scanner.push('command', `\\${name}${functionNames.has(name) ? '' : takeSubscript(scanner)}`);
+}
+
+function takeMark(scanner: Scanner): boolean {
+  const mark = scanner.take(/[^]/uy)?.[0];
+  if (mark === undefined) return false;
+  if (mark === '{') scanner.braces.push(false);
+  if (mark === '}' && scanner.braces.pop() === true) return scanner.separate();
+  return scanner.push('mark', mark);
+}
+
+const raised = new RegExp(`[${superscripts}]+`, 'g');
+const unraised = (character: string): string => '0123456789-+'[superscripts.indexOf(character)]!;
+
+/** One character for every way to write it; Unicode compatibility forms (full width, styled letters) become plain ones. */
+function foldCharacters(text: string): string {
+  let folded = '';
+  for (const character of text.replace(raised, (run) => `^{${run.replace(/[^]/g, unraised)}}`))
+    folded += characterTexts.get(character) ?? foldCompatible(character);
+  return folded;
+}
+
+function foldCompatible(character: string): string {
+  const folded = character.normalize('NFKC');
+  // A fraction in one character is a number of its own: 2⅙ is not 21/6.
+  return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;
+}
+
+/** Marks at the ends that belong to the sentence or to Markdown: `= 5`, `**5**`, `5.` */
+function trimMarks(tokens: readonly Token[]): readonly Token[] {
+  const isLoose = (token: Token | undefined): boolean => token?.kind === 'mark' && '^*.,;:!?='.includes(token.text);
+  let start = 0;
+  let end = tokens.length;
+  while (start < end && isLoose(tokens[start])) start++;
+  while (end > start && isLoose(tokens[end - 1])) end--;
+  return tokens.slice(start, end);
+}

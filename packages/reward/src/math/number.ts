@@ -1,0 +1,199 @@
+/** Numbers that know how sure they are: exact fractions, and floats with a bound on their error. */
+
+/** `numerator / denominator`, denominator > 0, not reduced: comparison multiplies crosswise, so nothing is gained by a gcd. */
+export interface Exact {
+  readonly kind: 'exact';
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+}
+
+/** A float and how far at most, to first order, it is from the true value. Both finite. */
+export interface Approximate {
+  readonly kind: 'approximate';
+  readonly value: number;
+  readonly error: number;
+}
+
+export type Num = Exact | Approximate;
+
+/** Undefined where there is no value, or none that can be had at a bounded price: 1/0, the root of -1, 9^9^9^9. */
+export type MaybeNum = Num | undefined;
+
+/** Fractions of more bits become floats: it bounds the price of one operation. */
+const maxBits = 4096;
+/** Largest magnitude that a fraction of `maxBits` can have, in decimal digits. */
+const maxDigits = 1233;
+const limit = 1n << BigInt(maxBits);
+/** Two roundings of a float. */
+const epsilon = 2 ** -51;
+
+export const exact = (numerator: bigint, denominator = 1n): Exact => ({ kind: 'exact', numerator, denominator });
+
+/** A float with its error bound; undefined when either is not finite. */
+export function approximate(value: number, error: number): MaybeNum {
+  const total = error + Math.abs(value) * epsilon;
+  return Number.isFinite(value) && Number.isFinite(total) ? { kind: 'approximate', value, error: total } : undefined;
+}
+
+/** `digits` without sign: `12`, `1.5`, `.5`, `1.5e-3`, `0.1\overline{6}`. */
+export function parseNumber(digits: string): MaybeNum {
+  const match = /^(\d*)(?:\.(\d*)(?:\\overline\{(\d+)\})?)?(?:[eE]([+-]?\d{1,4}))?$/.exec(digits);
+  if (match === null) return undefined;
+  const [, whole = '', fraction = '', repeated = '', exponent = '0'] = match;
+  if (whole + fraction + repeated === '' || whole.length + fraction.length + repeated.length > maxDigits) return undefined;
+  const scale = 10n ** BigInt(fraction.length);
+  const plain = exact(BigInt(whole + fraction || '0'), scale);
+  // 0.1(6) = 0.1 + 6 / (10 * 9)
+  const period = repeated === '' ? plain : add(plain, exact(BigInt(repeated), scale * (10n ** BigInt(repeated.length) - 1n)));
+  return multiply(period, power(exact(10n), exact(BigInt(exponent))));
+}
+
+/** The nearest float and its error. */
+export function toApproximate(number: MaybeNum): Approximate | undefined {
+  if (number?.kind !== 'exact') return number;
+  const value = toFloat(number);
+  // Too small for a float is not zero.
+  if (value === 0 && number.numerator !== 0n) return undefined;
+  return approximate(value, 0) as Approximate | undefined;
+}
+
+function toFloat({ numerator, denominator }: Exact): number {
+  const magnitude = numerator < 0n ? -numerator : numerator;
+  if (magnitude === 0n) return 0;
+  // 64 bits of quotient are left, whatever the sizes.
+  const shift = bitLength(denominator) - bitLength(magnitude) + 64;
+  const quotient = shift >= 0 ? (magnitude << BigInt(shift)) / denominator : magnitude / (denominator << BigInt(-shift));
+  const value = Number(quotient) * 2 ** -shift;
+  return numerator < 0n ? -value : value;
+}
+
+const bitLength = (value: bigint): number => value.toString(16).length * 4;
+
+/** Keeps a fraction exact as long as it is small. */
+function bounded(numerator: bigint, denominator: bigint): MaybeNum {
+  if (denominator === 0n) return undefined;
+  const number = denominator < 0n ? exact(-numerator, -denominator) : exact(numerator, denominator);
+  const fits = number.denominator < limit && number.numerator < limit && number.numerator > -limit;
+  return fits ? number : toApproximate(number);
+}
+
+type Operation = (a: MaybeNum, b: MaybeNum) => MaybeNum;
+
+/** An operation from its exact form and from that on floats, which is given both errors. */
+function operation(onExact: (a: Exact, b: Exact) => MaybeNum, onFloats: (a: Approximate, b: Approximate) => MaybeNum): Operation {
+  return (a, b) => {
+    if (a?.kind === 'exact' && b?.kind === 'exact') return onExact(a, b);
+    const left = toApproximate(a);
+    const right = toApproximate(b);
+    return left && right && onFloats(left, right);
+  };
+}
+
+export const add = operation(
+  (a, b) =>
+    a.denominator === b.denominator
+      ? bounded(a.numerator + b.numerator, a.denominator)
+      : bounded(a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator),
+  (a, b) => approximate(a.value + b.value, a.error + b.error),
+);
+
+export const multiply = operation(
+  (a, b) => bounded(a.numerator * b.numerator, a.denominator * b.denominator),
+  (a, b) => {
+    const value = a.value * b.value;
+    if (value === 0 && a.value !== 0 && b.value !== 0) return undefined;
+    return approximate(value, Math.abs(a.value) * b.error + Math.abs(b.value) * a.error + a.error * b.error);
+  },
+);
+
+export const divide = operation(
+  (a, b) => bounded(a.numerator * b.denominator, a.denominator * b.numerator),
+  (a, b) => {
+    const sure = Math.abs(b.value) - b.error;
+    // The divisor may be zero.
+    if (sure <= 0) return undefined;
+    const value = a.value / b.value;
+    if (value === 0 && a.value !== 0) return undefined;
+    return approximate(value, (a.error + Math.abs(value) * b.error) / sure);
+  },
+);
+
+export function negate(a: MaybeNum): MaybeNum {
+  if (a?.kind === 'exact') return exact(-a.numerator, a.denominator);
+  return a && approximate(-a.value, a.error);
+}
+
+/** `base ^ exponent`: exact for whole exponents as long as the result is small, and for roots of squares. */
+export function power(base: MaybeNum, exponent: MaybeNum): MaybeNum {
+  if (base?.kind === 'exact' && exponent?.kind === 'exact') {
+    const whole = asInteger(exponent);
+    if (whole !== undefined) return integerPower(base, whole);
+    if (exponent.numerator * 2n === exponent.denominator) return squareRoot(base);
+  }
+  return floatPower(toApproximate(base), toApproximate(exponent));
+}
+
+function integerPower(base: Exact, exponent: number): MaybeNum {
+  const size = Math.max(bitLength(base.numerator), bitLength(base.denominator)) * Math.abs(exponent);
+  if (size > maxBits) return floatPower(toApproximate(base), approximate(exponent, 0) as Approximate);
+  const count = BigInt(Math.abs(exponent));
+  const raised: readonly [bigint, bigint] = [base.numerator ** count, base.denominator ** count];
+  return exponent < 0 ? bounded(raised[1], raised[0]) : bounded(raised[0], raised[1]);
+}
+
+function floatPower(base: Approximate | undefined, exponent: Approximate | undefined): MaybeNum {
+  if (!base || !exponent) return undefined;
+  const isWhole = exponent.error <= Math.abs(exponent.value) * epsilon && Number.isInteger(exponent.value);
+  if (Math.abs(base.value) <= base.error || (base.value < 0 && !isWhole)) return undefined;
+  const value = base.value ** exponent.value;
+  if (value === 0) return undefined;
+  const relative =
+    Math.abs(exponent.value) * (base.error / Math.abs(base.value)) +
+    Math.abs(Math.log(Math.abs(base.value))) * (isWhole ? 0 : exponent.error);
+  return approximate(value, Math.abs(value) * (relative + 4 * epsilon));
+}
+
+/** Undefined below zero. */
+export function squareRoot(a: MaybeNum): MaybeNum {
+  if (a?.kind === 'exact') {
+    const root = exactRoot(a);
+    if (root) return root;
+  }
+  const radicand = toApproximate(a);
+  if (!radicand || radicand.value <= radicand.error) return undefined;
+  const value = Math.sqrt(radicand.value);
+  return approximate(value, radicand.error / value);
+}
+
+/** The root of a fraction whose root is a fraction; n/d = n*d / d^2, so no gcd is needed. */
+function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
+  if (numerator < 0n) return undefined;
+  const square = numerator * denominator;
+  if (square >= 1n << 104n) return undefined;
+  const root = BigInt(Math.round(Math.sqrt(Number(square))));
+  return root * root === square ? exact(root, denominator) : undefined;
+}
+
+/** A whole number that a float can hold. */
+export function asInteger({ numerator, denominator }: Exact): number | undefined {
+  if (numerator % denominator !== 0n) return undefined;
+  const whole = Number(numerator / denominator);
+  return Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** Does the fraction end as a decimal? */
+export function isFiniteDecimal({ numerator, denominator }: Exact): boolean {
+  // d divides a power of ten once n has taken its share; no denominator has more than maxBits factors of 2 or 5.
+  return (numerator * 10n ** BigInt(Math.min(maxBits, bitLength(denominator)))) % denominator === 0n;
+}
+
+/** Fractions are equal or not; floats are equal when their errors explain the difference and are small. */
+export function sameNumber(a: Num, b: Num): boolean {
+  if (a.kind === 'exact' && b.kind === 'exact') return a.numerator * b.denominator === b.numerator * a.denominator;
+  const left = toApproximate(a);
+  const right = toApproximate(b);
+  if (!left || !right) return false;
+  const error = 4 * (left.error + right.error);
+  const scale = Math.max(Math.abs(left.value), Math.abs(right.value));
+  return Math.abs(left.value - right.value) <= error && (error <= scale * 1e-6 || error <= 1e-12);
+}

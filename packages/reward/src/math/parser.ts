@@ -1,0 +1,211 @@
+/** Tokens to an expression. What it cannot read becomes `invalid`; it never throws. */
+import { apply, invalid, isReadable, numeral, type Expression, type Operator } from './expression.js';
+import type { Token } from './lexer.js';
+import { functionNames, symbolCommands } from './vocabulary.js';
+
+/** Deeper nesting is invalid: the stack cannot overflow. */
+const maxDepth = 100;
+
+/** All tokens as one expression; undefined when they are none. */
+export function parseExpression(tokens: readonly Token[]): Expression | undefined {
+  const parser = new Parser(tokens);
+  const expression = parser.sum();
+  return parser.atEnd() && isReadable(expression) ? expression : undefined;
+}
+
+const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '\\{': '\\}' };
+/** Functions that are one through another. */
+const reciprocals: Readonly<Record<string, Operator>> = { sec: 'cos', csc: 'sin', cot: 'tan' };
+
+class Parser {
+  readonly #tokens: Token[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = [...tokens];
+  }
+
+  atEnd(): boolean {
+    return this.#at >= this.#tokens.length;
+  }
+
+  sum(): Expression {
+    let left = this.#product();
+    for (;;) {
+      if (this.#take('+')) left = apply('add', left, this.#product());
+      else if (this.#take('-')) left = apply('add', left, apply('negate', this.#product()));
+      else return left;
+    }
+  }
+
+  #product(): Expression {
+    let left = this.#signed();
+    for (;;) {
+      if (this.#take('*')) left = apply('multiply', left, this.#signed());
+      else if (this.#take('/')) left = apply('divide', left, this.#signed());
+      else if (this.#startsFactor()) left = apply('multiply', left, this.#power());
+      else return left;
+    }
+  }
+
+  #signed(): Expression {
+    let negative = false;
+    for (;;) {
+      if (this.#take('-')) negative = !negative;
+      else if (!this.#take('+')) break;
+    }
+    return negative ? apply('negate', this.#power()) : this.#power();
+  }
+
+  #power(): Expression {
+    return this.#raised(this.#operand());
+  }
+
+  /** Powers go from right to left; a sign in an exponent needs no braces. */
+  #raised(base: Expression): Expression {
+    if (!this.#take('^')) return base;
+    const negative = this.#take('-');
+    const exponent = this.#raised(this.#primary());
+    return apply('power', base, negative ? apply('negate', exponent) : exponent);
+  }
+
+  /** A primary, or a number of several tokens. */
+  #operand(): Expression {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return this.#primary();
+    this.#at++;
+    const groups = token.text.length <= 3 ? this.#spacedThousands() : '';
+    return groups === '' ? this.#mixedNumber(numeral(token.text)) : numeral(token.text + groups);
+  }
+
+  /** `10 000` */
+  #spacedThousands(): string {
+    let groups = '';
+    for (;;) {
+      const token = this.#tokens[this.#at];
+      if (token?.kind !== 'number' || !/^\d{3}(?:\.\d+)?$/.test(token.text) || groups.includes('.')) return groups;
+      groups += token.text;
+      this.#at++;
+    }
+  }
+
+  /** `7 3/4`, `7\frac34`: a whole number before a proper fraction of two plain numbers is added to it; before another it is a factor. */
+  #mixedNumber(whole: Expression): Expression {
+    const [first, second, third] = this.#tokens.slice(this.#at, this.#at + 3);
+    if (first?.kind === 'number' && second?.text === '/' && third?.kind === 'number') {
+      const fraction = apply('divide', numeral(first.text), numeral(third.text));
+      if (!isProper(fraction)) return whole;
+      this.#at += 3;
+      return apply('add', whole, fraction);
+    }
+    if (first?.text !== '\\frac') return whole;
+    const fraction = this.#primary();
+    return apply(isProper(fraction) ? 'add' : 'multiply', whole, fraction);
+  }
+
+  /** Every way down leads through here. */
+  #primary(): Expression {
+    const token = this.#tokens[this.#at];
+    if (token === undefined || this.#depth >= maxDepth) return invalid;
+    this.#at++;
+    this.#depth++;
+    const expression = this.#read(token);
+    this.#depth--;
+    return expression;
+  }
+
+  #read({ kind, text }: Token): Expression {
+    if (kind === 'symbol') return { kind: 'symbol', name: text };
+    if (kind === 'word') return lettersOf(text);
+    if (kind === 'command') return this.#command(text);
+    if (kind === 'mark') return this.#bracketed(text);
+    // 101_{2}: digits in another base are a name.
+    return text.includes('_') ? { kind: 'symbol', name: text } : numeral(text);
+  }
+
+  #bracketed(open: string): Expression {
+    const close = closers[open];
+    if (close === undefined) return invalid;
+    const inner = this.sum();
+    return this.#take(close) ? inner : invalid;
+  }
+
+  #command(text: string): Expression {
+    if (text === '\\frac') return apply('divide', this.#argument(), this.#argument());
+    if (text === '\\sqrt') return this.#root();
+    if (text === '\\pi' || symbolCommands.has(text.replace(/_.*/, ''))) return { kind: 'symbol', name: text };
+    const name = text.slice(1);
+    return functionNames.has(name) ? this.#function(name) : invalid;
+  }
+
+  /** An argument of \frac: braces, or, as TeX has it, one character of what follows. */
+  #argument(): Expression {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== 'number' || !/^\d\d+$/.test(token.text)) return this.#primary();
+    this.#tokens[this.#at] = { ...token, text: token.text.slice(1) };
+    return numeral(token.text[0]!);
+  }
+
+  #root(): Expression {
+    if (!this.#take('[')) return apply('sqrt', this.#primary());
+    const index = this.sum();
+    return this.#take(']') ? apply('power', this.#primary(), apply('divide', numeral('1'), index)) : invalid;
+  }
+
+  /** `\log_2 8`, `\sin^2 x`, `\ln(x)`. */
+  #function(name: string): Expression {
+    const base = this.#take('_') ? this.#primary() : undefined;
+    const exponent = this.#take('^') ? this.#primary() : undefined;
+    const call = callOf(name, this.#functionArgument(), base);
+    return exponent ? apply('power', call, exponent) : call;
+  }
+
+  /** `\sin 2x` is the sine of 2x, `\sin(2)x` is x times the sine of 2. */
+  #functionArgument(): Expression {
+    const start = this.#tokens[this.#at]?.text ?? '';
+    let argument = this.#raised(this.#primary());
+    while (!(start in closers) && this.#startsFactor() && !this.#startsFunction()) {
+      argument = apply('multiply', argument, this.#raised(this.#primary()));
+    }
+    return argument;
+  }
+
+  #take(mark: string): boolean {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== 'mark' || token.text !== mark) return false;
+    this.#at++;
+    return true;
+  }
+
+  /** Can the next token be a factor of what stands before it, without a sign? */
+  #startsFactor(): boolean {
+    const token = this.#tokens[this.#at];
+    if (token === undefined || token.kind === 'number') return false;
+    return token.kind !== 'mark' || token.text === '(' || token.text === '{';
+  }
+
+  #startsFunction(): boolean {
+    return functionNames.has(this.#tokens[this.#at]?.text.slice(1) ?? '');
+  }
+}
+
+function isProper(fraction: Expression): boolean {
+  if (fraction.kind !== 'apply' || fraction.operator !== 'divide') return false;
+  const [above, below] = fraction.operands;
+  if (above?.kind !== 'number' || below?.kind !== 'number') return false;
+  return /^\d{1,15}$/.test(above.digits) && /^\d{1,15}$/.test(below.digits) && Number(above.digits) < Number(below.digits);
+}
+
+/** A few letters side by side are variables to multiply; a longer word is none. */
+function lettersOf(word: string): Expression {
+  if (!/^[A-Za-z]{2,3}$/.test(word)) return invalid;
+  return [...word].map((name): Expression => ({ kind: 'symbol', name })).reduce((a, b) => apply('multiply', a, b));
+}
+
+function callOf(name: string, argument: Expression, base: Expression | undefined): Expression {
+  if (name === 'log') return apply('divide', apply('ln', argument), apply('ln', base ?? numeral('10')));
+  if (base !== undefined) return invalid;
+  const inverse = reciprocals[name];
+  return inverse === undefined ? apply(name as Operator, argument) : apply('divide', numeral('1'), apply(inverse, argument));
+}

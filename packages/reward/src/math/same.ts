@@ -1,0 +1,114 @@
+/** Do two answers mean the same? */
+import type { Answer, Equation, Group, Inequality } from './answer.js';
+import { apply, evaluate, testPoints, variablesOf, type Assignment, type Expression } from './expression.js';
+import { divide, exact, isFiniteDecimal, sameNumber, toApproximate, type Num } from './number.js';
+import type { Quantity } from './quantity.js';
+
+/** Equality of meaning: of values, not of spellings. Symmetric. */
+export function sameAnswer(a: Answer, b: Answer): boolean {
+  if (a.kind === 'equation' && b.kind === 'equation') return sameEquation(a, b);
+  if (a.kind === 'equation') return sameAsValueOf(a, b);
+  if (b.kind === 'equation') return sameAsValueOf(b, a);
+  if (a.kind === 'group' && b.kind === 'group') return sameGroup(a, b);
+  if (a.kind === 'group') return isSetOf(a, b);
+  if (b.kind === 'group') return isSetOf(b, a);
+  if (a.kind === 'inequality' && b.kind === 'inequality') return sameInequality(a, b);
+  if (a.kind === 'quantity' && b.kind === 'quantity') return sameQuantity(a, b);
+  return a.kind === 'text' && b.kind === 'text' && a.text === b.text;
+}
+
+/** `\{5\}` and `5`. */
+const isSetOf = (group: Group, item: Answer): boolean =>
+  group.shape === 'set' && group.items.length === 1 && sameAnswer(group.items[0]!, item);
+
+/** `x = 5` is 5, and `6 + 30 = 36` is 36; `2x + 3y = 6` is no value. */
+function sameAsValueOf(equation: Equation, value: Answer): boolean {
+  const isValue =
+    equation.name !== undefined || equation.sides.every((side) => side.kind === 'quantity' && variablesOf(side.expression).size === 0);
+  return isValue && sameAnswer(equation.sides.at(-1)!, value);
+}
+
+/** The same variable has the same value, or both sides' differences vanish together. */
+function sameEquation(a: Equation, b: Equation): boolean {
+  if (a.name !== undefined && a.name === b.name) return sameAnswer(a.sides.at(-1)!, b.sides.at(-1)!);
+  const [left, right] = [differenceOf(a), differenceOf(b)];
+  return left !== undefined && right !== undefined && areProportional(left, right);
+}
+
+function differenceOf({ sides }: Equation): Expression | undefined {
+  const [left, right] = sides;
+  if (sides.length !== 2 || left?.kind !== 'quantity' || right?.kind !== 'quantity') return undefined;
+  return apply('add', left.expression, apply('negate', right.expression));
+}
+
+/** One is a constant, not zero, times the other: their quotient is the same everywhere. */
+function areProportional(a: Expression, b: Expression): boolean {
+  const quotients = testPoints(new Set([...variablesOf(a), ...variablesOf(b)]))
+    .map((point) => divide(evaluate(a, point), evaluate(b, point)))
+    .filter((quotient) => quotient !== undefined);
+  const [first] = quotients;
+  return (
+    first !== undefined &&
+    quotients.length > 1 &&
+    !sameNumber(first, exact(0n)) &&
+    quotients.every((quotient) => sameNumber(quotient, first))
+  );
+}
+
+function sameInequality(a: Inequality, b: Inequality): boolean {
+  return a.signs.join() === b.signs.join() && a.sides.every((side, index) => sameAnswer(side, b.sides[index]!));
+}
+
+/** Above this many items, order counts: the search for partners is quadratic. */
+const maxUnordered = 32;
+
+/** Brackets must agree; a list without brackets takes the order of a tuple, and the freedom of a set or another list. */
+function sameGroup(a: Group, b: Group): boolean {
+  if (a.items.length !== b.items.length) return false;
+  const lists = [a, b].filter(({ shape }) => shape === 'list').length;
+  if (a.shape !== b.shape && (lists === 0 || !isListLike(a) || !isListLike(b))) return false;
+  const free = lists === 2 || [a, b].some(({ shape }) => shape === 'set' || shape === 'union');
+  if (!free || a.items.length > maxUnordered) return a.items.every((item, index) => sameAnswer(item, b.items[index]!));
+  const rest = [...b.items];
+  return a.items.every((item) => {
+    const partner = rest.findIndex((candidate) => sameAnswer(item, candidate));
+    return partner >= 0 && rest.splice(partner, 1).length === 1;
+  });
+}
+
+const isListLike = ({ shape }: Group): boolean => shape === 'list' || shape === 'set' || shape.includes(',');
+
+/** Units must agree where both are known. A percent sign on one side only is worth 1 or 1/100. */
+function sameQuantity(a: Quantity, b: Quantity): boolean {
+  if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) return false;
+  if (sameExpression(a.expression, b.expression)) return true;
+  if (a.percent === b.percent) return false;
+  const hundredth: Expression = apply('divide', { kind: 'number', digits: '1' }, { kind: 'number', digits: '100' });
+  const [part, whole] = a.percent ? [a, b] : [b, a];
+  return sameExpression(apply('multiply', part.expression, hundredth), whole.expression);
+}
+
+/** Equal wherever both have a value, and at two points at least if there are variables. */
+function sameExpression(a: Expression, b: Expression): boolean {
+  const variables = new Set([...variablesOf(a), ...variablesOf(b)]);
+  const pairs = testPoints(variables).flatMap((point) => valuesAt(a, b, point));
+  const needed = variables.size === 0 ? 1 : 2;
+  if (pairs.length >= needed && pairs.every(([x, y]) => sameNumber(x, y))) return true;
+  const [only] = pairs;
+  return variables.size === 0 && only !== undefined && (rounds(a, only[0], only[1]) || rounds(b, only[1], only[0]));
+}
+
+function valuesAt(a: Expression, b: Expression, point: Assignment): readonly (readonly [Num, Num])[] {
+  const [x, y] = [evaluate(a, point), evaluate(b, point)];
+  return x && y ? [[x, y]] : [];
+}
+
+/** A decimal of six significant digits or more stands for a number without a finite one that differs by less than its last digit. */
+function rounds(expression: Expression, rounded: Num, value: Num): boolean {
+  const literal = expression.kind === 'apply' && expression.operator === 'negate' ? expression.operands[0] : expression;
+  if (literal?.kind !== 'number' || (value.kind === 'exact' && isFiniteDecimal(value))) return false;
+  const match = /^(\d*)\.(\d+)$/.exec(literal.digits);
+  if (match === null || (match[1]! + match[2]!).replace(/^0+/, '').length < 6) return false;
+  const [x, y] = [toApproximate(rounded), toApproximate(value)];
+  return x !== undefined && y !== undefined && Math.abs(x.value - y.value) < 10 ** -match[2]!.length;
+}

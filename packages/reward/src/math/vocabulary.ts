@@ -1,0 +1,150 @@
+/** Words and LaTeX commands that the math checker knows. */
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/** LaTeX commands that stand for another token. An empty text: the command only sets space or size. */
+export const commandTokens: ReadonlyMap<string, string> = new Map([
+  ...words('left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad boxed fbox').map(
+    (name) => [name, ''] as const,
+  ),
+  ...words('frac dfrac tfrac cfrac').map((name) => [name, '\\frac'] as const),
+  ...words('cdot times ast').map((name) => [name, '*'] as const),
+  ...words('le leq leqslant').map((name) => [name, '\\le'] as const),
+  ...words('ge geq geqslant').map((name) => [name, '\\ge'] as const),
+  ...words('ne neq').map((name) => [name, '\\ne'] as const),
+  ...words('emptyset varnothing').map((name) => [name, '\\emptyset'] as const),
+  ...words('degree textdegree').map((name) => [name, '°'] as const),
+  ['div', '/'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['lbrace', '\\{'],
+  ['rbrace', '\\}'],
+  ['infin', '\\infty'],
+]);
+
+/** Commands around text or with another font: only what is in their braces counts. */
+export const wrapperCommands: ReadonlySet<string> = new Set(
+  words('text textbf textit textrm textsf texttt mathrm mathbf mathit mathsf mathbb mathcal rm bf it mbox hbox operatorname boldsymbol bm'),
+);
+
+/** Names of functions, with or without backslash. */
+export const functionNames: ReadonlySet<string> = new Set(words('sin cos tan cot sec csc arcsin arccos arctan ln log exp'));
+
+/** Other names that mean the same with and without backslash. */
+export const plainCommands: ReadonlyMap<string, string> = new Map([
+  ['sqrt', '\\sqrt'],
+  ['pi', '\\pi'],
+  ['infty', '\\infty'],
+  ['infinity', '\\infty'],
+]);
+
+/** Commands that name a variable. */
+export const symbolCommands: ReadonlySet<string> = new Set(
+  words(
+    'alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega infty ell emptyset',
+  ).map((name) => `\\${name}`),
+);
+
+/** Superscript digits and signs, in the order of `0123456789-+`. */
+export const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺';
+
+/** Characters and what they stand for. Vulgar fractions come apart before Unicode's own folding would glue them to a number. */
+export const characterTexts: ReadonlyMap<string, string> = new Map([
+  ...Object.entries({ '½': '1/2', '⅓': '1/3', '⅔': '2/3', '¼': '1/4', '¾': '3/4', '⅕': '1/5', '⅛': '1/8' }).map(
+    ([character, fraction]) => [character, ` ${fraction}`] as const,
+  ),
+  ...words('− – — ‐ ‑').map((character) => [character, '-'] as const),
+  ...words('× ⋅ · ∙ ∗').map((character) => [character, '*'] as const),
+  ...words('÷ ⁄ ∕').map((character) => [character, '/'] as const),
+  // Thin spaces between groups of three digits.
+  ...['\u00a0', '\u2009', '\u202f'].map((character) => [character, '\\,'] as const),
+  ['π', '\\pi '],
+  ['√', '\\sqrt '],
+  ['∞', '\\infty '],
+  ['≤', '\\le '],
+  ['≥', '\\ge '],
+  ['≠', '\\ne '],
+  ['±', '\\pm '],
+  ['∓', '\\mp '],
+  ['∪', '\\cup '],
+  ['∈', '\\in '],
+  ['∅', '\\emptyset '],
+  ['≈', '\\approx '],
+  ['θ', '\\theta '],
+  ['α', '\\alpha '],
+  ['β', '\\beta '],
+  ['，', ','],
+  ['、', ','],
+  ['。', '.'],
+]);
+
+/** Units, each row one unit in all its spellings; the first is its name. */
+const unitRows = `
+mm millimeter millimeters millimetre millimetres
+cm centimeter centimeters centimetre centimetres
+m meter meters metre metres
+km kilometer kilometers kilometre kilometres
+in inch inches
+ft foot feet
+yd yard yards
+mi mile miles
+mg milligram milligrams
+g gram grams
+kg kilogram kilograms
+lb lbs pound pounds
+oz ounce ounces
+ton tons tonne tonnes
+ml milliliter milliliters millilitre millilitres
+L l liter liters litre litres
+gal gallon gallons
+ms millisecond milliseconds
+s sec secs second seconds
+min mins minute minutes
+h hr hrs hour hours
+day days
+week weeks
+month months
+year years yr yrs
+mph
+kph
+dollar dollars usd
+cent cents
+euro euros eur
+degree degrees deg
+rad radian radians
+N newton newtons
+J joule joules
+W watt watts
+V volt volts
+Hz hertz
+sq square
+cu cubic
+per
+`;
+
+/** Every spelling of a unit to its name. Spellings of one letter keep their case. */
+export const unitNames: ReadonlyMap<string, string> = new Map(
+  unitRows
+    .trim()
+    .split('\n')
+    .map(words)
+    .flatMap((row) => row.map((spelling) => [spelling, row[0]!] as const)),
+);
+
+/** `2 million`. */
+export const scaleWords: ReadonlyMap<string, bigint> = new Map([
+  ['hundred', 100n],
+  ['thousand', 1_000n],
+  ['million', 1_000_000n],
+  ['billion', 1_000_000_000n],
+  ['trillion', 1_000_000_000_000n],
+  ['dozen', 12n],
+]);
+
+/** Numbers in English words, below one hundred. */
+export const numberWords: ReadonlyMap<string, bigint> = new Map([
+  ...words(
+    'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen',
+  ).map((word, value) => [word, BigInt(value)] as const),
+  ...words('twenty thirty forty fifty sixty seventy eighty ninety').map((word, index) => [word, BigInt(20 + 10 * index)] as const),
+]);
