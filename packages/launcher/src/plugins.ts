@@ -1,33 +1,48 @@
 /** A user's modules: every workflow and reward function that the plugin directories export. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError, describeError } from '@trinity-rft/core';
-import { isRewardDefinition, isWorkflowDefinition, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
+import * as core from '@trinity-rft/core';
+import * as reward from '@trinity-rft/reward';
+import * as workflow from '@trinity-rft/workflow';
 import { createJiti } from 'jiti';
 
+const { ConfigError, describeError } = core;
+const { isRewardDefinition, isWorkflowDefinition } = workflow;
+
 export interface Plugins {
-  readonly workflows: readonly WorkflowDefinition[];
-  readonly rewardFns: readonly RewardDefinition[];
+  readonly workflows: readonly workflow.WorkflowDefinition[];
+  readonly rewardFns: readonly workflow.RewardDefinition[];
 }
+
+/**
+ * What modules of plugins get for these names: the very copies that this program runs with. A folder of plugins therefore needs no
+ * `node_modules` for them, and sources, builds and installed packages behave alike.
+ */
+const virtualModules = { '@trinity-rft/core': core, '@trinity-rft/reward': reward, '@trinity-rft/workflow': workflow };
 
 const modulePattern = /^[^_.].*\.(?:ts|mts|js|mjs)$/;
 const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
 
 /**
  * Loads every module at the top of each directory (TypeScript as is; modules may import each other and packages) and collects
- * what `defineWorkflow` and `defineReward` made. @throws ConfigError naming the directory or file that cannot be loaded
+ * what `defineWorkflow` and `defineReward` made. Names beginning with `_` or `.`, tests and declarations are left alone.
+ * @throws ConfigError naming the directory or file that cannot be loaded, or the two files that use one name
  */
 export async function loadPlugins(directories: readonly string[]): Promise<Plugins> {
-  const jiti = createJiti(import.meta.url);
-  const exported: unknown[] = [];
-  for (const directory of directories) {
+  const jiti = createJiti(import.meta.url, { virtualModules });
+  /** With the file that exported it first; a definition that two modules export is one definition. */
+  const definitions = new Map<unknown, string>();
+  for (const directory of new Set(directories.map((each) => path.resolve(each)))) {
     for (const file of await modulesOf(directory)) {
-      exported.push(...Object.values(await load(jiti, file)));
+      for (const value of Object.values(await load(jiti, file))) {
+        if (!definitions.has(value)) definitions.set(value, file);
+      }
     }
   }
-  // A definition that two modules export is one definition.
-  const unique = [...new Set(exported)];
-  return { workflows: unique.filter(isWorkflowDefinition), rewardFns: unique.filter(isRewardDefinition) };
+  return {
+    workflows: distinct('workflow', definitions, isWorkflowDefinition),
+    rewardFns: distinct('reward function', definitions, isRewardDefinition),
+  };
 }
 
 async function modulesOf(directory: string): Promise<readonly string[]> {
@@ -37,7 +52,7 @@ async function modulesOf(directory: string): Promise<readonly string[]> {
   return names
     .filter((name) => modulePattern.test(name) && !notModules.test(name))
     .toSorted()
-    .map((name) => path.resolve(directory, name));
+    .map((name) => path.join(directory, name));
 }
 
 async function load(jiti: ReturnType<typeof createJiti>, file: string): Promise<Record<string, unknown>> {
@@ -46,4 +61,18 @@ async function load(jiti: ReturnType<typeof createJiti>, file: string): Promise<
   } catch (cause) {
     throw new ConfigError(`Plugin ${file} cannot be loaded: ${describeError(cause)}`, { code: 'PLUGIN_LOAD', cause });
   }
+}
+
+/** The definitions of one kind. @throws ConfigError naming both files when two have one name */
+function distinct<T extends { readonly name: string }>(kind: string, definitions: ReadonlyMap<unknown, string>, is: (value: unknown) => value is T): readonly T[] {
+  const files = new Map<string, string>();
+  return [...definitions].flatMap(([value, file]) => {
+    if (!is(value)) return [];
+    const other = files.get(value.name);
+    if (other !== undefined) {
+      throw new ConfigError(`Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`, { code: 'DUPLICATE_NAME' });
+    }
+    files.set(value.name, file);
+    return [value];
+  });
 }

@@ -1,0 +1,118 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ConfigError, createRuntime, type Task } from '@trinity-rft/core';
+import { Workflow, type WorkflowContext } from '@trinity-rft/workflow';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadPlugins } from '../src/plugins.js';
+
+/** Folders outside of any `node_modules`, as a user has them. */
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-plugins-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let folders = 0;
+function folder(files: Readonly<Record<string, string>>): string {
+  const directory = path.join(root, String(folders++));
+  mkdirSync(directory);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(directory, name)), { recursive: true });
+    writeFileSync(path.join(directory, name), text);
+  }
+  return directory;
+}
+
+const reward = (name: string): string => `import { defineReward } from '@trinity-rft/workflow';\nexport const fn = defineReward({ name: '${name}', score: () => 1 });\n`;
+
+const context = { task: { taskId: 5 } as unknown as Task, runtime: createRuntime() } as WorkflowContext;
+
+describe('loadPlugins', () => {
+  it('loads workflows written as functions and as classes, with enums and parameter properties, across imports of every spelling', async () => {
+    const directory = folder({
+      'agent.ts': `
+        import { Workflow, defineWorkflow, type WorkflowContext } from '@trinity-rft/workflow';
+        import { one } from './parts/one.js';
+        import { two } from './parts/two.ts';
+        import { Weight } from './weight';
+        class Sum extends Workflow {
+          static override readonly canRepeat: boolean = true;
+          constructor(context: WorkflowContext, private readonly weight: Weight = Weight.Heavy) { super(context); }
+          override run(): number { return (one + two) * this.weight + Number(this.task.taskId); }
+        }
+        export const asClass = defineWorkflow({ name: 'as_class', workflow: Sum });
+        export default defineWorkflow({ name: 'as_function', run: ({ task }) => Number(task.taskId) + one });
+        export const base = Workflow;
+      `,
+      'weight.ts': 'export enum Weight { Light, Heavy = 10 }\n',
+      'parts/one.ts': 'namespace Inner { export const value = 1; }\nexport const one: number = Inner.value;\n',
+      'parts/two.ts': "import { one } from './one';\nexport const two = one + one;\n",
+    });
+    const { workflows } = await loadPlugins([directory]);
+    expect(workflows.map(({ name, canRepeat }) => [name, canRepeat])).toEqual(expect.arrayContaining([['as_class', true], ['as_function', false]]));
+    const results = Object.fromEntries(workflows.map((workflow) => [workflow.name, workflow.create(context).run()]));
+    expect(results).toEqual({ as_class: 35, as_function: 6 });
+  });
+
+  it("gives plugins this program's own copies of the packages, so that classes and errors are the same", async () => {
+    const directory = folder({
+      'same.ts': `
+        import { ConfigError } from '@trinity-rft/core';
+        import { Workflow, defineWorkflow } from '@trinity-rft/workflow';
+        export const same = defineWorkflow({ name: 'same', run: () => { throw Object.assign(new ConfigError('no'), { Workflow }); } });
+      `,
+    });
+    const { workflows } = await loadPlugins([directory]);
+    const error = await Promise.resolve()
+      .then(() => workflows[0]!.create(context).run())
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toHaveProperty('Workflow', Workflow);
+  });
+
+  it('lets plugins import npm packages that lie beside them, and JavaScript modules with top-level await', async () => {
+    const directory = folder({
+      'node_modules/scale/package.json': '{ "name": "scale", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+      'node_modules/scale/index.js': 'export const scale = 3;\n',
+      'a.ts': "import { scale } from 'scale';\nimport { defineReward } from '@trinity-rft/workflow';\nexport const a = defineReward({ name: 'a', score: () => scale });\n",
+      'b.mjs': "const { defineReward } = await import('@trinity-rft/workflow');\nexport const b = defineReward({ name: 'b', score: () => 2 });\n",
+    });
+    const { rewardFns } = await loadPlugins([directory]);
+    const task = { response: '', truth: '', prompt: '', rawTask: {} };
+    expect(await Promise.all(rewardFns.map(async ({ name, create }) => [name, await create({})(task)]))).toEqual([
+      ['a', 3],
+      ['b', 2],
+    ]);
+  });
+
+  it('takes a definition that several modules export, and a directory that is named twice, once', async () => {
+    const directory = folder({ 'a.ts': reward('shared'), 'b.ts': "export * from './a.js';\n", 'index.ts': "export { fn as again } from './a.js';\n" });
+    const { rewardFns } = await loadPlugins([directory, path.join(directory, '.')]);
+    expect(rewardFns.map(({ name }) => name)).toEqual(['shared']);
+  });
+
+  it('leaves tests, declarations and names with a leading underscore or dot alone', async () => {
+    const bad = 'throw new Error("loaded");\n';
+    const directory = folder({ '_draft.ts': bad, '.hidden.ts': bad, 'a.test.ts': bad, 'a.spec.js': bad, 'a.d.ts': bad, 'notes.md': bad, 'deep/a.ts': bad });
+    expect(await loadPlugins([directory])).toEqual({ workflows: [], rewardFns: [] });
+  });
+});
+
+describe('loadPlugins, told of mistakes,', () => {
+  const failures: readonly (readonly [what: string, directory: () => string, message: RegExp])[] = [
+    ['a directory that is missing', () => path.join(root, 'none'), /^Plugin directory .*none cannot be read\. Give --plugin-dir a directory that exists\.$/],
+    ['a syntax error', () => folder({ 'broken.ts': 'export const a = ;\n' }), /^Plugin .*broken\.ts cannot be loaded: .*Unexpected token.*1:17/s],
+    ['a module that throws', () => folder({ 'angry.ts': "throw new TypeError('no key');\n" }), /^Plugin .*angry\.ts cannot be loaded: no key$/],
+    ['a module that is missing', () => folder({ 'a.ts': "import './gone.js';\n" }), /^Plugin .*a\.ts cannot be loaded: Cannot find module '\.\/gone\.js'/],
+    ['a package that is missing', () => folder({ 'a.ts': "import 'not-installed-here';\n" }), /^Plugin .*a\.ts cannot be loaded: Cannot find (?:module|package) 'not-installed-here'/],
+    [
+      'two reward functions of one name',
+      () => folder({ 'a.ts': reward('twin'), 'b.ts': reward('twin') }),
+      /^Two plugins define a reward function named "twin": .*a\.ts and .*b\.ts\. Give one of them another name\.$/,
+    ],
+    ['a name that YAML cannot hold', () => folder({ 'a.ts': reward('two words') }), /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" cannot be used/],
+  ];
+  it.each(failures)('names %s', async (_what, directory, message) => {
+    const error: unknown = await loadPlugins([directory()]).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).message).toMatch(message);
+  });
+});
