@@ -1,10 +1,11 @@
 /** The decoder block of every family, and the stack of blocks. Graphs differ only in the attention they pass in. */
 import type { Graph, Value } from '../onnx/graph.js';
 import { add, swiglu } from '../onnx/ops/elementwise.js';
-import { linear } from '../onnx/ops/matmul.js';
+import { linear, linearInParts } from '../onnx/ops/matmul.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
 import { rotary, type RotaryTables } from '../onnx/ops/rotary.js';
 import { gather, reshape, swapHeads } from '../onnx/ops/shape.js';
+import type { Agreement } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { embeddingName, layerPrefix, parameterSpecs } from './parameters.js';
 
@@ -23,6 +24,8 @@ export interface Trunk {
   readonly positions: Value;
   readonly tables: RotaryTables;
   readonly attention: Attention;
+  /** Column parts that a linear layer is computed in, see {@link Agreement}; gradients do not pass. @default one */
+  readonly parts?: Agreement['parts'];
 }
 
 /** Adds a graph input for every parameter. */
@@ -48,17 +51,24 @@ export function decoder(trunk: Trunk, x: Value): Value {
   return state;
 }
 
+/** A linear layer, in parts where the trunk asks for them. `x` [..., in], `weight` [out, in], `bias` [out] */
+export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
+  const sizes = trunk.parts?.(weight.shape as readonly [number, number]) ?? [];
+  return sizes.length > 1 ? linearInParts(x, weight, bias, sizes) : linear(x, weight, bias);
+}
+
 /** x + attention(norm(x)), then x + mlp(norm(x)). */
 function block(trunk: Trunk, layer: number, x: Value): Value {
   const { config, parameters } = trunk;
   const weight = (name: string) => parameters.get(`${layerPrefix(layer)}${name}.weight`)!;
-  const project = (input: Value, name: string) => linear(input, weight(name), parameters.get(`${layerPrefix(layer)}${name}.bias`));
+  const projected = (input: Value, name: string) =>
+    project(trunk, input, weight(name), parameters.get(`${layerPrefix(layer)}${name}.bias`));
   const norm = (input: Value, name: string) => rmsNorm(input, weight(name), config.normEpsilon);
 
   const h = norm(x, 'input_layernorm');
   const heads = (name: string, count: number, normName?: string) => {
-    const projected = project(h, name);
-    const split = reshape(projected, [...projected.shape.slice(0, 2), count, config.headDim]);
+    const flat = projected(h, name);
+    const split = reshape(flat, [...flat.shape.slice(0, 2), count, config.headDim]);
     return swapHeads(normName && config.qkNorm ? norm(split, normName) : split);
   };
   const rotate = (value: Value) => rotary(value, trunk.positions, trunk.tables);
@@ -67,9 +77,9 @@ function block(trunk: Trunk, layer: number, x: Value): Value {
   const v = heads('self_attn.v_proj', config.kvHeads);
   const mixed = trunk.attention(layer, q, k, v);
   const merged = reshape(mixed, [...mixed.shape.slice(0, 2), config.heads * config.headDim]);
-  const attended = add(x, project(merged, 'self_attn.o_proj'));
+  const attended = add(x, projected(merged, 'self_attn.o_proj'));
 
   const h2 = norm(attended, 'post_attention_layernorm');
-  const gated = swiglu(project(h2, 'mlp.gate_proj'), project(h2, 'mlp.up_proj'));
-  return add(attended, project(gated, 'mlp.down_proj'));
+  const gated = swiglu(projected(h2, 'mlp.gate_proj'), projected(h2, 'mlp.up_proj'));
+  return add(attended, projected(gated, 'mlp.down_proj'));
 }

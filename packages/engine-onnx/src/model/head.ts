@@ -1,9 +1,8 @@
 /** The head: from hidden states to log-probabilities. */
 import { dimAt, type Value } from '../onnx/graph.js';
 import { multiply } from '../onnx/ops/elementwise.js';
-import { matmul } from '../onnx/ops/matmul.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
-import type { Trunk } from './block.js';
+import { project, type Trunk } from './block.js';
 import { headName } from './parameters.js';
 
 /**
@@ -17,7 +16,7 @@ export function headStates(trunk: Trunk, x: Value, inverseTemperature: Value): V
 
 /** log softmax(states W^T). `states` [R, d] -> [R, V] */
 export function headLogprobs(trunk: Trunk, states: Value): Value {
-  const logits = matmul(states, headWeight(trunk), { transposeB: true });
+  const logits = project(trunk, states, headWeight(trunk));
   return states.graph.node('LogSoftmax', [logits], { shape: [dimAt(states, 0), trunk.config.vocabSize] }, { attributes: { axis: -1 } });
 }
 

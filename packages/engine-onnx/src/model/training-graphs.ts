@@ -27,6 +27,7 @@ import { Graph, type Value } from '../onnx/graph.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { decoder, embed, parameterInputs, tableInputs, type Trunk } from './block.js';
+import type { Agreement } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { headStates } from './head.js';
 import { chunkedHead, chunkedHeadGradients } from './head-chunks.js';
@@ -39,10 +40,15 @@ export interface TrainingGraphOptions {
   readonly chunks: number;
 }
 
+export interface ForwardGraphOptions extends TrainingGraphOptions {
+  /** See {@link Agreement}. */
+  readonly parts: Agreement['parts'];
+}
+
 /** ONNX bytes of the graph that scores sequences. */
-export function forwardGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
+export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions): Uint8Array {
   const graph = new Graph();
-  const { trunk, x } = training(graph, config);
+  const { trunk, x } = training(graph, config, options.parts);
   const inputs = headInputs(graph);
   const states = headStates(trunk, takeRows(x, inputs.rows), inputs.inverseTemperature);
   const scores = chunkedHead(trunk, states, inputs.targets, options);
@@ -73,7 +79,11 @@ export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions
   return graph.encode();
 }
 
-function training(graph: Graph, config: ModelConfig): { readonly trunk: Trunk; readonly x: Value; readonly embedded: Value } {
+function training(
+  graph: Graph,
+  config: ModelConfig,
+  parts?: Agreement['parts'],
+): { readonly trunk: Trunk; readonly x: Value; readonly embedded: Value } {
   const ids = graph.input('ids', 'int32', ['B', 'T']);
   const trunk: Trunk = {
     config,
@@ -81,6 +91,7 @@ function training(graph: Graph, config: ModelConfig): { readonly trunk: Trunk; r
     positions: graph.integers([0]),
     tables: tableInputs(graph, config),
     attention: (_, q, k, v) => causalAttention(q, k, v),
+    ...(parts && { parts }),
   };
   const embedded = embed(trunk, ids);
   return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };

@@ -74,12 +74,13 @@ export interface MicroBatchArrays {
 
 /**
  * Picked positions of all rows one after the other, then at least one padding row, so that positions that are not picked have a
- * row with gradient 0 to point at. A length below 2 would take the matrix-vector kernel, which rounds differently.
+ * row with gradient 0 to point at. A length below 2 would take the matrix-vector kernel, which rounds differently; so may fewer
+ * than `leastRows` positions, or picked ones in a part of the head, which are filled up.
  */
-export function toArrays(batch: MicroBatch, chunks: number): MicroBatchArrays {
+export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
-  const padded = Math.ceil((batch.picked + 1) / chunks) * chunks;
-  const ids = new Int32Array(batch.rows.length * time);
+  const padded = Math.max(leastRows, Math.ceil((batch.picked + 1) / chunks)) * chunks;
+  const ids = new Int32Array(Math.max(batch.rows.length, Math.ceil(leastRows / time)) * time);
   const rows = new Int32Array(padded);
   const targets = new Int32Array(padded);
   const inverseTemperature = new Float32Array(padded).fill(1);

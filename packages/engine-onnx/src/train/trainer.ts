@@ -10,6 +10,7 @@ import {
   type TokenGradients,
 } from '@trinity-rft/core';
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
+import { samplerAgreement, type Agreement } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
@@ -45,6 +46,7 @@ export class OnnxTrainer {
   readonly #budget: number;
   readonly #chunks: number;
   readonly #rope: RopeFeeds;
+  readonly #agreement: Agreement;
   readonly #sessions = new Map<SessionKind, InferenceSession>();
   #gradient: GradientSum | undefined;
   #optimizer: OptimizerState | undefined;
@@ -57,10 +59,11 @@ export class OnnxTrainer {
     this.#budget = options.memoryBudgetBytes ?? defaultMemoryBudget;
     this.#chunks = headChunks(options.config);
     this.#rope = new RopeFeeds(options.config);
+    this.#agreement = samplerAgreement(options.config, options.threads);
   }
 
   /**
-   * Log-probability (and entropy) of every response token.
+   * Log-probability (and entropy) of every response token, with the bits that the sampler reports.
    * @throws EngineError naming the row when a row cannot be scored or its result is not finite
    */
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<ForwardPass> {
@@ -72,7 +75,7 @@ export class OnnxTrainer {
     const logprobs = new Float32Array(offsets.at(-1)!);
     const entropy = wanted ? new Float32Array(logprobs.length) : undefined;
     for (const micro of planMicroBatches(rows, forwardCost(this.#config), this.#budget * forwardShare)) {
-      const arrays = toArrays(micro, this.#chunks);
+      const arrays = toArrays(micro, this.#chunks, this.#agreement.leastRows);
       const out = await session.run({ ...set.feeds, ...this.#feeds(micro, arrays) });
       scatterPicked(micro, out['logprobs']!.data as Float32Array, logprobs);
       if (entropy) scatterPicked(micro, out['entropy']!.data as Float32Array, entropy);
@@ -170,7 +173,7 @@ export class OnnxTrainer {
   #feeds(micro: MicroBatch, arrays: MicroBatchArrays): Feeds {
     return {
       ...this.#rope.feeds(micro.time),
-      ids: new Tensor('int32', arrays.ids, [micro.rows.length, micro.time]),
+      ids: new Tensor('int32', arrays.ids, [arrays.ids.length / micro.time, micro.time]),
       rows: new Tensor('int32', arrays.rows, [arrays.padded]),
       targets: new Tensor('int32', arrays.targets, [arrays.padded, 1]),
       inverse_temperature: new Tensor('float32', arrays.inverseTemperature, [arrays.padded, 1]),
@@ -181,7 +184,9 @@ export class OnnxTrainer {
     const known = this.#sessions.get(kind);
     if (known) return known;
     const options = { entropy: kind.endsWith('+entropy'), chunks: this.#chunks };
-    const bytes = kind.startsWith('forward') ? forwardGraph(this.#config, options) : backwardGraph(this.#config, options);
+    const bytes = kind.startsWith('forward')
+      ? forwardGraph(this.#config, { ...options, parts: this.#agreement.parts })
+      : backwardGraph(this.#config, options);
     const session = await createSession(bytes, { threads: this.#threads, kind: 'train' });
     this.#sessions.set(kind, session);
     return session;

@@ -3,7 +3,7 @@ import { InvariantError } from '@trinity-rft/core';
 import { product } from '../dims.js';
 import { dimAt, withPullback, type Value } from '../graph.js';
 import { unbroadcast } from './elementwise.js';
-import { reshape, transpose } from './shape.js';
+import { concat, reshape, transpose } from './shape.js';
 
 export interface MatmulOptions {
   readonly transposeA?: boolean;
@@ -37,6 +37,24 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
   if (!bias) return y;
   const sum = y.graph.node('Add', [y, bias], { shape: y.shape });
   return withPullback(sum, [y, bias], (g) => [g, unbroadcast(g, bias.shape)]);
+}
+
+/**
+ * {@link linear} without a gradient, its columns computed in parts of the given sizes: each part is a product of its own, with
+ * the rounding of a layer that has only those columns.
+ */
+export function linearInParts(x: Value, weight: Value, bias: Value | undefined, sizes: readonly number[]): Value {
+  const [columns, depth] = weight.shape as [number, number];
+  const { graph } = x;
+  const parts = graph.nodes(
+    'Split',
+    [weight, graph.integers(sizes)],
+    sizes.map((size) => ({ shape: [size, depth] })),
+    { attributes: { axis: 0 } },
+  );
+  const products = parts.map((part) => product2(x, part, { transposeA: false, transposeB: true, alpha: 1 }));
+  const y = concat(products, x.shape.length - 1, columns);
+  return bias ? graph.node('Add', [y, bias], { shape: y.shape }) : y;
 }
 
 /** Dot products of rows: sum over the last dimension of a * b, kept as size 1. One pass, nothing is stored. No gradient. */

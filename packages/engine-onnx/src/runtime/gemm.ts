@@ -1,0 +1,51 @@
+/**
+ * How ONNX Runtime's float GEMM (MLAS) adds up each element of C[M,N] = A[M,K] B[K,N]: in blocks along K. The block length
+ * follows from K and from the columns that one thread takes, and how the columns are shared among threads follows from M. So two
+ * row counts give equal bits where their blocks are equal. A single row takes another kernel altogether.
+ */
+import type { ModelConfig } from '../model/config.js';
+
+/** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
+const strideN = 128;
+const strideK = 128;
+const threadAlignN = 16;
+const threadComplexity = 64 * 1024;
+
+/** [columns N, depth K] of a linear layer. */
+export type LinearShape = readonly [columns: number, depth: number];
+
+/** Every linear layer of a model, the head included; equal ones may come twice. */
+export function linearShapes(config: ModelConfig): readonly LinearShape[] {
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
+  return [
+    [heads * headDim, hiddenSize],
+    [kvHeads * headDim, hiddenSize],
+    [hiddenSize, heads * headDim],
+    [intermediateSize, hiddenSize],
+    [hiddenSize, intermediateSize],
+    [vocabSize, hiddenSize],
+  ];
+}
+
+/** Columns that each thread takes of M rows; one number where the rows are shared out instead. */
+export function threadColumns(m: number, [n, k]: LinearShape, threads: number): readonly number[] {
+  if (n <= m) return [n];
+  const groups = Math.ceil(n / threadAlignN);
+  const wanted = Math.floor((m * n * k) / threadComplexity) + 1;
+  const used = Math.min(wanted, threads, groups);
+  const [each, larger] = [Math.floor(groups / used), groups % used];
+  // The first `larger` threads take one group more, and the last group may be cut short.
+  const ends = Array.from({ length: used }, (_, i) => Math.min(n, ((i + 1) * each + Math.min(i + 1, larger)) * threadAlignN));
+  return ends.map((end, i) => end - (ends[i - 1] ?? 0));
+}
+
+/** Length of the blocks along K; anything that covers all of K is one block. */
+export function blockLength(columns: number, k: number): number {
+  let [blockN, blockK] = [strideN, strideK];
+  if (columns >= k) {
+    while (blockK / 2 >= k) [blockN, blockK] = [blockN * 2, blockK / 2];
+  } else {
+    while (blockN > 16 && blockN / 2 >= columns) [blockN, blockK] = [blockN / 2, blockK * 2];
+  }
+  return Math.min(blockK, k);
+}
