@@ -13,7 +13,7 @@ const config: KnipConfig = {
   ignoreWorkspaces: empty,
   workspaces: {
     '.': { entry: ['tools/*.{ts,mjs}'], project: ['tools/**/*.{ts,mjs}', '*.ts'] },
-    'packages/*': { entry: ['test/**/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
+    'packages/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
     'apps/*': { entry: ['test/**/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
     'examples/*': { entry: ['src/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
   },

@@ -1,0 +1,55 @@
+/** Timing, and how much of the machine others used meanwhile. */
+import { availableParallelism, cpus } from 'node:os';
+
+export const threads = Math.min(8, availableParallelism());
+
+export interface Timing {
+  /** Milliseconds. */
+  readonly median: number;
+  readonly best: number;
+}
+
+/** Runs `work` until `seconds` are over, at least five times, after two runs that do not count. */
+export async function time(work: () => Promise<unknown>, seconds = 4): Promise<Timing> {
+  for (let i = 0; i < 2; i++) await work();
+  const times: number[] = [];
+  const end = performance.now() + seconds * 1000;
+  while (times.length < 5 || performance.now() < end) {
+    const start = performance.now();
+    await work();
+    times.push(performance.now() - start);
+  }
+  return summary(times);
+}
+
+export function summary(times: readonly number[]): Timing {
+  const sorted = times.toSorted((a, b) => a - b);
+  return { median: sorted[Math.floor(sorted.length / 2)]!, best: sorted[0]! };
+}
+
+/** Share of the processors that other processes had while `work` ran: a figure taken beside much of it says little. */
+export async function withForeignShare<T extends object>(work: () => Promise<T>): Promise<T & { foreignCpuPercent: number }> {
+  const [before, own] = [busyMs(), process.cpuUsage()];
+  const start = performance.now();
+  const result = await work();
+  const { user, system } = process.cpuUsage(own);
+  const foreign = busyMs() - before - (user + system) / 1000;
+  return { ...result, foreignCpuPercent: round((100 * Math.max(0, foreign)) / (cpus().length * (performance.now() - start)), 0) };
+}
+
+function busyMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.sys + times.nice + times.irq, 0);
+}
+
+export function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
+
+export function peakMemoryGb(): number {
+  return round(process.resourceUsage().maxRSS / 2 ** 20, 2);
+}
+
+/** One result: a line of JSON for machines. The table is made of these. */
+export function report(row: Readonly<Record<string, unknown>>): void {
+  process.stdout.write(`${JSON.stringify(row)}\n`);
+}

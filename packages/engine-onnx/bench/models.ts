@@ -1,0 +1,28 @@
+/** The models that the benches run, and their sizes. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { completeConfig, createModelFolder, type NewModelConfig } from '../src/folder/new-model.js';
+import { parameterCount } from '../src/model/parameters.js';
+
+export const benchModels = {
+  small: { vocabSize: 128, hiddenSize: 128, layers: 4, heads: 4, kvHeads: 2, headDim: 32, intermediateSize: 384, maxPositions: 512 },
+  medium: { vocabSize: 2048, hiddenSize: 320, layers: 8, heads: 5, kvHeads: 5, headDim: 64, intermediateSize: 896, maxPositions: 1024 },
+  vocabulary: { vocabSize: 151_936, hiddenSize: 512, layers: 1, heads: 8, kvHeads: 4, headDim: 64, intermediateSize: 1536, maxPositions: 1024 },
+} satisfies Record<string, NewModelConfig>;
+export type BenchModel = keyof typeof benchModels;
+
+export const sizeOf = (name: BenchModel): number => parameterCount(completeConfig(benchModels[name]));
+
+/** Calls `work` with a folder of random weights that is gone afterwards. */
+export async function withModel<T>(name: BenchModel, work: (modelPath: string) => Promise<T>): Promise<T> {
+  const root = await mkdtemp(join(tmpdir(), 'engine-bench-'));
+  try {
+    const directory = join(root, 'model');
+    await createModelFolder({ directory, seed: 1, config: benchModels[name] });
+    return await work(directory);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
