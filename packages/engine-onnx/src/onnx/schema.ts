@@ -38,7 +38,7 @@ export type DataType = keyof typeof dataTypes;
 /** An integer, integers, text, or a float; floats are marked because JavaScript has one number type. */
 export type Attribute = number | string | readonly number[] | { readonly float: number };
 
-export interface NodeRecord {
+interface NodeRecord {
   readonly type: string;
   readonly domain: string;
   readonly name: string;
@@ -55,7 +55,7 @@ export interface ConstantRecord {
   readonly bytes: Uint8Array;
 }
 
-export interface PortRecord {
+interface PortRecord {
   readonly name: string;
   readonly dtype: DataType;
   readonly shape: readonly (number | string)[];
