@@ -10,6 +10,8 @@ export interface RunCommandOptions {
   readonly pluginDir: readonly string[];
 }
 
+const howToGoOn = 'Raise total_steps or total_epochs to train on, or give another run another name.';
+
 export async function runCommand(options: RunCommandOptions): Promise<number> {
   const terminal = standardTerminal();
   const interrupt = catchInterrupts(
@@ -20,11 +22,12 @@ export async function runCommand(options: RunCommandOptions): Promise<number> {
     // As in the original, plugin directories can also come from the environment.
     const pluginDirs = [...options.pluginDir, ...(process.env['TRINITY_PLUGIN_DIRS']?.split(path.delimiter).filter(Boolean) ?? [])];
     const summary = await run({ configPath: options.config, pluginDirs, terminal, signal: interrupt.signal });
+    const place = summary.checkpoint ?? summary.jobDirectory;
     if (summary.interrupted) {
       terminal.write(`Interrupted after train step ${summary.trainStep}. The same command goes on from there.\n`);
       return exitCodes.interrupted;
     }
-    terminal.write(`Done after train step ${summary.trainStep}: ${summary.checkpoint ?? summary.jobDirectory}\n`);
+    terminal.write(summary.doneBefore ? `This run is complete after train step ${summary.trainStep}: ${place}\n${howToGoOn}\n` : `Done after train step ${summary.trainStep}: ${place}\n`);
     return exitCodes.done;
   } finally {
     interrupt.release();

@@ -14,9 +14,11 @@ import {
 } from '@trinity-rft/core';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
+import { createDespair } from './despair.js';
 import { evalMetrics } from './eval-metrics.js';
 import { isOk, rolloutMetrics } from './rollout-metrics.js';
 import { createInstancePool, runTask, type AttemptKey, type AttemptModel, type TaskOutcome } from './run-task.js';
+import type { ExplorerState } from './state.js';
 
 /** Where the tasks of an explore step come from; one state from which the rest of the order follows. */
 export interface TaskFeed {
@@ -62,14 +64,6 @@ export interface ExplorerOptions {
   readonly signal: AbortSignal;
 }
 
-/** Where an explorer stands; stored with each explore step. */
-export interface ExplorerState {
-  readonly step: number;
-  /** Weights that made the step. */
-  readonly policyVersion: number;
-  readonly feed: JsonState;
-}
-
 export interface Explorer {
   /** Explores until the tasks end. Resolves with the number of explore steps made. @throws CancelledError when stopped */
   run(state?: ExplorerState): Promise<number>;
@@ -81,6 +75,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   const { feed, sync, store, sink, runtime, signal } = options;
   const limit = pLimit(options.concurrency);
   const pool = createInstancePool();
+  const despair = createDespair(store);
   /** About the last boundary; goes out with the next explore step. */
   let syncMetrics: Metrics = {};
 
@@ -113,6 +108,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     return { step, begun, outcomes, state: { step, policyVersion: options.policyVersion(), feed: feed.state() } };
   };
 
+  /** Writes what is to say about the step, then stores it: one that was not stored is made again, with its records. */
   const finishStep = async ({ step, begun, outcomes, state }: StepInFlight): Promise<void> => {
     const done = await outcomes;
     const waited = runtime.clock.now() - begun;
@@ -124,7 +120,9 @@ export function createExplorer(options: ExplorerOptions): Explorer {
       metrics: { ...rolloutMetrics(done, state.policyVersion), ...pipeline.metrics, ...syncMetrics, 'time/wait_explore_step': waited / 1000 },
     });
     syncMetrics = {};
+    if (isEvalStep(step)) await evaluateAt(step);
     await store.put(pipeline.experiences, { ...state });
+    await despair.watch(done, state);
   };
 
   const evaluate = async (step: number, prefix = 'eval'): Promise<Metrics> => {
@@ -171,6 +169,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     evaluate,
     run: async (state) => {
       let step = state?.step ?? 0;
+      despair.startFrom(state ?? { step, policyVersion: options.policyVersion(), feed: feed.state() });
       if (state) feed.restore(state.feed);
       else if (options.evalOnStartup) await evaluateAt(0);
       // A resumed explorer that stood at a boundary has not fetched the weights of that boundary yet.
@@ -180,9 +179,10 @@ export function createExplorer(options: ExplorerOptions): Explorer {
         const explored = await exploreToBoundary(step);
         const moved = explored.step > step;
         step = explored.step;
-        if (moved && isEvalStep(step)) await evaluateAt(step);
         if (moved && sync.isBoundary(step)) await meetTrainer();
-        if (explored.ended) return step;
+        if (!explored.ended) continue;
+        await despair.atEnd();
+        return step;
       }
     },
   };

@@ -3,4 +3,5 @@ export * from './explorer.js';
 export * from './finish-runs.js';
 export * from './rollout-metrics.js';
 export * from './run-task.js';
+export * from './state.js';
 export * from './tasks.js';

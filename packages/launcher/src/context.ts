@@ -8,6 +8,8 @@ export interface StageContext {
   readonly stage: StageConfig;
   /** Model folder that the stage begins with. */
   readonly startModel: string;
+  /** An earlier process ended the stage; it may have become longer since. */
+  readonly endedBefore: boolean;
   readonly runtime: Runtime;
   /** Opens the metric files, once it is known where the stage goes on. */
   readonly openSink: (resume: ResumePoint) => MetricSink;
@@ -21,9 +23,11 @@ export interface StageContext {
 
 export interface StageResult {
   readonly interrupted: boolean;
+  /** An earlier process ended the stage, and nothing was left to do. */
+  readonly doneBefore: boolean;
   /** Optimizer steps made in the whole stage. */
   readonly trainStep: number;
-  /** Folder of the last checkpoint, when the stage trains. */
+  /** Folder of the last checkpoint, when there is one. */
   readonly checkpoint: string | undefined;
 }
 

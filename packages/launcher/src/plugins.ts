@@ -25,14 +25,14 @@ const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
 
 /**
  * Loads every module at the top of each directory (TypeScript as is; modules may import each other and packages) and collects
- * what `defineWorkflow` and `defineReward` made. Names beginning with `_` or `.`, tests and declarations are left alone.
+ * what `defineWorkflow` and `defineReward` made. Relative directories start at `cwd`. Names beginning with `_` or `.`, tests and declarations are left alone.
  * @throws ConfigError naming the directory or file that cannot be loaded, or the two files that use one name
  */
-export async function loadPlugins(directories: readonly string[]): Promise<Plugins> {
+export async function loadPlugins(directories: readonly string[], cwd = process.cwd()): Promise<Plugins> {
   const jiti = createJiti(import.meta.url, { virtualModules });
   /** With the file that exported it first; a definition that two modules export is one definition. */
   const definitions = new Map<unknown, string>();
-  for (const directory of new Set(directories.map((each) => path.resolve(each)))) {
+  for (const directory of new Set(directories.map((each) => path.resolve(cwd, each)))) {
     for (const file of await modulesOf(directory)) {
       for (const value of Object.values(await load(jiti, file))) {
         if (!definitions.has(value)) definitions.set(value, file);

@@ -1,33 +1,48 @@
-/** One process per run directory: a lock file with the process id, taken over when its process is gone. */
+/** One process per run directory. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError } from '@trinity-rft/core';
+import type { DatabaseSync } from 'node:sqlite';
+import { ConfigError, describeError } from '@trinity-rft/core';
 
-/** Takes the lock and returns its release. @throws ConfigError naming the process that holds it */
+/** SQLite's result code for "somebody else has it". */
+const busy = 5;
+
+/**
+ * Takes the run directory, which is made if need be, and returns its release. The lock is the operating system's, on the empty
+ * database `run.lock`: it ends with the process that holds it, however that ends, and cannot be mistaken for that of another
+ * process with the same id. `run.pid` beside it is for messages only.
+ * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
+ */
 export async function lockRun(jobDirectory: string): Promise<() => Promise<void>> {
-  await mkdir(jobDirectory, { recursive: true });
-  const file = path.join(jobDirectory, 'run.lock');
-  for (;;) {
-    try {
-      await writeFile(file, String(process.pid), { flag: 'wx' });
-      return () => rm(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const holder = Number(await readFile(file, 'utf8').catch(() => ''));
-    if (isAlive(holder)) {
-      throw new ConfigError(`Run directory ${jobDirectory} is in use by process ${holder}. Wait for it, stop it, or give the run another name.`, { code: 'RUN_LOCKED' });
-    }
-    await rm(file, { force: true });
+  const pidFile = path.join(jobDirectory, 'run.pid');
+  let holder: DatabaseSync | undefined;
+  try {
+    await mkdir(jobDirectory, { recursive: true });
+    // Loaded on first use: Node 22 prints a warning when it loads the module.
+    const sqlite = process.getBuiltinModule('node:sqlite');
+    holder = new sqlite.DatabaseSync(path.join(jobDirectory, 'run.lock'));
+    holder.exec('BEGIN EXCLUSIVE');
+    await writeFile(pidFile, `${process.pid}\n`);
+  } catch (error) {
+    holder?.close();
+    throw (error as { readonly errcode?: number }).errcode === busy ? await inUse(jobDirectory, pidFile) : notWritable(jobDirectory, error);
   }
+  const held = holder;
+  return async () => {
+    await rm(pidFile, { force: true });
+    held.close();
+  };
 }
 
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError> {
+  const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
+  const who = pid === '' ? 'another process' : pid === String(process.pid) ? 'another run of this process' : `process ${pid}`;
+  return new ConfigError(`Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or give this run another name.`, { code: 'RUN_LOCKED' });
+}
+
+function notWritable(jobDirectory: string, cause: unknown): ConfigError {
+  return new ConfigError(
+    `Run directory ${jobDirectory} cannot be used: ${describeError(cause)}. Set checkpoint_root_dir to a folder that this process may write to.`,
+    { code: 'RUN_DIRECTORY', cause },
+  );
 }

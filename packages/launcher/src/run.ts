@@ -1,18 +1,13 @@
-/** A whole run: lock, log, monitor, the stages in order, and what is left behind. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { loadConfig, type ResolvedConfig, type StageConfig } from '@trinity-rft/config';
-import { CheckpointError, createRuntime, describeError, systemClock, type Clock } from '@trinity-rft/core';
-import { listCheckpoints } from '@trinity-rft/trainer';
+/** A whole run: configuration, plugins, lock, and the stages in order. */
+import { loadConfig, type ResolvedConfig } from '@trinity-rft/config';
+import { systemClock, type Clock } from '@trinity-rft/core';
 import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
-import { resolveModelFolder } from './build/model-folder.js';
-import { openMonitor, type Terminal } from './build/monitor.js';
-import type { StageContext, StageResult } from './context.js';
-import { runBench } from './modes/bench.js';
-import { runBoth } from './modes/both.js';
-import { runTrain } from './modes/train.js';
+import type { Terminal } from './build/monitor.js';
+import type { StageResult } from './context.js';
+import { catchStrays } from './failure.js';
 import { loadPlugins } from './plugins.js';
 import { lockRun } from './run-lock.js';
+import { runStage, type Registries, type Surroundings } from './stage.js';
 import { readStageProgress, writeStageProgress } from './stage-progress.js';
 
 export interface RunOptions {
@@ -23,7 +18,7 @@ export interface RunOptions {
   /** More workflows and reward functions, for programs. */
   readonly workflows?: readonly WorkflowDefinition[];
   readonly rewardFns?: readonly RewardDefinition[];
-  /** Where progress goes; `columns` undefined means it is not a terminal. */
+  /** Where progress goes. */
   readonly terminal: Terminal;
   /** Interrupts: the step in progress is finished, a checkpoint written, and the run can be resumed. */
   readonly signal?: AbortSignal;
@@ -37,6 +32,8 @@ export interface RunOptions {
 
 export interface RunSummary {
   readonly interrupted: boolean;
+  /** An earlier process ended the run, and nothing was left to do. */
+  readonly doneBefore: boolean;
   readonly jobDirectory: string;
   /** Of the stage that ran last. */
   readonly trainStep: number;
@@ -44,33 +41,35 @@ export interface RunSummary {
   readonly checkpoint: string | undefined;
 }
 
-const modes: Readonly<Record<StageConfig['mode'], (context: StageContext) => Promise<StageResult>>> = { both: runBoth, train: runTrain, bench: runBench };
-
-/** Runs, or resumes, what `configPath` describes. @throws ConfigError and TaskError for what the user can mend, other errors for the rest */
+/**
+ * Runs, or resumes, what `configPath` describes. Until it resolves, the process catches errors that nobody else catches.
+ * @throws ConfigError and TaskError for what the user can mend, other errors for the rest
+ */
 export async function run(options: RunOptions): Promise<RunSummary> {
-  const clock = options.clock ?? systemClock;
+  const { terminal, clock = systemClock } = options;
   const { config, warnings } = await loadConfig(options.configPath, {
     timestamp: timestamp(clock),
     ...(options.env && { env: options.env }),
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   });
-  for (const warning of warnings) options.terminal.write(`${warning}\n`);
-  const plugins = await loadPlugins(options.pluginDirs ?? []);
-  const workflows = createWorkflowRegistry([...plugins.workflows, ...(options.workflows ?? [])]);
-  const rewardFns = createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]);
-  assertNamesKnown(config, { workflows, rewardFns });
+  for (const warning of warnings) terminal.write(`${warning}\n`);
+  const plugins = await loadPlugins(options.pluginDirs ?? [], options.cwd);
+  const registries: Registries = {
+    workflows: createWorkflowRegistry([...plugins.workflows, ...(options.workflows ?? [])]),
+    rewardFns: createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]),
+  };
+  assertNamesKnown(config, registries);
 
   const unlock = await lockRun(config.jobDirectory);
-  const leftover = catchStrayRejections(options.terminal);
+  const strays = catchStrays((line) => terminal.write(`${line}\n`));
   try {
-    return await runStages(config, { ...options, clock }, { workflows, rewardFns });
+    const { signal = new AbortController().signal, env = process.env } = options;
+    return await runStages(config, { terminal, clock, signal, env, registries });
   } finally {
-    leftover.stop();
+    strays.stop();
     await unlock();
   }
 }
-
-type Registries = Pick<StageContext, 'workflows' | 'rewardFns'>;
 
 /** Wrong names are found before anything starts. */
 function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Registries): void {
@@ -82,67 +81,24 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Regi
   }
 }
 
-async function runStages(config: ResolvedConfig, options: RunOptions & { readonly clock: Clock }, registries: Registries): Promise<RunSummary> {
-  const { latestStage } = await readStageProgress(config.jobDirectory);
-  let last: StageResult = { interrupted: false, trainStep: 0, checkpoint: undefined };
-  for (const stage of config.stages) {
-    if (config.stages.length > 1 && stage.stageIndex < latestStage) continue;
-    if (config.stages.length > 1) await writeStageProgress(config.jobDirectory, { latestStage: stage.stageIndex });
-    last = await runStage(config, stage, options, registries);
-    if (last.interrupted) break;
-  }
-  if (config.stages.length > 1 && !last.interrupted) await writeStageProgress(config.jobDirectory, { latestStage: config.stages.length });
-  return { interrupted: last.interrupted, jobDirectory: config.jobDirectory, trainStep: last.trainStep, checkpoint: last.checkpoint };
-}
-
-async function runStage(config: ResolvedConfig, stage: StageConfig, options: RunOptions & { readonly clock: Clock }, registries: Registries): Promise<StageResult> {
-  await mkdir(stage.jobDirectory, { recursive: true });
-  const { clock } = options;
-  const signal = options.signal ?? new AbortController().signal;
-  const monitor = openMonitor(stage, { terminal: options.terminal, clock, env: options.env ?? process.env });
-  const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
-  try {
-    runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${stage.jobDirectory}`);
-    return await modes[stage.mode]({
-      stage,
-      startModel: await startModelOf(config, stage),
-      runtime,
-      openSink: monitor.openSink,
-      signal,
-      expectSteps: monitor.expectSteps,
-      ...registries,
-    });
-  } catch (error) {
-    runtime.logger.error(`The run failed: ${describeError(error)}`);
-    await writeFile(path.join(stage.jobDirectory, 'failure.txt'), `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    throw error;
-  } finally {
-    await monitor.close();
-  }
-}
-
-async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
-  if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
-  const previous = config.stages[stage.stageIndex - 1];
-  const checkpoint = previous && (await listCheckpoints(previous.jobDirectory)).at(-1);
-  if (checkpoint) return checkpoint.directory;
-  throw new CheckpointError(
-    `Stage "${stage.stageName}" starts from the checkpoint of the stage before, but ${previous?.jobDirectory ?? 'there'} has none. Delete stage_meta.json to begin at the first stage.`,
-    { code: 'STAGE_CHECKPOINT_MISSING' },
-  );
-}
-
-/** A promise that a user's agent left behind must not end the run; it is reported, once per message. */
-function catchStrayRejections(terminal: Terminal): { stop(): void } {
-  const seen = new Set<string>();
-  const report = (reason: unknown): void => {
-    const text = describeError(reason);
-    if (seen.has(text)) return;
-    seen.add(text);
-    terminal.write(`A promise that nobody awaits was rejected (in a workflow?): ${text}\n`);
+/** Stages that ended before are passed over, except the last: it may have become longer. */
+async function runStages(config: ResolvedConfig, surroundings: Surroundings): Promise<RunSummary> {
+  const { jobDirectory, stages } = config;
+  const { latestStage } = await readStageProgress(jobDirectory);
+  const isBench = stages.every(({ mode }) => mode === 'bench');
+  const save = async (stage: number): Promise<void> => {
+    // Evaluating checkpoints is no part of the run that made them.
+    if (!isBench) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
-  process.on('unhandledRejection', report);
-  return { stop: () => void process.off('unhandledRejection', report) };
+  let last: StageResult = { interrupted: false, doneBefore: true, trainStep: 0, checkpoint: undefined };
+  for (const stage of stages.slice(Math.min(latestStage, stages.length - 1))) {
+    const endedBefore = stage.stageIndex < latestStage;
+    if (!endedBefore) await save(stage.stageIndex);
+    last = await runStage({ config, stage, endedBefore, ...surroundings });
+    if (last.interrupted) break;
+    if (!endedBefore) await save(stage.stageIndex + 1);
+  }
+  return { ...last, jobDirectory };
 }
 
 /** `20260701093000`, in UTC. */

@@ -195,6 +195,8 @@ function explorerDrivenStyle(parts: Parts): Style {
         },
         { what: 'the trainer to finish its step', timeoutMs, clock, signal },
       );
+      // The request is answered: what is published while these weights are fetched could take them away.
+      state.explorerAsks = false;
       if (state.published > state.explorerVersion) return adopt(parts);
       if (!arrived) logger.warn(`The trainer did not finish its step within ${timeoutMs} ms; exploring goes on with the old weights.`);
       const outcome = arrived ? (state.trainerRuns ? 'unchanged' : 'trainer_stopped') : 'timeout';

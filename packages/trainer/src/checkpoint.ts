@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CheckpointError } from '@trinity-rft/core';
+import { boundary, CheckpointError, describeError } from '@trinity-rft/core';
 
 const manifestFile = 'manifest.json';
 /** Name of the newest complete checkpoint, as the original writes it. */
@@ -32,8 +32,26 @@ export interface Checkpoint {
 
 export const checkpointName = (step: number): string => `global_step_${step}`;
 
-/** Fills a folder with `fill`, then makes it `global_step_<step>` of `root` in one rename. An existing one is replaced. */
-export async function writeCheckpoint(root: string, options: { readonly step: number; readonly final: boolean; readonly fill: (directory: string) => Promise<void> }): Promise<Checkpoint> {
+export interface WriteCheckpointOptions {
+  readonly step: number;
+  readonly final: boolean;
+  readonly fill: (directory: string) => Promise<void>;
+}
+
+/**
+ * Fills a folder with `fill`, then makes it `global_step_<step>` of `root` in one rename. An existing one is replaced.
+ * @throws CheckpointError naming the folder when it cannot be written
+ */
+export function writeCheckpoint(root: string, options: WriteCheckpointOptions): Promise<Checkpoint> {
+  const failed = (cause: unknown): CheckpointError =>
+    new CheckpointError(
+      `Checkpoint ${path.join(root, checkpointName(options.step))} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room; the run goes on from the checkpoint before.`,
+      { code: 'CHECKPOINT_WRITE', cause },
+    );
+  return boundary(failed, () => fillAndRename(root, options));
+}
+
+async function fillAndRename(root: string, options: WriteCheckpointOptions): Promise<Checkpoint> {
   const { step, final, fill } = options;
   const directory = path.join(root, checkpointName(step));
   const temporary = `${directory}.tmp`;

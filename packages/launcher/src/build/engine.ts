@@ -1,20 +1,52 @@
-/** The engine of a stage. */
+/** The engine of a stage, and what becomes of the stage when the engine dies. */
 import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
-import type { Engine } from '@trinity-rft/core';
+import { EngineError, type Engine, type Sampler } from '@trinity-rft/core';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { StageContext } from '../context.js';
+import { aboutModel } from './model-folder.js';
 
 const bytesPerMebibyte = 2 ** 20;
 
-/** Opens the stage's model; `reference` keeps its first weights for the KL term. */
-export function openEngine({ stage, startModel }: StageContext, options: { readonly reference: boolean; readonly format: ChatFormat }): Promise<Engine> {
+export interface StageEngine extends Engine {
+  /** Aborts with the engine's error when it cannot sample any more: runs fail one by one then, and none is the workflow's fault. */
+  readonly gone: AbortSignal;
+}
+
+/** Opens the stage's model; `reference` keeps its first weights for the KL term. @throws ConfigError when the model cannot be used */
+export async function openEngine(context: StageContext, options: { readonly reference: boolean; readonly format: ChatFormat }): Promise<StageEngine> {
+  const { stage, startModel } = context;
   const { threads, memoryBudgetMb, maxModelLen } = stage.model;
-  return createOnnxEngine({
-    modelPath: startModel,
-    reference: options.reference,
-    maxModelLen,
-    tokenBytes: tokenByteTable(options.format.tokenizer),
-    ...(threads !== undefined && { threads }),
-    ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * bytesPerMebibyte }),
-  });
+  const engine = await aboutModel(context, () =>
+    createOnnxEngine({
+      modelPath: startModel,
+      reference: options.reference,
+      maxModelLen,
+      tokenBytes: tokenByteTable(options.format.tokenizer),
+      ...(threads !== undefined && { threads }),
+      ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * bytesPerMebibyte }),
+    }),
+  );
+  const gone = new AbortController();
+  const { capabilities, trainer } = engine;
+  return { capabilities, trainer, sampler: watched(engine.sampler, gone), gone: gone.signal, close: () => engine.close() };
+}
+
+const goneCodes = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
+
+function watched(sampler: Sampler, gone: AbortController): Sampler {
+  return {
+    maxModelLen: sampler.maxModelLen,
+    get policyVersion() {
+      return sampler.policyVersion;
+    },
+    adopt: (source, version) => sampler.adopt(source, version),
+    sample: async (prompt, options, signal) => {
+      try {
+        return await sampler.sample(prompt, options, signal);
+      } catch (error) {
+        if (error instanceof EngineError && goneCodes.has(error.code)) gone.abort(error);
+        throw error;
+      }
+    },
+  };
 }

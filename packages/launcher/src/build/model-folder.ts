@@ -2,7 +2,8 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
-import { ConfigError } from '@trinity-rft/core';
+import { CheckpointError, ConfigError, EngineError } from '@trinity-rft/core';
+import type { StageContext } from '../context.js';
 
 /** @throws ConfigError naming the folder and what it lacks */
 export async function resolveModelFolder({ model }: StageConfig): Promise<string> {
@@ -18,4 +19,15 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
     if (!file) throw new ConfigError(`model.model_path: ${modelPath} has no ${name}. Give a complete Hugging Face model folder.`, { code: 'MODEL_INCOMPLETE' });
   }
   return modelPath;
+}
+
+/** Runs what reads the model. A folder that the user gave and that cannot be used is the user's to mend; a checkpoint of ours is not. */
+export async function aboutModel<T>({ stage }: StageContext, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const unusable = cause instanceof CheckpointError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
+    if (!unusable || stage.model.fromPreviousStage) throw cause;
+    throw new ConfigError(`model.model_path: ${cause.message}`, { code: 'MODEL_UNUSABLE', cause });
+  }
 }

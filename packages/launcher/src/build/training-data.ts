@@ -5,6 +5,7 @@ import type { SupervisedBufferConfig } from '@trinity-rft/config';
 import { createExperience, describeError, TaskError, type Experience, type ExperienceSource, type RawTask } from '@trinity-rft/core';
 import type { StageContext } from '../context.js';
 import { openExperienceStore } from './experience-store.js';
+import { ownDatabase } from './stored-experiences.js';
 
 export interface TrainingData {
   readonly source: ExperienceSource;
@@ -33,8 +34,9 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
 }
 
 /** Experiences of an earlier run: nobody adds to them, so the end of the store is the end of the data. */
-function openStored({ stage }: StageContext): TrainingData {
-  const store = openExperienceStore(stage);
+async function openStored({ stage }: StageContext): Promise<TrainingData> {
+  const { path } = stage.buffer.trainerInput.experienceBuffer;
+  const store = openExperienceStore(stage, path === undefined ? undefined : await ownDatabase(path, stage.jobDirectory));
   store.finish();
   return { source: store, totalSteps: stage.buffer.totalSteps };
 }

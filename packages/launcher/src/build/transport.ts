@@ -5,28 +5,38 @@ import type { Engine } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
 import type { WeightTransport } from '@trinity-rft/synchronizer';
 
+export interface StageTransport extends WeightTransport {
+  /** Leaves nothing behind. */
+  close(): Promise<void>;
+}
+
 /** `memory` switches arrays inside the engine; `checkpoint` writes and reads a model folder under `sync/`. */
-export function createTransport(stage: StageConfig, engine: Engine): WeightTransport {
+export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory' ? memoryTransport(engine) : checkpointTransport(stage, engine);
 }
 
-function memoryTransport({ trainer, sampler }: Engine): WeightTransport {
+function memoryTransport({ trainer, sampler }: Engine): StageTransport {
   return {
     publish: (version) => trainer.publish(version),
     adopt: (version) => sampler.adopt({ kind: 'published' }, version),
+    close: () => Promise.resolve(),
   };
 }
 
-function checkpointTransport(stage: StageConfig, { trainer, sampler }: Engine): WeightTransport {
-  const folder = (version: number): string => path.join(stage.jobDirectory, 'sync', `version_${version}`);
+function checkpointTransport(stage: StageConfig, { trainer, sampler }: Engine): StageTransport {
+  const root = path.join(stage.jobDirectory, 'sync');
+  const folder = (version: number): string => path.join(root, `version_${version}`);
+  const remove = (directory: string): Promise<void> => rm(directory, { recursive: true, force: true });
   let last: number | undefined;
   return {
     publish: async (version) => {
-      await rm(folder(version), { recursive: true, force: true });
+      // At the first, also what a killed process left.
+      if (last === undefined) await remove(root);
       await trainer.save(folder(version), { optimizer: false });
-      if (last !== undefined && last !== version) await rm(folder(last), { recursive: true, force: true });
+      if (last !== undefined && last !== version) await remove(folder(last));
       last = version;
     },
     adopt: (version) => sampler.adopt({ kind: 'checkpoint', directory: folder(version) }, version),
+    close: () => remove(root),
   };
 }

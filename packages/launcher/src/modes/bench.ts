@@ -1,5 +1,5 @@
 /** Mode `bench`: evaluates checkpoints on the evaluation task sets. */
-import { CancelledError, TaskError } from '@trinity-rft/core';
+import { TaskError } from '@trinity-rft/core';
 import { createExplorer } from '@trinity-rft/explorer';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { memoryExperienceStore } from '@trinity-rft/buffer';
@@ -9,10 +9,11 @@ import { openEngine } from '../build/engine.js';
 import { explorerOptions } from '../build/explorer.js';
 import { openTasks } from '../build/tasks.js';
 import type { StageContext, StageResult } from '../context.js';
+import { orGone } from './gone.js';
 
 /** The model itself counts as the checkpoint of step 0; metrics go out under `bench/<set>/`. */
 export async function runBench(context: StageContext): Promise<StageResult> {
-  const { stage, startModel, runtime, signal } = context;
+  const { stage, startModel, runtime } = context;
   const sink = context.openSink({});
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
@@ -25,20 +26,16 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     ...explorerOptions(context, { sampler: engine.sampler, format, tasks, sink }),
     store,
     sync: { isBoundary: () => false, exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }) },
-    signal,
+    signal: AbortSignal.any([context.signal, engine.gone]),
   });
   const targets = await benchTargets(stage.jobDirectory, startModel, stage.explorer);
   for (const { directory, step } of targets) {
     runtime.logger.info(`Evaluates the weights of step ${step}.`);
     await engine.sampler.adopt({ kind: 'checkpoint', directory }, step);
-    try {
-      sink.write({ role: 'bench', step, metrics: await explorer.evaluate(step, 'bench') });
-    } catch (error) {
-      if (error instanceof CancelledError && signal.aborted) return { interrupted: true, trainStep: step, checkpoint: undefined };
-      throw error;
-    }
+    const metrics = await orGone(engine.gone, () => explorer.evaluate(step, 'bench'));
+    sink.write({ role: 'bench', step, metrics });
   }
-  return { interrupted: false, trainStep: targets.at(-1)?.step ?? 0, checkpoint: undefined };
+  return { interrupted: false, doneBefore: false, trainStep: targets.at(-1)?.step ?? 0, checkpoint: undefined };
 }
 
 interface BenchOptions {

@@ -1,9 +1,9 @@
-/** Mode `both`: explorer and trainer side by side, and what happens when one of them ends, fails or is interrupted. */
+/** Mode `both`: explores and trains, from where the stage was left, to its last evaluation. */
 import { createAlgorithm } from '@trinity-rft/algorithm';
-import { CancelledError, type Engine, type ExperienceStore, type MetricSink } from '@trinity-rft/core';
+import { BufferError, type Engine, type ExperienceStore, type MetricSink } from '@trinity-rft/core';
 import { createExplorer, type Explorer, type ExplorerState } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
-import { createTrainer, listCheckpoints, verifyCheckpoint, type Trainer, type TrainerResult } from '@trinity-rft/trainer';
+import { createTrainer, listCheckpoints, verifyCheckpoint, type Checkpoint, type TrainerResult } from '@trinity-rft/trainer';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine } from '../build/engine.js';
@@ -11,34 +11,46 @@ import { explorerOptions } from '../build/explorer.js';
 import { openExperienceStore } from '../build/experience-store.js';
 import { openTasks, type StageTasks } from '../build/tasks.js';
 import { trainerOptions } from '../build/trainer.js';
-import { createTransport } from '../build/transport.js';
+import { createTransport, type StageTransport } from '../build/transport.js';
+import { watchWaiting } from '../build/waiting.js';
+import { orGone } from './gone.js';
 import type { StageContext, StageResult } from '../context.js';
 import { findResumePoint, type ResumePoint } from '../resume.js';
+import { superviseBoth } from './supervise.js';
 
 export async function runBoth(context: StageContext): Promise<StageResult> {
   const { stage, runtime } = context;
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
   await using store = disposable(openExperienceStore(stage));
+  const progress: Progress = {
+    checkpoints: await listCheckpoints(stage.jobDirectory),
+    explorer: (await store.explorerState()) as ExplorerState | undefined,
+  };
+  const last = progress.checkpoints.at(-1);
+  if (last && context.endedBefore && nothingLeft(context, tasks, progress)) {
+    return { interrupted: false, doneBefore: true, trainStep: last.manifest.step, checkpoint: last.directory };
+  }
   const algorithm = createAlgorithm(stage.algorithm, stage.seed);
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  await using transport = disposable(createTransport(stage, engine));
 
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  let trainerWaits = false;
+  const waiting = watchWaiting(context, store);
   const synchronizer = createSynchronizer({
     style: stage.synchronizer.syncStyle,
     interval: stage.synchronizer.syncInterval,
     offset: stage.synchronizer.syncOffset,
     timeoutMs: stage.synchronizer.syncTimeoutMs,
-    transport: createTransport(stage, engine),
-    starved: async () => trainerWaits && (await hasTooFew(store, stage.buffer.trainBatchSize)),
+    transport,
+    starved: async () => waiting.isWaiting() && (await hasTooFew(store, stage.buffer.trainBatchSize)),
     clock: runtime.clock,
     logger: runtime.logger,
   });
-  const state = (await store.explorerState()) as ExplorerState | undefined;
-  const point = await resumeTrainer(context, { engine, store, synchronizer, state });
-  const sink = context.openSink({ explorer: state?.step ?? 0, trainer: point.trainStep });
+  const point = await resume(context, { engine, store, synchronizer, transport, progress });
+  // Without a stored explore step the evaluation before the first one is made again as well.
+  const sink = context.openSink({ explorer: progress.explorer?.step ?? -1, trainer: point.trainStep });
   const totalSteps = totalTrainSteps(context, tasks);
   context.expectSteps(totalSteps);
 
@@ -47,27 +59,44 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     source: store,
     sync: {
       trainStepDone: (step, abort) => synchronizer.trainStepDone(step, abort),
-      setTrainerWaiting: (waiting) => {
-        trainerWaits = waiting;
-        synchronizer.setTrainerWaiting(waiting);
+      setTrainerWaiting: (is) => {
+        waiting.set(is);
+        synchronizer.setTrainerWaiting(is);
       },
     },
     signal,
   });
-  const explorerParts = {
+  const parts = {
     ...explorerOptions(context, { sampler: engine.sampler, format, tasks, sink }),
     store,
     sync: synchronizer,
     ...(algorithm.advantage && { advantage: algorithm.advantage }),
   };
-  const explorer = createExplorer({ ...explorerParts, signal });
-  const trained = await superviseBoth({ context, explorer, trainer, store, synchronizer, state, point, stop });
+  const explorer = createExplorer({ ...parts, signal });
+  const { gone } = engine;
+  const trained = await superviseBoth({ explorer, trainer, store, synchronizer, state: progress.explorer, point, interrupt: context.signal, gone, stop });
   if (!trained.interrupted) {
-    // The end of training stopped the other explorer; this one is stopped by an interrupt only.
-    const evaluator = createExplorer({ ...explorerParts, signal: context.signal });
-    await evaluateAtEnd(context, { evaluator, engine, tasks, trained, store, sink });
+    assertTrained(trained);
+    // The end of training stopped the other explorer; this one is stopped by an interrupt or a dead engine only.
+    const evaluator = createExplorer({ ...parts, signal: AbortSignal.any([context.signal, gone]) });
+    await orGone(gone, () => evaluateAtEnd({ evaluator, transport, tasks, trained, store, sink }));
   }
-  return { interrupted: trained.interrupted, trainStep: trained.step, checkpoint: trained.checkpoint.directory };
+  return { interrupted: trained.interrupted, doneBefore: false, trainStep: trained.step, checkpoint: trained.checkpoint.directory };
+}
+
+interface Progress {
+  /** Complete ones, oldest first. */
+  readonly checkpoints: readonly Checkpoint[];
+  /** Stored with the last explore step. */
+  readonly explorer: ExplorerState | undefined;
+}
+
+/** True when the stage has not become longer since it ended. */
+function nothingLeft({ stage }: StageContext, tasks: StageTasks, { checkpoints, explorer }: Progress): boolean {
+  const last = checkpoints.at(-1);
+  if (!last?.manifest.final) return false;
+  const allTrained = stage.trainer.totalSteps !== undefined && last.manifest.step >= stage.trainer.totalSteps;
+  return allTrained || (explorer !== undefined && explorer.step >= tasks.exploreSteps);
 }
 
 /** True when the trainer's next batch is not there and not on its way. */
@@ -80,23 +109,24 @@ interface ResumeParts {
   readonly engine: Engine;
   readonly store: ExperienceStore;
   readonly synchronizer: Synchronizer;
-  readonly state: ExplorerState | undefined;
+  readonly transport: StageTransport;
+  readonly progress: Progress;
 }
 
 /** Puts trainer, store and sampler where the run goes on. */
-async function resumeTrainer(context: StageContext, { engine, store, synchronizer, state }: ResumeParts): Promise<ResumePoint> {
+async function resume(context: StageContext, { engine, store, synchronizer, transport, progress }: ResumeParts): Promise<ResumePoint> {
   const { stage, runtime } = context;
   const { syncStyle: style, syncInterval: interval } = stage.synchronizer;
-  const checkpoints = await listCheckpoints(stage.jobDirectory);
-  const point = findResumePoint({ checkpoints, explorer: state, style, interval, isBoundary: (step) => synchronizer.isBoundary(step) });
+  const { checkpoints, explorer } = progress;
+  const point = findResumePoint({ checkpoints, explorer, style, interval, isBoundary: (step) => synchronizer.isBoundary(step) });
   if (point.checkpoint) {
     await verifyCheckpoint(point.checkpoint);
     await engine.trainer.load(point.checkpoint.directory);
   }
-  if (state || point.checkpoint) runtime.logger.info(`Resumes at explore step ${state?.step ?? 0} and train step ${point.trainStep}.`);
+  if (explorer || point.checkpoint) runtime.logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${point.trainStep}.`);
   await store.rollback(point.trainStep);
   await synchronizer.start({ trainStep: point.trainStep, explorerVersion: point.explorerVersion });
-  if (!point.catchUp) await createTransport(stage, engine).adopt(point.trainStep);
+  if (!point.catchUp) await transport.adopt(point.trainStep);
   return point;
 }
 
@@ -107,60 +137,18 @@ function totalTrainSteps({ stage }: StageContext, tasks: StageTasks): number | u
   return Math.ceil((tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / buffer.trainBatchSize);
 }
 
-interface Supervised {
-  readonly context: StageContext;
-  readonly explorer: Explorer;
-  readonly trainer: Trainer;
-  readonly store: ExperienceStore;
-  readonly synchronizer: Synchronizer;
-  readonly state: ExplorerState | undefined;
-  readonly point: ResumePoint;
-  readonly stop: AbortController;
-}
-
-/** The first failure of either side reaches the other at once and is what the run fails with. */
-async function superviseBoth({ context, explorer, trainer, store, synchronizer, state, point, stop }: Supervised): Promise<TrainerResult> {
-  let firstCause: Error | undefined;
-  const fail = (error: Error): void => {
-    firstCause ??= error;
-    store.fail(error);
-    synchronizer.fail(error);
-    stop.abort(error);
-  };
-  const explore = async (): Promise<void> => {
-    try {
-      if (point.catchUp) await synchronizer.exploreBoundary(stop.signal);
-      await explorer.run(state);
-      store.finish();
-    } catch (error) {
-      if (!isShutdown(error, context.signal, stop.signal)) fail(error as Error);
-    } finally {
-      synchronizer.explorerStopped();
-    }
-  };
-  const train = async (): Promise<TrainerResult | undefined> => {
-    try {
-      return await trainer.run(point.trainStep);
-    } catch (error) {
-      fail(error as Error);
-      return undefined;
-    } finally {
-      synchronizer.trainerStopped();
-      stop.abort(new CancelledError('The trainer has ended.', { reason: 'shutdown' }));
-    }
-  };
-  const [trained] = await Promise.all([train(), explore()]);
-  if (firstCause) throw firstCause;
-  return { ...trained!, interrupted: trained!.interrupted || context.signal.aborted };
-}
-
-function isShutdown(error: unknown, ...signals: readonly AbortSignal[]): boolean {
-  return error instanceof CancelledError && signals.some((signal) => signal.aborted);
+/** A stage that ends without one train step has not done what it was asked for. */
+function assertTrained({ step }: TrainerResult): void {
+  if (step > 0) return;
+  throw new BufferError(
+    'The stage ended without a train step: no experience of its runs was left to train on. Look at experience_pipeline/* in metrics.jsonl: groups whose rewards are all equal may have been filtered out.',
+    { code: 'NOTHING_TRAINED' },
+  );
 }
 
 interface FinalEvaluation {
   readonly evaluator: Explorer;
-  readonly engine: Engine;
+  readonly transport: StageTransport;
   readonly tasks: StageTasks;
   readonly trained: TrainerResult;
   readonly store: ExperienceStore;
@@ -168,9 +156,8 @@ interface FinalEvaluation {
 }
 
 /** Scores the last weights, which no evaluation within the run has seen. */
-async function evaluateAtEnd({ stage }: StageContext, { evaluator, engine, tasks, trained, store, sink }: FinalEvaluation): Promise<void> {
+async function evaluateAtEnd({ evaluator, transport, tasks, trained, store, sink }: FinalEvaluation): Promise<void> {
   if (tasks.evalSets.length === 0) return;
-  const transport = createTransport(stage, engine);
   await transport.publish(trained.step);
   await transport.adopt(trained.step);
   const state = (await store.explorerState()) as ExplorerState | undefined;

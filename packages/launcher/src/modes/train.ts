@@ -1,5 +1,6 @@
 /** Mode `train`: optimizer steps on data that is already there. */
 import { createAlgorithm } from '@trinity-rft/algorithm';
+import { BufferError } from '@trinity-rft/core';
 import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
@@ -14,12 +15,14 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const algorithm = createAlgorithm(stage.algorithm, stage.seed);
   const data = await openTrainingData(context, format);
   await using source = disposable(data.source);
-  await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
-  context.expectSteps(totalSteps);
-
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
+  if (newest?.manifest.final && context.endedBefore && from >= (totalSteps ?? 0)) {
+    return { interrupted: false, doneBefore: true, trainStep: from, checkpoint: newest.directory };
+  }
+  await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  context.expectSteps(totalSteps);
   if (newest) {
     await verifyCheckpoint(newest);
     await engine.trainer.load(newest.directory);
@@ -30,5 +33,8 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const options = trainerOptions(context, { engine, algorithm, totalSteps, sink });
   const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), source, signal });
   const { step, interrupted, checkpoint } = await trainer.run(from);
-  return { interrupted, trainStep: step, checkpoint: checkpoint.directory };
+  if (step === 0 && !interrupted) {
+    throw new BufferError('The stage ended without a train step: its experience buffer holds nothing to train on. Give the data of a run that has explored.', { code: 'NOTHING_TRAINED' });
+  }
+  return { interrupted, doneBefore: false, trainStep: step, checkpoint: checkpoint.directory };
 }

@@ -1,0 +1,41 @@
+/** Experiences of an earlier run, to train on again. */
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { BufferError, describeError } from '@trinity-rft/core';
+
+/**
+ * Which train step used what is kept in the database itself, so training on another run's database would change that run. It is
+ * copied into `jobDirectory` instead, once; a database that lies there already is used as it is. Returns the path to open.
+ * @throws BufferError when the copy cannot be made
+ */
+export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {
+  const inside = !path.relative(jobDirectory, database).startsWith('..');
+  if (inside) return database;
+  const copy = path.join(jobDirectory, 'buffer', path.basename(database));
+  if (existsSync(copy)) return copy;
+  const temporary = `${copy}.tmp`;
+  try {
+    await mkdir(path.dirname(copy), { recursive: true });
+    await rm(temporary, { force: true });
+    copyDatabase(database, temporary);
+    await rename(temporary, copy);
+    return copy;
+  } catch (cause) {
+    throw new BufferError(`The experiences in ${database} could not be copied to ${copy}: ${describeError(cause)}. Expected the database of an earlier run, and room for a copy.`, {
+      code: 'BUFFER_COPY',
+      cause,
+    });
+  }
+}
+
+/** A snapshot, whatever else has the database open. */
+function copyDatabase(from: string, to: string): void {
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  const database = new sqlite.DatabaseSync(from);
+  try {
+    database.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,76 @@
+/** One stage: its log and monitor, its mode, and what it leaves behind when it fails. */
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
+import { CheckpointError, createRuntime, describeError, type Clock } from '@trinity-rft/core';
+import { listCheckpoints } from '@trinity-rft/trainer';
+import { setEnvironment } from './build/environment.js';
+import { resolveModelFolder } from './build/model-folder.js';
+import { openMonitor, type Terminal } from './build/monitor.js';
+import type { StageContext, StageResult } from './context.js';
+import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
+import { runBench } from './modes/bench.js';
+import { runBoth } from './modes/both.js';
+import { runTrain } from './modes/train.js';
+
+export type Registries = Pick<StageContext, 'workflows' | 'rewardFns'>;
+
+/** What all stages of a run share. */
+export interface Surroundings {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly registries: Registries;
+}
+
+interface StageOptions extends Surroundings {
+  readonly config: ResolvedConfig;
+  readonly stage: StageConfig;
+  readonly endedBefore: boolean;
+}
+
+const modes: Readonly<Record<StageConfig['mode'], (context: StageContext) => Promise<StageResult>>> = { both: runBoth, train: runTrain, bench: runBench };
+
+/** Runs or resumes a stage. Rejects with the first cause, which is also in the log and in `failure.txt`. */
+export async function runStage({ config, stage, endedBefore, terminal, clock, signal, env, registries }: StageOptions): Promise<StageResult> {
+  const { jobDirectory } = stage;
+  await mkdir(jobDirectory, { recursive: true });
+  await rm(path.join(jobDirectory, failureFile), { force: true });
+  const monitor = openMonitor(stage, { terminal, clock, env });
+  const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
+  const restoreEnvironment = setEnvironment(stage.explorer.envVars);
+  try {
+    runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${jobDirectory}`);
+    if (signal.aborted) return await interrupted(jobDirectory);
+    const startModel = await startModelOf(config, stage);
+    const { openSink, expectSteps } = monitor;
+    return await modes[stage.mode]({ stage, startModel, endedBefore, runtime, openSink, signal, expectSteps, ...registries });
+  } catch (thrown) {
+    const error = firstCause(thrown);
+    if (isInterrupt(error, signal)) return await interrupted(jobDirectory);
+    runtime.logger.error(`The run failed: ${describeError(error)}`);
+    await writeFailure(jobDirectory, error);
+    throw error;
+  } finally {
+    restoreEnvironment();
+    await monitor.close();
+  }
+}
+
+/** An interrupt while nothing trains: what is on the disk is all there is. */
+async function interrupted(jobDirectory: string): Promise<StageResult> {
+  const newest = (await listCheckpoints(jobDirectory)).at(-1);
+  return { interrupted: true, doneBefore: false, trainStep: newest?.manifest.step ?? 0, checkpoint: newest?.directory };
+}
+
+async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
+  if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
+  const previous = config.stages[stage.stageIndex - 1];
+  const checkpoint = previous && (await listCheckpoints(previous.jobDirectory)).at(-1);
+  if (checkpoint) return checkpoint.directory;
+  throw new CheckpointError(
+    `Stage "${stage.stageName}" starts from the checkpoint of the stage before, but ${previous?.jobDirectory ?? 'there'} has none. Delete stage_meta.json to begin at the first stage.`,
+    { code: 'STAGE_CHECKPOINT_MISSING' },
+  );
+}

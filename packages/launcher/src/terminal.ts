@@ -1,0 +1,12 @@
+/** Standard output as a run sees it. */
+import type { Terminal } from '@trinity-rft/monitor';
+
+/** Of this process. */
+export function standardTerminal(): Terminal {
+  const { stdout } = process;
+  return {
+    write: (text) => void stdout.write(text),
+    isTTY: stdout.isTTY === true,
+    columns: () => stdout.columns ?? 80,
+  };
+}
