@@ -11,9 +11,12 @@ export default defineConfig({
     maxWorkers: 2,
     // Worker threads that a test starts load sources through Node itself: `new Worker(new URL('./worker.js', import.meta.url))` works.
     execArgv: [`--import=${new URL('tools/register-source.mjs', import.meta.url).href}`],
+    // Two cores run two files at once: a test that takes one second alone may take ten.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
     restoreMocks: true,
     setupFiles: ['./tools/console-guard.ts'],
-    tags: [{ name: 'contract' }, { name: 'slow', timeout: 120_000 }, { name: 'external' }],
+    tags: [{ name: 'contract' }, { name: 'slow', timeout: 240_000 }, { name: 'external' }],
     include: ['packages/*/{src,test}/**/*.test.ts', 'apps/*/{src,test}/**/*.test.ts', 'examples/*/**/*.test.ts', 'tools/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'] },

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { buildCharTokenizer, chatTemplates, createTokenizer, writeTokenizerFiles } from '@trinity-rft/chat';
 import { createRuntime } from '@trinity-rft/core';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
-import { splitProblems, type Problem } from './problems.ts';
+import { splitProblems, withSlips, type Problem } from './problems.ts';
 
 /** Writes `model/`, `sft.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal seeds give equal bytes. */
 export async function prepare(directory: string, seed: number): Promise<void> {
@@ -12,7 +12,7 @@ export async function prepare(directory: string, seed: number): Promise<void> {
   await mkdir(directory, { recursive: true });
   await createModel(path.join(directory, 'model'), runtime.seedFor('model'));
   const { train, fresh } = splitProblems(runtime.random('problems'), 512);
-  await writeProblems(path.join(directory, 'sft.jsonl'), train);
+  await writeProblems(path.join(directory, 'sft.jsonl'), withSlips(train, runtime.random('slips'), 0.65));
   await writeProblems(path.join(directory, 'tasks.jsonl'), train);
   await writeProblems(path.join(directory, 'eval.jsonl'), fresh);
 }
@@ -23,7 +23,8 @@ async function createModel(directory: string, seed: number): Promise<void> {
   await createModelFolder({
     directory,
     seed,
-    config: { vocabSize: vocabularySize, hiddenSize: 96, layers: 3, heads: 4, kvHeads: 2, headDim: 32, maxPositions: 64, eosTokenIds },
+    initializerRange: 0.2,
+    config: { vocabSize: vocabularySize, hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 64, eosTokenIds },
   });
   await writeTokenizerFiles(directory, files);
 }

@@ -17,3 +17,13 @@ export function splitProblems(random: Random, evalCount: number): { readonly tra
   const all = random.shuffle(Array.from({ length: 10_000 }, (_, i) => addition(Math.floor(i / 100), i % 100)));
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }
+
+/** A careless teacher: in `share` of the answers one digit is replaced by a random one. */
+export function withSlips(problems: readonly Problem[], random: Random, share: number): readonly Problem[] {
+  return problems.map(({ question, answer }) => {
+    if (random.next() >= share) return { question, answer };
+    const digits = [...answer];
+    digits[random.integer(digits.length)] = String(random.integer(10));
+    return { question, answer: digits.join('') };
+  });
+}

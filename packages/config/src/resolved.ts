@@ -112,8 +112,6 @@ export interface ModelConfig {
   readonly maxPromptTokens: number;
   readonly maxResponseTokens: number;
   readonly minResponseTokens: number;
-  /** Cut too long prompts instead of failing the call; never on the OpenAI API. */
-  readonly enablePromptTruncation: boolean;
   /** Passed to the chat template when set. */
   readonly enableThinking: boolean | undefined;
   /** Threads of the engine. Undefined: the engine decides. */
@@ -226,7 +224,6 @@ export interface RolloutModelConfig {
   readonly maxPromptTokens: number;
   readonly maxResponseTokens: number;
   readonly minResponseTokens: number;
-  readonly enablePromptTruncation: boolean;
   readonly chatTemplate: string | undefined;
   readonly enableThinking: boolean | undefined;
   /** Undefined: tool calls are left in the text. */

@@ -25,6 +25,8 @@ export interface TrainerOptions {
   /** Steps between checkpoints; 0 = only at the end. */
   readonly saveInterval: number;
   readonly checkpointRoot: string;
+  /** A wait for experiences longer than this is reported, again and again. */
+  readonly reportWaitMs: number;
   /** @default all */
   readonly checkpointsToKeep?: number;
   readonly maxResponseTokens?: number;
@@ -61,14 +63,29 @@ export function createTrainer(options: TrainerOptions): Trainer {
     return { 'time/save_checkpoint': (clock.now() - begun) / 1000 };
   };
 
+  const reportWait = async (step: number, until: AbortSignal): Promise<void> => {
+    const { reportWaitMs, batchSize } = options;
+    for (let waited = reportWaitMs; ; waited += reportWaitMs) {
+      const over = await clock.sleep(reportWaitMs, until).then(
+        () => false,
+        () => true,
+      );
+      if (over) return;
+      runtime.logger.warn(`Train step ${step} has been waiting for ${batchSize} experiences for ${Math.round(waited / 1000)} s (buffer max_read_timeout).`);
+    }
+  };
+
   const take = async (step: number): Promise<{ lease: Awaited<ReturnType<ExperienceSource['take']>>; seconds: number }> => {
     const begun = clock.now();
     // The lease may settle in the same turn; the synchronizer tells real starvation from that by asking the store.
     const pending = source.take(options.batchSize, options.filter?.(step), signal);
     sync?.setTrainerWaiting(true);
+    const arrived = new AbortController();
+    void reportWait(step, arrived.signal);
     try {
       return { lease: await pending, seconds: (clock.now() - begun) / 1000 };
     } finally {
+      arrived.abort();
       sync?.setTrainerWaiting(false);
     }
   };

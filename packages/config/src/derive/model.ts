@@ -31,7 +31,6 @@ export function deriveModel(context: StageContext): DerivedModel {
     topK: input.top_k,
     logprobs: input.logprobs,
     ...lengths,
-    enablePromptTruncation: input.enable_prompt_truncation,
     enableThinking: input.enable_thinking ?? undefined,
     threads: input.threads ?? undefined,
     memoryBudgetMb: input.memory_budget_mb ?? undefined,
@@ -189,7 +188,6 @@ function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutM
     maxPromptTokens: lengths.maxPromptTokens,
     maxResponseTokens: lengths.maxResponseTokens,
     minResponseTokens: lengths.minResponseTokens,
-    enablePromptTruncation: input.enable_prompt_truncation ?? model.enablePromptTruncation,
     chatTemplate: input.chat_template ?? model.chatTemplate,
     enableThinking: input.enable_thinking ?? model.enableThinking,
     // Other names are refused by the status table.

@@ -30,9 +30,18 @@ export function trainerOptions(context: StageContext, { engine, algorithm, total
     optimizer: { betas: optimizer.betas, weightDecay: optimizer.weightDecay, clipGradNorm: optimizer.clipGradNorm },
     saveInterval: saveInterval ?? 0,
     checkpointRoot: stage.jobDirectory,
+    reportWaitMs: reportWaitOf(stage),
     ...(maxCheckpointsToKeep !== undefined && { checkpointsToKeep: maxCheckpointsToKeep }),
     maxResponseTokens: stage.model.maxResponseTokens,
     sink,
     runtime,
   };
 }
+
+/** Stored rows are there at once; only an explorer can keep the trainer waiting. */
+function reportWaitOf({ buffer }: StageContext['stage']): number {
+  const config = buffer.trainerInput.experienceBuffer;
+  return config.storageType === 'file' ? defaultReportWaitMs : config.maxReadTimeoutMs;
+}
+
+const defaultReportWaitMs = 60_000;

@@ -1,0 +1,144 @@
+import { createExperience, type ExperienceSource, type Lease, type MetricRecord } from '@trinity-rft/core';
+import { fakeEngine, testRuntime } from '@trinity-rft/testing';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { listCheckpoints } from './checkpoint.js';
+import { createTrainer, type TrainerOptions } from './trainer.js';
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'trainer-'));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const experience = (run: number, reward: number) =>
+  createExperience({ eid: { batch: 1, task: 0, run }, tokens: [1, 2, 3], promptLength: 1, logprobs: [-2, -2], policyVersion: 0, temperature: 1, reward });
+
+/** Leases of one experience each; the journal says what became of them. */
+function source(rewards: readonly number[], journal: string[], advantages = true): ExperienceSource {
+  let next = 0;
+  return {
+    take: async (): Promise<Lease | undefined> => {
+      const index = next++;
+      if (index >= rewards.length) return undefined;
+      const row = experience(index, rewards[index]!);
+      return {
+        experiences: [advantages ? { ...row, advantages: Float32Array.of(rewards[index]!, rewards[index]!) } : row],
+        metrics: {},
+        acknowledge: async (step) => void journal.push(`ack ${index} by ${step}`),
+        release: async () => void journal.push(`release ${index}`),
+      };
+    },
+    rollback: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Policy gradient: loss = -sum advantage * logprob. */
+const policyGradient: TrainerOptions['algorithm'] = {
+  needs: { referenceLogprobs: false, entropy: 'none', valueHead: false, rollouts: true },
+  loss: ({ advantages, currentLogprobs }) => ({
+    loss: -advantages.reduce((sum, advantage, i) => sum + advantage * currentLogprobs[i]!, 0),
+    gradLogprobs: advantages.map((advantage) => -advantage),
+    metrics: { pg_loss: 1 },
+  }),
+};
+
+function setUp(over: Partial<TrainerOptions> & { readonly source: ExperienceSource }) {
+  const runtime = testRuntime();
+  const records: MetricRecord[] = [];
+  const engine = fakeEngine({ vocabSize: 5 });
+  const trainer = createTrainer({
+    engine: engine.trainer,
+    algorithm: policyGradient,
+    batchSize: 1,
+    schedule: { learningRate: 0.1, kind: 'constant', warmupSteps: 0, minRatio: 0 },
+    optimizer: {},
+    saveInterval: 0,
+    checkpointRoot: root,
+    reportWaitMs: 1000,
+    sink: { write: (record) => void records.push(record), close: () => Promise.resolve() },
+    runtime,
+    signal: new AbortController().signal,
+    ...over,
+  });
+  return { trainer, runtime, records, engine };
+}
+
+describe('createTrainer', () => {
+  it('acknowledges each lease with its step, writes a record per step and a final checkpoint', async () => {
+    const journal: string[] = [];
+    const { trainer, records } = setUp({ source: source([1, -1, 1], journal) });
+    const result = await trainer.run(0);
+    expect(result).toMatchObject({ step: 3, interrupted: false });
+    expect(journal).toEqual(['ack 0 by 1', 'ack 1 by 2', 'ack 2 by 3']);
+    expect(records.map(({ step }) => step)).toEqual([1, 2, 3]);
+    expect(records[0]!.metrics).toMatchObject({ 'actor/pg_loss': 1, 'critic/rewards/mean': 1, 'response_length/mean': 2, 'sample/staleness/mean': 0 });
+    expect((await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final])).toEqual([[3, true]]);
+  });
+
+  it('raises the probability of what had a positive advantage', async () => {
+    const { trainer, engine } = setUp({ source: source([1, 1, 1, 1], []) });
+    const batch = { rows: [{ tokens: Int32Array.of(1, 2, 3), promptLength: 1, temperature: 1 }] };
+    const before = await engine.trainer.forward(batch);
+    await trainer.run(0);
+    const after = await engine.trainer.forward(batch);
+    expect(after.logprobs[0]!).toBeGreaterThan(before.logprobs[0]!);
+  });
+
+  it('gives the lease back when the engine fails, and fails with its error', async () => {
+    const journal: string[] = [];
+    const { trainer, engine } = setUp({ source: source([1], journal) });
+    engine.failNext('backward', new Error('out of memory'));
+    await expect(trainer.run(0)).rejects.toThrow('out of memory');
+    expect(journal).toEqual(['release 0']);
+    expect(await listCheckpoints(root)).toEqual([]);
+  });
+
+  it('names the experience whose gradient is not finite', async () => {
+    const broken = { ...policyGradient, loss: () => ({ loss: 0, gradLogprobs: Float32Array.of(0, Number.NaN), metrics: {} }) };
+    const { trainer } = setUp({ source: source([1], []), algorithm: broken });
+    await expect(trainer.run(0)).rejects.toThrow('The loss gradient of experience 1/0/0/0/, response token 1, is NaN');
+  });
+
+  it('refuses rollouts without advantages', async () => {
+    const { trainer } = setUp({ source: source([1], [], false) });
+    await expect(trainer.run(0)).rejects.toMatchObject({ code: 'ADVANTAGES_MISSING' });
+  });
+
+  it('saves every so many steps and goes on from the step it is given', async () => {
+    const { trainer } = setUp({ source: source([1, 1, 1, 1, 1], []), saveInterval: 2, totalSteps: 7 });
+    expect((await trainer.run(3)).step).toBe(7);
+    expect((await listCheckpoints(root)).map(({ manifest }) => manifest.step)).toEqual([4, 6, 7]);
+  });
+
+  it('stops after the step in progress when it is interrupted, and saves', async () => {
+    const abort = new AbortController();
+    const journal: string[] = [];
+    const { trainer } = setUp({
+      source: source([1, 1, 1], journal),
+      signal: abort.signal,
+      sink: { write: () => abort.abort(), close: () => Promise.resolve() },
+    });
+    expect(await trainer.run(0)).toMatchObject({ step: 1, interrupted: true });
+    expect(journal).toEqual(['ack 0 by 1']);
+    expect((await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final])).toEqual([[1, false]]);
+  });
+
+  it('says what it waits for when experiences do not come', async () => {
+    let deliver: (lease: undefined) => void = () => undefined;
+    const slow: ExperienceSource = { ...source([], []), take: () => new Promise((resolve) => (deliver = resolve)) };
+    const { trainer, runtime } = setUp({ source: slow });
+    const running = trainer.run(0);
+    await runtime.clock.advance(2000);
+    expect(runtime.logger.messages('warn')).toEqual([
+      'Train step 1 has been waiting for 1 experiences for 1 s (buffer max_read_timeout).',
+      'Train step 1 has been waiting for 1 experiences for 2 s (buffer max_read_timeout).',
+    ]);
+    deliver(undefined);
+    await running;
+    expect(runtime.clock.sleeping).toBe(0);
+  });
+});
