@@ -12,10 +12,9 @@ import { openExperienceStore } from '../build/experience-store.js';
 import { openTasks, type StageTasks } from '../build/tasks.js';
 import { trainerOptions } from '../build/trainer.js';
 import { createTransport, type StageTransport } from '../build/transport.js';
-import { watchWaiting } from '../build/waiting.js';
-import { orGone } from './gone.js';
 import type { StageContext, StageResult } from '../context.js';
 import { findResumePoint, type ResumePoint } from '../resume.js';
+import { orGone } from './gone.js';
 import { superviseBoth } from './supervise.js';
 
 export async function runBoth(context: StageContext): Promise<StageResult> {
@@ -37,14 +36,14 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
 
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  const waiting = watchWaiting(context, store);
+  let trainerWaits = false;
   const synchronizer = createSynchronizer({
     style: stage.synchronizer.syncStyle,
     interval: stage.synchronizer.syncInterval,
     offset: stage.synchronizer.syncOffset,
     timeoutMs: stage.synchronizer.syncTimeoutMs,
     transport,
-    starved: async () => waiting.isWaiting() && (await hasTooFew(store, stage.buffer.trainBatchSize)),
+    starved: async () => trainerWaits && (await hasTooFew(store, stage.buffer.trainBatchSize)),
     clock: runtime.clock,
     logger: runtime.logger,
   });
@@ -59,9 +58,9 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     source: store,
     sync: {
       trainStepDone: (step, abort) => synchronizer.trainStepDone(step, abort),
-      setTrainerWaiting: (is) => {
-        waiting.set(is);
-        synchronizer.setTrainerWaiting(is);
+      setTrainerWaiting: (waiting) => {
+        trainerWaits = waiting;
+        synchronizer.setTrainerWaiting(waiting);
       },
     },
     signal,
