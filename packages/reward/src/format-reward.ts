@@ -8,5 +8,5 @@ const spec = { format_score_coef: numberArg(0.1, { min: 0 }), layout: choiceArg(
 export function formatReward(args: Readonly<Record<string, unknown>>): RewardFn {
   const { format_score_coef: coef, layout } = readArgs('reward function "format_reward"', spec, args);
   const fits = layout === 'strict' ? hasStrictLayout : hasLooseLayout;
-  return ({ response }) => ({ format_score: fits(response) ? coef : -coef });
+  return ({ response }) => ({ format_score: fits(response) ? coef : 0 - coef });
 }

@@ -102,11 +102,18 @@ export function formulas(text: string): readonly string[] {
 
 const number = /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?![\d.]))?\\?%?|\.\d+/g;
 
-/** Numbers in prose: thousands separators, decimals, fractions, percent; with their sign, unless it subtracts. */
-export function numbersIn(text: string): readonly string[] {
-  return [...text.matchAll(number)].map((match) => {
-    const subtracts = /[\w)\]}]\s?[-−]$/.test(text.slice(Math.max(0, match.index - 3), match.index));
-    const negative = /[-−]/.test(text[match.index - 1] ?? '') && !subtracts;
-    return (negative ? '-' : '') + match[0].replaceAll(',', '');
-  });
+/**
+ * The first (0) or last (-1) number in prose, without its thousands separators: a decimal, fraction or percentage, with its sign
+ * unless that subtracts.
+ */
+export function numberIn(text: string, place: 0 | -1): string | undefined {
+  let chosen: RegExpExecArray | undefined;
+  for (const match of text.matchAll(number)) {
+    chosen = match;
+    if (place === 0) break;
+  }
+  if (chosen === undefined) return undefined;
+  const before = text.slice(Math.max(0, chosen.index - 2), chosen.index);
+  const negative = /(?:^|[^\w)\]}])[-−]$/.test(before);
+  return (negative ? '-' : '') + chosen[0].replaceAll(',', '');
 }

@@ -14,6 +14,6 @@ export function mathBoxedReward(args: Readonly<Record<string, unknown>>): Reward
   const options = readArgs('reward function "math_boxed_reward"', spec, args);
   return (input) => ({
     accuracy: checkBoxedAnswer(input.response, requireTruth('math_boxed_reward', input)) ? options.accuracy_coef : 0,
-    format_score: options.with_think && !hasOneThought(input.response) ? -options.format_score_coef : 0,
+    format_score: options.with_think && !hasOneThought(input.response) ? 0 - options.format_score_coef : 0,
   });
 }

@@ -14,6 +14,6 @@ export function mathReward(args: Readonly<Record<string, unknown>>): RewardFn {
   const { accuracy_coef: accuracy, format_score_coef: format } = readArgs('reward function "math_reward"', spec, args);
   return (input) => ({
     accuracy: checkMathAnswer(input.response, requireTruth('math_reward', input)) ? accuracy : 0,
-    format_score: hasLooseLayout(input.response) ? format : -format,
+    format_score: hasLooseLayout(input.response) ? format : 0 - format,
   });
 }

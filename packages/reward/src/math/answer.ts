@@ -6,7 +6,7 @@ import { readQuantity, type Quantity } from './quantity.js';
 export type Answer = Quantity | Group | Equation | Inequality | PlainText;
 
 /** `list` has no brackets. Others: `(,)`, `[,)` and so on. */
-export type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
+type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
 
 export interface Group {
   readonly kind: 'group';
@@ -29,7 +29,7 @@ export interface Inequality {
 }
 
 /** Whatever is nothing else; in lower case. */
-export interface PlainText {
+interface PlainText {
   readonly kind: 'text';
   readonly text: string;
 }

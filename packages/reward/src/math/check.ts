@@ -1,5 +1,5 @@
 /** The one math checker: does a response give the expected answer? */
-import { announcedAnswer, boxedAnswer, formulas, hashedAnswer, numbersIn, taggedAnswer } from '../marks.js';
+import { announcedAnswer, boxedAnswer, formulas, hashedAnswer, numberIn, taggedAnswer } from '../marks.js';
 import { isMath, readAnswer } from './answer.js';
 import { tokenize } from './lexer.js';
 import { sameAnswer } from './same.js';
@@ -36,7 +36,7 @@ export function extractTruth(truth: string): string {
 }
 
 function answerIn(text: string): string | undefined {
-  return markedAnswer(text) || bareAnswer(text) || numbersIn(text).at(-1);
+  return markedAnswer(text) || bareAnswer(text) || numberIn(text, -1);
 }
 
 function markedAnswer(text: string): string | undefined {
@@ -54,7 +54,7 @@ function bareAnswer(text: string): string | undefined {
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
   const option = /^\(?([A-Z])(?:\)|[,:])/.exec(text)?.[1];
-  return option ?? formulas(text).filter(readsAsMath).at(place) ?? numbersIn(text).at(place) ?? text;
+  return option ?? formulas(text).filter(readsAsMath).at(place) ?? numberIn(text, place) ?? text;
 }
 
 const readsAsMath = (text: string): boolean => text.length <= maxAnswerLength && isMath(readAnswer(text)[0]!);
@@ -63,7 +63,10 @@ const readsAsMath = (text: string): boolean => text.length <= maxAnswerLength &&
 export function sameMath(a: string, b: string): boolean {
   if (a.trim() === b.trim()) return true;
   if (a.length > maxAnswerLength || b.length > maxAnswerLength) return false;
-  if (keyOf(a) === keyOf(b)) return true;
+  const [left, right] = [keyOf(a), keyOf(b)];
+  if (left === right) return true;
+  // As products of variables, `on` would be `no`.
+  if (isWord(left) && isWord(right)) return false;
   const readings = readAnswer(b);
   return readAnswer(a).some((answer) => readings.some((reading) => sameAnswer(answer, reading)));
 }
@@ -78,5 +81,8 @@ export function normalizeAnswer(text: string): string {
 /** Case counts in formulas, but not in words, nor in the letter of a choice: `(b)` is `B`. */
 function keyOf(text: string): string {
   const key = normalizeAnswer(text).replace(/^\( (\S+) \)$/, '$1');
-  return /^(?:\p{L}|\p{L}[\p{L} ]+)$/u.test(key) ? key.toLowerCase() : key;
+  const isPhrase = /^[\p{L} ]+$/u.test(key) && /\p{L}{2}/u.test(key);
+  return isPhrase || /^[A-Ja-j]$/.test(key) ? key.toLowerCase() : key;
 }
+
+const isWord = (key: string): boolean => /^\p{L}{2,}$/u.test(key);

@@ -175,7 +175,7 @@ function exactRoot({ numerator, denominator }: Exact): Exact | undefined {
 }
 
 /** A whole number that a float can hold. */
-export function asInteger({ numerator, denominator }: Exact): number | undefined {
+function asInteger({ numerator, denominator }: Exact): number | undefined {
   if (numerator % denominator !== 0n) return undefined;
   const whole = Number(numerator / denominator);
   return Number.isSafeInteger(whole) ? whole : undefined;

@@ -107,7 +107,11 @@ class Parser {
   /** Every way down leads through here. */
   #primary(): Expression {
     const token = this.#tokens[this.#at];
-    if (token === undefined || this.#depth >= maxDepth) return invalid;
+    if (token === undefined || this.#depth >= maxDepth) {
+      // Nothing more is read: callers that loop over factors must see the end.
+      this.#at = this.#tokens.length;
+      return invalid;
+    }
     this.#at++;
     this.#depth++;
     const expression = this.#read(token);
