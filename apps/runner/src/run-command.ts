@@ -1,9 +1,8 @@
 /** `trinity run`: a whole run, from the YAML to an exit code. */
 import path from 'node:path';
-import { run } from '@trinity-rft/launcher';
+import { run, standardTerminal } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupts } from './interrupt.js';
-import { standardTerminal } from './terminal.js';
 
 export interface RunCommandOptions {
   readonly config: string;

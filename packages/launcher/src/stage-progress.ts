@@ -1,5 +1,5 @@
 /** Which stages of a run are done: `stage_meta.json` in the run's directory. */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { writeAtomically } from '@trinity-rft/trainer';
@@ -24,11 +24,20 @@ export async function readStageProgress(jobDirectory: string): Promise<StageProg
   throw damaged(file);
 }
 
+/** True when a run of so many stages was begun in `jobDirectory` and has not come to its end. */
+export async function isUnfinished(jobDirectory: string, stages: number): Promise<boolean> {
+  const begun = await stat(path.join(jobDirectory, fileName)).catch(() => undefined);
+  return begun !== undefined && (await readStageProgress(jobDirectory)).latestStage < stages;
+}
+
 export async function writeStageProgress(jobDirectory: string, { latestStage }: StageProgress): Promise<void> {
   await mkdir(jobDirectory, { recursive: true });
   await writeAtomically(path.join(jobDirectory, fileName), `${JSON.stringify({ latest_stage: latestStage })}\n`);
 }
 
 function damaged(file: string, cause?: unknown): CheckpointError {
-  return new CheckpointError(`${file} is damaged; expected {"latest_stage": n}. Write the number of the stage to go on with into it, from 0.`, { code: 'STAGE_META', cause });
+  return new CheckpointError(
+    `${file} is damaged; expected {"latest_stage": n}. Write the number of the stage to go on with into it, from 0.`,
+    { code: 'STAGE_META', cause },
+  );
 }

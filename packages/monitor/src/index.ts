@@ -4,6 +4,7 @@ export * from './jsonl-sink.js';
 export * from './logger.js';
 export * from './monitor-error.js';
 export * from './plot-curve.js';
+export * from './read-curve.js';
 export * from './resume-point.js';
 export * from './tee-sink.js';
 export * from './tensorboard-sink.js';

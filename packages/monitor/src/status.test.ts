@@ -29,7 +29,8 @@ it.each([
   expect(duration(seconds)).toBe(text);
 });
 
-it('claims no time left without a total, and none below zero', () => {
+it('claims no time left without a total, and none past it', () => {
   expect(figures({ step: 3, secondsPerStep: 2 })).toEqual([['step', '3']]);
-  expect(figures({ step: 7, totalSteps: 5, secondsPerStep: 2 }).at(-1)).toEqual(['left', '0s']);
+  expect(figures({ step: 5, totalSteps: 5, secondsPerStep: 2 }).at(-1)).toEqual(['left', '0s']);
+  expect(figures({ step: 7, totalSteps: 5, secondsPerStep: 2 })).toEqual([['step', '7']]);
 });

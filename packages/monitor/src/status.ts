@@ -27,15 +27,16 @@ export function follow(progress: Progress, { role, step, metrics }: MetricRecord
   };
 }
 
-/** Label and value of each figure that is known, in the order of the line. */
+/** Label and value of each figure that is known, in the order of the line. A total that was passed was an estimate, and is not shown. */
 export function figures({
   step = 0,
-  totalSteps,
+  totalSteps: expected,
   reward,
   loss,
   tokensPerSecond,
   secondsPerStep,
 }: Progress): readonly (readonly [label: string, value: string])[] {
+  const totalSteps = expected !== undefined && step <= expected ? expected : undefined;
   return [
     ['step', totalSteps === undefined ? String(step) : `${step}/${totalSteps}`] as const,
     ...(reward === undefined ? [] : [['reward', reward.toFixed(3)] as const]),
