@@ -25,6 +25,8 @@ export interface SchedulerOptions {
   /** Requests that may wait. */
   readonly maxQueue: number;
   readonly tokenBytes?: TokenBytes | undefined;
+  /** Waits with a turn of the loop until the thread is the sampler's. @default runs at once */
+  readonly turn?: (run: () => Promise<void>) => Promise<void>;
 }
 
 /** The weights that a sequence is sampled from. */
@@ -55,6 +57,7 @@ const runOverheadBytes = 4 << 20;
 export class SampleScheduler {
   readonly #kernels: SamplerKernels;
   readonly #options: SchedulerOptions;
+  readonly #turn: NonNullable<SchedulerOptions['turn']>;
   #queue: (Request | Switch)[] = [];
   readonly #pools = new Map<string, KvPool>();
   #choices: Choice[] = [];
@@ -68,6 +71,7 @@ export class SampleScheduler {
     this.#kernels = kernels;
     this.#weights = weights;
     this.#options = options;
+    this.#turn = options.turn ?? ((run) => run());
   }
 
   get policyVersion(): number {
@@ -123,8 +127,10 @@ export class SampleScheduler {
     while (this.#queue.length + this.#choices.length > 0) {
       try {
         await this.#switchWeights();
-        await this.#admit();
-        await this.#decode();
+        await this.#turn(async () => {
+          await this.#admit();
+          await this.#decode();
+        });
       } catch (cause) {
         this.#abandon(
           TrinityError.is(cause) ? cause : new InvariantError('The sampler failed; this is a bug, please report it.', { cause }),

@@ -31,6 +31,8 @@ export interface OnnxTrainerOptions {
   readonly threads: number;
   /** What activations of one micro-batch may take. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
+  /** Waits with a run until it is the trainer's turn. @default runs at once */
+  readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
 type SessionKind = 'forward' | 'forward+entropy' | 'backward' | 'backward+entropy';
@@ -46,6 +48,7 @@ export class OnnxTrainer {
   readonly #budget: number;
   readonly #chunks: number;
   readonly #rope: RopeFeeds;
+  readonly #turn: NonNullable<OnnxTrainerOptions['turn']>;
   readonly #agreement: Agreement;
   readonly #sessions = new Map<SessionKind, InferenceSession>();
   #gradient: GradientSum | undefined;
@@ -59,6 +62,7 @@ export class OnnxTrainer {
     this.#budget = options.memoryBudgetBytes ?? defaultMemoryBudget;
     this.#chunks = headChunks(options.config);
     this.#rope = new RopeFeeds(options.config);
+    this.#turn = options.turn ?? ((run) => run());
     this.#agreement = samplerAgreement(options.config, options.threads);
   }
 
@@ -76,7 +80,7 @@ export class OnnxTrainer {
     const entropy = wanted ? new Float32Array(logprobs.length) : undefined;
     for (const micro of planMicroBatches(rows, forwardCost(this.#config), this.#budget * forwardShare)) {
       const arrays = toArrays(micro, this.#chunks, this.#agreement.leastRows);
-      const out = await session.run({ ...set.feeds, ...this.#feeds(micro, arrays) });
+      const out = await this.#turn(() => session.run({ ...set.feeds, ...this.#feeds(micro, arrays) }));
       scatterPicked(micro, out['logprobs']!.data as Float32Array, logprobs);
       if (entropy) scatterPicked(micro, out['entropy']!.data as Float32Array, entropy);
       this.#counts.forwardTokens += micro.rows.length * micro.time;
@@ -105,13 +109,14 @@ export class OnnxTrainer {
     for (const micro of planMicroBatches(active, backwardCost(this.#config), this.#budget)) {
       const arrays = toArrays(micro, this.#chunks);
       const column = (numbers: Float32Array) => new Tensor('float32', gatherPicked(micro, numbers, arrays.padded), [arrays.padded, 1]);
-      const out = await session.run({
+      const feeds = {
         ...this.#weights.training.feeds,
         ...this.#feeds(micro, arrays),
         spread: new Tensor('int32', arrays.spread, [arrays.spread.length]),
         grad_logprobs: column(gradients.logprobs),
         ...(entropy && { grad_entropy: column(entropy) }),
-      });
+      };
+      const out = await this.#turn(() => session.run(feeds));
       sum.add(out, arrays.ids);
       this.#counts.backwardTokens += micro.rows.length * micro.time;
       this.#counts.backwardRuns++;

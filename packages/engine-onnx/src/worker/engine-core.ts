@@ -4,6 +4,7 @@ import { CancelledError, EngineError, type Metrics, type SamplingOptions, type T
 import { loadCheckpoint, loadWeightsOf, saveCheckpoint } from '../folder/checkpoint.js';
 import { loadModelFolder, type ModelFiles } from '../folder/model-folder.js';
 import { WeightBuffers, type WeightLease } from '../model/weights.js';
+import { Turns } from '../runtime/turns.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
 import { planSample } from '../sample/plan.js';
 import { SampleScheduler, type SampleTicket, type SamplingWeights } from '../sample/scheduler.js';
@@ -21,6 +22,7 @@ export class EngineCore {
   readonly #trainer: OnnxTrainer;
   readonly #kernels: SamplerKernels;
   readonly #maxModelLen: number;
+  readonly #turns: Turns;
   readonly #tickets = new Map<number, SampleTicket>();
   #scheduler: SampleScheduler | undefined;
   /** Ends when the trainer's last call has: its calls run one at a time, in order. */
@@ -33,7 +35,9 @@ export class EngineCore {
     this.#files = files;
     this.#weights = weights;
     this.#maxModelLen = options.maxModelLen ?? config.maxPositions;
-    this.#trainer = new OnnxTrainer({ config, weights, threads: options.threads, memoryBudgetBytes: options.memoryBudgetBytes });
+    this.#turns = new Turns(() => performance.now());
+    const turn = <T>(run: () => Promise<T>): Promise<T> => this.#turns.take('train', run);
+    this.#trainer = new OnnxTrainer({ config, weights, threads: options.threads, memoryBudgetBytes: options.memoryBudgetBytes, turn });
     this.#kernels = createSamplerKernels(config, { threads: options.threads });
   }
 
@@ -144,6 +148,7 @@ export class EngineCore {
       cacheBytes: this.#options.memoryBudgetBytes,
       maxQueue,
       tokenBytes: this.#options.tokenBytes,
+      turn: (run) => this.#turns.take('sample', run),
     });
     return this.#scheduler;
   }

@@ -1,0 +1,55 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { Turns, type Party } from './turns.js';
+
+/** Parties whose runs take a fixed time on a clock of their own; returns who ran when. */
+function simulation(): { log: Party[]; run: (party: Party, times: number, milliseconds: number) => Promise<void>; turns: Turns } {
+  let clock = 0;
+  const turns = new Turns(() => clock);
+  const log: Party[] = [];
+  const run = async (party: Party, times: number, milliseconds: number): Promise<void> => {
+    for (let i = 0; i < times; i++) {
+      await turns.take(party, async () => {
+        await nextTurn();
+        clock += milliseconds;
+        log.push(party);
+      });
+    }
+  };
+  return { log, run, turns };
+}
+
+describe('turns', () => {
+  it('give both parties the same time, however long their runs are', async () => {
+    const { log, run } = simulation();
+    await Promise.all([run('train', 5, 100), run('sample', 200, 2)]);
+    const until = log.lastIndexOf('train');
+    const sampled = log.slice(0, until).filter((party) => party === 'sample').length;
+    expect(sampled).toBeGreaterThanOrEqual(199);
+    expect(log.slice(0, 60).filter((party) => party === 'train')).toHaveLength(2);
+  });
+
+  it('leave everything to one party while the other has no work, and grant no credit for it', async () => {
+    const { log, run } = simulation();
+    await run('sample', 100, 5);
+    await Promise.all([run('train', 4, 10), run('sample', 40, 1)]);
+    const contested = log.slice(100);
+    expect(contested.slice(0, 24).filter((party) => party === 'train').length).toBeLessThanOrEqual(3);
+  });
+
+  it('never run two at once, and go on after one that fails', async () => {
+    const { turns } = simulation();
+    let running = 0;
+    const work = async (): Promise<void> => {
+      expect(++running).toBe(1);
+      await nextTurn();
+      running--;
+      throw new RangeError('no');
+    };
+    const outcomes = await Promise.allSettled([turns.take('train', work), turns.take('sample', work)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(turns.take('train', () => Promise.resolve(1))).resolves.toBe(1);
+  });
+});
