@@ -201,6 +201,12 @@ describe('what a model writes', () => {
     expect(typeof sameMath(`${text}2`, `${text}3`)).toBe('boolean');
   });
 
+  it('may nest brackets as deep as it likes', () => {
+    expect(sameMath(`${'('.repeat(400)}7${')'.repeat(400)}`, '7')).toBe(true);
+    expect(sameMath(`${'(1+'.repeat(240)}7${')'.repeat(240)}`, '247')).toBe(false);
+    expect(sameMath(`${'(1,'.repeat(240)}7${')'.repeat(240)}`, '7')).toBe(false);
+  });
+
   it('is compared as plain text when the answer is very long', () => {
     const long = '1'.repeat(2_000);
     expect(checkBoxedAnswer(`\\boxed{${long}}`, long)).toBe(true);

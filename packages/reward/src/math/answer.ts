@@ -63,11 +63,11 @@ export function isMath(answer: Answer): boolean {
 /** In order of how weakly they bind. */
 const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
   readList,
-  readBothSigns,
   readRelation,
   readUnion,
   readMatrix,
   readBracketed,
+  readBothSigns,
   readQuantity,
   readRatio,
 ];

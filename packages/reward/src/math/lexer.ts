@@ -67,11 +67,12 @@ class Scanner {
 
 const exponent = String.raw`(?:[eE][+-]?\d{1,4}(?![\p{L}\d]))?`;
 const fraction = String.raw`(?:\.\d*\\overline\{\d+\}|\.\d+)?`;
-/** Separators that only thousands have: `1{,}000`, `1\,000`. */
-const thousands = String.raw`(?:(?:(?:\{,\}|\\,)\d{3}(?!\d))+)?`;
+/** Separators that only thousands have: `1{,}000`, `1\,000`, `1,\!000`. */
+const separator = String.raw`(?:\{,\}|\\,|,\\!)`;
+const thousands = String.raw`(?:(?:${separator}\d{3}(?!\d))+)?`;
 const plain = String.raw`\d+${thousands}${fraction}${exponent}|\.\d+${exponent}`;
 const ungrouped = new RegExp(plain, 'uy');
-const grouped = new RegExp(String.raw`\d{1,3}(?:(?:,|\{,\}|\\,)\d{3}(?!\d))+${fraction}|${plain}`, 'uy');
+const grouped = new RegExp(String.raw`\d{1,3}(?:(?:,|${separator})\d{3}(?!\d))+${fraction}|${plain}`, 'uy');
 /** (1,000,2) cannot be three numbers, for none begins with a zero. */
 const groupedInBrackets = new RegExp(String.raw`\d{1,3}(?:,\d{3}(?!\d))*,0\d\d(?!\d)(?:,\d{3}(?!\d))*${fraction}|${plain}`, 'uy');
 const subscript = /_(?:\{([^{}]*)\}|([A-Za-z0-9]))/y;
@@ -102,7 +103,7 @@ const rules: readonly Rule[] = [
 
 function takeNumber(scanner: Scanner): boolean {
   const pattern = !scanner.grouping ? ungrouped : scanner.brackets > 0 ? groupedInBrackets : grouped;
-  const digits = scanner.take(pattern)?.[0].replace(/,|\{,\}|\\,/g, '');
+  const digits = scanner.take(pattern)?.[0].replace(/,\\!|\{,\}|\\,|,/g, '');
   return digits !== undefined && scanner.push('number', digits + takeSubscript(scanner));
 }
 
