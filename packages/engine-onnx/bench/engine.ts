@@ -13,9 +13,15 @@ for (const group of Object.values(Object.groupBy(rows, (row) => String(row['benc
 
 function runPart(part: string): Record<string, unknown>[] {
   const script = fileURLToPath(new URL(`./${part}.ts`, import.meta.url));
-  const { stdout, status } = spawnSync(process.execPath, [...process.execArgv, script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  const { stdout, status } = spawnSync(process.execPath, [...process.execArgv, script], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (status !== 0) process.exitCode = 1;
-  const found = stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>);
+  const found = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
   found.forEach(report);
   return found;
 }

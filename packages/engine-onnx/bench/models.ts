@@ -9,7 +9,16 @@ import { parameterCount } from '../src/model/parameters.js';
 export const benchModels = {
   small: { vocabSize: 128, hiddenSize: 128, layers: 4, heads: 4, kvHeads: 2, headDim: 32, intermediateSize: 384, maxPositions: 512 },
   medium: { vocabSize: 2048, hiddenSize: 320, layers: 8, heads: 5, kvHeads: 5, headDim: 64, intermediateSize: 896, maxPositions: 1024 },
-  vocabulary: { vocabSize: 151_936, hiddenSize: 512, layers: 1, heads: 8, kvHeads: 4, headDim: 64, intermediateSize: 1536, maxPositions: 1024 },
+  vocabulary: {
+    vocabSize: 151_936,
+    hiddenSize: 512,
+    layers: 1,
+    heads: 8,
+    kvHeads: 4,
+    headDim: 64,
+    intermediateSize: 1536,
+    maxPositions: 1024,
+  },
 } satisfies Record<string, NewModelConfig>;
 export type BenchModel = keyof typeof benchModels;
 

@@ -14,7 +14,10 @@ const rounds = 6;
 /** Milliseconds that the matmuls of all steps of a round take. */
 async function matmulOnly(rows: number): Promise<number> {
   const config = completeConfig(benchModels.small);
-  const steps = Map.groupBy(Array.from({ length: to - from }, (_, i) => capacityFor(from + i)), (capacity) => capacity);
+  const steps = Map.groupBy(
+    Array.from({ length: to - from }, (_, i) => capacityFor(from + i)),
+    (capacity) => capacity,
+  );
   let total = 0;
   for (const [capacity, { length }] of steps) total += length * (await decodeMatmuls(config, rows, capacity, threads)).median;
   return total;
@@ -27,7 +30,9 @@ await withModel('small', async (modelPath) => {
       const delay = monitorEventLoopDelay({ resolution: 1 });
       const times: number[] = [];
       for (let round = 0; round <= rounds; round++) {
-        const prompts = Array.from({ length: rows }, (_, i) => Int32Array.from({ length: from }, (__, t) => (i * 7 + t * 3) % benchModels.small.vocabSize));
+        const prompts = Array.from({ length: rows }, (_, i) =>
+          Int32Array.from({ length: from }, (__, t) => (i * 7 + t * 3) % benchModels.small.vocabSize),
+        );
         if (round === 1) delay.enable();
         const start = performance.now();
         await Promise.all(prompts.map((prompt, i) => engine.sampler.sample(prompt, { maxTokens: to - from, seed: round * rows + i })));

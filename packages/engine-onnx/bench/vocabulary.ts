@@ -20,7 +20,9 @@ await withModel('vocabulary', async (modelPath) => {
     const step = await time(() => engine.trainer.step({ learningRate: 1e-4 }), 2);
     const trained = peakMemoryGb();
     const start = performance.now();
-    const sampled = await Promise.all(Array.from({ length: 8 }, (_, seed) => engine.sampler.sample(Int32Array.of(1, 2, 3), { maxTokens: 32, seed })));
+    const sampled = await Promise.all(
+      Array.from({ length: 8 }, (_, seed) => engine.sampler.sample(Int32Array.of(1, 2, 3), { maxTokens: 32, seed })),
+    );
     return {
       bench: 'vocabulary',
       model: `${round(sizeOf('vocabulary') / 1e6, 0)}M, V=${vocabSize}, ${batch}x${length}`,

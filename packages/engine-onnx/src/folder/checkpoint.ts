@@ -11,7 +11,7 @@ import { isFile } from './files.js';
 import { loadWeights, readModelFiles, saveModelFolder, type ModelFiles } from './model-folder.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safetensors.js';
 
-export const optimizerFile = 'optimizer.safetensors';
+const optimizerFile = 'optimizer.safetensors';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
 export interface Checkpoint {

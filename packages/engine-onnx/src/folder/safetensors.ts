@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
 
 /** Where a tensor lies in its file. */
-export interface StoredTensor {
+interface StoredTensor {
   readonly name: string;
   readonly type: StoredType;
   readonly shape: readonly number[];

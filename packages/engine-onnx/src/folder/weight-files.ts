@@ -9,7 +9,7 @@ import { isFile } from './files.js';
 import { openSafetensors, type SafetensorsFile } from './safetensors.js';
 
 export const singleWeightFile = 'model.safetensors';
-export const weightIndexFile = 'model.safetensors.index.json';
+const weightIndexFile = 'model.safetensors.index.json';
 
 const indexSchema = z.object({ weight_map: z.record(z.string(), z.string()) });
 

@@ -29,7 +29,7 @@ export interface Request {
 }
 
 /** A row of what a prefill run returned. */
-export interface PromptCache {
+interface PromptCache {
   /** [B, 2 L KV, stride, D] */
   readonly data: Float32Array;
   readonly index: number;

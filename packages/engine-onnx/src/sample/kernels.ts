@@ -23,7 +23,7 @@ export interface SamplerKernels {
   close(): Promise<void>;
 }
 
-export interface DecodeResult {
+interface DecodeResult {
   /** [B, 2 L KV, 1, D] */
   readonly newKeyValues: Float32Array;
   /** `sampled`: ids drawn and their log-probabilities. [B] */

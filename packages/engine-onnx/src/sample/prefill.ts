@@ -1,6 +1,6 @@
 /** Reads prompts into keys and values: all tokens but the last, which is the first one that decoding reads. */
 import type { Feeds } from '../model/weights.js';
-import type { PromptCache, Request } from './choice.js';
+import type { Request } from './choice.js';
 import type { SamplerKernels } from './kernels.js';
 
 /**

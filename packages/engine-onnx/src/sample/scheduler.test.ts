@@ -14,7 +14,7 @@ function open(options: TestSamplerOptions = {}): TestSampler {
   return sampler;
 }
 
-const letters = [...'abcdefghijklmnopqrstuvwxyz012345'];
+const letters = 'abcdefghijklmnopqrstuvwxyz012345'.split('');
 const textOf = (sequence: SampledSequence): string => Array.from(sequence.tokens, (token) => letters[token]).join('');
 const prompt = [1, 2, 3, 4];
 

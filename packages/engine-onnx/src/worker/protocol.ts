@@ -48,7 +48,7 @@ export type Method = keyof Calls;
 
 export type CallMessage = { [M in Method]: { readonly id: number; readonly method: M; readonly args: Calls[M]['args'] } }[Method];
 /** Nobody waits for call `cancel` any more. */
-export interface CancelMessage {
+interface CancelMessage {
   readonly cancel: number;
 }
 export type ToWorker = CallMessage | CancelMessage;
@@ -67,13 +67,13 @@ export interface PackedBatch {
   readonly temperatures: Float64Array;
 }
 
-export interface PackedPass {
+interface PackedPass {
   readonly offsets: Int32Array;
   readonly logprobs: Float32Array;
   readonly entropy?: Float32Array;
 }
 
-export interface PackedGradients {
+interface PackedGradients {
   readonly batch: PackedBatch;
   readonly offsets: Int32Array;
   readonly logprobs: Float32Array;
@@ -118,7 +118,7 @@ export interface PackedSequences {
 }
 
 /** Alternatives of all tokens of all choices, one after the other. */
-export interface PackedTop {
+interface PackedTop {
   /** Alternatives per token. */
   readonly counts: Uint8Array;
   readonly tokens: Int32Array;

@@ -1,6 +1,6 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
 
-import { CancelledError, ConfigError, EngineError, ModelError, TrinityError } from '@trinity-rft/core';
+import { CancelledError, ConfigError, EngineError, ModelError, type TrinityError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 
 import { EngineClient, type EngineLink, type LinkListener } from './client.js';
