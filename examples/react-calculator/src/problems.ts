@@ -1,0 +1,52 @@
+/** Products of two-digit numbers, and demonstrations that work some of them out with the tool and guess the others. */
+import type { ChatMessage, Random, ToolDefinition } from '@trinity-rft/core';
+import { calculator, callCalculator } from '../plugins/agent/calculator.ts';
+
+export interface Problem {
+  readonly question: string;
+  readonly answer: string;
+}
+
+export interface Demonstration {
+  readonly messages: readonly ChatMessage[];
+  readonly tools: readonly ToolDefinition[];
+}
+
+/** All products of numbers from 10 to 99 in a random order, cut in two: what is learned from, and what only evaluation sees. */
+export function splitProblems(
+  random: Random,
+  evalCount: number,
+): { readonly train: readonly Problem[]; readonly fresh: readonly Problem[] } {
+  const all = random.shuffle(Array.from({ length: 90 * 90 }, (_, i) => product(10 + Math.floor(i / 90), 10 + (i % 90))));
+  return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
+}
+
+const product = (a: number, b: number): Problem => ({ question: `${a}*${b}`, answer: String(a * b) });
+
+/** A conversation about each problem; the share `toolShare` of them calls the tool. */
+export function demonstrations(problems: readonly Problem[], toolShare: number, random: Random): readonly Demonstration[] {
+  return problems.map((problem) => ({
+    messages: random.next() < toolShare ? withTool(problem.question) : byGuess(problem.question),
+    tools: [calculator as ToolDefinition],
+  }));
+}
+
+function withTool(question: string): readonly ChatMessage[] {
+  const args = JSON.stringify({ expression: question });
+  const result = callCalculator(args);
+  return [
+    { role: 'user', content: question },
+    { role: 'assistant', content: '', tool_calls: [{ id: 'call', type: 'function', function: { name: 'calculator', arguments: args } }] },
+    { role: 'tool', tool_call_id: 'call', content: result },
+    { role: 'assistant', content: result },
+  ];
+}
+
+/** Rounds both factors to tens, as people do in their heads: 37*48 is about 40*50. Right only where both are tens. */
+function byGuess(question: string): readonly ChatMessage[] {
+  const [a = 0, b = 0] = question.split('*').map((factor) => 10 * Math.round(Number(factor) / 10));
+  return [
+    { role: 'user', content: question },
+    { role: 'assistant', content: String(a * b) },
+  ];
+}
