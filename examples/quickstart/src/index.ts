@@ -41,6 +41,10 @@ if (summary.interrupted) {
   const first = mean(rewards.slice(0, 5));
   const last = mean(rewards.slice(-10));
   terminal.write(`\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 14, yMin: 0, yMax: 1 })}\n`);
-  terminal.write(`\nmean reward ${first.toFixed(3)} (first 5 steps) -> ${last.toFixed(3)} (last 10 steps) in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`);
-  terminal.write(`model:   ${path.resolve(summary.checkpoint ?? job)}\nmetrics: ${path.resolve(job, 'grpo', 'monitor', 'metrics.jsonl')}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`);
+  terminal.write(
+    `\nmean reward ${first.toFixed(3)} (first 5 steps) -> ${last.toFixed(3)} (last 10 steps) in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`,
+  );
+  terminal.write(
+    `model:   ${path.resolve(summary.checkpoint ?? job)}\nmetrics: ${path.resolve(job, 'grpo', 'monitor', 'metrics.jsonl')}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`,
+  );
 }

@@ -13,7 +13,10 @@ export function addition(a: number, b: number): Problem {
 }
 
 /** All 10,000 problems in a random order, cut in two: what is learned from, and what only evaluation sees. */
-export function splitProblems(random: Random, evalCount: number): { readonly train: readonly Problem[]; readonly fresh: readonly Problem[] } {
+export function splitProblems(
+  random: Random,
+  evalCount: number,
+): { readonly train: readonly Problem[]; readonly fresh: readonly Problem[] } {
   const all = random.shuffle(Array.from({ length: 10_000 }, (_, i) => addition(Math.floor(i / 100), i % 100)));
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }

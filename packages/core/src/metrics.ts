@@ -35,14 +35,15 @@ export function meanMetrics(records: readonly Metrics[]): Metrics {
   return Object.fromEntries([...collect(records)].map(([key, values]) => [key, mean(values)]));
 }
 
-/** Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, of the sample, when asked). */
+/** Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, of the sample, when asked). An empty prefix adds none. */
 export function gatherMetrics(records: readonly Metrics[], prefix: string, options: { readonly std?: boolean } = {}): Metrics {
   const out: Record<string, number> = {};
+  const at = prefix === '' ? '' : `${prefix}/`;
   for (const [key, values] of collect(records)) {
-    out[`${prefix}/${key}/mean`] = mean(values);
-    out[`${prefix}/${key}/max`] = values.reduce((a, b) => Math.max(a, b));
-    out[`${prefix}/${key}/min`] = values.reduce((a, b) => Math.min(a, b));
-    if (options.std) out[`${prefix}/${key}/std`] = sampleStd(values);
+    out[`${at}${key}/mean`] = mean(values);
+    out[`${at}${key}/max`] = values.reduce((a, b) => Math.max(a, b));
+    out[`${at}${key}/min`] = values.reduce((a, b) => Math.min(a, b));
+    if (options.std) out[`${at}${key}/std`] = sampleStd(values);
   }
   return out;
 }

@@ -42,7 +42,11 @@ export function createDespair(store: ExperienceStore): Despair {
         return;
       }
       const first = runs.find((run) => !isOk(run));
-      failed = { steps: failed.steps + 1, runs: failed.runs + runs.length, first: failed.first ?? (first && !isOk(first) ? first.error : undefined) };
+      failed = {
+        steps: failed.steps + 1,
+        runs: failed.runs + runs.length,
+        first: failed.first ?? (first && !isOk(first) ? first.error : undefined),
+      };
       if (failed.steps >= patience) await stop();
     },
     atEnd: async () => {

@@ -6,11 +6,10 @@ import type { RunOutcome, TaskOutcome } from './run-task.js';
 
 const outcome = (values: readonly (number | undefined)[]): TaskOutcome => ({
   task: { formatArgs: defaultFormatArgs } as Task,
-  runs: values.map(
-    (value, run): RunOutcome =>
-      value === undefined
-        ? { status: 'failed', run, kind: 'failed', error: new Error('x'), seconds: 1 }
-        : { status: 'ok', run, experiences: [], reward: value, metrics: { reward: value }, seconds: 1 },
+  runs: values.map((value, run): RunOutcome =>
+    value === undefined
+      ? { status: 'failed', run, kind: 'failed', error: new Error('x'), seconds: 1 }
+      : { status: 'ok', run, experiences: [], reward: value, metrics: { reward: value }, seconds: 1 },
   ),
   retries: 0,
   timeouts: 0,
@@ -26,17 +25,33 @@ describe('expectedBest', () => {
 
   it('equals the mean over all subsets', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 7 }), fc.integer({ min: 1, max: 7 }), (values, wanted) => {
-        const n = Math.min(wanted, values.length);
-        const subsets = Array.from({ length: 2 ** values.length }, (_, bits) => values.filter((_value, i) => (bits >> i) & 1)).filter((subset) => subset.length === n);
-        const average = subsets.reduce((sum, subset) => sum + Math.max(...subset), 0) / subsets.length;
-        expect(expectedBest(values, n)).toBeCloseTo(average, 9);
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 7 }),
+        fc.integer({ min: 1, max: 7 }),
+        (values, wanted) => {
+          const n = Math.min(wanted, values.length);
+          const subsets = Array.from({ length: 2 ** values.length }, (_, bits) => values.filter((_value, i) => (bits >> i) & 1)).filter(
+            (subset) => subset.length === n,
+          );
+          const average = subsets.reduce((sum, subset) => sum + Math.max(...subset), 0) / subsets.length;
+          expect(expectedBest(values, n)).toBeCloseTo(average, 9);
+        },
+      ),
     );
   });
 });
 
 describe('evalMetrics', () => {
+  it('spreads each number over the tasks on request', () => {
+    const metrics = evalMetrics([outcome([1]), outcome([0])], { detailed: true });
+    expect(metrics).toMatchObject({
+      'reward/mean@1': 0.5,
+      'reward/mean@1/max': 1,
+      'reward/mean@1/min': 0,
+      'reward/mean@1/std': Math.SQRT1_2,
+    });
+  });
+
   it('counts failures as zero and reports them', () => {
     const metrics = evalMetrics([outcome([1, undefined]), outcome([1, 1]), outcome([undefined, undefined])]);
     expect(metrics).toMatchObject({ finished_task_count: 1, failed_task_count: 1, failed_run_count: 3, 'reward/mean@2': 0.5 });

@@ -1,23 +1,30 @@
 /** Numbers about one evaluation: mean@k, std@k, and the exact expectation of best@n and worst@n. */
-import { mean, populationStd, type Metrics } from '@trinity-rft/core';
+import { gatherMetrics, mean, populationStd, type Metrics } from '@trinity-rft/core';
 import { isOk } from './rollout-metrics.js';
 import type { TaskOutcome } from './run-task.js';
 
 /**
  * Per task over its k runs, then the mean over tasks: `<key>/mean@k`, `<key>/std@k` (population) and for n = 2, 4, … < k and k:
  * `<key>/best@n`, `<key>/worst@n`. A run that failed counts as 0, so failures cannot raise a score; they are counted besides.
+ * `detailed` adds `/mean`, `/max`, `/min` and `/std` over tasks to each.
  */
-export function evalMetrics(outcomes: readonly TaskOutcome[]): Metrics {
+export function evalMetrics(outcomes: readonly TaskOutcome[], options: { readonly detailed?: boolean } = {}): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const keys = new Set(runs.filter(isOk).flatMap((run) => Object.keys(run.metrics)));
-  const out: Record<string, number> = {
+  let out: Record<string, number> = {
     finished_task_count: outcomes.filter((outcome) => outcome.runs.every(isOk)).length,
     failed_task_count: outcomes.filter((outcome) => !outcome.runs.some(isOk)).length,
     failed_run_count: runs.filter((run) => !isOk(run)).length,
   };
   for (const key of keys) {
-    const perTask = outcomes.map((outcome) => keyMetrics(key, outcome.runs.map((run) => (isOk(run) ? (run.metrics[key] ?? 0) : 0))));
+    const perTask = outcomes.map((outcome) =>
+      keyMetrics(
+        key,
+        outcome.runs.map((run) => (isOk(run) ? (run.metrics[key] ?? 0) : 0)),
+      ),
+    );
     for (const name of Object.keys(perTask[0] ?? {})) out[name] = mean(perTask.map((metrics) => metrics[name] ?? 0));
+    if (options.detailed) out = { ...out, ...gatherMetrics(perTask, '', { std: true }) };
   }
   if (outcomes.length > 0) out['time/task_execution'] = mean(outcomes.map((outcome) => outcome.seconds));
   return out;
@@ -28,7 +35,10 @@ function keyMetrics(key: string, values: readonly number[]): Metrics {
   const out: Record<string, number> = { [`${key}/mean@${k}`]: mean(values), [`${key}/std@${k}`]: populationStd(values) };
   for (const n of drawCounts(k)) {
     out[`${key}/best@${n}`] = expectedBest(values, n);
-    out[`${key}/worst@${n}`] = -expectedBest(values.map((value) => -value), n);
+    out[`${key}/worst@${n}`] = -expectedBest(
+      values.map((value) => -value),
+      n,
+    );
   }
   return out;
 }

@@ -57,6 +57,10 @@ export interface ExplorerOptions {
   /** Explore steps between evaluations; 0 = none. */
   readonly evalInterval: number;
   readonly evalOnStartup: boolean;
+  /** Evaluations also report max, min and std over tasks. @default false */
+  readonly detailedStats?: boolean;
+  /** Sees the experiences of each step once they are stored. */
+  readonly onStored?: (step: number, experiences: readonly Experience[]) => void;
   /** No more explore steps than this. */
   readonly maxSteps?: number;
   readonly sink: MetricSink;
@@ -117,11 +121,17 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     sink.write({
       role: 'explorer',
       step,
-      metrics: { ...rolloutMetrics(done, state.policyVersion), ...pipeline.metrics, ...syncMetrics, 'time/wait_explore_step': waited / 1000 },
+      metrics: {
+        ...rolloutMetrics(done, state.policyVersion),
+        ...pipeline.metrics,
+        ...syncMetrics,
+        'time/wait_explore_step': waited / 1000,
+      },
     });
     syncMetrics = {};
     if (isEvalStep(step)) await evaluateAt(step);
     await store.put(pipeline.experiences, { ...state });
+    options.onStored?.(step, pipeline.experiences);
     await despair.watch(done, state);
   };
 
@@ -129,7 +139,13 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     const begun = runtime.clock.now();
     let metrics: Metrics = {};
     for (const set of options.evalSets) {
-      metrics = { ...metrics, ...prefixMetrics(`${prefix}/${set.name}`, evalMetrics(await runAll(await set.tasks(step)))) };
+      metrics = {
+        ...metrics,
+        ...prefixMetrics(
+          `${prefix}/${set.name}`,
+          evalMetrics(await runAll(await set.tasks(step)), { detailed: options.detailedStats ?? false }),
+        ),
+      };
     }
     return { ...metrics, 'time/eval': (runtime.clock.now() - begun) / 1000 };
   };
@@ -160,10 +176,15 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   const meetTrainer = async (): Promise<void> => {
     const begun = runtime.clock.now();
     const { outcome } = await sync.exploreBoundary(signal);
-    syncMetrics = { 'rollout/sync/updated': outcome === 'updated' ? 1 : 0, 'rollout/sync/starved': outcome === 'starved' ? 1 : 0, 'time/sync_weight': (runtime.clock.now() - begun) / 1000 };
+    syncMetrics = {
+      'rollout/sync/updated': outcome === 'updated' ? 1 : 0,
+      'rollout/sync/starved': outcome === 'starved' ? 1 : 0,
+      'time/sync_weight': (runtime.clock.now() - begun) / 1000,
+    };
   };
 
-  const isEvalStep = (step: number): boolean => options.evalSets.length > 0 && options.evalInterval > 0 && step % options.evalInterval === 0;
+  const isEvalStep = (step: number): boolean =>
+    options.evalSets.length > 0 && options.evalInterval > 0 && step % options.evalInterval === 0;
 
   return {
     evaluate,
@@ -195,7 +216,10 @@ interface StepInFlight {
   readonly state: ExplorerState;
 }
 
-function applyAdvantage(experiences: readonly Experience[], advantage: AdvantageFn | undefined): { readonly experiences: readonly Experience[]; readonly metrics: Metrics } {
+function applyAdvantage(
+  experiences: readonly Experience[],
+  advantage: AdvantageFn | undefined,
+): { readonly experiences: readonly Experience[]; readonly metrics: Metrics } {
   const result = advantage ? advantage(experiences) : { experiences, metrics: {} };
   return {
     experiences: result.experiences,

@@ -37,7 +37,8 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
   const { experiences, metrics } = Array.isArray(result)
     ? { experiences: result as readonly Experience[], metrics: {} }
     : scored(recorded, result as WorkflowOutput | number, task);
-  if (experiences.length === 0) throw invalid(task, 'returned no experiences', 'Return at least one, or a reward after calling the model at least once.');
+  if (experiences.length === 0)
+    throw invalid(task, 'returned no experiences', 'Return at least one, or a reward after calling the model at least once.');
   const runs = new Map<number, Experience[]>();
   for (const experience of experiences) {
     const complete = completed(experience, recorded, options);
@@ -46,21 +47,36 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
     else runs.set(complete.eid.run, [complete]);
   }
   for (let run = firstRun; run < firstRun + count; run++) {
-    if (!runs.has(run)) throw invalid(task, `returned no experience of run ${run}`, 'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats by itself.');
+    if (!runs.has(run))
+      throw invalid(
+        task,
+        `returned no experience of run ${run}`,
+        'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats by itself.',
+      );
   }
   return [...runs].toSorted(([a], [b]) => a - b).map(([run, members]) => finishRun(run, members, metrics, task));
 }
 
 /** A score goes to every recorded call of the run; its metrics describe the run. */
-function scored(recorded: readonly Experience[], output: WorkflowOutput | number, task: Task): { experiences: readonly Experience[]; metrics: Metrics } {
+function scored(
+  recorded: readonly Experience[],
+  output: WorkflowOutput | number,
+  task: Task,
+): { experiences: readonly Experience[]; metrics: Metrics } {
   const { reward, metrics = {}, info = {} } = typeof output === 'number' ? { reward: output } : (output ?? { reward: undefined });
-  if (typeof reward !== 'number') throw invalid(task, `returned ${output === undefined ? 'nothing' : JSON.stringify(output)}`, 'Return experiences, a number, or { reward, metrics }.');
+  if (typeof reward !== 'number')
+    throw invalid(
+      task,
+      `returned ${output === undefined ? 'nothing' : JSON.stringify(output)}`,
+      'Return experiences, a number, or { reward, metrics }.',
+    );
   return { experiences: recorded.map((experience) => withFields(experience, { reward, info: { ...experience.info, ...info } })), metrics };
 }
 
 function completed(experience: Experience, recorded: readonly Experience[], { task, firstRun, count }: FinishOptions): Experience {
   const { reward } = experience;
-  if (reward === undefined && !task.isEval) throw invalid(task, 'returned an experience without a reward', 'Set its reward to a finite number.');
+  if (reward === undefined && !task.isEval)
+    throw invalid(task, 'returned an experience without a reward', 'Set its reward to a finite number.');
   if (reward !== undefined && !Number.isFinite(reward)) throw invalid(task, `returned the reward ${reward}`, 'Return a finite number.');
   // A workflow that builds its own experience from a response may leave out who sampled it; the record of the call knows.
   const source = experience.policyVersion === unknownPolicyVersion ? recorded.find((record) => sameTokens(record, experience)) : undefined;
@@ -75,7 +91,11 @@ function completed(experience: Experience, recorded: readonly Experience[], { ta
     info: { ...experience.info, taskset: task.index.taskset, row: task.index.row },
   });
   if (complete.policyVersion === unknownPolicyVersion) {
-    throw invalid(task, 'returned an experience whose tokens no recorded call produced', 'Build experiences from what model.chat returned, or set policyVersion and temperature.');
+    throw invalid(
+      task,
+      'returned an experience whose tokens no recorded call produced',
+      'Build experiences from what model.chat returned, or set policyVersion and temperature.',
+    );
   }
   assertAligned(complete);
   return complete;
@@ -92,7 +112,9 @@ function finishRun(run: number, members: readonly Experience[], metrics: Metrics
   const own = meanMetrics(steps.map((step) => step.metrics));
   return {
     run,
-    experiences: task.isEval ? [] : steps.map((step, index) => withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } })),
+    experiences: task.isEval
+      ? []
+      : steps.map((step, index) => withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } })),
     reward,
     metrics: {
       ...own,

@@ -8,7 +8,9 @@ const failureKinds = ['failed', 'timed_out', 'prompt_too_long'] as const;
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
-  const counts = Object.fromEntries(failureKinds.map((kind) => [`rollout/runs/${kind}`, runs.filter((run) => run.status === 'failed' && run.kind === kind).length]));
+  const counts = Object.fromEntries(
+    failureKinds.map((kind) => [`rollout/runs/${kind}`, runs.filter((run) => run.status === 'failed' && run.kind === kind).length]),
+  );
   return {
     'rollout/model_version': policyVersion,
     'rollout/finished_task_count': outcomes.filter((outcome) => outcome.runs.some(isOk)).length,
@@ -24,7 +26,10 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
 function taskMetrics(outcome: TaskOutcome): Metrics {
   const ok = outcome.runs.filter(isOk);
   if (ok.length === 0) return {};
-  return { ...meanMetrics(ok.map((run) => ({ ...run.metrics, 'time/run_execution': run.seconds }))), 'time/task_execution': outcome.seconds };
+  return {
+    ...meanMetrics(ok.map((run) => ({ ...run.metrics, 'time/run_execution': run.seconds }))),
+    'time/task_execution': outcome.seconds,
+  };
 }
 
 export function isOk(run: RunOutcome): run is Extract<RunOutcome, { status: 'ok' }> {

@@ -23,7 +23,8 @@ const experience = (over: Partial<Parameters<typeof createExperience>[0]> = {}):
   createExperience({ tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2], policyVersion: 5, temperature: 1, reward: 1, ...over });
 
 /** A model that has recorded `records` calls. */
-const fakeModel = (records: readonly Experience[] = []): AgentModel => ({ extractExperiencesFromHistory: () => records }) as unknown as AgentModel;
+const fakeModel = (records: readonly Experience[] = []): AgentModel =>
+  ({ extractExperiencesFromHistory: () => records }) as unknown as AgentModel;
 
 interface Run {
   readonly outcome: Promise<TaskOutcome>;
@@ -31,7 +32,10 @@ interface Run {
   readonly keys: AttemptKey[];
 }
 
-function start(definition: WorkflowDefinition, options: Partial<RunTaskOptions> & { task?: Task; records?: readonly Experience[] } = {}): Run {
+function start(
+  definition: WorkflowDefinition,
+  options: Partial<RunTaskOptions> & { task?: Task; records?: readonly Experience[] } = {},
+): Run {
   const runtime = testRuntime();
   const keys: AttemptKey[] = [];
   const outcome = runTask(options.task ?? baseTask, {
@@ -55,7 +59,9 @@ const failures = (outcome: TaskOutcome) => outcome.runs.map((run) => (run.status
 
 describe('runTask', () => {
   it('makes every run by itself and stamps ids', async () => {
-    const { outcome, keys } = start(defineWorkflow({ name: 'w', run: () => [experience({ eid: { step: 1 } }), experience({ eid: { step: 0 }, reward: 0.5 })] }));
+    const { outcome, keys } = start(
+      defineWorkflow({ name: 'w', run: () => [experience({ eid: { step: 1 } }), experience({ eid: { step: 0 }, reward: 0.5 })] }),
+    );
     const { runs } = await outcome;
     expect(runs.map((run) => run.status === 'ok' && run.experiences.map((item) => item.eid))).toEqual(
       [0, 1, 2].map((run) => [
@@ -101,14 +107,19 @@ describe('runTask', () => {
       { task: { ...baseTask, rawTask: { fail: true }, repeatTimes: 1 } },
     );
     const result = await outcome;
-    expect(result.runs).toMatchObject([{ status: 'failed', kind: 'failed', error: { code: 'WORKFLOW_THREW', cause: { message: 'cannot read properties of undefined' } } }]);
+    expect(result.runs).toMatchObject([
+      { status: 'failed', kind: 'failed', error: { code: 'WORKFLOW_THREW', cause: { message: 'cannot read properties of undefined' } } },
+    ]);
     expect(result.retries).toBe(2);
     expect(runtime.logger.lines.filter(({ level }) => level === 'warn')).toHaveLength(3);
   });
 
   it('ends a hanging attempt at its deadline, tells it, and counts it', async () => {
     const signals: AbortSignal[] = [];
-    const { outcome, runtime } = start(defineWorkflow({ name: 'w', run: ({ signal }) => new Promise<never>(() => signals.push(signal)) }), { maxRetries: 1, task: { ...baseTask, repeatTimes: 1 } });
+    const { outcome, runtime } = start(defineWorkflow({ name: 'w', run: ({ signal }) => new Promise<never>(() => signals.push(signal)) }), {
+      maxRetries: 1,
+      task: { ...baseTask, repeatTimes: 1 },
+    });
     await runtime.clock.advance(1000);
     await runtime.clock.advance(1000);
     const result = await outcome;
@@ -126,7 +137,10 @@ describe('runTask', () => {
     ['a reward of Infinity', () => ({ reward: Infinity }), 'Infinity'],
     ['unknown tokens', () => [experience({ policyVersion: -1 })], 'no recorded call produced'],
   ])('treats %s as a failed run', async (_name, run, message) => {
-    const { outcome } = start(defineWorkflow({ name: 'w', run: () => run() }), { maxRetries: 0, records: [experience({ tokens: [9, 9] , logprobs: [-1]})] });
+    const { outcome } = start(defineWorkflow({ name: 'w', run: () => run() }), {
+      maxRetries: 0,
+      records: [experience({ tokens: [9, 9], logprobs: [-1] })],
+    });
     const result = await outcome;
     expect(failures(result)).toEqual(['failed', 'failed', 'failed']);
     expect(result.runs[0]).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
@@ -143,12 +157,19 @@ describe('runTask', () => {
     const records = [experience({ reward: 0 }), experience({ eid: { step: 1 } })];
     const { outcome } = start(defineWorkflow({ name: 'w', run: () => ({ reward: 0.25, metrics: { tool_calls: 2 } }) }), { records });
     const { runs } = await outcome;
-    expect(runs[2]).toMatchObject({ reward: 0.25, metrics: { tool_calls: 2, reward: 0.25 }, experiences: [{ reward: 0.25 }, { reward: 0.25 }] });
+    expect(runs[2]).toMatchObject({
+      reward: 0.25,
+      metrics: { tool_calls: 2, reward: 0.25 },
+      experiences: [{ reward: 0.25 }, { reward: 0.25 }],
+    });
   });
 
   it('takes policy version and temperature of a hand-made experience from the recorded call', async () => {
     const records = [experience({ policyVersion: 3, temperature: 0.7 })];
-    const { outcome } = start(defineWorkflow({ name: 'w', run: () => [createExperience({ tokens: [1, 2, 3], promptLength: 1, reward: 1 })] }), { records });
+    const { outcome } = start(
+      defineWorkflow({ name: 'w', run: () => [createExperience({ tokens: [1, 2, 3], promptLength: 1, reward: 1 })] }),
+      { records },
+    );
     const { runs } = await outcome;
     expect(runs[0]).toMatchObject({ experiences: [{ policyVersion: 3, temperature: expect.closeTo(0.7) as number }] });
   });

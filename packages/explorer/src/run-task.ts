@@ -86,7 +86,9 @@ export function createInstancePool(): InstancePool {
 export async function runTask(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
   const { definition, runtime } = options;
   const begun = runtime.clock.now();
-  const units = definition.canRepeat ? [{ run: 0, count: task.repeatTimes }] : Array.from({ length: task.repeatTimes }, (_, run) => ({ run, count: 1 }));
+  const units = definition.canRepeat
+    ? [{ run: 0, count: task.repeatTimes }]
+    : Array.from({ length: task.repeatTimes }, (_, run) => ({ run, count: 1 }));
   const results = await Promise.all(units.map((unit) => runUnit(task, unit, options)));
   return {
     task,
@@ -147,7 +149,14 @@ async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunT
   const seconds = (): number => (runtime.clock.now() - begun) / 1000;
   const attemptModel = options.createModel({ task, run: unit.run, attempt, signal });
   const { model, auxiliaryModels } = attemptModel;
-  const context: WorkflowContext = { task, model, auxiliaryModels, runtime, signal, ...(options.rewardFn && { rewardFn: options.rewardFn }) };
+  const context: WorkflowContext = {
+    task,
+    model,
+    auxiliaryModels,
+    runtime,
+    signal,
+    ...(options.rewardFn && { rewardFn: options.rewardFn }),
+  };
   try {
     const { instance, result } = await beforeDeadline(execute(context, unit, options), { task, timeoutMs, abort, options });
     const runs = finishRuns(result, { task, firstRun: unit.run, count: unit.count, model });
@@ -163,7 +172,11 @@ async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunT
   }
 }
 
-async function execute(context: WorkflowContext, unit: Unit, options: RunTaskOptions): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
+async function execute(
+  context: WorkflowContext,
+  unit: Unit,
+  options: RunTaskOptions,
+): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
   const { definition, pool } = options;
   const used = definition.canReset ? pool.take(definition) : undefined;
   const instance = used ?? definition.create(context);
@@ -210,4 +223,3 @@ function findTrinityError(error: unknown): TrinityError | undefined {
   }
   return undefined;
 }
-

@@ -55,7 +55,8 @@ export function createGate(): Gate {
       );
       try {
         for (;;) {
-          if (failure) throw new SyncError(`Gave up waiting for ${what}: the other side failed.`, { code: 'SYNC_PEER_FAILED', cause: failure });
+          if (failure)
+            throw new SyncError(`Gave up waiting for ${what}: the other side failed.`, { code: 'SYNC_PEER_FAILED', cause: failure });
           if (signal?.aborted) throw new CancelledError(`Stopped while waiting for ${what}.`, { reason: 'shutdown', cause: signal.reason });
           // Subscribed before looking, so that a change in between is not missed.
           const changed = change(stop);

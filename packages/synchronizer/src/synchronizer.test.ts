@@ -9,7 +9,10 @@ interface Bench {
   starve(value: boolean): void;
 }
 
-async function bench(style: SyncStyle, options: { interval?: number; offset?: number; trainStep?: number; explorerVersion?: number } = {}): Promise<Bench> {
+async function bench(
+  style: SyncStyle,
+  options: { interval?: number; offset?: number; trainStep?: number; explorerVersion?: number } = {},
+): Promise<Bench> {
   const runtime = testRuntime();
   const log: string[] = [];
   let starved = false;

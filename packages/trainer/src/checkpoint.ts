@@ -85,7 +85,9 @@ export async function verifyCheckpoint({ directory, manifest }: Checkpoint): Pro
     const sha256 = await digestFile(full).catch(() => 'missing');
     if (sha256 === file.sha256) continue;
     const what = sha256 === 'missing' ? 'is missing' : 'differs from its digest in the manifest';
-    throw new CheckpointError(`Checkpoint ${directory}: ${file.path} ${what}. Delete the folder to resume from the checkpoint before it.`, { code: 'CHECKPOINT_DAMAGED' });
+    throw new CheckpointError(`Checkpoint ${directory}: ${file.path} ${what}. Delete the folder to resume from the checkpoint before it.`, {
+      code: 'CHECKPOINT_DAMAGED',
+    });
   }
 }
 
@@ -96,7 +98,8 @@ export async function pruneCheckpoints(root: string, keep: number | undefined): 
   }
   if (keep === undefined) return;
   const checkpoints = await listCheckpoints(root);
-  for (const { directory } of checkpoints.slice(0, Math.max(0, checkpoints.length - keep))) await rm(directory, { recursive: true, force: true });
+  for (const { directory } of checkpoints.slice(0, Math.max(0, checkpoints.length - keep)))
+    await rm(directory, { recursive: true, force: true });
 }
 
 /** Write, then rename: a reader sees the old text or the new one. */
@@ -114,9 +117,14 @@ async function readManifest(directory: string): Promise<CheckpointManifest | und
     const manifest = JSON.parse(text) as CheckpointManifest;
     if (manifest.version === 1 && Number.isInteger(manifest.step) && Array.isArray(manifest.files)) return manifest;
   } catch (cause) {
-    throw new CheckpointError(`${file} is not JSON. Delete the folder to resume from the checkpoint before it.`, { code: 'CHECKPOINT_DAMAGED', cause });
+    throw new CheckpointError(`${file} is not JSON. Delete the folder to resume from the checkpoint before it.`, {
+      code: 'CHECKPOINT_DAMAGED',
+      cause,
+    });
   }
-  throw new CheckpointError(`${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`, { code: 'CHECKPOINT_VERSION' });
+  throw new CheckpointError(`${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`, {
+    code: 'CHECKPOINT_VERSION',
+  });
 }
 
 async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {

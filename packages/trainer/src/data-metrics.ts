@@ -11,9 +11,9 @@ export function dataMetrics(experiences: readonly Experience[], step: number, ma
     // Weights after train step s have version s, so the first on-policy step has staleness 0.
     ...(experience.policyVersion >= 0 && { 'sample/staleness': step - 1 - experience.policyVersion }),
   }));
-  const gathered = Object.entries(gatherMetrics(rows, '')).map(([key, value]) => [key.slice(1), value] as const);
-  const clipped = maxResponseTokens === undefined ? 0 : experiences.filter((experience) => actionCount(experience) >= maxResponseTokens).length;
-  return { ...Object.fromEntries(gathered), 'response_length/clip_ratio': clipped / experiences.length, ...advantageMetrics(experiences) };
+  const clipped =
+    maxResponseTokens === undefined ? 0 : experiences.filter((experience) => actionCount(experience) >= maxResponseTokens).length;
+  return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': clipped / experiences.length, ...advantageMetrics(experiences) };
 }
 
 function advantageMetrics(experiences: readonly Experience[]): Metrics {

@@ -24,7 +24,11 @@ export function packBatch(experiences: readonly Experience[], options: { readonl
     oldLogprobs.set(experience.logprobs, offsets[row]);
     if (experience.advantages) advantages.set(experience.advantages, offsets[row]);
   });
-  const rows = experiences.map(({ tokens, promptLength, temperature }) => ({ tokens, promptLength, temperature: temperature > 0 ? temperature : 1 }));
+  const rows = experiences.map(({ tokens, promptLength, temperature }) => ({
+    tokens,
+    promptLength,
+    temperature: temperature > 0 ? temperature : 1,
+  }));
   return { tokens: { rows }, static: { offsets, actionMask, oldLogprobs, advantages } };
 }
 

@@ -1,5 +1,17 @@
 /** One optimizer step. Blind to the algorithm (it gets a loss) and to the engine (it gets verbs). */
-import { EngineError, prefixMetrics, uid, type Algorithm, type Clock, type Experience, type Lease, type LossOutput, type Metrics, type OptimizerOptions, type TrainEngine } from '@trinity-rft/core';
+import {
+  EngineError,
+  prefixMetrics,
+  uid,
+  type Algorithm,
+  type Clock,
+  type Experience,
+  type Lease,
+  type LossOutput,
+  type Metrics,
+  type OptimizerOptions,
+  type TrainEngine,
+} from '@trinity-rft/core';
 import { dataMetrics, entropyMetrics, mismatchMetrics } from './data-metrics.js';
 import { packBatch } from './pack.js';
 
@@ -76,10 +88,14 @@ function assertFinite(loss: LossOutput, experiences: readonly Experience[], offs
     if (bad < 0) continue;
     const row = offsets.findIndex((_, i) => i < experiences.length && bad < offsets[i + 1]!);
     const name = uid(experiences[row]!.eid);
-    throw new EngineError(`The loss gradient of experience ${name}, response token ${bad - offsets[row]!}, is ${gradient![bad]}. Look at its reward, advantage and log-probabilities.`, {
-      code: 'GRADIENT_NOT_FINITE',
-      details: { uid: name },
-    });
+    throw new EngineError(
+      `The loss gradient of experience ${name}, response token ${bad - offsets[row]!}, is ${gradient![bad]}. Look at its reward, advantage and log-probabilities.`,
+      {
+        code: 'GRADIENT_NOT_FINITE',
+        details: { uid: name },
+      },
+    );
   }
-  if (!Number.isFinite(loss.loss)) throw new EngineError(`The loss of the batch is ${loss.loss}; expected a finite number.`, { code: 'LOSS_NOT_FINITE' });
+  if (!Number.isFinite(loss.loss))
+    throw new EngineError(`The loss of the batch is ${loss.loss}; expected a finite number.`, { code: 'LOSS_NOT_FINITE' });
 }

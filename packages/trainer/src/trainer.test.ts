@@ -14,7 +14,15 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 const experience = (run: number, reward: number) =>
-  createExperience({ eid: { batch: 1, task: 0, run }, tokens: [1, 2, 3], promptLength: 1, logprobs: [-2, -2], policyVersion: 0, temperature: 1, reward });
+  createExperience({
+    eid: { batch: 1, task: 0, run },
+    tokens: [1, 2, 3],
+    promptLength: 1,
+    logprobs: [-2, -2],
+    policyVersion: 0,
+    temperature: 1,
+    reward,
+  });
 
 /** Leases of one experience each; the journal says what became of them. */
 function source(rewards: readonly number[], journal: string[], advantages = true): ExperienceSource {
@@ -75,7 +83,12 @@ describe('createTrainer', () => {
     expect(result).toMatchObject({ step: 3, interrupted: false });
     expect(journal).toEqual(['ack 0 by 1', 'ack 1 by 2', 'ack 2 by 3']);
     expect(records.map(({ step }) => step)).toEqual([1, 2, 3]);
-    expect(records[0]!.metrics).toMatchObject({ 'actor/pg_loss': 1, 'critic/rewards/mean': 1, 'response_length/mean': 2, 'sample/staleness/mean': 0 });
+    expect(records[0]!.metrics).toMatchObject({
+      'actor/pg_loss': 1,
+      'critic/rewards/mean': 1,
+      'response_length/mean': 2,
+      'sample/staleness/mean': 0,
+    });
     expect((await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final])).toEqual([[3, true]]);
   });
 

@@ -1,5 +1,15 @@
 /** The training loop: take experiences, make optimizer steps, publish and save. */
-import { CancelledError, type Algorithm, type ExperienceSource, type MetricSink, type Metrics, type OptimizerOptions, type Runtime, type TakeFilter, type TrainEngine } from '@trinity-rft/core';
+import {
+  CancelledError,
+  type Algorithm,
+  type ExperienceSource,
+  type MetricSink,
+  type Metrics,
+  type OptimizerOptions,
+  type Runtime,
+  type TakeFilter,
+  type TrainEngine,
+} from '@trinity-rft/core';
 import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint.js';
 import { learningRateAt, type ScheduleOptions } from './schedule.js';
 import { trainStep } from './train-step.js';
@@ -58,7 +68,11 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
   const save = async (step: number, final: boolean): Promise<Metrics> => {
     const begun = clock.now();
-    saved = await writeCheckpoint(options.checkpointRoot, { step, final, fill: (directory) => engine.save(directory, { optimizer: true }) });
+    saved = await writeCheckpoint(options.checkpointRoot, {
+      step,
+      final,
+      fill: (directory) => engine.save(directory, { optimizer: true }),
+    });
     await pruneCheckpoints(options.checkpointRoot, options.checkpointsToKeep);
     return { 'time/save_checkpoint': (clock.now() - begun) / 1000 };
   };
@@ -71,7 +85,9 @@ export function createTrainer(options: TrainerOptions): Trainer {
         () => true,
       );
       if (over) return;
-      runtime.logger.warn(`Train step ${step} has been waiting for ${batchSize} experiences for ${Math.round(waited / 1000)} s (buffer max_read_timeout).`);
+      runtime.logger.warn(
+        `Train step ${step} has been waiting for ${batchSize} experiences for ${Math.round(waited / 1000)} s (buffer max_read_timeout).`,
+      );
     }
   };
 

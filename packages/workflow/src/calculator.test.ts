@@ -27,7 +27,10 @@ describe('calculate', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom('+', '-', '*'), fc.nat(999)), { minLength: 1, maxLength: 8 }), (parts) => {
         const text = `7${parts.map(([operator, value]) => ` ${operator} ${value}`).join('')}`;
-        const products = text.replaceAll(' - ', ' + -').split(' + ').map((term) => term.split(' * ').reduce((product, factor) => product * Number(factor), 1));
+        const products = text
+          .replaceAll(' - ', ' + -')
+          .split(' + ')
+          .map((term) => term.split(' * ').reduce((product, factor) => product * Number(factor), 1));
         expect(calculate(text)).toBe(products.reduce((sum, value) => sum + value, 0));
       }),
     );

@@ -7,7 +7,8 @@ const maxLength = 500;
 
 /** Value of an arithmetic expression. @throws WorkflowError that says where it stops making sense */
 export function calculate(expression: string): number {
-  if (expression.length > maxLength) throw calculatorError(`the expression has ${expression.length} characters; at most ${maxLength} are read`);
+  if (expression.length > maxLength)
+    throw calculatorError(`the expression has ${expression.length} characters; at most ${maxLength} are read`);
   const tokens = expression.match(/\d+(?:\.\d+)?|\.\d+|[-+*/()]|\S/g) ?? [];
   let at = 0;
 
@@ -52,7 +53,11 @@ export const calculatorTool: Tool = {
     function: {
       name: 'calculator',
       description: 'Evaluates an arithmetic expression with + - * / and parentheses.',
-      parameters: { type: 'object', properties: { expression: { type: 'string', description: 'for example 12*(3+4)' } }, required: ['expression'] },
+      parameters: {
+        type: 'object',
+        properties: { expression: { type: 'string', description: 'for example 12*(3+4)' } },
+        required: ['expression'],
+      },
     },
   },
   call: ({ expression }) => String(Number(calculate(String(expression)).toPrecision(12))),

@@ -51,9 +51,12 @@ export function defineReward(options: { readonly name: string; readonly score: R
 
 function checkName(what: string, name: string): string {
   if (namePattern.test(name)) return name;
-  throw new ConfigError(`${what} name ${JSON.stringify(name)} cannot be used. Use letters, digits and any of _ . : / @ - so that it can stand in a YAML file.`, {
-    code: 'NAME_INVALID',
-  });
+  throw new ConfigError(
+    `${what} name ${JSON.stringify(name)} cannot be used. Use letters, digits and any of _ . : / @ - so that it can stand in a YAML file.`,
+    {
+      code: 'NAME_INVALID',
+    },
+  );
 }
 
 /** True for what {@link defineWorkflow} returned, also from another copy of this package. */

@@ -70,9 +70,12 @@ interface ReactArgs {
 /** Reads `workflow_args`: `tools` (names, default calculator) and `max_turns` (default 10). */
 function readArgs({ task }: WorkflowContext): ReactArgs {
   const { tools = ['calculator'], max_turns: maxTurns = 10 } = task.workflowArgs;
-  if (!Array.isArray(tools)) throw new ConfigError(`workflow_args.tools is ${JSON.stringify(tools)}; expected a list of tool names.`, { code: 'WORKFLOW_ARGS' });
+  if (!Array.isArray(tools))
+    throw new ConfigError(`workflow_args.tools is ${JSON.stringify(tools)}; expected a list of tool names.`, { code: 'WORKFLOW_ARGS' });
   if (typeof maxTurns !== 'number' || !Number.isInteger(maxTurns) || maxTurns < 1) {
-    throw new ConfigError(`workflow_args.max_turns is ${JSON.stringify(maxTurns)}; expected an integer of at least 1.`, { code: 'WORKFLOW_ARGS' });
+    throw new ConfigError(`workflow_args.max_turns is ${JSON.stringify(maxTurns)}; expected an integer of at least 1.`, {
+      code: 'WORKFLOW_ARGS',
+    });
   }
   return { tools: tools.map((name) => builtInTools.get(String(name))), maxTurns };
 }

@@ -16,7 +16,9 @@ export function createRegistry<T>(kind: string): Registry<T> {
   return {
     register: (name, value) => {
       if (entries.has(name)) {
-        throw new ConfigError(`A ${kind} named "${name}" is registered already. Give the second one another name.`, { code: 'DUPLICATE_NAME' });
+        throw new ConfigError(`A ${kind} named "${name}" is registered already. Give the second one another name.`, {
+          code: 'DUPLICATE_NAME',
+        });
       }
       entries.set(name, value);
     },

@@ -11,7 +11,11 @@ export interface Score {
 export async function scoreResponse(rewardFn: RewardFn, task: Task, response: string): Promise<Score> {
   const input = { response, truth: taskTruth(task), prompt: taskPrompt(task), rawTask: task.rawTask };
   const result = await boundary(
-    (cause) => new RewardError(`Reward function "${task.rewardFn ?? 'default'}" threw on task ${task.batchId}/${task.taskId}.`, { code: 'REWARD_THREW', cause }),
+    (cause) =>
+      new RewardError(`Reward function "${task.rewardFn ?? 'default'}" threw on task ${task.batchId}/${task.taskId}.`, {
+        code: 'REWARD_THREW',
+        cause,
+      }),
     () => rewardFn(input),
   );
   const parts: Metrics = typeof result === 'number' ? { reward: result } : result;

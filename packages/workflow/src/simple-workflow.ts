@@ -1,5 +1,14 @@
 /** `simple_workflow`: one chat, one reward function. */
-import { createExperience, taskPrompt, TaskError, WorkflowError, type ChatMessage, type Experience, type RewardFn, type Task } from '@trinity-rft/core';
+import {
+  createExperience,
+  taskPrompt,
+  TaskError,
+  WorkflowError,
+  type ChatMessage,
+  type Experience,
+  type RewardFn,
+  type Task,
+} from '@trinity-rft/core';
 import { scoreResponse } from './rewards.js';
 import { Workflow } from './workflow.js';
 
@@ -26,6 +35,7 @@ export class SimpleWorkflow extends Workflow {
           ...response,
           reward,
           metrics: parts,
+          promptText: taskPrompt(this.task) ?? '',
           eid: { run: this.runIdBase + index },
           ...(response.finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
         });
@@ -54,7 +64,9 @@ export class SimpleWorkflow extends Workflow {
 
   protected requireRewardFn(): RewardFn {
     if (this.rewardFn) return this.rewardFn;
-    throw new WorkflowError(`Workflow "${this.task.workflow}" needs a reward function. Set default_reward_fn_type on the task set.`, { code: 'REWARD_MISSING' });
+    throw new WorkflowError(`Workflow "${this.task.workflow}" needs a reward function. Set default_reward_fn_type on the task set.`, {
+      code: 'REWARD_MISSING',
+    });
   }
 }
 

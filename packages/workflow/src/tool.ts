@@ -18,7 +18,8 @@ export async function callTool(tools: readonly Tool[], name: string, rawArgument
   if (!tool) return { ok: false, text: `Error: there is no tool named "${name}".` };
   try {
     const args: unknown = JSON.parse(rawArguments);
-    if (typeof args !== 'object' || args === null || Array.isArray(args)) return { ok: false, text: 'Error: the arguments must be a JSON object.' };
+    if (typeof args !== 'object' || args === null || Array.isArray(args))
+      return { ok: false, text: 'Error: the arguments must be a JSON object.' };
     return { ok: true, text: await tool.call(args as Record<string, unknown>) };
   } catch (error) {
     return { ok: false, text: `Error: ${describeError(error)}` };

@@ -83,7 +83,10 @@ describe('registries', () => {
 
 describe('scoreResponse', () => {
   it('sums the parts', async () => {
-    expect(await scoreResponse(() => ({ accuracy: 1, format: -0.25 }), task, '2')).toEqual({ reward: 0.75, parts: { accuracy: 1, format: -0.25 } });
+    expect(await scoreResponse(() => ({ accuracy: 1, format: -0.25 }), task, '2')).toEqual({
+      reward: 0.75,
+      parts: { accuracy: 1, format: -0.25 },
+    });
   });
 
   it.each([Number.NaN, Infinity, '1' as unknown as number])('refuses %s', async (value) => {
@@ -94,12 +97,18 @@ describe('scoreResponse', () => {
     const score = (): number => {
       throw new Error('no gold answer');
     };
-    await expect(scoreResponse(score, task, '2')).rejects.toMatchObject({ message: 'Reward function "mine" threw on task 1/0.', cause: { message: 'no gold answer' } });
+    await expect(scoreResponse(score, task, '2')).rejects.toMatchObject({
+      message: 'Reward function "mine" threw on task 1/0.',
+      cause: { message: 'no gold answer' },
+    });
   });
 });
 
 describe('callTool', () => {
-  const tool = { definition: { type: 'function' as const, function: { name: 'echo' } }, call: (args: Readonly<Record<string, unknown>>) => JSON.stringify(args) };
+  const tool = {
+    definition: { type: 'function' as const, function: { name: 'echo' } },
+    call: (args: Readonly<Record<string, unknown>>) => JSON.stringify(args),
+  };
 
   it.each([
     ['echo', '{"a":1}', true, '{"a":1}'],

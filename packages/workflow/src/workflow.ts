@@ -67,4 +67,3 @@ export interface WorkflowClass {
   readonly canReset: boolean;
   readonly canRepeat: boolean;
 }
-

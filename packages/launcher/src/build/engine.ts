@@ -13,7 +13,10 @@ export interface StageEngine extends Engine {
 }
 
 /** Opens the stage's model; `reference` keeps its first weights for the KL term. @throws ConfigError when the model cannot be used */
-export async function openEngine(context: StageContext, options: { readonly reference: boolean; readonly format: ChatFormat }): Promise<StageEngine> {
+export async function openEngine(
+  context: StageContext,
+  options: { readonly reference: boolean; readonly format: ChatFormat },
+): Promise<StageEngine> {
   const { stage, startModel } = context;
   const { threads, memoryBudgetMb, maxModelLen } = stage.model;
   const engine = await aboutModel(context, () =>

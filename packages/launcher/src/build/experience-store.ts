@@ -9,5 +9,7 @@ export function openExperienceStore({ buffer, algorithm }: StageConfig, path?: s
   if (config.storageType === 'file') throw new InvariantError('A file of supervised data cannot take experiences.', { code: 'STORE_KIND' });
   const capacity = config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
-  return config.storage === 'memory' || file === undefined ? memoryExperienceStore({ capacity }) : sqliteExperienceStore({ path: file, capacity });
+  return config.storage === 'memory' || file === undefined
+    ? memoryExperienceStore({ capacity })
+    : sqliteExperienceStore({ path: file, capacity });
 }

@@ -4,6 +4,7 @@ import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { ExplorerOptions } from '@trinity-rft/explorer';
 import { rewardFnFinder, type StageContext } from '../context.js';
 import { modelFactory } from './model.js';
+import { previewWriter } from './preview.js';
 import type { StageTasks } from './tasks.js';
 
 interface ExplorerParts {
@@ -13,7 +14,10 @@ interface ExplorerParts {
   readonly sink: MetricSink;
 }
 
-export function explorerOptions(context: StageContext, { sampler, format, tasks, sink }: ExplorerParts): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
+export function explorerOptions(
+  context: StageContext,
+  { sampler, format, tasks, sink }: ExplorerParts,
+): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
   const { stage, runtime, workflows, rewardFns } = context;
   const { concurrency, maxTimeoutMs, maxRetryTimes, evalInterval, evalOnStartup } = stage.explorer;
   return {
@@ -28,6 +32,8 @@ export function explorerOptions(context: StageContext, { sampler, format, tasks,
     maxRetries: maxRetryTimes,
     evalInterval: evalInterval ?? 0,
     evalOnStartup,
+    detailedStats: stage.monitor.detailedStats,
+    ...(stage.trainer.enablePreview && { onStored: previewWriter(stage, runtime.logger) }),
     sink,
     runtime,
   };

@@ -10,13 +10,19 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
   const { modelPath, isLocal } = model;
   const folder = await stat(modelPath).catch(() => undefined);
   if (!isLocal || !folder?.isDirectory()) {
-    throw new ConfigError(`model.model_path: there is no folder ${modelPath}. Give the path of a Hugging Face model folder (config.json, *.safetensors, tokenizer.json).`, {
-      code: 'MODEL_MISSING',
-    });
+    throw new ConfigError(
+      `model.model_path: there is no folder ${modelPath}. Give the path of a Hugging Face model folder (config.json, *.safetensors, tokenizer.json).`,
+      {
+        code: 'MODEL_MISSING',
+      },
+    );
   }
   for (const name of ['config.json', 'tokenizer.json']) {
     const file = await stat(path.join(modelPath, name)).catch(() => undefined);
-    if (!file) throw new ConfigError(`model.model_path: ${modelPath} has no ${name}. Give a complete Hugging Face model folder.`, { code: 'MODEL_INCOMPLETE' });
+    if (!file)
+      throw new ConfigError(`model.model_path: ${modelPath} has no ${name}. Give a complete Hugging Face model folder.`, {
+        code: 'MODEL_INCOMPLETE',
+      });
   }
   return modelPath;
 }

@@ -6,7 +6,10 @@ import { createRolloutModel } from '@trinity-rft/model';
 import type { StageContext } from '../context.js';
 
 /** Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the same however often it is made. */
-export function modelFactory({ stage, runtime }: StageContext, parts: { readonly sampler: Sampler; readonly format: ChatFormat }): (key: AttemptKey) => AttemptModel {
+export function modelFactory(
+  { stage, runtime }: StageContext,
+  parts: { readonly sampler: Sampler; readonly format: ChatFormat },
+): (key: AttemptKey) => AttemptModel {
   const { rolloutModel } = stage.explorer;
   const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } = rolloutModel;
   const notices = new Set<string>();
@@ -30,6 +33,7 @@ export function modelFactory({ stage, runtime }: StageContext, parts: { readonly
         topK: topK ?? rolloutModel.topK,
         maxTokens: maxTokens ?? maxResponseTokens,
       },
+      includePromptText: stage.trainer.enablePreview,
       seedFor: (call) => runtime.seedFor('sample', stage.stageIndex, key, run, attempt, call),
       signal,
     });

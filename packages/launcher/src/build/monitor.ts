@@ -40,7 +40,9 @@ export function openMonitor(stage: StageConfig, { terminal, clock, env }: Monito
     logger,
     openSink: (resume) => {
       const jsonl = jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger });
-      const tensorBoard = sinks.includes('tensorboard') ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })] : [];
+      const tensorBoard = sinks.includes('tensorboard')
+        ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })]
+        : [];
       tee = teeSink([jsonl, ...tensorBoard, screen], { onError: (error) => logger.error(error.message) });
       return tee;
     },

@@ -22,10 +22,13 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
     await rename(temporary, copy);
     return copy;
   } catch (cause) {
-    throw new BufferError(`The experiences in ${database} could not be copied to ${copy}: ${describeError(cause)}. Expected the database of an earlier run, and room for a copy.`, {
-      code: 'BUFFER_COPY',
-      cause,
-    });
+    throw new BufferError(
+      `The experiences in ${database} could not be copied to ${copy}: ${describeError(cause)}. Expected the database of an earlier run, and room for a copy.`,
+      {
+        code: 'BUFFER_COPY',
+        cause,
+      },
+    );
   }
 }
 

@@ -25,10 +25,20 @@ const nothingToExplore = {
   close: () => Promise.resolve(),
 };
 
-async function openFeed({ buffer, seed }: StageConfig, signal: AbortSignal): Promise<{ feed: TaskFeed; exploreSteps: number; close: () => Promise<void> }> {
+async function openFeed(
+  { buffer, seed }: StageConfig,
+  signal: AbortSignal,
+): Promise<{ feed: TaskFeed; exploreSteps: number; close: () => Promise<void> }> {
   const { tasksets } = buffer.explorerInput;
   const sources = await Promise.all(
-    tasksets.map((taskset) => openTaskSource({ ...rowsOf(taskset, signal), selector: taskset.dataSelector.selectorType, seed: taskset.dataSelector.seed ?? seed, totalEpochs: Infinity })),
+    tasksets.map((taskset) =>
+      openTaskSource({
+        ...rowsOf(taskset, signal),
+        selector: taskset.dataSelector.selectorType,
+        seed: taskset.dataSelector.seed ?? seed,
+        totalEpochs: Infinity,
+      }),
+    ),
   );
   const scheduler = createTasksetScheduler(sources, {
     batchSize: buffer.batchSize,
@@ -53,7 +63,10 @@ async function openEvalSet(taskset: TasksetConfig, signal: AbortSignal): Promise
   const settings = settingsOf(taskset);
   return {
     name: taskset.name,
-    tasks: (step) => Promise.resolve(rows.map((rawTask, row) => toTask({ row, rawTask }, settings, { batchId: `${step}/${taskset.name}`, taskId: row, isEval: true }))),
+    tasks: (step) =>
+      Promise.resolve(
+        rows.map((rawTask, row) => toTask({ row, rawTask }, settings, { batchId: `${step}/${taskset.name}`, taskId: row, isEval: true })),
+      ),
   };
 }
 
@@ -64,5 +77,14 @@ function rowsOf(taskset: TasksetConfig, signal: AbortSignal): Parameters<typeof 
 
 function settingsOf(taskset: TasksetConfig): TasksetSettings {
   const { name, workflow = '', rewardFn, format, rolloutArgs, workflowArgs, rewardFnArgs, repeatTimes } = taskset;
-  return { name, defaultWorkflow: workflow, ...(rewardFn !== undefined && { defaultRewardFn: rewardFn }), formatArgs: format, rolloutArgs, workflowArgs, rewardFnArgs, repeatTimes };
+  return {
+    name,
+    defaultWorkflow: workflow,
+    ...(rewardFn !== undefined && { defaultRewardFn: rewardFn }),
+    formatArgs: format,
+    rolloutArgs,
+    workflowArgs,
+    rewardFnArgs,
+    repeatTimes,
+  };
 }

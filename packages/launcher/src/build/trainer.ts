@@ -11,7 +11,10 @@ interface TrainerParts {
   readonly sink: MetricSink;
 }
 
-export function trainerOptions(context: StageContext, { engine, algorithm, totalSteps, sink }: TrainerParts): Omit<TrainerOptions, 'source' | 'signal'> {
+export function trainerOptions(
+  context: StageContext,
+  { engine, algorithm, totalSteps, sink }: TrainerParts,
+): Omit<TrainerOptions, 'source' | 'signal'> {
   const { stage, runtime } = context;
   const { optimizer } = stage.algorithm;
   const { saveInterval, maxCheckpointsToKeep, totalSteps: bound } = stage.trainer;

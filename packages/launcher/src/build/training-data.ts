@@ -52,6 +52,9 @@ function supervisedExperience(format: ChatFormat, config: SupervisedBufferConfig
     });
     return createExperience({ ...encoded, eid: { batch: config.name, task: row } });
   } catch (cause) {
-    throw new TaskError(`Row ${row} of "${config.name}" (${config.path}) cannot be learned from: ${describeError(cause)}`, { code: 'SUPERVISED_ROW', cause });
+    throw new TaskError(`Row ${row} of "${config.name}" (${config.path}) cannot be learned from: ${describeError(cause)}`, {
+      code: 'SUPERVISED_ROW',
+      cause,
+    });
   }
 }
