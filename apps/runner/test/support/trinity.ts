@@ -16,14 +16,31 @@ export interface Ended {
   readonly stderr: string;
 }
 
+export interface StartOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** For Node, before the command. */
+  readonly nodeArgs?: readonly string[];
+}
+
+/** An exact place in a run; see `kill-at.mjs`. */
+export interface KillPoint {
+  readonly call: 'rename' | 'writeFile' | 'append' | 'commit';
+  /** Part of the path. */
+  readonly match: string;
+  /** Which of these calls, from 1. */
+  readonly nth: number;
+  readonly when: 'before' | 'after';
+}
+
 const root = new URL('../../../../', import.meta.url);
 const cli = fileURLToPath(new URL('apps/runner/src/cli.ts', root));
+const killer = new URL('kill-at.mjs', import.meta.url).href;
 /** Also the workers that the command starts get these. */
-const nodeArgs = ['--conditions=@trinity-rft/source', `--import=${new URL('tools/register-source.mjs', root).href}`];
+const sources = ['--conditions=@trinity-rft/source', `--import=${new URL('tools/register-source.mjs', root).href}`];
 
 /** Starts `trinity` with these arguments in `cwd`. */
-export function startTrinity(cwd: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Trinity {
-  const child = spawn(process.execPath, [...nodeArgs, cli, ...args], { cwd, env: { ...cleanEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+export function startTrinity(cwd: string, args: readonly string[], { env = {}, nodeArgs = [] }: StartOptions = {}): Trinity {
+  const child = spawn(process.execPath, [...sources, ...nodeArgs, cli, ...args], { cwd, env: { ...cleanEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const texts = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) child[stream].setEncoding('utf8').on('data', (text: string) => (texts[stream] += text));
   const ended = new Promise<Ended>((resolve, reject) => {
@@ -36,6 +53,14 @@ export function startTrinity(cwd: string, args: readonly string[], env: Readonly
 export function trinity(cwd: string, ...args: readonly string[]): Promise<Ended> {
   return startTrinity(cwd, args).ended;
 }
+
+/** Starts a command that is killed at `point`. */
+export function killedTrinity(cwd: string, args: readonly string[], point: KillPoint): Promise<Ended> {
+  return startTrinity(cwd, args, { env: { TRINITY_TEST_KILL: JSON.stringify(point) }, nodeArgs: [`--import=${killer}`] }).ended;
+}
+
+/** `trinity run` with the plugins of the workspace. */
+export const runArgs = (config: string): readonly string[] => ['run', '--config', config, '--plugin-dir', 'plugins'];
 
 /** Without what the test runner sets for processes of its own. */
 function cleanEnvironment(): NodeJS.ProcessEnv {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { buildCharTokenizer, chatTemplates, createTokenizer, writeTokenizerFiles } from '@trinity-rft/chat';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
 import { afterAll } from 'vitest';
+import { plugins } from './agents.js';
 
 export interface Workspace {
   /** Absolute. */
@@ -29,8 +30,9 @@ export async function createWorkspace(): Promise<Workspace> {
     return at(file);
   };
   await createModel(at('model'));
+  for (const [file, text] of Object.entries(plugins)) write(file, text);
   write('tasks.jsonl', sums(0, 10).map(jsonLine).join(''));
-  write('eval.jsonl', sums(10, 4).map(jsonLine).join(''));
+  write('eval.jsonl', sums(10, 2).map(jsonLine).join(''));
   return {
     root,
     write,
@@ -80,7 +82,7 @@ export const baseConfig: Tree = {
   checkpoint_root_dir: 'runs',
   seed: 7,
   mode: 'both',
-  model: { model_path: 'model', max_prompt_tokens: 12, max_response_tokens: 3, threads: 1 },
+  model: { model_path: 'model', max_prompt_tokens: 40, max_response_tokens: 4, threads: 1 },
   algorithm: { algorithm_type: 'grpo', repeat_times: 4, optimizer: { lr: 1e-2, weight_decay: 0 }, kl_loss_fn: 'none' },
   buffer: {
     batch_size: 4,
@@ -88,7 +90,7 @@ export const baseConfig: Tree = {
     explorer_input: {
       tasksets: [{ name: 'sums', path: 'tasks.jsonl', format, data_selector: { selector_type: 'shuffle' } }],
       default_workflow_type: 'simple_workflow',
-      default_reward_fn_type: 'exact_match_reward',
+      default_reward_fn_type: 'digits',
     },
   },
   explorer: { max_retry_times: 0, eval_on_startup: false, eval_interval: 0 },

@@ -1,0 +1,84 @@
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { checkpointSteps, metricLines, usedRows, weightsDigest } from './support/run-record.js';
+import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
+import { createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
+
+const stages = ['warmup', 'grpo'] as const;
+
+/** What must not depend on where a run was killed: everything but times and, across roles, the order of lines. */
+function recordOf({ root }: Workspace, name: string) {
+  const job = path.join(root, 'runs/tests', name);
+  return {
+    stages: stages.map((stage) => {
+      const lines = metricLines(path.join(job, stage));
+      return {
+        digest: weightsDigest(path.join(job, stage)),
+        checkpoints: checkpointSteps(path.join(job, stage)),
+        explorer: lines.filter(({ role }) => role === 'explorer'),
+        trainer: lines.filter(({ role }) => role === 'trainer'),
+      };
+    }),
+    rows: usedRows(path.join(job, 'grpo/buffer/experience_buffer.db')),
+  };
+}
+
+const at = (call: KillPoint['call'], match: string, nth = 1, when: KillPoint['when'] = 'before'): KillPoint => ({ call, match, nth, when });
+
+/** Warm-up and GRPO, with evaluations at the start, on the way and at the end. */
+const base: readonly Tree[] = [evalTasksets, twoStages, { trainer: { save_interval: 3 }, explorer: { eval_on_startup: true, eval_interval: 2 } }];
+
+/** Commits of the second stage: the roll-back at its start, then for each step storing the experiences and using them up. */
+const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
+  ['before anything was trained', at('append', 'warmup/monitor/metrics.jsonl')],
+  ['between a supervised step and its record', at('append', 'warmup/monitor/metrics.jsonl', 5)],
+  ['while a checkpoint is written', at('writeFile', 'warmup/global_step_3.tmp/manifest.json')],
+  ['when a checkpoint is complete but not in place', at('rename', 'warmup/global_step_6.tmp')],
+  ['between the stages', at('rename', 'stage_meta.json', 3)],
+  ['after the first evaluation', at('append', 'grpo/monitor/metrics.jsonl', 1, 'after')],
+  ['after the rollouts of an explore step, before they are stored', at('commit', '', 4)],
+  ['when an explore step has been stored', at('commit', '', 6, 'after')],
+  ['between an optimizer step and using its experiences up', at('commit', '', 7)],
+  ['when a train step has used its experiences up, before its record', at('commit', '', 9, 'after')],
+  ['while a checkpoint of the second stage is written', at('writeFile', 'grpo/global_step_6.tmp/manifest.json')],
+  ['when the last checkpoint has been taken away to be replaced', at('rename', 'grpo/global_step_6.tmp', 2)],
+  ['when everything is trained, before the last evaluation', at('rename', 'latest_checkpointed_iteration.txt', 6, 'after')],
+  ['when all is done but said so', at('rename', 'stage_meta.json', 4)],
+];
+
+const farApart: readonly (readonly [where: string, point: KillPoint])[] = [
+  ['when the first of three explore steps has been stored', at('commit', '', 2, 'after')],
+  ['in the middle of the interval', at('commit', '', 7)],
+  ['at a train step between two publications', at('append', 'grpo/monitor/metrics.jsonl', 9)],
+  ['late', at('commit', '', 12, 'after')],
+];
+
+const kinds: readonly (readonly [what: string, over: Tree, points: typeof everywhere])[] = [
+  ['in step', {}, everywhere],
+  ['two steps apart, the explorer one ahead, in two batches per step', { synchronizer: { sync_interval: 2, sync_offset: 1 }, buffer: { train_batch_size: 8 } }, farApart],
+];
+
+describe.each(kinds)('a run whose explorer and trainer go %s, killed and started again,', { tags: ['slow'] }, (_what, over, points) => {
+  let workspace: Workspace;
+  let whole: ReturnType<typeof recordOf>;
+  beforeAll(async () => {
+    workspace = await createWorkspace();
+    expect((await runHere(workspace, workspace.config('whole.yaml', ...base, over, { name: 'whole' }))).error).toBeUndefined();
+    whole = recordOf(workspace, 'whole');
+  });
+
+  it('uses every experience exactly once', () => {
+    expect(new Set(whole.rows.map(({ uid }) => uid)).size).toBe(whole.rows.length);
+    expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(whole.rows.map((_, i) => Math.floor(i / (whole.rows.length / whole.stages[1]!.trainer.length)) + 1));
+  });
+
+  it.concurrent.each(points)('ends as if it had not been: %s', async (where, point) => {
+    const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
+    const config = workspace.config(`${name}.yaml`, ...base, over, { name });
+    const killed = await killedTrinity(workspace.root, runArgs(config), point);
+    expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
+    expect((await runHere(workspace, config)).error).toBeUndefined();
+    expect(recordOf(workspace, name)).toEqual(whole);
+  });
+});

@@ -1,0 +1,32 @@
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { metricLines, weightsDigest } from './support/run-record.js';
+import { createWorkspace, evalTasksets, type Tree } from './support/workspace.js';
+
+const kinds: readonly (readonly [what: string, over: Tree])[] = [
+  ['a workflow that repeats by itself', { explorer: { eval_on_startup: true, eval_interval: 3 } }],
+  [
+    'an agent of several turns whose sixteen runs overtake each other',
+    { algorithm: { algorithm_type: 'multi_step_grpo' }, buffer: { total_steps: 4, explorer_input: { default_workflow_type: 'chatty' } } },
+  ],
+];
+
+describe('two runs of one seed', () => {
+  it.each(kinds)('have equal metrics and weights, and another seed has others: %s', { timeout: 60_000 }, async (_what, over) => {
+    const workspace = await createWorkspace();
+    const record = async (name: string, seed: number) => {
+      const config = workspace.config(`${name}.yaml`, evalTasksets, over, { name, seed });
+      expect((await runHere(workspace, config)).error).toBeUndefined();
+      const job = path.join(workspace.root, 'runs/tests', name);
+      return { lines: metricLines(job), digest: weightsDigest(job) };
+    };
+    const [first, second, other] = await Promise.all([record('first', 7), record('second', 7), record('other', 8)]);
+    expect(second.lines).toEqual(first.lines);
+    expect(second.digest).toBe(first.digest);
+    expect(other.digest).not.toBe(first.digest);
+    expect(other.lines).not.toEqual(first.lines);
+    // The weights did move, and the agent did talk.
+    expect(first.lines.filter(({ metrics }) => (metrics['actor/grad_norm'] ?? 0) > 0).length).toBeGreaterThan(2);
+  });
+});

@@ -1,0 +1,33 @@
+/** Plugin modules of the tests, as a user would write them. */
+
+/** A reward that an untrained model gets a share of, so that groups differ and weights move. */
+const digitsReward = `
+import { defineReward } from '@trinity-rft/workflow';
+export const share = (text: string): number => [...text].filter((c) => c >= '0' && c <= '9').length / 4;
+export const digits = defineReward({ name: 'digits', score: ({ response }) => share(response) });
+`;
+
+/** Three turns over the OpenAI client with pauses of random length: who finishes first differs from run to run. */
+const chattyAgent = `
+import { defineWorkflow } from '@trinity-rft/workflow';
+import { share } from './rewards.js';
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.random() * 8));
+export const chatty = defineWorkflow({
+  name: 'chatty',
+  run: async ({ task, model }) => {
+    const client = model.openaiClient();
+    const messages = [{ role: 'user' as const, content: String(task.rawTask['question']) }];
+    let score = 0;
+    for (let turn = 0; turn < 3; turn++) {
+      await pause();
+      const { choices } = await client.chat.completions.create({ model: model.modelPath, messages });
+      const text = choices[0].message.content ?? '';
+      score += share(text);
+      messages.push({ role: 'assistant' as never, content: text }, { role: 'user', content: '+1=' });
+    }
+    return { reward: score, metrics: { turns: 3 } };
+  },
+});
+`;
+
+export const plugins: Readonly<Record<string, string>> = { 'plugins/rewards.ts': digitsReward, 'plugins/chatty.ts': chattyAgent };
