@@ -19,6 +19,6 @@ export function schemaCommand(write: Write): number {
 export async function planCommand(file: string, write: Write): Promise<number> {
   const { config, warnings } = await loadConfig(file);
   for (const warning of warnings) write(`${warning}\n`);
-  write(`${renderPlan(await planConfig(config))}\n`);
+  write(`${renderPlan(planConfig(config))}\n`);
   return exitCodes.done;
 }

@@ -42,7 +42,11 @@ export const model = section(
     max_prompt_tokens: maybe(int({ min: 1 }), 'Longest prompt. Default: what max_model_len leaves.'),
     max_response_tokens: maybe(int({ min: 1 }), 'Longest response. Default: what max_model_len leaves.'),
     min_response_tokens: field(int({ min: 0 }), 0, 'Shortest response.'),
-    enable_prompt_truncation: field(flag(), true, 'Ignored: a prompt that is too long is never cut; its run is counted as prompt_too_long.'),
+    enable_prompt_truncation: field(
+      flag(),
+      true,
+      'Ignored: a prompt that is too long is never cut; its run is counted as prompt_too_long.',
+    ),
     repetition_penalty: field(float({ above: 0 }), 1, 'Other than 1: tokens that occurred become less likely.'),
     enable_thinking: maybe(flag(), 'Passed to the chat template.'),
     lora_configs: maybe(z.array(lora), 'Adapters; at most one.'),

@@ -57,7 +57,9 @@ export const keyStatuses: readonly KeyStatus[] = [
   notBuilt('mode', 'Use both, train or bench.', { values: ['serve'] }),
   ...ignored('', 'mode', 'It means both: explorer and trainer always share one process.', { values: ['colocate'] }),
   ...ignored('model', 'enable_prompt_truncation', 'A prompt that is too long is never cut; its run is counted as prompt_too_long.'),
-  ...ignored(rolloutModel, 'enable_prompt_truncation', 'A prompt that is too long is never cut; its run is counted as prompt_too_long.', { except: [undefined, null, true] }),
+  ...ignored(rolloutModel, 'enable_prompt_truncation', 'A prompt that is too long is never cut; its run is counted as prompt_too_long.', {
+    except: [undefined, null, true],
+  }),
   ...ignored('', 'ignore_validator_suggestions', 'There is no check of GPU memory.'),
   notBuilt('cod', 'Remove it.'),
 

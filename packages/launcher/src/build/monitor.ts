@@ -33,7 +33,7 @@ export interface MonitorOptions {
 export function openMonitor(stage: StageConfig, { terminal, clock, env }: MonitorOptions): StageMonitor {
   const screen = consoleSink({ terminal, clock, env, ...(stage.stageName !== undefined && { label: stage.stageName }) });
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
-  const logger = createLogger({ level: stage.log.level, write: file.write, clock, console: screen.log });
+  const logger = createLogger({ level: stage.log.level, write: (line) => file.write(line), clock, console: (line) => screen.log(line) });
   const { directory, sinks } = stage.monitor;
   let tee: MetricSink = screen;
   return {
