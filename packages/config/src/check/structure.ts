@@ -1,9 +1,9 @@
 /** Names and types: does the tree have the shape of the schema? What does not is reported and taken out, so that checking can go on. */
+import { didYouMean, nearest } from '@trinity-rft/core';
 import type { z } from 'zod';
 import { choicesOf, coreOf, expectedText, isNullable, keysOf, kindOf, schemaAt, allKeys } from '../schema/introspect.js';
 import { movedKeys } from '../schema/renamed.js';
 import { showValue } from '../secrets.js';
-import { didYouMean, nearest } from '../suggest.js';
 import { placeOf, showPath, toPlain, without, type KeyPath, type MapNode, type Node } from '../tree/node.js';
 import type { SyntaxProblem } from '../tree/parse.js';
 import { plainUnlessSecret } from '../tree/interpolate.js';
