@@ -17,7 +17,12 @@ export async function main(args: readonly string[]): Promise<number> {
     .command('run')
     .description('run, or resume, what a configuration describes')
     .requiredOption('-c, --config <file>', 'YAML file')
-    .option('--plugin-dir <directory>', 'directory whose modules export workflows and reward functions; may be repeated', (dir, all: readonly string[]) => [...all, dir], [])
+    .option(
+      '--plugin-dir <directory>',
+      'directory whose modules export workflows and reward functions; may be repeated',
+      (dir, all: readonly string[]) => [...all, dir],
+      [],
+    )
     .action(async (options: { config: string; pluginDir: readonly string[] }) => {
       exitCode = await runCommand(options);
     });

@@ -26,7 +26,11 @@ export async function runCommand(options: RunCommandOptions): Promise<number> {
       terminal.write(`Interrupted after train step ${summary.trainStep}. The same command goes on from there.\n`);
       return exitCodes.interrupted;
     }
-    terminal.write(summary.doneBefore ? `This run is complete after train step ${summary.trainStep}: ${place}\n${howToGoOn}\n` : `Done after train step ${summary.trainStep}: ${place}\n`);
+    terminal.write(
+      summary.doneBefore
+        ? `This run is complete after train step ${summary.trainStep}: ${place}\n${howToGoOn}\n`
+        : `Done after train step ${summary.trainStep}: ${place}\n`,
+    );
     return exitCodes.done;
   } finally {
     interrupt.release();

@@ -54,9 +54,9 @@ describe('JSON', () => {
     await expect(read(path)).rejects.toThrow(
       [
         `${path}: 5 rows are malformed (2 are good).`,
-        `  ${path}, line 2, column 9: expected a key in double quotes, found "}"`,
-        `  ${path}, line 4, column 1: expected a JSON object, found an array`,
-        `  ${path}, line 5, column 1: expected a JSON object, found null`,
+        `  ${path}:2:9: expected a key in double quotes, found "}"`,
+        `  ${path}:4:1: expected a JSON object, found an array`,
+        `  ${path}:5:1: expected a JSON object, found null`,
         '  ... and 2 more',
       ].join('\n'),
     );
@@ -65,12 +65,12 @@ describe('JSON', () => {
 
   it('names the line of bytes that are not UTF-8', async () => {
     const path = write('tasks.jsonl', Buffer.concat([Buffer.from('{"n": 1}\n{"q": "'), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n')]));
-    await expect(read(path)).rejects.toThrow(`${path}, line 2: expected UTF-8 text, found other bytes`);
+    await expect(read(path)).rejects.toThrow(`${path}:2: expected UTF-8 text, found other bytes`);
   });
 
   it('names the place in an array that is broken, and the items that are not objects', async () => {
     const broken = write('broken.json', '[\n  {"n": 1},\n  {"n": 2 "m": 3}\n]\n');
-    await expect(read(broken)).rejects.toThrow(`${broken}, line 3, column 11: expected a comma or "}", found "\\""`);
+    await expect(read(broken)).rejects.toThrow(`${broken}:3:11: expected a comma or "}", found "\\""`);
     const mixed = write('mixed.json', '[{"n": 1}, 2, null]');
     await expect(read(mixed)).rejects.toThrow(
       /2 rows are malformed \(1 are good\)[\s\S]*item 2: expected a JSON object, found a number[\s\S]*item 3: .*found null/,
@@ -78,7 +78,7 @@ describe('JSON', () => {
   });
 
   it('refuses an array where lines are promised', async () => {
-    await expect(read(write('tasks.jsonl', '[{"n": 1}]\n'))).rejects.toThrow(/line 1, column 1: expected a JSON object, found an array/);
+    await expect(read(write('tasks.jsonl', '[{"n": 1}]\n'))).rejects.toThrow(/:1:1: expected a JSON object, found an array/);
   });
 });
 

@@ -42,14 +42,14 @@ function addRow(line: Line, rows: RawTask[], bad: BadRow[]): void {
 }
 
 function parseLine({ number, text, valid }: Line): { row: RawTask } | BadRow {
-  if (!valid) return { place: `line ${number}`, problem: 'expected UTF-8 text, found other bytes' };
+  if (!valid) return { place: `:${number}`, problem: 'expected UTF-8 text, found other bytes' };
   try {
     const row: unknown = JSON.parse(text);
     const problem = notAnObject(row);
-    return problem ? { place: `line ${number}, column 1`, problem } : { row: row as RawTask };
+    return problem ? { place: `:${number}:1`, problem } : { row: row as RawTask };
   } catch {
     const { offset, problem } = mistakeIn(text);
-    return { place: `line ${number}, column ${offset + 1}`, problem };
+    return { place: `:${number}:${offset + 1}`, problem };
   }
 }
 
@@ -59,7 +59,7 @@ function parseArray(path: string, lines: readonly Line[]): readonly RawTask[] {
   const items = parseWhole(path, lines);
   const bad = items.flatMap((item, i) => {
     const problem = notAnObject(item);
-    return problem ? [{ place: `item ${i + 1}`, problem }] : [];
+    return problem ? [{ place: `, item ${i + 1}`, problem }] : [];
   });
   refuseBadRows(path, bad, items.length - bad.length);
   return items as readonly RawTask[];
@@ -72,8 +72,8 @@ function parseWhole(path: string, lines: readonly Line[]): readonly unknown[] {
   } catch (cause) {
     const { offset, problem } = mistakeIn(text);
     const before = text.slice(0, offset).split('\n');
-    const place = `line ${lines[before.length - 1]?.number ?? 1}, column ${before.at(-1)!.length + 1}`;
-    throw new TaskError(`${path}, ${place}: ${problem}. Expected a JSON array of objects, or one JSON object per line.`, {
+    const place = `${lines[before.length - 1]?.number ?? 1}:${before.at(-1)!.length + 1}`;
+    throw new TaskError(`${path}:${place}: ${problem}. Expected a JSON array of objects, or one JSON object per line.`, {
       code: 'TASKSET_MALFORMED',
       details: { path },
       cause,

@@ -3,7 +3,7 @@ import { TaskError } from '@trinity-rft/core';
 
 /** One row that cannot be used. */
 export interface BadRow {
-  /** `line 12, column 5` or `item 3`. */
+  /** Behind the path: `:12:5`, as editors read it, or `, item 3`. */
   readonly place: string;
   readonly problem: string;
 }
@@ -13,7 +13,7 @@ const listed = 3;
 /** @throws TaskError that names the file, counts the bad rows and lists the first few; nothing when there are none */
 export function refuseBadRows(path: string, bad: readonly BadRow[], rowCount: number): void {
   if (bad.length === 0) return;
-  const first = bad.slice(0, listed).map(({ place, problem }) => `  ${path}, ${place}: ${problem}`);
+  const first = bad.slice(0, listed).map(({ place, problem }) => `  ${path}${place}: ${problem}`);
   const more = bad.length > listed ? [`  ... and ${bad.length - listed} more`] : [];
   const rows = bad.length === 1 ? '1 row is' : `${bad.length} rows are`;
   throw new TaskError(

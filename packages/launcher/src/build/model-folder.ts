@@ -32,8 +32,10 @@ export async function aboutModel<T>({ stage }: StageContext, work: () => Promise
   try {
     return await work();
   } catch (cause) {
-    const unusable = cause instanceof CheckpointError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
+    const unusable = cause instanceof CheckpointError || cause instanceof ConfigError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
     if (!unusable || stage.model.fromPreviousStage) throw cause;
-    throw new ConfigError(`model.model_path: ${cause.message}`, { code: 'MODEL_UNUSABLE', cause });
+    const { modelPath } = stage.model;
+    const folder = cause.message.includes(modelPath) ? '' : ` ${modelPath}`;
+    throw new ConfigError(`model.model_path${folder}: ${cause.message}`, { code: 'MODEL_UNUSABLE', cause });
   }
 }
