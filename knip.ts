@@ -15,7 +15,7 @@ const config: KnipConfig = {
     '.': { entry: ['tools/*.{ts,mjs}'], project: ['tools/**/*.{ts,mjs}', '*.ts'] },
     'packages/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
     'apps/*': { entry: ['test/**/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
-    'examples/*': { entry: ['src/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
+    'examples/*': { entry: ['src/*.ts', 'plugins/*.ts'], project: ['src/**/*.ts', 'plugins/**/*.ts', 'test/**/*.ts'] },
   },
   // pnpm removes unused catalog entries itself (cleanupUnusedCatalogs).
   exclude: ['catalog'],
