@@ -12,7 +12,7 @@ const empty = listPackages(root)
 const config: KnipConfig = {
   ignoreWorkspaces: empty,
   workspaces: {
-    '.': { entry: ['tools/*.{ts,mjs}'], project: ['tools/**/*.{ts,mjs}', '*.ts'] },
+    '.': { entry: ['tools/*.{ts,mjs}', 'tools/readme/*.mjs'], project: ['tools/**/*.{ts,mjs}', '*.ts'] },
     'packages/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
     'apps/*': { entry: ['test/**/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts'] },
     'examples/*': { entry: ['src/*.ts', 'plugins/*.ts'], project: ['src/**/*.ts', 'plugins/**/*.ts', 'test/**/*.ts'] },
