@@ -23,8 +23,12 @@ async function failureOf(...over: readonly Tree[]): Promise<ReturnType<typeof to
   return { ...toFailure(error), name };
 }
 
-const tasks = (file: string): Tree => ({ buffer: { explorer_input: { tasksets: [{ name: 'sums', path: file, format: { prompt_key: 'question', response_key: 'answer' } }] } } });
-const names = (workflow: string, reward = 'digits'): Tree => ({ buffer: { explorer_input: { default_workflow_type: workflow, default_reward_fn_type: reward } } });
+const tasks = (file: string): Tree => ({
+  buffer: { explorer_input: { tasksets: [{ name: 'sums', path: file, format: { prompt_key: 'question', response_key: 'answer' } }] } },
+});
+const names = (workflow: string, reward = 'digits'): Tree => ({
+  buffer: { explorer_input: { default_workflow_type: workflow, default_reward_fn_type: reward } },
+});
 
 describe('a mistake of the user', () => {
   const mistakes: readonly (readonly [what: string, make: () => readonly Tree[], message: RegExp])[] = [
@@ -32,22 +36,47 @@ describe('a mistake of the user', () => {
     ['a line that is no object', () => [tasks('list.jsonl')], /list\.jsonl:1:1/],
     ['an empty file', () => [tasks('empty.jsonl')], /empty\.jsonl/],
     ['a missing file', () => [tasks('gone.jsonl')], /got "gone\.jsonl", but there is no .*gone\.jsonl/],
-    ['an unknown workflow', () => [names('simple_workfow')], /There is no workflow named "simple_workfow"\. Did you mean "?simple_workflow"?\?.* Known: .*chatty/s],
-    ['an unknown reward function', () => [names('simple_workflow', 'digitz')], /There is no reward function named "digitz"\. Did you mean "?digits"?\?/],
+    [
+      'an unknown workflow',
+      () => [names('simple_workfow')],
+      /There is no workflow named "simple_workfow"\. Did you mean "?simple_workflow"?\?.* Known: .*chatty/s,
+    ],
+    [
+      'an unknown reward function',
+      () => [names('simple_workflow', 'digitz')],
+      /There is no reward function named "digitz"\. Did you mean "?digits"?\?/,
+    ],
     ['a model folder that is missing', () => [{ model: { model_path: './nowhere' } }], /got "\.\/nowhere", but there is no .*nowhere/],
-    ['a model without its tokenizer', () => [{ model: { model_path: 'no-tokenizer' } }], /no-tokenizer has no tokenizer\.json\. Give a complete Hugging Face model folder/],
+    [
+      'a model without its tokenizer',
+      () => [{ model: { model_path: 'no-tokenizer' } }],
+      /no-tokenizer has no tokenizer\.json\. Give a complete Hugging Face model folder/,
+    ],
     ['a model without a chat template', () => [{ model: { model_path: 'no-template' } }], /no-template.*chat.template/is],
-    ['a model with a missing tensor', () => [{ model: { model_path: 'no-tensor' } }], /no-tensor: tensor model\.norm\.weight of shape \[32\] is missing/],
-    ['a model with a tensor of another shape', () => [{ model: { model_path: 'odd-tensor' } }], /tensor model\.norm\.weight in .* has shape \[4, 8\], but config\.json asks for \[32\]/],
+    [
+      'a model with a missing tensor',
+      () => [{ model: { model_path: 'no-tensor' } }],
+      /no-tensor: tensor model\.norm\.weight of shape \[32\] is missing/,
+    ],
+    [
+      'a model with a tensor of another shape',
+      () => [{ model: { model_path: 'odd-tensor' } }],
+      /tensor model\.norm\.weight in .* has shape \[4, 8\], but config\.json asks for \[32\]/,
+    ],
     ['a model whose weights are cut short', () => [{ model: { model_path: 'short' } }], /short.*model\.safetensors/s],
     ['a root that is a file', () => [{ checkpoint_root_dir: 'tasks.jsonl' }], /got "tasks\.jsonl", which is a file/],
-    ['a root below a file', () => [{ checkpoint_root_dir: 'tasks.jsonl/runs' }], /Run directory .* cannot be used: ENOTDIR.*Set checkpoint_root_dir to a folder/],
+    [
+      'a root below a file',
+      () => [{ checkpoint_root_dir: 'tasks.jsonl/runs' }],
+      /Run directory .* cannot be used: ENOTDIR.*Set checkpoint_root_dir to a folder/,
+    ],
   ];
   beforeAll(() => {
     workspace.write('broken.jsonl', '{"question": "1+1=", "answer": "2"}\n{"question": "2" "answer": "3"}\n');
     workspace.write('list.jsonl', '[1, 2]\n');
     workspace.write('empty.jsonl', '');
-    for (const name of ['no-tokenizer', 'no-template', 'no-tensor', 'odd-tensor', 'short']) cpSync(at('model'), at(name), { recursive: true });
+    for (const name of ['no-tokenizer', 'no-template', 'no-tensor', 'odd-tensor', 'short'])
+      cpSync(at('model'), at(name), { recursive: true });
     rmSync(at('no-tokenizer/tokenizer.json'));
     rmSync(at('no-template/chat_template.jinja'));
     editHeader(at('no-tensor/model.safetensors'), (json) => json.replace('model.norm.weight', 'model.gone.weight'));
@@ -75,11 +104,17 @@ function editHeader(file: string, change: (json: string) => string): void {
 
 describe('a run directory', () => {
   it('that another process uses is refused, with its id, and free as soon as that process is gone', { timeout: 60_000 }, async () => {
-    const config = workspace.config('locked.yaml', { name: 'locked', buffer: { total_steps: 500, explorer_input: { default_workflow_type: 'chatty' } } });
+    const config = workspace.config('locked.yaml', {
+      name: 'locked',
+      buffer: { total_steps: 500, explorer_input: { default_workflow_type: 'chatty' } },
+    });
     const first = startTrinity(workspace.root, runArgs(config));
     await new Promise<void>((resolve) => first.child.stdout?.on('data', () => first.output().includes('step 1') && resolve()));
     const { error } = await runHere(workspace, config);
-    expect(toFailure(error)).toEqual({ exitCode: 2, message: `Run directory ${job('locked')} is in use by process ${first.child.pid}. Wait for it, stop it, or give this run another name.` });
+    expect(toFailure(error)).toEqual({
+      exitCode: 2,
+      message: `Run directory ${job('locked')} is in use by process ${first.child.pid}. Wait for it, stop it, or give this run another name.`,
+    });
     first.child.kill('SIGKILL');
     await first.ended;
     const stop = new AbortController();
@@ -87,35 +122,54 @@ describe('a run directory', () => {
     expect((await runHere(workspace, config, { signal: stop.signal })).summary?.interrupted).toBe(true);
   });
 
-  it('with a manifest or weights that were damaged is refused, naming the file and the way out, and then resumes', { timeout: 60_000 }, async () => {
-    const over: readonly Tree[] = [{ name: 'damaged', trainer: { save_interval: 2 } }];
-    const run = (total: number) => runHere(workspace, workspace.config('damaged.yaml', ...over, { buffer: { total_steps: total } }));
-    expect((await run(4)).error).toBeUndefined();
-    const checkpoint = path.join(job('damaged'), 'global_step_4');
-    const weights = readFileSync(path.join(checkpoint, 'model.safetensors'));
+  it(
+    'with a manifest or weights that were damaged is refused, naming the file and the way out, and then resumes',
+    { timeout: 60_000 },
+    async () => {
+      const over: readonly Tree[] = [{ name: 'damaged', trainer: { save_interval: 2 } }];
+      const run = (total: number) => runHere(workspace, workspace.config('damaged.yaml', ...over, { buffer: { total_steps: total } }));
+      expect((await run(4)).error).toBeUndefined();
+      const checkpoint = path.join(job('damaged'), 'global_step_4');
+      const weights = readFileSync(path.join(checkpoint, 'model.safetensors'));
 
-    writeFileSync(path.join(checkpoint, 'model.safetensors'), weights.subarray(0, -4));
-    const torn = await run(6);
-    expect(toFailure(torn.error)).toMatchObject({ exitCode: 1, message: expect.stringMatching(/global_step_4: model\.safetensors differs from its digest in the manifest\. Delete the folder to resume/) as unknown });
-    writeFileSync(path.join(checkpoint, 'model.safetensors'), weights);
+      writeFileSync(path.join(checkpoint, 'model.safetensors'), weights.subarray(0, -4));
+      const torn = await run(6);
+      expect(toFailure(torn.error)).toMatchObject({
+        exitCode: 1,
+        message: expect.stringMatching(
+          /global_step_4: model\.safetensors differs from its digest in the manifest\. Delete the folder to resume/,
+        ) as unknown,
+      });
+      writeFileSync(path.join(checkpoint, 'model.safetensors'), weights);
 
-    writeFileSync(path.join(checkpoint, 'manifest.json'), '{"version": 1, "st');
-    const damaged = await run(6);
-    expect(toFailure(damaged.error)).toMatchObject({ exitCode: 1, message: expect.stringMatching(/global_step_4\/manifest\.json is not JSON\. Delete the folder to resume/) as unknown });
-    expect(readFileSync(path.join(job('damaged'), 'failure.txt'), 'utf8')).toMatch(/manifest\.json is not JSON[^]*\n {4}at [^]*SyntaxError/);
+      writeFileSync(path.join(checkpoint, 'manifest.json'), '{"version": 1, "st');
+      const damaged = await run(6);
+      expect(toFailure(damaged.error)).toMatchObject({
+        exitCode: 1,
+        message: expect.stringMatching(/global_step_4\/manifest\.json is not JSON\. Delete the folder to resume/) as unknown,
+      });
+      expect(readFileSync(path.join(job('damaged'), 'failure.txt'), 'utf8')).toMatch(
+        /manifest\.json is not JSON[^]*\n {4}at [^]*SyntaxError/,
+      );
 
-    rmSync(checkpoint, { recursive: true });
-    expect((await run(6)).error).toBeUndefined();
-    expect((await runHere(workspace, workspace.config('intact.yaml', ...over, { name: 'intact' }))).error).toBeUndefined();
-    expect(weightsDigest(job('damaged'))).toBe(weightsDigest(job('intact')));
-  });
+      rmSync(checkpoint, { recursive: true });
+      expect((await run(6)).error).toBeUndefined();
+      expect((await runHere(workspace, workspace.config('intact.yaml', ...over, { name: 'intact' }))).error).toBeUndefined();
+      expect(weightsDigest(job('damaged'))).toBe(weightsDigest(job('intact')));
+    },
+  );
 
   it('whose checkpoint cannot be written fails with the folder and the reason, and resumes when it can', { timeout: 60_000 }, async () => {
     const config = workspace.config('full.yaml', { name: 'full', trainer: { save_interval: 2 } });
     // A folder in the place of a file, which cannot be replaced by one.
     mkdirSync(path.join(job('full'), 'latest_checkpointed_iteration.txt'), { recursive: true });
     const { error } = await runHere(workspace, config);
-    expect(toFailure(error)).toMatchObject({ exitCode: 1, message: expect.stringMatching(/^Checkpoint .*global_step_2 could not be written: EISDIR.* Check that the folder is writable/) as unknown });
+    expect(toFailure(error)).toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(
+        /^Checkpoint .*global_step_2 could not be written: EISDIR.* Check that the folder is writable/,
+      ) as unknown,
+    });
     rmSync(path.join(job('full'), 'latest_checkpointed_iteration.txt'), { recursive: true });
     expect((await runHere(workspace, config)).summary?.trainStep).toBe(6);
   });
@@ -124,11 +178,21 @@ describe('a run directory', () => {
     mkdirSync(job('listed'), { recursive: true });
     writeFileSync(path.join(job('listed'), 'stage_meta.json'), '{"latest_stage": "two"}');
     const { error } = await runHere(workspace, workspace.config('listed.yaml', twoStages, { name: 'listed' }));
-    expect(toFailure(error)).toEqual({ exitCode: 1, message: `${path.join(job('listed'), 'stage_meta.json')} is damaged; expected {"latest_stage": n}. Write the number of the stage to go on with into it, from 0.` });
+    expect(toFailure(error)).toEqual({
+      exitCode: 1,
+      message: `${path.join(job('listed'), 'stage_meta.json')} is damaged; expected {"latest_stage": n}. Write the number of the stage to go on with into it, from 0.`,
+    });
   });
 
   it('is left without temporary files', { timeout: 60_000 }, async () => {
-    expect((await runHere(workspace, workspace.config('tidy.yaml', { name: 'tidy', trainer: { save_interval: 2 }, synchronizer: { sync_method: 'checkpoint' } }))).error).toBeUndefined();
+    expect(
+      (
+        await runHere(
+          workspace,
+          workspace.config('tidy.yaml', { name: 'tidy', trainer: { save_interval: 2 }, synchronizer: { sync_method: 'checkpoint' } }),
+        )
+      ).error,
+    ).toBeUndefined();
     expect(readdirSync(job('tidy')).toSorted()).toEqual([
       'buffer',
       'global_step_2',

@@ -12,7 +12,9 @@ beforeAll(async () => {
   workspace = await createWorkspace();
 });
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
-const using = (workflow: string, rewardFn = 'digits'): Tree => ({ buffer: { explorer_input: { default_workflow_type: workflow, default_reward_fn_type: rewardFn } } });
+const using = (workflow: string, rewardFn = 'digits'): Tree => ({
+  buffer: { explorer_input: { default_workflow_type: workflow, default_reward_fn_type: rewardFn } },
+});
 const explorerLines = (name: string): readonly MetricLine[] => metricLines(job(name)).filter(({ role }) => role === 'explorer');
 
 async function answer({ model, task }: WorkflowContext): Promise<number> {
@@ -42,16 +44,36 @@ describe('an agent of which every fourth run', () => {
     ['returns undefined', () => undefined, 'failed', /returned nothing\. Return experiences, a number, or \{ reward, metrics \}/],
     ['returns an object without a reward', () => ({ metrics: {} }), 'failed', /returned \{"metrics":\{\}\}/],
     ['returns no experiences', () => [], 'failed', /returned no experiences/],
-    ['returns experiences without a reward', ({ model }) => model.extractExperiencesFromHistory(), 'failed', /returned an experience without a reward/],
-    ['asks for too long a prompt', ({ model }) => model.chat([{ role: 'user', content: '1'.repeat(60) }]), 'prompt_too_long', /The prompt has \d+ tokens/],
+    [
+      'returns experiences without a reward',
+      ({ model }) => model.extractExperiencesFromHistory(),
+      'failed',
+      /returned an experience without a reward/,
+    ],
+    [
+      'asks for too long a prompt',
+      ({ model }) => model.chat([{ role: 'user', content: '1'.repeat(60) }]),
+      'prompt_too_long',
+      /The prompt has \d+ tokens/,
+    ],
   ];
   it.each(ways)('%s loses those runs, counted and named, and nothing else', { timeout: 60_000 }, async (what, fail, kind, said) => {
-    const config = workspace.config(`${what}.yaml`, using('failing'), { name: what, buffer: { total_steps: 3 }, explorer: { max_timeout: 0.3 } });
+    const config = workspace.config(`${what}.yaml`, using('failing'), {
+      name: what,
+      buffer: { total_steps: 3 },
+      explorer: { max_timeout: 0.3 },
+    });
     const { error, output } = await runHere(workspace, config, { workflows: [failing(fail)] });
     expect(error).toBeUndefined();
     expect(output).toMatch(said);
     const lines = explorerLines(what);
-    expect(lines.map(({ metrics }) => [metrics[`rollout/runs/${kind}`], metrics['rollout/runs/ok'], metrics['experience_pipeline/experience_count']])).toEqual([
+    expect(
+      lines.map(({ metrics }) => [
+        metrics[`rollout/runs/${kind}`],
+        metrics['rollout/runs/ok'],
+        metrics['experience_pipeline/experience_count'],
+      ]),
+    ).toEqual([
       [4, 12, 12],
       [4, 12, 12],
       [4, 12, 12],
@@ -74,7 +96,9 @@ describe('an agent of which every fourth run', () => {
     const events = ['unhandledRejection', 'uncaughtException'] as const;
     const listeners = events.map((event) => process.listeners(event as 'uncaughtException'));
     for (const event of events) process.removeAllListeners(event);
-    const { error, output } = await runHere(workspace, workspace.config(`${name}.yaml`, using('failing'), { name }), { workflows: [stray] });
+    const { error, output } = await runHere(workspace, workspace.config(`${name}.yaml`, using('failing'), { name }), {
+      workflows: [stray],
+    });
     events.forEach((event, i) => listeners[i]!.forEach((listener) => process.on(event, listener as () => void)));
     expect(error).toBeUndefined();
     expect(output.match(/A promise that nobody awaits was rejected \(in a workflow\?\): nobody waits for me/g)).toHaveLength(1);
@@ -98,9 +122,19 @@ describe('failed runs', () => {
         return reward;
       },
     });
-    const config = workspace.config('flaky.yaml', using('flaky'), { name: 'flaky', buffer: { total_steps: 2 }, explorer: { max_retry_times: 2 } });
+    const config = workspace.config('flaky.yaml', using('flaky'), {
+      name: 'flaky',
+      buffer: { total_steps: 2 },
+      explorer: { max_retry_times: 2 },
+    });
     expect((await runHere(workspace, config, { workflows: [flaky] })).error).toBeUndefined();
-    expect(explorerLines('flaky').map(({ metrics }) => [metrics['rollout/runs/ok'], metrics['rollout/runs/retried'], metrics['rollout/runs/failed']])).toEqual([
+    expect(
+      explorerLines('flaky').map(({ metrics }) => [
+        metrics['rollout/runs/ok'],
+        metrics['rollout/runs/retried'],
+        metrics['rollout/runs/failed'],
+      ]),
+    ).toEqual([
       [16, 8, 0],
       [16, 8, 0],
     ]);
@@ -111,8 +145,13 @@ describe('failed runs', () => {
     ['every second explore step', (context: WorkflowContext) => Number(context.task.batchId) % 2 === 0],
     ['the first two and the last two explore steps', (context: WorkflowContext) => [1, 2, 5, 6].includes(Number(context.task.batchId))],
   ])('of %s do not stop the run, with fewer experiences than a train step wants', { timeout: 60_000 }, async (what, fails) => {
-    const partly = defineWorkflow({ name: 'partly', run: (context) => (fails(context) ? Promise.reject(new Error('down')) : answer(context)) });
-    const { error, summary } = await runHere(workspace, workspace.config(`${what}.yaml`, using('partly'), { name: what }), { workflows: [partly] });
+    const partly = defineWorkflow({
+      name: 'partly',
+      run: (context) => (fails(context) ? Promise.reject(new Error('down')) : answer(context)),
+    });
+    const { error, summary } = await runHere(workspace, workspace.config(`${what}.yaml`, using('partly'), { name: what }), {
+      workflows: [partly],
+    });
     expect([error, summary?.interrupted]).toEqual([undefined, false]);
     const rows = usedRows(path.join(job(what), 'buffer/experience_buffer.db'));
     expect(rows.length).toBeGreaterThan(0);
@@ -138,7 +177,13 @@ describe('failed runs', () => {
     const resumed = await runHere(workspace, config, { workflows: [broken] });
     expect([resumed.error, resumed.summary?.trainStep]).toEqual([undefined, 8]);
     expect(existsSync(path.join(job('broken'), 'failure.txt'))).toBe(false);
-    expect((await runHere(workspace, workspace.config('healthy.yaml', using('broken'), { name: 'healthy', buffer: { total_steps: 8 } }), { workflows: [broken] })).error).toBeUndefined();
+    expect(
+      (
+        await runHere(workspace, workspace.config('healthy.yaml', using('broken'), { name: 'healthy', buffer: { total_steps: 8 } }), {
+          workflows: [broken],
+        })
+      ).error,
+    ).toBeUndefined();
     expect(explorerLines('broken')).toEqual(explorerLines('healthy'));
   });
 
@@ -147,14 +192,17 @@ describe('failed runs', () => {
     const config = workspace.config('hopeless.yaml', using('hopeless'), { name: 'hopeless', buffer: { total_steps: 2 } });
     const { error, output } = await runHere(workspace, config, { workflows: [hopeless] });
     expect(error).toMatchObject({ code: 'ALL_RUNS_FAILED' });
-    expect(output).toMatch(/error: The run failed: Not one of the 32 runs of the last 2 explore steps succeeded.*: Workflow "hopeless" threw\.: no/s);
+    expect(output).toMatch(
+      /error: The run failed: Not one of the 32 runs of the last 2 explore steps succeeded.*: Workflow "hopeless" threw\.: no/s,
+    );
     expect((await runHere(workspace, config, { workflows: [hopeless] })).error).toMatchObject({ code: 'ALL_RUNS_FAILED' });
   });
 
   it('count as 0 in an evaluation, and are counted', { timeout: 60_000 }, async () => {
     const half = defineWorkflow({
       name: 'half',
-      run: async (context) => (context.task.isEval && Number(context.task.taskId) % 2 === 0 ? Promise.reject(new Error('no')) : ((await answer(context)), 1)),
+      run: async (context) =>
+        context.task.isEval && Number(context.task.taskId) % 2 === 0 ? Promise.reject(new Error('no')) : (await answer(context), 1),
     });
     const config = workspace.config('half.yaml', evalTasksets, using('half'), { name: 'half', buffer: { total_steps: 1 } });
     expect((await runHere(workspace, config, { workflows: [half] })).error).toBeUndefined();
@@ -170,11 +218,18 @@ describe('failed runs', () => {
 describe('a reward function', () => {
   it.each([
     ['throws', () => Promise.reject(new Error('no judge')), /Reward function "bad" threw on task 1\/\d\.: no judge/],
-    ['returns NaN', () => ({ accuracy: Number.NaN }), /Reward function "bad" returned NaN for "accuracy" on task 1\/\d; expected a finite number/],
+    [
+      'returns NaN',
+      () => ({ accuracy: Number.NaN }),
+      /Reward function "bad" returned NaN for "accuracy" on task 1\/\d; expected a finite number/,
+    ],
   ])('that %s on some answers loses those groups, counted and named', { timeout: 60_000 }, async (what, fail, said) => {
     let calls = 0;
     const bad = defineReward({ name: 'bad', score: () => (calls++ % 16 === 0 ? (fail() as never) : calls % 3) });
-    const config = workspace.config(`reward ${what}.yaml`, using('simple_workflow', 'bad'), { name: `reward ${what}`, buffer: { total_steps: 2 } });
+    const config = workspace.config(`reward ${what}.yaml`, using('simple_workflow', 'bad'), {
+      name: `reward ${what}`,
+      buffer: { total_steps: 2 },
+    });
     const { error, output } = await runHere(workspace, config, { rewardFns: [bad] });
     expect(error).toBeUndefined();
     expect(output).toMatch(said);
@@ -192,10 +247,21 @@ describe('the first cause', () => {
       name: 'forger',
       run: async (context) => {
         await answer(context);
-        return [createExperience({ tokens: [1, 2, 999_999], promptLength: 1, logprobs: [-1, -1], reward: Math.random(), policyVersion: 0, temperature: 1 })];
+        return [
+          createExperience({
+            tokens: [1, 2, 999_999],
+            promptLength: 1,
+            logprobs: [-1, -1],
+            reward: Math.random(),
+            policyVersion: 0,
+            temperature: 1,
+          }),
+        ];
       },
     });
-    const { error, output } = await runHere(workspace, workspace.config('forger.yaml', using('forger'), { name: 'forger' }), { workflows: [forger] });
+    const { error, output } = await runHere(workspace, workspace.config('forger.yaml', using('forger'), { name: 'forger' }), {
+      workflows: [forger],
+    });
     expect(error?.message).toMatch(/999999/);
     expect(output).toMatch(/^error: The run failed: .*999999/m);
     expect(output).not.toMatch(/was stopped|has ended/);
@@ -203,10 +269,10 @@ describe('the first cause', () => {
   });
 
   it.each([
-    ['in training', { mode: 'both' }],
-    ['in an evaluation', evalTasksets, { explorer: { eval_on_startup: true } }],
-    ['in a benchmark', evalTasksets, { mode: 'bench' }],
-  ])('is the death of the engine, at once and not as runs that fail, %s', { timeout: 60_000 }, async (what, ...over) => {
+    ['in training', [{ mode: 'both' }]],
+    ['in an evaluation', [evalTasksets, { explorer: { eval_on_startup: true } }]],
+    ['in a benchmark', [evalTasksets, { mode: 'bench' }]],
+  ] as const)('is the death of the engine, at once and not as runs that fail, %s', { timeout: 60_000 }, async (what, over) => {
     const killer = defineWorkflow({
       name: 'killer',
       run: async (context) => {
@@ -219,7 +285,9 @@ describe('the first cause', () => {
     const workers = new Set<{ terminate(): Promise<number> }>();
     const onWorker = (worker: { terminate(): Promise<number> }): void => void workers.add(worker);
     process.on('worker', onWorker);
-    const { error } = await runHere(workspace, workspace.config(`${what}.yaml`, using('killer'), ...over, { name: what }), { workflows: [killer] });
+    const { error } = await runHere(workspace, workspace.config(`${what}.yaml`, using('killer'), ...over, { name: what }), {
+      workflows: [killer],
+    });
     process.off('worker', onWorker);
     expect(error).toMatchObject({ name: 'EngineError', code: 'ENGINE_WORKER_DIED' });
     expect(metricLines(job(what)).filter(({ metrics }) => Object.keys(metrics).some((key) => /^(?:eval|bench)\//.test(key)))).toEqual([]);

@@ -6,7 +6,10 @@ import { checkpointSteps, metricLines, weightsDigest } from './support/run-recor
 import { runArgs, startTrinity, type Trinity } from './support/trinity.js';
 import { createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
 
-const talk: Tree = { buffer: { total_steps: 8, explorer_input: { default_workflow_type: 'chatty' } }, algorithm: { algorithm_type: 'multi_step_grpo' } };
+const talk: Tree = {
+  buffer: { total_steps: 8, explorer_input: { default_workflow_type: 'chatty' } },
+  algorithm: { algorithm_type: 'multi_step_grpo' },
+};
 
 let workspace: Workspace;
 beforeAll(async () => {
@@ -35,24 +38,30 @@ function printed(command: Trinity, text: string): Promise<void> {
 }
 
 describe('a signal', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)('%s ends the run after the step in progress, with a checkpoint from which it ends as if undisturbed', { timeout: 60_000 }, async (signal) => {
-    const config = workspace.config(`${signal}.yaml`, talk, { name: signal });
-    const command = startTrinity(workspace.root, runArgs(config));
-    await printed(command, 'step 2/8');
-    command.child.kill(signal);
-    const { exitCode, stdout, stderr } = await command.ended;
-    expect([exitCode, stderr]).toEqual([130, '']);
-    expect(stdout).toContain(`${signal}: finishing the step and saving a checkpoint. Once more to stop at once.`);
-    const step = Number(/Interrupted after train step (\d+)\. The same command goes on from there\.\n$/.exec(stdout)?.[1]);
-    expect(step).toBeGreaterThanOrEqual(2);
-    expect(checkpointSteps(job(signal))).toEqual([step]);
-    expect(await finished(signal, talk)).toEqual(await finished('undisturbed', talk));
-  });
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s ends the run after the step in progress, with a checkpoint from which it ends as if undisturbed',
+    { timeout: 60_000 },
+    async (signal) => {
+      const config = workspace.config(`${signal}.yaml`, talk, { name: signal });
+      const command = startTrinity(workspace.root, runArgs(config));
+      await printed(command, 'step 2/8');
+      command.child.kill(signal);
+      const { exitCode, stdout, stderr } = await command.ended;
+      expect([exitCode, stderr]).toEqual([130, '']);
+      expect(stdout).toContain(`${signal}: finishing the step and saving a checkpoint. Once more to stop at once.`);
+      const step = Number(/Interrupted after train step (\d+)\. The same command goes on from there\.\n$/.exec(stdout)?.[1]);
+      expect(step).toBeGreaterThanOrEqual(2);
+      expect(checkpointSteps(job(signal))).toEqual([step]);
+      expect(await finished(signal, talk)).toEqual(await finished('undisturbed', talk));
+    },
+  );
 
   it('ends the run at once when it comes a second time', { timeout: 60_000 }, async () => {
     const stall = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; const { rename } = fs.promises;
       fs.promises.rename = (from, to) => to.includes('global_step') ? (console.log('saving'), new Promise(() => {})) : rename(from, to); syncBuiltinESMExports();`;
-    const command = startTrinity(workspace.root, runArgs(workspace.config('twice.yaml', talk, { name: 'twice' })), { nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(stall)}`] });
+    const command = startTrinity(workspace.root, runArgs(workspace.config('twice.yaml', talk, { name: 'twice' })), {
+      nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(stall)}`],
+    });
     await printed(command, 'step 1/8');
     command.child.kill('SIGINT');
     await printed(command, 'saving');
@@ -67,7 +76,8 @@ describe('a signal', () => {
 
 describe('an interrupt', () => {
   const stages: readonly Tree[] = [evalTasksets, twoStages, { explorer: { eval_on_startup: true, eval_interval: 2 } }];
-  const record = (name: string) => ['warmup', 'grpo'].map((stage) => [weightsDigest(path.join(job(name), stage)), metricLines(path.join(job(name), stage))]);
+  const record = (name: string) =>
+    ['warmup', 'grpo'].map((stage) => [weightsDigest(path.join(job(name), stage)), metricLines(path.join(job(name), stage))]);
 
   /** Aborts when the workflow is given a task of this batch. */
   const abortsAt = (batch: string, abort: () => void): WorkflowDefinition =>
@@ -92,11 +102,17 @@ describe('an interrupt', () => {
     const config = workspace.config(`${name}.yaml`, ...stages, watched, { name });
     const interrupt = new AbortController();
     if (batch === 'start') interrupt.abort();
-    const { summary, error } = await runHere(workspace, config, { signal: interrupt.signal, workflows: [abortsAt(batch, () => interrupt.abort())] });
+    const { summary, error } = await runHere(workspace, config, {
+      signal: interrupt.signal,
+      workflows: [abortsAt(batch, () => interrupt.abort())],
+    });
     expect([error, summary?.interrupted]).toEqual([undefined, true]);
 
     const resume = await runHere(workspace, config, { workflows: [abortsAt('never', () => undefined)] });
-    expect([resume.error, resume.summary]).toEqual([undefined, expect.objectContaining({ interrupted: false, doneBefore: false, trainStep: 6 })]);
+    expect([resume.error, resume.summary]).toEqual([
+      undefined,
+      expect.objectContaining({ interrupted: false, doneBefore: false, trainStep: 6 }),
+    ]);
 
     const whole = workspace.config('whole.yaml', ...stages, watched, { name: 'whole' });
     expect((await runHere(workspace, whole, { workflows: [abortsAt('never', () => undefined)] })).error).toBeUndefined();
@@ -116,15 +132,22 @@ describe('a run that is complete', () => {
     );
     expect([weightsDigest(job('complete')), metricLines(job('complete'))]).toEqual(before);
 
-    const longer = await runHere(workspace, workspace.config('longer.yaml', evalTasksets, { name: 'complete', buffer: { total_steps: 8 } }));
+    const longer = await runHere(
+      workspace,
+      workspace.config('longer.yaml', evalTasksets, { name: 'complete', buffer: { total_steps: 8 } }),
+    );
     expect(longer.summary).toMatchObject({ doneBefore: false, trainStep: 8 });
-    expect(await finished('complete', evalTasksets, { buffer: { total_steps: 8 } })).toEqual(await finished('at once', evalTasksets, { buffer: { total_steps: 8 } }));
+    expect(await finished('complete', evalTasksets, { buffer: { total_steps: 8 } })).toEqual(
+      await finished('at once', evalTasksets, { buffer: { total_steps: 8 } }),
+    );
   });
 
   it('says so for stages and for supervised data as well', { timeout: 60_000 }, async () => {
-    const warmup = { mode: 'train', ...(twoStages['stages'] as readonly Tree[])[0] };
-    const { stage_name: _name, ...alone } = warmup as Tree & { stage_name: string };
-    const configs = [workspace.config('stages.yaml', twoStages, { name: 'stages' }), workspace.config('alone.yaml', alone, { name: 'alone' })];
+    const [{ stage_name: _name, ...alone }] = twoStages['stages'] as [Tree];
+    const configs = [
+      workspace.config('stages.yaml', twoStages, { name: 'stages' }),
+      workspace.config('alone.yaml', alone, { name: 'alone' }),
+    ];
     for (const config of configs) {
       const first = await runHere(workspace, config);
       expect([first.error, first.summary?.doneBefore]).toEqual([undefined, false]);

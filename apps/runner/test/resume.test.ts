@@ -27,7 +27,11 @@ function recordOf({ root }: Workspace, name: string) {
 const at = (call: KillPoint['call'], match: string, nth = 1, when: KillPoint['when'] = 'before'): KillPoint => ({ call, match, nth, when });
 
 /** Warm-up and GRPO, with evaluations at the start, on the way and at the end. */
-const base: readonly Tree[] = [evalTasksets, twoStages, { trainer: { save_interval: 3 }, explorer: { eval_on_startup: true, eval_interval: 2 } }];
+const base: readonly Tree[] = [
+  evalTasksets,
+  twoStages,
+  { trainer: { save_interval: 3 }, explorer: { eval_on_startup: true, eval_interval: 2 } },
+];
 
 /** Commits of the second stage: the roll-back at its start, then for each step storing the experiences and using them up. */
 const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
@@ -56,7 +60,11 @@ const farApart: readonly (readonly [where: string, point: KillPoint])[] = [
 
 const kinds: readonly (readonly [what: string, over: Tree, points: typeof everywhere])[] = [
   ['in step', {}, everywhere],
-  ['two steps apart, the explorer one ahead, in two batches per step', { synchronizer: { sync_interval: 2, sync_offset: 1 }, buffer: { train_batch_size: 8 } }, farApart],
+  [
+    'two steps apart, the explorer one ahead, in two batches per step',
+    { synchronizer: { sync_interval: 2, sync_offset: 1 }, buffer: { train_batch_size: 8 } },
+    farApart,
+  ],
 ];
 
 describe.each(kinds)('a run whose explorer and trainer go %s, killed and started again,', { tags: ['slow'] }, (_what, over, points) => {
@@ -64,13 +72,16 @@ describe.each(kinds)('a run whose explorer and trainer go %s, killed and started
   let whole: ReturnType<typeof recordOf>;
   beforeAll(async () => {
     workspace = await createWorkspace();
-    expect((await runHere(workspace, workspace.config('whole.yaml', ...base, over, { name: 'whole' }))).error).toBeUndefined();
+    await runHere(workspace, workspace.config('whole.yaml', ...base, over, { name: 'whole' }));
     whole = recordOf(workspace, 'whole');
   });
 
   it('uses every experience exactly once', () => {
+    expect(whole.rows.length).toBe(6 * 16);
     expect(new Set(whole.rows.map(({ uid }) => uid)).size).toBe(whole.rows.length);
-    expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(whole.rows.map((_, i) => Math.floor(i / (whole.rows.length / whole.stages[1]!.trainer.length)) + 1));
+    expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(
+      whole.rows.map((_, i) => Math.floor(i / (whole.rows.length / whole.stages[1]!.trainer.length)) + 1),
+    );
   });
 
   it.concurrent.each(points)('ends as if it had not been: %s', async (where, point) => {

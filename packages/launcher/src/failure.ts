@@ -27,7 +27,10 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
   await writeFile(path.join(directory, failureFile), `${inspect(error, { depth: 6 })}\n`).catch(() => undefined);
 }
 
-const strays = { unhandledRejection: 'A promise that nobody awaits was rejected', uncaughtException: 'An error that nobody catches was thrown' } as const;
+const strays = {
+  unhandledRejection: 'A promise that nobody awaits was rejected',
+  uncaughtException: 'An error that nobody catches was thrown',
+} as const;
 
 /**
  * What a user's agent left behind (a promise nobody awaits, a throw in a timer) must not end the run: it is reported, once per

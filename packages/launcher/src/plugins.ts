@@ -47,7 +47,10 @@ export async function loadPlugins(directories: readonly string[], cwd = process.
 
 async function modulesOf(directory: string): Promise<readonly string[]> {
   const names = await readdir(directory).catch((cause: unknown) => {
-    throw new ConfigError(`Plugin directory ${directory} cannot be read. Give --plugin-dir a directory that exists.`, { code: 'PLUGIN_DIR', cause });
+    throw new ConfigError(`Plugin directory ${directory} cannot be read. Give --plugin-dir a directory that exists.`, {
+      code: 'PLUGIN_DIR',
+      cause,
+    });
   });
   return names
     .filter((name) => modulePattern.test(name) && !notModules.test(name))
@@ -64,13 +67,19 @@ async function load(jiti: ReturnType<typeof createJiti>, file: string): Promise<
 }
 
 /** The definitions of one kind. @throws ConfigError naming both files when two have one name */
-function distinct<T extends { readonly name: string }>(kind: string, definitions: ReadonlyMap<unknown, string>, is: (value: unknown) => value is T): readonly T[] {
+function distinct<T extends { readonly name: string }>(
+  kind: string,
+  definitions: ReadonlyMap<unknown, string>,
+  is: (value: unknown) => value is T,
+): readonly T[] {
   const files = new Map<string, string>();
   return [...definitions].flatMap(([value, file]) => {
     if (!is(value)) return [];
     const other = files.get(value.name);
     if (other !== undefined) {
-      throw new ConfigError(`Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`, { code: 'DUPLICATE_NAME' });
+      throw new ConfigError(`Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`, {
+        code: 'DUPLICATE_NAME',
+      });
     }
     files.set(value.name, file);
     return [value];

@@ -37,7 +37,9 @@ export async function lockRun(jobDirectory: string): Promise<() => Promise<void>
 async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError> {
   const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
   const who = pid === '' ? 'another process' : pid === String(process.pid) ? 'another run of this process' : `process ${pid}`;
-  return new ConfigError(`Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or give this run another name.`, { code: 'RUN_LOCKED' });
+  return new ConfigError(`Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or give this run another name.`, {
+    code: 'RUN_LOCKED',
+  });
 }
 
 function notWritable(jobDirectory: string, cause: unknown): ConfigError {

@@ -7,7 +7,7 @@ import type { StageResult } from './context.js';
 import { catchStrays } from './failure.js';
 import { loadPlugins } from './plugins.js';
 import { lockRun } from './run-lock.js';
-import { runStage, type Registries, type Surroundings } from './stage.js';
+import { checkData, runStage, type Registries, type Surroundings } from './stage.js';
 import { readStageProgress, writeStageProgress } from './stage-progress.js';
 
 export interface RunOptions {
@@ -90,8 +90,10 @@ async function runStages(config: ResolvedConfig, surroundings: Surroundings): Pr
     // Evaluating checkpoints is no part of the run that made them.
     if (!isBench) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
+  const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
+  for (const stage of remaining.slice(1)) await checkData({ stage, ...surroundings });
   let last: StageResult = { interrupted: false, doneBefore: true, trainStep: 0, checkpoint: undefined };
-  for (const stage of stages.slice(Math.min(latestStage, stages.length - 1))) {
+  for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);
     last = await runStage({ config, stage, endedBefore, ...surroundings });

@@ -7,6 +7,8 @@ import { listCheckpoints } from '@trinity-rft/trainer';
 import { setEnvironment } from './build/environment.js';
 import { resolveModelFolder } from './build/model-folder.js';
 import { openMonitor, type Terminal } from './build/monitor.js';
+import { openTasks } from './build/tasks.js';
+import { readSupervisedRows } from './build/training-data.js';
 import type { StageContext, StageResult } from './context.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 import { runBench } from './modes/bench.js';
@@ -30,10 +32,23 @@ interface StageOptions extends Surroundings {
   readonly endedBefore: boolean;
 }
 
-const modes: Readonly<Record<StageConfig['mode'], (context: StageContext) => Promise<StageResult>>> = { both: runBoth, train: runTrain, bench: runBench };
+const modes: Readonly<Record<StageConfig['mode'], (context: StageContext) => Promise<StageResult>>> = {
+  both: runBoth,
+  train: runTrain,
+  bench: runBench,
+};
 
 /** Runs or resumes a stage. Rejects with the first cause, which is also in the log and in `failure.txt`. */
-export async function runStage({ config, stage, endedBefore, terminal, clock, signal, env, registries }: StageOptions): Promise<StageResult> {
+export async function runStage({
+  config,
+  stage,
+  endedBefore,
+  terminal,
+  clock,
+  signal,
+  env,
+  registries,
+}: StageOptions): Promise<StageResult> {
   const { jobDirectory } = stage;
   await mkdir(jobDirectory, { recursive: true });
   await rm(path.join(jobDirectory, failureFile), { force: true });
@@ -44,8 +59,16 @@ export async function runStage({ config, stage, endedBefore, terminal, clock, si
     runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${jobDirectory}`);
     if (signal.aborted) return await interrupted(jobDirectory);
     const startModel = await startModelOf(config, stage);
-    const { openSink, expectSteps } = monitor;
-    return await modes[stage.mode]({ stage, startModel, endedBefore, runtime, openSink, signal, expectSteps, ...registries });
+    return await modes[stage.mode]({
+      stage,
+      startModel,
+      endedBefore,
+      runtime,
+      openSink: (resume) => monitor.openSink(resume),
+      signal,
+      expectSteps: (total) => monitor.expectSteps(total),
+      ...registries,
+    });
   } catch (thrown) {
     const error = firstCause(thrown);
     if (isInterrupt(error, signal)) return await interrupted(jobDirectory);
@@ -56,6 +79,14 @@ export async function runStage({ config, stage, endedBefore, terminal, clock, si
     restoreEnvironment();
     await monitor.close();
   }
+}
+
+/** Reads the data of a stage that comes later, so that its mistakes are found before hours of work. @throws TaskError */
+export async function checkData({ stage, signal, registries }: Pick<StageOptions, 'stage' | 'signal' | 'registries'>): Promise<void> {
+  const tasks = await openTasks({ stage, signal, ...registries });
+  await tasks[Symbol.asyncDispose]();
+  const { experienceBuffer } = stage.buffer.trainerInput;
+  if (experienceBuffer.storageType === 'file') await readSupervisedRows(experienceBuffer, signal);
 }
 
 /** An interrupt while nothing trains: what is on the disk is all there is. */

@@ -21,7 +21,8 @@ function folder(files: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-const reward = (name: string): string => `import { defineReward } from '@trinity-rft/workflow';\nexport const fn = defineReward({ name: '${name}', score: () => 1 });\n`;
+const reward = (name: string): string =>
+  `import { defineReward } from '@trinity-rft/workflow';\nexport const fn = defineReward({ name: '${name}', score: () => 1 });\n`;
 
 const context = { task: { taskId: 5 } as unknown as Task, runtime: createRuntime() } as WorkflowContext;
 
@@ -47,7 +48,12 @@ describe('loadPlugins', () => {
       'parts/two.ts': "import { one } from './one';\nexport const two = one + one;\n",
     });
     const { workflows } = await loadPlugins([directory]);
-    expect(workflows.map(({ name, canRepeat }) => [name, canRepeat])).toEqual(expect.arrayContaining([['as_class', true], ['as_function', false]]));
+    expect(workflows.map(({ name, canRepeat }) => [name, canRepeat])).toEqual(
+      expect.arrayContaining([
+        ['as_class', true],
+        ['as_function', false],
+      ]),
+    );
     const results = Object.fromEntries(workflows.map((workflow) => [workflow.name, workflow.create(context).run()]));
     expect(results).toEqual({ as_class: 35, as_function: 6 });
   });
@@ -72,8 +78,10 @@ describe('loadPlugins', () => {
     const directory = folder({
       'node_modules/scale/package.json': '{ "name": "scale", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
       'node_modules/scale/index.js': 'export const scale = 3;\n',
-      'a.ts': "import { scale } from 'scale';\nimport { defineReward } from '@trinity-rft/workflow';\nexport const a = defineReward({ name: 'a', score: () => scale });\n",
-      'b.mjs': "const { defineReward } = await import('@trinity-rft/workflow');\nexport const b = defineReward({ name: 'b', score: () => 2 });\n",
+      'a.ts':
+        "import { scale } from 'scale';\nimport { defineReward } from '@trinity-rft/workflow';\nexport const a = defineReward({ name: 'a', score: () => scale });\n",
+      'b.mjs':
+        "const { defineReward } = await import('@trinity-rft/workflow');\nexport const b = defineReward({ name: 'b', score: () => 2 });\n",
     });
     const { rewardFns } = await loadPlugins([directory]);
     const task = { response: '', truth: '', prompt: '', rawTask: {} };
@@ -84,31 +92,67 @@ describe('loadPlugins', () => {
   });
 
   it('takes a definition that several modules export, and a directory that is named twice, once', async () => {
-    const directory = folder({ 'a.ts': reward('shared'), 'b.ts': "export * from './a.js';\n", 'index.ts': "export { fn as again } from './a.js';\n" });
+    const directory = folder({
+      'a.ts': reward('shared'),
+      'b.ts': "export * from './a.js';\n",
+      'index.ts': "export { fn as again } from './a.js';\n",
+    });
     const { rewardFns } = await loadPlugins([directory, path.join(directory, '.')]);
     expect(rewardFns.map(({ name }) => name)).toEqual(['shared']);
   });
 
   it('leaves tests, declarations and names with a leading underscore or dot alone', async () => {
     const bad = 'throw new Error("loaded");\n';
-    const directory = folder({ '_draft.ts': bad, '.hidden.ts': bad, 'a.test.ts': bad, 'a.spec.js': bad, 'a.d.ts': bad, 'notes.md': bad, 'deep/a.ts': bad });
+    const directory = folder({
+      '_draft.ts': bad,
+      '.hidden.ts': bad,
+      'a.test.ts': bad,
+      'a.spec.js': bad,
+      'a.d.ts': bad,
+      'notes.md': bad,
+      'deep/a.ts': bad,
+    });
     expect(await loadPlugins([directory])).toEqual({ workflows: [], rewardFns: [] });
   });
 });
 
 describe('loadPlugins, told of mistakes,', () => {
   const failures: readonly (readonly [what: string, directory: () => string, message: RegExp])[] = [
-    ['a directory that is missing', () => path.join(root, 'none'), /^Plugin directory .*none cannot be read\. Give --plugin-dir a directory that exists\.$/],
-    ['a syntax error', () => folder({ 'broken.ts': 'export const a = ;\n' }), /^Plugin .*broken\.ts cannot be loaded: .*Unexpected token.*1:17/s],
-    ['a module that throws', () => folder({ 'angry.ts': "throw new TypeError('no key');\n" }), /^Plugin .*angry\.ts cannot be loaded: no key$/],
-    ['a module that is missing', () => folder({ 'a.ts': "import './gone.js';\n" }), /^Plugin .*a\.ts cannot be loaded: Cannot find module '\.\/gone\.js'/],
-    ['a package that is missing', () => folder({ 'a.ts': "import 'not-installed-here';\n" }), /^Plugin .*a\.ts cannot be loaded: Cannot find (?:module|package) 'not-installed-here'/],
+    [
+      'a directory that is missing',
+      () => path.join(root, 'none'),
+      /^Plugin directory .*none cannot be read\. Give --plugin-dir a directory that exists\.$/,
+    ],
+    [
+      'a syntax error',
+      () => folder({ 'broken.ts': 'export const a = ;\n' }),
+      /^Plugin .*broken\.ts cannot be loaded: .*Unexpected token.*1:17/s,
+    ],
+    [
+      'a module that throws',
+      () => folder({ 'angry.ts': "throw new TypeError('no key');\n" }),
+      /^Plugin .*angry\.ts cannot be loaded: no key$/,
+    ],
+    [
+      'a module that is missing',
+      () => folder({ 'a.ts': "import './gone.js';\n" }),
+      /^Plugin .*a\.ts cannot be loaded: Cannot find module '\.\/gone\.js'/,
+    ],
+    [
+      'a package that is missing',
+      () => folder({ 'a.ts': "import 'not-installed-here';\n" }),
+      /^Plugin .*a\.ts cannot be loaded: Cannot find (?:module|package) 'not-installed-here'/,
+    ],
     [
       'two reward functions of one name',
       () => folder({ 'a.ts': reward('twin'), 'b.ts': reward('twin') }),
       /^Two plugins define a reward function named "twin": .*a\.ts and .*b\.ts\. Give one of them another name\.$/,
     ],
-    ['a name that YAML cannot hold', () => folder({ 'a.ts': reward('two words') }), /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" cannot be used/],
+    [
+      'a name that YAML cannot hold',
+      () => folder({ 'a.ts': reward('two words') }),
+      /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" cannot be used/,
+    ],
   ];
   it.each(failures)('names %s', async (_what, directory, message) => {
     const error: unknown = await loadPlugins([directory()]).catch((thrown: unknown) => thrown);

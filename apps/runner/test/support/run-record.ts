@@ -28,13 +28,18 @@ export function metricLines(jobDirectory: string): readonly MetricLine[] {
 /** Steps of the checkpoints in a stage's folder, oldest first. */
 export function checkpointSteps(jobDirectory: string): readonly number[] {
   const names = existsSync(jobDirectory) ? readdirSync(jobDirectory) : [];
-  return names.flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? []).map(Number).toSorted((a, b) => a - b);
+  return names
+    .flatMap((name) => /^global_step_(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
 }
 
 /** sha256 of the weights of the newest checkpoint. */
 export function weightsDigest(jobDirectory: string): string {
   const newest = checkpointSteps(jobDirectory).at(-1);
-  return createHash('sha256').update(readFileSync(path.join(jobDirectory, `global_step_${newest}`, 'model.safetensors'))).digest('hex');
+  return createHash('sha256')
+    .update(readFileSync(path.join(jobDirectory, `global_step_${newest}`, 'model.safetensors')))
+    .digest('hex');
 }
 
 export interface UsedRow {
@@ -48,7 +53,9 @@ export function usedRows(database: string): readonly UsedRow[] {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
   const file = new DatabaseSync(database, { readOnly: true });
   try {
-    const rows = file.prepare('SELECT e.uid AS uid, u.train_step AS step FROM experience e LEFT JOIN used u ON u.id = e.id ORDER BY e.id').all();
+    const rows = file
+      .prepare('SELECT e.uid AS uid, u.train_step AS step FROM experience e LEFT JOIN used u ON u.id = e.id ORDER BY e.id')
+      .all();
     return rows.map(({ uid, step }) => ({ uid: String(uid), trainStep: step === null ? undefined : Number(step) }));
   } finally {
     file.close();

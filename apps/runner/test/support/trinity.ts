@@ -40,9 +40,14 @@ const sources = ['--conditions=@trinity-rft/source', `--import=${new URL('tools/
 
 /** Starts `trinity` with these arguments in `cwd`. */
 export function startTrinity(cwd: string, args: readonly string[], { env = {}, nodeArgs = [] }: StartOptions = {}): Trinity {
-  const child = spawn(process.execPath, [...sources, ...nodeArgs, cli, ...args], { cwd, env: { ...cleanEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...sources, ...nodeArgs, cli, ...args], {
+    cwd,
+    env: { ...cleanEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const texts = { stdout: '', stderr: '' };
-  for (const stream of ['stdout', 'stderr'] as const) child[stream].setEncoding('utf8').on('data', (text: string) => (texts[stream] += text));
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream].setEncoding('utf8').on('data', (text: string) => (texts[stream] += text));
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (exitCode, signal) => resolve({ exitCode, signal, ...texts }));

@@ -32,7 +32,8 @@ export async function aboutModel<T>({ stage }: StageContext, work: () => Promise
   try {
     return await work();
   } catch (cause) {
-    const unusable = cause instanceof CheckpointError || cause instanceof ConfigError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
+    const unusable =
+      cause instanceof CheckpointError || cause instanceof ConfigError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
     if (!unusable || stage.model.fromPreviousStage) throw cause;
     const { modelPath } = stage.model;
     const folder = cause.message.includes(modelPath) ? '' : ` ${modelPath}`;

@@ -1,6 +1,7 @@
 /** Task sets of a stage, opened: what is explored, and what is evaluated. */
-import { createTasksetScheduler, openTaskSource, readTaskRows } from '@trinity-rft/buffer';
-import type { StageConfig, TasksetConfig } from '@trinity-rft/config';
+import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
+import type { TasksetConfig } from '@trinity-rft/config';
+import { ConfigError, TaskError, type RawTask } from '@trinity-rft/core';
 import { toTask, type EvalSet, type TaskFeed, type TasksetSettings } from '@trinity-rft/explorer';
 import type { StageContext } from '../context.js';
 
@@ -11,11 +12,13 @@ export interface StageTasks extends AsyncDisposable {
   readonly exploreSteps: number;
 }
 
+export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' | 'rewardFns'>;
+
 /** Every file is read now, so that nothing starts with a broken one. @throws TaskError */
-export async function openTasks({ stage, signal }: StageContext): Promise<StageTasks> {
-  const { tasksets, evalTasksets } = stage.buffer.explorerInput;
-  const evalSets = await Promise.all(evalTasksets.map((taskset) => openEvalSet(taskset, signal)));
-  const { feed, exploreSteps, close } = tasksets.length > 0 ? await openFeed(stage, signal) : nothingToExplore;
+export async function openTasks(context: TasksContext): Promise<StageTasks> {
+  const { tasksets, evalTasksets } = context.stage.buffer.explorerInput;
+  const evalSets = await Promise.all(evalTasksets.map((taskset) => openEvalSet(taskset, context)));
+  const { feed, exploreSteps, close } = tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
   return { feed, evalSets, exploreSteps, [Symbol.asyncDispose]: close };
 }
 
@@ -25,20 +28,15 @@ const nothingToExplore = {
   close: () => Promise.resolve(),
 };
 
-async function openFeed(
-  { buffer, seed }: StageConfig,
-  signal: AbortSignal,
-): Promise<{ feed: TaskFeed; exploreSteps: number; close: () => Promise<void> }> {
+async function openFeed(context: TasksContext): Promise<{ feed: TaskFeed; exploreSteps: number; close: () => Promise<void> }> {
+  const { buffer, seed } = context.stage;
   const { tasksets } = buffer.explorerInput;
   const sources = await Promise.all(
-    tasksets.map((taskset) =>
-      openTaskSource({
-        ...rowsOf(taskset, signal),
-        selector: taskset.dataSelector.selectorType,
-        seed: taskset.dataSelector.seed ?? seed,
-        totalEpochs: Infinity,
-      }),
-    ),
+    tasksets.map(async (taskset) => {
+      const { name, dataSelector } = taskset;
+      const order = { name, selector: dataSelector.selectorType, seed: dataSelector.seed ?? seed, totalEpochs: Infinity };
+      return createTaskSource(await readRows(taskset, context), order);
+    }),
   );
   const scheduler = createTasksetScheduler(sources, {
     batchSize: buffer.batchSize,
@@ -58,8 +56,8 @@ async function openFeed(
   return { feed, exploreSteps: scheduler.totalSteps, close: () => scheduler.close() };
 }
 
-async function openEvalSet(taskset: TasksetConfig, signal: AbortSignal): Promise<EvalSet> {
-  const rows = await readTaskRows(rowsOf(taskset, signal));
+async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promise<EvalSet> {
+  const rows = await readRows(taskset, context);
   const settings = settingsOf(taskset);
   return {
     name: taskset.name,
@@ -70,9 +68,30 @@ async function openEvalSet(taskset: TasksetConfig, signal: AbortSignal): Promise
   };
 }
 
-function rowsOf(taskset: TasksetConfig, signal: AbortSignal): Parameters<typeof readTaskRows>[0] {
-  const { name, path, split, subsetName } = taskset;
-  return { name, path, split, signal, ...(subsetName !== undefined && { subsetName }) };
+async function readRows(taskset: TasksetConfig, context: TasksContext): Promise<readonly RawTask[]> {
+  const { name, path, split, subsetName, format } = taskset;
+  const rows = await readTaskRows({ name, path, split, signal: context.signal, ...(subsetName !== undefined && { subsetName }) });
+  // The sets' own names are checked already.
+  if (format.workflowKey !== undefined || format.rewardFnKey !== undefined)
+    rows.forEach((rawTask, row) => assertNamesKnown(rawTask, row, taskset, context));
+  return rows;
+}
+
+/** A row may name its own workflow and reward function. @throws TaskError naming the row whose names are not known */
+function assertNamesKnown(rawTask: RawTask, row: number, taskset: TasksetConfig, { workflows, rewardFns }: TasksContext): void {
+  const { workflow, rewardFn } = toTask({ row, rawTask }, settingsOf(taskset), { batchId: 0, taskId: row, isEval: taskset.isEval });
+  const refuse = (problem: string, cause?: unknown): never => {
+    throw new TaskError(`Row ${row} of task set "${taskset.name}" (${taskset.path}): ${problem}`, { code: 'TASK_NAMES', cause });
+  };
+  if (workflow === '')
+    refuse(`it names no workflow under "${taskset.format.workflowKey}", and the task set has no default_workflow_type. Set one of them.`);
+  try {
+    workflows.get(workflow);
+    if (rewardFn !== undefined) rewardFns.get(rewardFn).create(taskset.rewardFnArgs);
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    refuse(cause.message, cause);
+  }
 }
 
 function settingsOf(taskset: TasksetConfig): TasksetSettings {

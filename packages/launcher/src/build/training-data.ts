@@ -18,8 +18,8 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
   const { buffer, seed } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType !== 'file') return openStored(context);
-  const { name, path, split, subsetName } = config;
-  const rows = await readTaskRows({ name, path, split, signal, ...(subsetName !== undefined && { subsetName }) });
+  const { name } = config;
+  const rows = await readSupervisedRows(config, signal);
   const totalSteps = buffer.totalSteps ?? Math.floor((buffer.totalEpochs * rows.length) / buffer.trainBatchSize);
   const source = fileExperienceSource({
     name,
@@ -31,6 +31,14 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
     totalRows: totalSteps * buffer.trainBatchSize,
   });
   return { source, totalSteps };
+}
+
+/** @throws TaskError when the data cannot be read */
+export function readSupervisedRows(
+  { name, path, split, subsetName }: SupervisedBufferConfig,
+  signal: AbortSignal,
+): Promise<readonly RawTask[]> {
+  return readTaskRows({ name, path, split, signal, ...(subsetName !== undefined && { subsetName }) });
 }
 
 /** Experiences of an earlier run: nobody adds to them, so the end of the store is the end of the data. */

@@ -18,7 +18,9 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
   if (tasks.evalSets.length === 0) {
-    throw new TaskError('Mode bench has nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.', { code: 'BENCH_NO_TASKS' });
+    throw new TaskError('Mode bench has nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.', {
+      code: 'BENCH_NO_TASKS',
+    });
   }
   await using engine = disposable(await openEngine(context, { reference: false, format }));
   await using store = disposable(memoryExperienceStore());
@@ -43,7 +45,11 @@ interface BenchOptions {
   readonly benchOnLatestCheckpoint: boolean;
 }
 
-async function benchTargets(jobDirectory: string, startModel: string, options: BenchOptions): Promise<readonly { readonly directory: string; readonly step: number }[]> {
+async function benchTargets(
+  jobDirectory: string,
+  startModel: string,
+  options: BenchOptions,
+): Promise<readonly { readonly directory: string; readonly step: number }[]> {
   const checkpoints = (await listCheckpoints(jobDirectory)).map(({ directory, manifest }) => ({ directory, step: manifest.step }));
   const base = options.evalOnStartup || checkpoints.length === 0 ? [{ directory: startModel, step: 0 }] : [];
   return [...base, ...(options.benchOnLatestCheckpoint ? checkpoints.slice(-1) : checkpoints)];

@@ -73,7 +73,17 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   };
   const explorer = createExplorer({ ...parts, signal });
   const { gone } = engine;
-  const trained = await superviseBoth({ explorer, trainer, store, synchronizer, state: progress.explorer, point, interrupt: context.signal, gone, stop });
+  const trained = await superviseBoth({
+    explorer,
+    trainer,
+    store,
+    synchronizer,
+    state: progress.explorer,
+    point,
+    interrupt: context.signal,
+    gone,
+    stop,
+  });
   if (!trained.interrupted) {
     assertTrained(trained);
     // The end of training stopped the other explorer; this one is stopped by an interrupt or a dead engine only.
@@ -122,7 +132,8 @@ async function resume(context: StageContext, { engine, store, synchronizer, tran
     await verifyCheckpoint(point.checkpoint);
     await engine.trainer.load(point.checkpoint.directory);
   }
-  if (explorer || point.checkpoint) runtime.logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${point.trainStep}.`);
+  if (explorer || point.checkpoint)
+    runtime.logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${point.trainStep}.`);
   await store.rollback(point.trainStep);
   await synchronizer.start({ trainStep: point.trainStep, explorerVersion: point.explorerVersion });
   if (!point.catchUp) await transport.adopt(point.trainStep);

@@ -22,10 +22,23 @@ export interface Supervised {
 }
 
 /** The first failure of either side reaches the other at once and is what the run fails with. */
-export async function superviseBoth({ explorer, trainer, store, synchronizer, state, point, interrupt, gone, stop }: Supervised): Promise<TrainerResult> {
-  let firstCause: unknown;
+export async function superviseBoth({
+  explorer,
+  trainer,
+  store,
+  synchronizer,
+  state,
+  point,
+  interrupt,
+  gone,
+  stop,
+}: Supervised): Promise<TrainerResult> {
+  let firstCause: Error | undefined;
   const fail = (thrown: unknown): void => {
-    const error = thrown instanceof Error ? thrown : new TrinityError(`Something that is no error was thrown: ${describeError(thrown)}`, { cause: thrown });
+    const error =
+      thrown instanceof Error
+        ? thrown
+        : new TrinityError(`Something that is no error was thrown: ${describeError(thrown)}`, { cause: thrown });
     firstCause ??= error;
     store.fail(error);
     synchronizer.fail(error);
@@ -58,7 +71,7 @@ export async function superviseBoth({ explorer, trainer, store, synchronizer, st
   };
   const [trained] = await Promise.all([train(), explore()]);
   gone.removeEventListener('abort', onGone);
-  if (firstCause !== undefined) throw firstCause;
+  if (firstCause) throw firstCause;
   return { ...trained!, interrupted: trained!.interrupted || interrupt.aborted };
 }
 

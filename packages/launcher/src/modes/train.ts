@@ -34,7 +34,10 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), source, signal });
   const { step, interrupted, checkpoint } = await trainer.run(from);
   if (step === 0 && !interrupted) {
-    throw new BufferError('The stage ended without a train step: its experience buffer holds nothing to train on. Give the data of a run that has explored.', { code: 'NOTHING_TRAINED' });
+    throw new BufferError(
+      'The stage ended without a train step: its experience buffer holds nothing to train on. Give the data of a run that has explored.',
+      { code: 'NOTHING_TRAINED' },
+    );
   }
   return { interrupted, doneBefore: false, trainStep: step, checkpoint: checkpoint.directory };
 }
