@@ -141,7 +141,7 @@ describe('the loop', () => {
     ['eval_interval: 100', 3, 99],
     ['eval_interval: 2', 5, 5],
     ['eval_interval: 0', 5, undefined],
-    ['name: e', 30, 90],
+    ['max_timeout: 60', 30, 90],
   ])('evaluates where weights move: %s with sync_interval %d', (line, interval, expected) => {
     const loaded = parse(cwd, yaml({ rest: `explorer:\n  ${line}\nsynchronizer:\n  sync_interval: ${interval}` }));
     expect(loaded.config.stages[0].explorer.evalInterval).toBe(expected);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
 
@@ -141,17 +141,6 @@ describe('a file written for the original', () => {
   it('knows where every key stands', () => {
     const { positions } = parse(cwd, agent, { env });
     expect(positions.get('buffer.explorer_input.taskset.format.response_key')).toEqual({ line: 24, column: 41 });
-  });
-});
-
-describe('the file in the README', () => {
-  it('is valid', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-    const text = /```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? '';
-    expect(parse(cwd, text, { env: { TRINITY_MODEL_PATH: './tiny' } })).toMatchObject({
-      warnings: [],
-      config: { stages: [{ algorithm: { repeatTimes: 2 } }] },
-    });
   });
 });
 

@@ -52,6 +52,8 @@ const experienceBuffer = 'buffer.trainer_input.experience_buffer';
 const rolloutModel = 'explorer.rollout_model';
 const verlActor = 'trainer.trainer_config.actor_rollout_ref.actor';
 
+const perCall = 'A workflow asks for alternatives per call, with top_logprobs.';
+
 export const keyStatuses: readonly KeyStatus[] = [
   notBuilt('mode', 'Use both: explorer and trainer share one process.', { values: ['explore'] }),
   notBuilt('mode', 'Use both, train or bench.', { values: ['serve'] }),
@@ -80,6 +82,7 @@ export const keyStatuses: readonly KeyStatus[] = [
   ...ignored('model', 'trust_remote_code', 'No Python code of a model is ever run.'),
   ...ignored('model', 'critic_model_path', 'No algorithm with a critic is built.'),
   ...ignored('model', 'fully_sharded_loras max_cpu_loras', 'It tunes vLLM.'),
+  ...ignored('model', 'logprobs', perCall),
   notBuilt('model.repetition_penalty', 'Use 1.0.'),
   notBuilt('model.lora_configs', 'Full weights are trained; remove it.', { except: [null, []] }),
   notBuilt('model.rope_scaling', 'Put it into config.json of the model folder, if the model supports it.', { except: [null] }),
@@ -99,6 +102,8 @@ export const keyStatuses: readonly KeyStatus[] = [
     ...ignored(taskset, 'max_retry_times max_retry_interval', 'It belongs to databases.'),
     ...ignored(taskset, 'enable_progress_bar', 'Progress is always shown.'),
     ...ignored(`${taskset}.rollout_args`, 'n', 'repeat_times decides.'),
+    ...ignored(`${taskset}.rollout_args`, 'logprobs', perCall, { except: [null, 0] }),
+    ...ignored(`${taskset}.format`, 'chat_template enable_thinking', 'The model section decides.', { except: [null] }),
   ]),
   ...ignored('buffer.explorer_input.tasksets.*', 'repeat_times', 'algorithm.repeat_times decides for task sets that are learnt from.'),
 
@@ -110,12 +115,14 @@ export const keyStatuses: readonly KeyStatus[] = [
   notBuilt(`${experienceBuffer}.format.video_key`, 'Only text can be trained.', { except: [null] }),
   ...ignored(experienceBuffer, 'max_retry_times max_retry_interval', 'A file on this machine needs no retries.'),
   ...ignored(experienceBuffer, 'enable_progress_bar', 'Progress is always shown.'),
+  ...ignored(`${experienceBuffer}.format`, 'chat_template', 'The model section decides.', { except: [null] }),
   notBuilt('buffer.trainer_input.auxiliary_buffers', 'No algorithm that mixes buffers is built.', { except: [{}] }),
 
   notBuilt('explorer.auxiliary_models', 'Call other models from the workflow with a client of your own.', { except: [[]] }),
   notBuilt('explorer.over_rollout.ratio', 'Every task of a step is waited for; use max_timeout.'),
   notBuilt('explorer.dynamic_timeout.enable', 'Use max_timeout.'),
   ...ignored('explorer', 'runner_prepare_concurrency runner_prepare_max_retries', 'It tunes Ray.'),
+  ...ignored('explorer', 'name', 'There is one explorer.'),
   ...ignored('explorer', 'concurrent_mode', 'Runs are always concurrent, each with a workflow of its own.'),
   ...ignored('explorer', 'max_repeat_times_per_runner', 'Every run is scheduled by itself.', { except: [null] }),
   ...ignored(
@@ -135,6 +142,7 @@ export const keyStatuses: readonly KeyStatus[] = [
     'enable_expert_parallel extra_engine_args use_v1 enforce_eager enable_prefix_caching enable_chunked_prefill gpu_memory_utilization enable_log_requests base_port weight_sync_buffer_size',
     'It tunes vLLM.',
   ),
+  ...ignored(rolloutModel, 'logprobs', perCall, { except: [null, 0] }),
   ...ignored(rolloutModel, 'dtype', 'The embedded engine computes in float32.'),
   ...ignored(rolloutModel, 'seed', 'The top-level seed decides.'),
   ...ignored(rolloutModel, 'trust_remote_code', 'No Python code of a model is ever run.'),
@@ -155,6 +163,7 @@ export const keyStatuses: readonly KeyStatus[] = [
     'It tunes verl.',
   ),
   ...ignored('trainer', 'param_offload optimizer_offload grad_offload offload_policy save_strategy megatron', 'It tunes verl.'),
+  ...ignored('trainer', 'name', 'There is one trainer.'),
   ...ignored('trainer', 'critic_warmup', 'No algorithm with a critic is built.'),
   ...ignored('trainer', 'fix_actor_microbatch_loss_scale', 'Losses are always scaled over the whole batch.'),
   ...ignored('trainer', 'save_hf_checkpoint', 'Every checkpoint is a Hugging Face folder.', { values: ['never'] }),
