@@ -2,14 +2,21 @@
 import { Command, CommanderError } from 'commander';
 import { checkCommand, planCommand, schemaCommand } from './config-commands.js';
 import { exitCodes, toFailure } from './exit-codes.js';
-import { runCommand } from './run-command.js';
+
+/** Where the command line writes. */
+export interface Output {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+const standardOutput: Output = { out: (text) => void process.stdout.write(text), err: (text) => void process.stderr.write(text) };
 
 /** Runs one command line (without `node` and the script) and resolves with the exit code. Never rejects. */
-export async function main(args: readonly string[]): Promise<number> {
+export async function main(args: readonly string[], output: Output = standardOutput): Promise<number> {
   let exitCode: number = exitCodes.done;
-  const write = (text: string): void => void process.stdout.write(text);
   const program = new Command('trinity')
     .description('Reinforcement fine-tuning of the language model behind an agent.')
+    .configureOutput({ writeOut: output.out, writeErr: output.err })
     .exitOverride()
     .showHelpAfterError('Run "trinity --help" for the commands.');
 
@@ -24,6 +31,8 @@ export async function main(args: readonly string[]): Promise<number> {
       [],
     )
     .action(async (options: { config: string; pluginDir: readonly string[] }) => {
+      // The engine takes a while to load, and nobody else needs it.
+      const { runCommand } = await import('./run-command.js');
       exitCode = await runCommand(options);
     });
 
@@ -32,19 +41,19 @@ export async function main(args: readonly string[]): Promise<number> {
     .command('check <file>')
     .description('every error and warning, with its place and cure')
     .action(async (file: string) => {
-      exitCode = await checkCommand(file, write);
+      exitCode = await checkCommand(file, output.out);
     });
   config
     .command('schema')
     .description('the JSON Schema, for editors')
     .action(() => {
-      exitCode = schemaCommand(write);
+      exitCode = schemaCommand(output.out);
     });
   config
     .command('plan <file>')
     .description('what would run: stages, steps, batches, memory, files')
     .action(async (file: string) => {
-      exitCode = await planCommand(file, write);
+      exitCode = await planCommand(file, output.out);
     });
 
   try {
@@ -54,7 +63,7 @@ export async function main(args: readonly string[]): Promise<number> {
     // Commander has already printed its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.userError;
     const failure = toFailure(error);
-    process.stderr.write(`${failure.message}\n`);
+    output.err(`${failure.message}\n`);
     return failure.exitCode;
   }
 }

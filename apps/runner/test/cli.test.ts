@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../src/main.js';
+import { runArgs, startTrinity, trinity } from './support/trinity.js';
+import { createWorkspace, evalTasksets, twoStages, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+});
+
+/** A command line in this process. */
+async function mainHere(
+  ...args: readonly string[]
+): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> {
+  const texts = { stdout: '', stderr: '' };
+  const exitCode = await main(args, { out: (text) => void (texts.stdout += text), err: (text) => void (texts.stderr += text) });
+  return { exitCode, ...texts };
+}
+
+describe('trinity', () => {
+  it.each<readonly [args: readonly string[], exitCode: number, stdout: RegExp, stderr: RegExp]>([
+    [['--help'], 0, /Usage: trinity .*run .*config /s, /^$/],
+    [['run', '--help'], 0, /--config <file>.*--plugin-dir <directory>/s, /^$/],
+    [[], 2, /^$/, /Usage: trinity/],
+    [['rum'], 2, /^$/, /error: unknown command 'rum'\n\(Did you mean run\?\)\n+Run "trinity --help" for the commands\./],
+    [['run'], 2, /^$/, /error: required option '-c, --config <file>' not specified/],
+    [['run', '--config'], 2, /^$/, /error: option '-c, --config <file>' argument missing/],
+    [['run', '--config', 'a.yaml', '--fast'], 2, /^$/, /error: unknown option '--fast'/],
+    [['run', '--config', 'gone.yaml'], 2, /^$/, /gone\.yaml/],
+    [['config'], 2, /^$/, /Usage: trinity config/],
+    [['config', 'check'], 2, /^$/, /error: missing required argument 'file'/],
+    [['config', 'check', 'gone.yaml'], 2, /^$/, /gone\.yaml/],
+  ])('%j ends with exit code %i', async (args, exitCode, stdout, stderr) => {
+    const ended = await mainHere(...args);
+    expect(ended.stdout).toMatch(stdout);
+    expect(ended.stderr).toMatch(stderr);
+    expect(ended.exitCode).toBe(exitCode);
+  });
+});
+
+describe('trinity config', () => {
+  it('check says that a configuration has no errors, or each with its place and cure', async () => {
+    const data = { path: path.join(workspace.root, 'tasks.jsonl'), default_workflow_type: 'math_workflow' };
+    const good = workspace.write(
+      'good.yaml',
+      JSON.stringify({
+        algorithm: { algorithm_type: 'grpo' },
+        model: { model_path: path.join(workspace.root, 'model'), max_prompt_tokens: 12, max_response_tokens: 4 },
+        buffer: { explorer_input: { taskset: data } },
+      }),
+    );
+    expect(await mainHere('config', 'check', good)).toEqual({ exitCode: 0, stderr: '', stdout: `${good}: no errors.\n` });
+    const bad = await mainHere('config', 'check', workspace.write('bad.yaml', 'mode: both\nbuffer:\n  batch_size: many\n  epochs: 3\n'));
+    expect([bad.exitCode, bad.stdout]).toEqual([2, '']);
+    expect(bad.stderr).toMatch(/bad\.yaml:3:15.*batch_size.*many/s);
+    expect(bad.stderr).toMatch(/bad\.yaml:4:3.*epochs.*total_epochs/s);
+  });
+
+  it('schema prints a JSON Schema', async () => {
+    const { exitCode, stdout } = await mainHere('config', 'schema');
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      $schema: expect.any(String) as unknown,
+      properties: { mode: expect.anything() as unknown, stages: expect.anything() as unknown },
+    });
+  });
+
+  it('plan says what would run, and runs nothing', async () => {
+    workspace.config('plan.yaml', twoStages, evalTasksets);
+    const { exitCode, stdout, stderr } = await trinity(workspace.root, 'config', 'plan', 'plan.yaml');
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/warmup.*8 .*grpo.*6 /s);
+    expect(() => readFileSync(path.join(workspace.root, 'runs/tests/run/stage_meta.json'))).toThrow(/ENOENT/);
+  });
+});
+
+describe('trinity run', { timeout: 60_000 }, () => {
+  it('trains, takes plugin directories from the command line and the environment, and says where the weights are', async () => {
+    const config = workspace.config('trains.yaml', { name: 'trains', buffer: { explorer_input: { default_workflow_type: 'elsewhere' } } });
+    workspace.write(
+      'more/elsewhere.ts',
+      `import { defineWorkflow } from '@trinity-rft/workflow';
+       export const elsewhere = defineWorkflow({ name: 'elsewhere', run: async ({ model }) => (await model.chat([{ role: 'user', content: '1' }]))[0].responseText.length });`,
+    );
+    const ended = await startTrinity(workspace.root, runArgs(config), {
+      env: { TRINITY_PLUGIN_DIRS: ['more', 'plugins'].join(path.delimiter) },
+    }).ended;
+    expect(ended).toMatchObject({ exitCode: 0, signal: null, stderr: '' });
+    expect(ended.stdout).toMatch(/^step 1\/6 .*\n(?:step \d\/6 .*\n)+Done after train step 6: .*global_step_6\n$/);
+  });
+
+  it('ends although an agent left timers behind, and although nobody reads what it prints', async () => {
+    workspace.write(
+      'plugins/leaky.ts',
+      `import { defineWorkflow } from '@trinity-rft/workflow';
+       export const leaky = defineWorkflow({ name: 'leaky', run: async ({ model }) => {
+         setInterval(() => undefined, 1000);
+         return (await model.chat([{ role: 'user', content: '1' }]))[0].responseText.length;
+       } });`,
+    );
+    const config = workspace.config('leaky.yaml', { name: 'leaky', buffer: { explorer_input: { default_workflow_type: 'leaky' } } });
+    const command = startTrinity(workspace.root, runArgs(config));
+    command.child.stdout?.once('data', () => command.child.stdout?.destroy());
+    expect(await command.ended).toMatchObject({ exitCode: 0, signal: null });
+    expect(readFileSync(path.join(workspace.root, 'runs/tests/leaky/latest_checkpointed_iteration.txt'), 'utf8')).toBe('6');
+  });
+
+  it('fails with exit code 1, the first cause on the console and all of them in failure.txt', async () => {
+    workspace.write(
+      'plugins/angry.ts',
+      `import { defineWorkflow } from '@trinity-rft/workflow';
+       export const angry = defineWorkflow({ name: 'angry', run: async () => { throw new Error('outer', { cause: new TypeError('inner') }); } });`,
+    );
+    const config = workspace.config('angry.yaml', { name: 'angry', buffer: { explorer_input: { default_workflow_type: 'angry' } } });
+    const { exitCode, stdout, stderr } = await startTrinity(workspace.root, runArgs(config)).ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^Not one of the 48 runs of the last 3 explore steps succeeded\..*: Workflow "angry" threw\.: outer: inner\n$/);
+    expect(stdout).toMatch(/warning: Run 1\/0\/0 of workflow "angry" failed: Workflow "angry" threw\.: outer: inner/);
+    const report = readFileSync(path.join(workspace.root, 'runs/tests/angry/failure.txt'), 'utf8');
+    expect(report).toMatch(
+      /^WorkflowError: Not one[^]*\[cause\]: WorkflowError: Workflow "angry" threw[^]*\[cause\]: Error: outer[^]*angry\.ts[^]*\[cause\]: TypeError: inner/,
+    );
+  });
+});
