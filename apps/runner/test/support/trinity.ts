@@ -20,6 +20,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** For Node, before the command. */
   readonly nodeArgs?: readonly string[];
+  /** Another script than that of the command. */
+  readonly script?: string;
 }
 
 /** An exact place in a run; see `kill-at.mjs`. */
@@ -39,8 +41,8 @@ const killer = new URL('kill-at.mjs', import.meta.url).href;
 const sources = ['--conditions=@trinity-rft/source', `--import=${new URL('tools/register-source.mjs', root).href}`];
 
 /** Starts `trinity` with these arguments in `cwd`. */
-export function startTrinity(cwd: string, args: readonly string[], { env = {}, nodeArgs = [] }: StartOptions = {}): Trinity {
-  const child = spawn(process.execPath, [...sources, ...nodeArgs, cli, ...args], {
+export function startTrinity(cwd: string, args: readonly string[], { env = {}, nodeArgs = [], script = cli }: StartOptions = {}): Trinity {
+  const child = spawn(process.execPath, [...sources, ...nodeArgs, script, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

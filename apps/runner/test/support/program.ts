@@ -1,0 +1,25 @@
+/** A program of a user: runs a configuration, says so, and does nothing to end the process. */
+import { run } from '@trinity-rft/launcher';
+
+const [configPath = '', interruptAfter] = process.argv.slice(2);
+const interrupt = new AbortController();
+let output = '';
+const write = (text: string): void => {
+  output += text;
+  if (interruptAfter !== undefined && output.includes(interruptAfter)) interrupt.abort();
+};
+const ended = await run({
+  configPath,
+  pluginDirs: ['plugins'],
+  terminal: { write, isTTY: false, columns: () => 80 },
+  signal: interrupt.signal,
+}).catch((error: unknown) => error);
+// The last file operation leaves the list a turn after its answer.
+await new Promise((resolve) => setImmediate(resolve));
+const how = ended instanceof Error ? ended.name : JSON.stringify(ended);
+process.stdout.write(
+  `${how} ${process
+    .getActiveResourcesInfo()
+    .filter((name) => name !== 'TTYWrap' && name !== 'PipeWrap')
+    .join()}\n`,
+);
