@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseConfig, problemsOf, renderProblem } from '../packages/config/src/index.ts';
+import { renderConfigDocs } from './config-docs.ts';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
 import { commandFault, readCommands } from './readme/commands.ts';
 import { runBlock } from './readme/run.ts';
@@ -13,15 +14,18 @@ const blocks = documents.flatMap((file) => readBlocks(root, file));
 const examples = blocks.filter(({ language }) => language === 'ts');
 const isFile = ({ words }: Block): boolean => /\.\w+$/.test(words[0] ?? '');
 
-/** Paths that a part of a configuration leaves out are no mistake of the part. */
-function configProblems({ file, text, words }: Block): readonly string[] {
+/** A part is read as the end of the whole configuration before it. */
+function configProblems({ file, line, text, words }: Block): readonly string[] {
+  const whole = blocks.findLast(
+    (other) => other.file === file && other.line < line && other.language === 'yaml' && !other.words.includes('part'),
+  );
   try {
-    parseConfig(text, { file, env: {}, cwd: join(root, 'tools/readme/files') });
+    parseConfig(words.includes('part') ? `${whole?.text}${text}` : text, { file, env: {}, cwd: join(root, 'tools/readme/files') });
     return [];
   } catch (error) {
     const problems = problemsOf(error).map(renderProblem);
     if (problems.length === 0) throw error;
-    return words.includes('part') ? problems.filter((problem) => !/: is missing|there is no /.test(problem)) : problems;
+    return problems;
   }
 }
 
@@ -50,6 +54,11 @@ describe('the documentation', { tags: ['slow'] }, () => {
     expect(commands.length).toBeGreaterThan(20);
     const faults = await Promise.all(commands.map(async ([file, command]) => [file, command, await commandFault(root, command)]));
     expect(faults.filter(([, , fault]) => fault !== undefined)).toEqual([]);
+  });
+
+  it('has the keys of the configuration as they are: else run `pnpm docs:config`', () => {
+    const page = readFileSync(join(root, 'docs/config.md'), 'utf8');
+    expect(renderConfigDocs(page)).toBe(page);
   });
 
   it('links to files that exist', () => {

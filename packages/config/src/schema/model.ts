@@ -26,7 +26,7 @@ const externalModel = section(
 
 export const model = section(
   {
-    model_path: field(text(), '', 'Folder of a Hugging Face model, or its id on the hub.'),
+    model_path: field(text(), '', 'Folder of a Hugging Face model. A hub id can be planned, but not run.'),
     critic_model_path: field(text(), '', 'Model of the critic; default: model_path.'),
     trust_remote_code: field(flag(), false, 'Python models only.'),
     custom_chat_template: maybe(text(), 'Chat template as text.'),

@@ -1,0 +1,239 @@
+// Writes the tables of docs/config.md from the schema and the status table of packages/config: `pnpm docs:config`.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  advantageArgs,
+  algorithmRecipes,
+  builtAlgorithms,
+  entropyArgs,
+  klArgs,
+  policyLossArgs,
+} from '../packages/config/src/algorithm-defaults.ts';
+import { choicesOf, coreOf, defaultAt, expectedText, keysOf, schemaAt } from '../packages/config/src/schema/introspect.ts';
+import { keyAliases } from '../packages/config/src/schema/renamed.ts';
+import { runSchema } from '../packages/config/src/schema/root.ts';
+import { keyStatuses, type KeyStatus } from '../packages/config/src/schema/status.ts';
+
+type Schema = NonNullable<ReturnType<typeof schemaAt>>;
+/** Keys from the top; `*` is any item of a list. */
+type Path = readonly string[];
+
+const file = join(import.meta.dirname, '../docs/config.md');
+const mark = '<!-- From here on written by `pnpm docs:config`. -->';
+
+/** Sections written once for all that are alike. */
+const alike: Readonly<Record<string, string>> = {
+  'buffer.explorer_input.taskset': 'buffer.explorer_input.tasksets.*',
+  'buffer.explorer_input.eval_tasksets.*': 'buffer.explorer_input.tasksets.*',
+  'buffer.trainer_input.experience_buffer.format': 'buffer.explorer_input.tasksets.*.format',
+  'buffer.trainer_input.experience_buffer.data_selector': 'buffer.explorer_input.tasksets.*.data_selector',
+};
+
+/** The page with its tables made anew; what is before the mark is written by hand. */
+export function renderConfigDocs(page: string): string {
+  const intro = page.slice(0, page.indexOf(mark) + mark.length);
+  return [intro, '', ...sectionsBelow([]), ...algorithmParts()].join('\n');
+}
+
+const inSchema = (path: Path): (string | number)[] => path.map((part) => (part === '*' ? 0 : part));
+const at = (path: Path): Schema => schemaAt(runSchema, inSchema(path))!;
+const show = (path: Path): string => code(path.join('.').replaceAll('.*', '[]'));
+const code = (text: string): string => `\`${text}\``;
+const filledIn = 'Filled in by the run.';
+
+const statusesOf = (path: Path): readonly KeyStatus[] => keyStatuses.filter((row) => row.path === path.join('.'));
+/** A row about certain values leaves the key itself usable. */
+const isPartial = ({ values, except }: KeyStatus): boolean =>
+  values !== undefined || (except?.some((value) => typeof value === 'string') ?? false);
+
+/** Where a section's keys are, if the key holds one: itself, or the items of a list. */
+function sectionPath(path: Path): Path | undefined {
+  const item = [...path, '*'];
+  if (keysOf(at(path)).length > 0) return path;
+  return coreOf(at(path)).def.type === 'array' && keysOf(at(item)).length > 0 ? item : undefined;
+}
+
+/** The status of a key as a whole; that of a section's switch is the section's. What holds for one kind of task sets only is not. */
+function wholeStatus(path: Path): KeyStatus | undefined {
+  const twin = path.map((part) => (part === 'tasksets' ? 'eval_tasksets' : part));
+  const own = statusesOf(path).find((row) => !isPartial(row) && statusesOf(twin).length > 0);
+  const section = sectionPath(path);
+  if (own !== undefined || section === undefined) return own;
+  const [first = ''] = keysOf(at(section));
+  return ['enable', 'ratio'].includes(first) ? statusesOf([...section, first])[0] : undefined;
+}
+
+const twinOf = (path: Path | undefined): string | undefined => path && alike[path.join('.')];
+
+function sectionsBelow(path: Path): readonly string[] {
+  const keys = keysOf(at(path)).map((key) => [...path, key]);
+  const open = keys.filter((key) => wholeStatus(key) === undefined && at(key).description !== filledIn);
+  const sections = open.flatMap((key) => [sectionPath(key) ?? []]).filter((section) => section.length > 0 && twinOf(section) === undefined);
+  const values = open.filter((key) => sectionPath(key) === undefined || twinOf(sectionPath(key)) !== undefined);
+  const body = [...table(values), ...closed(keys)];
+  const head = path.length === 0 ? ['## Top level', ''] : [`## ${show(path)}`, '', introOf(path), ''];
+  return [...(body.length === 0 ? [] : [...head, ...body]), ...sections.flatMap(sectionsBelow)];
+}
+
+const introOf = (path: Path): string => at(path).description ?? 'Each item of `tasksets` and `eval_tasksets`, and the one of `taskset`.';
+
+function table(keys: readonly Path[]): readonly string[] {
+  if (keys.length === 0) return [];
+  const rows = keys.map((path) => [code(path.at(-1)!), typeOf(path), defaultText(path), meaningOf(path), statusText(path)]);
+  return markdownTable(['Key', 'Type', 'Default', 'Meaning', 'Status'], rows);
+}
+
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line), ''];
+}
+
+const numberWords = [
+  ['a whole number', 'integer'],
+  ['a number', 'number'],
+  [' and ', ', '],
+  ['at least ', '>= '],
+  ['at most ', '<= '],
+  ['above ', '> '],
+  ['below ', '< '],
+] as const;
+
+/** What the key takes, without values that are refused. */
+function typeWords(schema: Schema, refused: readonly unknown[]): string {
+  const choices = choicesOf(schema).filter((choice) => !refused.includes(choice));
+  if (choices.length > 0) return choices.map(code).join(', ');
+  const words = expectedText(schema);
+  if (/^a (?:whole )?number/.test(words))
+    return numberWords.reduce((text, [from, to]) => text.replaceAll(from, to), words.replace(', ', ' '));
+  const { element } = coreOf(schema).def as { readonly element?: Schema };
+  return element === undefined ? (shortWords[words] ?? words) : `list of ${typeWords(element, refused)}`;
+}
+
+const shortWords: Readonly<Record<string, string>> = {
+  'true or false': 'boolean',
+  'text that is not empty': 'text',
+  'a section of keys of your own': 'map',
+  'a list of two numbers from 0 to below 1': 'two numbers >= 0, < 1',
+};
+
+const rowsOf = (path: Path): readonly KeyStatus[] => [...statusesOf(path), ...statusesOf([...path, '*'])];
+const valuesOf = (path: Path): readonly unknown[] => rowsOf(path).flatMap(({ values = [] }) => values);
+
+function typeOf(path: Path): string {
+  const twin = twinOf(sectionPath(path));
+  return twin === undefined ? typeWords(at(path), valuesOf(path)) : `as ${show(twin.split('.'))}`;
+}
+
+function defaultText(path: Path): string {
+  const value = sectionPath(path) ? null : defaultAt(runSchema, inSchema(path))?.value;
+  return valuesOf(path).includes(value) ? 'none' : valueText(value);
+}
+
+const valueText = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'null';
+  return ['null', '""', '{}', '[]'].includes(text) ? '' : code(typeof value === 'string' ? value : text);
+};
+
+const sectionOf = (path: Path): string =>
+  path
+    .slice(0, -1)
+    .filter((part) => part !== '*')
+    .join('.');
+
+function meaningOf(path: Path): string {
+  const names = keyAliases.filter(({ section, from, to }) => from !== to && to === path.at(-1) && section.join('.') === sectionOf(path));
+  const also = names.length === 0 ? '' : ` Also ${names.map(({ from }) => code(from)).join(', ')}.`;
+  return `${(at(path).description ?? '').replace(/^Extension[^.]*\. /, '')}${also}`;
+}
+
+function statusText(path: Path): string {
+  const notBuilt = rowsOf(path).flatMap(({ status, values = [] }) => (status === 'notBuilt' ? values : []));
+  const list = notBuilt.length > 6 ? `${notBuilt.length} other names` : notBuilt.map((value) => code(String(value))).join(', ');
+  const notes = rowsOf(path).filter(({ status, values }) => status === 'ignoredHarmless' || values === undefined);
+  return [
+    ...((at(path).description ?? '').startsWith('Extension') ? ['extension'] : []),
+    ...(notBuilt.length === 0 ? [] : [`not built: ${list}`]),
+    ...notes.map(({ values, note }) =>
+      values === undefined ? note : `${values.map((value) => code(String(value))).join(', ')}: warned. ${note}`,
+    ),
+  ].join('; ');
+}
+
+/** Keys that a file may not, or need not, set. */
+function closed(keys: readonly Path[]): readonly string[] {
+  const noted = (status: KeyStatus['status']): string => {
+    const closedKeys = keys.filter((key) => wholeStatus(key)?.status === status);
+    const inside = keys.flatMap((key) =>
+      sectionPath(key) ? [] : keyStatuses.filter((row) => row.status === status && isInside(row.path, key)),
+    );
+    const all = [
+      ...closedKeys.map((key) => [wholeStatus(key)!.note, key.at(-1)!] as const),
+      ...inside.map(
+        ({ note, path }) =>
+          [
+            note,
+            path
+              .split('.')
+              .slice(keys[0]!.length - 1)
+              .join('.'),
+          ] as const,
+      ),
+    ];
+    const byNote = Map.groupBy(all, ([note]) => note);
+    return [...byNote].map(([note, rows]) => `${rows.map(([, key]) => code(key)).join(', ')} (${note.replace(/\.$/, '')})`).join('; ');
+  };
+  const lines: readonly (readonly [string, string])[] = [
+    ['Not built, refused', noted('notBuilt')],
+    ['Accepted with a warning, without effect', noted('ignoredHarmless')],
+    ['Filled in by the run', names(keys.filter((key) => at(key).description === filledIn))],
+  ];
+  return lines.filter(([, list]) => list !== '').flatMap(([title, list]) => [`${title}: ${list}.`, '']);
+}
+
+/** Below a key whose own keys are free. */
+const isInside = (path: string, key: Path): boolean => path.startsWith(`${key.join('.')}.`) && !path.endsWith('.*');
+
+const names = (paths: readonly Path[]): string => paths.map((path) => code(path.at(-1)!)).join(', ');
+
+/** What `algorithm_type` stands for, and the arguments of each part. */
+function algorithmParts(): readonly string[] {
+  const recipes = builtAlgorithms.map((name) => {
+    const { repeatTimes, advantageFn, policyLossFn, klLossFn, entropyLossFn } = algorithmRecipes[name];
+    return [
+      code(name),
+      String(repeatTimes),
+      ...[advantageFn, policyLossFn, klLossFn, entropyLossFn].map((part) => (part === undefined ? '' : code(part))),
+    ];
+  });
+  const parts: readonly (readonly [string, Schema])[] = [
+    ...Object.entries(advantageArgs).map(([name, schema]) => [`advantage_fn: ${name}`, schema] as const),
+    ...Object.entries(policyLossArgs).map(([name, schema]) => [`policy_loss_fn: ${name}`, schema] as const),
+    ['kl_loss_fn: k1, k2, k3, low_var_kl, abs, corrected_k3', klArgs],
+    ['entropy_loss_fn: default', entropyArgs],
+  ];
+  return [
+    '## What an algorithm stands for',
+    '',
+    ...markdownTable(
+      ['`algorithm_type`', '`repeat_times`', '`advantage_fn`', '`policy_loss_fn`', '`kl_loss_fn`', '`entropy_loss_fn`'],
+      recipes,
+    ),
+    ...parts.flatMap(([title, schema]) => [
+      `### Arguments of ${code(title)}`,
+      '',
+      ...markdownTable(
+        ['Key', 'Type', 'Default', 'Meaning'],
+        keysOf(schema).map((key) => argumentRow(title, schema, key)),
+      ),
+    ]),
+  ];
+}
+
+function argumentRow(title: string, schema: Schema, key: string): readonly string[] {
+  const inner = schemaAt(schema, [key])!;
+  const refused = valuesOf(['algorithm', `${title.split(':')[0]}_args`, key]);
+  const notBuilt = refused.length === 0 ? '' : ` Not built: ${refused.map((value) => code(String(value))).join(', ')}.`;
+  return [code(key), typeWords(inner, []), valueText(defaultAt(schema, [key])?.value), `${inner.description ?? ''}${notBuilt}`];
+}
+
+if (process.argv[1] === import.meta.filename) writeFileSync(file, renderConfigDocs(readFileSync(file, 'utf8')));
