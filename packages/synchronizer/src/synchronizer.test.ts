@@ -7,6 +7,8 @@ interface Bench {
   readonly log: string[];
   readonly runtime: TestRuntime;
   starve(value: boolean): void;
+  /** Holds the transport in this call once it begins, until `finish`. */
+  hold(call: string): { readonly begun: Promise<void>; finish(): void };
 }
 
 async function bench(
@@ -16,21 +18,33 @@ async function bench(
   const runtime = testRuntime();
   const log: string[] = [];
   let starved = false;
+  const held = new Map<string, { begin(): void; readonly finished: Promise<void> }>();
+  const move = async (call: string): Promise<void> => {
+    log.push(call);
+    held.get(call)?.begin();
+    await held.get(call)?.finished;
+  };
+  const hold: Bench['hold'] = (call) => {
+    const begun = Promise.withResolvers<void>();
+    const finished = Promise.withResolvers<void>();
+    held.set(call, { begin: begun.resolve, finished: finished.promise });
+    return { begun: begun.promise, finish: finished.resolve };
+  };
   const sync = createSynchronizer({
     style,
     interval: options.interval ?? 1,
     offset: options.offset ?? 0,
     timeoutMs: 1000,
     transport: {
-      publish: async (version) => void log.push(`publish ${version}`),
-      adopt: async (version) => void log.push(`adopt ${version}`),
+      publish: (version) => move(`publish ${version}`),
+      adopt: (version) => move(`adopt ${version}`),
     },
     starved: async () => starved,
     clock: runtime.clock,
     logger: runtime.logger,
   });
   await sync.start({ trainStep: options.trainStep ?? 0, explorerVersion: options.explorerVersion ?? 0 });
-  return { sync, log, runtime, starve: (value) => (starved = value) };
+  return { sync, log, runtime, starve: (value) => (starved = value), hold };
 }
 
 const settled = async (promise: Promise<unknown>): Promise<boolean> => {
@@ -148,6 +162,18 @@ describe('explorer-driven style', () => {
     await sync.trainStepDone(2);
     expect(await boundary).toEqual({ outcome: 'updated', version: 2 });
     expect(log).toEqual(['publish 0', 'publish 2', 'adopt 2']);
+  });
+
+  it('publishes nothing new while the explorer fetches what it asked for', async () => {
+    const { sync, log, hold } = await bench('explorer_driven');
+    const fetched = hold('adopt 1');
+    const boundary = sync.exploreBoundary();
+    await sync.trainStepDone(1);
+    await fetched.begun;
+    await sync.trainStepDone(2);
+    expect(log).toEqual(['publish 0', 'publish 1', 'adopt 1']);
+    fetched.finish();
+    expect(await boundary).toEqual({ outcome: 'updated', version: 1 });
   });
 
   it('answers at once while the trainer waits for data', async () => {

@@ -1,0 +1,56 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { CancelledError, EngineError } from '@trinity-rft/core';
+import { afterAll, describe, expect, it } from 'vitest';
+import { firstCause, isInterrupt, writeFailure } from '../src/failure.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-failure-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const resource = (what: string): AsyncDisposable => ({
+  [Symbol.asyncDispose]: () => Promise.reject(new Error(`${what} cannot be closed`)),
+});
+
+describe('firstCause', () => {
+  it('is what the work threw, not what closing things threw after it', async () => {
+    const work = async (): Promise<void> => {
+      await using _store = resource('store');
+      await using _engine = resource('engine');
+      throw new EngineError('out of memory');
+    };
+    const thrown: unknown = await work().catch((error: unknown) => error);
+    expect(thrown).not.toBeInstanceOf(EngineError);
+    expect(firstCause(thrown)).toEqual(new EngineError('out of memory'));
+  });
+
+  it('leaves other errors, and things that are no errors, as they are', () => {
+    const error = new TypeError('a');
+    expect([firstCause(error), firstCause('text'), firstCause(undefined)]).toEqual([error, 'text', undefined]);
+  });
+});
+
+describe('isInterrupt', () => {
+  it('holds for work that was given up for the signal, however deep that is told, and for nothing else', () => {
+    const interrupt = new AbortController();
+    const cancelled = new CancelledError('stopped', { reason: 'shutdown' });
+    const wrapped = new TypeError('reading failed', { cause: new DOMException('', 'AbortError') });
+    expect([cancelled, wrapped].map((error) => isInterrupt(error, interrupt.signal))).toEqual([false, false]);
+    interrupt.abort();
+    expect([cancelled, wrapped, interrupt.signal.reason].map((error) => isInterrupt(error, interrupt.signal))).toEqual([true, true, true]);
+    expect([new EngineError('dead'), 'text'].map((error) => isInterrupt(error, interrupt.signal))).toEqual([false, false]);
+  });
+});
+
+describe('writeFailure', () => {
+  it('leaves the stacks of an error and of its causes', async () => {
+    await writeFailure(root, new EngineError('outer', { cause: new TypeError('inner') }));
+    expect(readFileSync(path.join(root, 'failure.txt'), 'utf8')).toMatch(
+      /^EngineError: outer\n {4}at [^]*\[cause\]: TypeError: inner\n {6,}at /,
+    );
+  });
+
+  it('does not add a failure of its own', async () => {
+    await expect(writeFailure(path.join(root, 'gone'), new TypeError('a'))).resolves.toBeUndefined();
+  });
+});

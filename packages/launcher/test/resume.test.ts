@@ -1,0 +1,88 @@
+import type { ExplorerState } from '@trinity-rft/explorer';
+import type { Checkpoint } from '@trinity-rft/trainer';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findResumePoint, type ResumeInput } from '../src/resume.js';
+
+const checkpoint = (step: number): Checkpoint => ({
+  directory: `global_step_${step}`,
+  manifest: { version: 1, step, final: false, files: [] },
+});
+const state = (step: number, policyVersion: number): ExplorerState => ({ step, policyVersion, feed: {} });
+
+interface Timing {
+  readonly interval: number;
+  readonly offset: number;
+}
+
+function input(
+  checkpoints: readonly number[],
+  explorer: ExplorerState | undefined,
+  { interval, offset }: Timing = { interval: 1, offset: 0 },
+): ResumeInput {
+  const isBoundary = (step: number): boolean => step > offset && (step - offset) % interval === 0;
+  return { checkpoints: checkpoints.map(checkpoint), explorer, style: 'fixed', interval, isBoundary };
+}
+
+describe('findResumePoint', () => {
+  it('begins at the beginning when nothing was stored', () => {
+    expect(findResumePoint(input([], undefined))).toEqual({ checkpoint: undefined, trainStep: 0, explorerVersion: 0, catchUp: false });
+  });
+
+  it.each([
+    ['the weights of the boundary, when the trainer has saved them', [2, 3, 4], state(4, 3), 4],
+    ['an older checkpoint, when those weights were not saved', [1, 2], state(4, 3), 2],
+    ['a checkpoint that is not past what the explorer needs', [1, 2, 9], state(4, 3), 2],
+    ['the model of the start, when every checkpoint is past it', [9], state(4, 3), 0],
+  ])('takes %s', (_what, steps, explorer, expected) => {
+    expect(findResumePoint(input(steps, explorer))).toEqual({
+      checkpoint: expected === 0 ? undefined : checkpoint(expected),
+      trainStep: expected,
+      explorerVersion: 3,
+      catchUp: false,
+    });
+  });
+
+  it('has the trainer make weights again that the explorer needs in the middle of an interval', () => {
+    const timing = { interval: 4, offset: 1 };
+    expect(findResumePoint(input([3, 4, 6], state(7, 4), timing))).toMatchObject({ trainStep: 4, explorerVersion: 4, catchUp: false });
+    expect(findResumePoint(input([3, 6], state(7, 4), timing))).toMatchObject({ trainStep: 3, explorerVersion: 3, catchUp: true });
+  });
+
+  it('takes the newest checkpoint when the explorer goes first: which version a step saw is not repeated then', () => {
+    expect(findResumePoint({ ...input([3, 6], state(7, 4)), style: 'explorer_driven' })).toMatchObject({
+      trainStep: 6,
+      explorerVersion: 6,
+      catchUp: false,
+    });
+  });
+
+  it('never starts the trainer past the version that the next explore step must see', () => {
+    const cases = fc.record({
+      interval: fc.integer({ min: 1, max: 4 }),
+      offset: fc.integer({ min: 0, max: 3 }),
+      step: fc.integer({ min: 1, max: 40 }),
+      saved: fc.uniqueArray(fc.integer({ min: 0, max: 60 }), { maxLength: 10 }),
+    });
+    fc.assert(
+      fc.property(cases, ({ interval, offset, step, saved }) => {
+        // In an undisturbed run of one train step per explore step, `step` is made by the version of the last boundary before it.
+        const publicationsBefore = (upTo: number): number => Math.max(0, Math.floor((upTo - offset) / interval)) * interval;
+        const policyVersion = publicationsBefore(step - 1);
+        const next = publicationsBefore(step);
+        const point = findResumePoint(
+          input(
+            saved.toSorted((a, b) => a - b),
+            state(step, policyVersion),
+            { interval, offset },
+          ),
+        );
+        expect(point.trainStep).toBeLessThanOrEqual(next);
+        expect(point.checkpoint?.manifest.step ?? 0).toBe(point.trainStep);
+        // Without a meeting the sampler gets the trainer's weights, so those must be the right ones already.
+        const meets = point.catchUp || next > policyVersion;
+        expect(meets || point.trainStep === next).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import { afterAll, describe, expect, it } from 'vitest';
+import { lockRun } from '../src/run-lock.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-lock-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+const folder = (): string => path.join(root, `run-${count++}`);
+
+describe('lockRun', () => {
+  it('makes the folder, refuses a second run of this process, and lets go', async () => {
+    const job = folder();
+    const unlock = await lockRun(job);
+    expect(readFileSync(path.join(job, 'run.pid'), 'utf8')).toBe(`${process.pid}\n`);
+    await expect(lockRun(job)).rejects.toThrow(
+      `Run directory ${job} is in use by another run of this process. Wait for it, stop it, or give this run another name.`,
+    );
+    await unlock();
+    expect(existsSync(path.join(job, 'run.pid'))).toBe(false);
+    await (
+      await lockRun(job)
+    )();
+  });
+
+  it('names the process that has it, and takes over when that process was killed', async () => {
+    const job = folder();
+    await (
+      await lockRun(job)
+    )();
+    const hold = `const { DatabaseSync } = require('node:sqlite'); const lock = new DatabaseSync(process.argv[1] + '/run.lock'); lock.exec('BEGIN EXCLUSIVE');
+      require('node:fs').writeFileSync(process.argv[1] + '/run.pid', String(process.pid)); console.log('held'); setInterval(() => lock, 1000);`;
+    const holder = spawn(process.execPath, ['-e', hold, job], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(holder.stdout, 'data');
+    await expect(lockRun(job)).rejects.toThrow(`is in use by process ${holder.pid}.`);
+    holder.kill('SIGKILL');
+    await once(holder, 'close');
+    await (
+      await lockRun(job)
+    )();
+  });
+
+  it('is not misled by the id of a process that is long gone', async () => {
+    const job = folder();
+    await (
+      await lockRun(job)
+    )();
+    writeFileSync(path.join(job, 'run.pid'), `${process.ppid}\n`);
+    await (
+      await lockRun(job)
+    )();
+  });
+
+  it('names the folder that cannot be made', async () => {
+    const file = path.join(root, 'file');
+    writeFileSync(file, '');
+    const error: unknown = await lockRun(path.join(file, 'run')).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).message).toMatch(
+      /^Run directory .*file.run cannot be used: .*Set checkpoint_root_dir to a folder that this process may write to\.$/,
+    );
+  });
+});
