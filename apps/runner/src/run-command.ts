@@ -29,7 +29,7 @@ export async function runCommand(options: RunCommandOptions): Promise<number> {
     terminal.write(
       summary.doneBefore
         ? `This run is complete after train step ${summary.trainStep}: ${place}\n${howToGoOn}\n`
-        : `Done after train step ${summary.trainStep}: ${place}\n`,
+        : `Done${summary.checkpoint === undefined ? '' : ` after train step ${summary.trainStep}`}: ${place}\n`,
     );
     return exitCodes.done;
   } finally {

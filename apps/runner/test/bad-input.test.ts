@@ -46,6 +46,11 @@ describe('a mistake of the user', () => {
       () => [names('simple_workflow', 'digitz')],
       /There is no reward function named "digitz"\. Did you mean "?digits"?\?/,
     ],
+    [
+      'fewer tasks than one step takes',
+      () => [{ buffer: { batch_size: 128, total_steps: null, total_epochs: 1 } }],
+      /The task sets hold 100 tasks, which is not one explore step of buffer\.batch_size 128 in 1 epochs\. Lower batch_size or raise total_epochs\./,
+    ],
     ['a model folder that is missing', () => [{ model: { model_path: './nowhere' } }], /got "\.\/nowhere", but there is no .*nowhere/],
     [
       'a model without its tokenizer',
@@ -158,6 +163,31 @@ describe('a run directory', () => {
       expect(weightsDigest(job('damaged'))).toBe(weightsDigest(job('intact')));
     },
   );
+
+  it('with weights whose experiences are gone is refused, unless nothing is left to do', { timeout: 60_000 }, async () => {
+    const inMemory: Tree = { buffer: { trainer_input: { experience_buffer: { storage: 'memory' } } } };
+    const run = (name: string, ...over: readonly Tree[]) => runHere(workspace, workspace.config(`${name}.yaml`, { name }, ...over));
+    expect((await run('forgetful', inMemory)).error).toBeUndefined();
+    expect((await run('forgetful', inMemory)).summary).toMatchObject({ doneBefore: true, trainStep: 6 });
+    const stop = new AbortController();
+    const config = workspace.config('stopped.yaml', { name: 'stopped', trainer: { save_interval: 2 } }, inMemory);
+    const terminal = { write: (text: string) => void (text.includes('step 3') && stop.abort()), isTTY: false, columns: () => 80 };
+    await runHere(workspace, config, { signal: stop.signal, terminal });
+    expect(toFailure((await runHere(workspace, config)).error)).toEqual({
+      exitCode: 2,
+      message: expect.stringMatching(
+        /stopped cannot go on after train step \d: its experience_buffer has storage: memory, which ended with its process\. Give the new run/,
+      ) as unknown,
+    });
+    expect((await run('emptied')).error).toBeUndefined();
+    rmSync(path.join(job('emptied'), 'buffer'), { recursive: true });
+    expect(toFailure((await run('emptied', { buffer: { total_steps: 8 } })).error)).toEqual({
+      exitCode: 2,
+      message: expect.stringMatching(
+        /emptied cannot go on after train step 6: its experiences are not in .*experience_buffer\.db\./,
+      ) as unknown,
+    });
+  });
 
   it('whose checkpoint cannot be written fails with the folder and the reason, and resumes when it can', { timeout: 60_000 }, async () => {
     const config = workspace.config('full.yaml', { name: 'full', trainer: { save_interval: 2 } });

@@ -116,8 +116,8 @@ describe('trinity run', { timeout: 60_000 }, () => {
     const config = workspace.config('angry.yaml', { name: 'angry', buffer: { explorer_input: { default_workflow_type: 'angry' } } });
     const { exitCode, stdout, stderr } = await startTrinity(workspace.root, runArgs(config)).ended;
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^Not one of the 48 runs of the last 3 explore steps succeeded\..*: Workflow "angry" threw\.: outer: inner\n$/);
-    expect(stdout).toMatch(/warning: Run 1\/0\/0 of workflow "angry" failed: Workflow "angry" threw\.: outer: inner/);
+    expect(stderr).toMatch(/^Not one of the 48 runs of the last 3 explore steps succeeded\..*: Workflow "angry" threw: outer: inner\n$/);
+    expect(stdout).toMatch(/warning: Run 1\/0\/0 of workflow "angry" failed: Workflow "angry" threw: outer: inner/);
     const report = readFileSync(path.join(workspace.root, 'runs/tests/angry/failure.txt'), 'utf8');
     expect(report).toMatch(
       /^WorkflowError: Not one[^]*\[cause\]: WorkflowError: Workflow "angry" threw[^]*\[cause\]: Error: outer[^]*angry\.ts[^]*\[cause\]: TypeError: inner/,

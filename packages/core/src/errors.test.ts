@@ -35,7 +35,7 @@ describe('describeError', () => {
   it('joins the messages of an error and its causes, each once', () => {
     const inner = new Error('ENOSPC');
     const middle = new Error('ENOSPC', { cause: inner });
-    expect(describeError(new EngineError('Save failed.', { cause: middle }))).toBe('Save failed.: ENOSPC');
+    expect(describeError(new EngineError('Save failed.', { cause: middle }))).toBe('Save failed: ENOSPC');
   });
 
   it.each([

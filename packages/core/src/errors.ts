@@ -88,7 +88,7 @@ export function describeError(error: unknown): string {
     if (!parts.includes(message)) parts.push(message);
     current = (current as { readonly cause?: unknown }).cause;
   }
-  return parts.join(': ');
+  return parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join(': ');
 }
 
 /** By shape, not by class: errors come from other realms, other copies of a package, and from code that throws strings. */

@@ -44,6 +44,13 @@ async function openFeed(context: TasksContext): Promise<{ feed: TaskFeed; explor
     totalEpochs: buffer.totalEpochs,
     ...(buffer.totalSteps !== undefined && { totalSteps: buffer.totalSteps }),
   });
+  if (scheduler.totalSteps === 0) {
+    const rows = sources.reduce((sum, source) => sum + source.size, 0);
+    throw new TaskError(
+      `The task sets hold ${rows} tasks, which is not one explore step of buffer.batch_size ${buffer.batchSize} in ${buffer.totalEpochs} epochs. Lower batch_size or raise total_epochs.`,
+      { code: 'TASKS_TOO_FEW' },
+    );
+  }
   const settings = new Map(tasksets.map((taskset) => [taskset.name, settingsOf(taskset)]));
   const feed: TaskFeed = {
     next: async (step) => {

@@ -1,6 +1,6 @@
 /** Mode `both`: explores and trains, from where the stage was left, to its last evaluation. */
 import { createAlgorithm } from '@trinity-rft/algorithm';
-import { BufferError, type Engine, type ExperienceStore, type MetricSink } from '@trinity-rft/core';
+import { BufferError, ConfigError, type Engine, type ExperienceStore, type MetricSink } from '@trinity-rft/core';
 import { createExplorer, type Explorer, type ExplorerState } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
 import { createTrainer, listCheckpoints, verifyCheckpoint, type Checkpoint, type TrainerResult } from '@trinity-rft/trainer';
@@ -30,6 +30,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   if (last && context.endedBefore && nothingLeft(context, tasks, progress)) {
     return { interrupted: false, doneBefore: true, trainStep: last.manifest.step, checkpoint: last.directory };
   }
+  assertResumable(context, progress);
   const algorithm = createAlgorithm(stage.algorithm, stage.seed);
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   await using transport = disposable(createTransport(stage, engine));
@@ -100,10 +101,27 @@ interface Progress {
   readonly explorer: ExplorerState | undefined;
 }
 
+/** @throws ConfigError when there are weights, but not the experiences that they come from */
+function assertResumable({ stage }: StageContext, { checkpoints, explorer }: Progress): void {
+  const step = checkpoints.at(-1)?.manifest.step ?? 0;
+  if (step === 0 || explorer) return;
+  const { path } = stage.buffer.trainerInput.experienceBuffer;
+  const reason =
+    path === undefined ? 'its experience_buffer has storage: memory, which ended with its process' : `its experiences are not in ${path}`;
+  throw new ConfigError(
+    `The run in ${stage.jobDirectory} cannot go on after train step ${step}: ${reason}. Give the new run another name, or delete that folder.`,
+    {
+      code: 'RUN_NOT_RESUMABLE',
+    },
+  );
+}
+
 /** True when the stage has not become longer since it ended. */
 function nothingLeft({ stage }: StageContext, tasks: StageTasks, { checkpoints, explorer }: Progress): boolean {
   const last = checkpoints.at(-1);
   if (!last?.manifest.final) return false;
+  // What a buffer in memory had seen is not known any more.
+  if (stage.buffer.trainerInput.experienceBuffer.path === undefined) return true;
   const allTrained = stage.trainer.totalSteps !== undefined && last.manifest.step >= stage.trainer.totalSteps;
   return allTrained || (explorer !== undefined && explorer.step >= tasks.exploreSteps);
 }
