@@ -146,9 +146,11 @@ describe('runTask', () => {
     expect(result.runs[0]).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
   });
 
-  it('does not try again when the prompt is too long', async () => {
-    const overflow = new ModelError('too long', { status: 400, code: 'context_length_exceeded' });
-    const { outcome, keys } = start(defineWorkflow({ name: 'w', run: () => Promise.reject(new Error('client', { cause: overflow })) }));
+  it.each([
+    ['by its cause', new Error('client', { cause: new ModelError('too long', { status: 400, code: 'context_length_exceeded' }) })],
+    ["by an openai client's error", Object.assign(new Error('400 too long'), { status: 400, code: 'context_length_exceeded' })],
+  ])('does not try again when the prompt is too long: %s', async (_, error) => {
+    const { outcome, keys } = start(defineWorkflow({ name: 'w', run: () => Promise.reject(error) }));
     expect(failures(await outcome)).toEqual(['prompt_too_long', 'prompt_too_long', 'prompt_too_long']);
     expect(keys).toHaveLength(3);
   });

@@ -219,7 +219,15 @@ function classify(error: unknown, task: Task): { kind: FailureKind; error: Error
 /** The error itself or the first of ours among its causes: client libraries wrap what the model said. */
 function findTrinityError(error: unknown): TrinityError | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
-    if (TrinityError.is(current)) return current;
+    const ours = TrinityError.is(current) ? current : overflowOf(current);
+    if (ours) return ours;
   }
   return undefined;
+}
+
+/** Clients make errors of their own from the endpoint's answers; those of the `openai` package keep status and code. */
+function overflowOf(error: Error): ModelError | undefined {
+  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown };
+  if (typeof status !== 'number' || code !== 'context_length_exceeded') return undefined;
+  return new ModelError(error.message, { status, code, cause: error });
 }
