@@ -5,17 +5,18 @@ import { InferenceSession } from 'onnxruntime-node';
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
-  /** Training leaves the cores to others between operators; sampling spins, because its operators are microseconds long. */
+  /** Training hands out its long operators in finer pieces. */
   readonly kind: 'train' | 'sample';
 }
 
 /**
  * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory; denormals are flushed because they are
- * a hundred times slower and no result needs them.
+ * a hundred times slower and no result needs them. Threads that wait do not spin: on cores that others use too, spinning
+ * makes sampling two to five times slower.
  * @throws EngineError when the runtime refuses the graph
  */
 export async function createSession(bytes: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
-  const polite = options.kind === 'train' ? { intra_op: { allow_spinning: '0' }, dynamic_block_base: '4' } : {};
+  const pieces = options.kind === 'train' ? { dynamic_block_base: '4' } : {};
   try {
     return await InferenceSession.create(bytes, {
       graphOptimizationLevel: 'all',
@@ -24,7 +25,7 @@ export async function createSession(bytes: Uint8Array, options: SessionOptions):
       executionMode: 'sequential',
       enableMemPattern: false,
       logSeverityLevel: 3,
-      extra: { session: { set_denormal_as_zero: '1', ...polite } },
+      extra: { session: { set_denormal_as_zero: '1', intra_op: { allow_spinning: '0' }, ...pieces } },
     });
   } catch (cause) {
     throw new EngineError('The runtime refused a graph of the embedded engine; this is a bug, please report it with the model config.', {
