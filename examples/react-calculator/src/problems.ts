@@ -12,16 +12,17 @@ export interface Demonstration {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** All products of numbers from 10 to 99 in a random order, cut in two: what is learned from, and what only evaluation sees. */
+/** Two-digit numbers that are no tens: rounding them never gives the product. */
+const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
+
+/** All products of two factors in a random order, cut in two: what is learned from, and what only evaluation sees. */
 export function splitProblems(
   random: Random,
   evalCount: number,
 ): { readonly train: readonly Problem[]; readonly fresh: readonly Problem[] } {
-  const all = random.shuffle(Array.from({ length: 90 * 90 }, (_, i) => product(10 + Math.floor(i / 90), 10 + (i % 90))));
+  const all = random.shuffle(factors.flatMap((a) => factors.map((b) => ({ question: `${a}*${b}`, answer: String(a * b) }))));
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }
-
-const product = (a: number, b: number): Problem => ({ question: `${a}*${b}`, answer: String(a * b) });
 
 /** A conversation about each problem; the share `toolShare` of them calls the tool. */
 export function demonstrations(problems: readonly Problem[], toolShare: number, random: Random): readonly Demonstration[] {
@@ -42,7 +43,7 @@ function withTool(question: string): readonly ChatMessage[] {
   ];
 }
 
-/** Rounds both factors to tens, as people do in their heads: 37*48 is about 40*50. Right only where both are tens. */
+/** Rounds both factors to tens, as people do in their heads: 37*48 is about 40*50. */
 function byGuess(question: string): readonly ChatMessage[] {
   const [a = 0, b = 0] = question.split('*').map((factor) => 10 * Math.round(Number(factor) / 10));
   return [

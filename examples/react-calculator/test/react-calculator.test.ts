@@ -55,7 +55,7 @@ describe('the example, shortened', { tags: ['slow'] }, () => {
     expect(calls).toBeGreaterThan(0.02);
     expect(calls).toBeLessThan(0.6);
     expect(reward).toBeGreaterThan(0.02);
-    expect(reward).toBeLessThanOrEqual(calls! + 0.05);
+    expect(reward).toBeLessThanOrEqual(calls!);
   });
 
   it('records every call of every run, and continues the tokens of the first turn exactly', async () => {
