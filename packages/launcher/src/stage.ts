@@ -81,12 +81,16 @@ export async function runStage({
   }
 }
 
-/** Reads the data of a stage that comes later, so that its mistakes are found before hours of work. @throws TaskError */
+/** Reads the data of a stage that comes later, so that its mistakes are found before hours of work; an interrupt ends it. @throws TaskError */
 export async function checkData({ stage, signal, registries }: Pick<StageOptions, 'stage' | 'signal' | 'registries'>): Promise<void> {
-  const tasks = await openTasks({ stage, signal, ...registries });
-  await tasks[Symbol.asyncDispose]();
-  const { experienceBuffer } = stage.buffer.trainerInput;
-  if (experienceBuffer.storageType === 'file') await readSupervisedRows(experienceBuffer, signal);
+  try {
+    const tasks = await openTasks({ stage, signal, ...registries });
+    await tasks[Symbol.asyncDispose]();
+    const { experienceBuffer } = stage.buffer.trainerInput;
+    if (experienceBuffer.storageType === 'file') await readSupervisedRows(experienceBuffer, signal);
+  } catch (error) {
+    if (!isInterrupt(error, signal)) throw error;
+  }
 }
 
 /** An interrupt while nothing trains: what is on the disk is all there is. */
