@@ -61,10 +61,16 @@ describe('the documentation', { tags: ['slow'] }, () => {
     expect(renderConfigDocs(page)).toBe(page);
   });
 
-  it('links to files that exist', () => {
-    const links = documents.flatMap((file) =>
-      [...readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!\w+:)([^)#]+)/g)].map(([, link = '']) => [file, link] as const),
-    );
-    expect(links.filter(([file, link]) => !existsSync(join(root, dirname(file), link)))).toEqual([]);
+  it('names and links to files that exist', () => {
+    const named = documents.flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
+      const links = [...text.matchAll(/\]\((?!\w+:)([^)#]+)/g)];
+      const paths = [...text.matchAll(/`((?:packages|apps|examples|tools|docs|src|test)\/[\w./-]+)`/g)];
+      return [...links, ...paths].map(([, path = '']) => [file, path] as const);
+    });
+    const exists = (file: string, path: string): boolean =>
+      existsSync(join(root, dirname(file), path)) || (!path.startsWith('.') && existsSync(join(root, path)));
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter(([file, path]) => !exists(file, path))).toEqual([]);
   });
 });
