@@ -1,6 +1,7 @@
 /** The trainer's options, from the configuration of a stage. */
-import type { Algorithm, Engine, MetricSink } from '@trinity-rft/core';
-import type { TrainerOptions } from '@trinity-rft/trainer';
+import type { OptimizerConfig } from '@trinity-rft/config';
+import { ConfigError, type Algorithm, type Engine, type MetricSink } from '@trinity-rft/core';
+import type { ScheduleOptions, TrainerOptions } from '@trinity-rft/trainer';
 import type { StageContext } from '../context.js';
 
 interface TrainerParts {
@@ -23,13 +24,7 @@ export function trainerOptions(
     algorithm,
     batchSize: stage.buffer.trainBatchSize,
     ...(bound !== undefined && { totalSteps: bound }),
-    schedule: {
-      learningRate: optimizer.lr,
-      kind: optimizer.lrSchedulerType,
-      warmupSteps: optimizer.lrWarmupSteps ?? Math.floor(optimizer.lrWarmupStepsRatio * (totalSteps ?? 0)),
-      minRatio: optimizer.minLrRatio,
-      ...(totalSteps !== undefined && { totalSteps }),
-    },
+    schedule: scheduleOf(optimizer, totalSteps),
     optimizer: { betas: optimizer.betas, weightDecay: optimizer.weightDecay, clipGradNorm: optimizer.clipGradNorm },
     saveInterval: saveInterval ?? 0,
     checkpointRoot: stage.jobDirectory,
@@ -39,6 +34,20 @@ export function trainerOptions(
     sink,
     runtime,
   };
+}
+
+/** @throws ConfigError when the schedule depends on a number of steps that nobody knows */
+function scheduleOf(optimizer: OptimizerConfig, totalSteps: number | undefined): ScheduleOptions {
+  const { lr: learningRate, lrSchedulerType: kind, lrWarmupSteps, lrWarmupStepsRatio, minLrRatio: minRatio } = optimizer;
+  const byRatio = lrWarmupSteps === undefined && lrWarmupStepsRatio > 0;
+  if (totalSteps === undefined && (kind === 'cosine' || byRatio)) {
+    throw new ConfigError(
+      `algorithm.optimizer: ${kind === 'cosine' ? 'lr_scheduler_type cosine' : 'lr_warmup_steps_ratio'} needs the number of train steps, which depends on how many calls the runs will make. Set trainer.total_steps${byRatio ? ', or lr_warmup_steps' : ''}.`,
+      { code: 'SCHEDULE_NEEDS_STEPS' },
+    );
+  }
+  const warmupSteps = lrWarmupSteps ?? Math.floor(lrWarmupStepsRatio * (totalSteps ?? 0));
+  return { learningRate, kind, warmupSteps, minRatio, ...(totalSteps !== undefined && { totalSteps }) };
 }
 
 /** Stored rows are there at once; only an explorer can keep the trainer waiting. */

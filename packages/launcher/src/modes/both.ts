@@ -158,10 +158,11 @@ async function resume(context: StageContext, { engine, store, synchronizer, tran
   return point;
 }
 
-/** Train steps of the whole stage, as far as the configuration and the data tell. */
+/** Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls. */
 function totalTrainSteps({ stage }: StageContext, tasks: StageTasks): number | undefined {
   const { trainer, buffer, algorithm } = stage;
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
+  if (algorithm.advantageFn?.name === 'step_wise_grpo') return undefined;
   return Math.ceil((tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / buffer.trainBatchSize);
 }
 
