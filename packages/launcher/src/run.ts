@@ -91,8 +91,7 @@ async function runStages(config: ResolvedConfig, surroundings: Surroundings): Pr
     if (!isBench) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
   const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
-  // Interrupted in here, the first stage ends as soon as it begins.
-  for (const stage of surroundings.signal.aborted ? [] : remaining.slice(1)) await checkData({ stage, ...surroundings });
+  for (const stage of remaining.slice(1)) await checkData({ stage, ...surroundings });
   let last: StageResult = { interrupted: false, doneBefore: true, trainStep: 0, checkpoint: undefined };
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
