@@ -1,9 +1,11 @@
 /** The models that the benches run, and their sizes. */
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-import { completeConfig, createModelFolder, type NewModelConfig } from '../src/folder/new-model.js';
+import { completeConfig, type NewModelConfig } from '../src/folder/new-model.js';
 import { parameterCount } from '../src/model/parameters.js';
 
 export const benchModels = {
@@ -24,12 +26,14 @@ export type BenchModel = keyof typeof benchModels;
 
 export const sizeOf = (name: BenchModel): number => parameterCount(completeConfig(benchModels[name]));
 
-/** Calls `work` with a folder of random weights that is gone afterwards. */
+/** Calls `work` with a folder of random weights that is gone afterwards. Another process makes it: its memory is not the engine's. */
 export async function withModel<T>(name: BenchModel, work: (modelPath: string) => Promise<T>): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), 'engine-bench-'));
   try {
     const directory = join(root, 'model');
-    await createModelFolder({ directory, seed: 1, config: benchModels[name] });
+    spawnSync(process.execPath, [...process.execArgv, fileURLToPath(new URL('./create-model.ts', import.meta.url)), name, directory], {
+      stdio: 'inherit',
+    });
     return await work(directory);
   } finally {
     await rm(root, { recursive: true, force: true });

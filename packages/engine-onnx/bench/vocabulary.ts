@@ -16,8 +16,8 @@ await withModel('vocabulary', async (modelPath) => {
   const row = await withForeignShare(async () => {
     const pass = await engine.trainer.forward({ rows });
     const gradients = { logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length) };
-    const both = await time(() => engine.trainer.backward(pass, gradients), 10);
-    const step = await time(() => engine.trainer.step({ learningRate: 1e-4 }), 2);
+    const both = await time(() => engine.trainer.backward(pass, gradients), 5, 2);
+    const step = await time(() => engine.trainer.step({ learningRate: 1e-4 }), 2, 2);
     const trained = peakMemoryGb();
     const start = performance.now();
     const sampled = await Promise.all(
