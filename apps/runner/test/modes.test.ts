@@ -93,6 +93,33 @@ describe('mode both', () => {
     expect(lines.filter(({ role }) => role === 'trainer').map(({ step }) => step)).toEqual([1, 2, 3]);
   });
 
+  it.each<readonly [what: string, over: Tree, stopAt: string | undefined]>([
+    ['the trainer ends', { trainer: { total_steps: 2 } }, undefined],
+    ['the run is interrupted', {}, 'step 2'],
+  ])('does not wait for room in a full buffer when %s', { timeout: 20_000 }, async (what, over, stopAt) => {
+    const config = workspace.config(`${what}.yaml`, over, {
+      name: what,
+      buffer: { total_steps: 40, train_batch_size: 8, trainer_input: { experience_buffer: { capacity: 1 } } },
+      synchronizer: { sync_style: 'explorer_driven', sync_interval: 20 },
+    });
+    const stop = new AbortController();
+    const write = (text: string): void => void (stopAt !== undefined && text.includes(stopAt) && stop.abort());
+    const { error, summary } = await runHere(workspace, config, {
+      signal: stop.signal,
+      terminal: { write, isTTY: false, columns: () => 80 },
+    });
+    expect([error, summary?.interrupted]).toEqual([undefined, stopAt !== undefined]);
+    expect(summary?.trainStep).toBeLessThan(8);
+  });
+
+  it('meets at fixed steps whatever the buffer may hold, also when a step makes more than one batch', { timeout: 20_000 }, async () => {
+    const over: Tree = { buffer: { total_steps: 8, train_batch_size: 8 }, synchronizer: { sync_interval: 4 } };
+    await finish('roomy', over);
+    await finish('narrow', over, { buffer: { trainer_input: { experience_buffer: { capacity: 1 } } } });
+    expect(usedRows(database('narrow'))).toEqual(usedRows(database('roomy')));
+    expect(weightsDigest(job('narrow'))).toBe(weightsDigest(job('roomy')));
+  });
+
   it('says that nothing was trained when every group is filtered out', { timeout: 60_000 }, async () => {
     const flat = defineWorkflow({
       name: 'flat',

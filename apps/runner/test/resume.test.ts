@@ -51,23 +51,46 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['when all is done but said so', at('rename', 'stage_meta.json', 4)],
 ];
 
-const farApart: readonly (readonly [where: string, point: KillPoint])[] = [
+const farApart: typeof everywhere = [
   ['when the first of three explore steps has been stored', at('commit', '', 2, 'after')],
   ['in the middle of the interval', at('commit', '', 7)],
   ['at a train step between two publications', at('append', 'grpo/monitor/metrics.jsonl', 9)],
   ['late', at('commit', '', 12, 'after')],
 ];
 
-const kinds: readonly (readonly [what: string, over: Tree, points: typeof everywhere])[] = [
-  ['in step', {}, everywhere],
-  [
-    'two steps apart, the explorer one ahead, in two batches per step',
-    { synchronizer: { sync_interval: 2, sync_offset: 1 }, buffer: { train_batch_size: 8 } },
-    farApart,
-  ],
+const starving: typeof everywhere = [
+  ['when the trainer has too little for a step', at('commit', '', 4, 'after')],
+  ['after an explore step without one good run', at('commit', '', 7, 'after')],
+  ['before the last train step', at('commit', '', 11)],
 ];
 
-describe.each(kinds)('a run whose explorer and trainer go %s, killed and started again,', { tags: ['slow'] }, (_what, over, points) => {
+interface Kind {
+  readonly what: string;
+  readonly over: Tree;
+  readonly points: typeof everywhere;
+  readonly experiences: number;
+  readonly perTrainStep: number;
+}
+
+const kinds: readonly Kind[] = [
+  { what: 'whose explorer and trainer go in step', over: {}, points: everywhere, experiences: 96, perTrainStep: 16 },
+  {
+    what: 'whose explorer goes two steps at a time, one ahead, with two batches in each,',
+    over: { synchronizer: { sync_interval: 2, sync_offset: 1 }, buffer: { train_batch_size: 8 }, trainer: { max_checkpoints_to_keep: 1 } },
+    points: farApart,
+    experiences: 96,
+    perTrainStep: 8,
+  },
+  {
+    what: 'of whose explore steps the fourth fails and others fail in part',
+    over: { buffer: { explorer_input: { default_workflow_type: 'moody' } } },
+    points: starving,
+    experiences: 64,
+    perTrainStep: 16,
+  },
+];
+
+describe.each(kinds)('a run $what, killed and started again,', { tags: ['slow'] }, ({ over, points, experiences, perTrainStep }) => {
   let workspace: Workspace;
   let whole: ReturnType<typeof recordOf>;
   beforeAll(async () => {
@@ -77,11 +100,8 @@ describe.each(kinds)('a run whose explorer and trainer go %s, killed and started
   });
 
   it('uses every experience exactly once', () => {
-    expect(whole.rows.length).toBe(6 * 16);
-    expect(new Set(whole.rows.map(({ uid }) => uid)).size).toBe(whole.rows.length);
-    expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(
-      whole.rows.map((_, i) => Math.floor(i / (whole.rows.length / whole.stages[1]!.trainer.length)) + 1),
-    );
+    expect([whole.rows.length, new Set(whole.rows.map(({ uid }) => uid)).size]).toEqual([experiences, experiences]);
+    expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(whole.rows.map((_, i) => Math.floor(i / perTrainStep) + 1));
   });
 
   it.concurrent.each(points)('ends as if it had not been: %s', async (where, point) => {

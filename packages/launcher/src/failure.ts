@@ -27,6 +27,9 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
   await writeFile(path.join(directory, failureFile), `${inspect(error, { depth: 6 })}\n`).catch(() => undefined);
 }
 
+/** Of one run; messages with times or ids in them all differ. */
+const mostReports = 100;
+
 const strays = {
   unhandledRejection: 'A promise that nobody awaits was rejected',
   uncaughtException: 'An error that nobody catches was thrown',
@@ -41,7 +44,7 @@ export function catchStrays(report: (line: string) => void): { stop(): void } {
   const listeners = Object.entries(strays).map(([event, what]) => {
     const listener = (reason: unknown): void => {
       const line = `${what} (in a workflow?): ${describeError(reason)}`;
-      if (seen.has(line)) return;
+      if (seen.has(line) || seen.size >= mostReports) return;
       seen.add(line);
       report(line);
     };

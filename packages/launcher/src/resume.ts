@@ -18,7 +18,7 @@ export interface ResumePoint {
   readonly trainStep: number;
   /** Version the explorer last used, for the synchronizer. */
   readonly explorerVersion: number;
-  /** The explorer needs weights before its next step that the trainer has yet to make again. */
+  /** Before anything else the explorer needs the weights it had, which the trainer has yet to make again. */
   readonly catchUp: boolean;
 }
 
@@ -40,6 +40,7 @@ export function findResumePoint({ checkpoints, explorer, style, interval, isBoun
   const needed = atBoundary ? (Math.floor(policyVersion / interval) + 1) * interval : policyVersion;
   const checkpoint = newestUpTo(needed);
   const trainStep = checkpoint?.manifest.step ?? 0;
-  if (atBoundary || trainStep === policyVersion) return { checkpoint, trainStep, explorerVersion: policyVersion, catchUp: false };
-  return { checkpoint, trainStep, explorerVersion: policyVersion - 1, catchUp: true };
+  // Also at a boundary: there the trainer may have had too little data for newer weights, and the explorer kept those it had.
+  const catchUp = trainStep < policyVersion;
+  return { checkpoint, trainStep, explorerVersion: catchUp ? policyVersion - 1 : policyVersion, catchUp };
 }

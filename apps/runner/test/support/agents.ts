@@ -30,4 +30,23 @@ export const chatty = defineWorkflow({
 });
 `;
 
-export const plugins: Readonly<Record<string, string>> = { 'plugins/rewards.ts': digitsReward, 'plugins/chatty.ts': chattyAgent };
+/** Fails in the fourth explore step, and in half of the tasks of the second and the sixth. */
+const moodyAgent = `
+import { defineWorkflow } from '@trinity-rft/workflow';
+import { share } from './rewards.js';
+export const moody = defineWorkflow({
+  name: 'moody',
+  run: async ({ task, model }) => {
+    const step = Number(task.batchId);
+    if (step === 4 || (step % 2 === 0 && Number(task.taskId) < 2)) throw new Error('not today');
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    return share(answer.responseText);
+  },
+});
+`;
+
+export const plugins: Readonly<Record<string, string>> = {
+  'plugins/rewards.ts': digitsReward,
+  'plugins/chatty.ts': chattyAgent,
+  'plugins/moody.ts': moodyAgent,
+};

@@ -4,10 +4,12 @@ import { InvariantError, type ExperienceStore } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
 
 /** `capacity` counts explore steps in the configuration and experiences in the store. @param path another database file than the configuration's */
-export function openExperienceStore({ buffer, algorithm }: StageConfig, path?: string): ExperienceStore {
+export function openExperienceStore({ buffer, algorithm, synchronizer }: StageConfig, path?: string): ExperienceStore {
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType === 'file') throw new InvariantError('A file of supervised data cannot take experiences.', { code: 'STORE_KIND' });
-  const capacity = config.capacity * buffer.batchSize * algorithm.repeatTimes;
+  // Where both sides meet at fixed steps, the meetings bound what waits. An explorer that waited for room as well, while the trainer
+  // waits for it to arrive, would never arrive.
+  const capacity = synchronizer.syncStyle === 'fixed' ? Infinity : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
   return config.storage === 'memory' || file === undefined
     ? memoryExperienceStore({ capacity })

@@ -1,5 +1,5 @@
 /** The trainer's options, from the configuration of a stage. */
-import type { OptimizerConfig } from '@trinity-rft/config';
+import type { OptimizerConfig, StageConfig } from '@trinity-rft/config';
 import { ConfigError, type Algorithm, type Engine, type MetricSink } from '@trinity-rft/core';
 import type { ScheduleOptions, TrainerOptions } from '@trinity-rft/trainer';
 import type { StageContext } from '../context.js';
@@ -18,7 +18,8 @@ export function trainerOptions(
 ): Omit<TrainerOptions, 'source' | 'signal'> {
   const { stage, runtime } = context;
   const { optimizer } = stage.algorithm;
-  const { saveInterval, maxCheckpointsToKeep, totalSteps: bound } = stage.trainer;
+  const { saveInterval, totalSteps: bound } = stage.trainer;
+  const checkpointsToKeep = checkpointsNeeded(stage);
   return {
     engine: engine.trainer,
     algorithm,
@@ -29,7 +30,7 @@ export function trainerOptions(
     saveInterval: saveInterval ?? 0,
     checkpointRoot: stage.jobDirectory,
     reportWaitMs: reportWaitOf(stage),
-    ...(maxCheckpointsToKeep !== undefined && { checkpointsToKeep: maxCheckpointsToKeep }),
+    ...(checkpointsToKeep !== undefined && { checkpointsToKeep }),
     maxResponseTokens: stage.model.maxResponseTokens,
     sink,
     runtime,
@@ -48,6 +49,18 @@ function scheduleOf(optimizer: OptimizerConfig, totalSteps: number | undefined):
   }
   const warmupSteps = lrWarmupSteps ?? Math.floor(lrWarmupStepsRatio * (totalSteps ?? 0));
   return { learningRate, kind, warmupSteps, minRatio, ...(totalSteps !== undefined && { totalSteps }) };
+}
+
+/**
+ * While a stage runs in the fixed style it can only go on from a checkpoint that is not past the explorer's version, and the trainer
+ * may be a whole interval past it: that many are kept, whatever `max_checkpoints_to_keep` says, until the stage has ended.
+ */
+function checkpointsNeeded({ mode, trainer, synchronizer }: StageConfig): number | undefined {
+  const { saveInterval = Infinity, maxCheckpointsToKeep } = trainer;
+  const { syncStyle, syncInterval, syncOffset } = synchronizer;
+  if (maxCheckpointsToKeep === undefined || mode !== 'both' || syncStyle !== 'fixed' || (syncInterval === 1 && syncOffset === 0))
+    return maxCheckpointsToKeep;
+  return Math.max(maxCheckpointsToKeep, Math.ceil(syncInterval / saveInterval) + 1);
 }
 
 /** Stored rows are there at once; only an explorer can keep the trainer waiting. */

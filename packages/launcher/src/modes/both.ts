@@ -3,7 +3,14 @@ import { createAlgorithm } from '@trinity-rft/algorithm';
 import { BufferError, ConfigError, type Engine, type ExperienceStore, type MetricSink } from '@trinity-rft/core';
 import { createExplorer, type Explorer, type ExplorerState } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
-import { createTrainer, listCheckpoints, verifyCheckpoint, type Checkpoint, type TrainerResult } from '@trinity-rft/trainer';
+import {
+  createTrainer,
+  listCheckpoints,
+  pruneCheckpoints,
+  verifyCheckpoint,
+  type Checkpoint,
+  type TrainerResult,
+} from '@trinity-rft/trainer';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine } from '../build/engine.js';
@@ -87,6 +94,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   });
   if (!trained.interrupted) {
     assertTrained(trained);
+    await pruneCheckpoints(stage.jobDirectory, stage.trainer.maxCheckpointsToKeep);
     // The end of training stopped the other explorer; this one is stopped by an interrupt or a dead engine only.
     const evaluator = createExplorer({ ...parts, signal: AbortSignal.any([context.signal, gone]) });
     await orGone(gone, () => evaluateAtEnd({ evaluator, transport, tasks, trained, store, sink }));

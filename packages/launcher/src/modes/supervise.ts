@@ -65,8 +65,11 @@ export async function superviseBoth({
       fail(error);
       return undefined;
     } finally {
+      const ended = new CancelledError('The trainer has ended.', { reason: 'shutdown' });
       synchronizer.trainerStopped();
-      stop.abort(new CancelledError('The trainer has ended.', { reason: 'shutdown' }));
+      stop.abort(ended);
+      // An explorer that waits for room in the buffer would wait for ever.
+      store.fail(ended);
     }
   };
   const [trained] = await Promise.all([train(), explore()]);
