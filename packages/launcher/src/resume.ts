@@ -23,9 +23,10 @@ export interface ResumePoint {
 }
 
 /**
- * In the fixed style the next explore step must see the very version it would have seen. That version is the explorer's own, or,
- * at a boundary, the next publication after it. The trainer starts from the newest checkpoint that is not past it and makes the
- * later steps again from the stored experiences. An explorer-driven run takes the newest checkpoint.
+ * In the fixed style the next explore step must see the very weights that it would have seen. At a boundary those are the next
+ * publication, if the trainer got that far, else the explorer's own, which it keeps when the trainer has too little data; between
+ * boundaries they are its own. So the trainer starts from the checkpoint of that publication, or from the newest one that is not past
+ * the explorer's version, and makes the later steps again from the stored experiences. An explorer-driven run takes the newest.
  */
 export function findResumePoint({ checkpoints, explorer, style, interval, isBoundary }: ResumeInput): ResumePoint {
   const newestUpTo = (version: number): Checkpoint | undefined => checkpoints.findLast(({ manifest }) => manifest.step <= version);
@@ -36,11 +37,11 @@ export function findResumePoint({ checkpoints, explorer, style, interval, isBoun
     return { checkpoint, trainStep, explorerVersion: trainStep, catchUp: false };
   }
   const { policyVersion, step } = explorer;
-  const atBoundary = isBoundary(step);
-  const needed = atBoundary ? (Math.floor(policyVersion / interval) + 1) * interval : policyVersion;
-  const checkpoint = newestUpTo(needed);
+  const next = isBoundary(step) ? (Math.floor(policyVersion / interval) + 1) * interval : policyVersion;
+  const published = checkpoints.find(({ manifest }) => manifest.step === next);
+  if (published) return { checkpoint: published, trainStep: next, explorerVersion: policyVersion, catchUp: false };
+  const checkpoint = newestUpTo(policyVersion);
   const trainStep = checkpoint?.manifest.step ?? 0;
-  // Also at a boundary: there the trainer may have had too little data for newer weights, and the explorer kept those it had.
   const catchUp = trainStep < policyVersion;
   return { checkpoint, trainStep, explorerVersion: catchUp ? policyVersion - 1 : policyVersion, catchUp };
 }

@@ -43,6 +43,19 @@ describe('findResumePoint', () => {
     });
   });
 
+  it('does not take weights between two publications for the next one', () => {
+    expect(findResumePoint(input([2, 4], state(6, 3), { interval: 3, offset: 0 }))).toMatchObject({
+      trainStep: 2,
+      explorerVersion: 2,
+      catchUp: true,
+    });
+    expect(findResumePoint(input([2, 4, 6], state(6, 3), { interval: 3, offset: 0 }))).toMatchObject({
+      trainStep: 6,
+      explorerVersion: 3,
+      catchUp: false,
+    });
+  });
+
   it('has the trainer make weights again that the explorer needs in the middle of an interval', () => {
     const timing = { interval: 4, offset: 1 };
     expect(findResumePoint(input([3, 4, 6], state(7, 4), timing))).toMatchObject({ trainStep: 4, explorerVersion: 4, catchUp: false });
@@ -77,9 +90,10 @@ describe('findResumePoint', () => {
             { interval, offset },
           ),
         );
-        expect(point.trainStep).toBeLessThanOrEqual(next);
         expect(point.checkpoint?.manifest.step ?? 0).toBe(point.trainStep);
-        // Before the next meeting the sampler has the trainer's weights, or waits for its own: never older ones.
+        // Weights between the explorer's own and the next publication would be taken for that publication.
+        expect(point.trainStep === next || point.trainStep <= policyVersion).toBe(true);
+        // The sampler begins with the trainer's weights, or waits for its own: never with older ones.
         expect(point.catchUp).toBe(point.trainStep < policyVersion);
         expect(point.explorerVersion).toBe(point.catchUp ? policyVersion - 1 : policyVersion);
       }),
