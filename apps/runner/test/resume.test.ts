@@ -58,6 +58,11 @@ const farApart: typeof everywhere = [
   ['late', at('commit', '', 12, 'after')],
 ];
 
+const unaligned: typeof everywhere = [
+  ['when the explorer waits for weights of which only older ones are saved', at('rename', 'grpo/global_step_6.tmp')],
+  ['when the weights that the explorer waits for are saved', at('rename', 'grpo/global_step_6.tmp', 1, 'after')],
+];
+
 const starving: typeof everywhere = [
   ['when the trainer has too little for a step', at('commit', '', 4, 'after')],
   ['after an explore step without one good run', at('commit', '', 7, 'after')],
@@ -80,6 +85,13 @@ const kinds: readonly Kind[] = [
     points: farApart,
     experiences: 96,
     perTrainStep: 8,
+  },
+  {
+    what: 'that saves and publishes at different steps',
+    over: { synchronizer: { sync_interval: 3 }, buffer: { total_steps: 9 }, trainer: { save_interval: 2 } },
+    points: unaligned,
+    experiences: 144,
+    perTrainStep: 16,
   },
   {
     what: 'of whose explore steps the fourth fails and others fail in part',
