@@ -38,7 +38,7 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['before anything was trained', at('append', 'warmup/monitor/metrics.jsonl')],
   ['between a supervised step and its record', at('append', 'warmup/monitor/metrics.jsonl', 5)],
   ['while a checkpoint is written', at('writeFile', 'warmup/global_step_3.tmp/manifest.json')],
-  ['when a checkpoint is complete but not in place', at('rename', 'warmup/global_step_6.tmp')],
+  ['when a checkpoint is complete but not in place', at('rename', 'warmup/global_step_6.tmp ')],
   ['between the stages', at('rename', 'stage_meta.json', 3)],
   ['after the first evaluation', at('append', 'grpo/monitor/metrics.jsonl', 1, 'after')],
   ['after the rollouts of an explore step, before they are stored', at('commit', '', 4)],
@@ -46,7 +46,7 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['between an optimizer step and using its experiences up', at('commit', '', 7)],
   ['when a train step has used its experiences up, before its record', at('commit', '', 9, 'after')],
   ['while a checkpoint of the second stage is written', at('writeFile', 'grpo/global_step_6.tmp/manifest.json')],
-  ['when the last checkpoint has been taken away to be replaced', at('rename', 'grpo/global_step_6.tmp', 2)],
+  ['when the last checkpoint has been taken away to be replaced', at('rename', 'grpo/global_step_6.tmp ', 2)],
   ['when everything is trained, before the last evaluation', at('rename', 'latest_checkpointed_iteration.txt', 6, 'after')],
   ['when all is done but said so', at('rename', 'stage_meta.json', 4)],
 ];
@@ -59,8 +59,8 @@ const farApart: typeof everywhere = [
 ];
 
 const unaligned: typeof everywhere = [
-  ['when the explorer waits for weights of which only older ones are saved', at('rename', 'grpo/global_step_6.tmp')],
-  ['when the weights that the explorer waits for are saved', at('rename', 'grpo/global_step_6.tmp', 1, 'after')],
+  ['when the explorer waits for weights of which only older ones are saved', at('rename', 'grpo/global_step_6.tmp ')],
+  ['when the weights that the explorer waits for are saved', at('rename', 'grpo/global_step_6.tmp ', 1, 'after')],
 ];
 
 const starving: typeof everywhere = [
