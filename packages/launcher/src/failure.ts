@@ -1,8 +1,8 @@
 /** What is left of a run that failed, and errors that reach nobody. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { inspect } from 'node:util';
 import { CancelledError, describeError } from '@trinity-rft/core';
+import { redactText } from '@trinity-rft/monitor';
 
 export const failureFile = 'failure.txt';
 
@@ -24,7 +24,15 @@ export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
 
 /** Leaves the error with its causes and stacks in `directory`. Never rejects: what is to be told is the error itself. */
 export async function writeFailure(directory: string, error: unknown): Promise<void> {
-  await writeFile(path.join(directory, failureFile), `${inspect(error, { depth: 6 })}\n`).catch(() => undefined);
+  await writeFile(path.join(directory, failureFile), `${redactText(stacksOf(error))}\n`).catch(() => undefined);
+}
+
+/** Stacks only: other fields of a client library's errors hold requests, with the keys in them. Causes may go in circles. */
+function stacksOf(error: unknown, depth = 0): string {
+  if (!(error instanceof Error)) return describeError(error);
+  const { stack = error.message, cause } = error;
+  if (cause === undefined || depth >= 8) return stack;
+  return `${stack}\n  [cause]: ${stacksOf(cause, depth + 1).replaceAll('\n', '\n  ')}`;
 }
 
 /** Of one run; messages with times or ids in them all differ. */

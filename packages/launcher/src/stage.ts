@@ -72,7 +72,8 @@ export async function runStage({
   } catch (thrown) {
     const error = firstCause(thrown);
     if (isInterrupt(error, signal)) return await interrupted(jobDirectory);
-    runtime.logger.error(`The run failed: ${describeError(error)}`);
+    // Who called tells the console.
+    monitor.fileLogger.error(`The run failed: ${describeError(error)}`);
     await writeFailure(jobDirectory, error);
     throw error;
   } finally {

@@ -50,6 +50,25 @@ describe('writeFailure', () => {
     );
   });
 
+  it('leaves out what else errors carry, and keys in their messages', async () => {
+    const refused = Object.assign(new TypeError('401 for Authorization: Bearer sk-abcdefghijklmnopqrstuvwx'), {
+      config: { headers: { 'x-team': 'zebra' } },
+    });
+    await writeFailure(root, new EngineError('outer', { cause: refused }));
+    const text = readFileSync(path.join(root, 'failure.txt'), 'utf8');
+    expect(text).toContain('401 for');
+    expect(text).not.toMatch(/zebra|sk-abc/);
+  });
+
+  it('comes to an end with causes that go in circles, and with what is no error', async () => {
+    const circle = new TypeError('round');
+    circle.cause = circle;
+    await writeFailure(root, circle);
+    expect(readFileSync(path.join(root, 'failure.txt'), 'utf8').match(/TypeError: round/g)!.length).toBeLessThan(12);
+    await writeFailure(root, 'text');
+    expect(readFileSync(path.join(root, 'failure.txt'), 'utf8')).toBe('text\n');
+  });
+
   it('does not add a failure of its own', async () => {
     await expect(writeFailure(path.join(root, 'gone'), new TypeError('a'))).resolves.toBeUndefined();
   });

@@ -12,6 +12,11 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 const folder = (): string => path.join(root, `run-${count++}`);
 
+async function lockAndLetGo(job: string): Promise<void> {
+  const unlock = await lockRun(job);
+  await unlock();
+}
+
 describe('lockRun', () => {
   it('makes the folder, refuses a second run of this process, and lets go', async () => {
     const job = folder();
@@ -22,16 +27,12 @@ describe('lockRun', () => {
     );
     await unlock();
     expect(existsSync(path.join(job, 'run.pid'))).toBe(false);
-    await (
-      await lockRun(job)
-    )();
+    await lockAndLetGo(job);
   });
 
   it('names the process that has it, and takes over when that process was killed', async () => {
     const job = folder();
-    await (
-      await lockRun(job)
-    )();
+    await lockAndLetGo(job);
     const hold = `const { DatabaseSync } = require('node:sqlite'); const lock = new DatabaseSync(process.argv[1] + '/run.lock'); lock.exec('BEGIN EXCLUSIVE');
       require('node:fs').writeFileSync(process.argv[1] + '/run.pid', String(process.pid)); console.log('held'); setInterval(() => lock, 1000);`;
     const holder = spawn(process.execPath, ['-e', hold, job], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -39,20 +40,16 @@ describe('lockRun', () => {
     await expect(lockRun(job)).rejects.toThrow(`is in use by process ${holder.pid}.`);
     holder.kill('SIGKILL');
     await once(holder, 'close');
-    await (
-      await lockRun(job)
-    )();
+    await lockAndLetGo(job);
   });
 
   it('is not misled by the id of a process that is long gone', async () => {
     const job = folder();
-    await (
-      await lockRun(job)
-    )();
+    await lockAndLetGo(job);
     writeFileSync(path.join(job, 'run.pid'), `${process.ppid}\n`);
-    await (
-      await lockRun(job)
-    )();
+    const unlock = await lockRun(job);
+    expect(readFileSync(path.join(job, 'run.pid'), 'utf8')).toBe(`${process.pid}\n`);
+    await unlock();
   });
 
   it('names the folder that cannot be made', async () => {

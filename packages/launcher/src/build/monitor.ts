@@ -17,6 +17,8 @@ export type { Terminal };
 
 export interface StageMonitor {
   readonly logger: Logger;
+  /** For what the console is told by somebody else. */
+  readonly fileLogger: Logger;
   /** Metrics from here on; those beyond the resume point are made again, so their records go. */
   openSink(resume: ResumePoint): MetricSink;
   /** For the time left. */
@@ -33,11 +35,13 @@ export interface MonitorOptions {
 export function openMonitor(stage: StageConfig, { terminal, clock, env }: MonitorOptions): StageMonitor {
   const screen = consoleSink({ terminal, clock, env, ...(stage.stageName !== undefined && { label: stage.stageName }) });
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
-  const logger = createLogger({ level: stage.log.level, write: (line) => file.write(line), clock, console: (line) => screen.log(line) });
+  const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
+  const logger = createLogger({ ...toFile, console: (line) => screen.log(line) });
   const { directory, sinks } = stage.monitor;
   let tee: MetricSink = screen;
   return {
     logger,
+    fileLogger: createLogger(toFile),
     openSink: (resume) => {
       const jsonl = jsonlSink({ path: path.join(directory, 'metrics.jsonl'), resume, logger });
       const tensorBoard = sinks.includes('tensorboard')
