@@ -82,6 +82,26 @@ describe('a request', () => {
   });
 });
 
+describe('a run that fails', () => {
+  it.for(['prefill', 'decode'] as const)('in %s, answers what had begun with its error, and the sampler goes on', async (verb) => {
+    const error = new EngineError('out of memory');
+    let healthy = true;
+    const sampler = open({
+      wrap: (kernels) => ({
+        ...kernels,
+        [verb]: (...args: never[]) => (healthy ? (kernels[verb] as (...a: never[]) => unknown)(...args) : Promise.reject(error)),
+      }),
+    });
+    const options = { maxTokens: 8, seed: 1 };
+    const before = await sampler.sample(prompt, options);
+    healthy = false;
+    const failed = await Promise.allSettled([sampler.sample(prompt, options), sampler.sample(prompt, { ...options, n: 3 })]);
+    expect(failed.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual([error, error]);
+    healthy = true;
+    expect((await sampler.sample(prompt, options)).map(textOf)).toEqual(before.map(textOf));
+  });
+});
+
 describe('giving up', () => {
   it('answers at once, frees the rows, and leaves the others alone', async () => {
     const sampler = open({ maxBatchSize: 4 });

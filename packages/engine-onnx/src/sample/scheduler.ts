@@ -6,13 +6,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { InvariantError, ModelError, TrinityError, type SampledSequence } from '@trinity-rft/core';
 
-import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type { Feeds } from '../model/weights.js';
-import { capacityFor, planCapacities } from './capacity.js';
 import { createChoice, failRequest, isDone, type Choice, type Request } from './choice.js';
 import { decodeRows } from './decode.js';
 import type { SamplerKernels } from './kernels.js';
-import { KvPool } from './kv-pool.js';
+import { KvCache } from './kv-cache.js';
+import type { KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 import { prefillPrompts } from './prefill.js';
 import type { TokenBytes } from './stop-matcher.js';
@@ -51,15 +50,12 @@ interface Switch {
 
 /** Prompt tokens read between two turns, so that a flood of prompts does not hold up the sequences that are running. */
 const prefillTokensPerTurn = 4096;
-/** What starting a run costs, in bytes of memory traffic of the same time. */
-const runOverheadBytes = 4 << 20;
-
 export class SampleScheduler {
   readonly #kernels: SamplerKernels;
   readonly #options: SchedulerOptions;
   readonly #turn: NonNullable<SchedulerOptions['turn']>;
   #queue: (Request | Switch)[] = [];
-  readonly #pools = new Map<string, KvPool>();
+  readonly #cache: KvCache;
   #choices: Choice[] = [];
   #weights: SamplingWeights;
   #loop: Promise<void> | undefined;
@@ -69,6 +65,7 @@ export class SampleScheduler {
 
   constructor(kernels: SamplerKernels, weights: SamplingWeights, options: SchedulerOptions) {
     this.#kernels = kernels;
+    this.#cache = new KvCache(kernels, options.cacheBytes);
     this.#weights = weights;
     this.#options = options;
     this.#turn = options.turn ?? ((run) => run());
@@ -113,7 +110,7 @@ export class SampleScheduler {
     for (const entry of this.#queue) if (isSwitch(entry)) entry.reject(error);
     this.#queue = [];
     await this.#loop;
-    this.#pools.clear();
+    this.#cache.clear();
     this.#weights.release();
   }
 
@@ -161,20 +158,20 @@ export class SampleScheduler {
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || !entry.settled);
     const starts: { request: Request; count: number }[] = [];
     let rows = this.#choices.length;
-    let bytes = this.#choices.reduce((sum, choice) => sum + this.#rowBytes(choice.request.plan), 0);
+    let bytes = this.#choices.reduce((sum, choice) => sum + this.#cache.rowBytes(choice.request.plan), 0);
     let promptTokens = 0;
     for (const request of this.#queue) {
       if (isSwitch(request)) break;
       const room = Math.min(
         this.#options.maxBatchSize - rows,
-        Math.floor((this.#options.cacheBytes - bytes) / this.#rowBytes(request.plan)),
+        Math.floor((this.#options.cacheBytes - bytes) / this.#cache.rowBytes(request.plan)),
       );
       // One sequence always runs, however large.
       const count = Math.min(request.plan.choices - request.admitted, rows === 0 ? Math.max(1, room) : room);
       if (count <= 0 || (promptTokens > 0 && promptTokens + request.plan.prompt.length > prefillTokensPerTurn)) break;
       starts.push({ request, count });
       rows += count;
-      bytes += count * this.#rowBytes(request.plan);
+      bytes += count * this.#cache.rowBytes(request.plan);
       if (!isStarted(request)) promptTokens += request.plan.prompt.length;
       if (request.admitted + count < request.plan.choices) break;
     }
@@ -183,16 +180,17 @@ export class SampleScheduler {
     for (const request of fresh) request.policyVersion = this.#weights.version;
     for (const { request, count } of starts) request.admitted += count;
     await prefillPrompts(this.#kernels, this.#weights.feeds, fresh);
-    for (const { request, count } of starts) this.#start(request, count);
+    for (const [pool, group] of Map.groupBy(starts, ({ request }) => this.#cache.firstPool(request.plan))) {
+      pool.reserve(group.reduce((sum, { count }) => sum + count, 0));
+      for (const { request, count } of group) this.#start(request, count, pool);
+    }
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || entry.admitted < entry.plan.choices);
     this.#regroupNeeded = true;
   }
 
   /** Gives rows to the last `count` choices that were admitted. */
-  #start(request: Request, count: number): void {
+  #start(request: Request, count: number, pool: KvPool): void {
     const { plan, admitted, prefix } = request;
-    const pool = this.#pool(plan.variant, capacityFor(plan.prompt.length));
-    pool.reserve(count);
     for (let index = admitted - count; index < admitted; index++) {
       const choice = createChoice(request, index, pool, this.#options.tokenBytes);
       pool.add(choice);
@@ -204,49 +202,13 @@ export class SampleScheduler {
 
   async #decode(): Promise<void> {
     this.#regroup();
-    for (const pool of this.#pools.values()) {
-      if (pool.owners.length > 0) await decodeRows(this.#kernels, this.#weights.feeds, pool);
-    }
+    for (const pool of this.#cache.pools()) await decodeRows(this.#kernels, this.#weights.feeds, pool);
   }
 
-  /** Moves sequences to the pools they belong in now. */
   #regroup(): void {
     if (!this.#regroupNeeded && !this.#choices.some((choice) => choice.cached >= choice.pool.capacity)) return;
     this.#regroupNeeded = false;
-    const costs = { runBytes: this.#kernels.weightBytes + runOverheadBytes, positionBytes: this.#positionBytes() };
-    for (const [variant, choices] of Map.groupBy(this.#choices, (choice) => choice.request.plan.variant)) {
-      const capacities = planCapacities(
-        choices.map((choice) => choice.cached + 1),
-        costs,
-      );
-      const moves = choices
-        .map((choice, i) => ({ choice, capacity: capacities[i]! }))
-        .filter(({ choice, capacity }) => choice.pool.capacity !== capacity);
-      for (const [capacity, movers] of Map.groupBy(moves, (move) => move.capacity)) {
-        const pool = this.#pool(variant, capacity);
-        pool.reserve(movers.length);
-        for (const { choice } of movers) pool.take(choice);
-      }
-    }
-    this.#dropEmptyPools();
-  }
-
-  #pool(variant: DecodeVariant, capacity: number): KvPool {
-    const key = `${variant} ${capacity}`;
-    const pool = this.#pools.get(key) ?? new KvPool(this.#kernels.config, variant, capacity, this.#kernels.window.min);
-    this.#pools.set(key, pool);
-    return pool;
-  }
-
-  /** Empty pools are kept for the next sequences of their length, as far as memory allows. */
-  #dropEmptyPools(): void {
-    let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);
-    for (const [key, pool] of this.#pools) {
-      if (bytes <= this.#options.cacheBytes) return;
-      if (pool.owners.length > 0) continue;
-      bytes -= pool.bytes;
-      this.#pools.delete(key);
-    }
+    this.#cache.regroup(this.#choices);
   }
 
   /** Frees the rows of sequences that have ended. */
@@ -263,23 +225,15 @@ export class SampleScheduler {
 
   /** Answers everything that has begun with an error. The cache goes too: it may hold numbers that are not finite. */
   #abandon(error: TrinityError): void {
-    for (const request of this.#openRequests().filter(isStarted)) failRequest(request, error);
+    const open = this.#openRequests();
+    // When nothing has begun, what failed is the way to begin: the next attempt would fail too.
+    for (const request of open.some(isStarted) ? open.filter(isStarted) : open) failRequest(request, error);
     this.#choices = [];
-    this.#pools.clear();
+    this.#cache.clear();
   }
 
   #openRequests(): Request[] {
     return [...new Set([...this.#choices.map((choice) => choice.request), ...this.#queue.filter(isRequest)])];
-  }
-
-  #positionBytes(): number {
-    const { layers, kvHeads, headDim } = this.#kernels.config;
-    return 4 * 2 * layers * kvHeads * headDim;
-  }
-
-  /** What a sequence may need at its longest, so that no sequence ever runs out of memory half-way. */
-  #rowBytes(plan: SamplePlan): number {
-    return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes();
   }
 }
 

@@ -5,7 +5,7 @@ import { completeConfig, type NewModelConfig } from '../../src/folder/new-model.
 import type { ModelConfig } from '../../src/model/config.js';
 import { initialWeights } from '../../src/model/parameters.js';
 import { WeightBuffers } from '../../src/model/weights.js';
-import { createSamplerKernels } from '../../src/sample/kernels.js';
+import { createSamplerKernels, type SamplerKernels } from '../../src/sample/kernels.js';
 import { planSample } from '../../src/sample/plan.js';
 import { SampleScheduler, type SampleTicket, type SchedulerOptions } from '../../src/sample/scheduler.js';
 import { packTokenBytes } from '../../src/sample/stop-matcher.js';
@@ -28,6 +28,8 @@ export interface TestSamplerOptions extends Partial<SchedulerOptions> {
   readonly tokens?: readonly string[];
   /** @default 1 */
   readonly seed?: number;
+  /** Puts something between the sampler and its kernels. */
+  readonly wrap?: (kernels: SamplerKernels) => SamplerKernels;
 }
 
 /** Weights wide enough that distributions are neither flat nor sharp. */
@@ -40,7 +42,7 @@ export function createTestSampler(options: TestSamplerOptions = {}): TestSampler
   const kernels = createSamplerKernels(config, { threads: options.threads ?? 1 });
   const tokenBytes = options.tokens && packTokenBytes(options.tokens.map((text) => Buffer.from(text)));
   const scheduler = new SampleScheduler(
-    kernels,
+    options.wrap?.(kernels) ?? kernels,
     { ...buffers.lease(), version: 0 },
     { maxBatchSize: 64, cacheBytes: 64 << 20, maxQueue: 1024, tokenBytes, ...options },
   );
