@@ -24,9 +24,10 @@ async function finished(name: string, ...over: readonly Tree[]): Promise<{ diges
   return { digest: weightsDigest(job(name)), lines: ['explorer', 'trainer'].map((role) => lines.filter((line) => line.role === role)) };
 }
 
-/** Resolves as soon as the command has printed `text`. */
+/** Resolves as soon as the command has printed `text`, rejects when it ends without. */
 function printed(command: Trinity, text: string): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    void command.ended.then(() => reject(new Error(`"${text}" is not in: ${command.output()}`)));
     const look = (): void => {
       if (!command.output().includes(text)) return;
       command.child.stdout?.off('data', look);
@@ -91,20 +92,21 @@ describe('an interrupt', () => {
     });
   const watched: Tree = { buffer: { explorer_input: { default_workflow_type: 'watched' } } };
 
-  it.each([
-    ['before the start', 'start'],
-    ['during the first evaluation', '0/fresh'],
-    ['during an explore step', '3'],
-    ['during an evaluation on the way', '4/fresh'],
-    ['during the last evaluation', '7/fresh'],
-  ])('%s leaves a run that ends as if undisturbed', { timeout: 60_000 }, async (_when, batch) => {
-    const name = `at ${batch.replace('/', ' ')}`;
+  it.each<readonly [when: string, batch: string, printed: string]>([
+    ['before the start', 'never', ''],
+    ['during supervised steps', 'never', 'warmup  step 3'],
+    ['during the first evaluation', '0/fresh', 'nothing'],
+    ['during an explore step', '3', 'nothing'],
+    ['during an evaluation on the way', '4/fresh', 'nothing'],
+    ['during the last evaluation', '7/fresh', 'nothing'],
+  ])('%s leaves a run that ends as if undisturbed', { timeout: 60_000 }, async (name, batch, printed) => {
     const config = workspace.config(`${name}.yaml`, ...stages, watched, { name });
     const interrupt = new AbortController();
-    if (batch === 'start') interrupt.abort();
+    if (printed === '') interrupt.abort();
     const { summary, error } = await runHere(workspace, config, {
       signal: interrupt.signal,
       workflows: [abortsAt(batch, () => interrupt.abort())],
+      terminal: { write: (text) => void (text.includes(printed) && interrupt.abort()), isTTY: false, columns: () => 80 },
     });
     expect([error, summary?.interrupted]).toEqual([undefined, true]);
 

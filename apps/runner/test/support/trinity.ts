@@ -1,6 +1,7 @@
 /** The `trinity` command as a child process, run from the sources. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
 
 export interface Trinity {
   readonly child: ChildProcess;
@@ -40,6 +41,12 @@ const killer = new URL('kill-at.mjs', import.meta.url).href;
 /** Also the workers that the command starts get these. */
 const sources = ['--conditions=@trinity-rft/source', `--import=${new URL('tools/register-source.mjs', root).href}`];
 
+const children: ChildProcess[] = [];
+// A test that failed may have left one behind.
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 /** Starts `trinity` with these arguments in `cwd`. */
 export function startTrinity(cwd: string, args: readonly string[], { env = {}, nodeArgs = [], script = cli }: StartOptions = {}): Trinity {
   const child = spawn(process.execPath, [...sources, ...nodeArgs, script, ...args], {
@@ -47,6 +54,7 @@ export function startTrinity(cwd: string, args: readonly string[], { env = {}, n
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  children.push(child);
   const texts = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].setEncoding('utf8').on('data', (text: string) => (texts[stream] += text));

@@ -19,10 +19,16 @@ export interface Workspace {
 
 export type Tree = { readonly [key: string]: unknown };
 
+const roots: string[] = [];
+// Here and not below: the runner takes hooks only while it reads the file.
+afterAll(() => {
+  for (const root of roots) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+});
+
 /** A fresh folder that is removed after the tests of the file. */
 export async function createWorkspace(): Promise<Workspace> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-run-'));
-  afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
+  roots.push(root);
   const at = (file: string): string => path.resolve(root, file);
   const write = (file: string, text: string): string => {
     mkdirSync(path.dirname(at(file)), { recursive: true });
