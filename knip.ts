@@ -14,6 +14,7 @@ const config: KnipConfig = {
   workspaces: {
     '.': { entry: ['tools/*.{ts,mjs}', 'tools/readme/*.mjs'], project: ['tools/**/*.{ts,mjs}', '*.ts'] },
     'packages/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
+    'integrations/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
     'apps/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
     'examples/*': { entry: ['src/*.ts', 'plugins/*.ts'], project: ['src/**/*.ts', 'plugins/**/*.ts', 'test/**/*.ts'] },
   },

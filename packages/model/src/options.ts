@@ -2,6 +2,7 @@
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { RolloutModel, Runtime, Sampler } from '@trinity-rft/core';
 import type { Metrics } from '@trinity-rft/core';
+import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { RolloutClient } from './client.js';
 
 /** How to sample where a call does not say; the run's own settings. */
@@ -47,6 +48,8 @@ export interface RolloutModelOptions {
   readonly recordHistory?: boolean;
   /** Puts the prompt as text into experiences. @default false */
   readonly includePromptText?: boolean;
+  /** Where the handler is mounted on HTTP, when it is. @default an address that only `endpoint().fetch` can reach */
+  readonly mounted?: { readonly baseURL: string; readonly apiKey: string };
   /** Ends every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
@@ -61,6 +64,8 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
    * in place of `fetch`. Errors become responses with OpenAI's error body.
    */
   readonly handler: (request: Request) => Promise<Response>;
+  /** The handler's address and settings, for agents of any framework. */
+  endpoint(): AgentEndpoint;
   /** Counts since the model was made: `model/calls`, `model/fork/<reason>` ... */
   metrics(): Metrics;
 }

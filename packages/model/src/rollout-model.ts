@@ -1,4 +1,5 @@
 /** The model as one rollout sees it: chat and an OpenAI client, with every call recorded. */
+import { createAgentEndpoint } from '@trinity-rft/workflow';
 import { createClient, type RolloutClient } from './client.js';
 import { createCounters } from './counters.js';
 import { createGenerate } from './generate.js';
@@ -24,6 +25,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     runtime: options.runtime,
     notices: options.notices ?? new Set(),
   });
+  const endpoint = createAgentEndpoint({ ...(options.mounted ?? unmounted), model: modelPath, fetch: fetchOver(handler) });
   let client: RolloutClient | undefined;
   return {
     modelPath,
@@ -34,9 +36,23 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
       const { choices } = await generate({ messages, sampling, parseTools: true, ...(tools && { tools }), ...(signal && { signal }) });
       return choices.map(({ response }) => response);
     },
-    openaiClient: () => (client ??= createClient(handler, modelPath)),
+    openaiClient: () => (client ??= createClient(endpoint)),
+    endpoint: () => endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => history.extract(clear),
     handler,
     metrics: () => counters.metrics(),
+  };
+}
+
+/** Never resolved: requests go to the endpoint's own `fetch`. */
+const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
+
+/** A handler in place of the global `fetch`. As there, an aborted request has no response. */
+function fetchOver(handler: (request: Request) => Promise<Response>): typeof globalThis.fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const response = await handler(request);
+    request.signal.throwIfAborted();
+    return response;
   };
 }

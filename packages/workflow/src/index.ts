@@ -1,3 +1,4 @@
+export * from './agent-endpoint.js';
 export * from './built-in.js';
 export * from './calculator.js';
 export * from './define.js';

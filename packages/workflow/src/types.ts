@@ -1,9 +1,13 @@
 /** What a workflow gets and what it may give back. */
 import type { Experience, Metrics, RewardFn, RolloutModel, Runtime, Task } from '@trinity-rft/core';
 import type OpenAI from 'openai';
+import type { AgentEndpoint } from './agent-endpoint.js';
 
-/** A rollout model whose `openaiClient()` is a client of the `openai` package. */
-export type AgentModel = RolloutModel<OpenAI>;
+/** A rollout model with a client of the `openai` package, and an address for every other one. */
+export interface AgentModel extends RolloutModel<OpenAI> {
+  /** The same for every call; what it serves is recorded here. */
+  endpoint(): AgentEndpoint;
+}
 
 /** Everything a workflow may use in one run (or, when it repeats by itself, in one group of runs). */
 export interface WorkflowContext {

@@ -1,0 +1,76 @@
+/** Where a run's model is served, in the words of each agent framework. Plain settings: no framework is a dependency. */
+
+/** The address of one run's model. Calls made through it are recorded for that run and no other. */
+export interface EndpointAddress {
+  /** Ends in `/v1`. */
+  readonly baseURL: string;
+  /** Of this run alone; void once the run is over. */
+  readonly apiKey: string;
+  /** The value for `model` in requests; requests that name another model are served as well. */
+  readonly model: string;
+  /** The same endpoint without a socket, in place of the global `fetch`. */
+  readonly fetch: typeof globalThis.fetch;
+}
+
+/** What an agent needs to talk to the model of its run. Failed calls are not repeated by clients: the scheduler decides about that. */
+export interface AgentEndpoint extends EndpointAddress {
+  /** `new OpenAI(endpoint.openai())`. */
+  openai(): {
+    readonly baseURL: string;
+    readonly apiKey: string;
+    readonly fetch: typeof globalThis.fetch;
+    readonly maxRetries: 0;
+    readonly timeout: number;
+  };
+  /** `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or `createOpenAI(endpoint.aiSdk())(endpoint.model)`. */
+  aiSdk(): { readonly name: string; readonly baseURL: string; readonly apiKey: string; readonly fetch: typeof globalThis.fetch };
+  /** `new ChatOpenAI(endpoint.langchain())`. */
+  langchain(): {
+    readonly model: string;
+    readonly apiKey: string;
+    readonly maxRetries: 0;
+    readonly configuration: { readonly baseURL: string; readonly fetch: typeof globalThis.fetch };
+  };
+  /** `agent.generate(prompt, { model: endpoint.mastra() })`. Goes over HTTP. */
+  mastra(): { readonly id: `${string}/${string}`; readonly url: string; readonly apiKey: string };
+  /** `new OpenAIChatModel(endpoint.agentscope())`. Goes over HTTP. */
+  agentscope(): {
+    readonly modelName: string;
+    readonly apiKey: string;
+    readonly baseURL: string;
+    readonly stream: false;
+    readonly maxRetries: 0;
+  };
+  /** `openai(endpoint.llamaindex())`. */
+  llamaindex(): {
+    readonly model: string;
+    readonly apiKey: string;
+    readonly baseURL: string;
+    readonly maxRetries: 0;
+    readonly timeout: number;
+    readonly additionalSessionOptions: { readonly fetch: typeof globalThis.fetch };
+  };
+  /** Environment variables for a process of its own. Goes over HTTP. */
+  env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string; readonly OPENAI_AGENTS_DISABLE_TRACING: '1' };
+}
+
+/** setTimeout's largest delay: how long a call may take is the run's decision. */
+const noTimeoutMs = 2 ** 31 - 1;
+
+export function createAgentEndpoint({ baseURL, apiKey, model, fetch }: EndpointAddress): AgentEndpoint {
+  const maxRetries = 0;
+  return {
+    baseURL,
+    apiKey,
+    model,
+    fetch,
+    openai: () => ({ baseURL, apiKey, fetch, maxRetries, timeout: noTimeoutMs }),
+    aiSdk: () => ({ name: 'trinity', baseURL, apiKey, fetch }),
+    langchain: () => ({ model, apiKey, maxRetries, configuration: { baseURL, fetch } }),
+    // What stands before the first slash is not sent.
+    mastra: () => ({ id: `trinity/${model}`, url: baseURL, apiKey }),
+    agentscope: () => ({ modelName: model, apiKey, baseURL, stream: false, maxRetries }),
+    llamaindex: () => ({ model, apiKey, baseURL, maxRetries, timeout: noTimeoutMs, additionalSessionOptions: { fetch } }),
+    env: () => ({ OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey, OPENAI_AGENTS_DISABLE_TRACING: '1' }),
+  };
+}
