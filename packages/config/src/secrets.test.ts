@@ -1,40 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSecretKey, redact, showValue } from './secrets.js';
-
-describe('a secret key', () => {
-  it.each([
-    'api_key',
-    'apiKey',
-    'WANDB_API_KEY',
-    'key',
-    'HF_TOKEN',
-    'accessToken',
-    'password',
-    'db_password_file',
-    'clientSecret',
-    'AWS_SECRET_ACCESS_KEY',
-    'apikey',
-    'Authorization',
-  ])('is %s', (key) => {
-    expect(isSecretKey(key)).toBe(true);
-  });
-
-  it.each([
-    'prompt_key',
-    'response_key',
-    'feature_keys_note',
-    'max_tokens',
-    'max_token_len_per_gpu',
-    'tokenizer_path',
-    'keyboard',
-    'monkey',
-    'author',
-    'workflow_key',
-    'promptKey',
-  ])('is not %s', (key) => {
-    expect(isSecretKey(key)).toBe(false);
-  });
-});
+import { redact, showValue } from './secrets.js';
 
 describe('redaction', () => {
   it('keeps the shape and takes out the values', () => {
@@ -44,6 +9,7 @@ describe('redaction', () => {
         list: [{ token: 5 }],
         url: 'postgres://me:pw@host/db',
         note: 'use sk-abcdefgh12345',
+        max_tokens: 5,
         password: true,
       }),
     ).toEqual({
@@ -51,6 +17,7 @@ describe('redaction', () => {
       list: [{ token: '[redacted]' }],
       url: 'postgres://me:[redacted]@host/db',
       note: 'use [redacted]',
+      max_tokens: 5,
       password: true,
     });
   });

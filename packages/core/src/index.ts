@@ -12,5 +12,6 @@ export * from './monitor.js';
 export * from './random.js';
 export * from './reward.js';
 export * from './runtime.js';
+export * from './secrets.js';
 export * from './suggest.js';
 export * from './task.js';

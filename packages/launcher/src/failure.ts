@@ -1,8 +1,7 @@
 /** What is left of a run that failed, and errors that reach nobody. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { CancelledError, describeError } from '@trinity-rft/core';
-import { redactText } from '@trinity-rft/monitor';
+import { CancelledError, describeError, redactText } from '@trinity-rft/core';
 
 export const failureFile = 'failure.txt';
 

@@ -5,7 +5,6 @@ export * from './logger.js';
 export * from './monitor-error.js';
 export * from './plot-curve.js';
 export * from './read-curve.js';
-export { redactText } from './redact.js';
 export * from './resume-point.js';
 export * from './tee-sink.js';
 export * from './tensorboard-sink.js';

@@ -1,6 +1,6 @@
 /** The log: text for people, one line per event. */
-import { describeError, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
-import { redactField, redactText } from './redact.js';
+import { describeError, redactText, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
+import { redactField } from './redact.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** Replaces every `${...}` of a tree by what it stands for. */
-import { didYouMean } from '@trinity-rft/core';
+import { didYouMean, redacted } from '@trinity-rft/core';
 import { parse as parseYaml } from 'yaml';
-import { isSecretKey, redacted } from '../secrets.js';
+import { isSecretKey } from '../secrets.js';
 import { ExpressionProblem, hasInterpolation, parseExpression, type Argument, type Expression } from './expression.js';
 import {
   childOf,

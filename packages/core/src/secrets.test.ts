@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { isSecretName, redactText } from './secrets.js';
+
+describe('isSecretName', () => {
+  it.each([
+    'api_key',
+    'apiKey',
+    'API_KEY',
+    'WANDB_API_KEY',
+    'key',
+    'apikey',
+    'hf-token',
+    'HF_TOKEN',
+    'HFToken',
+    'accessTokens',
+    'password',
+    'db_password_file',
+    'clientSecret',
+    'secretName',
+    'AWS_SECRET_ACCESS_KEY',
+    'Authorization',
+  ])('is true for %s', (name) => {
+    expect(isSecretName(name)).toBe(true);
+  });
+
+  it.each([
+    '',
+    'prompt_key',
+    'promptKey',
+    'workflow_key',
+    'feature_keys_note',
+    'maxTokensPerStep',
+    'max_token_len_per_gpu',
+    'tokenizer_path',
+    'keyboard',
+    'monkey',
+    'author',
+    'step',
+  ])('is false for %j', (name) => {
+    expect(isSecretName(name)).toBe(false);
+  });
+});
+
+describe('redactText', () => {
+  it.each([
+    ['postgres://me:pw@host/db', 'postgres://me:[redacted]@host/db'],
+    ['use sk-abcdefgh12345', 'use [redacted]'],
+    ['the key rk_abcdefgh12345 of a run', 'the key [redacted] of a run'],
+    ['authorization: Bearer abc', 'authorization: Bearer [redacted]'],
+  ])('takes the secret out of %s', (text, expected) => {
+    expect(redactText(text)).toBe(expected);
+  });
+
+  it('leaves addresses without a password and words that begin like a key alone', () => {
+    const text = 'https://host:8000/a@b user@host sk-1 task-oriented-sampling hf_x';
+    expect(redactText(text)).toBe(text);
+  });
+});
