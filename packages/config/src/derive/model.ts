@@ -42,7 +42,7 @@ function locateModel(context: StageContext): Location | undefined {
   const path: KeyPath = ['model', 'model_path'];
   const value = context.input.model.model_path;
   if (value !== '') return locate(context, path, value, 'model');
-  context.report(path, 'is not set. Give the folder of a Hugging Face model, or its id on the hub such as Qwen/Qwen3-0.6B.');
+  context.report(path, 'is not set. Give the folder of a Hugging Face model.');
   return undefined;
 }
 
