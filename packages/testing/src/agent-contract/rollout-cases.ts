@@ -1,0 +1,72 @@
+/** What keeps rollouts apart and in the hands of the run: settings, aborts, many at once. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sampler } from '@trinity-rft/core';
+import { expect, it } from 'vitest';
+import { expectExactRecords } from './conversation-cases.js';
+import type { AgentContract, AgentMode } from './fixture.js';
+import { play, weatherTool } from './play.js';
+
+const rollouts = 64;
+/** Longer than any test machine needs to notice an abort, shorter than any retry loop. */
+const promptlyMs = 10_000;
+
+export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: AgentMode): void {
+  it('keeps the sampling settings of the run, whatever the agent asks for', async () => {
+    const replies = ['Mild.'];
+    const plain = await play(contract, { replies, mode });
+    const asking = await play(contract, { replies, mode, run: { settings: { temperature: 0, seed: 1 } } });
+    expect(plain.settings).toHaveLength(1);
+    expect(asking.settings).toEqual(plain.settings);
+  });
+
+  it('ends promptly when the run is aborted, records nothing of the open call and leaves none behind', async () => {
+    const abort = new AbortController();
+    let open = 0;
+    const hanging = (inner: Sampler): Sampler => ({
+      ...inner,
+      policyVersion: 0,
+      sample: async (_prompt, _options, signal) => {
+        open++;
+        setImmediate(() => abort.abort(new Error('the run is over')));
+        try {
+          await sleep(promptlyMs, undefined, { ...(signal && { signal }) });
+          return [];
+        } finally {
+          open--;
+        }
+      },
+    });
+    const begun = performance.now();
+    const { outcome, records } = await play(contract, { replies: [], mode, wrap: hanging, signal: abort.signal });
+    expect(performance.now() - begun).toBeLessThan(promptlyMs);
+    expect(outcome).not.toMatchObject({ text: expect.stringMatching(/./) as string });
+    expect(records).toEqual([]);
+    expect(open).toBe(0);
+  });
+
+  it(`keeps ${rollouts} rollouts apart that share one agent object`, async () => {
+    const agent = contract.createAgent([weatherTool(() => undefined)]);
+    const uneven = (k: number) => (inner: Sampler) => {
+      const sample: Sampler['sample'] = async (...args) => {
+        await sleep((k * 7) % 5);
+        return inner.sample(...args);
+      };
+      return { ...inner, policyVersion: 0, sample };
+    };
+    const played = await Promise.all(
+      Array.from({ length: rollouts }, async (_, k) => {
+        const replies = [`<tool_call>\n{"name": "weather", "arguments": {"city": "Town ${k}."}}\n</tool_call>`, `Answer ${k}.`];
+        return play(contract, { replies, mode, agent, run: { question: `Question ${k}.` }, wrap: uneven(k) });
+      }),
+    );
+    for (const [k, { outcome, records, sampled, open }] of played.entries()) {
+      expect(outcome).toEqual({ text: `Answer ${k}.` });
+      expect(open).toBe(0);
+      expect(records).toHaveLength(2);
+      expectExactRecords({ records, sampled });
+      const texts = records.map(({ tokens }) => contract.decode(tokens));
+      expect(texts.map((text) => /Question \d+\./g.exec(text)?.[0])).toEqual([`Question ${k}.`, `Question ${k}.`]);
+      expect(texts[1]).toContain(`12 degrees in Town ${k}.`);
+    }
+  });
+}
