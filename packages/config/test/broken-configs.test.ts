@@ -276,7 +276,7 @@ const cases: readonly Broken[] = [
   },
 
   // Paths
-  { name: 'no model', file: { model: '«model:\n  temperature: 1' }, key: 'model.model_path', says: ['not set', 'Qwen/Qwen3-0.6B'] },
+  { name: 'no model', file: { model: '«model:\n  temperature: 1' }, key: 'model.model_path', says: ['not set', 'folder of a Hugging Face model'] },
   {
     name: 'a model folder that is not there',
     file: { model: 'model:\n  model_path: «./missing\n  max_model_len: 64' },
