@@ -5,6 +5,17 @@ import type { Metrics } from './metrics.js';
 
 export type TruncateStatus = 'prompt_truncated' | 'response_truncated';
 
+/** One model call inside an experience that holds several. Positions count response tokens, `end` is exclusive. */
+export interface CallSpan {
+  readonly start: number;
+  readonly end: number;
+  /** `eid.step` of the call. */
+  readonly step: number;
+  /** Version of the weights that sampled it. */
+  readonly policyVersion: number;
+  readonly reward?: number;
+}
+
 /**
  * One training record: what the model saw and what it sampled.
  *
@@ -20,7 +31,7 @@ export interface Experience {
   readonly actionMask: Uint8Array;
   /** Natural-log probability of each response token under the policy that sampled it; 0 where the mask is 0. [R] */
   readonly logprobs: Float32Array;
-  /** Version of the weights that sampled it. */
+  /** Version of the weights that sampled it; the oldest one where `spans` differ. */
   readonly policyVersion: number;
   /** Sampling temperature of `logprobs`. */
   readonly temperature: number;
@@ -33,6 +44,8 @@ export interface Experience {
   readonly returns?: Float32Array;
   /** Log-probabilities of a teacher, for distillation. [R] */
   readonly teacherLogprobs?: Float32Array;
+  /** The calls it holds, where it holds several: in order, without overlap, with every trained token inside one. See `mergeCalls`. */
+  readonly spans?: readonly CallSpan[];
   readonly truncateStatus?: TruncateStatus;
   readonly promptText?: string;
   readonly responseText?: string;
@@ -133,6 +146,19 @@ export function assertAligned(experience: Experience): void {
   if (odd >= 0) fail(experience, 'actionMask', `holds ${experience.actionMask[odd]} at response token ${odd}; expected 0 or 1`);
   if (experience.reward !== undefined && !Number.isFinite(experience.reward))
     fail(experience, 'reward', `is ${experience.reward}; expected a finite number`);
+  if (experience.spans) assertSpans(experience, experience.spans);
+}
+
+function assertSpans(experience: Experience, spans: readonly CallSpan[]): void {
+  let [end, inside] = [0, 0];
+  for (const span of spans) {
+    if (span.start < end || span.end <= span.start || span.end > experience.actionMask.length)
+      fail(experience, 'spans', `holds [${span.start}, ${span.end}) after ${end}; expected rising spans within the response`);
+    end = span.end;
+    for (let i = span.start; i < end; i++) inside += experience.actionMask[i]!;
+  }
+  if (inside !== actionCount(experience))
+    fail(experience, 'spans', `hold ${inside} of ${actionCount(experience)} trained tokens; expected all`);
 }
 
 function firstBad(values: ArrayLike<number>, logprob: boolean): number {

@@ -1,31 +1,36 @@
 /** Numbers about the data of one train step: lengths, rewards, advantages, staleness, sampler against trainer. */
-import { actionCount, gatherMetrics, responseLength, type Experience, type ForwardPass, type Metrics } from '@trinity-rft/core';
+import { gatherMetrics, type Metrics } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
-/** Names as in the original (`response_length/mean`, `critic/rewards/mean`, …) plus `sample/staleness`. */
-export function dataMetrics(experiences: readonly Experience[], step: number, maxResponseTokens: number | undefined): Metrics {
-  const rows = experiences.map((experience) => ({
-    response_length: responseLength(experience),
-    prompt_length: experience.promptLength,
-    ...(experience.reward !== undefined && { 'critic/score': experience.reward, 'critic/rewards': experience.reward }),
+/** Names as in the original (`response_length/mean`, `critic/rewards/mean`, …) plus `sample/staleness`. Per model call. */
+export function dataMetrics(batch: PackedBatch, step: number, maxResponseTokens: number | undefined): Metrics {
+  const { calls } = batch;
+  const rows = calls.map(({ experience, span: { start, end, reward, policyVersion } }) => ({
+    response_length: end - start,
+    prompt_length: experience.promptLength + start,
+    ...(reward !== undefined && { 'critic/score': reward, 'critic/rewards': reward }),
     // Weights after train step s have version s, so the first on-policy step has staleness 0.
-    ...(experience.policyVersion >= 0 && { 'sample/staleness': step - 1 - experience.policyVersion }),
+    ...(policyVersion >= 0 && { 'sample/staleness': step - 1 - policyVersion }),
   }));
-  const clipped =
-    maxResponseTokens === undefined ? 0 : experiences.filter((experience) => actionCount(experience) >= maxResponseTokens).length;
-  return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': clipped / experiences.length, ...advantageMetrics(experiences) };
+  const clipped = maxResponseTokens === undefined ? 0 : trainedTokens(batch).filter((count) => count >= maxResponseTokens).length;
+  return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': clipped / calls.length, ...advantageMetrics(batch) };
 }
 
-function advantageMetrics(experiences: readonly Experience[]): Metrics {
+/** Of each call. */
+function trainedTokens({ calls, static: { offsets, actionMask } }: PackedBatch): readonly number[] {
+  return calls.map((_, row) => actionMask.subarray(offsets[row], offsets[row + 1]).reduce((sum, bit) => sum + bit, 0));
+}
+
+function advantageMetrics({ calls, static: { offsets, actionMask, advantages } }: PackedBatch): Metrics {
+  if (calls.some(({ experience }) => !experience.advantages)) return {};
   let min = Infinity;
   let max = -Infinity;
   let sum = 0;
   let count = 0;
   let flatRows = 0;
-  for (const { advantages, actionMask } of experiences) {
-    if (!advantages) return {};
+  for (let row = 0; row < calls.length; row++) {
     let flat = true;
-    for (let i = 0; i < advantages.length; i++) {
+    for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {
       if (!actionMask[i]) continue;
       const value = advantages[i]!;
       if (value !== 0) flat = false;
@@ -41,12 +46,12 @@ function advantageMetrics(experiences: readonly Experience[]): Metrics {
     'critic/advantages/mean': sum / count,
     'critic/advantages/max': max,
     'critic/advantages/min': min,
-    'sample/zero_advantage_ratio': flatRows / experiences.length,
+    'sample/zero_advantage_ratio': flatRows / calls.length,
   };
 }
 
 /** |sampler - trainer| over trained tokens, as log-probabilities and as probabilities. */
-export function mismatchMetrics(pass: ForwardPass, batch: PackedBatch): Metrics {
+export function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Metrics {
   const { actionMask, oldLogprobs } = batch.static;
   let count = 0;
   let maxLog = 0;
@@ -55,8 +60,8 @@ export function mismatchMetrics(pass: ForwardPass, batch: PackedBatch): Metrics 
   let sumProb = 0;
   for (let i = 0; i < actionMask.length; i++) {
     if (!actionMask[i]) continue;
-    const log = Math.abs(pass.logprobs[i]! - oldLogprobs[i]!);
-    const prob = Math.abs(Math.exp(pass.logprobs[i]!) - Math.exp(oldLogprobs[i]!));
+    const log = Math.abs(logprobs[i]! - oldLogprobs[i]!);
+    const prob = Math.abs(Math.exp(logprobs[i]!) - Math.exp(oldLogprobs[i]!));
     count++;
     sumLog += log;
     sumProb += prob;
@@ -73,13 +78,13 @@ export function mismatchMetrics(pass: ForwardPass, batch: PackedBatch): Metrics 
 }
 
 /** Mean entropy (nats) of trained tokens. */
-export function entropyMetrics(pass: ForwardPass, batch: PackedBatch): Metrics {
-  if (!pass.entropy) return {};
+export function entropyMetrics(entropy: Float32Array | undefined, batch: PackedBatch): Metrics {
+  if (!entropy) return {};
   let sum = 0;
   let count = 0;
   batch.static.actionMask.forEach((trained, i) => {
     if (!trained) return;
-    sum += pass.entropy![i]!;
+    sum += entropy[i]!;
     count++;
   });
   return count === 0 ? {} : { 'actor/entropy': sum / count };

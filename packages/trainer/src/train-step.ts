@@ -5,7 +5,6 @@ import {
   uid,
   type Algorithm,
   type Clock,
-  type Experience,
   type Lease,
   type LossOutput,
   type Metrics,
@@ -13,7 +12,7 @@ import {
   type TrainEngine,
 } from '@trinity-rft/core';
 import { dataMetrics, entropyMetrics, mismatchMetrics } from './data-metrics.js';
-import { packBatch } from './pack.js';
+import { packBatch, type PackedBatch } from './pack.js';
 
 export interface TrainStepOptions {
   readonly engine: TrainEngine;
@@ -34,22 +33,25 @@ export async function trainStep(lease: Lease, options: TrainStepOptions): Promis
     const batch = packBatch(experiences, { rollouts: needs.rollouts });
     const pass = await time('forward', engine.forward(batch.tokens, { entropy: needs.entropy !== 'none' }));
     const reference = needs.referenceLogprobs ? await time('ref', engine.forward(batch.tokens, { weights: 'reference' })) : undefined;
-    const loss = algorithm.loss({
-      ...batch.static,
-      currentLogprobs: pass.logprobs,
-      ...(reference && { refLogprobs: reference.logprobs }),
-      ...(pass.entropy && { entropy: pass.entropy }),
-    });
-    assertFinite(loss, experiences, batch.static.offsets);
-    await time('backward', engine.backward(pass, { logprobs: loss.gradLogprobs, ...(loss.gradEntropy && { entropy: loss.gradEntropy }) }));
+    const scored = {
+      currentLogprobs: batch.toLoss(pass.logprobs),
+      ...(pass.entropy && { entropy: batch.toLoss(pass.entropy) }),
+    };
+    const loss = algorithm.loss({ ...batch.static, ...scored, ...(reference && { refLogprobs: batch.toLoss(reference.logprobs) }) });
+    assertFinite(loss, batch);
+    const gradients = {
+      logprobs: batch.toEngine(loss.gradLogprobs),
+      ...(loss.gradEntropy && { entropy: batch.toEngine(loss.gradEntropy) }),
+    };
+    await time('backward', engine.backward(pass, gradients));
     const update = await time('optimizer', engine.step(optimizer));
     await lease.acknowledge(step);
     const tokens = batch.tokens.rows.reduce((sum, row) => sum + row.tokens.length, 0);
     return {
       ...lease.metrics,
-      ...dataMetrics(experiences, step, options.maxResponseTokens),
-      ...(needs.rollouts && mismatchMetrics(pass, batch)),
-      ...entropyMetrics(pass, batch),
+      ...dataMetrics(batch, step, options.maxResponseTokens),
+      ...(needs.rollouts && mismatchMetrics(scored.currentLogprobs, batch)),
+      ...entropyMetrics(scored.entropy, batch),
       ...prefixMetrics('actor', loss.metrics),
       'actor/final_loss': loss.loss,
       'actor/grad_norm': Number.isFinite(update.gradNorm) ? update.gradNorm : -1,
@@ -82,14 +84,15 @@ function stopwatch(clock: Clock): Stopwatch {
 }
 
 /** @throws EngineError naming the first experience whose gradient is not finite */
-function assertFinite(loss: LossOutput, experiences: readonly Experience[], offsets: Int32Array): void {
+function assertFinite(loss: LossOutput, { calls, static: { offsets } }: PackedBatch): void {
   for (const gradient of [loss.gradLogprobs, loss.gradEntropy]) {
     const bad = gradient?.findIndex((value) => !Number.isFinite(value)) ?? -1;
     if (bad < 0) continue;
-    const row = offsets.findIndex((_, i) => i < experiences.length && bad < offsets[i + 1]!);
-    const name = uid(experiences[row]!.eid);
+    const row = offsets.findIndex((_, i) => i < calls.length && bad < offsets[i + 1]!);
+    const { experience, span } = calls[row]!;
+    const name = uid(experience.eid);
     throw new EngineError(
-      `The loss gradient of experience ${name}, response token ${bad - offsets[row]!}, is ${gradient![bad]}. Look at its reward, advantage and log-probabilities.`,
+      `The loss gradient of experience ${name}, response token ${span.start + bad - offsets[row]!}, is ${gradient![bad]}. Look at its reward, advantage and log-probabilities.`,
       {
         code: 'GRADIENT_NOT_FINITE',
         details: { uid: name },

@@ -1,0 +1,114 @@
+/** Calls of a run merged into sequences: what several calls share is read once. */
+import { groupBy, runKey } from './eid.js';
+import { assertAligned, responseLength, type CallSpan, type Experience } from './experience.js';
+import type { Metrics } from './metrics.js';
+
+/** `step`: one experience per model call. `trajectory`: calls that continue each other token by token are one. */
+export const experienceShapes = ['step', 'trajectory'] as const;
+export type ExperienceShape = (typeof experienceShapes)[number];
+
+/** The calls an experience holds; for one of a single call, all of its response. */
+export function spansOf(experience: Experience): readonly CallSpan[] {
+  const { eid, policyVersion, reward } = experience;
+  const end = responseLength(experience);
+  return experience.spans ?? [{ start: 0, end, step: eid.step, policyVersion, ...(reward !== undefined && { reward }) }];
+}
+
+export interface MergedCalls {
+  /** In order of their first call. Each has id, reward and texts of its last call, and the oldest policy version of them. */
+  readonly experiences: readonly Experience[];
+  /**
+   * - `merged`: calls that were appended to the sequence of an earlier one
+   * - `split/<reason>`: later calls of a run that began a sequence of their own. The reason is `info.fork`, where the recorder left
+   *   one, `temperature`, `branched` (the call before was continued already), `fields` (other per-token arrays) or `new`
+   * - `tokens`, `tokens_saved`: tokens of all sequences, and how many more the calls had one by one
+   */
+  readonly metrics: Metrics;
+}
+
+/**
+ * Appends a call to an earlier one of its run when its prompt begins with exactly the tokens of that one, prompt and response: what
+ * lies between the responses becomes context (mask 0, log-probability 0). Every sampled token stays in exactly one sequence, so what is
+ * trained is the same; a call that several others continue is trained with the first of them, and is prompt to the rest.
+ * Merge after advantages are known: they are per token and stay as they are. Calls of different temperature stay apart.
+ */
+export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
+  const counts: Record<string, number> = { merged: 0 };
+  const count = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1);
+  const chains: Chain[] = [];
+  for (const run of groupBy(experiences, ({ eid }) => runKey(eid)).values()) {
+    const own: Chain[] = [];
+    for (const call of run.toSorted((a, b) => a.eid.step - b.eid.step)) {
+      const chain = longestContinued(own, call);
+      if (chain) chain.push(call);
+      else own.push([call]);
+      if (chain) count('merged');
+      else if (own.length > 1 && !own.slice(0, -1).some((other) => other.at(-1)!.eid.step === call.eid.step))
+        count(`split/${splitReason(own.slice(0, -1).flat(), call)}`);
+    }
+    chains.push(...own);
+  }
+  const sequences = chains.map(join);
+  const tokens = sumOfTokens(sequences);
+  return { experiences: sequences, metrics: { ...counts, tokens, tokens_saved: sumOfTokens(experiences) - tokens } };
+}
+
+/** Calls that continue each other; never empty. */
+type Chain = Experience[];
+
+function longestContinued(chains: readonly Chain[], call: Experience): Chain | undefined {
+  let best: Chain | undefined;
+  for (const chain of chains) {
+    const end = chain.at(-1)!;
+    const longer = end.tokens.length > (best?.at(-1)!.tokens.length ?? 0);
+    if (longer && end.temperature === call.temperature && sameFields(end, call) && continuesFrom(end, call)) best = chain;
+  }
+  return best;
+}
+
+const continuesFrom = (earlier: Experience, { tokens, promptLength }: Experience): boolean =>
+  earlier.tokens.length <= promptLength && earlier.tokens.every((token, i) => token === tokens[i]);
+
+function splitReason(earlier: readonly Experience[], call: Experience): string {
+  const { fork } = call.info;
+  if (typeof fork === 'string') return fork;
+  const before = earlier.filter((other) => continuesFrom(other, call));
+  if (before.length === 0) return 'new';
+  if (before.every(({ temperature }) => temperature !== call.temperature)) return 'temperature';
+  return before.some((other) => sameFields(other, call)) ? 'branched' : 'fields';
+}
+
+const optionalArrays = ['tokenRewards', 'advantages', 'returns', 'teacherLogprobs'] as const;
+
+const sameFields = (a: Experience, b: Experience): boolean =>
+  optionalArrays.every((field) => (a[field] === undefined) === (b[field] === undefined));
+
+function join(chain: Chain): Experience {
+  const [first, last] = [chain[0]!, chain.at(-1)!];
+  if (chain.length === 1) return first;
+  const offset = (call: Experience): number => call.promptLength - first.promptLength;
+  const length = last.tokens.length - first.promptLength;
+  const spread = <A extends Float32Array | Uint8Array>(target: A, read: (call: Experience) => A): A => {
+    for (const call of chain) target.set(read(call), offset(call));
+    return target;
+  };
+  const { promptText } = first;
+  const joined: Experience = {
+    ...last,
+    promptLength: first.promptLength,
+    actionMask: spread(new Uint8Array(length), (call) => call.actionMask),
+    logprobs: spread(new Float32Array(length), (call) => call.logprobs),
+    policyVersion: Math.min(...chain.map(({ policyVersion }) => policyVersion)),
+    spans: chain.flatMap((call) =>
+      spansOf(call).map((span) => ({ ...span, start: span.start + offset(call), end: span.end + offset(call) })),
+    ),
+    ...(promptText !== undefined && { promptText }),
+  };
+  const arrays = optionalArrays.filter((field) => last[field] !== undefined);
+  const merged = Object.fromEntries(arrays.map((field) => [field, spread(new Float32Array(length), (call) => call[field]!)]));
+  const sequence: Experience = { ...joined, ...merged };
+  assertAligned(sequence);
+  return sequence;
+}
+
+const sumOfTokens = (experiences: readonly Experience[]): number => experiences.reduce((sum, { tokens }) => sum + tokens.length, 0);
