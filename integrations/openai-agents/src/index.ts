@@ -1,1 +1,4 @@
-export {};
+export * from './model.js';
+export * from './outcome.js';
+export * from './runner.js';
+export * from './with-model.js';

@@ -1,0 +1,32 @@
+/** The agent of the contract: one object for all runs, that names a model of somebody else. */
+import { Agent, tool } from '@openai/agents';
+import type { AgentContract, AgentTool } from '@trinity-rft/testing';
+import type { AgentEndpoint } from '@trinity-rft/workflow';
+import { z } from 'zod';
+import { openaiAgentsRunner, type OpenAIAgentsApi } from '../../src/index.js';
+
+/** Schemas that are not strict are not validated by the SDK, so the tool does it. */
+const toTool = ({ name, description, parameters, execute }: AgentTool) =>
+  tool({
+    name,
+    description,
+    parameters: parameters as never,
+    strict: false,
+    execute: (input: unknown) => execute(z.fromJSONSchema(parameters as never).parse(input)),
+  });
+
+/** Streams are read to their end, as a user interface would. */
+export const createAgent =
+  (api: OpenAIAgentsApi): AgentContract<AgentEndpoint>['createAgent'] =>
+  (tools) => {
+    const agent = new Agent({ name: 'Weather', model: 'gpt-5', tools: tools.map(toTool) });
+    return async ({ endpoint, question, streamed, signal, settings: { temperature, seed } }) => {
+      const modelSettings = { ...(temperature !== undefined && { temperature }), ...(seed !== undefined && { providerData: { seed } }) };
+      const runner = openaiAgentsRunner(endpoint, { api, modelSettings });
+      if (!streamed) return (await runner.run(agent, question, { signal })).finalOutput ?? '';
+      const stream = await runner.run(agent, question, { signal, stream: true });
+      for await (const _ of stream);
+      await stream.completed;
+      return stream.finalOutput ?? '';
+    };
+  };
