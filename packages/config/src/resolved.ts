@@ -203,9 +203,16 @@ export interface ExplorerConfig {
   readonly maxTimeoutMs: number;
   /** Further attempts of a failed run. */
   readonly maxRetryTimes: number;
+  /** Of a run whose agent failed after it had called the model; undefined: such runs are not trained on. */
+  readonly failureReward: number | undefined;
+  readonly experienceShape: 'step' | 'trajectory';
+  /** Whether reasoning that the agent left out of earlier answers is put back. */
+  readonly reasoningHistory: 'as-sent' | 'restore';
   /** Environment of the user's workflows. */
   readonly envVars: Readonly<Record<string, string>>;
   readonly rolloutModel: RolloutModelConfig;
+  /** In the order of the file; names differ. */
+  readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
   /** Explore steps between evaluations, a multiple of the sync interval where weights move; undefined = never. */
   readonly evalInterval: number | undefined;
   readonly evalOnStartup: boolean;
@@ -231,6 +238,25 @@ export interface RolloutModelConfig {
   /** Undefined: reasoning is left in the text. */
   readonly reasoningParser: 'deepseek_r1' | 'qwen3' | undefined;
 }
+
+/** A model that workflows may use and that is never trained. What the file leaves out is as for the trained model. */
+export interface AuxiliaryModelConfig extends Omit<RolloutModelConfig, 'name'> {
+  /** What workflows know it by. */
+  readonly name: string;
+  readonly source: AuxiliarySource;
+}
+
+/** Where an auxiliary model is. `apiKey` is a secret: never log it. */
+export type AuxiliarySource =
+  | { readonly kind: 'folder'; /** Absolute. */ readonly modelPath: string }
+  | {
+      readonly kind: 'remote';
+      /** Ends in `/v1`, or wherever the API begins. */
+      readonly baseUrl: string;
+      readonly apiKey: string;
+      /** Name of the model there. */
+      readonly modelPath: string;
+    };
 
 export interface TrainerConfig {
   readonly name: string;

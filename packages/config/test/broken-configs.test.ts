@@ -223,10 +223,40 @@ const cases: readonly Broken[] = [
     says: ['not built yet', 'Use file'],
   },
   {
-    name: 'a judge',
-    file: { rest: 'explorer:\n  «auxiliary_models: [{model_path: ./tiny}]' },
-    key: 'explorer.auxiliary_models',
-    says: ['not built yet', 'client of your own'],
+    name: 'a judge without a model',
+    file: { rest: 'explorer:\n  auxiliary_models:\n    - «name: judge' },
+    key: 'explorer.auxiliary_models[0].model_path',
+    says: ['not set', 'base_url'],
+  },
+  {
+    name: 'a judge of the hub',
+    file: { rest: 'explorer:\n  auxiliary_models:\n    - model_path: «Qwen/Qwen3-8B' },
+    key: 'explorer.auxiliary_models[0].model_path',
+    says: ['no such folder', 'base_url'],
+  },
+  {
+    name: 'two judges of one name',
+    file: { rest: 'explorer:\n  auxiliary_models:\n    - {name: judge, model_path: ./tiny}\n    - {name: «judge, model_path: ./tiny}' },
+    key: 'explorer.auxiliary_models[1].name',
+    says: ['earlier auxiliary model'],
+  },
+  {
+    name: 'a judge at no address',
+    file: { rest: 'explorer:\n  auxiliary_models:\n    - {model_path: m, base_url: «localhost}' },
+    key: 'explorer.auxiliary_models[0].base_url',
+    says: ['no address', 'https://'],
+  },
+  {
+    name: 'a judge whose address holds a secret',
+    file: { rest: 'explorer:\n  auxiliary_models:\n    - {model_path: m, base_url: «"https://u:hunter22@x.test/v1"}' },
+    key: 'explorer.auxiliary_models[0].base_url',
+    says: ['holds a secret', 'api_key'],
+  },
+  {
+    name: 'a judge with longer texts than it can read',
+    file: { rest: 'explorer:\n  auxiliary_models:\n    - {model_path: ./tiny, max_model_len: «1024}' },
+    key: 'explorer.auxiliary_models[0].max_model_len',
+    says: ['1024', '512'],
   },
   {
     name: 'a setting of verl that would change the result',
@@ -276,7 +306,12 @@ const cases: readonly Broken[] = [
   },
 
   // Paths
-  { name: 'no model', file: { model: '«model:\n  temperature: 1' }, key: 'model.model_path', says: ['not set', 'folder of a Hugging Face model'] },
+  {
+    name: 'no model',
+    file: { model: '«model:\n  temperature: 1' },
+    key: 'model.model_path',
+    says: ['not set', 'folder of a Hugging Face model'],
+  },
   {
     name: 'a model folder that is not there',
     file: { model: 'model:\n  model_path: «./missing\n  max_model_len: 64' },

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { flattenConfig } from '../src/index.js';
 import { createWorkspace, parse, parts, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
@@ -126,6 +127,31 @@ describe('lengths', () => {
       rolloutArgs: { temperature: 0.5, topK: 7 },
       format: { enableThinking: false, chatTemplate: '{{ messages[0].content }}' },
     });
+  });
+
+  it('reach auxiliary models, which may have their own', () => {
+    const rest = `explorer:
+  auxiliary_models:
+    - {model_path: ./tiny}
+    - {name: judge, model_path: big, base_url: http://localhost:1/v1/, api_key: "\${oc.env:JUDGE_KEY}", temperature: 0, max_response_tokens: 100}
+    - {name: long, model_path: ./tiny, max_prompt_tokens: 200, max_response_tokens: 50}`;
+    const file = yaml({ model: model('max_model_len: 64\ntop_k: 7\nchat_template_path: template.jinja'), rest });
+    const [twin, judge, long] = stageOf(cwd, file, { env: { JUDGE_KEY: 'secret-of-mine' } }).explorer.auxiliaryModels;
+    const lengths = { maxModelLen: 64, maxPromptTokens: 32, maxResponseTokens: 32 };
+    expect(twin).toMatchObject({ name: './tiny', source: { kind: 'folder', modelPath: join(cwd, 'tiny') }, topK: 7, ...lengths });
+    expect(twin?.chatTemplate).toBeUndefined();
+    const source = { kind: 'remote', baseUrl: 'http://localhost:1/v1', apiKey: 'secret-of-mine', modelPath: 'big' };
+    expect(judge).toMatchObject({ name: 'judge', source, temperature: 0, topK: 7, maxResponseTokens: 100 });
+    expect(long).toMatchObject({ maxModelLen: 250, maxPromptTokens: 200, maxResponseTokens: 50 });
+  });
+
+  it('never show the key of an auxiliary model', () => {
+    const rest =
+      'explorer:\n  auxiliary_models: [{model_path: big, base_url: http://localhost:1/v1, api_key: "${oc.env:JUDGE_KEY}", dtype: x}]';
+    const { config, warnings } = parse(cwd, yaml({ rest }), { env: { JUDGE_KEY: 'secret-of-mine' } });
+    const flat = flattenConfig(config);
+    expect(flat['stages.0.explorer.auxiliaryModels.0.source.apiKey']).toBe('[redacted]');
+    expect(JSON.stringify([flat, warnings])).not.toContain('secret-of-mine');
   });
 
   it('prefer the template file over the inline text, and tell so', () => {

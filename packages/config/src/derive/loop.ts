@@ -1,21 +1,13 @@
 /** How the loop turns: explorer, trainer, synchronizer, monitor and log. */
 import { join } from 'node:path';
 import type { LogLevel } from '@trinity-rft/core';
-import type {
-  BufferConfig,
-  ExplorerConfig,
-  LogConfig,
-  MonitorConfig,
-  RolloutModelConfig,
-  SynchronizerConfig,
-  TrainerConfig,
-} from '../resolved.js';
+import type { BufferConfig, ExplorerConfig, LogConfig, MonitorConfig, SynchronizerConfig, TrainerConfig } from '../resolved.js';
 import { showValue } from '../secrets.js';
 import type { StageContext } from './context.js';
 
 export function deriveExplorer(
   context: StageContext,
-  rolloutModel: RolloutModelConfig,
+  models: Pick<ExplorerConfig, 'rolloutModel' | 'auxiliaryModels'>,
   buffer: BufferConfig,
   repeatTimes: number,
 ): ExplorerConfig {
@@ -25,8 +17,11 @@ export function deriveExplorer(
     concurrency: deriveConcurrency(context, buffer.batchSize, repeatTimes),
     maxTimeoutMs: explorer.max_timeout * 1000,
     maxRetryTimes: explorer.max_retry_times,
+    failureReward: explorer.failure_reward ?? undefined,
+    experienceShape: explorer.experience_shape,
+    reasoningHistory: explorer.reasoning_history,
     envVars: deriveEnvVars(context),
-    rolloutModel,
+    ...models,
     evalInterval: deriveEvalInterval(context),
     evalOnStartup: explorer.eval_on_startup,
     benchOnLatestCheckpoint: explorer.bench_on_latest_checkpoint,

@@ -62,7 +62,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const { stageName, stageIndex, input } = context;
   const jobDirectory = stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
   const algorithm = deriveAlgorithm(context);
-  const { model, rolloutModel } = deriveModel(context);
+  const { model, rolloutModel, auxiliaryModels } = deriveModel(context);
   const buffer = deriveBuffer(context, { model, repeatTimes: algorithm.repeatTimes, jobDirectory });
   return {
     stageName,
@@ -77,7 +77,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     algorithm,
     model,
     buffer,
-    explorer: deriveExplorer(context, rolloutModel, buffer, algorithm.repeatTimes),
+    explorer: deriveExplorer(context, { rolloutModel, auxiliaryModels }, buffer, algorithm.repeatTimes),
     trainer: deriveTrainer(context),
     synchronizer: deriveSynchronizer(context),
     monitor: deriveMonitor(context, jobDirectory),

@@ -145,3 +145,13 @@ export const inferenceModelShape = {
   rope_scaling: filledIn(),
   rope_theta: filledIn(),
 };
+
+/** An item of `explorer.auxiliary_models`. */
+export const auxiliaryModelShape = {
+  ...inferenceModelShape,
+  model_path: maybe(text(), 'Folder of a Hugging Face model; with base_url the name of the model there.'),
+  name: maybe(text(), 'Name that workflows know it by. Default: model_path.'),
+  base_url: maybe(word(), 'Extension. Address of an OpenAI-compatible API, which ends in /v1. Default: the embedded engine samples.'),
+  api_key: field(text(), 'EMPTY', 'Key of base_url, as ${oc.env:OPENAI_API_KEY}.'),
+  chat_template: maybe(text(), 'Default: that of the model folder.'),
+};

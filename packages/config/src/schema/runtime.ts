@@ -1,7 +1,7 @@
 /** The sections about how a run proceeds: explorer, trainer, synchronizer, monitor, log, cluster, services, data processing. */
 import { z } from 'zod';
 import { experienceBuffer, taskset } from './buffer.js';
-import { inferenceModelShape } from './model.js';
+import { auxiliaryModelShape, inferenceModelShape } from './model.js';
 import { dict, field, filledIn, flag, float, int, listOf, maybe, oneOf, section, text, word } from './scalars.js';
 
 export const explorer = section(
@@ -12,6 +12,20 @@ export const explorer = section(
     runner_prepare_max_retries: field(int({ min: 0 }), 3, 'Ray only.'),
     max_timeout: field(float({ above: 0 }), 1800, 'Seconds for one attempt of one run.'),
     max_retry_times: field(int({ min: 0 }), 2, 'Further attempts of a failed run.'),
+    failure_reward: maybe(
+      float(),
+      'Reward of a run whose agent fails after it has called the model. Unset: failed runs are not trained on.',
+    ),
+    experience_shape: field(
+      oneOf(['step', 'trajectory']),
+      'step',
+      'step: one experience per model call. trajectory: calls that continue each other token by token are one.',
+    ),
+    reasoning_history: field(
+      oneOf(['as-sent', 'restore']),
+      'as-sent',
+      'restore: put reasoning back that the agent left out of earlier answers. as-sent: train on what it sends.',
+    ),
     env_vars: field(dict(), {}, 'Environment of the workflows.'),
     concurrent_mode: field(
       oneOf(['sequential', 'asynchronous', 'multi-threading']),
@@ -21,7 +35,12 @@ export const explorer = section(
     max_repeat_times_per_runner: maybe(int({ min: 1 }), 'Runs of one task per runner.'),
     runner_num: maybe(int({ min: 1 }), 'Old form of runner_per_model.'),
     rollout_model: section(inferenceModelShape, 'How the trained model samples and speaks.'),
-    auxiliary_models: listOf(z.strictObject(inferenceModelShape), 'Further models for workflows: judges, teachers.'),
+    auxiliary_models: listOf(
+      z
+        .strictObject(auxiliaryModelShape)
+        .describe('A model for workflows that is not trained. What is not set is as for the trained model.'),
+      'Further models for workflows: judges, teachers.',
+    ),
     eval_interval: field(int({ min: 0 }), 100, 'Explore steps between evaluations; 0 = never.'),
     eval_on_startup: field(flag(), true, 'Evaluate before the first step.'),
     bench_on_latest_checkpoint: field(flag(), false, 'bench: only the newest checkpoint.'),

@@ -50,18 +50,40 @@ function ignored(sectionPath: string, keys: string, note: string, only: Pick<Key
 const tasksets = ['buffer.explorer_input.tasksets.*', 'buffer.explorer_input.eval_tasksets.*'];
 const experienceBuffer = 'buffer.trainer_input.experience_buffer';
 const rolloutModel = 'explorer.rollout_model';
+const auxiliaryModel = 'explorer.auxiliary_models.*';
 const verlActor = 'trainer.trainer_config.actor_rollout_ref.actor';
 
 const perCall = 'A workflow asks for alternatives per call, with top_logprobs.';
+
+/** What the trained model and the auxiliary ones have in common. */
+const inferenceModel = (section: string): readonly KeyStatus[] => [
+  ...ignored(section, 'enable_prompt_truncation', 'A prompt that is too long is never cut; its call fails.', {
+    except: [undefined, null, true],
+  }),
+  ...ignored(section, 'engine_type', 'The embedded engine samples instead.', { values: ['vllm'] }),
+  ...ignored(section, 'engine_num tensor_parallel_size data_parallel_size pipeline_parallel_size', 'There is one embedded engine.'),
+  ...ignored(
+    section,
+    'enable_expert_parallel extra_engine_args use_v1 enforce_eager enable_prefix_caching enable_chunked_prefill gpu_memory_utilization enable_log_requests base_port weight_sync_buffer_size',
+    'It tunes vLLM.',
+  ),
+  ...ignored(section, 'logprobs', perCall, { except: [null, 0] }),
+  ...ignored(section, 'dtype', 'The embedded engine computes in float32.'),
+  ...ignored(section, 'seed', 'The top-level seed decides.'),
+  ...ignored(section, 'trust_remote_code', 'No Python code of a model is ever run.'),
+  notBuilt(`${section}.repetition_penalty`, 'Use 1.0.', { except: [null, 1] }),
+  notBuilt(`${section}.ignore_eos`, 'Use min_response_tokens.'),
+  notBuilt(`${section}.enable_multimodal`, 'Only text can be trained.'),
+  notBuilt(`${section}.enable_return_routed_experts`, 'Mixture-of-experts models cannot be trained yet.'),
+  notBuilt(`${section}.tool_call_parser`, 'Built: hermes.', { except: [null, 'hermes'] }),
+  notBuilt(`${section}.reasoning_parser`, 'Built: deepseek_r1, qwen3.', { except: [null, 'deepseek_r1', 'qwen3'] }),
+];
 
 export const keyStatuses: readonly KeyStatus[] = [
   notBuilt('mode', 'Use both: explorer and trainer share one process.', { values: ['explore'] }),
   notBuilt('mode', 'Use both, train or bench.', { values: ['serve'] }),
   ...ignored('', 'mode', 'It means both: explorer and trainer always share one process.', { values: ['colocate'] }),
   ...ignored('model', 'enable_prompt_truncation', 'A prompt that is too long is never cut; its run is counted as prompt_too_long.'),
-  ...ignored(rolloutModel, 'enable_prompt_truncation', 'A prompt that is too long is never cut; its run is counted as prompt_too_long.', {
-    except: [undefined, null, true],
-  }),
   ...ignored('', 'ignore_validator_suggestions', 'There is no check of GPU memory.'),
   notBuilt('cod', 'Remove it.'),
 
@@ -118,7 +140,6 @@ export const keyStatuses: readonly KeyStatus[] = [
   ...ignored(`${experienceBuffer}.format`, 'chat_template', 'The model section decides.', { except: [null] }),
   notBuilt('buffer.trainer_input.auxiliary_buffers', 'No algorithm that mixes buffers is built.', { except: [{}] }),
 
-  notBuilt('explorer.auxiliary_models', 'Call other models from the workflow with a client of your own.', { except: [[]] }),
   notBuilt('explorer.over_rollout.ratio', 'Every task of a step is waited for; use max_timeout.'),
   notBuilt('explorer.dynamic_timeout.enable', 'Use max_timeout.'),
   ...ignored('explorer', 'runner_prepare_concurrency runner_prepare_max_retries', 'It tunes Ray.'),
@@ -134,26 +155,15 @@ export const keyStatuses: readonly KeyStatus[] = [
   ...ignored('explorer', 'max_inflight_batches', 'sync_interval and sync_offset bound what is in flight.'),
 
   notBuilt(`${rolloutModel}.engine_type`, 'Use onnx.', { values: ['tinker', 'external', 'sglang'] }),
-  ...ignored(rolloutModel, 'engine_type', 'The embedded engine samples instead.', { values: ['vllm'] }),
   ...ignored(rolloutModel, 'model_path', 'model.model_path decides.', { except: [null] }),
-  ...ignored(rolloutModel, 'engine_num tensor_parallel_size data_parallel_size pipeline_parallel_size', 'There is one embedded engine.'),
-  ...ignored(
-    rolloutModel,
-    'enable_expert_parallel extra_engine_args use_v1 enforce_eager enable_prefix_caching enable_chunked_prefill gpu_memory_utilization enable_log_requests base_port weight_sync_buffer_size',
-    'It tunes vLLM.',
-  ),
-  ...ignored(rolloutModel, 'logprobs', perCall, { except: [null, 0] }),
-  ...ignored(rolloutModel, 'dtype', 'The embedded engine computes in float32.'),
-  ...ignored(rolloutModel, 'seed', 'The top-level seed decides.'),
-  ...ignored(rolloutModel, 'trust_remote_code', 'No Python code of a model is ever run.'),
   ...ignored(rolloutModel, 'api_key', 'Every run gets a key of its own.'),
-  notBuilt(`${rolloutModel}.repetition_penalty`, 'Use 1.0.', { except: [null, 1] }),
-  notBuilt(`${rolloutModel}.ignore_eos`, 'Use min_response_tokens.'),
-  notBuilt(`${rolloutModel}.enable_multimodal`, 'Only text can be trained.'),
-  notBuilt(`${rolloutModel}.enable_return_routed_experts`, 'Mixture-of-experts models cannot be trained yet.'),
-  notBuilt(`${rolloutModel}.tool_call_parser`, 'Built: hermes.', { except: [null, 'hermes'] }),
-  notBuilt(`${rolloutModel}.reasoning_parser`, 'Built: deepseek_r1, qwen3.', { except: [null, 'deepseek_r1', 'qwen3'] }),
   notBuilt(`${rolloutModel}.external_model_config.enable`, 'The embedded engine samples; remove it.'),
+  ...inferenceModel(rolloutModel),
+
+  notBuilt(`${auxiliaryModel}.engine_type`, 'Use onnx, or give base_url.', { values: ['tinker', 'sglang'] }),
+  notBuilt(`${auxiliaryModel}.external_model_config.enable`, 'Set base_url and api_key of the auxiliary model instead.'),
+  ...ignored(auxiliaryModel, 'enable_history', 'Only calls of the trained model are recorded.'),
+  ...inferenceModel(auxiliaryModel),
 
   notBuilt('trainer.trainer_type', 'Use onnx.', { values: ['tinker'] }),
   ...ignored('trainer', 'trainer_type', 'The embedded engine trains instead.', { values: ['verl'] }),
