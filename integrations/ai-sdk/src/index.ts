@@ -1,1 +1,3 @@
-export {};
+export { withDefaultProvider, type ResolveModel } from './default-provider.js';
+export { aiSdkModel, type CreateProvider, type ProviderSettings } from './model.js';
+export { aiSdkWorkflow, type AiSdkContext, type AiSdkWorkflowOptions } from './workflow.js';

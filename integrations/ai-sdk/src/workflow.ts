@@ -1,0 +1,53 @@
+/** An agent of the AI SDK as a workflow. */
+import { taskPrompt, WorkflowError } from '@trinity-rft/core';
+import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
+import { withDefaultProvider } from './default-provider.js';
+import { aiSdkModel, type CreateProvider } from './model.js';
+
+/** What the agent gets, besides everything a workflow has. `Model` is the provider's model type. */
+export interface AiSdkContext<Model> extends WorkflowContext {
+  /** The task's prompt. */
+  readonly question: string;
+  /** The trained model. Agents that name their model as text need not be given it. */
+  readonly languageModel: Model;
+}
+
+export interface AiSdkWorkflowOptions<Model> {
+  /** What `default_workflow_type` says. */
+  readonly name: string;
+  /** `createOpenAI` (Responses) or `createOpenAICompatible` (chat completions). */
+  readonly provider: CreateProvider<Model>;
+  /**
+   * Runs the agent: its answer as text goes to the task's reward function; whoever knows the reward already returns that.
+   * Pass `signal` to the agent as its `abortSignal`.
+   */
+  readonly run: (context: AiSdkContext<Model>) => Promise<string | WorkflowOutput>;
+}
+
+/**
+ * Models named as text anywhere in the agent are the trained one, or the auxiliary model of that name.
+ * @throws ConfigError when the name cannot be used
+ */
+export function aiSdkWorkflow<Model>({ name, provider, run }: AiSdkWorkflowOptions<Model>): WorkflowDefinition {
+  return defineWorkflow({
+    name,
+    run: async (context) => {
+      const { task, model, auxiliaryModels } = context;
+      const languageModel = aiSdkModel(model.endpoint(), provider);
+      const byName = (modelId: string): Model => {
+        const helper = auxiliaryModels.get(modelId);
+        return helper ? aiSdkModel(helper.endpoint(), provider) : languageModel;
+      };
+      const result = await withDefaultProvider(byName, () => run({ ...context, question: taskPrompt(task) ?? '', languageModel }));
+      return typeof result === 'string' ? score(name, context, result) : result;
+    },
+  });
+}
+
+async function score(name: string, { task, rewardFn }: WorkflowContext, response: string): Promise<WorkflowOutput> {
+  if (rewardFn) return { reward: (await scoreResponse(rewardFn, task, response)).reward };
+  throw new WorkflowError(
+    `Workflow "${name}" answered with text, and the task names no reward function. Set default_reward_fn_type, or return { reward }.`,
+    { code: 'NO_REWARD' },
+  );
+}

@@ -1,0 +1,55 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { describeAgentAdapter, type AgentTool, type AgentUnderTest } from '@trinity-rft/testing';
+import type { AgentEndpoint } from '@trinity-rft/workflow';
+import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type ToolSet } from 'ai';
+import { z } from 'zod';
+import { aiSdkModel } from '../src/model.js';
+import { withDefaultProvider } from '../src/default-provider.js';
+import { inProcess } from './support/rollout.js';
+
+const stopWhen = isStepCount(8);
+
+const toolSet = (tools: readonly AgentTool[]): ToolSet =>
+  Object.fromEntries(
+    tools.map(({ name, description, parameters, execute }) => [
+      name,
+      tool({ description, inputSchema: z.fromJSONSchema(parameters), execute: async (input) => execute(input) }),
+    ]),
+  );
+
+/** The two functions, with the model as an argument. */
+function functions(tools: readonly AgentTool[]): AgentUnderTest<AgentEndpoint> {
+  const shared = { tools: toolSet(tools), stopWhen };
+  return async ({ endpoint, question, streamed, signal, settings }) => {
+    const options = { ...shared, ...settings, model: aiSdkModel(endpoint, createOpenAICompatible), prompt: question, abortSignal: signal };
+    if (!streamed) return (await generateText(options)).text;
+    return readStream(streamText({ ...options, onError: () => undefined }));
+  };
+}
+
+/** An agent object of a module, its model named as text. */
+function agentObject(tools: readonly AgentTool[]): AgentUnderTest<AgentEndpoint> {
+  const agent = new ToolLoopAgent({ model: 'openai/gpt-5', tools: toolSet(tools), stopWhen });
+  return ({ endpoint, question, streamed, signal }) =>
+    withDefaultProvider(
+      () => aiSdkModel(endpoint, createOpenAICompatible),
+      async () => {
+        const options = { prompt: question, abortSignal: signal };
+        return streamed ? readStream(await agent.stream(options)) : (await agent.generate(options)).text;
+      },
+    );
+}
+
+interface StreamResult {
+  readonly fullStream: AsyncIterable<{ readonly type: string; readonly error?: unknown }>;
+  readonly text: PromiseLike<string>;
+}
+
+/** Streams tell errors as parts. */
+async function readStream(result: StreamResult): Promise<string> {
+  for await (const part of result.fullStream) if (part.type === 'error') throw part.error;
+  return result.text;
+}
+
+describeAgentAdapter('AI SDK functions over chat completions', { ...inProcess, createAgent: functions });
+describeAgentAdapter('AI SDK agents over chat completions', { ...inProcess, createAgent: agentObject });
