@@ -1,4 +1,6 @@
 export * from './agent-endpoint.js';
+export * from './auxiliary/find.js';
+export * from './auxiliary/remote-model.js';
 export * from './built-in.js';
 export * from './calculator.js';
 export * from './define.js';

@@ -36,7 +36,8 @@ export async function openEngine(
 
 const goneCodes = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
 
-function watched(sampler: Sampler, gone: AbortController): Sampler {
+/** `gone` aborts when the engine behind the sampler has died. */
+export function watched(sampler: Sampler, gone: AbortController): Sampler {
   return {
     maxModelLen: sampler.maxModelLen,
     get policyVersion() {

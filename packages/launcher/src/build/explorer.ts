@@ -3,6 +3,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { ExplorerOptions } from '@trinity-rft/explorer';
 import { rewardFnFinder, type StageContext } from '../context.js';
+import type { AuxiliaryModels } from './auxiliary.js';
 import { modelFactory } from './model.js';
 import { previewWriter } from './preview.js';
 import type { StageTasks } from './tasks.js';
@@ -10,13 +11,14 @@ import type { StageTasks } from './tasks.js';
 interface ExplorerParts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
+  readonly auxiliary: AuxiliaryModels;
   readonly tasks: StageTasks;
   readonly sink: MetricSink;
 }
 
 export function explorerOptions(
   context: StageContext,
-  { sampler, format, tasks, sink }: ExplorerParts,
+  { sampler, format, auxiliary, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
   const { stage, runtime, workflows, rewardFns } = context;
   const { concurrency, maxTimeoutMs, maxRetryTimes, evalInterval, evalOnStartup } = stage.explorer;
@@ -25,7 +27,7 @@ export function explorerOptions(
     evalSets: tasks.evalSets,
     workflow: (name) => workflows.get(name),
     rewardFn: rewardFnFinder(rewardFns),
-    createModel: modelFactory(context, { sampler, format }),
+    createModel: modelFactory(context, { sampler, format, auxiliary }),
     policyVersion: () => sampler.policyVersion,
     concurrency,
     timeoutMs: maxTimeoutMs,

@@ -4,17 +4,19 @@ import { taskKey, type Sampler } from '@trinity-rft/core';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { StageContext } from '../context.js';
+import type { AuxiliaryModels } from './auxiliary.js';
 
 /** Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the same however often it is made. */
 export function modelFactory(
   { stage, runtime }: StageContext,
-  parts: { readonly sampler: Sampler; readonly format: ChatFormat },
+  parts: { readonly sampler: Sampler; readonly format: ChatFormat; readonly auxiliary: AuxiliaryModels },
 ): (key: AttemptKey) => AttemptModel {
   const { rolloutModel } = stage.explorer;
   const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } = rolloutModel;
   const notices = new Set<string>();
   const shared = {
-    ...parts,
+    sampler: parts.sampler,
+    format: parts.format,
     modelPath: rolloutModel.name ?? stage.model.modelPath,
     limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
     ...(enableThinking !== undefined && { enableThinking }),
@@ -37,6 +39,6 @@ export function modelFactory(
       seedFor: (call) => runtime.seedFor('sample', stage.stageIndex, key, run, attempt, call),
       signal,
     });
-    return { model, auxiliaryModels: new Map(), metrics: () => model.metrics() };
+    return { model, auxiliaryModels: parts.auxiliary.models({ task, run, attempt, signal }), metrics: () => model.metrics() };
   };
 }

@@ -3,6 +3,7 @@ import { TaskError } from '@trinity-rft/core';
 import { createExplorer } from '@trinity-rft/explorer';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { memoryExperienceStore } from '@trinity-rft/buffer';
+import { openAuxiliaryModels } from '../build/auxiliary.js';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine } from '../build/engine.js';
@@ -23,18 +24,20 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     });
   }
   await using engine = disposable(await openEngine(context, { reference: false, format }));
+  await using auxiliary = disposable(await openAuxiliaryModels(context));
+  const gone = AbortSignal.any([engine.gone, auxiliary.gone]);
   await using store = disposable(memoryExperienceStore());
   const explorer = createExplorer({
-    ...explorerOptions(context, { sampler: engine.sampler, format, tasks, sink }),
+    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, tasks, sink }),
     store,
     sync: { isBoundary: () => false, exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }) },
-    signal: AbortSignal.any([context.signal, engine.gone]),
+    signal: AbortSignal.any([context.signal, gone]),
   });
   const targets = await benchTargets(stage.jobDirectory, startModel, stage.explorer);
   for (const { directory, step } of targets) {
     runtime.logger.info(`Evaluates the weights of step ${step}.`);
     await engine.sampler.adopt({ kind: 'checkpoint', directory }, step);
-    const metrics = await orGone(engine.gone, () => explorer.evaluate(step, 'bench'));
+    const metrics = await orGone(gone, () => explorer.evaluate(step, 'bench'));
     sink.write({ role: 'bench', step, metrics });
   }
   return { interrupted: false, doneBefore: false, trainStep: targets.at(-1)?.step ?? 0, checkpoint: undefined };

@@ -11,6 +11,7 @@ import {
   type Checkpoint,
   type TrainerResult,
 } from '@trinity-rft/trainer';
+import { openAuxiliaryModels } from '../build/auxiliary.js';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine } from '../build/engine.js';
@@ -40,6 +41,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   assertResumable(context, progress);
   const algorithm = createAlgorithm(stage.algorithm, stage.seed);
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  await using auxiliary = disposable(await openAuxiliaryModels(context));
   await using transport = disposable(createTransport(stage, engine));
 
   const stop = new AbortController();
@@ -74,13 +76,13 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     signal,
   });
   const parts = {
-    ...explorerOptions(context, { sampler: engine.sampler, format, tasks, sink }),
+    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, tasks, sink }),
     store,
     sync: synchronizer,
     ...(algorithm.advantage && { advantage: algorithm.advantage }),
   };
   const explorer = createExplorer({ ...parts, signal });
-  const { gone } = engine;
+  const gone = AbortSignal.any([engine.gone, auxiliary.gone]);
   const trained = await superviseBoth({
     explorer,
     trainer,
