@@ -1,9 +1,11 @@
 /** The explore loop: read tasks, run their workflows, turn rewards into advantages, store the experiences, fetch new weights. */
 import {
   CancelledError,
+  mergeCalls,
   prefixMetrics,
   type AdvantageFn,
   type Experience,
+  type ExperienceShape,
   type ExperienceStore,
   type JsonState,
   type MetricSink,
@@ -50,6 +52,10 @@ export interface ExplorerOptions {
   readonly createModel: (key: AttemptKey) => AttemptModel;
   readonly policyVersion: () => number;
   readonly advantage?: AdvantageFn;
+  /** What is stored; advantages are computed per model call either way. @default "step" */
+  readonly experienceShape?: ExperienceShape;
+  /** See {@link RunTaskOptions.failureReward}. */
+  readonly failureReward?: number;
   /** Attempts in flight. */
   readonly concurrency: number;
   readonly timeoutMs: number;
@@ -93,6 +99,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
           createModel: options.createModel,
           timeoutMs: options.timeoutMs,
           maxRetries: options.maxRetries,
+          ...(options.failureReward !== undefined && { failureReward: options.failureReward }),
           limit,
           pool,
           runtime,
@@ -117,7 +124,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     const done = await outcomes;
     const waited = runtime.clock.now() - begun;
     const experiences = done.flatMap((outcome) => outcome.runs.filter(isOk).flatMap((run) => run.experiences));
-    const pipeline = applyAdvantage(experiences, options.advantage);
+    const pipeline = applyAdvantage(experiences, options);
     sink.write({
       role: 'explorer',
       step,
@@ -218,11 +225,16 @@ interface StepInFlight {
 
 function applyAdvantage(
   experiences: readonly Experience[],
-  advantage: AdvantageFn | undefined,
+  { advantage, experienceShape }: Pick<ExplorerOptions, 'advantage' | 'experienceShape'>,
 ): { readonly experiences: readonly Experience[]; readonly metrics: Metrics } {
-  const result = advantage ? advantage(experiences) : { experiences, metrics: {} };
+  const scored = advantage ? advantage(experiences) : { experiences, metrics: {} };
+  const { experiences: shaped, metrics } =
+    experienceShape === 'trajectory' ? mergeCalls(scored.experiences) : { experiences: scored.experiences, metrics: {} };
   return {
-    experiences: result.experiences,
-    metrics: { 'experience_pipeline/experience_count': result.experiences.length, ...prefixMetrics('experience_pipeline', result.metrics) },
+    experiences: shaped,
+    metrics: {
+      ...prefixMetrics('experience_pipeline', { ...scored.metrics, ...metrics }),
+      'experience_pipeline/experience_count': shaped.length,
+    },
   };
 }

@@ -17,6 +17,7 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
     'rollout/failed_task_count': outcomes.filter((outcome) => !outcome.runs.some(isOk)).length,
     'rollout/runs/ok': runs.filter(isOk).length,
     ...counts,
+    'rollout/runs/failure_rewarded': runs.filter((run) => isOk(run) && run.failure).length,
     'rollout/runs/retried': outcomes.reduce((sum, outcome) => sum + outcome.retries, 0),
     'rollout/attempts/timed_out': outcomes.reduce((sum, outcome) => sum + outcome.timeouts, 0),
     ...gatherMetrics(perTask, 'rollout'),

@@ -39,6 +39,12 @@ export interface RunTaskOptions {
   readonly timeoutMs: number;
   /** Extra attempts of a run that failed. */
   readonly maxRetries: number;
+  /**
+   * Of a training run whose agent threw, or whose prompt grew too long, after it had called the model: its recorded calls get this
+   * reward and nothing is tried again. Deadlines, engine faults and failing reward functions are nobody's behaviour and stay failures,
+   * as do workflows that repeat by themselves. @default none: such runs yield nothing
+   */
+  readonly failureReward?: number;
   /** Bounds how many attempts are in flight in the whole explorer. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   /** Instances to use again, when the workflow can be reset. */
@@ -50,7 +56,8 @@ export interface RunTaskOptions {
 export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long';
 
 export type RunOutcome =
-  | ({ readonly status: 'ok' } & FinishedRun & { readonly seconds: number })
+  /** `failure`: the agent failed, and its calls got the failure reward. */
+  | ({ readonly status: 'ok' } & FinishedRun & { readonly seconds: number; readonly failure?: Error })
   | { readonly status: 'failed'; readonly run: number; readonly kind: FailureKind; readonly error: Error; readonly seconds: number };
 
 export interface TaskOutcome {
@@ -118,7 +125,7 @@ async function runUnit(task: Task, unit: Unit, options: RunTaskOptions): Promise
     if (result.status === 'ok') return { runs: result.runs, retries: attempt, timeouts };
     if (result.kind === 'timed_out') timeouts++;
     const last = attempt >= options.maxRetries || !worthRetrying(result.error);
-    report(options.runtime.logger, task, unit, attempt, result.error, last);
+    report(options.runtime.logger, task, unit, attempt, result.error, last ? undefined : 'is tried again');
     if (!last) continue;
     const { kind, error, seconds } = result;
     const runs = Array.from({ length: unit.count }, (_, i) => ({ status: 'failed' as const, run: unit.run + i, kind, error, seconds }));
@@ -131,10 +138,21 @@ function worthRetrying(error: Error): boolean {
   return !(error instanceof ModelError && error.status >= 400 && error.status < 500 && !error.retryable);
 }
 
-function report(logger: Logger, task: Task, unit: Unit, attempt: number, error: Error, last: boolean): void {
+/** The reward for what the agent did before it failed; undefined where the failure is not its own. */
+function failureRewardOf(
+  { kind, error }: { readonly kind: FailureKind; readonly error: Error },
+  task: Task,
+  unit: Unit,
+  { failureReward }: RunTaskOptions,
+): number | undefined {
+  const own = kind === 'prompt_too_long' || (error instanceof WorkflowError && error.code === 'WORKFLOW_THREW');
+  return own && !task.isEval && unit.count === 1 ? failureReward : undefined;
+}
+
+function report(logger: Logger, task: Task, unit: Unit, attempt: number, error: Error, consequence: string | undefined): void {
   const which = `${task.batchId}/${task.taskId}/${unit.run}`;
   const fields = { taskset: task.index.taskset, row: task.index.row, attempt: attempt + 1 };
-  logger.warn(`Run ${which} of workflow "${task.workflow}" failed${last ? '' : ' and is tried again'}: ${describeError(error)}`, fields);
+  logger.warn(`Run ${which} of workflow "${task.workflow}" failed${consequence === undefined ? '' : ` and ${consequence}`}: ${describeError(error)}`, fields);
 }
 
 type AttemptResult =
@@ -157,16 +175,30 @@ async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunT
     signal,
     ...(options.rewardFn && { rewardFn: options.rewardFn }),
   };
+  const finish = (result: WorkflowResult, failure?: Error): AttemptResult => {
+    const runs = finishRuns(result, { task, firstRun: unit.run, count: unit.count, model });
+    const metrics = attemptModel.metrics();
+    const shared = { status: 'ok' as const, seconds: seconds(), ...(failure && { failure }) };
+    return { status: 'ok', runs: runs.map((run) => ({ ...shared, ...run, metrics: { ...metrics, ...run.metrics } })) };
+  };
   try {
     const { instance, result } = await beforeDeadline(execute(context, unit, options), { task, timeoutMs, abort, options });
-    const runs = finishRuns(result, { task, firstRun: unit.run, count: unit.count, model });
+    const finished = finish(result);
     if (definition.canReset) options.pool.put(definition, instance);
-    const metrics = attemptModel.metrics();
-    const took = seconds();
-    return { status: 'ok', runs: runs.map((run) => ({ status: 'ok', ...run, metrics: { ...metrics, ...run.metrics }, seconds: took })) };
+    return finished;
   } catch (error) {
     if (options.signal.aborted) throw new CancelledError('The explorer was stopped.', { reason: 'shutdown', cause: options.signal.reason });
-    return { status: 'failed', ...classify(error, task), seconds: seconds() };
+    const failed = { status: 'failed' as const, ...classify(error, task), seconds: seconds() };
+    const reward = failureRewardOf(failed, task, unit, options);
+    if (reward === undefined) return failed;
+    try {
+      const scored = finish({ reward }, failed.error);
+      report(runtime.logger, task, unit, attempt, failed.error, `gets the failure reward ${reward}`);
+      return scored;
+    } catch {
+      // It had not called the model, so there is nothing to give the reward to.
+      return failed;
+    }
   } finally {
     abort.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
   }

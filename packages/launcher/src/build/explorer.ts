@@ -21,7 +21,7 @@ export function explorerOptions(
   { sampler, format, auxiliary, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
   const { stage, runtime, workflows, rewardFns } = context;
-  const { concurrency, maxTimeoutMs, maxRetryTimes, evalInterval, evalOnStartup } = stage.explorer;
+  const { concurrency, maxTimeoutMs, maxRetryTimes, failureReward, experienceShape, evalInterval, evalOnStartup } = stage.explorer;
   return {
     feed: tasks.feed,
     evalSets: tasks.evalSets,
@@ -32,6 +32,8 @@ export function explorerOptions(
     concurrency,
     timeoutMs: maxTimeoutMs,
     maxRetries: maxRetryTimes,
+    ...(failureReward !== undefined && { failureReward }),
+    experienceShape,
     evalInterval: evalInterval ?? 0,
     evalOnStartup,
     detailedStats: stage.monitor.detailedStats,

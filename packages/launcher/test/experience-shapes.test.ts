@@ -1,0 +1,123 @@
+/** Merged calls train what single ones train: the same gradient over all weights, of the embedded engine. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createAlgorithm, type AlgorithmOptions } from '@trinity-rft/algorithm';
+import { buildCharTokenizer, chatTemplates, createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
+import { createRandom, deriveSeed, mergeCalls, withFields, type ChatMessage, type Engine, type Experience } from '@trinity-rft/core';
+import { createOnnxEngine, loadModelFolder } from '@trinity-rft/engine-onnx';
+import { createRolloutModel } from '@trinity-rft/model';
+import { testRuntime } from '@trinity-rft/testing';
+import { trainStep } from '@trinity-rft/trainer';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createModel } from '../src/create-model.js';
+
+const root = mkdtempSync(path.join(tmpdir(), 'trinity-shapes-'));
+const modelPath = path.join(root, 'model');
+let engine: Engine;
+let format: ChatFormat;
+let calls: readonly Experience[];
+
+beforeAll(async () => {
+  const tokenizer = buildCharTokenizer({
+    characters: Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).concat('\n'),
+    words: ['system', 'user', 'assistant'],
+    specialTokens: ['<|im_start|>'],
+    eosToken: '<|im_end|>',
+    chatTemplate: chatTemplates.chatml,
+  });
+  const config = { hiddenSize: 32, layers: 2, heads: 2, maxPositions: 256 };
+  await createModel({ directory: modelPath, tokenizer, config, seed: 1, initializerRange: 0.1 });
+  engine = await createOnnxEngine({ modelPath, reference: true, threads: 1 });
+  await engine.sampler.adopt({ kind: 'checkpoint', directory: modelPath }, 0);
+  format = createChatFormat({ tokenizer: await loadTokenizer(modelPath) });
+  calls = (await Promise.all([0, 1, 2, 3, 4, 5].map(rollout))).flat();
+});
+afterAll(async () => {
+  await engine?.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** A run of two to four turns. Every second one goes back to its first answer afterwards, so that its tree has two branches. */
+async function rollout(index: number): Promise<readonly Experience[]> {
+  const random = createRandom(deriveSeed(3, 'rewards', index));
+  const model = createRolloutModel({
+    sampler: engine.sampler,
+    format,
+    modelPath: 'tiny',
+    defaults: { temperature: 0.8, maxTokens: 12 },
+    seedFor: (call) => 100 * index + call,
+    runtime: testRuntime(),
+  });
+  const messages: ChatMessage[] = [{ role: 'user', content: `task ${index % 2}` }];
+  const ask = async (text: string): Promise<void> => {
+    const [answer] = await model.chat(messages);
+    messages.push({ role: 'assistant', content: answer!.responseText }, { role: 'user', content: text });
+  };
+  for (let turn = 0; turn < 2 + (index % 3); turn++) await ask(`go on ${turn}`);
+  if (index % 2 === 1) {
+    messages.splice(2, Infinity, { role: 'user', content: 'again' });
+    await ask('');
+  }
+  const [reward, other] = [random.next(), random.next()];
+  return model.extractExperiencesFromHistory().map((experience, step) =>
+    withFields(experience, {
+      eid: { ...experience.eid, batch: 1, task: index % 2, run: index >> 1 },
+      // Another policy than the one that sampled: ratios away from 1, some of them clipped.
+      logprobs: experience.logprobs.map((logprob, t) => logprob * (1 + 0.3 * Math.sin(t + index))),
+      reward: step % 2 === 0 ? reward : other,
+    }),
+  );
+}
+
+/** The update of AdamW is proportional to the gradient where epsilon dwarfs it; the factor keeps the digits of small gradients. */
+const [epsilon, factor] = [1e8, 1e4];
+
+async function gradientOf(options: AlgorithmOptions, experiences: readonly Experience[]) {
+  const directory = path.join(root, 'trained');
+  await engine.trainer.load(modelPath);
+  const lease = { experiences, metrics: {}, acknowledge: async () => undefined, release: async () => undefined };
+  const optimizer = { learningRate: factor * epsilon, epsilon, weightDecay: 0, clipGradNorm: 0 };
+  const algorithm = createAlgorithm(options);
+  const metrics = await trainStep(lease, { engine: engine.trainer, algorithm, optimizer, step: 1, clock: testRuntime().clock });
+  await engine.trainer.save(directory, { optimizer: false });
+  const [before, after] = await Promise.all([modelPath, directory].map(async (folder) => (await loadModelFolder(folder)).weights));
+  return { metrics, gradient: before!.map((weight, i) => (weight - after![i]!) / factor) };
+}
+
+const norm = (values: Float32Array): number => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+
+const aggregations = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
+const advantageFns = [{ name: 'grpo' }, { name: 'step_wise_grpo' }, { name: 'step_wise_grpo', args: { enableStepNorm: true } }] as const;
+const cases = advantageFns.flatMap((advantageFn) => aggregations.map((lossAggMode) => [advantageFn, lossAggMode] as const));
+
+describe('trajectories', () => {
+  it('hold the sampled tokens of all calls once, in fewer tokens', () => {
+    const { experiences, metrics } = mergeCalls(calls);
+    const sampled = (rows: readonly Experience[]): number =>
+      rows.reduce((sum, { actionMask }) => sum + actionMask.reduce((a, b) => a + b, 0), 0);
+    expect(sampled(experiences)).toBe(sampled(calls));
+    expect(metrics).toMatchObject({ merged: calls.length - experiences.length, 'split/branched': 3 });
+    expect(experiences).toHaveLength(9);
+    expect(metrics['tokens_saved']! / (metrics['tokens']! + metrics['tokens_saved']!)).toBeGreaterThan(0.4);
+  });
+
+  it.each(cases)('give the gradient and loss of their calls: %o, %s', async (advantageFn, lossAggMode) => {
+    const options: AlgorithmOptions = {
+      advantageFn,
+      policyLossFn: { name: 'ppo', args: { enableSequenceMasking: true } },
+      klLossFn: { name: 'k3', args: { klCoef: 0.1 } },
+      entropyLossFn: { name: 'default', args: { entropyCoef: 0.01 } },
+      lossAggMode,
+    };
+    const { experiences } = createAlgorithm(options).advantage!(calls);
+    const step = await gradientOf(options, experiences);
+    const trajectory = await gradientOf(options, mergeCalls(experiences).experiences);
+    const size = norm(step.gradient);
+    const difference = norm(step.gradient.map((value, i) => value - trajectory.gradient[i]!));
+    expect(size).toBeGreaterThan(1e-3);
+    expect(difference / size).toBeLessThan(1e-6);
+    for (const name of ['actor/final_loss', 'actor/pg_loss', 'actor/pg_clipfrac', 'actor/kl_loss', 'critic/advantages/max'])
+      expect(trajectory.metrics[name]).toBeCloseTo(step.metrics[name]!, 6);
+  });
+});
