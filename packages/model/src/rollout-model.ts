@@ -6,6 +6,7 @@ import { createGenerate } from './generate.js';
 import { createHandler } from './handler/handler.js';
 import { createHistory } from './history.js';
 import type { RecordingModel, RolloutModelOptions } from './options.js';
+import { createResponseStore } from './responses/store.js';
 
 /**
  * One per run: it has its own history, ledger and client. Cheap; the client is made when it is asked for.
@@ -17,15 +18,18 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const counters = createCounters();
   const generate = createGenerate(options, history, counters);
   const handler = createHandler({
+    ...endpointPolicy(options),
     generate,
+    deliveries: history,
     counters,
     modelPath,
     tokenizer: options.format.tokenizer,
     clientSampling: options.clientSampling ?? 'override',
     runtime: options.runtime,
     notices: options.notices ?? new Set(),
+    responses: createResponseStore(),
   });
-  const endpoint = createAgentEndpoint({ ...(options.mounted ?? unmounted), model: modelPath, fetch: fetchOver(handler) });
+  const endpoint = createAgentEndpoint({ fetch: fetchOver(handler), ...(options.mounted ?? unmounted), model: modelPath });
   let client: RolloutClient | undefined;
   return {
     modelPath,

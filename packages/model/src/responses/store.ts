@@ -1,0 +1,45 @@
+/** What the Responses API of one rollout remembers: its responses, and every item in them by id. */
+import type { ResponseBody } from './response.js';
+import type { Item } from './items.js';
+
+export interface StoredResponse {
+  readonly body: ResponseBody;
+  /** The one it continues. */
+  readonly previous?: StoredResponse;
+  /** Sent with its request. */
+  readonly input: readonly Item[];
+  readonly output: readonly Item[];
+}
+
+/** Lives as long as its rollout. */
+export interface ResponseStore {
+  add(response: StoredResponse): void;
+  get(id: string): StoredResponse | undefined;
+  item(id: string): Item | undefined;
+  /** Later responses still know what they continued. `false`: there is none with this id. */
+  delete(id: string): boolean;
+}
+
+export function createResponseStore(): ResponseStore {
+  const responses = new Map<string, StoredResponse>();
+  const items = new Map<string, Item>();
+  return {
+    add: (response) => {
+      responses.set(response.body.id, response);
+      for (const item of [...response.input, ...response.output]) {
+        const { id } = item.wire;
+        if (typeof id === 'string' && !items.has(id)) items.set(id, item);
+      }
+    },
+    get: (id) => responses.get(id),
+    item: (id) => items.get(id),
+    delete: (id) => responses.delete(id),
+  };
+}
+
+/** Everything said up to and with `response`, oldest first. */
+export function conversationOf(response: StoredResponse | undefined): readonly Item[] {
+  const parts: (readonly Item[])[] = [];
+  for (let at = response; at; at = at.previous) parts.push(at.output, at.input);
+  return parts.toReversed().flat();
+}
