@@ -8,6 +8,7 @@ import type { Metrics } from '@trinity-rft/core';
  * - `tool_calls`, `malformed_tool_calls`: understood, and left in the text
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls refused for their prompt
  * - `sampling_overridden`, `unconstrained`: client requests whose sampling settings, or forced formats, were not followed
+ * - `replayed`: requests that got the answer of an equal one; `undelivered`: answers that no client received
  */
 type CounterName =
   | 'calls'
@@ -22,7 +23,9 @@ type CounterName =
   | 'response_truncated'
   | 'prompt_too_long'
   | 'sampling_overridden'
-  | 'unconstrained';
+  | 'unconstrained'
+  | 'replayed'
+  | 'undelivered';
 
 const always = ['calls', 'spliced', 'tool_calls', 'malformed_tool_calls', 'response_truncated', 'prompt_too_long'] as const;
 

@@ -1,5 +1,5 @@
 /** The one path from messages to a recorded answer; the chat method and the endpoint both go through it. */
-import { createLedger, normalizeMessages, type LedgerPrompt, type NormalMessage, type ParsedTurn } from '@trinity-rft/chat';
+import { createLedger, normalizeMessages, type LedgerPrompt, type NormalMessage, type ParsedTurn, type Tokenizer } from '@trinity-rft/chat';
 import {
   CancelledError,
   EngineError,
@@ -9,6 +9,7 @@ import {
   type FinishReason,
   type SampledSequence,
   type ToolCall,
+  type ToolDefinition,
 } from '@trinity-rft/core';
 import type { Counters } from './counters.js';
 import type { History } from './history.js';
@@ -19,6 +20,8 @@ import { normalizeTools } from './tools.js';
 interface GenerateRequest {
   /** As the client sent them. */
   readonly messages: readonly unknown[];
+  /** Text or ids to go on from, as they are: no messages, no template, nothing is read into the answer. */
+  readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
   /** Look for tool calls in the answer, if there are tools. */
   readonly parseTools: boolean;
@@ -28,6 +31,8 @@ interface GenerateRequest {
 
 /** A finished and recorded call. */
 export interface Generation {
+  /** Counts the calls of the rollout from 0, failed ones included. */
+  readonly callIndex: number;
   readonly promptIds: Int32Array;
   readonly choices: readonly Choice[];
 }
@@ -67,15 +72,18 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
     count(counters, prompt, choices);
   };
 
+  const promptFor = ({ messages: given, plain }: GenerateRequest, tools: readonly ToolDefinition[] | undefined): LedgerPrompt => {
+    if (plain !== undefined) return plainPrompt(plain, format.tokenizer);
+    const messages = normalizeMessages(given);
+    for (const callIndex of calledBy(messages)) history.refer(callIndex);
+    return ledger.prompt({ messages, ...(tools && { tools }), ...(enableThinking !== undefined && { enableThinking }) });
+  };
+
   return async (request) => {
     const signal = combine(options.signal, request.signal);
     throwIfAborted(signal);
     const tools = normalizeTools(request.tools);
-    const prompt = ledger.prompt({
-      messages: normalizeMessages(request.messages),
-      ...(tools && { tools }),
-      ...(enableThinking !== undefined && { enableThinking }),
-    });
+    const prompt = promptFor(request, tools);
     const settings = sampling(request.sampling, prompt.ids.length);
     const callIndex = calls++;
     const sequences = await sampler.sample(prompt.ids, settings, signal);
@@ -83,13 +91,31 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
     const reading = { tools: request.parseTools && tools !== undefined };
     const choices = sequences.map((sequence, choice): Choice => {
       const { stopString } = sequence;
-      const turn = format.readTurn(sequence.tokens, { ...reading, ...(stopString !== undefined && { stopString }) });
+      const options = { ...reading, ...(stopString !== undefined && { stopString }) };
+      const turn = request.plain === undefined ? format.readTurn(sequence.tokens, options) : plainTurn(sequence, format.tokenizer);
       const response = toResponse(prompt.ids, sequence, turn, settings.temperature, `call_${callIndex}_${choice}`);
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
     record(callIndex, prompt, choices);
-    return { promptIds: prompt.ids, choices };
+    return { callIndex, promptIds: prompt.ids, choices };
   };
+}
+
+function plainPrompt(plain: string | Int32Array, tokenizer: Tokenizer): LedgerPrompt {
+  return { ids: typeof plain === 'string' ? tokenizer.encode(plain) : plain, reused: 0, outcome: 'new' };
+}
+
+/** All of the text, up to the stop string. */
+function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
+  const whole = tokenizer.decode(tokens, { skip: tokenizer.specialTokenIds });
+  const end = stopString === undefined ? -1 : whole.lastIndexOf(stopString);
+  return { text: end < 0 ? whole : whole.slice(0, end), toolCalls: [], malformedToolCalls: 0 };
+}
+
+/** Calls whose answers the conversation holds, known by the ids of their tool calls: see {@link toResponse}. */
+function calledBy(messages: readonly NormalMessage[]): readonly number[] {
+  const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
+  return ids.flatMap((id) => /^call_(\d+)_\d+_\d+$/.exec(id)?.slice(1, 2) ?? []).map(Number);
 }
 
 /** Ids of tool calls derive from their place, so that equal runs have equal ids. */

@@ -11,6 +11,10 @@ interface RecordedChoice {
 
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
+  /** No client has the answer of this call: it becomes no experience unless something refers to it. */
+  markUndelivered(callIndex: number): void;
+  /** A conversation holds the answer of this call, so a client has it after all. */
+  refer(callIndex: number): void;
   /** One experience per choice, calls in the order in which they began. @throws WorkflowError when nothing is recorded by choice */
   extract(clear: boolean): readonly Experience[];
 }
@@ -19,15 +23,19 @@ export interface History {
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
+  const undelivered = new Set<number>();
   return {
     add: (choices) => void (enabled && recorded.push(...choices)),
+    markUndelivered: (callIndex) => void undelivered.add(callIndex),
+    refer: (callIndex) => void undelivered.delete(callIndex),
     extract: (clear) => {
       if (!enabled) {
         throw new WorkflowError('This model keeps no history, because it is not trained. Take experiences from the rollout model.', {
           code: 'HISTORY_OFF',
         });
       }
-      const ordered = recorded.toSorted((a, b) => a.callIndex - b.callIndex || a.choice - b.choice);
+      const known = recorded.filter(({ callIndex }) => !undelivered.has(callIndex));
+      const ordered = known.toSorted((a, b) => a.callIndex - b.callIndex || a.choice - b.choice);
       const steps = new Map([...new Set(ordered.map(({ callIndex }) => callIndex))].map((callIndex, i) => [callIndex, cleared + i]));
       if (clear) {
         recorded = [];

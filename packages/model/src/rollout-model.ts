@@ -18,7 +18,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const counters = createCounters();
   const generate = createGenerate(options, history, counters);
   const handler = createHandler({
-    ...endpointPolicy(options),
+    ...options,
     generate,
     deliveries: history,
     counters,

@@ -1,12 +1,22 @@
 /** Errors as OpenAI's servers answer them. */
 import { CancelledError, describeError, ModelError } from '@trinity-rft/core';
 
-/** `{ error: { message, type, param, code } }` with the status that goes with it. */
-export function errorResponse(error: unknown): Response {
-  const { status, type, code } = classify(error);
+export interface ErrorBody {
+  readonly error: { readonly message: string; readonly type: string; readonly param: string | null; readonly code: string };
+}
+
+export function errorBody(error: unknown): ErrorBody {
+  const { type, code } = classify(error);
   const param = error instanceof ModelError ? error.details['param'] : undefined;
-  const body = { error: { message: describeError(error), type, param: param ?? null, code } };
-  return Response.json(body, { status });
+  return { error: { message: describeError(error), type, param: typeof param === 'string' ? param : null, code } };
+}
+
+/** The body with the status and headers that go with it: `Allow` for 405, `Retry-After` for 429. */
+export function errorResponse(error: unknown): Response {
+  const details = error instanceof ModelError ? error.details : {};
+  const headers = Object.entries({ allow: details['allow'], 'retry-after': details['retryAfter'] });
+  const known = headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]]));
+  return Response.json(errorBody(error), { status: classify(error).status, headers: known });
 }
 
 interface ErrorClass {
@@ -15,11 +25,18 @@ interface ErrorClass {
   readonly code: string;
 }
 
-/** 5xx is for real faults: clients repeat those calls. */
+/** Types by status, as clients know them. */
+const types: Readonly<Record<number, string>> = { 401: 'authentication_error', 429: 'rate_limit_error' };
+
+/** 5xx is for real faults: clients repeat those calls. 499 is read by nobody but logs. */
 function classify(error: unknown): ErrorClass {
   if (error instanceof ModelError) {
-    return { status: error.status, type: error.status < 500 ? 'invalid_request_error' : 'server_error', code: error.code };
+    const { status, code } = error;
+    return { status, type: types[status] ?? (status < 500 ? 'invalid_request_error' : 'server_error'), code };
   }
-  if (error instanceof CancelledError) return { status: 409, type: 'rollout_ended', code: 'rollout_cancelled' };
+  if (error instanceof CancelledError) {
+    if (error.code === 'CLIENT_GONE') return { status: 499, type: 'client_gone', code: 'client_closed_request' };
+    return { status: 409, type: 'rollout_ended', code: 'rollout_cancelled' };
+  }
   return { status: 500, type: 'server_error', code: 'internal_error' };
 }

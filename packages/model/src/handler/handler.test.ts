@@ -223,11 +223,12 @@ describe('refusals', () => {
     ['audio', { audio: { voice: 'x' } }],
     ['modalities', { modalities: ['text', 'audio'] }],
     ['web_search_options', { web_search_options: {} }],
-    ['response_format', { response_format: { type: 'json_schema', json_schema: {} } }],
+    ['response_format.type', { response_format: { type: 'grammar' } }],
+    ['response_format.json_schema.schema', { response_format: { type: 'json_schema', json_schema: { schema: 'x' } } }],
     ['n', { n: 1.5 }],
     ['max_tokens', { max_tokens: 0 }],
     ['temperature', { temperature: 'hot' }],
-    ['stop', { stop: [''] }],
+    ['stop[0]', { stop: [''] }],
   ])('name %s', async (param, change) => {
     const { model } = scripted([]);
     const response = await model.handler(post({ ...base, ...change }));
@@ -238,10 +239,10 @@ describe('refusals', () => {
   });
 
   it.each([
-    [400, post('{'), 'invalid_request'],
+    [400, post('{'), 'invalid_json'],
     [400, post('[]'), 'invalid_request'],
     [404, post(base, '/v1/embeddings'), 'not_found'],
-    [405, new Request('http://host/v1/chat/completions'), 'not_found'],
+    [405, new Request('http://host/v1/chat/completions'), 'method_not_allowed'],
   ])('answer %i', async (status, request, code) => {
     const response = await scripted([]).model.handler(request);
     expect(response.status).toBe(status);

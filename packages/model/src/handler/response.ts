@@ -81,7 +81,7 @@ export function toChunks(generation: Generation, context: ResponseContext): read
   return request.includeUsage ? [...chunks, { ...base, choices: [], usage: usage(generation) }] : chunks;
 }
 
-function usage({ promptIds, choices }: Generation): OpenAI.CompletionUsage {
+export function usage({ promptIds, choices }: Generation): OpenAI.CompletionUsage {
   const prompt = promptIds.length;
   const completion = choices.reduce((sum, { sequence }) => sum + sequence.tokens.length, 0);
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };

@@ -1,0 +1,51 @@
+/** `POST /v1/completions`: text goes on from a prompt as it is; an experience of its own, no turn of a conversation. */
+import type { Generation } from '../generate.js';
+import { readBody } from '../handler/body.js';
+import { done, eventForm, jsonForm } from '../handler/forms.js';
+import { checkChoices } from '../handler/policy.js';
+import { report } from '../handler/report.js';
+import type { RouteContext } from '../handler/route.js';
+import { serve } from '../handler/serve.js';
+import { readRequest, type TextCompletionRequest } from './request.js';
+import { toChunks, toCompletion, type ResponseContext } from './response.js';
+
+interface Completed {
+  readonly callIndex: number;
+  readonly generation: Generation;
+  readonly context: ResponseContext;
+}
+
+export async function textCompletions(request: Request, context: RouteContext): Promise<Response> {
+  const { value, digest } = await readBody(request, context, 'a completion request');
+  const wanted = readRequest(value, context.tokenizer.vocabularySize);
+  checkChoices(context, wanted.n);
+  report({ ...wanted, unconstrained: [] }, context);
+  const form = wanted.stream
+    ? eventForm<Completed>((completed) => [...toChunks(completed.generation, completed.context).map((data) => ({ data })), done])
+    : jsonForm<Completed>((completed) => toCompletion(completed.generation, completed.context));
+  return serve(request, digest, context, form, (signal) => complete(wanted, context, signal));
+}
+
+async function complete(wanted: TextCompletionRequest, options: RouteContext, signal: AbortSignal): Promise<Completed> {
+  const { generate, modelPath: model, tokenizer, runtime, clientSampling } = options;
+  const { prompt, n, stop, maxTokens, logprobs, sampling } = wanted;
+  const generation = await generate({
+    plain: prompt,
+    messages: [],
+    parseTools: false,
+    sampling: {
+      n,
+      stop,
+      topLogprobs: logprobs ?? 0,
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(clientSampling === 'respect' && sampling),
+    },
+    signal,
+  });
+  const created = Math.floor(runtime.clock.now() / 1000);
+  return {
+    callIndex: generation.callIndex,
+    generation,
+    context: { id: runtime.newId('cmpl'), created, model, tokenizer, request: wanted },
+  };
+}

@@ -1,0 +1,99 @@
+/** Bodies of requests: JSON within bounds. */
+import { createHash } from 'node:crypto';
+import { CancelledError, ModelError, systemClock, type Clock } from '@trinity-rft/core';
+import { defaultBodyTimeoutMs, defaultMaxBodyBytes, type EndpointPolicy } from './policy.js';
+import { jsonErrorPosition } from './json-position.js';
+import { refusal } from './refusal.js';
+
+export interface RequestBody {
+  readonly value: unknown;
+  /** Equal for equal bytes. */
+  readonly digest: string;
+}
+
+export interface BodyLimits extends Pick<EndpointPolicy, 'maxBodyBytes' | 'bodyTimeoutMs'> {
+  readonly runtime: { readonly clock: Clock };
+}
+
+/** Tool schemas and arguments nest a few levels; what nests deeper is not meant to be read. */
+const maxDepth = 128;
+
+/** @param expected what the body should have been. @throws ModelError 400, 408, 413 or 415 */
+export async function readBody(request: Request, limits: BodyLimits, expected: string): Promise<RequestBody> {
+  const bytes = await readBytes(request, limits);
+  const value = parse(bytes, request.headers.get('content-type'), expected);
+  if (nestsDeeper(value, maxDepth)) throw refusal('body', `nests deeper than ${maxDepth} levels`, expected);
+  return { value, digest: createHash('sha256').update(bytes).digest('base64') };
+}
+
+async function readBytes(
+  request: Request,
+  { maxBodyBytes: most = defaultMaxBodyBytes, bodyTimeoutMs, runtime }: BodyLimits,
+): Promise<Uint8Array> {
+  const announced = Number(request.headers.get('content-length') ?? 0);
+  if (announced > most) throw tooLarge(most);
+  if (request.bodyUsed) throw refusal('body', 'was read by somebody else', 'a request that is passed on as it came');
+  if (!request.body) return new Uint8Array();
+  const reader = (request.body as ReadableStream<Uint8Array>).getReader();
+  const timer = new AbortController();
+  const timeoutMs = bodyTimeoutMs ?? defaultBodyTimeoutMs;
+  const late = runtime.clock.sleep(timeoutMs, timer.signal).then(
+    () => 'late' as const,
+    () => 'read' as const,
+  );
+  try {
+    const chunks: Uint8Array[] = [];
+    for (let size = 0; ;) {
+      const step = await Promise.race([reader.read(), late]);
+      if (typeof step === 'string') throw slow(timeoutMs);
+      if (step.done) return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+      size += step.value.byteLength;
+      if (size > most) throw tooLarge(most);
+      chunks.push(step.value);
+    }
+  } catch (error) {
+    // Nothing waits for the rest: the client may never send it.
+    void reader.cancel(error).catch(() => undefined);
+    throw error instanceof ModelError ? error : gone(error);
+  } finally {
+    timer.abort();
+  }
+}
+
+const tooLarge = (most: number): ModelError =>
+  refusal('body', `is larger than ${most} bytes`, `at most ${most} bytes`, { status: 413, code: 'request_too_large' });
+
+const slow = (timeoutMs: number): ModelError =>
+  refusal('body', `did not arrive within ${timeoutMs} ms`, 'the whole body without pauses', { status: 408, code: 'request_timeout' });
+
+const gone = (cause: unknown): CancelledError =>
+  new CancelledError('The client went away before its request was complete.', { code: 'CLIENT_GONE', reason: 'aborted', cause });
+
+function parse(bytes: Uint8Array, type: string | null, expected: string): unknown {
+  let text = '';
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    if (type !== null && !/json|text\/plain/i.test(type)) {
+      throw refusal('body', `is ${type}`, `${expected} as application/json`, { status: 415, code: 'unsupported_media_type', cause });
+    }
+    const what = cause instanceof SyntaxError ? `is not JSON${jsonErrorPosition(text, cause)}` : 'is not UTF-8 text';
+    throw refusal('body', what, expected, { code: 'invalid_json', cause });
+  }
+}
+
+/** Without recursion: the value may nest a million levels. */
+function nestsDeeper(value: unknown, limit: number): boolean {
+  let level = [value];
+  for (let depth = 0; depth <= limit; depth++) {
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []) as unknown[]);
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+/** {@link readBody} for routes that need no digest. */
+export async function readJson(request: Request, expected: string): Promise<unknown> {
+  return (await readBody(request, { runtime: { clock: systemClock } }, expected)).value;
+}

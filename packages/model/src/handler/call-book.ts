@@ -1,0 +1,144 @@
+/** Which requests of a rollout are being answered, and which answers may have to be given again. */
+import { CancelledError } from '@trinity-rft/core';
+import type { Counters } from '../counters.js';
+import type { EndpointPolicy } from './policy.js';
+
+/** A finished generation, whatever its answer looks like. */
+export interface Recorded {
+  /** Of the recorded call. */
+  readonly callIndex: number;
+}
+
+export interface Claim {
+  /** Equal for equal requests: route and digest of the body. */
+  readonly key: string;
+  /** The client says that it repeats a request (`x-stainless-retry-count` above 0). */
+  readonly repeats: boolean;
+  /** Aborts when the client goes away. */
+  readonly signal: AbortSignal;
+}
+
+/** One client's share in an answer. */
+export interface Taken<T> {
+  /** Rejects with a CancelledError as soon as the client has gone. */
+  readonly result: Promise<T>;
+  /** The client has all of it. */
+  delivered(): void;
+  /** The client went away without it. Ends the generation when nobody else waits. */
+  lost(): void;
+}
+
+export interface CallBook {
+  /**
+   * Starts `work`, joins the equal request that is being answered, or gives the recorded answer again:
+   * - an answer that no client received is given to the next equal request, for the first one came back for it;
+   * - a request that says it repeats gets the answer that is under way or finished;
+   * - any other is a sample of its own, even of an equal prompt.
+   */
+  take<T extends Recorded>(claim: Claim, work: (signal: AbortSignal) => Promise<T>): Taken<T>;
+}
+
+/** The part of the history that deliveries touch. */
+export interface Deliveries {
+  /** Leaves a call out of the experiences, unless something refers to it. */
+  markUndelivered(callIndex: number): void;
+  /** A client has this call's answer after all. */
+  refer(callIndex: number): void;
+}
+
+interface Entry {
+  readonly result: Promise<Recorded>;
+  readonly generation: AbortController;
+  /** Clients that wait for the answer or receive it. */
+  clients: number;
+  finished?: Recorded;
+  delivered: boolean;
+}
+
+/** Repeats follow closely; older answers are forgotten. */
+const rememberedAnswers = 16;
+
+export function createCallBook(policy: EndpointPolicy, deliveries: Deliveries, counters: Pick<Counters, 'add'>): CallBook {
+  const entries = new Map<string, Entry>();
+
+  const start = (key: string, work: (signal: AbortSignal) => Promise<Recorded>): Entry => {
+    const generation = new AbortController();
+    const entry: Entry = { result: work(generation.signal), generation, clients: 0, delivered: false };
+    entries.set(key, entry);
+    entry.result.then(
+      (finished) => {
+        entry.finished = finished;
+        forget(entries, key, entry);
+      },
+      // A failed call was not recorded: its repetition is a new one.
+      () => void (entries.get(key) === entry && entries.delete(key)),
+    );
+    return entry;
+  };
+
+  const find = ({ key, repeats }: Claim): Entry | undefined => {
+    const entry = entries.get(key);
+    if (!entry || entry.generation.signal.aborted) return undefined;
+    const wanted = entry.finished ? repeats || (entry.clients === 0 && !entry.delivered) : repeats || policy.equalRequests === 'join';
+    return wanted ? entry : undefined;
+  };
+
+  const leave = (key: string, entry: Entry, why: unknown): void => {
+    entry.clients--;
+    if (entry.clients > 0 || entry.delivered) return;
+    if (!entry.finished) {
+      entry.generation.abort(why);
+      if (entries.get(key) === entry) entries.delete(key);
+      return;
+    }
+    counters.add('undelivered');
+    deliveries.markUndelivered(entry.finished.callIndex);
+  };
+
+  const arrive = (entry: Entry): void => {
+    entry.clients--;
+    if (entry.delivered) return;
+    entry.delivered = true;
+    if (entry.finished) deliveries.refer(entry.finished.callIndex);
+  };
+
+  return {
+    take: <T extends Recorded>(claim: Claim, work: (signal: AbortSignal) => Promise<T>): Taken<T> => {
+      const found = find(claim);
+      if (found) counters.add('replayed');
+      const entry = found ?? start(claim.key, work);
+      entry.clients++;
+      const { promise: gone, reject } = Promise.withResolvers<never>();
+      let open = true;
+      const close = (end: () => void): void => {
+        if (!open) return;
+        open = false;
+        claim.signal.removeEventListener('abort', lost);
+        end();
+      };
+      const lost = (): void =>
+        close(() => {
+          const why = clientGone(claim.signal.reason);
+          reject(why);
+          leave(claim.key, entry, why);
+        });
+      claim.signal.addEventListener('abort', lost, { once: true });
+      if (claim.signal.aborted) lost();
+      const result = Promise.race([entry.result, gone]) as Promise<T>;
+      // Who asks for the result hears of failures; a heartbeat that has ended does not.
+      result.catch(() => close(() => entry.clients--));
+      return { result, delivered: () => close(() => arrive(entry)), lost };
+    },
+  };
+}
+
+function forget(entries: Map<string, Entry>, key: string, newest: Entry): void {
+  if (entries.get(key) !== newest) return;
+  entries.delete(key);
+  entries.set(key, newest);
+  const finished = [...entries].filter(([, entry]) => entry.finished && entry.clients === 0);
+  for (const [old] of finished.slice(0, Math.max(0, finished.length - rememberedAnswers))) entries.delete(old);
+}
+
+const clientGone = (cause: unknown): CancelledError =>
+  new CancelledError('The client went away before it had its answer.', { code: 'CLIENT_GONE', reason: 'aborted', cause });

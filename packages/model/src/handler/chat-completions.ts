@@ -1,0 +1,48 @@
+/** `POST /v1/chat/completions`. */
+import type { Generation } from '../generate.js';
+import { readBody } from './body.js';
+import { done, eventForm, jsonForm } from './forms.js';
+import { checkChoices } from './policy.js';
+import { report } from './report.js';
+import { readRequest, type ChatCompletionRequest } from './request.js';
+import { toChunks, toCompletion, type ResponseContext } from './response.js';
+import type { RouteContext } from './route.js';
+import { serve } from './serve.js';
+
+interface Completed {
+  readonly callIndex: number;
+  readonly generation: Generation;
+  readonly context: ResponseContext;
+}
+
+export async function chatCompletions(request: Request, context: RouteContext): Promise<Response> {
+  const { value, digest } = await readBody(request, context, 'a chat completion request');
+  const wanted = readRequest(value);
+  checkChoices(context, wanted.n);
+  report(wanted, context);
+  const form = wanted.stream
+    ? eventForm<Completed>((completed) => [...toChunks(completed.generation, completed.context).map((data) => ({ data })), done])
+    : jsonForm<Completed>((completed) => toCompletion(completed.generation, completed.context));
+  return serve(request, digest, context, form, (signal) => complete(wanted, context, signal));
+}
+
+async function complete(wanted: ChatCompletionRequest, options: RouteContext, signal: AbortSignal): Promise<Completed> {
+  const { generate, modelPath: model, tokenizer, runtime, clientSampling } = options;
+  const { messages, tools, parseTools, n, maxTokens, stop, topLogprobs, sampling } = wanted;
+  const generation = await generate({
+    messages,
+    tools,
+    parseTools,
+    sampling: {
+      n,
+      stop,
+      topLogprobs: wanted.logprobs ? topLogprobs : 0,
+      ...(maxTokens !== undefined && { maxTokens }),
+      ...(clientSampling === 'respect' && sampling),
+    },
+    signal,
+  });
+  const created = Math.floor(runtime.clock.now() / 1000);
+  const context = { id: runtime.newId('chatcmpl'), created, model, tokenizer, request: wanted };
+  return { callIndex: generation.callIndex, generation, context };
+}

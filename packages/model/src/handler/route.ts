@@ -1,0 +1,29 @@
+/** What the routes of an endpoint work with. */
+import type { Tokenizer } from '@trinity-rft/chat';
+import type { Runtime } from '@trinity-rft/core';
+import type { Counters } from '../counters.js';
+import type { Generate } from '../generate.js';
+import type { ResponseStore } from '../responses/store.js';
+import type { CallBook, Deliveries } from './call-book.js';
+import type { EndpointPolicy } from './policy.js';
+
+export interface HandlerOptions extends EndpointPolicy {
+  readonly generate: Generate;
+  readonly deliveries: Deliveries;
+  readonly counters: Counters;
+  readonly modelPath: string;
+  readonly tokenizer: Tokenizer;
+  readonly clientSampling: 'override' | 'respect';
+  readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
+  readonly notices: Set<string>;
+  /** What the Responses API of this rollout remembers. */
+  readonly responses: ResponseStore;
+}
+
+/** One rollout's endpoint. */
+export interface RouteContext extends HandlerOptions {
+  readonly book: CallBook;
+}
+
+/** May reject; the handler makes a response of the error. */
+export type Route = (request: Request, context: RouteContext) => Promise<Response>;
