@@ -1,3 +1,12 @@
 export type { RolloutClient } from './client.js';
+export { rolloutContext, type RolloutContext } from './endpoint/context.js';
+export type { EndpointLimits } from './endpoint/limits.js';
+export {
+  openEndpointServer,
+  type EndpointMount,
+  type EndpointServer,
+  type EndpointServerOptions,
+  type MountOptions,
+} from './endpoint/server.js';
 export type { RecordingModel, RolloutLimits, RolloutModelOptions, SamplingDefaults } from './options.js';
 export { createRolloutModel } from './rollout-model.js';

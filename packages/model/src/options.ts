@@ -4,6 +4,8 @@ import type { RolloutModel, Runtime, Sampler } from '@trinity-rft/core';
 import type { Metrics } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { RolloutClient } from './client.js';
+import type { EndpointPolicy } from './handler/policy.js';
+import type { EndpointMount } from './endpoint/server.js';
 
 /** How to sample where a call does not say; the run's own settings. */
 export interface SamplingDefaults {
@@ -27,7 +29,7 @@ export interface RolloutLimits {
   readonly maxModelLen?: number;
 }
 
-export interface RolloutModelOptions {
+export interface RolloutModelOptions extends EndpointPolicy {
   readonly sampler: Sampler;
   /** Share one between all rollouts of a model: it holds the caches. */
   readonly format: ChatFormat;
@@ -48,8 +50,11 @@ export interface RolloutModelOptions {
   readonly recordHistory?: boolean;
   /** Puts the prompt as text into experiences. @default false */
   readonly includePromptText?: boolean;
-  /** Where the handler is mounted on HTTP, when it is. @default an address that only `endpoint().fetch` can reach */
-  readonly mounted?: { readonly baseURL: string; readonly apiKey: string };
+  /**
+   * Where the handler is mounted on HTTP, when it is, as `EndpointServer.mount` returns it: then `endpoint().fetch` is the
+   * server's, which checks keys. @default an address that only `endpoint().fetch` can reach
+   */
+  readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> & Partial<Pick<EndpointMount, 'fetch'>>;
   /** Ends every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;

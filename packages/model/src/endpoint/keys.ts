@@ -1,0 +1,30 @@
+/** Secret keys: made from the machine's randomness, kept as digests. */
+import { hash, randomBytes } from 'node:crypto';
+
+/** `rk_` opens one rollout, `ak_` the numbers about the server. */
+export type KeyKind = 'rk' | 'ak';
+
+/** 256 random bits. */
+export function newKey(kind: KeyKind): string {
+  return `${kind}_${randomBytes(32).toString('base64url')}`;
+}
+
+/** An id for addresses: 72 random bits, letters, digits, `-` and `_`. */
+export function newRolloutId(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+/** Keys are looked up by their digest, so how long a comparison takes says nothing about a key. */
+export function digestOf(key: string): string {
+  return hash('sha256', key, 'base64url');
+}
+
+/**
+ * The one key of a request, from `Authorization: Bearer` or `x-api-key`; undefined without one, `ambiguous` when they differ.
+ */
+export function keyOf({ headers }: Request): string | 'ambiguous' | undefined {
+  const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
+  const other = headers.get('x-api-key')?.trim() || undefined;
+  if (bearer !== undefined && other !== undefined && bearer !== other) return 'ambiguous';
+  return bearer ?? other;
+}

@@ -1,0 +1,218 @@
+/** The recording endpoint on loopback HTTP: one server, an address and a secret key for each rollout. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { CancelledError, ModelError, type Runtime } from '@trinity-rft/core';
+import { Hono } from 'hono';
+import { errorResponse } from '../handler/errors.js';
+import { digestOf, keyOf, newKey, newRolloutId } from './keys.js';
+import { defaultLimits, type EndpointLimits } from './limits.js';
+import { contextPath, createRouteTable, unauthorized, type Handler, type RouteTable } from './routes.js';
+import { createTraffic, type Traffic } from './traffic.js';
+
+export interface EndpointServerOptions {
+  /** @default "127.0.0.1" */
+  readonly host?: string;
+  /** 0 = any that is free. @default 0 */
+  readonly port?: number;
+  readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
+  readonly limits?: Partial<EndpointLimits>;
+}
+
+export interface MountOptions {
+  /** Stands in the address: letters, digits, `-`, `_`. @default a random one */
+  readonly rollout?: string;
+  /** Never rejects. Its requests have passed the check of their key. */
+  readonly handler: Handler;
+  /** Unmounts. */
+  readonly signal?: AbortSignal;
+}
+
+/** The address of one rollout. */
+export interface EndpointMount {
+  /** `http://HOST:PORT/r/<rollout>/v1` */
+  readonly baseURL: string;
+  /** Void once the rollout is unmounted: 409 for a while, then 401. */
+  readonly apiKey: string;
+  /** The same endpoint without a socket, with the same check of the key. */
+  readonly fetch: typeof globalThis.fetch;
+  unmount(): void;
+}
+
+export interface EndpointServer {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  /** For clients that were made outside of any rollout: answers with what to do, see `rolloutContext`. Ends in `/v1`. */
+  readonly contextURL: string;
+  /** Opens `GET /metrics`. */
+  readonly adminKey: string;
+  /** @throws InvariantError when the rollout is mounted, CancelledError when its signal has aborted */
+  mount(options: MountOptions): EndpointMount;
+  /** Ends all rollouts, waits for calls up to the limit, then closes their connections and says which ones it waited for. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves until it is closed. `GET /health` is for everybody, `GET /metrics` needs `adminKey`, everything else the key of a
+ * rollout, under any path. Keys come from the machine's randomness and are in no log.
+ * @throws ModelError 503 when the port cannot be had
+ */
+export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
+  const { host = '127.0.0.1', port = 0, runtime } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const table = createRouteTable({ clock: runtime.clock, ...limits });
+  const traffic = createTraffic();
+  const adminKey = newKey('ak');
+  const server = createHttpServer(createApp(table, traffic, adminKey), limits);
+  const url = `http://${host}:${await listen(server, host, port)}`;
+  const closers = new Set<() => void>();
+
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    request.signal.throwIfAborted();
+    const response = await dispatch(request, table, traffic);
+    // As with the global fetch, an aborted request has no response.
+    request.signal.throwIfAborted();
+    return response;
+  };
+
+  return {
+    url,
+    contextURL: `${url}${contextPath}`,
+    adminKey,
+    mount: ({ rollout = newRolloutId(), handler, signal }) => {
+      if (signal?.aborted)
+        throw new CancelledError('The rollout has ended before it was mounted.', { reason: 'aborted', cause: signal.reason });
+      const { apiKey, close } = table.open({ rollout, handler });
+      const unmount = (): void => {
+        close();
+        closers.delete(unmount);
+        signal?.removeEventListener('abort', unmount);
+      };
+      closers.add(unmount);
+      signal?.addEventListener('abort', unmount);
+      return { baseURL: `${url}/r/${rollout}/v1`, apiKey, fetch, unmount };
+    },
+    close: async () => {
+      for (const unmount of closers) unmount();
+      await closeServer(server, traffic, { runtime, timeoutMs: limits.closeTimeoutMs });
+    },
+  };
+}
+
+function createApp(table: RouteTable, traffic: Traffic, adminKey: string): Hono<{ Bindings: HttpBindings }> {
+  const adminDigest = digestOf(adminKey);
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  app.get('/health', () => Response.json({ status: 'ok' }));
+  app.get('/metrics', ({ req }) => {
+    const key = keyOf(req.raw);
+    if (key === undefined || digestOf(key) !== adminDigest) {
+      return refuse(
+        unauthorized(
+          'The numbers of the server need its own key. Expected its adminKey in Authorization: Bearer. Ask whoever opened the server.',
+        ),
+        traffic,
+      );
+    }
+    return Response.json({ open_rollouts: table.size, ...traffic.report() });
+  });
+  app.all('*', ({ req, env }) => dispatch(req.raw, table, traffic, env.outgoing as ServerResponse));
+  return app;
+}
+
+/** Checks the key, then hands the request over. A call is in flight until its connection has all of the answer. */
+async function dispatch(request: Request, table: RouteTable, traffic: Traffic, outgoing?: ServerResponse): Promise<Response> {
+  let route;
+  try {
+    route = table.find(request);
+  } catch (error) {
+    return refuse(error, traffic);
+  }
+  const end = traffic.begin(route.rollout);
+  outgoing?.once('close', end);
+  try {
+    const response = await route.handler(request);
+    traffic.answered(response.status);
+    return response;
+  } finally {
+    if (!outgoing) end();
+  }
+}
+
+/** Clients that repeat failed calls by themselves are told not to. */
+function refuse(error: unknown, traffic: Traffic): Response {
+  const response = errorResponse(error);
+  response.headers.set('x-should-retry', 'false');
+  traffic.answered(response.status);
+  return response;
+}
+
+function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: EndpointLimits): Server {
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveMs, maxHeaderBytes, maxConnections } = limits;
+  const listener = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
+    // For HTTP/1.0, which names no host.
+    hostname: '127.0.0.1',
+    // The process belongs to the user: its Request and Response stay what they are.
+    overrideGlobalObjects: false,
+    errorHandler: (cause) => errorResponse(malformed(cause)),
+  });
+  const server = createServer(
+    {
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveMs,
+      maxHeaderSize: maxHeaderBytes,
+      // How often deadlines are looked at.
+      connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.floor(Math.min(headersTimeoutMs, requestTimeoutMs) / 2))),
+    },
+    (incoming, outgoing) => void listener(incoming, outgoing),
+  );
+  server.maxConnections = maxConnections;
+  server.on('drop', () => server.closeIdleConnections());
+  return server;
+}
+
+/** What cannot become a Request, by its address or its Host header. */
+function malformed(cause: unknown): ModelError {
+  return new ModelError('The request line or its Host header is not valid. Expected a path and the host of baseURL. Use an HTTP client.', {
+    status: 400,
+    code: 'invalid_request',
+    cause,
+  });
+}
+
+function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onError = (cause: Error): void => {
+      const message = `The endpoint cannot listen on ${host}:${port}. Expected a free port on an address of this machine. Choose another port, or 0 for any.`;
+      reject(new ModelError(message, { status: 503, code: 'ENDPOINT_NOT_OPEN', cause }));
+    };
+    server.once('error', onError);
+    server.listen(port, host, () => {
+      server.off('error', onError);
+      resolve((server.address() as { readonly port: number }).port);
+    });
+  });
+}
+
+interface CloseOptions {
+  readonly runtime: EndpointServerOptions['runtime'];
+  readonly timeoutMs: number;
+}
+
+async function closeServer(server: Server, traffic: Traffic, { runtime, timeoutMs }: CloseOptions): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const timer = new AbortController();
+  const deadline = runtime.clock.sleep(timeoutMs, timer.signal).catch(() => undefined);
+  await Promise.race([traffic.idle(), deadline]);
+  timer.abort();
+  if (traffic.inFlight > 0) {
+    const rollouts = traffic.rollouts();
+    runtime.logger.warn(
+      `The endpoint waited ${timeoutMs / 1000} s for ${traffic.inFlight} calls of ${rollouts.length} rollouts and closed their connections. Agents should stop on their run's signal.`,
+      { rollouts: rollouts.slice(0, 8) },
+    );
+  }
+  server.closeAllConnections();
+  await closed;
+}
