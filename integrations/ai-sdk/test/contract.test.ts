@@ -1,9 +1,10 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { describeAgentAdapter, type AgentTool, type AgentUnderTest } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
-import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type ToolSet } from 'ai';
+import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type LanguageModel, type ToolSet } from 'ai';
 import { z } from 'zod';
-import { aiSdkModel } from '../src/model.js';
+import { aiSdkModel, type CreateProvider } from '../src/model.js';
 import { withDefaultProvider } from '../src/default-provider.js';
 import { inProcess } from './support/rollout.js';
 
@@ -18,10 +19,10 @@ const toolSet = (tools: readonly AgentTool[]): ToolSet =>
   );
 
 /** The two functions, with the model as an argument. */
-function functions(tools: readonly AgentTool[]): AgentUnderTest<AgentEndpoint> {
+function functions(tools: readonly AgentTool[], provider: CreateProvider<LanguageModel>): AgentUnderTest<AgentEndpoint> {
   const shared = { tools: toolSet(tools), stopWhen };
   return async ({ endpoint, question, streamed, signal, settings }) => {
-    const options = { ...shared, ...settings, model: aiSdkModel(endpoint, createOpenAICompatible), prompt: question, abortSignal: signal };
+    const options = { ...shared, ...settings, model: aiSdkModel(endpoint, provider), prompt: question, abortSignal: signal };
     if (!streamed) return (await generateText(options)).text;
     return readStream(streamText({ ...options, onError: () => undefined }));
   };
@@ -51,5 +52,9 @@ async function readStream(result: StreamResult): Promise<string> {
   return result.text;
 }
 
-describeAgentAdapter('AI SDK functions over chat completions', { ...inProcess, createAgent: functions });
+describeAgentAdapter('AI SDK functions over chat completions', {
+  ...inProcess,
+  createAgent: (tools) => functions(tools, createOpenAICompatible),
+});
+describeAgentAdapter('AI SDK functions over Responses', { ...inProcess, createAgent: (tools) => functions(tools, createOpenAI) });
 describeAgentAdapter('AI SDK agents over chat completions', { ...inProcess, createAgent: agentObject });
