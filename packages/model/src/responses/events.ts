@@ -1,5 +1,7 @@
 /** A finished response as the events of a stream. */
 import type { OpenAI } from 'openai';
+import { errorBody } from '../handler/errors.js';
+import type { ServerEvent } from '../handler/forms.js';
 import type { OutputItem, ResponseBody } from './response.js';
 
 type Event = OpenAI.Responses.ResponseStreamEvent;
@@ -90,10 +92,9 @@ function reasoningSteps(part: OpenAI.Responses.ResponseReasoningItem.Content, co
   ];
 }
 
-const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
-
-/** Everything is there already, so it is one piece. */
-export function eventResponse(response: ResponseBody): Response {
-  const body = toEvents(response).map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  return new Response(body.join(''), { headers });
+/** Tells of an error after the stream has begun, in both forms that clients know: with its own fields, and under `error`. */
+export function failureEvents(error: unknown): readonly ServerEvent[] {
+  const body = errorBody(error);
+  const { code, message, param } = body.error;
+  return [{ event: 'error', data: { type: 'error', sequence_number: 0, code, message, param, ...body } }];
 }

@@ -10,6 +10,8 @@ export interface Item {
   /** As it goes over the wire. */
   readonly wire: Body;
   readonly message: NormalMessage;
+  /** Of the recorded call that wrote it. */
+  readonly callIndex?: number;
 }
 
 /** Finds an item that this rollout remembers. */
@@ -24,8 +26,13 @@ export function readInput(input: string | readonly unknown[], find: FindItem): r
   return input.map((item, i) => readItem(item, `input[${i}]`, find));
 }
 
+/** What the model wrote, for later requests to refer to. */
+export function readOutputItems(output: readonly object[], callIndex: number): readonly Item[] {
+  return output.map((item, i) => ({ ...readItem(item, `output[${i}]`, () => undefined), callIndex }));
+}
+
 /** @throws ModelError 400 */
-export function readItem(value: unknown, path: string, find: FindItem): Item {
+function readItem(value: unknown, path: string, find: FindItem): Item {
   if (!isRecord(value)) throw refusal(path, `is ${quote(value)}`, 'an item');
   const type = value['type'] ?? impliedType(value);
   if (type === 'item_reference') return refer(value, path, find);

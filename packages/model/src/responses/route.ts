@@ -1,19 +1,20 @@
 /** The routes of the Responses API. */
 import { ModelError } from '@trinity-rft/core';
 import { formatInstruction } from '../handler/answer-format.js';
+import type { Generate } from '../generate.js';
 import { readBody } from '../handler/body.js';
-import type { HandlerOptions } from '../handler/handler.js';
+import { eventForm, jsonForm } from '../handler/forms.js';
 import { withInstructions } from '../handler/instructions.js';
 import { quote, refusal } from '../handler/refusal.js';
 import { report } from '../handler/report.js';
+import type { Route, RouteContext } from '../handler/route.js';
+import { serve } from '../handler/serve.js';
 import { toolChoiceInstruction } from '../handler/tool-choice.js';
-import { eventResponse } from './events.js';
-import { checkOutputs, readInput, readItem, type Item } from './items.js';
+import { failureEvents, toEvents } from './events.js';
+import { checkOutputs, readInput, readOutputItems, type Item } from './items.js';
 import { readRequest, type ResponsesRequest } from './request.js';
-import { toResponse } from './response.js';
+import { toResponse, type ResponseBody } from './response.js';
 import { conversationOf, type ResponseStore, type StoredResponse } from './store.js';
-
-type Route = (request: Request, options: HandlerOptions) => Promise<Response>;
 
 /** Method, end of the path, and what answers there. */
 export const responseRoutes: readonly [method: string, path: string, route: Route][] = [
@@ -22,25 +23,44 @@ export const responseRoutes: readonly [method: string, path: string, route: Rout
   ['DELETE', '/v1/responses/*', remove],
 ];
 
-async function create(request: Request, options: HandlerOptions): Promise<Response> {
-  const { responses: store, modelPath: model, tokenizer, runtime } = options;
-  const wanted = readRequest((await readBody(request, options, 'a Responses request')).value);
-  const previous = findPrevious(wanted, store);
-  const input = readInput(wanted.input, store.item);
+/** The record of a finished call, and the response that tells of it. */
+interface Created {
+  readonly callIndex: number;
+  readonly body: ResponseBody;
+}
+
+const whole = jsonForm<Created>(({ body }) => body);
+const streamed = eventForm<Created>(({ body }) => toEvents(body).map((data) => ({ event: data.type, data })), failureEvents);
+
+async function create(request: Request, context: RouteContext): Promise<Response> {
+  const { value, digest } = await readBody(request, context, 'a Responses request');
+  const wanted = readRequest(value);
+  const previous = findPrevious(wanted, context.responses);
+  const input = readInput(wanted.input, context.responses.item);
   const before = conversationOf(previous);
   checkOutputs(before, input);
-  report(wanted, options);
-  const seconds = (): number => Math.floor(runtime.clock.now() / 1000);
-  const created = seconds();
-  const generation = await generate(wanted, [...before, ...input], request.signal, options);
-  const id = runtime.newId('resp');
-  const body = toResponse(generation, { id, created, completed: seconds(), model, tokenizer, request: wanted });
-  if (wanted.store) {
-    const output = body.output.map((item, i) => readItem(item, `output[${i}]`, store.item));
-    store.add({ body, input, output, ...(previous && { previous }) });
-  }
-  return wanted.stream ? eventResponse(body) : Response.json(body);
+  report(wanted, context);
+  for (const { callIndex } of [...before, ...input]) if (callIndex !== undefined) context.deliveries.refer(callIndex);
+  return serve(request, digest, context, wanted.stream ? streamed : whole, async (signal): Promise<Created> => {
+    const created = seconds(context);
+    const generation = await generate(wanted, [...before, ...input], signal, context);
+    const { callIndex } = generation;
+    const { modelPath: model, tokenizer, runtime } = context;
+    const body = toResponse(generation, {
+      id: runtime.newId('resp'),
+      created,
+      completed: seconds(context),
+      model,
+      tokenizer,
+      request: wanted,
+    });
+    if (wanted.store)
+      context.responses.add({ callIndex, body, input, output: readOutputItems(body.output, callIndex), ...(previous && { previous }) });
+    return { callIndex, body };
+  });
 }
+
+const seconds = ({ runtime }: RouteContext): number => Math.floor(runtime.clock.now() / 1000);
 
 function findPrevious({ previousResponseId: id }: ResponsesRequest, store: ResponseStore): StoredResponse | undefined {
   if (id === undefined) return undefined;
@@ -58,17 +78,17 @@ async function generate(
   { instructions, tools, toolChoice, format, maxTokens, sampling }: ResponsesRequest,
   items: readonly Item[],
   signal: AbortSignal,
-  options: HandlerOptions,
-): ReturnType<HandlerOptions['generate']> {
+  { generate: run, clientSampling }: RouteContext,
+): ReturnType<Generate> {
   const parseTools = toolChoice !== 'none';
   const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   const told = [format && formatInstruction(format, parseTools && tools.length > 0), toolChoiceInstruction(toolChoice)];
   try {
-    return await options.generate({
+    return await run({
       messages: withInstructions([...system, ...items.map(({ message }) => message)], told),
       tools,
       parseTools,
-      sampling: { ...(maxTokens !== undefined && { maxTokens }), ...(options.clientSampling === 'respect' && sampling) },
+      sampling: { ...(maxTokens !== undefined && { maxTokens }), ...(clientSampling === 'respect' && sampling) },
       signal,
     });
   } catch (error) {
@@ -87,15 +107,21 @@ function renamed(error: ModelError): ModelError {
   return new ModelError(message, { status, code, retryable, cause, details: { ...details, param } });
 }
 
-function retrieve(request: Request, { responses }: HandlerOptions): Promise<Response> {
+/** The stream can be asked for again, from any event on. */
+function retrieve(request: Request, { responses, deliveries }: RouteContext): Promise<Response> {
   const id = idOf(request);
   const found = responses.get(id);
   if (!found) throw unknown(id);
-  const stream = new URL(request.url).searchParams.get('stream') === 'true';
-  return Promise.resolve(stream ? eventResponse(found.body) : Response.json(found.body));
+  const { body, callIndex } = found;
+  deliveries.refer(callIndex);
+  const query = new URL(request.url).searchParams;
+  if (query.get('stream') !== 'true') return Promise.resolve(Response.json(body));
+  const after = Number(query.get('starting_after') ?? -1);
+  const pieces = streamed.pieces(found).slice(after + 1);
+  return Promise.resolve(new Response(pieces.join(''), { headers: { 'content-type': streamed.contentType } }));
 }
 
-function remove(request: Request, { responses }: HandlerOptions): Promise<Response> {
+function remove(request: Request, { responses }: RouteContext): Promise<Response> {
   const id = idOf(request);
   if (!responses.delete(id)) throw unknown(id);
   return Promise.resolve(Response.json({ id, object: 'response', deleted: true }));

@@ -3,6 +3,8 @@ import type { ResponseBody } from './response.js';
 import type { Item } from './items.js';
 
 export interface StoredResponse {
+  /** Of the recorded call. */
+  readonly callIndex: number;
   readonly body: ResponseBody;
   /** The one it continues. */
   readonly previous?: StoredResponse;
