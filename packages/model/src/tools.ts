@@ -3,6 +3,14 @@ import { ModelError, type ToolDefinition } from '@trinity-rft/core';
 
 const functionKeys = new Set(['name', 'description', 'parameters']);
 
+const absent = (value: unknown): boolean => value === undefined || value === null;
+
+const parts: readonly [key: string, ok: (value: unknown) => boolean, expected: string][] = [
+  ['name', (value) => typeof value === 'string' && value !== '', 'the name of the function'],
+  ['description', (value) => absent(value) || typeof value === 'string', 'a string'],
+  ['parameters', (value) => absent(value) || (typeof value === 'object' && !Array.isArray(value)), 'a JSON Schema object'],
+];
+
 /**
  * Keeps name, description and parameters in the client's order (templates print them so) and drops the rest, `strict` for
  * one. No tools at all for an empty list. @throws ModelError 400 naming the tool, for hosted tools
@@ -17,7 +25,10 @@ function normalizeTool(value: unknown, i: number): ToolDefinition {
     throw refusal(`tools[${i}].type`, `is ${JSON.stringify(tool?.type)}`, 'function; hosted and custom tools are not available here');
   }
   const definition = (tool.function ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof definition['name'] !== 'string') throw refusal(`tools[${i}].function.name`, 'is missing', 'the name of the function');
+  for (const [key, ok, expected] of parts) {
+    const value = definition[key];
+    if (!ok(value)) throw refusal(`tools[${i}].function.${key}`, `is ${JSON.stringify(value) ?? 'missing'}`, expected);
+  }
   const kept = Object.entries(definition).filter(([key, part]) => functionKeys.has(key) && part !== undefined && part !== null);
   return { type: 'function', function: Object.fromEntries(kept) as unknown as ToolDefinition['function'] };
 }

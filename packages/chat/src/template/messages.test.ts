@@ -51,7 +51,14 @@ describe('normalizeMessages', () => {
   it.each([
     ['messages', []],
     ['messages[0].role', [{ role: 'robot' }]],
+    ['messages[0].role', [{ role: 'constructor' }]],
+    ['messages[0].role', [{ role: { toString: 1 } }]],
     ['messages[1]', [{ role: 'user' }, null]],
+    ['messages[0]', [[]]],
+    ['messages[0].content[0]', [{ role: 'user', content: [null] }]],
+    ['messages[0].content[0].text', [{ role: 'user', content: [{ type: 'text', text: 5 }] }]],
+    ['messages[0].content[0].type', [{ role: 'user', content: [{ type: 'toString' }] }]],
+    ['messages[0].tool_calls[0]', [{ role: 'assistant', tool_calls: ['call'] }]],
     ['messages[0].content', [{ role: 'user', content: 3 }]],
     [
       'messages[0].content[1].type',

@@ -45,9 +45,9 @@ export function normalizeMessages(messages: readonly unknown[]): readonly Normal
 }
 
 function normalize(value: unknown, path: string): NormalMessage {
-  if (typeof value !== 'object' || value === null) refuse(path, 'is not an object', 'a chat message');
-  const message = value as Loose;
-  const role = roles[String(message['role'])];
+  if (!isRecord(value)) refuse(path, 'is not an object', 'a chat message');
+  const message = value;
+  const role = lookUp(roles, message['role']);
   if (!role) refuse(`${path}.role`, `is ${JSON.stringify(message['role'])}`, 'system, developer, user, assistant or tool');
   const content = flatten(message['content'], `${path}.content`);
   if (role === 'assistant') return assistant(message, content, path);
@@ -70,11 +70,12 @@ function assistant(message: Loose, content: string, path: string): NormalMessage
 }
 
 function toolCall(value: unknown, path: string): ToolCall {
-  const call = value as { id?: unknown; function?: { name?: unknown; arguments?: unknown } } | null;
-  const { name, arguments: given } = call?.function ?? {};
-  if (typeof name !== 'string') refuse(`${path}.function.name`, 'is missing', 'the name of a function');
+  if (!isRecord(value)) refuse(path, 'is not an object', 'a tool call');
+  const { id } = value;
+  const { name, arguments: given } = isRecord(value['function']) ? value['function'] : {};
+  if (typeof name !== 'string') refuse(`${path}.function.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
-  return { id: typeof call?.id === 'string' ? call.id : '', type: 'function', function: { name: name as string, arguments: raw } };
+  return { id: typeof id === 'string' ? id : '', type: 'function', function: { name, arguments: raw } };
 }
 
 /** Content parts that carry text, and the key it is under. */
@@ -84,16 +85,24 @@ function flatten(content: unknown, path: string): string {
   if (typeof content === 'string') return content;
   if (content === undefined || content === null) return '';
   if (!Array.isArray(content)) refuse(path, 'is neither text nor a list of parts', 'a string or content parts');
-  return (content as readonly unknown[])
-    .map((part, i) => {
-      if (typeof part === 'string') return part;
-      const { type } = (part ?? {}) as Loose;
-      const text = (part as Loose | null)?.[textParts[String(type)] ?? ''];
-      if (typeof text !== 'string')
-        refuse(`${path}[${i}].type`, `is ${JSON.stringify(type)}`, 'text; this model reads no images, audio or files');
-      return text as string;
-    })
-    .join('\n');
+  return (content as readonly unknown[]).map((part, i) => partText(part, `${path}[${i}]`)).join('\n');
+}
+
+function partText(part: unknown, path: string): string {
+  if (typeof part === 'string') return part;
+  if (!isRecord(part)) refuse(path, 'is neither text nor an object', 'a content part');
+  const key = lookUp(textParts, part['type']);
+  if (key === undefined) refuse(`${path}.type`, `is ${JSON.stringify(part['type'])}`, 'text; this model reads no images, audio or files');
+  const text = part[key];
+  if (typeof text !== 'string') refuse(`${path}.${key}`, 'is not a string', 'text');
+  return text;
+}
+
+const isRecord = (value: unknown): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Own keys only: a client may send `constructor` for a role. */
+function lookUp<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefined {
+  return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 function merge(a: NormalMessage, b: NormalMessage): NormalMessage {
