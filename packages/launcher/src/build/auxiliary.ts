@@ -4,9 +4,10 @@ import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config'
 import { CheckpointError, ConfigError, EngineError, taskKey, type Engine } from '@trinity-rft/core';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { AttemptKey } from '@trinity-rft/explorer';
-import { createRolloutModel } from '@trinity-rft/model';
+import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { createRemoteModel, type AgentModel } from '@trinity-rft/workflow';
 import type { StageContext } from '../context.js';
+import { mountedModel } from './endpoint.js';
 import { watched } from './engine.js';
 
 export interface AuxiliaryModels {
@@ -20,7 +21,7 @@ export interface AuxiliaryModels {
 type CreateModel = (key: AttemptKey) => AgentModel;
 
 /** Folders get an engine of their own in a worker of this process, one for all models of one folder. @throws ConfigError when a folder cannot be used */
-export async function openAuxiliaryModels(context: StageContext): Promise<AuxiliaryModels> {
+export async function openAuxiliaryModels(context: StageContext, endpoint: EndpointServer): Promise<AuxiliaryModels> {
   const gone = new AbortController();
   const engines = new Map<string, Engine>();
   const close = async (): Promise<void> => {
@@ -31,7 +32,8 @@ export async function openAuxiliaryModels(context: StageContext): Promise<Auxili
     const factories = new Map<string, CreateModel>();
     for (const model of context.stage.explorer.auxiliaryModels) {
       const { source } = model;
-      const factory = source.kind === 'remote' ? remote(context, model, source) : await embedded(context, { model, source, engines, gone });
+      const factory =
+        source.kind === 'remote' ? remote(context, model, source) : await embedded(context, { model, source, engines, gone, endpoint });
       factories.set(model.name, factory);
     }
     const models: AuxiliaryModels['models'] = (key) => new Map([...factories].map(([name, create]) => [name, create(key)]));
@@ -62,10 +64,11 @@ interface EmbeddedParts {
   readonly source: AuxiliarySource & { readonly kind: 'folder' };
   readonly engines: Map<string, Engine>;
   readonly gone: AbortController;
+  readonly endpoint: EndpointServer;
 }
 
 /** Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), as those of the trained model do. */
-async function embedded(context: StageContext, { model, source, engines, gone }: EmbeddedParts): Promise<CreateModel> {
+async function embedded(context: StageContext, { model, source, engines, gone, endpoint }: EmbeddedParts): Promise<CreateModel> {
   const { stage, runtime } = context;
   const { modelPath } = source;
   const format = await aboutFolder(model, modelPath, () => openFormat(model, modelPath));
@@ -76,26 +79,29 @@ async function embedded(context: StageContext, { model, source, engines, gone }:
   const notices = new Set<string>();
   return ({ task, run, attempt, signal }) => {
     const key = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
-    return createRolloutModel({
-      sampler,
-      format,
-      modelPath: model.name,
-      limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
-      defaults: {
-        minTokens: minResponseTokens,
-        temperature: model.temperature,
-        topP: model.topP,
-        topK: model.topK,
-        maxTokens: maxResponseTokens,
-      },
-      ...(enableThinking !== undefined && { enableThinking }),
-      clientSampling: 'respect',
-      recordHistory: false,
-      seedFor: (call) => runtime.seedFor('auxiliary', stage.stageIndex, model.name, key, run, attempt, call),
-      signal,
-      runtime,
-      notices,
-    });
+    return mountedModel(endpoint, signal, (mounted) =>
+      createRolloutModel({
+        mounted,
+        sampler,
+        format,
+        modelPath: model.name,
+        limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
+        defaults: {
+          minTokens: minResponseTokens,
+          temperature: model.temperature,
+          topP: model.topP,
+          topK: model.topK,
+          maxTokens: maxResponseTokens,
+        },
+        ...(enableThinking !== undefined && { enableThinking }),
+        clientSampling: 'respect',
+        recordHistory: false,
+        seedFor: (call) => runtime.seedFor('auxiliary', stage.stageIndex, model.name, key, run, attempt, call),
+        signal,
+        runtime,
+        notices,
+      }),
+    );
   };
 }
 

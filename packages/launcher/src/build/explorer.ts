@@ -2,6 +2,7 @@
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { ExplorerOptions } from '@trinity-rft/explorer';
+import type { EndpointServer } from '@trinity-rft/model';
 import { rewardFnFinder, type StageContext } from '../context.js';
 import type { AuxiliaryModels } from './auxiliary.js';
 import { modelFactory } from './model.js';
@@ -12,13 +13,14 @@ interface ExplorerParts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
   readonly auxiliary: AuxiliaryModels;
+  readonly endpoint: EndpointServer;
   readonly tasks: StageTasks;
   readonly sink: MetricSink;
 }
 
 export function explorerOptions(
   context: StageContext,
-  { sampler, format, auxiliary, tasks, sink }: ExplorerParts,
+  { sampler, format, auxiliary, endpoint, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
   const { stage, runtime, workflows, rewardFns } = context;
   const { concurrency, maxTimeoutMs, maxRetryTimes, failureReward, experienceShape, evalInterval, evalOnStartup } = stage.explorer;
@@ -27,7 +29,7 @@ export function explorerOptions(
     evalSets: tasks.evalSets,
     workflow: (name) => workflows.get(name),
     rewardFn: rewardFnFinder(rewardFns),
-    createModel: modelFactory(context, { sampler, format, auxiliary }),
+    createModel: modelFactory(context, { sampler, format, auxiliary, endpoint }),
     policyVersion: () => sampler.policyVersion,
     concurrency,
     timeoutMs: maxTimeoutMs,

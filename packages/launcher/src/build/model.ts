@@ -2,14 +2,15 @@
 import type { ChatFormat } from '@trinity-rft/chat';
 import { taskKey, type Sampler } from '@trinity-rft/core';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
-import { createRolloutModel } from '@trinity-rft/model';
+import { createRolloutModel, type EndpointMount, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
 import type { StageContext } from '../context.js';
 import type { AuxiliaryModels } from './auxiliary.js';
+import { mountedModel } from './endpoint.js';
 
 /** Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the same however often it is made. */
 export function modelFactory(
   { stage, runtime }: StageContext,
-  parts: { readonly sampler: Sampler; readonly format: ChatFormat; readonly auxiliary: AuxiliaryModels },
+  parts: { readonly sampler: Sampler; readonly format: ChatFormat; readonly auxiliary: AuxiliaryModels; readonly endpoint: EndpointServer },
 ): (key: AttemptKey) => AttemptModel {
   const { rolloutModel } = stage.explorer;
   const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } = rolloutModel;
@@ -26,19 +27,22 @@ export function modelFactory(
   return ({ task, run, attempt, signal }) => {
     const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
     const key = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
-    const model = createRolloutModel({
-      ...shared,
-      defaults: {
-        minTokens: minResponseTokens,
-        temperature: temperature ?? rolloutModel.temperature,
-        topP: topP ?? rolloutModel.topP,
-        topK: topK ?? rolloutModel.topK,
-        maxTokens: maxTokens ?? maxResponseTokens,
-      },
-      includePromptText: stage.trainer.enablePreview,
-      seedFor: (call) => runtime.seedFor('sample', stage.stageIndex, key, run, attempt, call),
-      signal,
-    });
+    const create = (mounted: EndpointMount): RecordingModel =>
+      createRolloutModel({
+        ...shared,
+        mounted,
+        defaults: {
+          minTokens: minResponseTokens,
+          temperature: temperature ?? rolloutModel.temperature,
+          topP: topP ?? rolloutModel.topP,
+          topK: topK ?? rolloutModel.topK,
+          maxTokens: maxTokens ?? maxResponseTokens,
+        },
+        includePromptText: stage.trainer.enablePreview,
+        seedFor: (call) => runtime.seedFor('sample', stage.stageIndex, key, run, attempt, call),
+        signal,
+      });
+    const model = mountedModel(parts.endpoint, signal, create);
     return { model, auxiliaryModels: parts.auxiliary.models({ task, run, attempt, signal }), metrics: () => model.metrics() };
   };
 }

@@ -6,6 +6,7 @@ import { memoryExperienceStore } from '@trinity-rft/buffer';
 import { openAuxiliaryModels } from '../build/auxiliary.js';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
+import { openEndpoint } from '../build/endpoint.js';
 import { openEngine } from '../build/engine.js';
 import { explorerOptions } from '../build/explorer.js';
 import { openTasks } from '../build/tasks.js';
@@ -24,11 +25,12 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     });
   }
   await using engine = disposable(await openEngine(context, { reference: false, format }));
-  await using auxiliary = disposable(await openAuxiliaryModels(context));
+  await using endpoint = disposable(await openEndpoint(context));
+  await using auxiliary = disposable(await openAuxiliaryModels(context, endpoint));
   const gone = AbortSignal.any([engine.gone, auxiliary.gone]);
   await using store = disposable(memoryExperienceStore());
   const explorer = createExplorer({
-    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, tasks, sink }),
+    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, endpoint, tasks, sink }),
     store,
     sync: { isBoundary: () => false, exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }) },
     signal: AbortSignal.any([context.signal, gone]),

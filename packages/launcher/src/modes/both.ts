@@ -14,6 +14,7 @@ import {
 import { openAuxiliaryModels } from '../build/auxiliary.js';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
+import { openEndpoint } from '../build/endpoint.js';
 import { openEngine } from '../build/engine.js';
 import { explorerOptions } from '../build/explorer.js';
 import { openExperienceStore } from '../build/experience-store.js';
@@ -41,7 +42,8 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   assertResumable(context, progress);
   const algorithm = createAlgorithm(stage.algorithm, stage.seed);
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
-  await using auxiliary = disposable(await openAuxiliaryModels(context));
+  await using endpoint = disposable(await openEndpoint(context));
+  await using auxiliary = disposable(await openAuxiliaryModels(context, endpoint));
   await using transport = disposable(createTransport(stage, engine));
 
   const stop = new AbortController();
@@ -76,7 +78,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     signal,
   });
   const parts = {
-    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, tasks, sink }),
+    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, endpoint, tasks, sink }),
     store,
     sync: synchronizer,
     ...(algorithm.advantage && { advantage: algorithm.advantage }),
