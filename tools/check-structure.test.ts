@@ -60,12 +60,19 @@ describe('checkStructure', () => {
     ['side effects', { sideEffects: true }, 'sideEffects'],
     ['a version range of its own', { dependencies: { zod: '^4.0.0' } }, 'depends on zod as "^4.0.0"'],
     ['a pinned package of ours', { dependencies: { '@trinity-rft/config': 'catalog:' } }, 'write "workspace:*"'],
+    ['a range of a peer that no test uses', { peerDependencies: { ai: '^7.0.0' } }, 'depends on ai as "^7.0.0"'],
     ['an entry point without sources', { exports: { '.': './dist/index.js' } }, 'exports["."]'],
     ['no entry point', { exports: {} }, 'exports has no "."'],
     ['a private package', { publishConfig: {} }, 'publishConfig.access'],
   ])('reports %s', (_, change, message) => {
     write('packages/core/package.json', JSON.stringify({ ...manifest, ...change }));
     expect(checkStructure(root)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('lets peers have a range of versions where the tests use the one of the catalog', () => {
+    const change = { devDependencies: { ai: 'catalog:' }, peerDependencies: { ai: '^6.0.0 || ^7.0.0' } };
+    write('packages/core/package.json', JSON.stringify({ ...manifest, ...change }));
+    expect(checkStructure(root)).toEqual([]);
   });
 
   it.each(['README.md', 'tsup.config.ts', 'tsconfig.json', 'turbo.json', 'src/index.ts'])('reports a missing %s', (file) => {

@@ -60,9 +60,11 @@ function checkLayer(root: string, path: string, layer: string | undefined): read
   return tags?.join() === layer ? [] : [`turbo.json has the tags [${tags?.join() ?? ''}], CONTRIBUTING.md says ${layer}`];
 }
 
+/** Peer dependencies may name the versions that work, where the tests run with the one of the catalog. */
 function checkRanges(manifest: Manifest): readonly string[] {
-  const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies });
-  return all
+  const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+  const peers = Object.entries(manifest.peerDependencies ?? {}).filter(([name]) => manifest.devDependencies?.[name] !== 'catalog:');
+  return [...all, ...peers]
     .filter(([name, range]) => range !== (name.startsWith('@trinity-rft/') ? 'workspace:*' : 'catalog:'))
     .map(([name, range]) => `depends on ${name} as "${range}": write "workspace:*" for our packages, "catalog:" for others`);
 }
