@@ -7,7 +7,7 @@ const base = { model: 'gpt-5', messages };
 const json = 'application/json';
 
 interface Sent {
-  readonly body?: BodyInit;
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   readonly type?: string;
   readonly path?: string;
   readonly method?: string;
@@ -196,7 +196,7 @@ const bodies = fc.oneof(
   // Nearly right.
   fc
     .tuple(fc.dictionary(names, junk, { maxKeys: 1 }), fc.array(plain, { minLength: 1, maxLength: 3 }), fc.string({ minLength: 1 }))
-    .map(([fields, messages, prompt]) => ({ messages, input: messages, prompt, ...fields })),
+    .map(([fields, sent, prompt]) => (bare: string) => ({ messages: sent, [bare]: prompt, ...fields })),
   fc.tuple(fc.dictionary(names, junk), fc.array(message, { maxLength: 4 })).map(([fields, sent]) => ({ ...fields, messages: sent })),
 );
 
@@ -206,7 +206,8 @@ describe('any body', () => {
     async (path) => {
       const seen = new Set<number>();
       await fc.assert(
-        fc.asyncProperty(bodies, async (value) => {
+        fc.asyncProperty(bodies, async (made) => {
+          const value = typeof made === 'function' ? made(path.endsWith('responses') ? 'input' : 'prompt') : made;
           const { model } = scripted(Array.from({ length: 200 }, () => 'a<|im_end|>'));
           const response = await model.handler(request({ body: JSON.stringify(value), path }));
           const answer = await response.text();

@@ -87,7 +87,7 @@ export function usage({ promptIds, choices }: Generation): OpenAI.CompletionUsag
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 }
 
-function toLogprobs(sequence: SampledSequence, response: ChatResponse, tokenizer: Tokenizer, top: number): Logprobs {
+export function toLogprobs(sequence: SampledSequence, response: ChatResponse, tokenizer: Tokenizer, top: number): Logprobs {
   const table = tokenByteTable(tokenizer);
   const entry = ({ token, logprob }: TokenLogprob): { token: string; logprob: number; bytes: number[] } => ({
     token: tokenizer.decode([token]),
