@@ -1,17 +1,33 @@
 /** The registries with everything that is built in. */
 import { createRewardFn, rewardFnNames } from '@trinity-rft/reward';
-import { defineWorkflow } from './define.js';
+import { runAgentscopeReact } from './agentscope/agentscope-react-workflow.js';
+import { defineWorkflow, type WorkflowClassOptions, type WorkflowFunctionOptions } from './define.js';
+import { RubricJudgeOpenaiWorkflow, RubricJudgeWorkflow } from './judge/rubric-judge-workflow.js';
+import { MathRulerWorkflow, RulerWorkflow } from './judge/ruler-workflow.js';
 import { MathWorkflow } from './math-workflow.js';
 import { reactWorkflow } from './react-workflow.js';
 import { createRegistry, type Registry } from './registry.js';
 import { SimpleWorkflow } from './simple-workflow.js';
 import type { RewardDefinition, WorkflowDefinition } from './types.js';
 
+/** Every workflow is asynchronous here, so the names that the original has for asynchronous ones mean the same. */
 const builtIn: readonly WorkflowDefinition[] = [
-  defineWorkflow({ name: 'simple_workflow', workflow: SimpleWorkflow }),
-  defineWorkflow({ name: 'math_workflow', workflow: MathWorkflow }),
+  ...named(['simple_workflow', 'async_simple_workflow'], { workflow: SimpleWorkflow }),
+  ...named(['math_workflow', 'async_math_workflow'], { workflow: MathWorkflow }),
   reactWorkflow,
+  ...named(['agentscope_react_workflow', 'as_react_workflow'], { run: runAgentscopeReact }),
+  ...named(['rubric_judge_workflow'], { workflow: RubricJudgeWorkflow }),
+  ...named(['rubric_judge_openai_workflow'], { workflow: RubricJudgeOpenaiWorkflow }),
+  ...named(['ruler_workflow'], { workflow: RulerWorkflow }),
+  ...named(['math_ruler_workflow', 'async_math_ruler_workflow'], { workflow: MathRulerWorkflow }),
 ];
+
+function named(
+  names: readonly string[],
+  what: Omit<WorkflowFunctionOptions, 'name'> | Omit<WorkflowClassOptions, 'name'>,
+): readonly WorkflowDefinition[] {
+  return names.map((name) => defineWorkflow({ name, ...what }));
+}
 
 /** A registry with the built-in workflows, and room for a run's own. */
 export function createWorkflowRegistry(own: readonly WorkflowDefinition[] = []): Registry<WorkflowDefinition> {

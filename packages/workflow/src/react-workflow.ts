@@ -1,5 +1,5 @@
 /** `react_workflow`: reason, act with tools, observe, answer; a loop over the OpenAI client. */
-import { ConfigError, taskPrompt, type Metrics } from '@trinity-rft/core';
+import { taskPrompt, type Metrics } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import type OpenAI from 'openai';
 import { calculatorTool } from './calculator.js';
@@ -9,6 +9,7 @@ import { scoreResponse } from './rewards.js';
 import { missingPrompt } from './simple-workflow.js';
 import { callTool, type Tool } from './tool.js';
 import type { WorkflowContext, WorkflowDefinition, WorkflowOutput } from './types.js';
+import { integerArg, wrongArg } from './workflow-args.js';
 
 export interface ReactAgentOptions {
   readonly client: OpenAI;
@@ -16,6 +17,8 @@ export interface ReactAgentOptions {
   readonly tools: readonly Tool[];
   readonly maxTurns: number;
   readonly systemPrompt?: string;
+  /** The agent answers by calling this tool; what it returns is the answer. @default it answers in plain text */
+  readonly answerTool?: Tool;
   readonly signal?: AbortSignal;
 }
 
@@ -26,11 +29,14 @@ export interface ReactAnswer {
   readonly toolErrors: number;
   /** The agent was still calling tools when its turns ran out. */
   readonly outOfTurns: boolean;
+  /** Messages of the conversation, the last answer included. */
+  readonly memoryLength: number;
 }
 
-/** Asks until the model answers without calling a tool, at most `maxTurns` times. Knows nothing of training. */
+/** Asks until the model answers without calling a tool (or with `answerTool`), at most `maxTurns` times. Knows nothing of training. */
 export async function runReactAgent(question: string, options: ReactAgentOptions): Promise<ReactAnswer> {
-  const { client, tools, maxTurns } = options;
+  const { client, maxTurns, answerTool } = options;
+  const tools = answerTool ? [...options.tools, answerTool] : options.tools;
   const messages: OpenAI.ChatCompletionMessageParam[] = [
     ...(options.systemPrompt === undefined ? [] : [{ role: 'system', content: options.systemPrompt } as const]),
     { role: 'user', content: question },
@@ -40,44 +46,45 @@ export async function runReactAgent(question: string, options: ReactAgentOptions
   let text = '';
   for (let turn = 1; turn <= maxTurns; turn++) {
     const completion = await client.chat.completions.create(
-      { model: options.model, messages, tools: tools.map((tool) => tool.definition as OpenAI.ChatCompletionTool) },
+      {
+        model: options.model,
+        messages,
+        ...(tools.length > 0 && { tools: tools.map((tool) => tool.definition as OpenAI.ChatCompletionTool) }),
+      },
       { signal: options.signal ?? null },
     );
     const message = completion.choices[0]!.message;
     text = message.content ?? '';
     const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
-    if (calls.length === 0) return { text, turns: turn, toolCalls, toolErrors, outOfTurns: false };
     messages.push(message);
+    const answered = { turns: turn, outOfTurns: false, memoryLength: messages.length };
+    if (calls.length === 0) return { ...answered, text, toolCalls, toolErrors };
     for (const call of calls) {
       const outcome = await callTool(tools, call.function.name, call.function.arguments);
       toolCalls++;
       if (!outcome.ok) toolErrors++;
+      else if (call.function.name === answerTool?.definition.function.name)
+        return { ...answered, text: outcome.text, toolCalls, toolErrors };
       messages.push({ role: 'tool', tool_call_id: call.id, content: outcome.text });
     }
   }
-  return { text, turns: maxTurns, toolCalls, toolErrors, outOfTurns: true };
+  return { text, turns: maxTurns, toolCalls, toolErrors, outOfTurns: true, memoryLength: messages.length };
 }
 
 /** Tools that `workflow_args.tools` can name. */
 export const builtInTools: Registry<Tool> = createRegistry('tool');
 builtInTools.register('calculator', calculatorTool);
 
-interface ReactArgs {
+export interface ReactArgs {
   readonly tools: readonly Tool[];
   readonly maxTurns: number;
 }
 
-/** Reads `workflow_args`: `tools` (names, default calculator) and `max_turns` (default 10). */
-function readArgs({ task }: WorkflowContext): ReactArgs {
-  const { tools = ['calculator'], max_turns: maxTurns = 10 } = task.workflowArgs;
-  if (!Array.isArray(tools))
-    throw new ConfigError(`workflow_args.tools is ${JSON.stringify(tools)}; expected a list of tool names.`, { code: 'WORKFLOW_ARGS' });
-  if (typeof maxTurns !== 'number' || !Number.isInteger(maxTurns) || maxTurns < 1) {
-    throw new ConfigError(`workflow_args.max_turns is ${JSON.stringify(maxTurns)}; expected an integer of at least 1.`, {
-      code: 'WORKFLOW_ARGS',
-    });
-  }
-  return { tools: tools.map((name) => builtInTools.get(String(name))), maxTurns };
+/** Reads `workflow_args`: `tools` (names) and `max_turns` (default 10). @throws ConfigError */
+export function readReactArgs({ task }: WorkflowContext, standardTools: readonly string[]): ReactArgs {
+  const { tools = standardTools } = task.workflowArgs;
+  if (!Array.isArray(tools)) throw wrongArg('tools', tools, 'a list of tool names');
+  return { tools: tools.map((name) => builtInTools.get(String(name))), maxTurns: integerArg(task, 'max_turns', { min: 1, standard: 10 }) };
 }
 
 async function run(context: WorkflowContext): Promise<WorkflowOutput> {
@@ -86,7 +93,7 @@ async function run(context: WorkflowContext): Promise<WorkflowOutput> {
   if (question === undefined) throw missingPrompt(task);
   const { systemPrompt } = task.formatArgs;
   const answer = await runReactAgent(question, {
-    ...readArgs(context),
+    ...readReactArgs(context, ['calculator']),
     client: model.openaiClient(),
     model: model.modelPath,
     signal,

@@ -5,10 +5,13 @@ import {
   TaskError,
   WorkflowError,
   type ChatMessage,
+  type ChatResponse,
   type Experience,
+  type Metrics,
   type RewardFn,
   type Task,
 } from '@trinity-rft/core';
+import { chatOptions } from './chat-options.js';
 import { scoreResponse } from './rewards.js';
 import { Workflow } from './workflow.js';
 
@@ -18,29 +21,30 @@ export class SimpleWorkflow extends Workflow {
   static override readonly canRepeat: boolean = true;
 
   async run(): Promise<readonly Experience[]> {
-    const { rolloutArgs } = this.task;
-    const responses = await this.model.chat(this.messages(), {
-      n: this.repeatTimes,
-      signal: this.signal,
-      ...(rolloutArgs.temperature !== undefined && { temperature: rolloutArgs.temperature }),
-      ...(rolloutArgs.topP !== undefined && { topP: rolloutArgs.topP }),
-      ...(rolloutArgs.topK !== undefined && { topK: rolloutArgs.topK }),
-      ...(rolloutArgs.maxTokens !== undefined && { maxTokens: rolloutArgs.maxTokens }),
-    });
+    const responses = await this.respond();
     const rewardFn = this.requireRewardFn();
     return Promise.all(
       responses.map(async (response, index) => {
         const { reward, parts } = await scoreResponse(rewardFn, this.task, response.responseText);
-        return createExperience({
-          ...response,
-          reward,
-          metrics: parts,
-          promptText: taskPrompt(this.task) ?? '',
-          eid: { run: this.runIdBase + index },
-          ...(response.finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
-        });
+        return this.experienceOf(response, index, { reward, metrics: parts });
       }),
     );
+  }
+
+  /** One answer per run of the group. */
+  protected respond(): Promise<readonly ChatResponse[]> {
+    return this.model.chat(this.messages(), { n: this.repeatTimes, signal: this.signal, ...chatOptions(this.task.rolloutArgs) });
+  }
+
+  /** The answer of the run with this place in the group, as an experience. */
+  protected experienceOf(response: ChatResponse, index: number, score: { readonly reward: number; readonly metrics: Metrics }): Experience {
+    return createExperience({
+      ...response,
+      ...score,
+      promptText: taskPrompt(this.task) ?? '',
+      eid: { run: this.runIdBase + index },
+      ...(response.finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
+    });
   }
 
   protected messages(): readonly ChatMessage[] {

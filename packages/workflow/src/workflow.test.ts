@@ -67,7 +67,20 @@ describe('defineWorkflow', () => {
 
 describe('registries', () => {
   it('hold what is built in, and refuse a second thing of one name', () => {
-    expect(createWorkflowRegistry().names()).toEqual(['simple_workflow', 'math_workflow', 'react_workflow']);
+    expect(createWorkflowRegistry().names()).toEqual([
+      'simple_workflow',
+      'async_simple_workflow',
+      'math_workflow',
+      'async_math_workflow',
+      'react_workflow',
+      'agentscope_react_workflow',
+      'as_react_workflow',
+      'rubric_judge_workflow',
+      'rubric_judge_openai_workflow',
+      'ruler_workflow',
+      'math_ruler_workflow',
+      'async_math_ruler_workflow',
+    ]);
     const mine = defineWorkflow({ name: 'math_workflow', run: () => 1 });
     expect(() => createWorkflowRegistry([mine])).toThrow('A workflow named "math_workflow" is registered already');
     const reward = defineReward({ name: 'mine', score: () => 1 });

@@ -1,0 +1,80 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createRemoteModel, type RemoteModelOptions } from './remote-model.js';
+
+const close: (() => void)[] = [];
+afterEach(() => close.splice(0).forEach((end) => end()));
+
+interface Seen {
+  readonly authorization: string | undefined;
+  readonly body: Record<string, unknown>;
+}
+
+/** A service on HTTP; each request gets the next status and body. */
+async function serve(replies: readonly (readonly [status: number, body: unknown] | 'silence')[], over: Partial<RemoteModelOptions> = {}) {
+  const seen: Seen[] = [];
+  const listen = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const reply = replies[seen.length] ?? [500, {}];
+    seen.push({ authorization: request.headers.authorization, body: JSON.parse(await text(request)) as Record<string, unknown> });
+    if (reply === 'silence') return;
+    response.writeHead(reply[0], { 'content-type': 'application/json' }).end(JSON.stringify(reply[1]));
+  };
+  const server = createServer((request, response) => void listen(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  close.push(() => (server.closeAllConnections(), server.close()));
+  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return { seen, model: createRemoteModel({ baseURL, apiKey: 'key-of-mine', modelPath: 'big', timeoutMs: 5000, maxRetries: 0, ...over }) };
+}
+
+const message = { role: 'assistant', content: 'hello', refusal: null };
+const completion = { choices: [{ index: 0, finish_reason: 'length', message }] };
+const ask = [{ role: 'user' as const, content: 'hi' }];
+
+describe('createRemoteModel', () => {
+  it('asks the service with its key and settings, and knows no tokens', async () => {
+    const { model, seen } = await serve([[200, completion]], { defaults: { temperature: 0.2, maxTokens: 9, topP: 1 } });
+    const [response] = await model.chat(ask, { maxTokens: 5, stop: ['\n'] });
+    expect(seen).toEqual([
+      { authorization: 'Bearer key-of-mine', body: { model: 'big', messages: ask, temperature: 0.2, max_tokens: 5, stop: ['\n'] } },
+    ]);
+    expect(response).toMatchObject({ responseText: 'hello', finishReason: 'length', promptLength: 0, policyVersion: -1 });
+    expect([response!.tokens.length, response!.logprobs.length]).toEqual([0, 0]);
+  });
+
+  it('repeats what may pass', async () => {
+    const { model, seen } = await serve([[503, {}], [200, completion]], { maxRetries: 1 }); // prettier-ignore
+    expect(await model.chat(ask)).toHaveLength(1);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('says which model refused, without the key', async () => {
+    const { model } = await serve([[401, { error: { message: 'Incorrect API key provided: key-of-mine.' } }]]);
+    const error = await model.chat(ask).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ name: 'ModelError', status: 401, retryable: false });
+    expect(String((error as Error).message)).toContain('"big" at 127.0.0.1');
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('key-of-mine');
+  });
+
+  it('waits no longer than its deadline, nor than its run', async () => {
+    const slow = await serve(['silence'], { timeoutMs: 50 });
+    await expect(slow.model.chat(ask)).rejects.toMatchObject({ status: 504, message: expect.stringContaining('within 0.05 s') as string });
+    const run = new AbortController();
+    const ended = await serve(['silence', 'silence'], { signal: run.signal });
+    const calls = [ended.model.chat(ask), ended.model.openaiClient().chat.completions.create({ model: 'big', messages: ask })];
+    setTimeout(() => run.abort(new Error('over')), 20);
+    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+
+  it('says that nobody answers at the address', async () => {
+    const model = createRemoteModel({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'k', modelPath: 'big', timeoutMs: 5000, maxRetries: 0 });
+    await expect(model.chat(ask)).rejects.toMatchObject({ status: 502, retryable: true });
+  });
+
+  it('refuses what only a local model knows', async () => {
+    const { model } = await serve([]);
+    await expect(model.chat(ask, { topLogprobs: 2 })).rejects.toMatchObject({ code: 'not_available' });
+    expect(() => model.extractExperiencesFromHistory()).toThrow('keeps no history');
+  });
+});
