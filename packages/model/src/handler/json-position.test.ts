@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { jsonErrorPosition } from './json-position.js';
+
+function positionOf(text: string): string {
+  try {
+    JSON.parse(text);
+    return 'valid';
+  } catch (error) {
+    return jsonErrorPosition(text, error as SyntaxError);
+  }
+}
+
+it.each([
+  ['', ' (line 1, column 1)'],
+  ['{"a": x}', ' (line 1, column 7)'],
+  ['{\n  "a": 1,\n  b: 2\n}', ' (line 3, column 3)'],
+  ['[1,]', ' (line 1, column 4)'],
+  ['{"a":1e}', ' (line 1, column 8)'],
+  ['[1, 2', ' (line 1, column 6)'],
+  ['{"a":1}}', ' (line 1, column 8)'],
+])('finds where %j stops being JSON', (text, expected) => {
+  expect(positionOf(text)).toBe(expected);
+});
+
+it('does not search a text that is too long for that', () => {
+  expect(positionOf(`[x${' '.repeat(1_000_001)}]`)).toBe('');
+});
+
+it('points at a letter that was put between the characters of a document', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.nat(), (value, at) => {
+      const text = JSON.stringify([value]);
+      const outside = Array.from(text, (_, i) => i).filter((i) => i > 0 && /[[\]{},:]/.test(text[i]!) && !inString(text, i));
+      const i = outside[at % outside.length]!;
+      expect(positionOf(`${text.slice(0, i)}x${text.slice(i)}`)).toBe(` (line 1, column ${i + 1})`);
+    }),
+  );
+});
+
+const inString = (text: string, at: number): boolean => (text.slice(0, at).replace(/\\./g, '').match(/"/g)?.length ?? 0) % 2 === 1;
