@@ -36,6 +36,16 @@ export async function main(args: readonly string[], output: Output = standardOut
       exitCode = await runCommand(options);
     });
 
+  program
+    .command('verify <run>')
+    .description('recompute the log-probabilities of recorded tokens under the weights that sampled them')
+    .option('--tolerance <number>', 'largest difference of a log-probability', '1e-5')
+    .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
+    .action(async (run: string, { tolerance }: { tolerance: string }) => {
+      const { verifyCommand } = await import('./verify-command.js');
+      exitCode = await verifyCommand(run, tolerance, output.out);
+    });
+
   const config = program.command('config').description('look at a configuration without running it');
   config
     .command('check <file>')

@@ -5,6 +5,7 @@ export * from './source/scheduler.js';
 export { createTaskSource, type TaskOrderOptions } from './source/task-source.js';
 export type { LeaseStoreOptions } from './store/lease-store.js';
 export * from './store/memory.js';
+export * from './store/read-experiences.js';
 export * from './store/sqlite.js';
 export * from './supervised/file-experience-source.js';
 export * from './supervised/read-supervised-row.js';

@@ -4,3 +4,6 @@ export { run, type RunOptions, type RunSummary } from './run.js';
 export { isUnfinished } from './stage-progress.js';
 export { standardTerminal } from './terminal.js';
 export type { Terminal } from './build/monitor.js';
+export { renderVerification } from './verify/render.js';
+export { verifyRun, type VerifyOptions } from './verify/verify.js';
+export type { Verification, VerifiedVersion, VerifiedStore, Worst } from './verify/report.js';

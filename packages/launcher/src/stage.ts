@@ -100,7 +100,8 @@ async function interrupted(jobDirectory: string): Promise<StageResult> {
   return { interrupted: true, doneBefore: false, trainStep: newest?.manifest.step ?? 0, checkpoint: newest?.directory };
 }
 
-async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
+/** The folder whose weights are version 0 of the stage. @throws ConfigError, CheckpointError when it is not there */
+export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
   const previous = config.stages[stage.stageIndex - 1];
   const checkpoint = previous && (await listCheckpoints(previous.jobDirectory)).at(-1);

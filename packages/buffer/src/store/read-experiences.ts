@@ -1,0 +1,56 @@
+/** Looking into an experience store without owning it: whatever a run has stored, trained or not. */
+import { existsSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { BufferError, decodeExperience, TrinityError, type Experience } from '@trinity-rft/core';
+
+/** A store, opened for reading; a run that writes to it is not disturbed. */
+export interface ExperienceReader {
+  /** Policy versions of what is stored, ascending, and how many experiences each has. For merged calls, that of the oldest call. */
+  versions(): readonly { readonly policyVersion: number; readonly count: number }[];
+  /** In the order in which they were stored. @param policyVersion only those; all when it is left out */
+  experiences(policyVersion?: number): Iterable<Experience>;
+  close(): void;
+}
+
+/** @throws BufferError when the file is not there or is no experience store */
+export function readExperiences(path: string): ExperienceReader {
+  if (!existsSync(path)) throw unreadable(path, 'there is no such file');
+  const database = guarded(path, () => {
+    const sqlite = process.getBuiltinModule('node:sqlite');
+    return new sqlite.DatabaseSync(path, { readOnly: true });
+  });
+  const statement = (sql: string): ReturnType<DatabaseSync['prepare']> => guarded(path, () => database.prepare(sql));
+  const versions = statement('SELECT policy_version AS version, count(*) AS count FROM experience GROUP BY policy_version ORDER BY 1');
+  return {
+    versions: () =>
+      guarded(path, () => versions.all().map((row) => ({ policyVersion: Number(row['version']), count: Number(row['count']) }))),
+    experiences: function* (policyVersion) {
+      const where = policyVersion === undefined ? '' : 'WHERE policy_version = ?';
+      const rows = statement(`SELECT bytes FROM experience ${where} ORDER BY id`).iterate(
+        ...(policyVersion === undefined ? [] : [policyVersion]),
+      );
+      for (const row of rows) yield decodeExperience(row['bytes'] as Uint8Array);
+    },
+    close: () => database.close(),
+  };
+}
+
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (TrinityError.is(cause)) throw cause;
+    throw unreadable(path, (cause as Error).message, cause);
+  }
+}
+
+function unreadable(path: string, why: string, cause?: unknown): BufferError {
+  return new BufferError(
+    `The experiences in ${path} cannot be read: ${why}. Expected the experience store of a run (buffer/*.db in its folder).`,
+    {
+      code: 'BUFFER_UNREADABLE',
+      details: { path },
+      cause,
+    },
+  );
+}

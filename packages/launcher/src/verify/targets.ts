@@ -1,0 +1,77 @@
+/** What there is to verify: experience stores, and the weights of each version that still exist. */
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { loadConfig } from '@trinity-rft/config';
+import { ConfigError } from '@trinity-rft/core';
+import { listCheckpoints } from '@trinity-rft/trainer';
+import { startModelOf } from '../stage.js';
+
+/** The store of one stage. */
+export interface VerifyTarget {
+  readonly database: string;
+  /** Folders by policy version. */
+  readonly weights: ReadonlyMap<number, string>;
+}
+
+interface TargetOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+}
+
+/**
+ * @param run a configuration, or the folder of a run or of one of its stages. Only the configuration tells which weights a stage began with.
+ * @throws ConfigError when it is neither, or nothing was recorded
+ */
+export async function findTargets(run: string, options: TargetOptions): Promise<readonly VerifyTarget[]> {
+  const place = path.resolve(options.cwd ?? '.', run);
+  const found = await stat(place).catch(() => undefined);
+  if (!found) throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, { code: 'RUN_MISSING' });
+  const targets = found.isDirectory() ? await targetsOfFolder(place) : await targetsOfConfig(place, options);
+  if (targets.length > 0) return targets;
+  throw new ConfigError(
+    `${place} has no recorded experiences. Expected an experience store (buffer/*.db): run it first, and not with storage: memory.`,
+    { code: 'NOTHING_RECORDED' },
+  );
+}
+
+async function targetsOfConfig(configPath: string, options: TargetOptions): Promise<readonly VerifyTarget[]> {
+  const { config } = await loadConfig(configPath, options);
+  const targets: VerifyTarget[] = [];
+  for (const stage of config.stages) {
+    const { experienceBuffer } = stage.buffer.trainerInput;
+    const database = experienceBuffer.storageType === 'file' ? undefined : experienceBuffer.path;
+    if (stage.mode !== 'both' || database === undefined || !(await exists(database))) continue;
+    const start = await startModelOf(config, stage);
+    targets.push({ database, weights: new Map([[0, start], ...(await checkpointsOf(stage.jobDirectory))]) });
+  }
+  return targets;
+}
+
+/** Stores of the folder itself and of its subfolders, which are stages. */
+async function targetsOfFolder(folder: string): Promise<readonly VerifyTarget[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const stages = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(folder, name));
+  const targets = await Promise.all([folder, ...stages.toSorted()].map(storesOf));
+  return targets.flat();
+}
+
+async function storesOf(jobDirectory: string): Promise<readonly VerifyTarget[]> {
+  const buffers = path.join(jobDirectory, 'buffer');
+  const names = await readdir(buffers).catch(() => []);
+  const databases = names.filter((name) => name.endsWith('.db')).toSorted();
+  if (databases.length === 0) return [];
+  const weights = new Map(await checkpointsOf(jobDirectory));
+  return databases.map((name) => ({ database: path.join(buffers, name), weights }));
+}
+
+/** Weights after train step s are version s. */
+async function checkpointsOf(jobDirectory: string): Promise<readonly (readonly [version: number, folder: string])[]> {
+  const checkpoints = await listCheckpoints(jobDirectory);
+  return checkpoints.map(({ manifest, directory }) => [manifest.step, directory] as const);
+}
+
+const exists = (file: string): Promise<boolean> =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,162 @@
+/** Records against weights: recomputes the log-probabilities of recorded tokens under the version that sampled them. */
+import { readExperiences } from '@trinity-rft/buffer';
+import { CancelledError, spansOf, uid, unknownPolicyVersion, type CallSpan, type Experience, type TrainEngine } from '@trinity-rft/core';
+import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { packBatch } from '@trinity-rft/trainer';
+import { disposable } from '../build/disposable.js';
+import type { Verification, VerifiedStore, VerifiedVersion, Worst } from './report.js';
+import { findTargets, type VerifyTarget } from './targets.js';
+
+export interface VerifyOptions {
+  /** A configuration, or the folder of a run. Version 0 needs the configuration: it says where the model is that a stage begins with. */
+  readonly run: string;
+  /** Largest difference of a log-probability that is still exact. @default 1e-5 */
+  readonly tolerance?: number;
+  /** @default the environment of the process */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** @default the working directory of the process */
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+}
+
+const defaultTolerance = 1e-5;
+/** Experiences in one pass of the engine. */
+const chunkSize = 64;
+
+/**
+ * Recomputes every recorded token whose weights are still there, at the temperature it was sampled with. Sampling with top-p or top-k
+ * records the log-probabilities of the cut distribution, which are larger: such records do not pass.
+ * @throws ConfigError when nothing was recorded, BufferError or CheckpointError when something cannot be read
+ */
+export async function verifyRun(options: VerifyOptions): Promise<Verification> {
+  const { run, tolerance = defaultTolerance, signal } = options;
+  const targets = await findTargets(run, options);
+  const stores: VerifiedStore[] = [];
+  for (const target of targets) stores.push(await verifyStore(target, signal));
+  const versions = stores.flatMap((store) => store.versions);
+  const tokensOf = (checked: boolean): number =>
+    versions.filter(({ unchecked }) => (unchecked === undefined) === checked).reduce((sum, { tokens }) => sum + tokens, 0);
+  const largest = versions.reduce((max, version) => Math.max(max, version.largest ?? 0), 0);
+  const checkedTokens = tokensOf(true);
+  return { tolerance, stores, checkedTokens, uncheckedTokens: tokensOf(false), largest, ok: checkedTokens > 0 && largest <= tolerance };
+}
+
+/** Calls of one experience under one version. */
+interface Recorded {
+  readonly experience: Experience;
+  readonly spans: readonly CallSpan[];
+}
+
+async function verifyStore({ database, weights }: VerifyTarget, signal: AbortSignal | undefined): Promise<VerifiedStore> {
+  await using reader = closing(readExperiences(database));
+  // Merged calls are stored under their oldest version and wait here for the newer ones.
+  const later = new Map<number, Recorded[]>();
+  const stored = new Set(reader.versions().map(({ policyVersion }) => policyVersion));
+  const [anyFolder] = weights.values();
+  const engine = anyFolder === undefined ? undefined : disposable(await createOnnxEngine({ modelPath: anyFolder }));
+  try {
+    const versions: VerifiedVersion[] = [];
+    for (let version = nextVersion(stored, later); version !== undefined; version = nextVersion(stored, later)) {
+      const records = recordsOf(version, stored.has(version) ? reader.experiences(version) : [], later);
+      stored.delete(version);
+      versions.push(await verifyVersion({ version, records, folder: weights.get(version), trainer: engine?.trainer, signal }));
+      later.delete(version);
+    }
+    return { database, versions };
+  } finally {
+    await engine?.close();
+  }
+}
+
+function nextVersion(stored: ReadonlySet<number>, later: ReadonlyMap<number, unknown>): number | undefined {
+  const versions = [...stored, ...later.keys()];
+  return versions.length === 0 ? undefined : Math.min(...versions);
+}
+
+function* recordsOf(version: number, experiences: Iterable<Experience>, later: Map<number, Recorded[]>): Iterable<Recorded> {
+  yield* later.get(version) ?? [];
+  for (const experience of experiences) {
+    const spans = spansOf(experience);
+    for (const other of new Set(spans.map(({ policyVersion }) => policyVersion))) {
+      const record = { experience, spans: spans.filter(({ policyVersion }) => policyVersion === other) };
+      if (other === version) yield record;
+      else later.set(other, [...(later.get(other) ?? []), record]);
+    }
+  }
+}
+
+interface VersionOptions {
+  readonly version: number;
+  readonly records: Iterable<Recorded>;
+  readonly folder: string | undefined;
+  readonly trainer: TrainEngine | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function verifyVersion({ version, records, folder, trainer, signal }: VersionOptions): Promise<VerifiedVersion> {
+  const sum = { tokens: 0, difference: 0, largest: 0, worst: undefined as Worst | undefined };
+  const checked = folder !== undefined && trainer !== undefined;
+  if (checked) await trainer.load(folder);
+  for (const chunk of chunks(records, chunkSize)) {
+    if (signal?.aborted) throw new CancelledError('The verification was stopped.', { reason: 'shutdown', cause: signal.reason });
+    const recomputed = checked ? await recompute(trainer, chunk) : undefined;
+    chunk.forEach((record, i) => compare(record, recomputed?.[i], sum));
+  }
+  const { tokens, difference, largest, worst } = sum;
+  if (!checked) return { policyVersion: version, tokens, unchecked: whyNot(version) };
+  return { policyVersion: version, tokens, weights: folder, largest, mean: difference / Math.max(1, tokens), ...(worst && { worst }) };
+}
+
+/** Log-probabilities of all response tokens of each record. */
+async function recompute(trainer: TrainEngine, records: readonly Recorded[]): Promise<readonly Float32Array[]> {
+  const { tokens } = packBatch(
+    records.map(({ experience }) => experience),
+    { rollouts: false },
+  );
+  const { logprobs, offsets } = await trainer.forward(tokens);
+  return records.map((_, row) => logprobs.subarray(offsets[row], offsets[row + 1]));
+}
+
+interface Sum {
+  tokens: number;
+  difference: number;
+  largest: number;
+  worst: Worst | undefined;
+}
+
+function compare({ experience, spans }: Recorded, recomputed: Float32Array | undefined, sum: Sum): void {
+  const { actionMask, logprobs, eid } = experience;
+  for (const { start, end, step } of spans) {
+    for (let token = start; token < end; token++) {
+      if (actionMask[token] === 0) continue;
+      sum.tokens++;
+      if (!recomputed) continue;
+      const difference = Math.abs(logprobs[token]! - recomputed[token]!);
+      sum.difference += difference;
+      if (difference <= sum.largest && sum.worst) continue;
+      sum.largest = difference;
+      sum.worst = { uid: uid(eid), step, token, recorded: logprobs[token]!, recomputed: recomputed[token]! };
+    }
+  }
+}
+
+function whyNot(version: number): string {
+  if (version === unknownPolicyVersion) return 'the version was not recorded';
+  if (version === 0) return 'the folder of a run does not say which model it began with: name its configuration instead';
+  return `there is no checkpoint global_step_${version}: keep one of each step with trainer.save_interval: 1`;
+}
+
+function* chunks<T>(items: Iterable<T>, size: number): Iterable<readonly T[]> {
+  let chunk: T[] = [];
+  for (const item of items) {
+    chunk.push(item);
+    if (chunk.length < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+function closing<T extends { close(): void }>(resource: T): T & AsyncDisposable {
+  return Object.assign(resource, { [Symbol.asyncDispose]: async () => resource.close() });
+}
