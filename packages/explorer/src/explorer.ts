@@ -18,6 +18,7 @@ import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
 import { createDespair } from './despair.js';
 import { evalMetrics } from './eval-metrics.js';
+import { createGroupWatch } from './group-health.js';
 import { isOk, rolloutMetrics } from './rollout-metrics.js';
 import { createInstancePool, runTask, type AttemptKey, type AttemptModel, type TaskOutcome } from './run-task.js';
 import type { ExplorerState } from './state.js';
@@ -86,6 +87,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   const limit = pLimit(options.concurrency);
   const pool = createInstancePool();
   const despair = createDespair(store);
+  const watchGroups = createGroupWatch(runtime.logger);
   /** About the last boundary; goes out with the next explore step. */
   let syncMetrics: Metrics = {};
 
@@ -125,11 +127,13 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     const waited = runtime.clock.now() - begun;
     const experiences = done.flatMap((outcome) => outcome.runs.filter(isOk).flatMap((run) => run.experiences));
     const pipeline = applyAdvantage(experiences, options);
+    const rollout = rolloutMetrics(done, state.policyVersion);
+    watchGroups(rollout['rollout/identical_group_share']);
     sink.write({
       role: 'explorer',
       step,
       metrics: {
-        ...rolloutMetrics(done, state.policyVersion),
+        ...rollout,
         ...pipeline.metrics,
         ...syncMetrics,
         'time/wait_explore_step': waited / 1000,

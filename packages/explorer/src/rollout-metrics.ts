@@ -1,5 +1,6 @@
 /** Numbers about one explore step: per run, then per task, then over the step. */
 import { gatherMetrics, meanMetrics, type Metrics } from '@trinity-rft/core';
+import { identicalGroupShare } from './group-health.js';
 import type { RunOutcome, TaskOutcome } from './run-task.js';
 
 const failureKinds = ['failed', 'timed_out', 'prompt_too_long'] as const;
@@ -8,6 +9,7 @@ const failureKinds = ['failed', 'timed_out', 'prompt_too_long'] as const;
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
+  const identical = identicalGroupShare(outcomes);
   const counts = Object.fromEntries(
     failureKinds.map((kind) => [`rollout/runs/${kind}`, runs.filter((run) => run.status === 'failed' && run.kind === kind).length]),
   );
@@ -20,6 +22,7 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
     'rollout/runs/failure_rewarded': runs.filter((run) => isOk(run) && run.failure).length,
     'rollout/runs/retried': outcomes.reduce((sum, outcome) => sum + outcome.retries, 0),
     'rollout/attempts/timed_out': outcomes.reduce((sum, outcome) => sum + outcome.timeouts, 0),
+    ...(identical !== undefined && { 'rollout/identical_group_share': identical }),
     ...gatherMetrics(perTask, 'rollout'),
   };
 }

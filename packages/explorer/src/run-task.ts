@@ -152,7 +152,10 @@ function failureRewardOf(
 function report(logger: Logger, task: Task, unit: Unit, attempt: number, error: Error, consequence: string | undefined): void {
   const which = `${task.batchId}/${task.taskId}/${unit.run}`;
   const fields = { taskset: task.index.taskset, row: task.index.row, attempt: attempt + 1 };
-  logger.warn(`Run ${which} of workflow "${task.workflow}" failed${consequence === undefined ? '' : ` and ${consequence}`}: ${describeError(error)}`, fields);
+  logger.warn(
+    `Run ${which} of workflow "${task.workflow}" failed${consequence === undefined ? '' : ` and ${consequence}`}: ${describeError(error)}`,
+    fields,
+  );
 }
 
 type AttemptResult =

@@ -1,0 +1,45 @@
+import { createExperience } from '@trinity-rft/core';
+import { recordingLogger } from '@trinity-rft/testing';
+import { expect, it } from 'vitest';
+import { createGroupWatch, identicalGroupShare } from './group-health.js';
+import type { RunOutcome, TaskOutcome } from './run-task.js';
+
+/** Each run by the response tokens of its calls; undefined for one that failed. */
+function outcome(...runs: readonly (readonly (readonly number[])[] | undefined)[]): TaskOutcome {
+  return {
+    runs: runs.map(
+      (calls, run) =>
+        (calls
+          ? { status: 'ok', run, experiences: calls.map((response) => experience(response, run)) }
+          : { status: 'failed', run }) as RunOutcome,
+    ),
+  } as Partial<TaskOutcome> as TaskOutcome;
+}
+
+/** Prompts differ, as they do where an agent names the run in them. */
+const experience = (response: readonly number[], run: number): ReturnType<typeof createExperience> =>
+  createExperience({
+    tokens: [90 + run, ...response],
+    promptLength: 1,
+    logprobs: new Float32Array(response.length),
+    policyVersion: 0,
+    temperature: 1,
+  });
+
+it('counts groups whose runs begin with the same completion, whatever follows and whoever failed', () => {
+  const same = outcome([[1, 2], [3]], [[1, 2], [4]], undefined);
+  const different = outcome([[1, 2]], [[1, 2]], [[1, 3]]);
+  const longer = outcome([[1, 2]], [[1, 2, 3]]);
+  expect(identicalGroupShare([same, different, longer, same])).toBe(0.5);
+});
+
+it('says nothing about groups of one', () => {
+  expect(identicalGroupShare([outcome([[1]]), outcome([[1]], undefined), outcome()])).toBeUndefined();
+});
+
+it('warns once, when no group of a step differs', () => {
+  const logger = recordingLogger();
+  const watch = createGroupWatch(logger);
+  for (const share of [undefined, 0, 0.9, 1, 1]) watch(share);
+  expect(logger.messages('warn')).toHaveLength(1);
+});
