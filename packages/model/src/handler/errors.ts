@@ -13,11 +13,15 @@ export function errorBody(error: unknown): ErrorBody {
 
 /** The body with the status and headers that go with it: `Allow` for 405, `Retry-After` for 429. */
 export function errorResponse(error: unknown): Response {
-  const details = error instanceof ModelError ? error.details : {};
-  const headers = Object.entries({ allow: details['allow'], 'retry-after': details['retryAfter'] });
-  const known = headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]]));
-  return Response.json(errorBody(error), { status: classify(error).status, headers: known });
+  const headers = Object.entries(headerOf).flatMap(([key, name]) => {
+    const value = error instanceof ModelError ? error.details[key] : undefined;
+    return typeof value === 'string' || typeof value === 'number' ? [[name, `${value}`] as [string, string]] : [];
+  });
+  return Response.json(errorBody(error), { status: classify(error).status, headers });
 }
+
+/** Header that says what a detail of an error says. */
+const headerOf = { allow: 'allow', retryAfter: 'retry-after' };
 
 interface ErrorClass {
   readonly status: number;

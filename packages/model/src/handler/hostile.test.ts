@@ -213,7 +213,9 @@ describe('any body', () => {
           const answer = await response.text();
           seen.add(response.status);
           expect([200, 400, 404]).toContain(response.status);
-          if (response.status !== 200) expect(JSON.parse(answer)).toMatchObject({ error: { message: expect.any(String) as string } });
+          expect(response.status === 200 || typeof (JSON.parse(answer) as { error: { message: string } }).error.message === 'string').toBe(
+            true,
+          );
           expect(model.extractExperiencesFromHistory().length > 0).toBe(response.status === 200);
         }),
         { numRuns: 400 },
