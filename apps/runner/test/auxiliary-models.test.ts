@@ -1,6 +1,8 @@
-import { createServer, type Server } from 'node:http';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { auxiliaryModel, defineWorkflow } from '@trinity-rft/workflow';
@@ -41,6 +43,27 @@ const judged = defineWorkflow({
   },
 });
 
+/** Rates by the number of digits in what it is asked. */
+async function serveJudge(): Promise<{ readonly url: string; readonly keys: Set<string | undefined> }> {
+  const keys = new Set<string | undefined>();
+  const server = createServer((request, response) => {
+    keys.add(request.headers.authorization);
+    void text(request).then((body) => {
+      const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly content: string }[] };
+      const answer = /<answer>([^]*)<\/answer>/.exec(messages.at(-1)?.content ?? '')?.[1] ?? '';
+      const content = `{"rating": ${Math.min(10, 1 + answer.replaceAll(/\D/g, '').length)}}`;
+      const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content, refusal: null } };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [choice] }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => (server.closeAllConnections(), server.close()));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, keys };
+}
+
+const closing: (() => void)[] = [];
+afterAll(() => closing.forEach((close) => close()));
+
 const withJudge: Tree = {
   buffer: { total_steps: 3, explorer_input: { default_workflow_type: 'judged' } },
   explorer: { auxiliary_models: [{ name: 'judge', model_path: 'judge', max_prompt_tokens: 1500, max_response_tokens: 16 }] },
@@ -59,5 +82,56 @@ describe('an auxiliary model of the embedded engine', () => {
     expect(first!.metrics).toMatchObject({ 'rollout/version/mean': 0, 'rollout/models/mean': 1 });
     // One experience per run: what the judge said is none.
     expect(usedRows(path.join(job('one'), 'buffer/experience_buffer.db'))).toHaveLength(3 * 4 * 4);
+  });
+});
+
+/** Every file below a folder as text. */
+const everything = (folder: string): string =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join(folder, name))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => readFileSync(file, 'latin1'))
+    .join('\n');
+
+const key = 'judges-own-key-1234567';
+const rubric = [{ description: 'Has digits', weight: 1 }];
+const rubricTree = (judge: Tree): Tree => ({
+  buffer: {
+    total_steps: 3,
+    explorer_input: {
+      tasksets: [{ name: 'rated', path: 'rated.jsonl', format: { prompt_key: 'question' }, workflow_args: { judge: 'judge' } }],
+      default_workflow_type: 'rubric_judge_workflow',
+      default_reward_fn_type: 'math_reward',
+    },
+  },
+  explorer: { auxiliary_models: [judge] },
+});
+
+describe('a judge at an OpenAI-compatible address', () => {
+  beforeAll(() => {
+    const rows = workspace.read('tasks.jsonl').trim().split('\n');
+    workspace.write('rated.jsonl', rows.map((row) => `${JSON.stringify({ ...(JSON.parse(row) as Tree), rubric })}\n`).join(''));
+  });
+
+  it('rates a run by the rubric of its rows, and its key is left nowhere', { timeout: 60_000 }, async () => {
+    const { url, keys } = await serveJudge();
+    const judge = { name: 'judge', model_path: 'big', base_url: url, api_key: '${oc.env:JUDGE_KEY}', max_response_tokens: 50 };
+    const config = workspace.config('rated.yaml', { name: 'rated' }, rubricTree(judge));
+    const { error, output } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
+    expect(error).toBeUndefined();
+    expect([...keys]).toEqual([`Bearer ${key}`]);
+    const { metrics } = metricLines(job('rated')).find(({ role }) => role === 'explorer')!;
+    expect(metrics['rollout/judge_success/mean']).toBe(1);
+    expect(metrics['rollout/reward/mean']).toBeGreaterThanOrEqual(0.1);
+    expect(`${output}${everything(job('rated'))}`).not.toContain(key);
+  });
+
+  it('fails without ending the run: its answers count 0, and a metric says so', { timeout: 60_000 }, async () => {
+    const judge = { name: 'judge', model_path: 'big', base_url: 'http://127.0.0.1:1/v1', api_key: '${oc.env:JUDGE_KEY}' };
+    const config = workspace.config('silent.yaml', { name: 'silent' }, rubricTree(judge), { buffer: { total_steps: 1 } });
+    const { output } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
+    const { metrics } = metricLines(job('silent')).find(({ role }) => role === 'explorer')!;
+    expect(metrics).toMatchObject({ 'rollout/judge_success/mean': 0, 'rollout/reward/max': 0 });
+    expect(`${output}${everything(job('silent'))}`).not.toContain(key);
   });
 });

@@ -20,7 +20,7 @@ export class RulerWorkflow extends SimpleWorkflow {
         parse: (text) => parseScores(text, responses.length),
         expected: `a JSON list of ${responses.length} numbers from 0 to 1`,
       }),
-      Promise.all(responses.map((response) => this.ownMetrics(response))),
+      Promise.all(responses.map(async (response) => this.ownMetrics(response))),
     ]);
     const success = { judge_success: value === undefined ? 0 : 1 };
     return responses.map((response, index) =>
