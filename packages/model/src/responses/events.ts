@@ -53,11 +53,11 @@ function innerSteps(item: OutputItem, place: Place): readonly Step[] {
 
 function textSteps(part: OpenAI.Responses.ResponseOutputText, content_index: number, place: Place): readonly Step[] {
   const at = { ...place, content_index };
-  const { text } = part;
+  const { text, logprobs = [] } = part;
   return [
-    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
-    ...(text === '' ? [] : [{ type: 'response.output_text.delta' as const, ...at, delta: text, logprobs: [] }]),
-    { type: 'response.output_text.done', ...at, text, logprobs: [] },
+    { type: 'response.content_part.added', ...at, part: { ...part, text: '', logprobs: [] } },
+    ...(text === '' ? [] : [{ type: 'response.output_text.delta' as const, ...at, delta: text, logprobs }]),
+    { type: 'response.output_text.done', ...at, text, logprobs },
     { type: 'response.content_part.done', ...at, part },
   ];
 }

@@ -114,21 +114,30 @@ function normalize(message: Body, path: string, contentField = 'content'): Norma
     return normalizeMessages([message])[0]!;
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
-    const rename = (given_: string): string => given_.replace('messages[0]', path).replace(`${path}.content`, `${path}.${contentField}`);
+    const rename = (text: string): string => text.replace('messages[0].content', `${path}.${contentField}`).replace('messages[0]', path);
     const param = rename(String(error.details['param']));
     throw new ModelError(rename(error.message), { status: error.status, code: error.code, cause: error.cause, details: { param } });
   }
 }
 
-/** Every output must answer a call that comes before it. @throws ModelError 400 naming the output */
-export function checkOutputs(before: readonly Item[], input: readonly Item[]): void {
+/**
+ * What OpenAI's servers refuse as well: an output that answers no call before it, and a turn that makes the same call twice, as
+ * when items of the previous response are sent again. Ids may be used again in later turns. @throws ModelError 400 naming the item
+ */
+export function checkCalls(before: readonly Item[], input: readonly Item[]): void {
   const known = new Set<string>();
-  const learn = ({ message }: Item): void => message.tool_calls?.forEach(({ id }) => known.add(id));
-  before.forEach(learn);
-  input.forEach((item, i) => {
-    learn(item);
-    const { role, tool_call_id: id } = item.message;
-    if (role !== 'tool' || known.has(id ?? '')) return;
-    throw refusal(`input[${i}].call_id`, `is ${quote(id)}, and no function_call before it has this call_id`, 'the call it answers');
-  });
+  let turn = new Set<string>();
+  const check = ({ message }: Item, path: string): void => {
+    const { role, tool_call_id: answered = '', tool_calls: calls = [] } = message;
+    if (role !== 'assistant') turn = new Set();
+    for (const { id } of calls) {
+      if (turn.has(id)) throw refusal(`${path}.call_id`, `is ${quote(id)} again`, 'a different id for every call of a turn');
+      turn.add(id);
+      known.add(id);
+    }
+    if (role !== 'tool' || known.has(answered)) return;
+    throw refusal(`${path}.call_id`, `is ${quote(answered)}, and no function_call before it has it`, 'the call_id of an earlier call');
+  };
+  before.forEach((item) => check(item, 'previous_response_id'));
+  input.forEach((item, i) => check(item, `input[${i}]`));
 }

@@ -16,6 +16,8 @@ export interface ResponsesRequest {
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
   readonly maxTokens?: number;
+  /** Present when log-probabilities are wanted in the answer; how many alternatives to show for each token. */
+  readonly topLogprobs?: number;
   readonly stream: boolean;
   /** Whether the response can be referred to later. */
   readonly store: boolean;
@@ -33,10 +35,16 @@ export interface ResponsesRequest {
   readonly body: Body;
 }
 
+/** OpenAI's own limit. */
+const mostTopLogprobs = 20;
+
 /** @throws ModelError 400 naming the field that is wrong or not available */
 export function readRequest(body: unknown): ResponsesRequest {
   if (!isRecord(body)) throw refusal('body', 'is not a JSON object', 'a Responses request');
   refuseUnavailable(body, unavailable);
+  // They come back in the answer.
+  for (const name of ['metadata', 'reasoning']) record(body, name);
+  flag(body, 'parallel_tool_calls');
   const instructions = string(body, 'instructions');
   const previousResponseId = string(body, 'previous_response_id');
   const maxTokens = integer(body, 'max_output_tokens');
@@ -52,6 +60,7 @@ export function readRequest(body: unknown): ResponsesRequest {
     tools,
     toolChoice,
     ...(maxTokens !== undefined && { maxTokens }),
+    ...(include.includes('message.output_text.logprobs') && { topLogprobs: integer(body, 'top_logprobs', 0, mostTopLogprobs) ?? 0 }),
     stream: flag(body, 'stream'),
     store,
     sealReasoning: !store || include.includes('reasoning.encrypted_content'),

@@ -1,9 +1,10 @@
 /** Responses as OpenAI's servers answer them. */
 import type { Tokenizer } from '@trinity-rft/chat';
-import type { ChatResponse } from '@trinity-rft/core';
+import type { ChatResponse, SampledSequence } from '@trinity-rft/core';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../generate.js';
 import { given } from '../handler/fields.js';
+import { toLogprobs } from '../handler/response.js';
 import type { ResponsesRequest } from './request.js';
 import { sealReasoning } from './sealed-reasoning.js';
 
@@ -43,7 +44,7 @@ export function toResponse(generation: Generation, context: ResponseContext): Re
     error: null,
     incomplete_details: cut ? { reason: 'max_output_tokens' } : null,
     model,
-    output: toOutput(response, context),
+    output: toOutput(generation, context),
     usage: usage(generation, context.tokenizer),
     temperature: response.temperature,
     top_p: request.sampling.topP ?? null,
@@ -73,23 +74,18 @@ function echo({ body }: ResponsesRequest): Pick<ResponseBody, keyof typeof echoe
   return Object.fromEntries(entries) as ReturnType<typeof echo>;
 }
 
-function toOutput(response: ChatResponse, { id, request }: ResponseContext): readonly OutputItem[] {
+function toOutput({ choices }: Generation, context: ResponseContext): readonly OutputItem[] {
+  const { id, request } = context;
+  const { response, sequence } = choices[0]!;
   const { reasoningText, responseText, toolCalls, finishReason } = response;
   const itemId = (prefix: string, suffix = ''): string => `${id.replace(/^resp/, prefix)}${suffix}`;
-  const text = { type: 'output_text' as const, text: responseText, annotations: [], logprobs: [] };
+  const silent = responseText === '' && toolCalls.length > 0;
+  const status = finishReason === 'length' ? ('incomplete' as const) : ('completed' as const);
+  const logprobs = textLogprobs(sequence, response, context);
+  const content = [{ type: 'output_text' as const, text: responseText, annotations: [], logprobs }];
   return [
     ...(reasoningText === undefined ? [] : [reasoningItem(itemId('rs'), reasoningText, request.sealReasoning)]),
-    ...(responseText === '' && toolCalls.length > 0
-      ? []
-      : [
-          {
-            type: 'message' as const,
-            id: itemId('msg'),
-            role: 'assistant' as const,
-            status: finishReason === 'length' ? ('incomplete' as const) : ('completed' as const),
-            content: [text],
-          },
-        ]),
+    ...(silent ? [] : [{ type: 'message' as const, id: itemId('msg'), role: 'assistant' as const, status, content }]),
     ...toolCalls.map(({ id: callId, function: call }, k) => ({
       type: 'function_call' as const,
       id: itemId('fc', `_${k}`),
@@ -99,6 +95,19 @@ function toOutput(response: ChatResponse, { id, request }: ResponseContext): rea
       status: 'completed' as const,
     })),
   ];
+}
+
+type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
+
+/** Those of the whole answer, as in chat completions: reasoning and calls are tokens too. Empty when they are not wanted. */
+function textLogprobs(sequence: SampledSequence, response: ChatResponse, { request, tokenizer }: ResponseContext): Logprob[] {
+  if (request.topLogprobs === undefined) return [];
+  const { content } = toLogprobs(sequence, response, tokenizer, request.topLogprobs);
+  const withBytes = <T extends { readonly bytes: number[] | null }>(entry: T): T & { bytes: number[] } => ({
+    ...entry,
+    bytes: entry.bytes ?? [],
+  });
+  return (content ?? []).map((entry) => ({ ...withBytes(entry), top_logprobs: entry.top_logprobs.map(withBytes) }));
 }
 
 /** The whole of it is also its summary: some clients read only one of them. */

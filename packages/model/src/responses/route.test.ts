@@ -1,56 +1,69 @@
+import { NotFoundError } from 'openai';
 import { describe, expect, it } from 'vitest';
-import { decode, scripted } from '../../test/helpers.js';
+import { scripted } from '../../test/helpers.js';
+import { at, post } from '../../test/responses.js';
 
-const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
-const add = {
-  type: 'function' as const,
-  name: 'add',
-  parameters: { type: 'object', properties: { b: { type: 'number' }, a: { type: 'number' } } },
-  strict: null,
-};
-const model = 'gpt-5';
+const base = { model: 'gpt-5', input: 'hi' };
 
-describe('the OpenAI client', () => {
-  it('gets a response that it can read', async () => {
-    const { model: rollout } = scripted(['<think>hm</think>4<|im_end|>']);
-    const response = await rollout.openaiClient().responses.create({ model, input: 'hi' });
-    expect(response).toMatchObject({
-      object: 'response',
-      status: 'completed',
-      model: 'tiny',
-      output_text: '4',
-      output: [
-        { type: 'reasoning', summary: [{ text: 'hm' }], content: [{ text: 'hm' }] },
-        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: '4', annotations: [] }] },
-      ],
+describe('stored responses', () => {
+  it('can be read again, whole and as a stream, from any event on', async () => {
+    const { model } = scripted(['a<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const created = await responses.create(base);
+    expect((await responses.retrieve(created.id)).output).toEqual(created.output);
+    const streamed = await responses.stream({ response_id: created.id }).finalResponse();
+    expect(streamed.output_text).toBe('a');
+    const rest = await (await model.handler(at(`${created.id}?stream=true&starting_after=6`))).text();
+    expect(rest.startsWith('event: response.output_item.done')).toBe(true);
+  });
+
+  it('are gone when they are deleted, but not for the ones that continue them', async () => {
+    const { model, sampler } = scripted(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const first = await responses.create(base);
+    const second = await responses.create({ ...base, previous_response_id: first.id });
+    await responses.delete(first.id);
+    await expect(responses.retrieve(first.id)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(responses.create({ ...base, previous_response_id: first.id })).rejects.toMatchObject({
+      status: 404,
+      code: 'previous_response_not_found',
+      param: 'previous_response_id',
+      message: expect.stringContaining(first.id) as string,
     });
+    await responses.create({ ...base, previous_response_id: second.id });
+    expect(sampler.calls).toHaveLength(3);
+    expect(model.metrics()).toMatchObject({ 'model/spliced': 2 });
   });
 
-  it('streams to the same response', async () => {
-    const { model: rollout } = scripted([`<think>hm</think>so\n${call('{"a":1}')}\n${call('{"a":2}')}<|im_end|>`]);
-    const client = rollout.openaiClient();
-    const stream = client.responses.stream({ model, input: 'hi', tools: [add] });
-    const types: string[] = [];
-    for await (const event of stream) types.push(event.type);
-    const final = await stream.finalResponse();
-    expect(final.output.map(({ type }) => type)).toEqual(['reasoning', 'message', 'function_call', 'function_call']);
-    expect(types.at(-1)).toBe('response.completed');
+  it('are those that were not made with store: false', async () => {
+    const { model } = scripted(['<think>hm</think>a<|im_end|>', 'b<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const { id, output } = await responses.create({ ...base, store: false });
+    await expect(responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(responses.create({ ...base, previous_response_id: id })).rejects.toMatchObject({ status: 404 });
+    const reference = { type: 'item_reference' as const, id: output[1]!.id! };
+    await expect(responses.create({ ...base, input: [reference] })).rejects.toMatchObject({ status: 400, param: 'input[0].id' });
+    const [, message] = output as [unknown, object];
+    const kept = { ...(output[0] as { readonly encrypted_content: string }), summary: [], content: [] };
+    const input = [{ role: 'user', content: 'hi' }, kept, message, { role: 'user', content: 'on' }] as never;
+    await responses.create({ ...base, store: false, input });
+    expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
   });
 
-  it('runs a tool loop on exact tokens', async () => {
-    const turns = [`so\n${call('{"b":1,  "a":2.0}')}<|im_end|>`, `${call('{"a":3}')}<|im_end|>`, 'fin<|im_end|>'];
-    const { model: rollout, sampler } = scripted(turns);
-    const client = rollout.openaiClient();
-    let response = await client.responses.create({ model, input: 'hi', tools: [add] });
-    for (let i = 0; i < 2; i++) {
-      const calls = response.output.filter((item) => item.type === 'function_call');
-      const input = calls.map(({ call_id }) => ({ type: 'function_call_output' as const, call_id, output: 'ok' }));
-      response = await client.responses.create({ model, input, tools: [add], previous_response_id: response.id });
-    }
-    expect(response.output_text).toBe('fin');
-    const prompts = sampler.calls.map(({ prompt }) => decode(prompt));
-    expect(prompts[1]!.startsWith(prompts[0]! + turns[0]!)).toBe(true);
-    expect(prompts[2]!.startsWith(prompts[1]! + turns[1]!)).toBe(true);
-    expect(rollout.metrics()).toMatchObject({ 'model/spliced': 2, 'model/tool_calls': 2 });
+  it('belong to one run', async () => {
+    const { model } = scripted(['a<|im_end|>']);
+    const { id } = await model.openaiClient().responses.create(base);
+    expect((await scripted([]).model.handler(at(id))).status).toBe(404);
+  });
+
+  it.each([
+    [404, at('resp_99')],
+    [404, at('resp_99', 'DELETE')],
+    [404, at('%E0%A4%A')],
+    [405, at('resp_0', 'POST')],
+    [404, at('resp_0/input_items')],
+    [400, post('{')],
+  ])('answer %i', async (status, request) => {
+    expect((await scripted([]).model.handler(request)).status).toBe(status);
   });
 });
