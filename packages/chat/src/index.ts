@@ -7,8 +7,8 @@ export {
   type ReadTurnOptions,
 } from './chat-format.js';
 export { encodeConversation, type ConversationInput, type EncodedConversation } from './conversation.js';
-export type { ForkReason } from './ledger/fork-reason.js';
-export { createLedger, type Ledger, type LedgerPrompt } from './ledger/ledger.js';
+export type { Fork, ForkReason } from './ledger/fork-reason.js';
+export { createLedger, type Ledger, type LedgerOptions, type LedgerPrompt } from './ledger/ledger.js';
 export type { PromptRecord, RecordedTurn } from './ledger/turn.js';
 export { reasoningParsers } from './reasoning-parser/table.js';
 export type { ReasoningParse, ReasoningParser } from './reasoning-parser/types.js';

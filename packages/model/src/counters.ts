@@ -5,6 +5,7 @@ import type { Metrics } from '@trinity-rft/core';
  * - `calls`, `choices`, `prompt_tokens`, `response_tokens`: finished calls and their sizes
  * - `reused_tokens`: prompt tokens that were recorded ones, not rendered anew
  * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: those that could not, see `ForkReason`
+ * - `reasoning_restored`: calls whose history got reasoning back; `arguments_replaced`: arguments that were no JSON and came back as `{}`
  * - `tool_calls`, `malformed_tool_calls`: understood, and left in the text
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls refused for their prompt
  * - `sampling_overridden`, `unconstrained`: client requests whose sampling settings, or forced formats, were not followed
@@ -18,6 +19,8 @@ type CounterName =
   | 'reused_tokens'
   | 'spliced'
   | `fork/${string}`
+  | 'reasoning_restored'
+  | 'arguments_replaced'
   | 'tool_calls'
   | 'malformed_tool_calls'
   | 'response_truncated'

@@ -49,7 +49,7 @@ interface Choice {
 /** Nothing is recorded before the call has finished, and everything before the caller sees the answer. */
 export function createGenerate(options: RolloutModelOptions, history: History, counters: Counters): Generate {
   const { sampler, format, defaults = {}, limits = {}, enableThinking } = options;
-  const ledger = createLedger(format);
+  const ledger = createLedger(format, { reasoning: options.reasoning ?? 'as-sent' });
   let calls = 0;
 
   const sampling = (call: CallSampling, promptLength: number): ReturnType<typeof resolveSampling> => {
@@ -65,10 +65,16 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
 
   const record = (callIndex: number, prompt: LedgerPrompt, choices: readonly Choice[]): void => {
     for (const { response, sequence } of choices) {
-      ledger.record(prompt, { message: toMessage(response), completion: sequence.tokens, truncated: sequence.stopReason === 'length' });
+      ledger.record(prompt, {
+        message: toMessage(response),
+        completion: sequence.tokens,
+        truncated: sequence.stopReason === 'length',
+        call: callIndex,
+      });
     }
     const text = options.includePromptText ? { promptText: format.tokenizer.decode(prompt.ids) } : {};
-    history.add(choices.map(({ response }, choice) => ({ callIndex, choice, response, ...text })));
+    const fork = prompt.fork && { fork: prompt.fork };
+    history.add(choices.map(({ response }, choice) => ({ callIndex, choice, response, ...text, ...fork })));
     count(counters, prompt, choices);
   };
 
@@ -76,7 +82,9 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
     if (plain !== undefined) return plainPrompt(plain, format.tokenizer);
     const messages = normalizeMessages(given);
     for (const callIndex of calledBy(messages)) history.refer(callIndex);
-    return ledger.prompt({ messages, ...(tools && { tools }), ...(enableThinking !== undefined && { enableThinking }) });
+    const prompt = ledger.prompt({ messages, ...(tools && { tools }), ...(enableThinking !== undefined && { enableThinking }) });
+    if (prompt.continues !== undefined) history.refer(prompt.continues);
+    return prompt;
   };
 
   return async (request) => {
@@ -88,12 +96,13 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
     const callIndex = calls++;
     const sequences = await sampler.sample(prompt.ids, settings, signal);
     throwIfAborted(signal);
+    const { temperature, stopTokenIds = [] } = settings;
     const reading = { tools: request.parseTools && tools !== undefined };
     const choices = sequences.map((sequence, choice): Choice => {
       const { stopString } = sequence;
       const options = { ...reading, ...(stopString !== undefined && { stopString }) };
       const turn = request.plain === undefined ? format.readTurn(sequence.tokens, options) : plainTurn(sequence, format.tokenizer);
-      const response = toResponse(prompt.ids, sequence, turn, settings.temperature, `call_${callIndex}_${choice}`);
+      const response = toResponse(prompt.ids, sequence, turn, { temperature, stopTokenIds, idPrefix: `call_${callIndex}_${choice}` });
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
     record(callIndex, prompt, choices);
@@ -102,7 +111,7 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
 }
 
 function plainPrompt(plain: string | Int32Array, tokenizer: Tokenizer): LedgerPrompt {
-  return { ids: typeof plain === 'string' ? tokenizer.encode(plain) : plain, reused: 0, outcome: 'new' };
+  return { ids: typeof plain === 'string' ? tokenizer.encode(plain) : plain, reused: 0, outcome: 'new', restored: 0, replacedArguments: 0 };
 }
 
 /** All of the text, up to the stop string. */
@@ -123,8 +132,11 @@ function toResponse(
   promptIds: Int32Array,
   sequence: SampledSequence,
   turn: ParsedTurn,
-  temperature: number,
-  idPrefix: string,
+  {
+    temperature,
+    stopTokenIds,
+    idPrefix,
+  }: { readonly temperature: number; readonly stopTokenIds: readonly number[]; readonly idPrefix: string },
 ): ChatResponse {
   const toolCalls = turn.toolCalls.map((call, k): ToolCall => ({ id: `${idPrefix}_${k}`, type: 'function', function: call }));
   const tokens = new Int32Array(promptIds.length + sequence.tokens.length);
@@ -136,7 +148,7 @@ function toResponse(
     toolCalls,
     tokens,
     promptLength: promptIds.length,
-    logprobs: checkedLogprobs(sequence),
+    logprobs: checkedLogprobs(sequence, stopTokenIds),
     finishReason: finishReason(sequence, toolCalls),
     policyVersion: sequence.policyVersion,
     temperature,
@@ -161,9 +173,16 @@ function toMessage({ responseText, reasoningText, toolCalls }: ChatResponse): No
 /** Rounding of float32 softmax can put the logarithm of a certain token this far above 0. */
 const roundingNoise = 1e-4;
 
-function checkedLogprobs({ tokens, logprobs }: SampledSequence): Float32Array {
+/** What every record rests on. That ids belong to the vocabulary of the weights is checked where these are known: by the engine. */
+function checkedLogprobs({ tokens, logprobs, stopReason, stopString }: SampledSequence, stopTokenIds: readonly number[]): Float32Array {
   if (tokens.length === 0 || logprobs.length !== tokens.length) {
     throw invalid(`${tokens.length} tokens with ${logprobs.length} log-probabilities`, 'at least one token and one number for each');
+  }
+  const stray = tokens.find((token) => token < 0);
+  if (stray !== undefined) throw invalid(`the token id ${stray}`, 'ids of at least 0');
+  const last = tokens.at(-1)!;
+  if (stopReason === 'stop' && stopString === undefined && !stopTokenIds.includes(last)) {
+    throw invalid(`a finished answer that ends in token ${last}`, `one of the stop tokens ${stopTokenIds.join(', ')} at its end`);
   }
   const bad = logprobs.find((value) => !Number.isFinite(value) || value > roundingNoise);
   if (bad !== undefined) throw invalid(`the log-probability ${bad}`, 'finite numbers of at most 0');
@@ -183,6 +202,8 @@ function count(counters: Counters, prompt: LedgerPrompt, choices: readonly Choic
   counters.add('reused_tokens', prompt.reused);
   if (prompt.outcome === 'spliced') counters.add('spliced');
   else if (prompt.outcome !== 'new') counters.add(`fork/${prompt.outcome}`);
+  if (prompt.restored > 0) counters.add('reasoning_restored');
+  if (prompt.replacedArguments > 0) counters.add('arguments_replaced', prompt.replacedArguments);
   for (const { response, sequence, malformedToolCalls } of choices) {
     counters.add('response_tokens', sequence.tokens.length);
     counters.add('tool_calls', response.toolCalls.length);

@@ -1,4 +1,5 @@
 /** Recorded calls, and the experiences they become. */
+import type { Fork } from '@trinity-rft/chat';
 import { createExperience, WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 
 /** One choice of one call. */
@@ -7,7 +8,18 @@ interface RecordedChoice {
   readonly choice: number;
   readonly response: ChatResponse;
   readonly promptText?: string;
+  /** Why and where its conversation left the recorded tokens. */
+  readonly fork?: Fork;
 }
+
+/** What a recorder says about a conversation that left its recorded tokens. */
+export interface RecordedFork extends Fork {
+  /** Counts the calls of the rollout from 0. */
+  readonly callIndex: number;
+}
+
+/** Enough to see the pattern; one agent repeats its mistake in every turn. */
+const mostForks = 8;
 
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
@@ -15,6 +27,8 @@ export interface History {
   markUndelivered(callIndex: number): void;
   /** A conversation holds the answer of this call, so a client has it after all. */
   refer(callIndex: number): void;
+  /** The first few conversations that left their recorded tokens. */
+  forks(): readonly RecordedFork[];
   /** One experience per choice, calls in the order in which they began. @throws WorkflowError when nothing is recorded by choice */
   extract(clear: boolean): readonly Experience[];
 }
@@ -24,8 +38,14 @@ export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
   const undelivered = new Set<number>();
+  const forks: RecordedFork[] = [];
   return {
-    add: (choices) => void (enabled && recorded.push(...choices)),
+    add: (choices) => {
+      const [first] = choices;
+      if (first?.fork && forks.length < mostForks) forks.push({ ...first.fork, callIndex: first.callIndex });
+      if (enabled) recorded.push(...choices);
+    },
+    forks: () => forks,
     markUndelivered: (callIndex) => void undelivered.add(callIndex),
     refer: (callIndex) => void undelivered.delete(callIndex),
     extract: (clear) => {
@@ -46,7 +66,7 @@ export function createHistory(enabled: boolean): History {
   };
 }
 
-function toExperience({ choice, response, promptText }: RecordedChoice, step: number): Experience {
+function toExperience({ choice, response, promptText, fork }: RecordedChoice, step: number): Experience {
   return createExperience({
     eid: { step, suffix: String(choice) },
     tokens: response.tokens,
@@ -55,7 +75,7 @@ function toExperience({ choice, response, promptText }: RecordedChoice, step: nu
     policyVersion: response.policyVersion,
     temperature: response.temperature,
     responseText: response.responseText,
-    info: { finishReason: response.finishReason },
+    info: { finishReason: response.finishReason, ...(fork && { fork: fork.reason }) },
     ...(response.finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
     ...(promptText !== undefined && { promptText }),
   });

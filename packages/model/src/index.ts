@@ -1,3 +1,4 @@
+export type { RecordedFork } from './history.js';
 export type { RolloutClient } from './client.js';
 export { rolloutContext, type RolloutContext } from './endpoint/context.js';
 export type { EndpointLimits } from './endpoint/limits.js';

@@ -4,6 +4,7 @@ import type { RolloutModel, Runtime, Sampler } from '@trinity-rft/core';
 import type { Metrics } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { RolloutClient } from './client.js';
+import type { RecordedFork } from './history.js';
 import type { EndpointPolicy } from './handler/policy.js';
 import type { EndpointMount } from './endpoint/server.js';
 
@@ -44,6 +45,8 @@ export interface RolloutModelOptions extends EndpointPolicy {
    * evaluated), `respect` the client (judges and other helpers). Seeds and penalties of clients are never used. @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
+  /** Whether reasoning that an agent leaves out of its history is put back, see `LedgerOptions`. @default "as-sent" */
+  readonly reasoning?: 'as-sent' | 'restore';
   /** Left to the chat template when absent. */
   readonly enableThinking?: boolean;
   /** Off for models that are not trained. @default true */
@@ -71,6 +74,8 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
   readonly handler: (request: Request) => Promise<Response>;
   /** The handler's address and settings, for agents of any framework. */
   endpoint(): AgentEndpoint;
+  /** The first few conversations that left their recorded tokens, with what differed: for debugging an agent that splits its records. */
+  forks(): readonly RecordedFork[];
   /** Counts since the model was made: `model/calls`, `model/fork/<reason>` ... */
   metrics(): Metrics;
 }

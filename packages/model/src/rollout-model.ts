@@ -44,6 +44,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     endpoint: () => endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => history.extract(clear),
     handler,
+    forks: () => history.forks(),
     metrics: () => counters.metrics(),
   };
 }

@@ -1,4 +1,5 @@
 /** Why a conversation could not be continued from its recorded tokens. */
+import type { NormalMessage } from '../template/messages.js';
 import { callIds } from './message-key.js';
 import type { Path, Point, Turn } from './turn.js';
 
@@ -23,29 +24,54 @@ export type ForkReason =
 /** Reasons that lie in the turn, not in the messages. */
 export type SpliceFailure = Extract<ForkReason, 'tools_changed' | 'template_changed' | 'stop_differs'>;
 
+/** A conversation that left its recorded tokens, and where. */
+export interface Fork {
+  readonly reason: ForkReason;
+  /** Index of the assistant message that could not be continued. */
+  readonly message: number;
+  /** JSON of the recorded message and of the one that was sent, from shortly before their first difference, cut after 160 characters. */
+  readonly recorded?: string;
+  readonly sent: string;
+}
+
 /**
  * Looks at the first assistant message after the spliced part. `undefined`: there is none, or the conversation has nothing
  * to do with recorded turns.
  */
-export function forkReason(
+export function findFork(
   path: Path,
   splicedIndex: number | undefined,
   failures: ReadonlyMap<number, SpliceFailure>,
   knows: (point: Point) => boolean,
-): ForkReason | undefined {
+): Fork | undefined {
   const rest = path.points.filter(({ index }) => splicedIndex === undefined || index > splicedIndex);
   const next = rest[0];
   if (!next) return undefined;
-  const failure = failures.get(next.index);
-  if (failure) return failure;
   const ids = callIds(next.message);
   const nearest = next.candidates.findLast(({ message }) => callIds(message) === ids) ?? next.candidates.at(-1);
-  if (nearest) return difference(nearest, next);
-  return splicedIndex !== undefined || rest.some(knows) ? 'history_edited' : undefined;
+  const failure = failures.get(next.index);
+  if (failure) return describeFork(failure, next, nearest);
+  if (nearest) return describeFork(difference(nearest, next), next, nearest);
+  return splicedIndex !== undefined || rest.some(knows) ? describeFork('history_edited', next, undefined) : undefined;
 }
 
 function difference({ message: recorded }: Turn, { message: sent }: Point): ForkReason {
   if (recorded.content.trim() !== sent.content.trim() || callIds(recorded) !== callIds(sent)) return 'text_edited';
   if (recorded.reasoning_content === sent.reasoning_content) return recorded.tool_calls ? 'arguments_edited' : 'text_edited';
   return sent.reasoning_content === undefined ? 'reasoning_dropped' : 'text_edited';
+}
+
+const [lead, excerptLength] = [40, 160];
+
+function describeFork(reason: ForkReason, point: Point, turn: Turn | undefined): Fork {
+  const [recorded, sent] = [turn && print(turn.message), print(point.message)];
+  const first = recorded === undefined ? 0 : Array.from(recorded).findIndex((character, i) => character !== sent[i]);
+  const from = Math.max(0, first - lead);
+  const excerpt = (text: string): string => text.slice(from, from + excerptLength);
+  return { reason, message: point.index, ...(recorded !== undefined && { recorded: excerpt(recorded) }), sent: excerpt(sent) };
+}
+
+/** In one order of keys, so that only differences of content differ. */
+function print({ content, reasoning_content: reasoning, tool_calls: calls }: NormalMessage): string {
+  return JSON.stringify({ reasoning, content, calls });
 }

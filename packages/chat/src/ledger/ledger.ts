@@ -1,10 +1,11 @@
 /** The tokens of a rollout's conversations: what was sampled is never tokenised again. */
 import type { ChatFormat, PromptInput } from '../chat-format.js';
 import { continues } from '../chat-format.js';
-import { forkReason, type ForkReason, type SpliceFailure } from './fork-reason.js';
-import { messageKey } from './message-key.js';
+import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork-reason.js';
+import { messageKey, replacedArguments } from './message-key.js';
+import { restoreReasoning } from './restore.js';
 import { splice, type Splice } from './splice.js';
-import { createTurnStore, type Path, type PromptRecord, type RecordedTurn } from './turn.js';
+import { createTurnStore, type Path, type PromptRecord, type RecordedTurn, type Turn } from './turn.js';
 
 /** The ids to sample from. */
 export interface LedgerPrompt {
@@ -13,6 +14,14 @@ export interface LedgerPrompt {
   readonly reused: number;
   /** `new`: no earlier turn belongs to it. `spliced`: it continues one. Otherwise why something was rendered anew. */
   readonly outcome: 'new' | 'spliced' | ForkReason;
+  /** What was sent in place of what was recorded, where the outcome is a reason. */
+  readonly fork?: Fork;
+  /** {@link RecordedTurn.call} of the turn whose tokens it continues. */
+  readonly continues?: number;
+  /** Messages whose reasoning was put back. */
+  readonly restored: number;
+  /** Tool calls of the last turn whose arguments were no JSON and came back as something else, `{}` as a rule. */
+  readonly replacedArguments: number;
   /** For {@link Ledger.record}; absent where an assistant message is continued, for that gives no turn of its own. */
   readonly entry?: PromptRecord;
 }
@@ -25,22 +34,43 @@ export interface Ledger {
   record(prompt: LedgerPrompt, turn: RecordedTurn): void;
 }
 
+export interface LedgerOptions {
+  /**
+   * `as-sent`: reasoning that an agent leaves out of its history is gone, and the conversation is rendered anew: what is trained is what
+   * the agent will see elsewhere. `restore`: it is put back, so that conversations continue; use it where the agent will be served by
+   * something that does the same. @default "as-sent"
+   */
+  readonly reasoning?: 'as-sent' | 'restore';
+}
+
 /**
  * The next prompt is the recorded ids of the longest conversation it continues + the template's rendering of the rest.
  * Every recorded turn in it is rendered as a stand-in, and the rendering must begin with that of the recorded prompt:
  * where the template changes earlier text (drops reasoning, say), that part is rendered anew and the reason given.
  */
-export function createLedger(format: ChatFormat): Ledger {
+export function createLedger(format: ChatFormat, { reasoning = 'as-sent' }: LedgerOptions = {}): Ledger {
   const turns = createTurnStore();
   return {
-    prompt: (input) => {
+    prompt: (sent) => {
+      const { messages, count: restored } = reasoning === 'restore' ? restoreReasoning(sent.messages, turns) : { ...sent, count: 0 };
+      const input = { ...sent, messages };
       const options = JSON.stringify([input.tools ?? [], input.enableThinking]);
-      const path = turns.walk(input.messages);
-      const { best, index, failures } = longestSplice(format, input, options, path);
+      const path = turns.walk(messages);
+      const { best, turn, index, failures } = longestSplice(format, input, options, path);
       const { rendered, text, ids, reused } = best ?? renderAnew(format, input);
-      const outcome = forkReason(path, index, failures, (point) => turns.knows(point)) ?? (best ? 'spliced' : 'new');
-      if (continues(input.messages.at(-1))) return { ids, reused, outcome };
-      return { ids, reused, outcome, entry: { key: path.key, options, ids, rendered, text } };
+      const fork = findFork(path, index, failures, (point) => turns.knows(point));
+      const last = path.points.at(-1);
+      const prompt = {
+        ids,
+        reused,
+        outcome: fork?.reason ?? (best ? ('spliced' as const) : ('new' as const)),
+        ...(fork && { fork }),
+        ...(turn?.call !== undefined && { continues: turn.call }),
+        restored,
+        replacedArguments: turn && last && index === last.index ? replacedArguments(turn.message, last.message) : 0,
+      };
+      if (continues(messages.at(-1))) return prompt;
+      return { ...prompt, entry: { key: path.key, options, ids, rendered, text } };
     },
     record: ({ entry }, turn) => {
       if (!entry) return;
@@ -57,6 +87,8 @@ function renderAnew(format: ChatFormat, input: PromptInput): Splice {
 
 interface SpliceSearch {
   readonly best?: Splice;
+  /** The turn it continues. */
+  readonly turn?: Turn;
   /** Index of the assistant message it continues after. */
   readonly index?: number;
   readonly failures: ReadonlyMap<number, SpliceFailure>;
@@ -68,7 +100,7 @@ function longestSplice(format: ChatFormat, input: PromptInput, options: string, 
     for (const turn of point.candidates.toReversed()) {
       if (turn.messageKey !== point.messageKey) continue;
       const result = splice(format, input, options, turn, point.index);
-      if (typeof result === 'object') return { best: result, index: point.index, failures };
+      if (typeof result === 'object') return { best: result, turn, index: point.index, failures };
       failures.set(point.index, result);
     }
   }

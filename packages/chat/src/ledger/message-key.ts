@@ -21,6 +21,23 @@ export function callIds(message: NormalMessage): string {
   return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
 }
 
+/** Calls of a turn whose recorded arguments are no JSON and were not sent back as they were. */
+export function replacedArguments(recorded: NormalMessage, sent: NormalMessage): number {
+  const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {
+    return !isJson(call.arguments) && sent.tool_calls?.[k]?.function.arguments !== call.arguments;
+  });
+  return changed.length;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The same value spelled the same way. Some frameworks send `{}` in place of arguments that are not JSON; so does this. */
 function canonical(text: string): string {
   try {

@@ -23,6 +23,8 @@ export interface RecordedTurn {
   readonly completion: Int32Array;
   /** The token limit ended it, so it has no stop token. */
   readonly truncated: boolean;
+  /** The recorder's own number for it: comes back as {@link LedgerPrompt.continues}. */
+  readonly call?: number;
 }
 
 export interface Turn extends RecordedTurn {
@@ -49,6 +51,8 @@ export interface Path {
 /** Turns of one rollout. */
 export interface TurnStore {
   add(turn: Turn): void;
+  /** Turns recorded for just the messages with these keys, joined. */
+  after(key: string): readonly Turn[];
   /** A message to be continued is no finished turn and therefore no point. */
   walk(messages: readonly NormalMessage[]): Path;
   /** Whether some turn, wherever it stands, said this or made these calls. */
@@ -58,7 +62,9 @@ export interface TurnStore {
 export function createTurnStore(): TurnStore {
   const byPrompt = new Map<string, Turn[]>();
   const known = new Set<string>();
+  const after = (key: string): readonly Turn[] => byPrompt.get(key) ?? [];
   return {
+    after,
     add: (turn) => {
       const siblings = byPrompt.get(turn.prompt.key);
       if (siblings) siblings.push(turn);
@@ -71,8 +77,7 @@ export function createTurnStore(): TurnStore {
       let key = '';
       messages.forEach((message, index) => {
         const own = messageKey(message);
-        if (message.role === 'assistant' && index < end)
-          points.push({ index, message, messageKey: own, candidates: byPrompt.get(key) ?? [] });
+        if (message.role === 'assistant' && index < end) points.push({ index, message, messageKey: own, candidates: after(key) });
         key += `${own}\n`;
       });
       return { key, points };

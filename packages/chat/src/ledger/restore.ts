@@ -1,0 +1,41 @@
+/** Reasoning that an agent left out of its history, put back from the recorded turns. */
+import { continues } from '../chat-format.js';
+import type { NormalMessage } from '../template/messages.js';
+import { messageKey } from './message-key.js';
+import type { TurnStore } from './turn.js';
+
+export interface Restored {
+  readonly messages: readonly NormalMessage[];
+  /** How many of them have their reasoning back. */
+  readonly count: number;
+}
+
+/**
+ * An assistant message without reasoning gets that of the recorded turn which is the same in everything else and stands behind the
+ * same messages. Tool calls match by id and values, text by being equal.
+ */
+export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
+  const end = continues(messages.at(-1)) ? messages.length - 1 : messages.length;
+  let key = '';
+  let count = 0;
+  const restored = messages.map((message, index) => {
+    const turn =
+      index < end && message.role === 'assistant' && message.reasoning_content === undefined ? bareTwin(message, key) : undefined;
+    if (turn !== undefined) count++;
+    const whole = turn === undefined ? message : { ...message, reasoning_content: turn };
+    key += `${messageKey(whole)}\n`;
+    return whole;
+  });
+  return { messages: restored, count };
+
+  function bareTwin(message: NormalMessage, before: string): string | undefined {
+    const wanted = messageKey(message);
+    const same = turns.after(before).filter((turn) => messageKey(withoutReasoning(turn.message)) === wanted);
+    // A turn that had none is the better match: nothing was left out.
+    return same.some((turn) => turn.message.reasoning_content === undefined) ? undefined : same.at(-1)?.message.reasoning_content;
+  }
+}
+
+function withoutReasoning({ reasoning_content: _, ...message }: NormalMessage): NormalMessage {
+  return message;
+}
