@@ -1,9 +1,9 @@
 /** An agent of the Vercel AI SDK. It knows nothing of training. */
-import { isStepCount, tool, ToolLoopAgent } from 'ai';
+import { isStepCount, tool, ToolLoopAgent, type ToolSet } from 'ai';
 import { z } from 'zod';
 import { multiply } from '../../multiply.ts';
 
-export const calculatorAgent = new ToolLoopAgent({
+export const calculatorAgent = new ToolLoopAgent<never, ToolSet, Record<string, unknown>>({
   model: 'openai/gpt-5-nano',
   tools: {
     calculator: tool({

@@ -1,0 +1,40 @@
+/** A Mastra agent as a workflow. */
+import { taskPrompt, WorkflowError } from '@trinity-rft/core';
+import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
+import type { MastraModelOptions } from './model.js';
+import { mastraRunOptions, type MastraRunOptions } from './run-options.js';
+
+/** What the agent gets, besides everything a workflow has. */
+export interface MastraContext extends WorkflowContext {
+  /** The task's prompt. */
+  readonly question: string;
+  /** For every call of the agent in this run. */
+  readonly options: MastraRunOptions;
+}
+
+export interface MastraWorkflowOptions extends MastraModelOptions {
+  /** What `default_workflow_type` says. */
+  readonly name: string;
+  /** Runs the agent: its answer as text goes to the task's reward function; whoever knows the reward already returns that. */
+  readonly run: (context: MastraContext) => Promise<string | WorkflowOutput>;
+}
+
+/** @throws ConfigError when the name cannot be used */
+export function mastraWorkflow({ name, run, ...modelOptions }: MastraWorkflowOptions): WorkflowDefinition {
+  return defineWorkflow({
+    name,
+    run: async (context) => {
+      const options = mastraRunOptions(context, modelOptions);
+      const result = await run({ ...context, question: taskPrompt(context.task) ?? '', options });
+      return typeof result === 'string' ? score(name, context, result) : result;
+    },
+  });
+}
+
+async function score(name: string, { task, rewardFn }: WorkflowContext, response: string): Promise<WorkflowOutput> {
+  if (rewardFn) return { reward: (await scoreResponse(rewardFn, task, response)).reward };
+  throw new WorkflowError(
+    `Workflow "${name}" answered with text, and the task names no reward function. Set default_reward_fn_type, or return { reward }.`,
+    { code: 'NO_REWARD' },
+  );
+}
