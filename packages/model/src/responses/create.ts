@@ -33,7 +33,7 @@ export async function createResponse(request: Request, context: RouteContext): P
 function resolve(wanted: ResponsesRequest, store: ResponseStore): Asked {
   const previous = findPrevious(wanted, store);
   const before = conversationOf(previous);
-  const input = readInput(wanted.input, store.item);
+  const input = readInput(wanted.input, (id) => store.item(id));
   checkCalls(before, input);
   return { wanted, before, input, ...(previous && { previous }) };
 }

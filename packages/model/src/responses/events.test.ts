@@ -8,6 +8,7 @@ const body = { input: 'hi', tools: [add], stream: true };
 interface Event {
   readonly type: string;
   readonly sequence_number: number;
+  readonly output_index?: number;
   readonly [field: string]: unknown;
 }
 
@@ -24,37 +25,37 @@ function read(stream: string): readonly Event[] {
 describe('the events of a stream', () => {
   it('tell of every item from its beginning to its end', async () => {
     const events = read(await (await scripted([text]).model.handler(post(body))).text());
-    expect(
-      events.map(({ type, output_index: item }) => `${type.replace('response.', '')}${item === undefined ? '' : ` ${String(item)}`}`),
-    ).toEqual([
-      'created',
-      'in_progress',
-      'output_item.added 0',
-      'reasoning_summary_part.added 0',
-      'reasoning_summary_text.delta 0',
-      'reasoning_summary_text.done 0',
-      'reasoning_summary_part.done 0',
-      'content_part.added 0',
-      'reasoning_text.delta 0',
-      'reasoning_text.done 0',
-      'content_part.done 0',
-      'output_item.done 0',
-      'output_item.added 1',
-      'content_part.added 1',
-      'output_text.delta 1',
-      'output_text.done 1',
-      'content_part.done 1',
-      'output_item.done 1',
-      'output_item.added 2',
-      'function_call_arguments.delta 2',
-      'function_call_arguments.done 2',
-      'output_item.done 2',
-      'output_item.added 3',
-      'function_call_arguments.delta 3',
-      'function_call_arguments.done 3',
-      'output_item.done 3',
-      'completed',
-    ]);
+    expect(events.map(({ type, output_index: item }) => `${type.replace('response.', '')}${item === undefined ? '' : ` ${item}`}`)).toEqual(
+      [
+        'created',
+        'in_progress',
+        'output_item.added 0',
+        'reasoning_summary_part.added 0',
+        'reasoning_summary_text.delta 0',
+        'reasoning_summary_text.done 0',
+        'reasoning_summary_part.done 0',
+        'content_part.added 0',
+        'reasoning_text.delta 0',
+        'reasoning_text.done 0',
+        'content_part.done 0',
+        'output_item.done 0',
+        'output_item.added 1',
+        'content_part.added 1',
+        'output_text.delta 1',
+        'output_text.done 1',
+        'content_part.done 1',
+        'output_item.done 1',
+        'output_item.added 2',
+        'function_call_arguments.delta 2',
+        'function_call_arguments.done 2',
+        'output_item.done 2',
+        'output_item.added 3',
+        'function_call_arguments.delta 3',
+        'function_call_arguments.done 3',
+        'output_item.done 3',
+        'completed',
+      ],
+    );
     expect(events.map(({ sequence_number: n }) => n)).toEqual(events.map((_, i) => i));
   });
 

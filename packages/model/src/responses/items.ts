@@ -36,8 +36,8 @@ function readItem(value: unknown, path: string, find: FindItem): Item {
   if (!isRecord(value)) throw refusal(path, `is ${quote(value)}`, 'an item');
   const type = value['type'] ?? impliedType(value);
   if (type === 'item_reference') return refer(value, path, find);
-  const read = readers[String(type)];
-  if (!read) throw refusal(`${path}.type`, `is ${quote(type)}`, `${Object.keys(readers).join(', ')} or item_reference`);
+  const read = readers.get(type);
+  if (!read) throw refusal(`${path}.type`, `is ${quote(type)}`, `${[...readers.keys()].join(', ')} or item_reference`);
   return { wire: { ...value, type }, message: read(value, path, find) };
 }
 
@@ -54,17 +54,17 @@ function refer(value: Body, path: string, find: FindItem): Item {
 
 type Reader = (item: Body, path: string, find: FindItem) => NormalMessage;
 
-const readers: Readonly<Record<string, Reader>> = {
-  message: readMessage,
-  function_call: readCall,
-  function_call_output: readOutput,
-  reasoning: readReasoning,
-};
+const readers: ReadonlyMap<unknown, Reader> = new Map([
+  ['message', readMessage],
+  ['function_call', readCall],
+  ['function_call_output', readOutput],
+  ['reasoning', readReasoning],
+]);
 
-const roles = new Set(['user', 'assistant', 'system', 'developer']);
+const roles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'developer']);
 
 function readMessage({ role, content }: Body, path: string): NormalMessage {
-  if (!roles.has(String(role))) throw refusal(`${path}.role`, `is ${quote(role)}`, [...roles].join(', '));
+  if (!roles.has(role)) throw refusal(`${path}.role`, `is ${quote(role)}`, [...roles].join(', '));
   return normalize({ role, content }, path);
 }
 
@@ -82,11 +82,9 @@ function readOutput(item: Body, path: string): NormalMessage {
 /** Clients keep the whole of it, its summary, the sealed form or only the id; all of them are the same text here. */
 function readReasoning(item: Body, path: string, find: FindItem): NormalMessage {
   const sealed = given(item['encrypted_content']) ? string(item, 'encrypted_content', path) : undefined;
+  const byId = typeof item['id'] === 'string' ? find(item['id']) : undefined;
   const reasoning =
-    joined(item, 'content', path) ||
-    joined(item, 'summary', path) ||
-    openReasoning(sealed) ||
-    find(String(item['id']))?.message.reasoning_content;
+    joined(item, 'content', path) || joined(item, 'summary', path) || openReasoning(sealed) || byId?.message.reasoning_content;
   return { role: 'assistant', content: '', ...(reasoning && { reasoning_content: reasoning }) };
 }
 
