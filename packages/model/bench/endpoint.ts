@@ -1,0 +1,121 @@
+/**
+ * `pnpm bench endpoint [PER_SECOND] [SECONDS]`: what the recording endpoint costs beside a bare hono server that answers with
+ * the same bytes. Both are asked in turns by the same load, each in a process of its own; the sampler answers at once. Records
+ * are encoded and go to an SQLite file (WAL) when a conversation of four turns has ended, in batches of 100 ms.
+ */
+import { fork, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { createRuntime } from '@trinity-rft/core';
+import { openEndpointServer } from '@trinity-rft/model';
+import { opening, tools } from './endpoint/conversation.js';
+import { load, type LoadResult } from './endpoint/load.js';
+import { rolloutMaker } from './endpoint/rollouts.js';
+import type { FromTarget, Place, ToTarget } from './endpoint/target.js';
+
+const perSecond = Number(process.argv[2] ?? 1000);
+const seconds = Number(process.argv[3] ?? 5);
+const rounds = 3;
+const placesOpen = 256;
+const openRollouts = 2000;
+
+interface Measured extends LoadResult {
+  readonly cpuMsPerTurn: number;
+  readonly records: number;
+}
+
+const bytes = await sampleAnswer();
+const results: { readonly bare: Measured[]; readonly recording: Measured[] } = { bare: [], recording: [] };
+for (let round = 0; round < rounds; round++) {
+  results.bare.push(await measure('bare'));
+  results.recording.push(await measure('recording'));
+}
+report();
+
+/** One target under load, after a second that does not count. */
+async function measure(kind: 'bare' | 'recording'): Promise<Measured> {
+  const child = fork(fileURLToPath(new URL('./endpoint/target.ts', import.meta.url)), [kind, String(placesOpen), bytes]);
+  const tell = (message: ToTarget): void => void child.send(message);
+  const free: Place[] = [];
+  const wanted: ((place: Place) => void)[] = [];
+  const usage = new Promise<{ readonly cpuMs: number; readonly records: number }>((resolve, reject) => {
+    child.on('message', (message: FromTarget) => {
+      if (message.kind === 'usage') resolve(message);
+      else if (wanted.length > 0) wanted.shift()!(message.place);
+      else free.push(message.place);
+    });
+    child.on('exit', (code) => reject(new RangeError(`The ${kind} target ended with ${code}.`)));
+  });
+  usage.catch(() => undefined);
+  const take = (): Promise<Place> => {
+    const place = free.shift();
+    return place ? Promise.resolve(place) : new Promise((resolve) => wanted.push(resolve));
+  };
+  const ended = ({ id }: Place): void => tell({ kind: 'ended', id });
+  await Promise.race([load({ perSecond: perSecond / 2, seconds: 2, take, ended }), usage]);
+  tell({ kind: 'begin' });
+  const result = await load({ perSecond, seconds, take, ended });
+  tell({ kind: 'stop' });
+  const { cpuMs, records } = await usage;
+  return { ...result, cpuMsPerTurn: cpuMs / result.latencies.length, records };
+}
+
+/** The bytes of the first answer of a conversation. */
+async function sampleAnswer(): Promise<string> {
+  const server = await openEndpointServer({ runtime: createRuntime() });
+  const { baseURL, apiKey, close } = rolloutMaker(server)();
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const response = await fetch(`${baseURL}/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ messages: opening, tools }),
+  });
+  const text = await response.text();
+  close();
+  await server.close();
+  return text;
+}
+
+function report(): void {
+  const rows = (['bare', 'recording'] as const).map((kind) => ({
+    bench: 'endpoint',
+    server: kind,
+    p50Ms: round(best(results[kind], ({ latencies }) => quantile(latencies, 0.5))),
+    p99Ms: round(best(results[kind], ({ latencies }) => quantile(latencies, 0.99))),
+    cpuMsPerTurn: round(best(results[kind], ({ cpuMsPerTurn }) => cpuMsPerTurn)),
+    perSecond: Math.round(Math.max(...results[kind].map((result) => result.perSecond))),
+    failed: results[kind].reduce((sum, { failed }) => sum + failed, 0),
+    records: results[kind].reduce((sum, { records }) => sum + records, 0),
+  }));
+  const [bare, recording] = rows as [(typeof rows)[0], (typeof rows)[0]];
+  const added = {
+    bench: 'endpoint-added',
+    p50Ms: round(recording.p50Ms - bare.p50Ms),
+    p99Ms: round(recording.p99Ms - bare.p99Ms),
+    cpuMsPerTurn: round(recording.cpuMsPerTurn - bare.cpuMsPerTurn),
+    p50Ratio: round(recording.p50Ms / bare.p50Ms),
+    p99Ratio: round(recording.p99Ms / bare.p99Ms),
+  };
+  for (const row of [...rows, added, { bench: 'endpoint-memory', ...memory() }]) process.stdout.write(`${JSON.stringify(row)}\n`);
+}
+
+function memory(): Record<string, unknown> {
+  const script = fileURLToPath(new URL('./endpoint/memory.ts', import.meta.url));
+  const { stdout } = spawnSync(process.execPath, [...process.execArgv, '--expose-gc', script, String(openRollouts)], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+/** Of the rounds: what others do on the machine only ever adds. */
+function best(measured: readonly Measured[], value: (result: Measured) => number): number {
+  return Math.min(...measured.map(value));
+}
+
+function quantile(ascending: readonly number[], share: number): number {
+  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))]!;
+}
+
+function round(value: number): number {
+  return Number(value.toFixed(2));
+}

@@ -1,0 +1,80 @@
+/** Requests at a fixed rate, whatever the answers do: a latency counts from when its request was due. */
+import { Agent, request } from 'node:http';
+import { opening, toolResult, tools, turnsPerConversation, type Message } from './conversation.js';
+import type { Place } from './target.js';
+
+export interface LoadOptions {
+  readonly perSecond: number;
+  readonly seconds: number;
+  /** Waits for a place that is free. */
+  readonly take: () => Promise<Place>;
+  readonly ended: (place: Place) => void;
+}
+
+export interface LoadResult {
+  /** Milliseconds, ascending. */
+  readonly latencies: readonly number[];
+  readonly failed: number;
+  readonly perSecond: number;
+}
+
+interface Conversation {
+  readonly place: Place;
+  messages: readonly Message[];
+  turn: number;
+}
+
+export async function load({ perSecond, seconds, take, ended }: LoadOptions): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 128 });
+  const resting: Conversation[] = [];
+  const latencies: number[] = [];
+  let failed = 0;
+
+  const turn = async (due: number): Promise<void> => {
+    const conversation = resting.shift() ?? { place: await take(), messages: opening, turn: 0 };
+    const { place } = conversation;
+    try {
+      const { message } = await complete(agent, place, conversation.messages);
+      latencies.push(performance.now() - due);
+      const calls = (message['tool_calls'] ?? []) as readonly { readonly id: string }[];
+      const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: toolResult }));
+      conversation.messages = [...conversation.messages, message, ...results];
+      if (++conversation.turn < turnsPerConversation) resting.push(conversation);
+      else ended(place);
+    } catch {
+      failed++;
+      ended(place);
+    }
+  };
+
+  const start = performance.now();
+  const turns: Promise<void>[] = [];
+  while (turns.length < perSecond * seconds) {
+    const now = performance.now();
+    while (turns.length < perSecond * seconds && start + (turns.length * 1000) / perSecond <= now) {
+      turns.push(turn(start + (turns.length * 1000) / perSecond));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(turns);
+  const took = (performance.now() - start) / 1000;
+  agent.destroy();
+  return { latencies: latencies.toSorted((a, b) => a - b), failed, perSecond: latencies.length / took };
+}
+
+function complete(agent: Agent, { baseURL, apiKey }: Place, messages: readonly Message[]): Promise<{ readonly message: Message }> {
+  const body = JSON.stringify({ model: 'bench', messages, tools });
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const sent = request(`${baseURL}/chat/completions`, { agent, method: 'POST', headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+      response.on('error', reject).on('end', () => {
+        if (response.statusCode !== 200) return reject(new RangeError(`${response.statusCode}: ${text}`));
+        const { choices } = JSON.parse(text) as { readonly choices: readonly [{ readonly message: Message }] };
+        return resolve(choices[0]);
+      });
+    });
+    sent.on('error', reject).end(body);
+  });
+}
