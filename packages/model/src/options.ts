@@ -68,8 +68,8 @@ export interface RolloutModelOptions extends EndpointPolicy {
 /** The rollout model with what its owner needs besides the workflow's view. */
 export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
-   * The recording endpoint: `POST .../v1/chat/completions` and `GET .../v1/models` under any prefix. Mount it on HTTP or use it
-   * in place of `fetch`. Errors become responses with OpenAI's error body.
+   * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses` and `.../v1/models` under any
+   * prefix. Mount it on HTTP or use it in place of `fetch`. Errors become responses with OpenAI's error body.
    */
   readonly handler: (request: Request) => Promise<Response>;
   /** The handler's address and settings, for agents of any framework. */
