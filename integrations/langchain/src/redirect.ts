@@ -3,7 +3,7 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
-import { createMiddleware, type AgentMiddleware } from 'langchain';
+import { createAgent, createMiddleware, type AgentMiddleware, type ReactAgent } from 'langchain';
 import { langchainModel, type LangchainModelOptions } from './model.js';
 
 /** Where the run's model travels in a run's configuration. LangGraph copies only plain values of it into checkpoints. */
@@ -50,4 +50,14 @@ export function redirectModel(): AgentMiddleware {
     name: 'trinity-redirect-model',
     wrapModelCall: (request, handler) => handler({ ...request, model: runModel(request.runtime, request.model as BaseChatModel) }),
   });
+}
+
+// The framework's own signatures take agents of any type this way.
+// oxlint-disable-next-line typescript/no-explicit-any
+type AnyAgent = ReactAgent<any>;
+
+/** A copy of an agent made with `createAgent`, with {@link redirectModel} as its last middleware. Its `withConfig` settings are not copied. */
+export function redirected<Agent extends AnyAgent>({ options }: Agent): Agent {
+  const middleware = [...(options.middleware ?? []), redirectModel()];
+  return createAgent({ ...options, middleware } as never) as unknown as Agent;
 }

@@ -8,5 +8,13 @@ const unknownTool: Deviation = {
   expected: { ends: 'error', recorded: 1 },
 };
 
-describeAgentAdapter('OpenAI Agents SDK over chat completions', { ...inProcess, createAgent: createAgent('chat'), deviations: [unknownTool] });
-describeAgentAdapter('OpenAI Agents SDK over Responses', { ...inProcess, createAgent: createAgent('responses'), deviations: [unknownTool] });
+describeAgentAdapter('OpenAI Agents SDK over chat completions', {
+  ...inProcess,
+  createAgent: createAgent('chat'),
+  deviations: [unknownTool],
+});
+describeAgentAdapter('OpenAI Agents SDK over Responses', {
+  ...inProcess,
+  createAgent: createAgent('responses'),
+  deviations: [unknownTool],
+});
