@@ -1,4 +1,13 @@
-import { createExperience, defaultFormatArgs, ModelError, type Experience, type Task } from '@trinity-rft/core';
+import {
+  createExperience,
+  defaultFormatArgs,
+  EngineError,
+  ModelError,
+  RewardError,
+  type Experience,
+  type ExperienceInit,
+  type Task,
+} from '@trinity-rft/core';
 import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
 import { defineWorkflow, Workflow, type AgentModel, type WorkflowContext, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
@@ -19,8 +28,10 @@ const baseTask: Task = {
   index: { taskset: 'set', row: 1 },
 };
 
-const experience = (over: Partial<Parameters<typeof createExperience>[0]> = {}): Experience =>
-  createExperience({ tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2], policyVersion: 5, temperature: 1, reward: 1, ...over });
+const unscored = (over: Partial<ExperienceInit> = {}): Experience =>
+  createExperience({ tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2], policyVersion: 5, temperature: 1, ...over });
+
+const experience = (over: Partial<ExperienceInit> = {}): Experience => unscored({ reward: 1, ...over });
 
 /** A model that has recorded `records` calls. */
 const fakeModel = (records: readonly Experience[] = []): AgentModel =>
@@ -200,6 +211,41 @@ describe('runTask', () => {
       ]);
     }
     expect(made).toBe(1);
+  });
+
+  describe('with a failure reward', () => {
+    const records = [unscored({ eid: { step: 0 } }), unscored({ eid: { step: 1 } })];
+    const failing = (error: Error): WorkflowDefinition =>
+      defineWorkflow({
+        name: 'w',
+        run: () => {
+          throw error;
+        },
+      });
+    const one: Task = { ...baseTask, repeatTimes: 1 };
+
+    it.each([
+      ['an agent that throws', new TypeError('unknown tool')],
+      ['a prompt that grew too long', new ModelError('too long', { status: 400, code: 'context_length_exceeded' })],
+    ])('gives it to the recorded calls of %s, at once', async (_what, error) => {
+      const { outcome, runtime } = start(failing(error), { task: one, records, failureReward: -1 });
+      const result = await outcome;
+      expect(result.runs).toMatchObject([{ status: 'ok', reward: -1, failure: {}, metrics: { reward: -1, steps: 2 } }]);
+      expect(result.runs[0]!.status === 'ok' && result.runs[0]!.experiences.map(({ reward }) => reward)).toEqual([-1, -1]);
+      expect(result.retries).toBe(0);
+      expect(runtime.logger.lines.map(({ message }) => message)).toEqual([expect.stringContaining('gets the failure reward -1')]);
+      expect(rolloutMetrics([result], 0)).toMatchObject({ 'rollout/runs/ok': 1, 'rollout/runs/failure_rewarded': 1 });
+    });
+
+    it.each<[string, Error, Partial<Parameters<typeof start>[1]>]>([
+      ['an engine fault', new EngineError('gone', { code: 'ENGINE_CLOSED' }), {}],
+      ['a reward function that cannot score', new RewardError('no gold', { code: 'REWARD' }), {}],
+      ['an agent that never called the model', new TypeError('x'), { records: [] }],
+      ['an evaluation', new TypeError('x'), { task: { ...one, isEval: true } }],
+    ])('leaves %s a failure', async (_what, error, over) => {
+      const { outcome } = start(failing(error), { task: one, records, failureReward: -1, maxRetries: 0, ...over });
+      expect(failures(await outcome)).toEqual(['failed']);
+    });
   });
 
   it('rejects when the explorer is stopped', async () => {

@@ -65,10 +65,15 @@ const [lead, excerptLength] = [40, 160];
 
 function describeFork(reason: ForkReason, point: Point, turn: Turn | undefined): Fork {
   const [recorded, sent] = [turn && print(turn.message), print(point.message)];
-  const first = recorded === undefined ? 0 : Array.from(recorded).findIndex((character, i) => character !== sent[i]);
-  const from = Math.max(0, first - lead);
+  const from = Math.max(0, commonLength(recorded ?? '', sent) - lead);
   const excerpt = (text: string): string => text.slice(from, from + excerptLength);
   return { reason, message: point.index, ...(recorded !== undefined && { recorded: excerpt(recorded) }), sent: excerpt(sent) };
+}
+
+function commonLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
 }
 
 /** In one order of keys, so that only differences of content differ. */

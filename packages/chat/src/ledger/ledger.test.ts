@@ -303,3 +303,81 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     expect(() => run.say(prompt, ' end<|im_end|>')).not.toThrow();
   });
 });
+
+describe('a ledger that puts reasoning back', () => {
+  const format = testFormat();
+  const restoring = () => rollout(format, createLedger(format, { reasoning: 'restore' }));
+  const bare = ({ reasoning_content: _, ...message }: NormalMessage): NormalMessage => message;
+
+  it('continues a conversation whose reasoning was left out, by the ids of its calls or its text', () => {
+    const run = restoring();
+    const first = run.ask([user('go')]);
+    const one = run.say(first, '<think>hm</think>so<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call><|im_end|>');
+    const history = [user('go'), bare(one), tool('2', 'call0-0')];
+    const second = run.ask(history);
+    expect(second).toMatchObject({ outcome: 'spliced', restored: 1 });
+    expect(run.text(second)).toContain('<think>hm</think>so');
+    const two = run.say(second, '<think>aha</think>four<|im_end|>');
+    const third = run.ask([...history, bare(two), user('on')]);
+    expect(third).toMatchObject({ outcome: 'spliced', restored: 2 });
+    expect(third.reused).toBe(second.ids.length + format.tokenizer.encode('<think>aha</think>four<|im_end|>').length);
+  });
+
+  it('leaves reasoning that was sent, and messages that nobody said, as they are', () => {
+    const run = restoring();
+    run.say(run.ask([user('go')]), '<think>hm</think>so<|im_end|>');
+    const after = (message: NormalMessage): LedgerPrompt => run.ask([user('go'), message, user('on')]);
+    expect(after({ role: 'assistant', content: 'so', reasoning_content: 'no' })).toMatchObject({ outcome: 'text_edited', restored: 0 });
+    expect(after({ role: 'assistant', content: 'other' })).toMatchObject({ outcome: 'text_edited', restored: 0 });
+    expect(run.ask([user('gone'), { role: 'assistant', content: 'so' }, user('on')])).toMatchObject({ restored: 0 });
+  });
+
+  it('puts nothing back where a choice without reasoning says the same', () => {
+    const run = restoring();
+    const prompt = run.ask([user('go')]);
+    run.say(prompt, 'so<|im_end|>');
+    run.say(prompt, '<think>hm</think>so<|im_end|>');
+    expect(run.ask([user('go'), { role: 'assistant', content: 'so' }, user('on')])).toMatchObject({ outcome: 'spliced', restored: 0 });
+  });
+});
+
+describe('what a ledger tells about a prompt', () => {
+  const format = testFormat();
+
+  it('names the turn it continues by the number of the recorder', () => {
+    const { ledger } = rollout(format);
+    const prompt = ledger.prompt({ messages: [user('go')] });
+    const completion = format.tokenizer.encode('so<|im_end|>');
+    ledger.record(prompt, { message: { role: 'assistant', content: 'so' }, completion, truncated: false, call: 7 });
+    expect(prompt).not.toHaveProperty('continues');
+    expect(ledger.prompt({ messages: [user('go'), { role: 'assistant', content: 'so' }, user('on')] }).continues).toBe(7);
+  });
+
+  it('counts arguments that were no JSON and came back as something else, in the turn that made them', () => {
+    const run = rollout(format);
+    const calls = [{ id: 'x', type: 'function' as const, function: { name: 'f', arguments: '{"a": ' } }];
+    const first = run.ask([user('go')]);
+    const completion = format.tokenizer.encode('<tool_call>{"name":"f","arguments":{"a": }</tool_call><|im_end|>');
+    run.ledger.record(first, { message: { role: 'assistant', content: '', tool_calls: calls }, completion, truncated: false });
+    const sent = (text: string): NormalMessage => ({
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ ...calls[0]!, function: { name: 'f', arguments: text } }],
+    });
+    const after = (text: string): LedgerPrompt => run.ask([user('go'), sent(text), tool('bad', 'x')]);
+    expect(after('{}')).toMatchObject({ outcome: 'spliced', replacedArguments: 1 });
+    expect(after('{"a": ')).toMatchObject({ outcome: 'spliced', replacedArguments: 0 });
+    expect(after('{"a": 1}')).toMatchObject({ outcome: 'arguments_edited', replacedArguments: 0 });
+  });
+
+  it('shows the first difference of a turn that was edited', () => {
+    const run = rollout(format);
+    const long = 'and '.repeat(100);
+    const message = run.say(run.ask([user('go')]), `${long}1<|im_end|>`);
+    const { fork } = run.ask([user('go'), { ...message, content: `${long}2` }, user('on')]);
+    expect(fork).toMatchObject({ reason: 'text_edited', message: 1 });
+    expect(fork!.recorded).toMatch(/^.{40}1"/);
+    expect(fork!.sent).toMatch(/^.{40}2"/);
+    expect(run.ask([user('go'), message, user('on')])).not.toHaveProperty('fork');
+  });
+});

@@ -21,6 +21,7 @@ export function modelFactory(
     modelPath: rolloutModel.name ?? stage.model.modelPath,
     limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
     ...(enableThinking !== undefined && { enableThinking }),
+    reasoning: stage.explorer.reasoningHistory,
     runtime,
     notices,
   };
