@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const page = readFileSync(join(root, 'docs/seeds.md'), 'utf8');
+
+/** Code blocks in each seed. */
+const blocksOf: Readonly<Record<string, number>> = { '0': 5, '1': 8, '2': 8, '3': 21, '4': 16 };
+
+interface Row {
+  readonly seed: string;
+  readonly block: number;
+  readonly files: readonly string[];
+  readonly tests: readonly string[];
+  readonly state: string;
+}
+
+const paths = (cell = ''): readonly string[] => [...cell.matchAll(/`([\w./-]+\.\w+)`/g)].map(([, path = '']) => path);
+
+const rows: readonly Row[] = page.split(/^## Seed /m).flatMap((section) => {
+  const seed = section[0] ?? '';
+  return [...section.matchAll(/^\| *(\d+) *\|(.*)\|$/gm)].map(([, block, rest = '']) => {
+    const [, files, tests, state = ''] = rest.split('|');
+    return { seed, block: Number(block), files: paths(files), tests: paths(tests), state: state.trim() };
+  });
+});
+const missing = rows.filter(({ state }) => state === 'missing');
+
+describe('docs/seeds.md', () => {
+  it.each(Object.entries(blocksOf))('has a row for every block of seed %s', (seed, count) => {
+    const blocks = rows.filter((row) => row.seed === seed).map(({ block }) => block);
+    expect(blocks).toEqual(Array.from({ length: count }, (_, i) => i + 1));
+  });
+
+  it('names a file and a test for everything that is not missing, and says nothing else of the state', () => {
+    const incomplete = rows.filter(
+      ({ state, files, tests }) => state !== 'missing' && (state !== 'runs' || files.length * tests.length === 0),
+    );
+    expect(incomplete).toEqual([]);
+  });
+
+  it('names files that exist, and tests that are tests', () => {
+    const named = rows.filter(({ state }) => state === 'runs').flatMap(({ files, tests }) => [...files, ...tests]);
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    expect(rows.flatMap(({ tests }) => tests).filter((path) => !path.endsWith('.test.ts'))).toEqual([]);
+  });
+
+  it('counts what is missing', () => {
+    expect(page).toContain(`Missing: ${missing.length} of ${rows.length}.`);
+  });
+});
