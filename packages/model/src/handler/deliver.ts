@@ -29,10 +29,10 @@ export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>
   const headers = { 'content-type': form.contentType, 'cache-control': 'no-cache' };
   if (early) {
     const pieces = form.pieces(early.answer);
-    const length = pieces.length === 1 ? { 'content-length': String(Buffer.byteLength(pieces[0]!)) } : {};
+    const size = pieces.length === 1 ? { 'content-length': String(Buffer.byteLength(pieces[0]!)) } : inPieces;
     return new Response(
       body(taken, () => Promise.resolve(pieces)),
-      { headers: { ...headers, ...length } },
+      { headers: { ...headers, ...size } },
     );
   }
   let beats = 0;
@@ -50,9 +50,12 @@ export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>
       },
       form.heartbeat,
     ),
-    { headers },
+    { headers: { ...headers, ...inPieces } },
   );
 }
+
+/** Makes servers write each piece before they take the next, so that a client that leaves in between is noticed. */
+const inPieces = { 'transfer-encoding': 'chunked' };
 
 /** Asks `next` for the pieces until it has some, one heartbeat each time it has not. Nothing is made before it is read. */
 function body<T>(

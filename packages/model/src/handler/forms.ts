@@ -22,9 +22,14 @@ export function eventForm<T>(events: (answer: T) => readonly ServerEvent[], fail
   return {
     contentType: 'text/event-stream; charset=utf-8',
     heartbeat: ': keepalive\n\n',
-    pieces: (answer) => events(answer).map(write),
+    pieces: (answer) => inTwo(events(answer).map(write)),
     failure: (error) => failure(error).map(write).join(''),
   };
+}
+
+/** The last event apart: whoever comes for it has taken the others. */
+function inTwo(events: readonly string[]): readonly string[] {
+  return events.length > 1 ? [events.slice(0, -1).join(''), events.at(-1)!] : events;
 }
 
 /** What ends a stream of chat completions. */
