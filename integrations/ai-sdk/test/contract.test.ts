@@ -6,6 +6,7 @@ import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type Langua
 import { z } from 'zod';
 import { aiSdkModel, type CreateProvider } from '../src/model.js';
 import { withDefaultProvider } from '../src/default-provider.js';
+import { readStream } from './support/read-stream.js';
 import { inProcess } from './support/rollout.js';
 
 const stopWhen = isStepCount(8);
@@ -39,17 +40,6 @@ function agentObject(tools: readonly AgentTool[]): AgentUnderTest<AgentEndpoint>
         return streamed ? readStream(await agent.stream(options)) : (await agent.generate(options)).text;
       },
     );
-}
-
-interface StreamResult {
-  readonly fullStream: AsyncIterable<{ readonly type: string; readonly error?: unknown }>;
-  readonly text: PromiseLike<string>;
-}
-
-/** Streams tell errors as parts. */
-async function readStream(result: StreamResult): Promise<string> {
-  for await (const part of result.fullStream) if (part.type === 'error') throw part.error;
-  return result.text;
 }
 
 describeAgentAdapter('AI SDK functions over chat completions', {

@@ -1,10 +1,10 @@
 /** Trains the agent: `trinity run --plugin-dir frameworks/ai-sdk`. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { aiSdkWorkflow } from '@trinity-rft/ai-sdk';
-import { calculatorAgent } from './agent/calculator-agent.ts';
+import { answer } from './agent/calculator-agent.ts';
 
 export const workflow = aiSdkWorkflow({
   name: 'ai-sdk',
   provider: createOpenAI,
-  run: async ({ question, signal }) => (await calculatorAgent.generate({ prompt: question, abortSignal: signal })).text,
+  run: ({ question, signal }) => answer(question, signal),
 });

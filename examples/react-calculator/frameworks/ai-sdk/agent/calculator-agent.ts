@@ -1,9 +1,9 @@
 /** An agent of the Vercel AI SDK. It knows nothing of training. */
-import { isStepCount, tool, ToolLoopAgent, type ToolSet } from 'ai';
+import { isStepCount, tool, ToolLoopAgent } from 'ai';
 import { z } from 'zod';
 import { multiply } from '../../multiply.ts';
 
-export const calculatorAgent = new ToolLoopAgent<never, ToolSet, Record<string, unknown>>({
+const agent = new ToolLoopAgent({
   model: 'openai/gpt-5-nano',
   tools: {
     calculator: tool({
@@ -14,3 +14,8 @@ export const calculatorAgent = new ToolLoopAgent<never, ToolSet, Record<string, 
   },
   stopWhen: isStepCount(3),
 });
+
+export async function answer(question: string, abortSignal: AbortSignal): Promise<string> {
+  const { text } = await agent.generate({ prompt: question, abortSignal });
+  return text;
+}
