@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-import { CancelledError, CheckpointError, EngineError, ModelError, type Engine } from '@trinity-rft/core';
+import { CancelledError, CheckpointError, EngineError, ModelError, type Engine, type SampledSequence } from '@trinity-rft/core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
@@ -13,7 +13,11 @@ import { createModelFolder } from './folder/new-model.js';
 const root = mkdtempSync(join(tmpdir(), 'engine-thread-'));
 const modelPath = join(root, 'model');
 const config = { vocabSize: 32, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, maxPositions: 256 };
-beforeAll(() => createModelFolder({ directory: modelPath, seed: 3, initializerRange: 0.15, config }));
+const checkpoints = [0, 1, 2].map((i) => join(root, `checkpoint ${i}`));
+const folders = [modelPath, ...checkpoints];
+beforeAll(async () => {
+  for (const [i, directory] of folders.entries()) await createModelFolder({ directory, seed: 3 + i, initializerRange: 0.15, config });
+});
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const opened: Engine[] = [];
@@ -98,6 +102,66 @@ describe('the engine in its thread', () => {
     controller.abort();
     await expect(running).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted' });
     await expect(engine.sampler.sample(prompt, { maxTokens: 5, seed: 1 })).resolves.toHaveLength(1);
+  });
+});
+
+describe('samplers side by side', () => {
+  const options = { maxTokens: 12, seed: 5, n: 7 };
+  const bits = (sequences: readonly SampledSequence[]): unknown =>
+    sequences.map(({ tokens, logprobs, policyVersion }) => [policyVersion, [...tokens], [...logprobs]]);
+
+  it('sample what one alone samples, in the same order', async () => {
+    const [one, three] = [await open(), await open({ threads: 3 })];
+    for (const version of [-1, 0, 1]) {
+      for (const engine of [one, three]) {
+        if (version >= 0) await engine.trainer.publish(version);
+        // Weights that are published later are not meant.
+        const adopted = version >= 0 ? engine.sampler.adopt({ kind: 'published' }, version) : undefined;
+        await engine.trainer.load(checkpoints[version + 1]!);
+        await adopted;
+      }
+      const expected = await one.sampler.sample(prompt, options);
+      const found = await three.sampler.sample(prompt, options);
+      expect(bits(found)).toEqual(bits(expected));
+      expect(new Set(expected.map(({ policyVersion }) => policyVersion))).toEqual(new Set([version]));
+      const alone = Array.from({ length: 9 }, (_, seed) => ({ maxTokens: 4, seed }));
+      const sample = (engine: Engine) => Promise.all(alone.map((own) => engine.sampler.sample(prompt, own)));
+      expect((await sample(three)).map(bits)).toEqual((await sample(one)).map(bits));
+    }
+    expect(await three.trainer.stats()).toMatchObject({ 'perf/sampled_tokens': (await one.trainer.stats())['perf/sampled_tokens'] });
+  });
+
+  it('report what the trainer scores, to the last bit', async () => {
+    const engine = await open({ threads: 3 });
+    const sampled = await engine.sampler.sample(prompt, options);
+    const answers = sampled.map(({ tokens }) => ({
+      tokens: Int32Array.of(...prompt, ...tokens),
+      promptLength: prompt.length,
+      temperature: 1,
+    }));
+    const pass = await engine.trainer.forward({ rows: answers });
+    expect(pass.logprobs).toEqual(Float32Array.from(sampled.flatMap(({ logprobs }) => [...logprobs])));
+  });
+
+  it('take weights from a folder, too', async () => {
+    const engines = [await open(), await open({ threads: 2 })];
+    for (const engine of engines) await engine.sampler.adopt({ kind: 'checkpoint', directory: checkpoints[1]! }, 4);
+    const [one, two] = await Promise.all(engines.map((engine) => engine.sampler.sample(prompt, options)));
+    expect(bits(two!)).toEqual(bits(one!));
+  });
+
+  it('refuse what one alone refuses, and go on', async () => {
+    const engine = await open({ threads: 2 });
+    const before = bits(await engine.sampler.sample(prompt, options));
+    await expect(engine.sampler.adopt({ kind: 'published' }, 1)).rejects.toMatchObject({ code: 'ENGINE_NOT_PUBLISHED' });
+    for (const n of [0, 2.5, NaN]) {
+      await expect(engine.sampler.sample(prompt, { ...options, n })).rejects.toMatchObject({ code: 'invalid_sampling_option' });
+    }
+    const controller = new AbortController();
+    const aborted = engine.sampler.sample(prompt, { maxTokens: 250, seed: 1, n: 16 }, controller.signal);
+    controller.abort();
+    await expect(aborted).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted' });
+    expect(bits(await engine.sampler.sample(prompt, options))).toEqual(before);
   });
 });
 

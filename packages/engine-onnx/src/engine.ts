@@ -1,4 +1,4 @@
-/** The embedded engine: trains and samples one model in a worker thread. Knows token ids and weights; nothing of text, rewards or algorithms. */
+/** The embedded engine: trains and samples one model in worker threads. Knows token ids and weights; nothing of text, rewards or algorithms. */
 import { availableParallelism } from 'node:os';
 
 import { silentLogger, type Engine, type Logger } from '@trinity-rft/core';
@@ -12,7 +12,10 @@ import { startWorker } from './worker/worker-link.js';
 export interface OnnxEngineOptions {
   /** A Hugging Face model folder: config.json (qwen3, qwen2 or llama) and safetensors. */
   readonly modelPath: string;
-  /** Threads inside one operator; results depend on it in the last bits. @default the machine's cores, at most 8 */
+  /**
+   * Threads that compute. A model of a few million parameters is sampled by as many samplers side by side; else, and for training, they
+   * share operators, and results depend on their number in the last bits. @default the machine's cores, at most 8
+   */
   readonly threads?: number;
   /** Keep the weights of `modelPath` as a frozen reference; costs their memory once more. @default false */
   readonly reference?: boolean;
@@ -29,14 +32,15 @@ export interface OnnxEngineOptions {
 }
 
 /**
- * Opens a model folder in a worker thread. The process stays alive until the engine is closed.
+ * Opens a model folder in a worker thread; those that only sample start with the first request. The process stays alive until the engine is closed.
  * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit it
  */
 export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engine> {
   const complete = completeOptions(options);
-  const { engine, facts } = await connectEngine(startWorker(complete), complete);
+  const { engine, facts } = await connectEngine(startWorker, complete);
   const { modelPath, threads } = complete;
-  (options.logger ?? silentLogger).info('The embedded engine is ready', { modelPath, threads, ...facts });
+  const { maxModelLen, parameters } = facts;
+  (options.logger ?? silentLogger).info('The embedded engine is ready', { modelPath, threads, maxModelLen, parameters });
   return engine;
 }
 

@@ -14,11 +14,12 @@ export interface Agreement {
 /**
  * The sampler runs few rows, whose columns the runtime shares among threads; the trainer runs many, which it shares by rows. Where
  * that makes the blocks of the sums differ, the trainer asks for the sampler's columns one part at a time.
+ * @param threads inside one operator of the trainer @param samplerThreads inside one operator of the sampler
  */
-export function samplerAgreement(config: ModelConfig, threads: number): Agreement {
-  const rows = rowWindow(config, threads).min;
+export function samplerAgreement(config: ModelConfig, threads: number, samplerThreads = threads): Agreement {
+  const rows = rowWindow(config, samplerThreads).min;
   const parts = (shape: LinearShape): readonly number[] => {
-    const columns = threadColumns(rows, shape, threads);
+    const columns = threadColumns(rows, shape, samplerThreads);
     return columns.every((count) => blockLength(count, shape[1]) === blockLength(shape[0], shape[1])) ? [shape[0]] : columns;
   };
   const fragile = linearShapes(config).flatMap((shape) => parts(shape).filter((columns) => isFragile(columns, shape[1], threads)));

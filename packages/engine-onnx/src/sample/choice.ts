@@ -49,13 +49,13 @@ export interface Choice extends KvOwner {
   finished: boolean;
 }
 
-/** Choice k draws from the stream (seed, k), one number per token. */
+/** Choice k of a request draws from the stream (seed, k), one number per token. */
 export function createChoice(request: Request, index: number, pool: KvPool, tokenBytes: TokenBytes | undefined): Choice {
   const { plan } = request;
   return {
     request,
     index,
-    random: createRandom(deriveSeed(plan.seed, index)),
+    random: createRandom(deriveSeed(plan.seed, plan.firstChoice + index)),
     ...(plan.stops.length > 0 && tokenBytes !== undefined && { matcher: createStopMatcher(plan.stops, tokenBytes) }),
     newest: plan.prompt.at(-1)!,
     tokens: [],

@@ -7,6 +7,8 @@ import type { DecodeVariant } from '../model/sampling-graphs.js';
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
+  /** Choices of the same request that are sampled elsewhere and come before these. */
+  readonly firstChoice: number;
   /** 0 = greedy. */
   readonly temperature: number;
   readonly topP: number;
@@ -41,7 +43,7 @@ export interface SampleLimits {
 const mostTopLogprobs = 100;
 
 /** @throws ModelError 400 that names the option, its value and what is possible */
-export function planSample(prompt: Int32Array, options: SamplingOptions, limits: SampleLimits): SamplePlan {
+export function planSample(prompt: Int32Array, options: SamplingOptions, limits: SampleLimits, firstChoice = 0): SamplePlan {
   checkPrompt(prompt, limits);
   const { n = 1, temperature = 1, topP = 1, topK = -1, minTokens = 0, topLogprobs = 0, stop = [] } = options;
   demand(Number.isInteger(n) && n >= 1, 'n', n, 'a whole number of at least 1');
@@ -67,6 +69,7 @@ export function planSample(prompt: Int32Array, options: SamplingOptions, limits:
   return {
     prompt,
     choices: n,
+    firstChoice,
     temperature,
     topP,
     topK: topK === -1 ? Infinity : topK,

@@ -29,6 +29,8 @@ export interface OnnxTrainerOptions {
   readonly weights: WeightBuffers;
   /** Threads inside one operator. */
   readonly threads: number;
+  /** Those of the sampler, whose bits the scores shall have. @default the same */
+  readonly samplerThreads?: number;
   /** What activations of one micro-batch may take. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
   /** Waits with a run until it is the trainer's turn. @default runs at once */
@@ -63,7 +65,7 @@ export class OnnxTrainer {
     this.#chunks = headChunks(options.config);
     this.#rope = new RopeFeeds(options.config);
     this.#turn = options.turn ?? ((run) => run());
-    this.#agreement = samplerAgreement(options.config, options.threads);
+    this.#agreement = samplerAgreement(options.config, options.threads, options.samplerThreads);
   }
 
   /**

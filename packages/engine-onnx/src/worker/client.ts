@@ -2,12 +2,21 @@
 import type { TrinityError } from '@trinity-rft/core';
 
 import { reviveError } from './error-record.js';
-import { buffersOf, type CallMessage, type Calls, type FromWorker, type Method, type Reply, type ToWorker } from './protocol.js';
+import {
+  buffersOf,
+  type CallMessage,
+  type Calls,
+  type FromWorker,
+  type Handed,
+  type Method,
+  type Reply,
+  type ToWorker,
+} from './protocol.js';
 
 /** How messages get to the engine and back. */
 export interface EngineLink {
   /** The buffers in `transfer` are handed over. */
-  post(message: ToWorker, transfer: ArrayBuffer[]): void;
+  post(message: ToWorker, transfer: Handed[]): void;
   /** Called once, before anything is posted. */
   listen(listener: LinkListener): void;
   /** Ends the other side; resolves when it has ended. */

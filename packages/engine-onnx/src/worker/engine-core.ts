@@ -1,19 +1,27 @@
 /** The engine itself, in one thread: weights, trainer, sampler and model folder, behind the calls of the protocol. */
-import { CancelledError, EngineError, type Metrics, type SamplingOptions, type TrinityError, type WeightSource } from '@trinity-rft/core';
+import type { MessagePort } from 'node:worker_threads';
+
+import { CancelledError, EngineError, type Metrics, type TrinityError } from '@trinity-rft/core';
 
 import { loadCheckpoint, loadWeightsOf, saveCheckpoint } from '../folder/checkpoint.js';
-import { loadModelFolder, type ModelFiles } from '../folder/model-folder.js';
+import { loadModelFolder, type ModelFiles, type ModelFolder } from '../folder/model-folder.js';
+import type { ModelConfig } from '../model/config.js';
+import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers, type WeightLease } from '../model/weights.js';
 import { Turns } from '../runtime/turns.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
+import { samplingThreads, type SamplingThreads } from '../sample/lanes.js';
 import { planSample } from '../sample/plan.js';
 import { SampleScheduler, type SampleTicket, type SamplingWeights } from '../sample/scheduler.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
 import { OnnxTrainer } from '../train/trainer.js';
-import { packSequences, unpackBatch, type Calls, type EngineFacts, type Method, type WorkerOptions } from './protocol.js';
+import { packSequences, unpackBatch, type Calls, type EngineFacts, type LaneSource, type Method, type WorkerOptions } from './protocol.js';
+import { receiveWeights, sendWeights } from './weight-port.js';
 
 /** Requests that may wait for a row before more are refused. */
 const maxQueue = 65_536;
+
+type WeightSwitch = Parameters<SampleScheduler['adopt']>[0];
 
 export class EngineCore {
   readonly #options: WorkerOptions;
@@ -23,6 +31,7 @@ export class EngineCore {
   readonly #kernels: SamplerKernels;
   readonly #maxModelLen: number;
   readonly #turns: Turns;
+  readonly #sampling: SamplingThreads;
   readonly #tickets = new Map<number, SampleTicket>();
   #scheduler: SampleScheduler | undefined;
   /** Ends when the trainer's last call has: its calls run one at a time, in order. */
@@ -37,13 +46,15 @@ export class EngineCore {
     this.#maxModelLen = options.maxModelLen ?? config.maxPositions;
     this.#turns = new Turns(() => performance.now());
     const turn = <T>(run: () => Promise<T>): Promise<T> => this.#turns.take('train', run);
-    this.#trainer = new OnnxTrainer({ config, weights, threads: options.threads, memoryBudgetBytes: options.memoryBudgetBytes, turn });
-    this.#kernels = createSamplerKernels(config, { threads: options.threads });
+    const { threads, memoryBudgetBytes } = options;
+    this.#sampling = samplingThreads(config, threads);
+    this.#trainer = new OnnxTrainer({ config, weights, threads, samplerThreads: this.#sampling.threads, memoryBudgetBytes, turn });
+    this.#kernels = createSamplerKernels(config, this.#sampling);
   }
 
   /** @throws CheckpointError when the model folder cannot be used, EngineError when the options do not fit it */
   static async open(options: WorkerOptions): Promise<EngineCore> {
-    const { weights, ...files } = await loadModelFolder(options.modelPath);
+    const { weights, ...files } = options.samples ? blankModel(options.samples) : await loadModelFolder(options.modelPath);
     const { maxPositions } = files.config;
     if (options.maxModelLen !== undefined && options.maxModelLen > maxPositions) {
       throw new EngineError(
@@ -59,15 +70,15 @@ export class EngineCore {
   }
 
   get facts(): EngineFacts {
-    return { maxModelLen: this.#maxModelLen, parameters: this.#weights.training.flat.length };
+    return { maxModelLen: this.#maxModelLen, parameters: this.#weights.training.flat.length, config: this.#files.config };
   }
 
   /** Runs one call of the protocol; `id` is what {@link cancel} refers to. */
   call<M extends Method>(id: number, method: M, args: Calls[M]['args']): Promise<Calls[M]['result']> {
     const handlers: { [K in Method]: (args: Calls[K]['args']) => Promise<Calls[K]['result']> } = {
       open: async () => this.facts,
-      sample: ({ prompt, options: sampling }) => this.#sample(id, prompt, sampling),
-      adopt: ({ source, version }) => this.#adopt(source, version),
+      sample: (wanted) => this.#sample(id, wanted),
+      adopt: (wanted) => this.#adopt(wanted),
       forward: ({ batch, options: wanted }) =>
         this.#train(async () => {
           const { offsets, logprobs, entropy } = await this.#trainer.forward(unpackBatch(batch), wanted);
@@ -110,13 +121,13 @@ export class EngineCore {
     await this.#kernels.close();
   }
 
-  async #sample(id: number, prompt: Int32Array, options: SamplingOptions): Promise<Calls['sample']['result']> {
+  async #sample(id: number, { prompt, options, first }: Calls['sample']['args']): Promise<Calls['sample']['result']> {
     const limits = {
       vocabSize: this.#files.config.vocabSize,
       maxModelLen: this.#maxModelLen,
       hasTokenBytes: this.#options.tokenBytes !== undefined,
     };
-    const ticket = this.#sampler().submit(planSample(prompt, options, limits));
+    const ticket = this.#sampler().submit(planSample(prompt, options, limits, first));
     this.#tickets.set(id, ticket);
     try {
       return packSequences(await ticket.result);
@@ -125,27 +136,33 @@ export class EngineCore {
     }
   }
 
-  async #adopt(source: WeightSource, version: number): Promise<undefined> {
-    if (source.kind === 'published') {
-      // Leased now: what is published later, while earlier requests finish, is another version.
-      const lease = this.#weights.leasePublished();
-      await this.#sampler().adopt(() => samplingWeights(lease, version));
-      return undefined;
-    }
-    await this.#sampler().adopt(async () => {
-      const loaded = await loadWeightsOf(source.directory, this.#files.config);
-      const lease = this.#weights.leaseEmpty();
-      lease.flat.set(loaded);
-      return samplingWeights(lease, version);
-    });
+  async #adopt({ source, version, copyTo }: Calls['adopt']['args']): Promise<undefined> {
+    const sampler = this.#sampler();
+    if (source.kind === 'initial') sendWeights(copyTo, () => this.#weights.training.flat);
+    else await sampler.adopt(this.#source(source, version, copyTo));
     return undefined;
+  }
+
+  /** What is leased now stays as it is: what is published later, while earlier requests finish, is another version. */
+  #source(source: Exclude<LaneSource, { kind: 'initial' }>, version: number, copyTo: readonly MessagePort[]): WeightSwitch {
+    if (source.kind === 'published') {
+      let lease: WeightLease | undefined;
+      sendWeights(copyTo, () => (lease = this.#weights.leasePublished()).flat);
+      return () => samplingWeights(lease!, version);
+    }
+    return async () => {
+      const found = source.kind === 'sent' ? await receiveWeights(source.port) : await loadWeightsOf(source.directory, this.#files.config);
+      const lease = this.#weights.leaseEmpty();
+      lease.flat.set(found);
+      return samplingWeights(lease, version);
+    };
   }
 
   /** Begins with the training weights of the moment it is first needed, as version -1. */
   #sampler(): SampleScheduler {
     this.#scheduler ??= new SampleScheduler(this.#kernels, samplingWeights(this.#weights.lease(), -1), {
-      maxBatchSize: this.#options.maxBatchSize,
-      cacheBytes: this.#options.memoryBudgetBytes,
+      maxBatchSize: Math.ceil(this.#options.maxBatchSize / this.#sampling.lanes),
+      cacheBytes: this.#options.memoryBudgetBytes / this.#sampling.lanes,
       maxQueue,
       tokenBytes: this.#options.tokenBytes,
       turn: (run) => this.#turns.take('sample', run),
@@ -172,6 +189,11 @@ export class EngineCore {
     this.#training = result.catch(() => undefined);
     return result;
   }
+}
+
+/** What a thread that only samples has until it gets weights. */
+function blankModel(config: ModelConfig): ModelFolder {
+  return { config, configText: '', companions: new Map(), weights: new Float32Array(parameterCount(config)) };
 }
 
 function samplingWeights(lease: WeightLease, version: number): SamplingWeights {

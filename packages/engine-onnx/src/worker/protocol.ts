@@ -1,4 +1,6 @@
-/** Messages between the engine and its worker thread. Bulk numbers travel as typed arrays that are handed over, not copied. */
+/** Messages between the engine and its worker threads. Bulk numbers travel as typed arrays that are handed over, not copied. */
+import { MessagePort } from 'node:worker_threads';
+
 import type {
   ForwardOptions,
   Metrics,
@@ -11,6 +13,7 @@ import type {
   WeightSource,
 } from '@trinity-rft/core';
 
+import type { ModelConfig } from '../model/config.js';
 import type { TokenBytes } from '../sample/stop-matcher.js';
 import type { ErrorRecord } from './error-record.js';
 
@@ -23,19 +26,27 @@ export interface WorkerOptions {
   readonly maxBatchSize: number;
   readonly maxModelLen?: number;
   readonly tokenBytes?: TokenBytes;
+  /** Only samples: a model of this shape, whose weights another thread of the engine sends. @default reads `modelPath` */
+  readonly samples?: ModelConfig;
 }
 
 /** What the worker says when it is ready for calls. */
 export interface EngineFacts {
   readonly maxModelLen: number;
   readonly parameters: number;
+  readonly config: ModelConfig;
 }
+
+/** Where a sampler gets weights from: what the engine's caller names, those it begins with, or a copy that another thread sends. */
+export type LaneSource = WeightSource | { readonly kind: 'initial' } | { readonly kind: 'sent'; readonly port: MessagePort };
 
 /** Every call: its arguments and its answer. */
 export interface Calls {
   open: { args: Record<string, never>; result: EngineFacts };
-  sample: { args: { prompt: Int32Array; options: SamplingOptions }; result: PackedSequences };
-  adopt: { args: { source: WeightSource; version: number }; result: undefined };
+  /** `first`: index of the first of its choices, when other threads sample the rest of the request. */
+  sample: { args: { prompt: Int32Array; options: SamplingOptions; first: number }; result: PackedSequences };
+  /** `copyTo`: who else gets a copy of these weights, see {@link LaneSource}. */
+  adopt: { args: { source: LaneSource; version: number; copyTo: readonly MessagePort[] }; result: undefined };
   forward: { args: { batch: PackedBatch; options: ForwardOptions }; result: PackedPass };
   backward: { args: PackedGradients; result: undefined };
   step: { args: OptimizerOptions; result: StepStats };
@@ -172,8 +183,12 @@ function unpackTop({ counts, tokens, logprobs }: PackedTop): TokenLogprob[][] {
   return Array.from(counts, (count) => Array.from({ length: count }, () => ({ token: tokens[at]!, logprob: logprobs[at++]! })));
 }
 
-/** The buffers of a message's typed arrays, to hand over with it. Only for messages whose arrays nobody else uses. */
-export function buffersOf(value: unknown): ArrayBuffer[] {
+/** What a message can hand over instead of copying it. */
+export type Handed = ArrayBuffer | MessagePort;
+
+/** The ports and the buffers of the typed arrays of a message, to hand over with it. Only for messages whose arrays nobody else uses. */
+export function buffersOf(value: unknown): Handed[] {
+  if (value instanceof MessagePort) return [value];
   if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];
   if (typeof value !== 'object' || value === null) return [];
   return [...new Set(Object.values(value).flatMap(buffersOf))];

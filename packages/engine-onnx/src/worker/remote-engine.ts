@@ -10,8 +10,10 @@ import {
   type TrinityError,
 } from '@trinity-rft/core';
 
+import { samplingThreads } from '../sample/lanes.js';
 import { EngineClient, type EngineLink } from './client.js';
-import { packBatch, unpackSequences, type EngineFacts, type WorkerOptions } from './protocol.js';
+import { Lanes } from './lanes.js';
+import { packBatch, type EngineFacts, type WorkerOptions } from './protocol.js';
 
 const capabilities: EngineCapabilities = {
   entropyGradient: 'exact',
@@ -22,25 +24,39 @@ const capabilities: EngineCapabilities = {
   referenceModel: true,
 };
 
-/** Waits until the other side is ready. @throws whatever opening the model threw there; the link is closed then */
+/**
+ * Starts a thread and waits until it is ready; starts others when their samplers are needed.
+ * @throws whatever opening the model threw there; the link is closed then
+ */
 export async function connectEngine(
-  link: EngineLink,
+  start: (options: WorkerOptions) => EngineLink,
   options: WorkerOptions,
 ): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
-  const client = new EngineClient(link);
-  const close = (): Promise<void> =>
-    client.close(cancelled('The engine was closed before this call was answered.', 'shutdown'), engineClosed());
+  const client = new EngineClient(start(options));
+  const ends = [cancelled('The engine was closed before this call was answered.', 'shutdown'), engineClosed()] as const;
   try {
     const facts = await client.call('open', {}).result;
     const own = { ...capabilities, referenceModel: options.reference };
-    return { engine: { capabilities: own, trainer: trainerOf(client), sampler: samplerOf(client, facts), close }, facts };
+    const others = samplingThreads(facts.config, options.threads).lanes - 1;
+    const sampling = { ...options, reference: false, samples: facts.config };
+    const lanes = new Lanes(
+      client,
+      Array.from({ length: others }, () => () => start(sampling)),
+    );
+    const engine = {
+      capabilities: own,
+      trainer: trainerOf(client, lanes),
+      sampler: samplerOf(lanes, facts),
+      close: () => lanes.close(...ends),
+    };
+    return { engine, facts };
   } catch (error) {
-    await close();
+    await client.close(...ends);
     throw error;
   }
 }
 
-function trainerOf(client: EngineClient): TrainEngine {
+function trainerOf(client: EngineClient, lanes: Lanes): TrainEngine {
   return {
     forward: async (batch, options = {}) => {
       const pass = await client.call('forward', { batch: packBatch(batch), options }).result;
@@ -55,11 +71,11 @@ function trainerOf(client: EngineClient): TrainEngine {
     publish: async (version) => client.call('publish', { version }).result,
     save: async (directory, { optimizer }) => client.call('save', { directory, optimizer }).result,
     load: async (directory) => client.call('load', { directory }).result,
-    stats: () => client.call('stats', {}).result,
+    stats: () => lanes.stats(),
   };
 }
 
-function samplerOf(client: EngineClient, { maxModelLen }: EngineFacts): Sampler {
+function samplerOf(lanes: Lanes, { maxModelLen }: EngineFacts): Sampler {
   let policyVersion = -1;
   return {
     maxModelLen,
@@ -68,17 +84,17 @@ function samplerOf(client: EngineClient, { maxModelLen }: EngineFacts): Sampler 
     },
     sample: async (prompt, options, signal) => {
       if (signal?.aborted) throw aborted(signal.reason);
-      const call = client.call('sample', { prompt: prompt.slice(), options });
+      const call = lanes.sample(prompt, options);
       const onAbort = (): void => call.cancel(aborted(signal?.reason));
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
-        return unpackSequences(await call.result);
+        return await call.result;
       } finally {
         signal?.removeEventListener('abort', onAbort);
       }
     },
     adopt: async (source, version) => {
-      await client.call('adopt', { source, version }).result;
+      await lanes.adopt(source, version);
       policyVersion = version;
     },
   };

@@ -4,13 +4,12 @@ import { Worker } from 'node:worker_threads';
 import { EngineError } from '@trinity-rft/core';
 
 import type { EngineLink } from './client.js';
-import { buffersOf, type FromWorker, type WorkerOptions } from './protocol.js';
+import type { FromWorker, WorkerOptions } from './protocol.js';
 
 /** Starts the thread. It keeps the process alive until the link is closed. */
 export function startWorker(options: WorkerOptions): EngineLink {
-  const transferList = options.tokenBytes === undefined ? [] : buffersOf(options.tokenBytes);
   // Beside this file in the sources, and beside the bundle in the package.
-  return linkTo(new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-engine', workerData: options, transferList }));
+  return linkTo(new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-engine', workerData: options }));
 }
 
 /** The messages and the end of a thread. */
