@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { createRuntime } from '@trinity-rft/core';
 import { openEndpointServer } from '@trinity-rft/model';
 import { opening, tools } from './endpoint/conversation.js';
-import { load, type LoadResult } from './endpoint/load.js';
+import { createPool, load, newConversation, type LoadResult } from './endpoint/load.js';
 import { rolloutMaker } from './endpoint/rollouts.js';
 import type { FromTarget, Place, ToTarget } from './endpoint/target.js';
 
@@ -35,25 +35,19 @@ report();
 async function measure(kind: 'bare' | 'recording'): Promise<Measured> {
   const child = fork(fileURLToPath(new URL('./endpoint/target.ts', import.meta.url)), [kind, String(placesOpen), bytes]);
   const tell = (message: ToTarget): void => void child.send(message);
-  const free: Place[] = [];
-  const wanted: ((place: Place) => void)[] = [];
+  const pool = createPool();
   const usage = new Promise<{ readonly cpuMs: number; readonly records: number }>((resolve, reject) => {
     child.on('message', (message: FromTarget) => {
       if (message.kind === 'usage') resolve(message);
-      else if (wanted.length > 0) wanted.shift()!(message.place);
-      else free.push(message.place);
+      else pool.put(newConversation(message.place));
     });
     child.on('exit', (code) => reject(new RangeError(`The ${kind} target ended with ${code}.`)));
   });
   usage.catch(() => undefined);
-  const take = (): Promise<Place> => {
-    const place = free.shift();
-    return place ? Promise.resolve(place) : new Promise((resolve) => wanted.push(resolve));
-  };
   const ended = ({ id }: Place): void => tell({ kind: 'ended', id });
-  await Promise.race([load({ perSecond: perSecond / 2, seconds: 2, take, ended }), usage]);
+  await Promise.race([load({ perSecond: perSecond / 2, seconds: 2, pool, ended }), usage]);
   tell({ kind: 'begin' });
-  const result = await load({ perSecond, seconds, take, ended });
+  const result = await load({ perSecond, seconds, pool, ended });
   tell({ kind: 'stop' });
   const { cpuMs, records } = await usage;
   return { ...result, cpuMsPerTurn: cpuMs / result.latencies.length, records };
@@ -62,7 +56,8 @@ async function measure(kind: 'bare' | 'recording'): Promise<Measured> {
 /** The bytes of the first answer of a conversation. */
 async function sampleAnswer(): Promise<string> {
   const server = await openEndpointServer({ runtime: createRuntime() });
-  const { baseURL, apiKey, close } = rolloutMaker(server)();
+  const rollout = rolloutMaker(server)();
+  const { baseURL, apiKey } = rollout;
   const headers = { authorization: `Bearer ${apiKey}` };
   const response = await fetch(`${baseURL}/chat/completions`, {
     method: 'POST',
@@ -70,7 +65,7 @@ async function sampleAnswer(): Promise<string> {
     body: JSON.stringify({ messages: opening, tools }),
   });
   const text = await response.text();
-  close();
+  rollout.close();
   await server.close();
   return text;
 }

@@ -6,8 +6,8 @@ import type { Place } from './target.js';
 export interface LoadOptions {
   readonly perSecond: number;
   readonly seconds: number;
-  /** Waits for a place that is free. */
-  readonly take: () => Promise<Place>;
+  readonly pool: Pool;
+  /** A conversation is over; its place is not in the pool any more. */
   readonly ended: (place: Place) => void;
 }
 
@@ -20,26 +20,48 @@ export interface LoadResult {
 
 interface Conversation {
   readonly place: Place;
-  messages: readonly Message[];
-  turn: number;
+  readonly messages: readonly Message[];
+  readonly turn: number;
 }
 
-export async function load({ perSecond, seconds, take, ended }: LoadOptions): Promise<LoadResult> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 128 });
+/** Conversations that rest between two turns, new ones among them. */
+export interface Pool {
+  put(conversation: Conversation): void;
+  /** The one that has rested longest, as soon as there is one. */
+  take(): Promise<Conversation>;
+}
+
+export function createPool(): Pool {
   const resting: Conversation[] = [];
+  const waiting: ((conversation: Conversation) => void)[] = [];
+  return {
+    put: (conversation) => {
+      const first = waiting.shift();
+      if (first) first(conversation);
+      else resting.push(conversation);
+    },
+    take: () => {
+      const first = resting.shift();
+      return first ? Promise.resolve(first) : new Promise((resolve) => waiting.push(resolve));
+    },
+  };
+}
+
+export const newConversation = (place: Place): Conversation => ({ place, messages: opening, turn: 0 });
+
+export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 128 });
   const latencies: number[] = [];
   let failed = 0;
 
   const turn = async (due: number): Promise<void> => {
-    const conversation = resting.shift() ?? { place: await take(), messages: opening, turn: 0 };
-    const { place } = conversation;
+    const { place, messages, turn: index } = await pool.take();
     try {
-      const { message } = await complete(agent, place, conversation.messages);
+      const { message } = await complete(agent, place, messages);
       latencies.push(performance.now() - due);
       const calls = (message['tool_calls'] ?? []) as readonly { readonly id: string }[];
       const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: toolResult }));
-      conversation.messages = [...conversation.messages, message, ...results];
-      if (++conversation.turn < turnsPerConversation) resting.push(conversation);
+      if (index + 1 < turnsPerConversation) pool.put({ place, messages: [...messages, message, ...results], turn: index + 1 });
       else ended(place);
     } catch {
       failed++;

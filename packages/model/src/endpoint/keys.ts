@@ -20,11 +20,10 @@ export function digestOf(key: string): string {
 }
 
 /**
- * The one key of a request, from `Authorization: Bearer` or `x-api-key`; undefined without one, `ambiguous` when they differ.
+ * The keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that differ.
  */
-export function keyOf({ headers }: Request): string | 'ambiguous' | undefined {
+export function keysOf({ headers }: Request): readonly string[] {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];
   const other = headers.get('x-api-key')?.trim() || undefined;
-  if (bearer !== undefined && other !== undefined && bearer !== other) return 'ambiguous';
-  return bearer ?? other;
+  return [...new Set([bearer, other])].filter((key) => key !== undefined);
 }

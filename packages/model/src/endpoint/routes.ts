@@ -1,6 +1,6 @@
 /** Which rollout a request reaches: by its secret key first, its path second. */
 import { InvariantError, ModelError, type Clock } from '@trinity-rft/core';
-import { digestOf, keyOf, newKey } from './keys.js';
+import { digestOf, keysOf, newKey } from './keys.js';
 
 export type Handler = (request: Request) => Promise<Response>;
 
@@ -13,7 +13,7 @@ export interface Route {
 export interface RouteTable {
   readonly size: number;
   /** @throws InvariantError when the rollout is open already, or its id cannot stand in a path */
-  open(route: Route): { readonly apiKey: string; close(): void };
+  open(route: Route): { readonly apiKey: string; readonly close: () => void };
   /** @throws ModelError 401 without a valid key, 409 when its rollout has ended */
   find(request: Request): Route;
 }
@@ -64,9 +64,9 @@ export function createRouteTable({ clock, closedForMs, maxClosed }: RouteTableOp
       return { apiKey, close };
     },
     find: (request) => {
-      const key = keyOf(request);
+      const [key, second] = keysOf(request);
       if (key === undefined) throw unauthorized(isContextual(request) ? overSocket : withoutKey);
-      if (key === 'ambiguous') {
+      if (second !== undefined) {
         throw unauthorized('The request carries two different keys, in Authorization and in x-api-key. Expected one. Send either.');
       }
       const digest = digestOf(key);

@@ -4,7 +4,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { CancelledError, ModelError, type Runtime } from '@trinity-rft/core';
 import { Hono } from 'hono';
 import { errorResponse } from '../handler/errors.js';
-import { digestOf, keyOf, newKey, newRolloutId } from './keys.js';
+import { digestOf, keysOf, newKey, newRolloutId } from './keys.js';
 import { defaultLimits, type EndpointLimits } from './limits.js';
 import { contextPath, createRouteTable, unauthorized, type Handler, type RouteTable } from './routes.js';
 import { createTraffic, type Traffic } from './traffic.js';
@@ -104,7 +104,7 @@ function createApp(table: RouteTable, traffic: Traffic, adminKey: string): Hono<
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.get('/health', () => Response.json({ status: 'ok' }));
   app.get('/metrics', ({ req }) => {
-    const key = keyOf(req.raw);
+    const [key] = keysOf(req.raw);
     if (key === undefined || digestOf(key) !== adminDigest) {
       return refuse(
         unauthorized(
