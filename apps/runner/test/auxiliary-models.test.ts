@@ -79,7 +79,7 @@ describe('an auxiliary model of the embedded engine', () => {
     expect(lines).toEqual(metricLines(job('two')));
     expect(weightsDigest(job('one'))).toBe(weightsDigest(job('two')));
     const [first] = lines.filter(({ role }) => role === 'explorer');
-    expect(first!.metrics).toMatchObject({ 'rollout/version/mean': 0, 'rollout/models/mean': 1 });
+    expect(first!.metrics).toMatchObject({ 'rollout/version/mean': -1, 'rollout/models/mean': 1 });
     // One experience per run: what the judge said is none.
     expect(usedRows(path.join(job('one'), 'buffer/experience_buffer.db'))).toHaveLength(3 * 4 * 4);
   });

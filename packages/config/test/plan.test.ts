@@ -65,6 +65,17 @@ describe('a plan', () => {
     expect(memory?.total).toBeCloseTo(6 * once + 16 + (memory?.keyValueCache ?? 0), 9);
   });
 
+  it('counts one engine for each folder of auxiliary models', () => {
+    const models = [
+      '{name: a, model_path: ./tiny}',
+      '{name: b, model_path: ./tiny}',
+      '{name: c, model_path: m, base_url: http://x.test/v1}',
+    ];
+    const memory = planConfig(parse(cwd, text.replace('explorer: {', `explorer: {auxiliary_models: [${models.join(', ')}], `)).config)
+      .stages[0]?.memory;
+    expect(memory?.auxiliary).toBeCloseTo((memory?.weights ?? 0) + (memory?.keyValueCache ?? 0), 9);
+  });
+
   it('counts one row where the budget is less, and no more than the batch where it is more', () => {
     const activations = (budget: number): number => {
       const memory = planConfig(parse(cwd, text.replace('max_model_len: 64', `max_model_len: 512\n  memory_budget_mb: ${budget}`)).config)

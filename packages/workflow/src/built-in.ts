@@ -4,6 +4,7 @@ import { runAgentscopeReact } from './agentscope/agentscope-react-workflow.js';
 import { defineWorkflow, type WorkflowClassOptions, type WorkflowFunctionOptions } from './define.js';
 import { RubricJudgeOpenaiWorkflow, RubricJudgeWorkflow } from './judge/rubric-judge-workflow.js';
 import { MathRulerWorkflow, RulerWorkflow } from './judge/ruler-workflow.js';
+import { MathBoxedWorkflow } from './math-boxed-workflow.js';
 import { MathWorkflow } from './math-workflow.js';
 import { reactWorkflow } from './react-workflow.js';
 import { createRegistry, type Registry } from './registry.js';
@@ -14,6 +15,7 @@ import type { RewardDefinition, WorkflowDefinition } from './types.js';
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], { workflow: SimpleWorkflow }),
   ...named(['math_workflow', 'async_math_workflow'], { workflow: MathWorkflow }),
+  ...named(['math_boxed_workflow', 'async_math_boxed_workflow'], { workflow: MathBoxedWorkflow }),
   reactWorkflow,
   ...named(['agentscope_react_workflow', 'as_react_workflow'], { run: runAgentscopeReact }),
   ...named(['rubric_judge_workflow'], { workflow: RubricJudgeWorkflow }),

@@ -72,6 +72,8 @@ describe('registries', () => {
       'async_simple_workflow',
       'math_workflow',
       'async_math_workflow',
+      'math_boxed_workflow',
+      'async_math_boxed_workflow',
       'react_workflow',
       'agentscope_react_workflow',
       'as_react_workflow',

@@ -17,6 +17,8 @@ export interface MemoryPlan {
   readonly activations: number;
   /** Keys and values of all runs in flight, if each grows to the greatest length, within the budget. */
   readonly keyValueCache: number;
+  /** Weights, and keys and values, of the auxiliary models that are folders. */
+  readonly auxiliary: number;
   readonly total: number;
 }
 
@@ -48,9 +50,25 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
     keyValueCache: samples
       ? Math.min(budget, (stage.explorer.concurrency * model.maxModelLen * keyValueBytesPerToken(shape)) / mebibyte)
       : 0,
+    auxiliary: samples ? auxiliary(stage, disk, budget) : 0,
   };
   const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
   return { parameters, ...parts, total };
+}
+
+/** One engine per folder, each with a cache of its own. */
+function auxiliary({ explorer }: StageConfig, disk: Disk, budget: number): number {
+  const folders = new Map<string, number>();
+  for (const { source, maxModelLen } of explorer.auxiliaryModels) {
+    if (source.kind === 'folder') folders.set(source.modelPath, Math.max(maxModelLen, folders.get(source.modelPath) ?? 0));
+  }
+  const sizes = [...folders].map(([modelPath, maxModelLen]) => {
+    const folder = readModelFolder(disk, modelPath);
+    if (folder.kind === 'problem') return 0;
+    const cache = (explorer.concurrency * maxModelLen * keyValueBytesPerToken(folder.shape)) / mebibyte;
+    return (countParameters(folder.shape) * float) / mebibyte + Math.min(budget, cache);
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /**

@@ -56,6 +56,7 @@ function memoryRows({ memory }: StagePlan): readonly Row[] {
     ['moments', memory.moments],
     ['activations', memory.activations],
     ['key-value cache at most', memory.keyValueCache],
+    ['auxiliary models at most', memory.auxiliary],
   ];
   const shown = parts.filter(([, size]) => size > 0).map(([name, size]) => `${name} ${mebibytes(size)}`);
   return [['memory', `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`]];

@@ -115,22 +115,15 @@ async function openFormat(model: AuxiliaryModelConfig, modelPath: string): Promi
   });
 }
 
-/** Nothing is ever published to it: it keeps the weights of its folder, as version 0. */
-async function openSampler({ stage }: StageContext, modelPath: string, format: ChatFormat): Promise<Engine> {
+/** It samples from the weights it opens with: version -1, since nothing is ever published to it. */
+function openSampler({ stage }: StageContext, modelPath: string, format: ChatFormat): Promise<Engine> {
   const { threads, memoryBudgetMb } = stage.model;
-  const engine = await createOnnxEngine({
+  return createOnnxEngine({
     modelPath,
     tokenBytes: tokenByteTable(format.tokenizer),
     ...(threads !== undefined && { threads }),
     ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * 2 ** 20 }),
   });
-  try {
-    await engine.sampler.adopt({ kind: 'checkpoint', directory: modelPath }, 0);
-    return engine;
-  } catch (error) {
-    await engine.close();
-    throw error;
-  }
 }
 
 /** A folder that cannot be used is the user's to mend. */

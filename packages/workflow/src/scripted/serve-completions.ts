@@ -13,6 +13,8 @@ interface CompletionRequest {
 }
 
 export function serveCompletions(model: string, chat: Chat): typeof globalThis.fetch {
+  // Frameworks take answers with the same id for the same answer.
+  let answered = 0;
   return async (input, init) => {
     const request = new Request(input, init);
     const { pathname } = new URL(request.url);
@@ -22,7 +24,7 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
       const wanted = (await request.json()) as CompletionRequest;
       if (wanted.stream === true) return failure(400, 'Scripted models do not stream.');
       const responses = await chat(wanted.messages, { ...toOptions(wanted), signal: request.signal });
-      return Response.json({ id: 'chatcmpl-scripted', object: 'chat.completion', created: 0, model, choices: responses.map(toChoice) });
+      return Response.json({ id: `chatcmpl-scripted-${answered++}`, object: 'chat.completion', created: 0, model, choices: responses.map(toChoice) });
     } catch (error) {
       return failure((error as { readonly status?: number }).status ?? 500, describeError(error));
     }
