@@ -89,6 +89,6 @@ it('a conversation has the same prompts through the Responses API as through cha
       expect(other.model.metrics()).toEqual(one.model.metrics());
       expect(other.sampler.calls).toHaveLength(conversation.length);
     }),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 });

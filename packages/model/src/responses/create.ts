@@ -27,7 +27,7 @@ export async function createResponse(request: Request, context: RouteContext): P
   for (const { callIndex } of [...asked.before, ...asked.input]) {
     if (callIndex !== undefined) context.deliveries.refer(callIndex);
   }
-  return serve(request, digest, context, asked.wanted.stream ? streamed : whole, (signal) => answer(asked, context, signal));
+  return serve(request, digest, context, asked.wanted.stream ? streamed() : whole, (signal) => answer(asked, context, signal));
 }
 
 function resolve(wanted: ResponsesRequest, store: ResponseStore): Asked {

@@ -1,5 +1,6 @@
 /** How responses are written: whole, or as the events of a stream. */
-import { eventForm, jsonForm } from '../handler/forms.js';
+import type { Form } from '../handler/deliver.js';
+import { eventForm, jsonForm, type ServerEvent } from '../handler/forms.js';
 import { failureEvents, toEvents } from './events.js';
 import type { ResponseBody } from './response.js';
 
@@ -10,4 +11,9 @@ export interface Created {
 }
 
 export const whole = jsonForm<Created>(({ body }) => body);
-export const streamed = eventForm<Created>(({ body }) => toEvents(body).map((data) => ({ event: data.type, data })), failureEvents);
+
+/** The events after the one with this number. @default all */
+export function streamed(after = -1): Form<Created> {
+  const events = ({ body }: Created): readonly ServerEvent[] => toEvents(body).map((data) => ({ event: data.type, data }));
+  return eventForm((created) => events(created).slice(after + 1), failureEvents);
+}

@@ -57,6 +57,6 @@ it('whatever a client sends is answered or refused by name, and the run goes on'
       expect(model.metrics()).toHaveProperty('model/spliced');
       expect(runtime.logger.messages('error')).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

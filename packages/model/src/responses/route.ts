@@ -20,9 +20,9 @@ function retrieve(request: Request, { responses, deliveries }: RouteContext): Pr
   deliveries.refer(found.callIndex);
   const query = new URL(request.url).searchParams;
   if (query.get('stream') !== 'true') return Promise.resolve(Response.json(found.body));
-  const after = Number(query.get('starting_after') ?? -1);
-  const pieces = streamed.pieces(found).slice(after + 1);
-  return Promise.resolve(new Response(pieces.join(''), { headers: { 'content-type': streamed.contentType } }));
+  const form = streamed(Number(query.get('starting_after') ?? -1));
+  const headers = { 'content-type': form.contentType };
+  return Promise.resolve(new Response(form.pieces(found).join(''), { headers }));
 }
 
 function remove(request: Request, { responses }: RouteContext): Promise<Response> {
