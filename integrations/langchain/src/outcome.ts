@@ -11,17 +11,20 @@ export type AgentOutcome<Result> =
   | { readonly fault?: undefined; readonly result: Result }
   | { readonly fault: ModelFault; readonly error: Error; readonly result?: undefined };
 
-/** By name of the error: middleware and several copies of the framework hand on names, not classes. */
+/** By class name of the error: there may be several copies of the framework, and middleware wraps what it throws. */
 const faults: Readonly<Record<string, ModelFault>> = {
   GraphRecursionError: 'max_turns',
   ModelCallLimitMiddlewareError: 'max_turns',
   ToolCallLimitExceededError: 'max_turns',
+  LengthFinishReasonError: 'model_behavior',
   MultipleStructuredOutputsError: 'model_behavior',
+  OutputParserException: 'model_behavior',
   StructuredOutputParsingError: 'model_behavior',
   ToolInputParsingException: 'model_behavior',
   ToolInvocationError: 'model_behavior',
-  OutputParserException: 'model_behavior',
 };
+/** What the `openai` package says of an answer that is not JSON where a schema was asked for; its class is of no use. */
+const notJson = 'Error reading response';
 
 /**
  * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A workflow that throws instead is
@@ -31,8 +34,14 @@ export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutc
   try {
     return { result: await run };
   } catch (error) {
-    const fault = error instanceof Error ? (faults[error.name] ?? faults[error.constructor.name]) : undefined;
+    const fault = faultOf(error);
     if (fault === undefined) throw error;
     return { fault, error: error as Error };
   }
+}
+
+function faultOf(error: unknown): ModelFault | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof SyntaxError && error.message.startsWith(notJson)) return 'model_behavior';
+  return faults[error.constructor.name] ?? faults[error.name] ?? faultOf(error.cause);
 }

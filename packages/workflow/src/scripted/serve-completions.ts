@@ -24,7 +24,13 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
       const wanted = (await request.json()) as CompletionRequest;
       if (wanted.stream === true) return failure(400, 'Scripted models do not stream.');
       const responses = await chat(wanted.messages, { ...toOptions(wanted), signal: request.signal });
-      return Response.json({ id: `chatcmpl-scripted-${answered++}`, object: 'chat.completion', created: 0, model, choices: responses.map(toChoice) });
+      return Response.json({
+        id: `chatcmpl-scripted-${answered++}`,
+        object: 'chat.completion',
+        created: 0,
+        model,
+        choices: responses.map(toChoice),
+      });
     } catch (error) {
       return failure((error as { readonly status?: number }).status ?? 500, describeError(error));
     }
