@@ -10,6 +10,14 @@ const kinds: readonly (readonly [what: string, over: Tree])[] = [
     'an agent of several turns whose sixteen runs overtake each other',
     { algorithm: { algorithm_type: 'multi_step_grpo' }, buffer: { total_steps: 4, explorer_input: { default_workflow_type: 'chatty' } } },
   ],
+  [
+    'the same agent with its calls merged',
+    {
+      algorithm: { algorithm_type: 'multi_step_grpo' },
+      buffer: { total_steps: 4, explorer_input: { default_workflow_type: 'chatty' } },
+      explorer: { experience_shape: 'trajectory' },
+    },
+  ],
 ];
 
 describe('two runs of one seed', () => {

@@ -307,7 +307,11 @@ describe('a ledger, for conversations it cannot simply continue', () => {
 describe('a ledger that puts reasoning back', () => {
   const format = testFormat();
   const restoring = () => rollout(format, createLedger(format, { reasoning: 'restore' }));
-  const bare = ({ reasoning_content: _, ...message }: NormalMessage): NormalMessage => message;
+  const bare = ({ role, content, tool_calls: calls }: NormalMessage): NormalMessage => ({
+    role,
+    content,
+    ...(calls && { tool_calls: calls }),
+  });
 
   it('continues a conversation whose reasoning was left out, by the ids of its calls or its text', () => {
     const run = restoring();

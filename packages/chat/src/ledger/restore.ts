@@ -36,6 +36,8 @@ export function restoreReasoning(messages: readonly NormalMessage[], turns: Turn
   }
 }
 
-function withoutReasoning({ reasoning_content: _, ...message }: NormalMessage): NormalMessage {
-  return message;
-}
+const withoutReasoning = ({ role, content, tool_calls: calls }: NormalMessage): NormalMessage => ({
+  role,
+  content,
+  ...(calls && { tool_calls: calls }),
+});
