@@ -11,14 +11,22 @@ export function errorBody(error: unknown): ErrorBody {
   return { error: { message: describeError(error), type, param: typeof param === 'string' ? param : null, code } };
 }
 
-/** The body with the status and headers that go with it: `Allow` for 405, `Retry-After` for 429. */
+/**
+ * The body with the status and headers that go with it: `Allow` for 405, `Retry-After` for 429, and word to clients that repeat
+ * calls by themselves (a conflict, say) where that would not help.
+ */
 export function errorResponse(error: unknown): Response {
+  const { status } = classify(error);
   const headers = Object.entries(headerOf).flatMap(([key, name]) => {
     const value = error instanceof ModelError ? error.details[key] : undefined;
     return typeof value === 'string' || typeof value === 'number' ? [[name, `${value}`] as [string, string]] : [];
   });
-  return Response.json(errorBody(error), { status: classify(error).status, headers });
+  if (status < 500 && !passing.has(status)) headers.push(['x-should-retry', 'false']);
+  return Response.json(errorBody(error), { status, headers });
 }
+
+/** Statuses of states that pass. */
+const passing = new Set([408, 429]);
 
 /** Header that says what a detail of an error says. */
 const headerOf = { allow: 'allow', retryAfter: 'retry-after' };

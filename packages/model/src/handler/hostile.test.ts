@@ -112,7 +112,7 @@ describe('a malformed request', () => {
   it.each(cases)('with %s is refused and nothing else', async (_, sent, status, param, words) => {
     const { model, sampler } = scripted(['fine<|im_end|>']);
     const response = await model.handler(request(sent));
-    expect(response.status).toBe(status);
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([status, 'false']);
     const { error } = (await response.json()) as { error: Record<string, unknown> };
     expect(error).toEqual({
       message: expect.any(String) as string,
