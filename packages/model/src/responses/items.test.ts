@@ -71,6 +71,16 @@ describe('items', () => {
     expect(model.metrics()).toMatchObject({ 'model/spliced': 2 });
   });
 
+  it('written here go before those of clients with the same id', async () => {
+    const { model, sampler } = scripted(['ours<|im_end|>', 'b<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const old = { type: 'message', id: 'msg_0', role: 'user', content: 'theirs' };
+    await responses.create({ model: 'm', input: [old] as never });
+    await responses.create({ model: 'm', input: [{ ...old, id: 'x' }, { type: 'item_reference', id: 'msg_0' }, user] as never });
+    expect(decode(sampler.calls[1]!.prompt)).toContain('assistant\nours<|im_end|>');
+    expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
+  });
+
   it('of reasoning are known by their id', async () => {
     const { model } = scripted(['<think>hm</think>so<|im_end|>', 'b<|im_end|>']);
     const { responses } = model.openaiClient();

@@ -25,13 +25,16 @@ export interface ResponseStore {
 export function createResponseStore(): ResponseStore {
   const responses = new Map<string, StoredResponse>();
   const items = new Map<string, Item>();
+  const remember = (item: Item, replace: boolean): void => {
+    const { id } = item.wire;
+    if (typeof id === 'string' && (replace || !items.has(id))) items.set(id, item);
+  };
   return {
     add: (response) => {
       responses.set(response.body.id, response);
-      for (const item of [...response.input, ...response.output]) {
-        const { id } = item.wire;
-        if (typeof id === 'string' && !items.has(id)) items.set(id, item);
-      }
+      // Ids of clients may be those of another process; what was written here goes first.
+      for (const item of response.input) remember(item, false);
+      for (const item of response.output) remember(item, true);
     },
     get: (id) => responses.get(id),
     item: (id) => items.get(id),
