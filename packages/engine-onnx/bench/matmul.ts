@@ -20,7 +20,7 @@ export async function matmulPeak(threads: number, seconds = 3): Promise<number> 
 /** The matrix products of one decode step and nothing else. */
 export async function decodeMatmuls(config: ModelConfig, rows: number, capacity: number, threads: number): Promise<Timing> {
   const { hiddenSize, heads, kvHeads, headDim, intermediateSize, vocabSize, layers } = config;
-  const { timing } = await timeGraph(threads, 1.5, (graph) => {
+  const { timing } = await timeGraph(threads, 0.75, (graph) => {
     const weight = (name: string, out: number, input: number): Value => graph.input(name, 'float32', [out, input]);
     let x = graph.input('x', 'float32', [rows, hiddenSize]);
     for (let l = 0; l < layers; l++) {
