@@ -68,8 +68,8 @@ function block(trunk: Trunk, layer: number, x: Value): Value {
   const h = norm(x, 'input_layernorm');
   const heads = (name: string, count: number, normName?: string) => {
     const flat = projected(h, name);
-    const split = reshape(flat, [...flat.shape.slice(0, 2), count, config.headDim]);
-    return swapHeads(normName && config.qkNorm ? norm(split, normName) : split);
+    const split = swapHeads(reshape(flat, [...flat.shape.slice(0, 2), count, config.headDim]));
+    return normName && config.qkNorm ? norm(split, normName) : split;
   };
   const rotate = (value: Value) => rotary(value, trunk.positions, trunk.tables);
   const q = rotate(heads('self_attn.q_proj', config.heads, 'self_attn.q_norm'));

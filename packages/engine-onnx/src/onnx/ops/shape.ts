@@ -2,11 +2,18 @@
 import { sameShape, type Dim, type Shape } from '../dims.js';
 import { withPullback, type Value } from '../graph.js';
 
-/** The same numbers in another shape; at most one copy-free node. */
+/** What was reshaped into a value. */
+const originals = new WeakMap<Value, Value>();
+
+/** The same numbers in another shape; at most one copy-free node, also after other reshapes. */
 export function reshape(a: Value, shape: Shape): Value {
   if (sameShape(a.shape, shape)) return a;
+  const original = originals.get(a) ?? a;
+  if (original !== a) return reshape(original, shape);
   const target = reshapeTarget(a, shape);
-  return withPullback(a.graph.node('Reshape', [a, target], { shape }), [a], (g) => [reshape(g, a.shape)]);
+  const y = withPullback(a.graph.node('Reshape', [a, target], { shape }), [a], (g) => [reshape(g, a.shape)]);
+  originals.set(y, a);
+  return y;
 }
 
 /** Axis i of the result is axis `permutation[i]` of `a`. */
