@@ -5,6 +5,7 @@ import { defineWorkflow, type WorkflowClassOptions, type WorkflowFunctionOptions
 import { RubricJudgeOpenaiWorkflow, RubricJudgeWorkflow } from './judge/rubric-judge-workflow.js';
 import { MathRulerWorkflow, RulerWorkflow } from './judge/ruler-workflow.js';
 import { MathBoxedWorkflow } from './math-boxed-workflow.js';
+import { MathTrainableRulerWorkflow } from './judge/trainable-ruler-workflow.js';
 import { MathWorkflow } from './math-workflow.js';
 import { reactWorkflow } from './react-workflow.js';
 import { createRegistry, type Registry } from './registry.js';
@@ -22,6 +23,7 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['rubric_judge_openai_workflow'], { workflow: RubricJudgeOpenaiWorkflow }),
   ...named(['ruler_workflow'], { workflow: RulerWorkflow }),
   ...named(['math_ruler_workflow', 'async_math_ruler_workflow'], { workflow: MathRulerWorkflow }),
+  ...named(['math_trainable_ruler_workflow'], { workflow: MathTrainableRulerWorkflow }),
 ];
 
 function named(

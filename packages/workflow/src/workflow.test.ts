@@ -82,6 +82,7 @@ describe('registries', () => {
       'ruler_workflow',
       'math_ruler_workflow',
       'async_math_ruler_workflow',
+      'math_trainable_ruler_workflow',
     ]);
     const mine = defineWorkflow({ name: 'math_workflow', run: () => 1 });
     expect(() => createWorkflowRegistry([mine])).toThrow('A workflow named "math_workflow" is registered already');

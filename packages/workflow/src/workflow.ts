@@ -1,6 +1,13 @@
 /** The base class of workflows written as classes. */
-import type { RewardFn, Runtime, Task } from '@trinity-rft/core';
+import { withFields, type Experience, type Metrics, type RewardFn, type Runtime, type Task } from '@trinity-rft/core';
 import type { AgentModel, WorkflowContext, WorkflowResult } from './types.js';
+
+export interface RunScore {
+  readonly reward: number;
+  /** Place in the group, from 0. @default 0 */
+  readonly index?: number;
+  readonly metrics?: Metrics;
+}
 
 /**
  * A workflow as a class: `run` uses `this.model` to solve `this.task` and returns experiences or a score.
@@ -43,6 +50,20 @@ export abstract class Workflow {
   }
 
   abstract run(): Promise<WorkflowResult> | WorkflowResult;
+
+  /**
+   * What the model has recorded since the last time, as experiences of one run: that with place `index` in the group. For a
+   * workflow that makes its runs one after the other; `index` 0 where it makes one.
+   */
+  protected recorded({ reward, index = 0, metrics = {} }: RunScore): readonly Experience[] {
+    return this.model.extractExperiencesFromHistory().map((experience) =>
+      withFields(experience, {
+        reward,
+        eid: { ...experience.eid, run: this.runIdBase + index },
+        metrics: { ...experience.metrics, ...metrics },
+      }),
+    );
+  }
 
   /** Override to drop what the last task left behind. */
   reset(_task: Task): void | Promise<void> {

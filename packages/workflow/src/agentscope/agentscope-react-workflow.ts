@@ -12,7 +12,7 @@ const systemPrompt = `You are an agent that solves math problems step by step. W
 with the final answer inside \\boxed{} as its result.`;
 
 /** The name and the field that AgentScope's agent has for its structured answer. */
-export const generateResponse: Tool = {
+const generateResponse: Tool = {
   definition: {
     type: 'function',
     function: {

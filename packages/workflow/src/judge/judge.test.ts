@@ -190,3 +190,30 @@ describe('ruler_workflow', () => {
     expect(experiences.map(({ reward, metrics }) => [reward, metrics['accuracy'], Number(metrics['gold_reward']) > 0.5])).toEqual([[0.5, 1, true], [0.75, 0, false]]); // prettier-ignore
   });
 });
+
+describe('math_trainable_ruler_workflow', () => {
+  const right = '<think>1+1</think><answer>2</answer>';
+  const wrong = '<think>?</think><answer>3</answer>';
+  const options = { rawTask: { prompt: '1+1', response: '2' } };
+
+  it('pays its own verdict where the truth is not used', async () => {
+    const model = scriptedModel({ answers: [right, wrong, '[0.75, 0.5]'] });
+    const task = { repeatTimes: 2, workflowArgs: { ground_truth_ratio: 0 } };
+    const { rewards, experiences } = await run('math_trainable_ruler_workflow', { ...options, model, task });
+    expect(rewards).toEqual([0.75, 0.5]);
+    expect(experiences[0]!.metrics).toMatchObject({ judge_success: 1, accuracy: 1 });
+  });
+
+  it('pays the truth where it is used, and verdicts by how near they come, as a group of their own', async () => {
+    const model = scriptedModel({ answers: [right, wrong, '[1, 0]', 'both fine'] });
+    const task = { taskId: 5, repeatTimes: 2, workflowArgs: { ground_truth_ratio: 1 } };
+    const { experiences } = await run('math_trainable_ruler_workflow', { ...options, model, task });
+    const [gold0, gold1] = experiences.slice(2).map(({ reward }) => reward!);
+    expect([gold0! > 0.9, gold1! < 0.2]).toEqual([true, true]);
+    expect(experiences.map(({ eid }) => [eid.task, eid.run])).toEqual([['5-ruler', 0], ['5-ruler', 1], ['', 0], ['', 1]]); // prettier-ignore
+    const normal = [gold0!, gold1!].map((gold) => (gold + 0.1) / 1.2);
+    expect(experiences[0]!.reward).toBeCloseTo(1 - (Math.abs(1 - normal[0]!) + Math.abs(0 - normal[1]!)) / 2, 12);
+    expect(experiences[1]!.reward).toBe(0);
+    expect(experiences[2]!.metrics['judge_success']).toBe(0.5);
+  });
+});
