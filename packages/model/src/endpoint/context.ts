@@ -39,7 +39,7 @@ export interface RolloutEndpoint {
 }
 
 /** A queue of functions, as of p-queue. */
-export interface TaskQueue {
+interface TaskQueue {
   add(task: (...args: never[]) => unknown, ...more: never[]): unknown;
 }
 

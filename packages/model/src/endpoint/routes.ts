@@ -5,7 +5,7 @@ import { digestOf, keysOf, newKey } from './keys.js';
 export type Handler = (request: Request) => Promise<Response>;
 
 /** An open rollout. */
-export interface Route {
+interface Route {
   readonly rollout: string;
   readonly handler: Handler;
 }
