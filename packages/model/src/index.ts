@@ -9,5 +9,6 @@ export {
   type EndpointServerOptions,
   type MountOptions,
 } from './endpoint/server.js';
+export type { EndpointPolicy, Heartbeat } from './handler/policy.js';
 export type { RecordingModel, RolloutLimits, RolloutModelOptions, SamplingDefaults } from './options.js';
 export { createRolloutModel } from './rollout-model.js';

@@ -1,6 +1,6 @@
 /** Bodies of requests: JSON within bounds. */
 import { hash } from 'node:crypto';
-import { CancelledError, ModelError, systemClock, type Clock } from '@trinity-rft/core';
+import { CancelledError, ModelError, type Clock } from '@trinity-rft/core';
 import { defaultBodyTimeoutMs, defaultMaxBodyBytes, type EndpointPolicy } from './policy.js';
 import { jsonErrorPosition } from './json-position.js';
 import { refusal } from './refusal.js';
@@ -101,9 +101,4 @@ function nestsDeeper(value: unknown, limit: number): boolean {
     if (level.length === 0) return false;
   }
   return true;
-}
-
-/** {@link readBody} for routes that need no digest. */
-export async function readJson(request: Request, expected: string): Promise<unknown> {
-  return (await readBody(request, { runtime: { clock: systemClock } }, expected)).value;
 }

@@ -9,7 +9,7 @@ export interface Recorded {
   readonly callIndex: number;
 }
 
-export interface Claim {
+interface Claim {
   /** Equal for equal requests: route and digest of the body. */
   readonly key: string;
   /** The client says that it repeats a request (`x-stainless-retry-count` above 0). */
