@@ -9,7 +9,7 @@ import { auxiliaryModel, defineWorkflow } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
-import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+import { createWorkspace, evalTasksets, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
@@ -105,6 +105,40 @@ const rubricTree = (judge: Tree): Tree => ({
     },
   },
   explorer: { auxiliary_models: [judge] },
+});
+
+/** A process of its own would do the same: HTTP with the address and the key that it was given. */
+const overHttp = defineWorkflow({
+  name: 'over_http',
+  run: async ({ task, model, auxiliaryModels, signal }) => {
+    await model.chat([{ role: 'user', content: String(task.rawTask['question']) }], { signal });
+    const { OPENAI_BASE_URL: url, OPENAI_API_KEY: apiKey } = auxiliaryModel(auxiliaryModels, 'judge').endpoint().env();
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'any', messages: [{ role: 'user', content: '1' }], max_tokens: 2 });
+    const response = await fetch(`${url}/chat/completions`, { method: 'POST', headers, body, signal });
+    return { reward: 0, metrics: { status: response.status } };
+  },
+});
+
+describe('the auxiliary models of a run', () => {
+  it('are there in mode bench, and over HTTP', { timeout: 60_000 }, async () => {
+    const bench: Tree = { name: 'benched', mode: 'bench' };
+    const names: Tree = { buffer: { explorer_input: { default_workflow_type: 'over_http' } } };
+    const config = workspace.config('benched.yaml', bench, evalTasksets, withJudge, names);
+    const { error } = await runHere(workspace, config, { workflows: [overHttp] });
+    expect(error).toBeUndefined();
+    expect(metricLines(job('benched')).at(-1)!.metrics).toMatchObject({
+      'bench/fresh/status/mean@1': 200,
+      'bench/fresh/failed_task_count': 0,
+    });
+  });
+
+  it('are named when their folder cannot be used, before anything runs', { timeout: 60_000 }, async () => {
+    workspace.write('hollow/config.json', workspace.read('judge/config.json'));
+    const hollow: Tree = { explorer: { auxiliary_models: [{ name: 'hollow', model_path: 'hollow' }] } };
+    const { error } = await runHere(workspace, workspace.config('hollow.yaml', { name: 'hollow' }, hollow), { workflows: [judged] });
+    expect(error).toMatchObject({ name: 'ConfigError', message: expect.stringMatching(/auxiliary_models "hollow".*tokenizer/) as string });
+  });
 });
 
 describe('a judge at an OpenAI-compatible address', () => {
