@@ -16,7 +16,10 @@ const config: KnipConfig = {
     'packages/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
     'integrations/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
     'apps/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
-    'examples/*': { entry: ['src/*.ts', 'plugins/*.ts'], project: ['src/**/*.ts', 'plugins/**/*.ts', 'test/**/*.ts'] },
+    'examples/*': {
+      entry: ['src/*.ts', 'plugins/*.ts', 'bench/*.ts', 'frameworks/*/train.ts'],
+      project: ['{src,plugins,test,bench,frameworks}/**/*.ts'],
+    },
   },
   // pnpm removes unused catalog entries itself (cleanupUnusedCatalogs).
   exclude: ['catalog'],

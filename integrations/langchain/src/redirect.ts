@@ -1,5 +1,4 @@
 /** The model of a run for graphs that were made before the run. */
-import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
@@ -36,8 +35,8 @@ export function modelOf({ configurable }: RunConfig): ChatOpenAI {
 }
 
 /** The run's model within a node of a graph, or `own` where there is no run: `runModel(config, productionModel).invoke(...)`. */
-export function runModel<Own extends BaseChatModel>(config: WithConfigurable | undefined, own: Own): Own | BaseChatModel {
-  return (config?.configurable?.[key] as BaseChatModel | undefined) ?? own;
+export function runModel<Own>(config: WithConfigurable | undefined, own: Own): Own | ChatOpenAI {
+  return (config?.configurable?.[key] as ChatOpenAI | undefined) ?? own;
 }
 
 /**
@@ -48,7 +47,7 @@ export function runModel<Own extends BaseChatModel>(config: WithConfigurable | u
 export function redirectModel(): AgentMiddleware {
   return createMiddleware({
     name: 'trinity-redirect-model',
-    wrapModelCall: (request, handler) => handler({ ...request, model: runModel(request.runtime, request.model as BaseChatModel) }),
+    wrapModelCall: (request, handler) => handler({ ...request, model: runModel(request.runtime, request.model) }),
   });
 }
 

@@ -1,16 +1,23 @@
 import { describeAgentAdapter, type Deviation } from '@trinity-rft/testing';
-import { createWeatherAgent } from './support/agent.js';
+import { createWeatherAgent, createWeatherGraph, playing } from './support/agent.js';
 import { inProcess } from './support/rollout.js';
 
-const reasoningDropped: Deviation = {
-  conversation: 'reasoning before a call',
-  because: 'LangChain does not send reasoning back in chat completions, so the next turn has another prompt',
-  expected: { forks: { reasoning_dropped: 1 } },
-};
+const deviations: readonly Deviation[] = [
+  {
+    conversation: 'reasoning before a call',
+    because: 'LangChain does not send reasoning back in chat completions, so the next turn has another prompt',
+    expected: { forks: { reasoning_dropped: 1 } },
+  },
+];
+const overResponses = { useResponsesApi: true };
 
-describeAgentAdapter('LangChain over chat completions', {
+describeAgentAdapter('LangChain over chat completions', { ...inProcess, createAgent: playing(createWeatherAgent), deviations });
+describeAgentAdapter('LangChain over Responses', { ...inProcess, createAgent: playing(createWeatherAgent, overResponses) });
+describeAgentAdapter('LangChain with a streaming model', {
   ...inProcess,
-  createAgent: createWeatherAgent({}),
-  deviations: [reasoningDropped],
+  createAgent: playing(createWeatherAgent, { streaming: true }),
+  deviations,
+  modes: ['whole'],
 });
-describeAgentAdapter('LangChain over Responses', { ...inProcess, createAgent: createWeatherAgent({ useResponsesApi: true }) });
+describeAgentAdapter('LangGraph over chat completions', { ...inProcess, createAgent: playing(createWeatherGraph), deviations });
+describeAgentAdapter('LangGraph over Responses', { ...inProcess, createAgent: playing(createWeatherGraph, overResponses) });

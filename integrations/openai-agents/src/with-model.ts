@@ -1,5 +1,5 @@
 /** Another model for agents that hold a `Model` instance, which no runner can override. */
-import { Agent, Handoff, type Model, type Tool } from '@openai/agents';
+import { Handoff, type Agent, type Model, type Tool } from '@openai/agents';
 import { WorkflowError } from '@trinity-rft/core';
 
 /** How a tool that is an agent is made anew; `redirect` gives any agent the model. */

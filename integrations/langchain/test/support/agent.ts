@@ -1,28 +1,63 @@
 /** Agents of the contract: one object for all runs, made with a model of somebody else. */
+import type { AIMessage, BaseMessage } from '@langchain/core/messages';
+import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import { ChatOpenAI } from '@langchain/openai';
-import type { AgentContract, AgentTool } from '@trinity-rft/testing';
-import { testRuntime } from '@trinity-rft/testing';
+import { testRuntime, type AgentContract, type AgentTool } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent, tool } from 'langchain';
-import { redirectModel, runConfig, type LangchainModelOptions } from '../../src/index.js';
+import { redirectModel, runConfig, runModel, type LangchainModelOptions, type RunConfig } from '../../src/index.js';
 
 const toTool = ({ name, description, parameters, execute }: AgentTool) => tool(execute, { name, description, schema: parameters as never });
 
 /** Never asked. */
 export const somebodyElse = new ChatOpenAI({ model: 'gpt-5', apiKey: 'none', configuration: { baseURL: 'http://elsewhere.invalid/v1' } });
 
-export const createWeatherAgent =
-  (options: LangchainModelOptions): AgentContract<AgentEndpoint>['createAgent'] =>
+interface Input {
+  readonly messages: { readonly role: 'user'; readonly content: string }[];
+}
+
+/** What an agent and a graph have in common. */
+interface Invocable {
+  invoke(input: Input, config: RunConfig): Promise<{ readonly messages: BaseMessage[] }>;
+  stream(
+    input: Input,
+    config: RunConfig & { readonly streamMode: ['values', 'messages'] },
+  ): Promise<AsyncIterable<readonly ['values', { readonly messages: BaseMessage[] }] | readonly ['messages', unknown]>>;
+}
+
+export const createWeatherAgent = (tools: readonly AgentTool[]): Invocable =>
+  createAgent({ model: somebodyElse, tools: tools.map(toTool), middleware: [redirectModel()] }) as unknown as Invocable;
+
+export function createWeatherGraph(tools: readonly AgentTool[]): Invocable {
+  const known = tools.map(toTool);
+  return new StateGraph(MessagesAnnotation)
+    .addNode('model', async ({ messages }, config): Promise<{ messages: AIMessage }> => {
+      const model = runModel(config, somebodyElse).bindTools(known);
+      return { messages: await model.invoke(messages, config) };
+    })
+    .addNode('tools', new ToolNode(known))
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', toolsCondition, ['tools', END])
+    .addEdge('tools', 'model')
+    .compile() as unknown as Invocable;
+}
+
+/** With `streaming` every call of the model streams; else only those of a streamed run do. */
+export const playing =
+  (create: (tools: readonly AgentTool[]) => Invocable, options: LangchainModelOptions = {}): AgentContract<AgentEndpoint>['createAgent'] =>
   (tools) => {
-    const agent = createAgent({ model: somebodyElse, tools: tools.map(toTool), middleware: [redirectModel()] });
+    const agent = create(tools);
     const runtime = testRuntime();
     return async ({ endpoint, question, streamed, signal, settings: { temperature, seed } }) => {
       const settings = { ...(temperature !== undefined && { temperature }), ...(seed !== undefined && { modelKwargs: { seed } }) };
-      const config = runConfig({ endpoint, runtime, signal, streaming: streamed, ...options, ...settings });
-      const input = { messages: [{ role: 'user' as const, content: question }] };
+      const config = runConfig({ endpoint, runtime, signal, ...options, ...settings });
+      const input: Input = { messages: [{ role: 'user', content: question }] };
       if (!streamed) return (await agent.invoke(input, config)).messages.at(-1)?.text ?? '';
       let text = '';
-      for await (const state of await agent.stream(input, { ...config, streamMode: 'values' })) text = state.messages.at(-1)?.text ?? '';
+      for await (const part of await agent.stream(input, { ...config, streamMode: ['values', 'messages'] })) {
+        if (part[0] === 'values') text = part[1].messages.at(-1)?.text ?? '';
+      }
       return text;
     };
   };

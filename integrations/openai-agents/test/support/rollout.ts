@@ -24,7 +24,7 @@ export const inProcess: Pick<AgentContract<AgentEndpoint>, 'open' | 'encode' | '
     return Promise.resolve({
       endpoint: model.endpoint(),
       records: () => model.extractExperiencesFromHistory({ clear: false }),
-      metrics: model.metrics,
+      metrics: () => model.metrics(),
       close: () => Promise.resolve(),
     });
   },
