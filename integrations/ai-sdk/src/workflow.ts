@@ -3,6 +3,7 @@ import { taskPrompt, WorkflowError } from '@trinity-rft/core';
 import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
 import { withDefaultProvider } from './default-provider.js';
 import { aiSdkModel, type CreateProvider } from './model.js';
+import { outcomeOf } from './outcome.js';
 
 /** What the agent gets, besides everything a workflow has. `Model` is the provider's model type. */
 export interface AiSdkContext<Model> extends WorkflowContext {
@@ -17,6 +18,8 @@ export interface AiSdkWorkflowOptions<Model> {
   readonly name: string;
   /** `createOpenAI` (Responses) or `createOpenAICompatible` (chat completions). */
   readonly provider: CreateProvider<Model>;
+  /** Reward of runs that end in a `ModelFault`. @default 0 */
+  readonly faultReward?: number;
   /**
    * Runs the agent: its answer as text goes to the task's reward function; whoever knows the reward already returns that.
    * Pass `signal` to the agent as its `abortSignal`.
@@ -26,9 +29,10 @@ export interface AiSdkWorkflowOptions<Model> {
 
 /**
  * Models named as text anywhere in the agent are the trained one, or the auxiliary model of that name.
+ * The metric `model_fault` is the share of runs that the model ended by what it wrote.
  * @throws ConfigError when the name cannot be used
  */
-export function aiSdkWorkflow<Model>({ name, provider, run }: AiSdkWorkflowOptions<Model>): WorkflowDefinition {
+export function aiSdkWorkflow<Model>({ name, provider, faultReward = 0, run }: AiSdkWorkflowOptions<Model>): WorkflowDefinition {
   return defineWorkflow({
     name,
     run: async (context) => {
@@ -38,8 +42,11 @@ export function aiSdkWorkflow<Model>({ name, provider, run }: AiSdkWorkflowOptio
         const helper = auxiliaryModels.get(modelId);
         return helper ? aiSdkModel(helper.endpoint(), provider) : languageModel;
       };
-      const result = await withDefaultProvider(byName, () => run({ ...context, question: taskPrompt(task) ?? '', languageModel }));
-      return typeof result === 'string' ? score(name, context, result) : result;
+      const question = taskPrompt(task) ?? '';
+      const { fault, result } = await outcomeOf(withDefaultProvider(byName, () => run({ ...context, question, languageModel })));
+      if (fault) return { reward: faultReward, metrics: { model_fault: 1 }, info: { fault } };
+      const output = typeof result === 'string' ? await score(name, context, result) : result;
+      return { ...output, metrics: { model_fault: 0, ...output.metrics } };
     },
   });
 }

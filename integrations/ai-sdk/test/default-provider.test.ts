@@ -1,0 +1,84 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { createOpenAI } from '@ai-sdk/openai';
+import { scriptedSampler } from '@trinity-rft/testing';
+import { generateText } from 'ai';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { withDefaultProvider } from '../src/default-provider.js';
+import { aiSdkModel } from '../src/model.js';
+import { inProcess } from './support/rollout.js';
+
+const ask = async (model = 'openai/gpt-5'): Promise<string> => (await generateText({ model, prompt: 'Hi.' })).text;
+
+/** Resolves every name to a model that answers `text`. */
+async function answering(text: string) {
+  const sampler = scriptedSampler({ script: () => inProcess.encode(`${text}<|im_end|>`) });
+  const { endpoint } = await inProcess.open({ sampler, signal: new AbortController().signal });
+  return () => aiSdkModel(endpoint, createOpenAI);
+}
+
+afterEach(() => {
+  globalThis.AI_SDK_DEFAULT_PROVIDER = undefined;
+});
+
+describe('withDefaultProvider', () => {
+  it('gives models that are named as text to the scope of the call, also where scopes overlap', async () => {
+    const [a, b] = [await answering('a'), await answering('b')];
+    const both = await Promise.all([
+      withDefaultProvider(a, async () => [await ask(), await withDefaultProvider(b, () => ask()), await ask()]),
+      withDefaultProvider(b, async () => {
+        await turn();
+        return [await ask()];
+      }),
+    ]);
+    expect(both).toEqual([['a', 'b', 'a'], ['b']]);
+  });
+
+  it('tells the resolver the name', async () => {
+    const model = (await answering('a'))();
+    const resolve = vi.fn(() => model);
+    await withDefaultProvider(resolve, () => ask('anthropic/claude'));
+    expect(resolve).toHaveBeenCalledExactlyOnceWith('anthropic/claude');
+  });
+
+  it('refuses a call that belongs to no scope while there are some', async () => {
+    const gate = Promise.withResolvers<void>();
+    const queue = gate.promise.then(() => ask().catch((error: unknown) => error));
+    await withDefaultProvider(await answering('a'), async () => {
+      gate.resolve();
+      expect(await queue).toMatchObject({ code: 'AI_SDK_NO_SCOPE', message: expect.stringContaining('"openai/gpt-5"') as string });
+    });
+  });
+
+  it('shares its scopes with another copy of the module', async () => {
+    vi.resetModules();
+    const other = await import('../src/default-provider.js');
+    expect(other.withDefaultProvider).not.toBe(withDefaultProvider);
+    const [a, b] = [await answering('a'), await answering('b')];
+    const both = await Promise.all([
+      withDefaultProvider(a, () => turn().then(() => ask())),
+      other.withDefaultProvider(b, () => turn().then(() => ask())),
+    ]);
+    expect(both).toEqual(['a', 'b']);
+    expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toBeUndefined();
+  });
+
+  it('puts back the provider that was there, and keeps the rest of it meanwhile', async () => {
+    const mine = createOpenAI({ apiKey: 'none' });
+    globalThis.AI_SDK_DEFAULT_PROVIDER = mine;
+    await withDefaultProvider(await answering('a'), async () => {
+      expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toMatchObject({ embeddingModel: mine.embeddingModel });
+      expect(await ask()).toBe('a');
+    });
+    expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toBe(mine);
+  });
+
+  it('leaves a provider alone that somebody else has set meanwhile, and cleans up after errors', async () => {
+    const mine = createOpenAI({ apiKey: 'none' });
+    const failing = withDefaultProvider(await answering('a'), async () => {
+      globalThis.AI_SDK_DEFAULT_PROVIDER = mine;
+      return Promise.reject(new TypeError('no'));
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toBe(mine);
+  });
+});
