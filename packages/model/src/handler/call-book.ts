@@ -36,6 +36,8 @@ export interface CallBook {
    * - any other is a sample of its own, even of an equal prompt.
    */
   take<T extends Recorded>(claim: Claim, work: (signal: AbortSignal) => Promise<T>): Taken<T>;
+  /** Some request was refused for the moment: what repeats next may be that one, and no answer that was delivered before is its. */
+  refused(): void;
 }
 
 /** The part of the history that deliveries touch. */
@@ -103,6 +105,9 @@ export function createCallBook(policy: EndpointPolicy, deliveries: Deliveries, c
   };
 
   return {
+    refused: () => {
+      for (const [key, entry] of entries) if (entry.finished && entry.delivered) entries.delete(key);
+    },
     take: <T extends Recorded>(claim: Claim, work: (signal: AbortSignal) => Promise<T>): Taken<T> => {
       const found = find(claim);
       if (found) counters.add('replayed');

@@ -235,6 +235,17 @@ describe('a pause', () => {
     pause = undefined;
     expect((await model.handler(post(base))).status).toBe(200);
   });
+
+  it('does not turn a sample that waits for it into an earlier one', async () => {
+    let pause: number | undefined;
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>'], { pausedFor: () => pause });
+    const first = await idOf(await model.handler(post(base)));
+    pause = 1;
+    expect((await model.handler(post(base))).status).toBe(429);
+    pause = undefined;
+    expect(await idOf(await model.handler(post(base, { 'x-stainless-retry-count': '1' })))).not.toBe(first);
+    expect(steps(model)).toEqual([0, 1]);
+  });
 });
 
 it('refuses several choices where the owner says so', async () => {

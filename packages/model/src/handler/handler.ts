@@ -24,7 +24,7 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
   return async (request) => {
     try {
       const route = find(request);
-      if (request.method === 'POST') checkPause(options);
+      if (request.method === 'POST') checkPause(context);
       return await route(request, context);
     } catch (error) {
       return errorResponse(error);

@@ -41,9 +41,10 @@ export function checkChoices({ clientChoices }: EndpointPolicy, n: number): void
 }
 
 /** @throws ModelError 429 while calls are paused */
-export function checkPause({ pausedFor }: EndpointPolicy): void {
+export function checkPause({ pausedFor, book }: EndpointPolicy & { readonly book: { refused(): void } }): void {
   const seconds = pausedFor?.();
   if (seconds === undefined) return;
+  book.refused();
   throw new ModelError(`The model is paused. Expected calls after ${seconds} s.`, {
     status: 429,
     code: 'paused',

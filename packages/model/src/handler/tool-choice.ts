@@ -23,7 +23,10 @@ export function readToolChoice(value: unknown, toolNames: readonly string[], par
   throw refusal(nested ? `${param}.function.name` : `${param}.name`, `is ${quote(name)}`, `one of the tools: ${toolNames.join(', ')}`);
 }
 
-/** What the model is told; nothing where it may choose. */
+/**
+ * What the model is told; nothing where it may choose. An agent that forces a call in one turn and not in the next changes its
+ * system message by this, so the next turn does not go on from recorded tokens (`fork/history_edited`).
+ */
 export function toolChoiceInstruction(choice: ToolChoice): string | undefined {
   if (choice === 'none' || choice === 'auto') return undefined;
   return choice === 'required' ? 'You must call one of the functions.' : `You must call the function ${choice.name}.`;
