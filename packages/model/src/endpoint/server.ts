@@ -1,6 +1,7 @@
 /** The recording endpoint on loopback HTTP: one server, an address and a secret key for each rollout. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { CancelledError, ModelError, type Runtime } from '@trinity-rft/core';
 import { Hono } from 'hono';
 import { errorResponse } from '../handler/errors.js';
@@ -132,10 +133,23 @@ async function dispatch(request: Request, table: RouteTable, traffic: Traffic, o
   try {
     const response = await route.handler(request);
     traffic.answered(response.status);
-    return response;
+    return outgoing ? await sendWhole(response, outgoing) : response;
   } finally {
     if (!outgoing) end();
   }
+}
+
+/** An answer of known length goes out in one write; others are left to the adapter, which writes piece by piece. */
+async function sendWhole(response: Response, outgoing: ServerResponse): Promise<Response> {
+  if (!response.body || !response.headers.has('content-length')) return response;
+  if (outgoing.destroyed) {
+    await response.body.cancel();
+    return RESPONSE_ALREADY_SENT;
+  }
+  const bytes = Buffer.from(await response.arrayBuffer());
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.end(bytes);
+  return RESPONSE_ALREADY_SENT;
 }
 
 /** Clients that repeat failed calls by themselves are told not to. */
