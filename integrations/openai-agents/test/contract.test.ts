@@ -1,5 +1,5 @@
 import { describeAgentAdapter, type Deviation } from '@trinity-rft/testing';
-import { createAgent } from './support/agent.js';
+import { createAgent, elsewhere } from './support/agent.js';
 import { inProcess } from './support/rollout.js';
 
 const unknownTool: Deviation = {
@@ -16,5 +16,10 @@ describeAgentAdapter('OpenAI Agents SDK over chat completions', {
 describeAgentAdapter('OpenAI Agents SDK over Responses', {
   ...inProcess,
   createAgent: createAgent('responses'),
+  deviations: [unknownTool],
+});
+describeAgentAdapter('OpenAI Agents SDK, an agent that holds a model', {
+  ...inProcess,
+  createAgent: createAgent('responses', elsewhere),
   deviations: [unknownTool],
 });

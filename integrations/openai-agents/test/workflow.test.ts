@@ -1,9 +1,10 @@
 /** Agents as workflows: faults as data, agents with a model of their own, hand-overs and agents as tools. */
-import { Agent, handoff, Runner, tool, type Model } from '@openai/agents';
+import { Agent, handoff, Runner, tool } from '@openai/agents';
 import { scriptedModel, tryWorkflow, type ScriptedAnswer, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { openaiAgentsModel, openaiAgentsRunner, openaiAgentsWorkflow, withModel, type OpenAIAgentsContext } from '../src/index.js';
+import { elsewhere } from './support/agent.js';
 
 const lookUp = tool({ name: 'look_up', description: 'Looks it up.', parameters: z.object({}), execute: () => 'nothing' });
 const call = (name: string, args: object = {}): ScriptedAnswer => ({ toolCalls: [{ name, arguments: args }] });
@@ -15,14 +16,6 @@ const attempt = (workflow: WorkflowDefinition, answers: readonly ScriptedAnswer[
 };
 const workflowOf = (run: (context: OpenAIAgentsContext) => Promise<string | undefined>): WorkflowDefinition =>
   openaiAgentsWorkflow({ name: 'tried', api: 'chat', faultReward: -1, run });
-
-/** Belongs to somebody else: nothing may reach it. */
-const elsewhere: Model = {
-  getResponse: () => Promise.reject(new Error('asked the wrong model')),
-  getStreamedResponse: () => {
-    throw new Error('asked the wrong model');
-  },
-};
 
 it('scores the text of the answer', async () => {
   const agent = new Agent({ name: 'Solver', model: 'gpt-5', instructions: 'Be brief.', tools: [lookUp] });
