@@ -3,30 +3,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createModelFolder } from '@trinity-rft/engine-onnx';
-import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { auxiliaryModel, defineWorkflow } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest } from './support/run-record.js';
+import { createWideModel } from './support/wide-model.js';
 import { createWorkspace, evalTasksets, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
-  await createJudge(path.join(workspace.root, 'judge'));
+  await createWideModel(workspace, 'judge');
 });
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
-
-/** Like the trained model, but untrained in another way and with room for a judge's prompt. */
-async function createJudge(directory: string): Promise<void> {
-  const from = path.join(workspace.root, 'model');
-  const { vocabularySize, eosTokenIds } = await loadTokenizer(from);
-  const shape = { hiddenSize: 32, layers: 1, heads: 2, kvHeads: 1, headDim: 16 };
-  const config = { ...shape, vocabSize: vocabularySize, maxPositions: 2048, eosTokenIds };
-  await createModelFolder({ directory, seed: 2, config });
-  await writeTokenizerFiles(directory, await readTokenizerFiles(from));
-}
 
 /** The judge's digits are the reward, so that groups differ; it is asked by name, by place and through its client. */
 const judged = defineWorkflow({
