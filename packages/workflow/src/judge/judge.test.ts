@@ -1,7 +1,9 @@
 import { ModelError, type Experience } from '@trinity-rft/core';
 import { manualClock } from '@trinity-rft/testing';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
 import { createWorkflowRegistry } from '../built-in.js';
 import { scriptedModel, type ScriptedAnswer } from '../scripted/scripted-model.js';
 import { tryWorkflow, type TryOptions } from '../scripted/try-workflow.js';
@@ -156,6 +158,43 @@ describe('rubric_judge_workflow', () => {
     await expect(run('rubric_judge_workflow', { rawTask, model })).rejects.toThrow('add it to explorer.auxiliary_models');
     const named = { workflowArgs: { judge: 'jugde' } };
     await expect(run('rubric_judge_workflow', { rawTask, model, judge: [], task: named })).rejects.toThrow('Did you mean "judge"?');
+  });
+});
+
+describe('rubric_judge_openai_workflow', () => {
+  const workflowArgs = {
+    judge_model_name: 'big',
+    judge_api_base_url_env: 'TEST_JUDGE_URL',
+    judge_api_key_env: 'TEST_JUDGE_KEY',
+    judge_attempts: 1,
+  };
+  const options = { rawTask, task: { workflowArgs } };
+
+  it('asks the judge whose address and key are in the environment', async () => {
+    const message = { role: 'assistant', content: '{"rating": 4}', refusal: null };
+    const keys: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      keys.push(request.headers.authorization);
+      const body = JSON.stringify({ choices: [{ index: 0, finish_reason: 'stop', message }] });
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    vi.stubEnv('TEST_JUDGE_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+    vi.stubEnv('TEST_JUDGE_KEY', 'mine');
+    try {
+      const { rewards } = await run('rubric_judge_openai_workflow', { ...options, model: scriptedModel({ answers: ['x'] }) });
+      expect([rewards, keys]).toEqual([[0.4], ['Bearer mine']]);
+    } finally {
+      vi.unstubAllEnvs();
+      server.close();
+    }
+  });
+
+  it('says which variable is not set', async () => {
+    const asked = run('rubric_judge_openai_workflow', { ...options, model: scriptedModel({ answers: ['x'] }) });
+    await expect(asked).rejects.toThrow(
+      'workflow_args.judge_api_base_url_env is "TEST_JUDGE_URL"; expected an environment variable that is set.',
+    );
   });
 });
 
