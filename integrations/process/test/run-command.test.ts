@@ -1,0 +1,112 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CancelledError } from '@trinity-rft/core';
+import { createAgentEndpoint } from '@trinity-rft/workflow';
+import { afterAll, describe, expect, it } from 'vitest';
+import { runCommand, type Command, type CommandResult } from '../src/index.js';
+
+const endpoint = createAgentEndpoint({ baseURL: 'http://127.0.0.1:9/r/1/v1', apiKey: 'rk_abcdefgh12345', model: 'tiny', fetch });
+const folder = mkdtempSync(path.join(tmpdir(), 'process-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs JavaScript in a process of its own. */
+const run = (script: string, more: Partial<Command> = {}, signal = new AbortController().signal): Promise<CommandResult> =>
+  runCommand(endpoint, { command: process.execPath, args: ['-e', script], ...more }, signal);
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    // A zombie that nobody has waited for is dead.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+
+describe('a program', () => {
+  it('gets address, key and name of the model, its own variables, and its input', async () => {
+    const script = `let text = ''; process.stdin.on('data', (d) => (text += d)).on('end', () => console.log(JSON.stringify([process.env.OPENAI_BASE_URL, process.env.OPENAI_API_KEY, process.env.TRINITY_MODEL, process.env.MINE, text])))`;
+    const { text, exitCode } = await run(script, { env: { MINE: 'yes' }, input: 'hello' });
+    expect(JSON.parse(text)).toEqual([endpoint.baseURL, endpoint.apiKey, 'tiny', 'yes', 'hello']);
+    expect(exitCode).toBe(0);
+  });
+
+  it('is read to the end of what it wrote', async () => {
+    expect((await run(`console.log('x'.repeat(1 << 20))`)).text).toHaveLength(1 << 20);
+  });
+
+  it('leaves a transcript of both outputs, the newest part of it when it is long', async () => {
+    const script = `process.stdout.write('one\\ntwo'); setTimeout(() => { console.error('oops'); console.log('!\\nthree') }, 50)`;
+    expect((await run(script)).transcript.map(({ stream, text }) => `${stream} ${text}`).toSorted()).toEqual(
+      ['stderr oops', 'stdout !', 'stdout one', 'stdout three', 'stdout two'].toSorted(),
+    );
+    const long = await run(`console.log('x'.repeat(1000) + 'end')`, { transcriptLimit: 10 });
+    expect(long.text).toBe('xxxxxxend');
+    expect(long.transcript[0]!.text).toBe('[994 characters before this were dropped]');
+  });
+
+  it('that does not read its input is no error', async () => {
+    expect((await run(`console.log('done')`, { input: 'x'.repeat(1 << 20) })).text).toBe('done');
+  });
+});
+
+describe('a program that fails', () => {
+  it('is told with its exit code and what it said last, without its key', async () => {
+    await expect(run(`console.error('no such tool, key ' + process.env.OPENAI_API_KEY); process.exit(3)`)).rejects.toMatchObject({
+      code: 'PROCESS_FAILED',
+      message: expect.stringMatching(/exit code 3[^]*no such tool, key \[redacted\]/) as string,
+    });
+  });
+
+  it('is told when it cannot be started, or was killed', async () => {
+    await expect(run('', { command: path.join(folder, 'missing') })).rejects.toMatchObject({ code: 'PROCESS_START' });
+    await expect(run('', { cwd: path.join(folder, 'missing') })).rejects.toMatchObject({ code: 'PROCESS_START' });
+    await expect(run(`process.kill(process.pid, 'SIGKILL')`)).rejects.toMatchObject({ code: 'PROCESS_FAILED' });
+  });
+
+  it('is refused a model without an address', async () => {
+    const nowhere = createAgentEndpoint({ ...endpoint, baseURL: 'http://rollout.invalid/v1' });
+    await expect(runCommand(nowhere, { command: 'true' }, new AbortController().signal)).rejects.toMatchObject({ code: 'NO_HTTP_ADDRESS' });
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
+  /** Starts a child that ignores SIGTERM and writes its id to `file`; the rest is up to `then`. */
+  const withChild = (file: string, then: string): string => {
+    const child = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid))`;
+    return `
+      require('node:child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: 'inherit' });
+      const there = setInterval(() => {
+        if (!require('node:fs').existsSync(${JSON.stringify(file)})) return;
+        clearInterval(there);
+        ${then}
+      }, 10);`;
+  };
+
+  it('when the program ends but its child does not', async () => {
+    const file = path.join(folder, 'orphan');
+    expect((await run(withChild(file, `console.log('done'); process.exit(0)`))).text).toBe('done');
+    expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+  });
+
+  it('when the run is over before the program', async () => {
+    const file = path.join(folder, 'aborted');
+    const abort = new AbortController();
+    const reason = new CancelledError('The attempt took too long.', { reason: 'timeout' });
+    const ended = run(withChild(file, 'setInterval(() => {}, 1000)'), {}, abort.signal).catch((error: unknown) => error);
+    while (!readOr(file)) await sleep(10);
+    abort.abort(reason);
+    expect(await ended).toBe(reason);
+    expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+  });
+});
+
+const readOr = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+};
