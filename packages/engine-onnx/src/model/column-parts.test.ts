@@ -21,6 +21,12 @@ describe('the trainer computes in parts', () => {
     expect(leastRows).toBe(64);
   });
 
+  test('nothing for a sampler with one thread, but then enough rows that two threads of its own share them instead of columns', () => {
+    const { parts, leastRows } = samplerAgreement(small, 2, 1);
+    for (const shape of linearShapes(small)) expect(parts(shape)).toEqual([shape[0]]);
+    expect(leastRows).toBe(128);
+  });
+
   test('and fills up to as many rows as keep the parts whole', () => {
     expect(samplerAgreement(wide, 8).leastRows).toBeGreaterThanOrEqual(Math.max(...samplerAgreement(wide, 8).parts([320, 896])));
   });
