@@ -34,7 +34,7 @@ describe('a program', () => {
   });
 
   it('is read to the end of what it wrote', async () => {
-    expect((await run(`console.log('x'.repeat(1 << 20))`)).text).toHaveLength(1 << 20);
+    expect((await run(`console.log('x'.repeat(900_000))`)).text).toHaveLength(900_000);
   });
 
   it('leaves a transcript of both outputs, the newest part of it when it is long', async () => {
