@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RunSummary } from '@trinity-rft/launcher';
@@ -71,5 +71,23 @@ describe('the agent of the example, in every framework', { tags: ['slow'] }, () 
     );
     const [difference] = await curve(summary, 'trainer', 'training/rollout_logprobs_diff_max');
     expect(difference).toBeLessThan(1e-5);
+  });
+});
+
+describe.each(frameworks)('the folder of %s', (framework) => {
+  const folder = path.join(import.meta.dirname, '..', 'frameworks', framework);
+  const read = (pattern: string): readonly string[] =>
+    globSync(pattern, { cwd: folder }).map((file) => readFileSync(path.join(folder, file), 'utf8'));
+
+  it('has an agent with no import of ours', () => {
+    const agent = read('agent/*');
+    expect(agent.length).toBeGreaterThan(0);
+    expect(agent.join('\n')).not.toContain('@trinity-rft');
+  });
+
+  it('has a wrapper of fifteen lines at most', () => {
+    const [wrapper = ''] = read('train.ts');
+    expect(wrapper).toContain('@trinity-rft');
+    expect(wrapper.trim().split('\n').length).toBeLessThanOrEqual(15);
   });
 });

@@ -4,7 +4,7 @@ import { scriptedSampler, type ScriptedReply } from '../scripted-sampler.js';
 import { toolResult } from './expected.js';
 import type { AgentContract, AgentMode, AgentRun, AgentTool, AgentUnderTest } from './fixture.js';
 
-export const question = 'How warm is it in Oslo and Rome?';
+const question = 'How warm is it in Oslo and Rome?';
 
 export interface PlayOptions<Endpoint> {
   readonly replies: readonly (string | Error)[];
