@@ -15,7 +15,14 @@ const calculator = tool(({ expression }) => multiply(expression), {
 /** Three calls of the model and the tools between them. */
 const recursionLimit = 6;
 
-export function calculatorGraph(model: ChatOpenAI) {
+interface Graph {
+  invoke(
+    input: { messages: { role: 'user'; content: string }[] },
+    config?: object,
+  ): Promise<{ readonly messages: readonly { readonly text: string }[] }>;
+}
+
+export function calculatorGraph(model: ChatOpenAI): Graph {
   const ask = model.bindTools([calculator]);
   return new StateGraph(MessagesAnnotation)
     .addNode('model', async ({ messages }, config) => ({ messages: await ask.invoke(messages, config) }))
