@@ -12,7 +12,7 @@ import { defaultAt } from './schema/introspect.js';
 import { fileSchema, runSchema } from './schema/root.js';
 import { decodeUtf8 } from './tree/decode.js';
 import { interpolate } from './tree/interpolate.js';
-import { showPath, toPlain, visit, type MapNode } from './tree/node.js';
+import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './tree/node.js';
 import { parseTree, type SyntaxProblem } from './tree/parse.js';
 import { renameKeys } from './tree/rename.js';
 
@@ -25,7 +25,14 @@ export interface ParseConfigOptions {
   readonly cwd?: string;
   /** Suffix of the run name when the run directory is in use and must not be continued: `20260701093000`. */
   readonly timestamp?: string;
+  /** Laid over the file, sections key by key: what a program sets. Problems of its values are told under `overridesName`. */
+  readonly overrides?: Readonly<Record<string, unknown>>;
+  /** @default "arguments" */
+  readonly overridesName?: string;
 }
+
+/** Stands for values that are in no file. */
+const nowhere: SourcePosition = { line: 0, column: 0 };
 
 export interface LoadedConfig {
   readonly config: ResolvedConfig;
@@ -53,7 +60,10 @@ export function parseConfig(text: string, options: ParseConfigOptions = {}): Loa
   const file = options.file ?? 'config.yaml';
   const parsed = parseTree(text);
   if (parsed.root === undefined) throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
-  const interpolated = interpolate(parsed.root, { env: options.env ?? process.env, defaultAt: (path) => defaultAt(fileSchema, path) });
+  const whole = options.overrides === undefined ? parsed.root : (merge(parsed.root, fromPlain(options.overrides, [], nowhere)) as MapNode);
+  const locate = (problem: SyntaxProblem): ConfigProblem =>
+    locateProblem(problem.at.line === nowhere.line ? (options.overridesName ?? 'arguments') : file, problem);
+  const interpolated = interpolate(whole, { env: options.env ?? process.env, defaultAt: (path) => defaultAt(fileSchema, path) });
   const renamed = renameKeys(interpolated.root);
   const checked = checkStructure(renamed.root, fileSchema);
   const findings: Findings = {
@@ -62,8 +72,8 @@ export function parseConfig(text: string, options: ParseConfigOptions = {}): Loa
     failed: [...interpolated.failed, ...checked.failed],
   };
   const config = deriveRun(contexts(checked.root, findings, options.cwd ?? process.cwd()), options.timestamp);
-  if (findings.problems.length > 0) throw configError(findings.problems.map((problem) => locateProblem(file, problem)));
-  const warnings = sortProblems(findings.warnings.map((warning) => locateProblem(file, warning))).map(renderProblem);
+  if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
+  const warnings = sortProblems(findings.warnings.map(locate)).map(renderProblem);
   return { config, warnings, file, positions: positionsOf(parsed.root) };
 }
 

@@ -1,7 +1,7 @@
 /** Problems of a configuration file: collected, sorted by place, and shown with value and cure. */
 import { ConfigError } from '@trinity-rft/core';
 
-/** From 1. */
+/** From 1; 0 for a value that is in no file. */
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
@@ -20,7 +20,8 @@ export interface ConfigProblem extends SourcePosition {
 /** `run.yaml:5:3 buffer.batch_size: ...` */
 export function renderProblem(problem: ConfigProblem): string {
   const key = problem.key === '' ? '' : `${problem.key}: `;
-  return `${problem.file}:${problem.line}:${problem.column} ${key}${problem.message}`;
+  const place = problem.line === 0 ? `${problem.file}:` : `${problem.file}:${problem.line}:${problem.column}`;
+  return `${place} ${key}${problem.message}`;
 }
 
 /** Sorted by place; the same problem of the same place once. */

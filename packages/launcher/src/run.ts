@@ -1,5 +1,5 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
-import { loadConfig, type ResolvedConfig } from '@trinity-rft/config';
+import { loadConfig, type LoadedConfig, type ResolvedConfig } from '@trinity-rft/config';
 import { systemClock, type Clock } from '@trinity-rft/core';
 import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Terminal } from './build/monitor.js';
@@ -11,8 +11,8 @@ import { checkData, runStage, type Registries, type Surroundings } from './stage
 import { readStageProgress, writeStageProgress } from './stage-progress.js';
 
 export interface RunOptions {
-  /** YAML file. */
-  readonly configPath: string;
+  /** YAML file, or what `parseConfig` made of something else. */
+  readonly configPath: string | Pick<LoadedConfig, 'config' | 'warnings'>;
   /** Directories whose modules export workflows and reward functions. @default none */
   readonly pluginDirs?: readonly string[];
   /** More workflows and reward functions, for programs. */
@@ -47,11 +47,7 @@ export interface RunSummary {
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
   const { terminal, clock = systemClock } = options;
-  const { config, warnings } = await loadConfig(options.configPath, {
-    timestamp: timestamp(clock),
-    ...(options.env && { env: options.env }),
-    ...(options.cwd !== undefined && { cwd: options.cwd }),
-  });
+  const { config, warnings } = await readConfig(options, clock);
   for (const warning of warnings) terminal.write(`${warning}\n`);
   const plugins = await loadPlugins(options.pluginDirs ?? [], options.cwd);
   const registries: Registries = {
@@ -69,6 +65,11 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     strays.stop();
     await unlock();
   }
+}
+
+async function readConfig({ configPath, env, cwd }: RunOptions, clock: Clock): Promise<Pick<LoadedConfig, 'config' | 'warnings'>> {
+  if (typeof configPath !== 'string') return configPath;
+  return loadConfig(configPath, { timestamp: timestamp(clock), ...(env && { env }), ...(cwd !== undefined && { cwd }) });
 }
 
 /** Wrong names are found before anything starts. */
@@ -104,6 +105,6 @@ async function runStages(config: ResolvedConfig, surroundings: Surroundings): Pr
 }
 
 /** `20260701093000`, in UTC. */
-function timestamp(clock: Clock): string {
+export function timestamp(clock: Clock): string {
   return new Date(clock.now()).toISOString().replaceAll(/\D/g, '').slice(0, 14);
 }

@@ -1,7 +1,7 @@
 /** Task sets of a stage, opened: what is explored, and what is evaluated. */
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
-import { ConfigError, TaskError, type RawTask } from '@trinity-rft/core';
+import { ConfigError, TaskError, type RawTask, type Task } from '@trinity-rft/core';
 import { toTask, type EvalSet, type TaskFeed, type TasksetSettings } from '@trinity-rft/explorer';
 import type { StageContext } from '../context.js';
 
@@ -73,6 +73,15 @@ async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promi
         rows.map((rawTask, row) => toTask({ row, rawTask }, settings, { batchId: `${step}/${taskset.name}`, taskId: row, isEval: true })),
       ),
   };
+}
+
+/** Every row of the first task set, in the order of its file. @throws TaskError */
+export async function readTasks(context: TasksContext, batchId: string): Promise<readonly Task[]> {
+  const taskset = context.stage.buffer.explorerInput.tasksets[0];
+  if (!taskset) return [];
+  const rows = await readRows(taskset, context);
+  const settings = settingsOf(taskset);
+  return rows.map((rawTask, row) => toTask({ row, rawTask }, settings, { batchId, taskId: row, isEval: false }));
 }
 
 async function readRows(taskset: TasksetConfig, context: TasksContext): Promise<readonly RawTask[]> {

@@ -1,0 +1,49 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { AgentModel } from '@trinity-rft/workflow';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AlgorithmConfig, DatasetConfig, JudgeOutput, tune, TunerModelConfig, WorkflowOutput, type JudgeInput, type WorkflowInput } from '../src/index.js';
+import { tinyWorld } from './tiny.js';
+
+interface Row {
+  readonly question: string;
+  readonly answer: string;
+}
+
+async function runAgent({ task, model }: WorkflowInput<Row>): Promise<WorkflowOutput<string>> {
+  const [answer] = await model.chat([{ role: 'user', content: task.question }], { maxTokens: 4 });
+  return WorkflowOutput({ response: answer!.responseText, reward: 99, metrics: { length: answer!.responseText.length, shared: 1 } });
+}
+
+const judge = ({ response }: JudgeInput<Row, string>): JudgeOutput =>
+  JudgeOutput({ reward: response.includes('1') ? 1 : 0, metrics: { shared: 2 } });
+
+describe('tune', () => {
+  let world: Awaited<ReturnType<typeof tinyWorld>>;
+  beforeAll(async () => void (world = await tinyWorld()));
+  afterAll(() => rmSync(world.cwd, { recursive: true, force: true }));
+
+  const options = () => ({
+    workflowFunc: runAgent,
+    judgeFunc: judge,
+    trainDataset: DatasetConfig({ path: 'my_dataset', split: 'train' }),
+    evalDataset: { path: 'my_dataset', split: 'test' },
+    model: TunerModelConfig({ modelPath: 'model', maxModelLen: 32 }),
+    algorithm: AlgorithmConfig({ groupSize: 2, batchSize: 2, learningRate: 1e-3, saveIntervalSteps: 1 }),
+    cwd: world.cwd,
+    terminal: world.terminal,
+    clock: { now: () => Date.UTC(2026, 0, 4, 18, 53, 55), sleep: () => new Promise<void>(() => undefined) },
+  });
+
+  it('trains, and leaves checkpoints and curves where the tutorial says', async () => {
+    const summary = await tune(options());
+    expect(summary).toMatchObject({ interrupted: false, trainStep: 2 });
+    const job = path.join(world.cwd, 'checkpoints', 'AgentScope', 'Experiment-20260104185355');
+    expect(summary.jobDirectory).toBe(job);
+    expect(readdirSync(job)).toEqual(expect.arrayContaining(['global_step_1', 'global_step_2', 'monitor', 'buffer', 'log']));
+    expect(existsSync(path.join(job, 'monitor', 'tensorboard'))).toBe(true);
+    const lines = readFileSync(path.join(job, 'monitor', 'metrics.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    console.error(JSON.stringify(lines[1]));
+    expect(lines.length).toBeGreaterThan(3);
+  });
+});
