@@ -84,6 +84,8 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
 async function openModels(context: StageContext, format: ChatFormat) {
   const engine = await openEngine(context, { reference: false, format });
   try {
+    await engine.trainer.publish(0);
+    await engine.sampler.adopt({ kind: 'published' }, 0);
     const endpoint = await openEndpoint(context);
     try {
       const auxiliary = await openAuxiliaryModels(context, endpoint);
@@ -103,7 +105,8 @@ async function openModels(context: StageContext, format: ChatFormat) {
   }
 }
 
-function exploringStage({ stages }: ResolvedConfig): StageConfig {
+/** The first that explores. @throws ConfigError when there is none */
+export function exploringStage({ stages }: ResolvedConfig): StageConfig {
   const stage = stages.find(({ mode }) => mode === 'both');
   if (stage) return stage;
   throw new ConfigError('No stage of the run explores, so no workflow can run. Give it mode: both.', { code: 'NOTHING_EXPLORES' });

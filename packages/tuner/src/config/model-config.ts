@@ -42,8 +42,8 @@ const schema = z.strictObject({
   enableThinking: z.boolean().optional(),
   tensorParallelSize: count.default(1),
   inferenceEngineNum: count.default(1),
-  toolCallParser: text.default('hermes'),
-  reasoningParser: text.default('deepseek_r1'),
+  toolCallParser: text.nullable().default('hermes'),
+  reasoningParser: text.nullable().default('qwen3'),
   tinkerConfig: tinker.optional(),
   baseUrl: z.url().optional(),
   apiKey: z.string().optional(),
@@ -66,10 +66,10 @@ export interface TunerModelFields {
   readonly tensorParallelSize?: number | undefined;
   /** As `tensorParallelSize`. @default 1 */
   readonly inferenceEngineNum?: number | undefined;
-  /** @default "hermes" */
-  readonly toolCallParser?: string | undefined;
-  /** @default "deepseek_r1" */
-  readonly reasoningParser?: string | undefined;
+  /** `null`: tool calls stay in the text. @default "hermes" */
+  readonly toolCallParser?: string | null | undefined;
+  /** `null`: reasoning stays in the text. @default "qwen3", which takes text without tags for the answer */
+  readonly reasoningParser?: string | null | undefined;
   readonly tinkerConfig?: TinkerFields | undefined;
   /** Auxiliary models and candidates only: an OpenAI-compatible service, ending in `/v1`. @default the model runs here */
   readonly baseUrl?: string | undefined;

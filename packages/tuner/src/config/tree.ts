@@ -92,7 +92,7 @@ function speechSection(model: TunerModelConfig): Tree {
     tensor_parallel_size: model.tensorParallelSize === 1 ? undefined : model.tensorParallelSize,
     engine_num: model.inferenceEngineNum === 1 ? undefined : model.inferenceEngineNum,
     enable_openai_api: true,
-    enable_auto_tool_choice: true,
+    enable_auto_tool_choice: model.toolCallParser !== null,
     tool_call_parser: model.toolCallParser,
     reasoning_parser: model.reasoningParser,
   };
