@@ -1,0 +1,40 @@
+/** The body of `POST /feedback`. */
+import { ModelError } from '@trinity-rft/core';
+import type { Feedback } from './turns/turn-store.js';
+
+/** Calls that one request may name. */
+export const maxMsgIds = 10_000;
+const maxIdLength = 512;
+
+const fields = ['reward', 'msg_ids', 'task_id', 'run_id'];
+
+/** @throws ModelError 400 naming the field, what it is, and what was expected */
+export function readFeedback(value: unknown): Feedback {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid('body', value, 'an object with reward and msg_ids');
+  const body = value as Readonly<Record<string, unknown>>;
+  const odd = Object.keys(body).find((key) => !fields.includes(key));
+  if (odd !== undefined) throw invalid('body', `the field ${odd.slice(0, 100)}`, `no other fields than ${fields.join(', ')}`);
+  const { reward, msg_ids: msgIds, task_id: taskId = null, run_id: runId = 0 } = body;
+  if (typeof reward !== 'number' || !Number.isFinite(reward)) throw invalid('reward', reward, 'a finite number');
+  if (!isIds(msgIds)) throw invalid('msg_ids', msgIds, `a list of 1 to ${maxMsgIds} ids of answers`);
+  if (taskId !== null && !isId(taskId)) throw invalid('task_id', taskId, `text of 1 to ${maxIdLength} characters, or nothing`);
+  if (!Number.isSafeInteger(runId) || (runId as number) < 0) throw invalid('run_id', runId, 'a whole number from 0');
+  return { reward, msgIds, runId: runId as number, ...(taskId !== null && { taskId }) };
+}
+
+/** A lone surrogate could not be stored as it is, and would name something else then. */
+const isId = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= maxIdLength && value.isWellFormed() && !value.includes('\0');
+
+const isIds = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.length > 0 && value.length <= maxMsgIds && value.every(isId);
+
+function invalid(field: string, value: unknown, expected: string): ModelError {
+  const shown = value === undefined ? 'missing' : `${JSON.stringify(value)}`.slice(0, 200);
+  return new ModelError(`${field} is ${shown}. Expected ${expected}. Nothing was applied.`, {
+    status: 400,
+    code: 'invalid_request',
+    details: { param: field },
+  });
+}

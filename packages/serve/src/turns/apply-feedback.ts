@@ -1,0 +1,57 @@
+/** Feedback onto recorded calls: all of it or nothing. */
+import { ModelError } from '@trinity-rft/core';
+import type { prepareStatements } from './schema.js';
+import type { Feedback, FeedbackResult } from './turn-store.js';
+
+type Statements = ReturnType<typeof prepareStatements>;
+type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
+
+/** In a transaction of the caller. @throws ModelError 404, 409 */
+export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {
+  const named = [...new Set(feedback.msgIds)].map((name) => ({ name, rows: find(sql, name) }));
+  const unknown = named.filter(({ rows }) => rows.length === 0).map(({ name }) => name);
+  if (unknown.length > 0) throw unknownIds(unknown);
+  const conflicts = named.filter(({ rows }) => rows.some((row) => row['reward'] !== null && !agrees(row, feedback)));
+  if (conflicts.length > 0) throw conflicting(conflicts.map(({ name }) => name));
+  const open = named.filter(({ rows }) => rows.some((row) => row['reward'] === null));
+  for (const row of open.flatMap(({ rows }) => rows)) {
+    // Without a task of the client's each call is one.
+    sql.reward.run(feedback.reward, feedback.taskId ?? String(row['msg']), feedback.runId, Number(row['id']));
+  }
+  const applied = open.map(({ name }) => name);
+  return { applied, already: named.map(({ name }) => name).filter((name) => !applied.includes(name)) };
+}
+
+/** The choices that `name` means; none when there is no such call. */
+function find(sql: Statements, name: string): readonly Row[] {
+  const whole = sql.ofMessage.all(name);
+  if (whole.length > 0) return whole;
+  const [, msg, choice] = /^(.*):(\d+)$/s.exec(name) ?? [];
+  return msg === undefined ? [] : sql.ofMessage.all(msg).filter((row) => row['choice'] === Number(choice));
+}
+
+const agrees = (row: Row, { reward, taskId, runId }: Feedback): boolean =>
+  row['reward'] === reward && row['run'] === runId && row['task'] === (taskId ?? row['msg']);
+
+/** Enough to see which; a body may hold thousands. */
+const mostNamed = 20;
+
+const list = (names: readonly string[]): string =>
+  names
+    .slice(0, mostNamed)
+    .map((name) => JSON.stringify(name.slice(0, 200)))
+    .join(', ') + (names.length > mostNamed ? ` and ${names.length - mostNamed} more` : '');
+
+function unknownIds(names: readonly string[]): ModelError {
+  return new ModelError(
+    `msg_ids: no call is known as ${list(names)}. Expected ids of answers of this server that were not rewarded too long after. Nothing was applied.`,
+    { status: 404, code: 'unknown_msg_ids', details: { param: 'msg_ids', msgIds: names } },
+  );
+}
+
+function conflicting(names: readonly string[]): ModelError {
+  return new ModelError(
+    `msg_ids: ${list(names)} had feedback before, with another reward, task_id or run_id. A call is rewarded once. Nothing was applied.`,
+    { status: 409, code: 'already_rewarded', details: { param: 'msg_ids', msgIds: names } },
+  );
+}

@@ -1,0 +1,128 @@
+/** The turn store in one SQLite file. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { BufferError, decodeExperience, describeError, encodeExperience, TrinityError } from '@trinity-rft/core';
+import { applyFeedback } from './apply-feedback.js';
+import { prepareSchema, prepareStatements } from './schema.js';
+import type { Batch, RewardedCall, TurnStore } from './turn-store.js';
+
+export interface TurnStoreOptions {
+  /** The database file; made with its folder when it is not there. */
+  readonly path: string;
+  /** Choices without a reward that are kept; older ones are forgotten. @default 100_000 */
+  readonly maxOpen?: number;
+}
+
+/** How many calls pass between two looks for what is to be forgotten. */
+const expireEvery = 256;
+
+/**
+ * Opens or makes the store. One process may have it open at a time; the operating system's lock on it ends with the process.
+ * What a call returned from survives SIGKILL and a power cut.
+ * @throws BufferError when another process has it open, or the file is damaged or foreign
+ */
+export function openTurnStore({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnStore {
+  const database = open(path);
+  const sql = prepareStatements(database);
+  const fact = (name: string): number => Number(sql.fact.get(name)?.['value'] ?? 0);
+  const transaction = transactions(database, path);
+  const starts = transaction(() => {
+    sql.setFact.run(fact('starts') + 1, 'starts');
+    return fact('starts');
+  });
+  let sinceExpiry = 0;
+
+  const read = (step: number): Batch => ({ step, calls: sql.ofBatch.all(step).map(toRewarded) });
+  return {
+    starts,
+    record: ({ msgId, session, experiences }) => {
+      const encoded = experiences.map(encodeExperience);
+      transaction(() => {
+        encoded.forEach((bytes, choice) => sql.insert.run(msgId, choice, session, bytes));
+        if (++sinceExpiry < expireEvery) return;
+        sinceExpiry = 0;
+        sql.expire.run(maxOpen);
+      });
+    },
+    sessionOf: (msgId) => {
+      const session = sql.ofMessage.get(msgId)?.['session'];
+      return session === undefined ? undefined : String(session);
+    },
+    reward: (feedback) => transaction(() => applyFeedback(sql, feedback)),
+    begin: (step) => (transaction(() => Number(sql.assign.run(step).changes)) === 0 ? undefined : read(step)),
+    begun: () => {
+      const step = sql.begun.get()?.['batch'];
+      return step === undefined ? undefined : read(Number(step));
+    },
+    settle: (step) =>
+      transaction(() => {
+        sql.settle.run(step);
+        sql.setFact.run(step, 'step');
+      }),
+    lastStep: () => fact('step'),
+    counts: () => {
+      const row = sql.counts.get() ?? {};
+      const [total, unrewarded, ready] = [Number(row['total']), Number(row['open']), Number(row['ready'])];
+      return { total, open: unrewarded, ready, committed: total - unrewarded - ready };
+    },
+    close: () => database.close(),
+  };
+}
+
+function toRewarded(row: Record<string, unknown>): RewardedCall {
+  return {
+    msgId: String(row['msg']),
+    choice: Number(row['choice']),
+    session: String(row['session']),
+    reward: Number(row['reward']),
+    task: String(row['task']),
+    run: Number(row['run']),
+    experience: decodeExperience(row['bytes'] as Uint8Array),
+  };
+}
+
+/** Result code of SQLite for a database that somebody else holds. */
+const busy = 5;
+
+function open(path: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    // Loaded on first use: Node 22 prints a warning when it loads the module.
+    const sqlite = process.getBuiltinModule('node:sqlite');
+    database = new sqlite.DatabaseSync(path);
+    // EXCLUSIVE: held from the first read to the end of the process. FULL: a commit also survives a power cut.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    prepareSchema(database, path);
+    return database;
+  } catch (cause) {
+    database?.close();
+    if (TrinityError.is(cause)) throw cause;
+    const held = (cause as { readonly errcode?: number }).errcode === busy;
+    const what = held ? 'is open in another process' : `cannot be opened: ${describeError(cause)}`;
+    throw new BufferError(`The store of served calls ${path} ${what}. Expected a file that only this process uses. End the other server.`, {
+      code: held ? 'SERVE_LOCKED' : 'SERVE_OPEN',
+      cause,
+    });
+  }
+}
+
+function transactions(database: DatabaseSync, path: string): <T>(work: () => T) => T {
+  return (work) => {
+    try {
+      database.exec('BEGIN IMMEDIATE');
+      const result = work();
+      database.exec('COMMIT');
+      return result;
+    } catch (cause) {
+      // After some errors (a full disk) SQLite has rolled back by itself.
+      if (database.isTransaction) database.exec('ROLLBACK');
+      if (TrinityError.is(cause)) throw cause;
+      throw new BufferError(`${path} could not be written: ${describeError(cause)}. Nothing of the call was stored. Check the disk.`, {
+        code: 'SERVE_STORAGE',
+        cause,
+      });
+    }
+  };
+}

@@ -1,0 +1,80 @@
+/** What is kept of every call that was served: until it is rewarded, until it is committed, and who it was after that. */
+import type { Experience } from '@trinity-rft/core';
+
+/** A finished call, before its client can see the answer. */
+export interface ServedCall {
+  /** The id that the client gets: of a completion or a response. */
+  readonly msgId: string;
+  /** Whose conversation it belongs to. */
+  readonly session: string;
+  /** One per choice, in order. */
+  readonly experiences: readonly Experience[];
+}
+
+/** One call to `/feedback`. */
+export interface Feedback {
+  /** Finite. */
+  readonly reward: number;
+  /** `ID` names all choices of a call, `ID:CHOICE` one of them, from 0. At least one. */
+  readonly msgIds: readonly string[];
+  /** Calls with the same one are compared. @default each call is a task of its own */
+  readonly taskId?: string;
+  /** Attempt at the task, from 0. */
+  readonly runId: number;
+}
+
+export interface FeedbackResult {
+  /** As they were named. */
+  readonly applied: readonly string[];
+  /** Named, and rewarded before with the same reward, task and run: nothing changed. */
+  readonly already: readonly string[];
+}
+
+/** A rewarded choice. */
+export interface RewardedCall {
+  readonly msgId: string;
+  readonly choice: number;
+  readonly session: string;
+  readonly reward: number;
+  readonly task: string;
+  readonly run: number;
+  /** As it was recorded. */
+  readonly experience: Experience;
+}
+
+/** A set of rewarded calls that goes into the experience store under one number. */
+export interface Batch {
+  readonly step: number;
+  /** In the order in which they were served. */
+  readonly calls: readonly RewardedCall[];
+}
+
+/** Numbers of choices. `total` = `open` + `ready` + `committed`. */
+export interface TurnCounts {
+  readonly total: number;
+  /** Without a reward. */
+  readonly open: number;
+  /** Rewarded, for the next commit; with a commit that is in progress. */
+  readonly ready: number;
+  readonly committed: number;
+}
+
+/** Calls are synchronous and atomic: what returned has happened for good, what threw has changed nothing. */
+export interface TurnStore {
+  /** How often the store has been opened, this time included. */
+  readonly starts: number;
+  record(call: ServedCall): void;
+  sessionOf(msgId: string): string | undefined;
+  /** @throws ModelError 404 naming unknown ids, 409 naming those with another reward, task or run; nothing is applied then */
+  reward(feedback: Feedback): FeedbackResult;
+  /** All calls that are ready and in no batch become batch `step`; undefined when there are none. */
+  begin(step: number): Batch | undefined;
+  /** The batch that was begun and not settled. */
+  begun(): Batch | undefined;
+  /** The batch is in the experience store: of its calls only ids and rewards are kept. */
+  settle(step: number): void;
+  /** Of the last batch that was settled, 0 before the first. */
+  lastStep(): number;
+  counts(): TurnCounts;
+  close(): void;
+}
