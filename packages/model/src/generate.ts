@@ -12,7 +12,7 @@ import {
   type ToolDefinition,
 } from '@trinity-rft/core';
 import type { Counters } from './counters.js';
-import type { History } from './history.js';
+import type { History, RecordedChoice } from './history.js';
 import type { RolloutModelOptions } from './options.js';
 import { resolveSampling, type CallSampling } from './sampling.js';
 import { normalizeTools } from './tools.js';
@@ -35,6 +35,8 @@ export interface Generation {
   readonly callIndex: number;
   readonly promptIds: Int32Array;
   readonly choices: readonly Choice[];
+  /** As they went into the history. */
+  readonly recorded: readonly RecordedChoice[];
 }
 
 /** @throws ModelError, CancelledError, EngineError */
@@ -63,7 +65,7 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
     }
   };
 
-  const record = (callIndex: number, prompt: LedgerPrompt, choices: readonly Choice[]): void => {
+  const record = (callIndex: number, prompt: LedgerPrompt, choices: readonly Choice[]): readonly RecordedChoice[] => {
     for (const { response, sequence } of choices) {
       ledger.record(prompt, {
         message: toMessage(response),
@@ -74,8 +76,10 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
     }
     const text = options.includePromptText ? { promptText: format.tokenizer.decode(prompt.ids) } : {};
     const fork = prompt.fork && { fork: prompt.fork };
-    history.add(choices.map(({ response }, choice) => ({ callIndex, choice, response, ...text, ...fork })));
+    const recorded = choices.map(({ response }, choice) => ({ callIndex, choice, response, ...text, ...fork }));
+    history.add(recorded);
     count(counters, prompt, choices);
+    return recorded;
   };
 
   const promptFor = ({ messages: given, plain }: GenerateRequest, tools: readonly ToolDefinition[] | undefined): LedgerPrompt => {
@@ -105,8 +109,8 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
       const response = toResponse(prompt.ids, sequence, turn, { temperature, stopTokenIds, idPrefix: `call_${callIndex}_${choice}` });
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
-    record(callIndex, prompt, choices);
-    return { callIndex, promptIds: prompt.ids, choices };
+    const recorded = record(callIndex, prompt, choices);
+    return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
 }
 

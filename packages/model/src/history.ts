@@ -3,7 +3,7 @@ import type { Fork } from '@trinity-rft/chat';
 import { createExperience, WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 
 /** One choice of one call. */
-interface RecordedChoice {
+export interface RecordedChoice {
   readonly callIndex: number;
   readonly choice: number;
   readonly response: ChatResponse;
@@ -66,7 +66,7 @@ export function createHistory(enabled: boolean): History {
   };
 }
 
-function toExperience({ choice, response, promptText, fork }: RecordedChoice, step: number): Experience {
+export function toExperience({ choice, response, promptText, fork }: RecordedChoice, step: number): Experience {
   return createExperience({
     eid: { step, suffix: String(choice) },
     tokens: response.tokens,

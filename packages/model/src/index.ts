@@ -10,5 +10,5 @@ export {
   type MountOptions,
 } from './endpoint/server.js';
 export type { EndpointPolicy, Heartbeat } from './handler/policy.js';
-export type { RecordingModel, RolloutLimits, RolloutModelOptions, SamplingDefaults } from './options.js';
+export type { RecordedAnswer, RecordingModel, RolloutLimits, RolloutModelOptions, SamplingDefaults } from './options.js';
 export { createRolloutModel } from './rollout-model.js';

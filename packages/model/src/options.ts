@@ -1,7 +1,6 @@
 /** What a rollout model is made of. */
 import type { ChatFormat } from '@trinity-rft/chat';
-import type { RolloutModel, Runtime, Sampler } from '@trinity-rft/core';
-import type { Metrics } from '@trinity-rft/core';
+import type { Experience, Metrics, RolloutModel, Runtime, Sampler } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { RolloutClient } from './client.js';
 import type { RecordedFork } from './history.js';
@@ -20,6 +19,14 @@ export interface SamplingDefaults {
   readonly maxTokens?: number;
   /** @default 0 */
   readonly minTokens?: number;
+}
+
+/** A finished call of the endpoint. */
+export interface RecordedAnswer {
+  /** That the client gets: of the completion or the response. */
+  readonly id: string;
+  /** One per choice; `eid.step` is the number of the call. */
+  readonly experiences: readonly Experience[];
 }
 
 /** Upper bounds in tokens; absent means none but the sampler's. */
@@ -58,6 +65,8 @@ export interface RolloutModelOptions extends EndpointPolicy {
    * server's, which checks keys. @default an address that only `endpoint().fetch` can reach
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> & Partial<Pick<EndpointMount, 'fetch'>>;
+  /** Told of every call through the endpoint before its client sees anything of the answer; what it throws fails the call. */
+  readonly onAnswer?: (answer: RecordedAnswer) => void;
   /** Ends every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;

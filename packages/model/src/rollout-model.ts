@@ -4,7 +4,7 @@ import { createClient, type RolloutClient } from './client.js';
 import { createCounters } from './counters.js';
 import { createGenerate } from './generate.js';
 import { createHandler } from './handler/handler.js';
-import { createHistory } from './history.js';
+import { createHistory, toExperience } from './history.js';
 import type { RecordingModel, RolloutModelOptions } from './options.js';
 import { createResponseStore } from './responses/store.js';
 
@@ -27,6 +27,9 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     clientSampling: options.clientSampling ?? 'override',
     runtime: options.runtime,
     notices: options.notices ?? new Set(),
+    answered: (id, { recorded }) => {
+      options.onAnswer?.({ id, experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)) });
+    },
     responses: createResponseStore(),
   });
   const endpoint = createAgentEndpoint({ fetch: fetchOver(handler), ...(options.mounted ?? unmounted), model: modelPath });

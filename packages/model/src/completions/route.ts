@@ -43,9 +43,7 @@ async function complete(wanted: TextCompletionRequest, options: RouteContext, si
     signal,
   });
   const created = Math.floor(runtime.clock.now() / 1000);
-  return {
-    callIndex: generation.callIndex,
-    generation,
-    context: { id: runtime.newId('cmpl'), created, model, tokenizer, request: wanted },
-  };
+  const context = { id: runtime.newId('cmpl'), created, model, tokenizer, request: wanted };
+  options.answered(context.id, generation);
+  return { callIndex: generation.callIndex, generation, context };
 }

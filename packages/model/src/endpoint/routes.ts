@@ -12,8 +12,13 @@ interface Route {
 
 export interface RouteTable {
   readonly size: number;
-  /** @throws InvariantError when the rollout is open already, or its id cannot stand in a path */
-  open(route: Route): { readonly apiKey: string; readonly close: () => void };
+  /** Whether the key opens a rollout. */
+  has(key: string): boolean;
+  /**
+   * @param key the rollout's, by default a random one
+   * @throws InvariantError when the rollout is open already, its id cannot stand in a path, or the key is that of another
+   */
+  open(route: Route, key?: string): { readonly apiKey: string; readonly close: () => void };
   /** @throws ModelError 401 without a valid key, 409 when its rollout has ended */
   find(request: Request): Route;
 }
@@ -49,11 +54,12 @@ export function createRouteTable({ clock, closedForMs, maxClosed }: RouteTableOp
     get size() {
       return byDigest.size;
     },
-    open: (route) => {
+    has: (key) => byDigest.has(digestOf(key)),
+    open: (route, apiKey = newKey('rk')) => {
       const { rollout } = route;
       assertUsable(rollout, rollouts);
-      const apiKey = newKey('rk');
       const digest = digestOf(apiKey);
+      if (byDigest.has(digest)) throw new InvariantError(`Rollout ${rollout} has the key of another one. Give each its own.`);
       byDigest.set(digest, route);
       rollouts.add(rollout);
       const close = (): void => {

@@ -24,6 +24,8 @@ export interface MountOptions {
   readonly rollout?: string;
   /** Never rejects. Its requests have passed the check of their key. */
   readonly handler: Handler;
+  /** Opens the rollout. @default a random one */
+  readonly apiKey?: string;
   /** Unmounts. */
   readonly signal?: AbortSignal;
 }
@@ -53,8 +55,8 @@ export interface EndpointServer {
 }
 
 /**
- * Serves until it is closed. `GET /health` is for everybody, `GET /metrics` needs `adminKey`, everything else the key of a
- * rollout, under any path. Keys come from the machine's randomness and are in no log.
+ * Serves until it is closed. `GET /health` is for everybody, `GET /metrics` with `adminKey` is about the server, everything else
+ * needs the key of a rollout, under any path. Keys come from the machine's randomness and are in no log.
  * @throws ModelError 503 when the port cannot be had
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
@@ -80,10 +82,10 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
     url,
     contextURL: `${url}${contextPath}`,
     adminKey,
-    mount: ({ rollout = newRolloutId(), handler, signal }) => {
+    mount: ({ rollout = newRolloutId(), handler, apiKey: chosen, signal }) => {
       if (signal?.aborted)
         throw new CancelledError('The rollout has ended before it was mounted.', { reason: 'aborted', cause: signal.reason });
-      const { apiKey, close } = table.open({ rollout, handler });
+      const { apiKey, close } = table.open({ rollout, handler }, chosen);
       const unmount = (): void => {
         close();
         closers.delete(unmount);
@@ -104,8 +106,9 @@ function createApp(table: RouteTable, traffic: Traffic, adminKey: string): Hono<
   const adminDigest = digestOf(adminKey);
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.get('/health', () => Response.json({ status: 'ok' }));
-  app.get('/metrics', ({ req }) => {
+  app.get('/metrics', ({ req, env }) => {
     const [key] = keysOf(req.raw);
+    if (key !== undefined && table.has(key)) return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
     if (key === undefined || digestOf(key) !== adminDigest) {
       return refuse(
         unauthorized(

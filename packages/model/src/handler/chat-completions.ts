@@ -44,5 +44,6 @@ async function complete(wanted: ChatCompletionRequest, options: RouteContext, si
   });
   const created = Math.floor(runtime.clock.now() / 1000);
   const context = { id: runtime.newId('chatcmpl'), created, model, tokenizer, request: wanted };
+  options.answered(context.id, generation);
   return { callIndex: generation.callIndex, generation, context };
 }

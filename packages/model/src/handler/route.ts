@@ -2,7 +2,7 @@
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../counters.js';
-import type { Generate } from '../generate.js';
+import type { Generate, Generation } from '../generate.js';
 import type { ResponseStore } from '../responses/store.js';
 import type { CallBook, Deliveries } from './call-book.js';
 import type { EndpointPolicy } from './policy.js';
@@ -16,6 +16,8 @@ export interface HandlerOptions extends EndpointPolicy {
   readonly clientSampling: 'override' | 'respect';
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   readonly notices: Set<string>;
+  /** Told of an answer before its client is. */
+  readonly answered: (id: string, generation: Generation) => void;
   /** What the Responses API of this rollout remembers. */
   readonly responses: ResponseStore;
 }
