@@ -12,7 +12,7 @@ import type {
 } from './resolved-algorithm.js';
 
 /** `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints. */
-export type Mode = 'both' | 'train' | 'bench';
+export type Mode = 'both' | 'train' | 'bench' | 'serve';
 
 /** One run: where it lives, and its stages in order. */
 export interface ResolvedConfig {
@@ -217,6 +217,16 @@ export interface ExplorerConfig {
   readonly evalInterval: number | undefined;
   readonly evalOnStartup: boolean;
   readonly benchOnLatestCheckpoint: boolean;
+  readonly serve: ServeConfig;
+}
+
+/** Where mode `serve` listens. */
+export interface ServeConfig {
+  readonly host: string;
+  /** 0 = any that is free. */
+  readonly port: number;
+  /** Between two looks for a newer checkpoint, where another process trains. */
+  readonly checkIntervalMs: number;
 }
 
 /** How the model behind the recording endpoint samples and speaks. Lengths and sampling defaults are those of {@link ModelConfig}. */

@@ -65,6 +65,8 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
   if (input.storage_type === 'file') fileInsteadOfStore(context, explores);
   const inMemory = storageType === 'queue' && input.storage === 'memory';
   const path = inMemory ? undefined : databasePath(context, storageType, jobDirectory);
+  if (mode === 'serve' && inMemory)
+    context.report(at('storage'), 'got "memory", but what a server has taken must outlive it. Remove the key.', [['mode']]);
   if (mode === 'train' && input.storage_type !== 'file') checkStored(context, path);
   return {
     name: input.name,

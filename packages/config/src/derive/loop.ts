@@ -25,6 +25,11 @@ export function deriveExplorer(
     evalInterval: deriveEvalInterval(context),
     evalOnStartup: explorer.eval_on_startup,
     benchOnLatestCheckpoint: explorer.bench_on_latest_checkpoint,
+    serve: {
+      host: explorer.listen_address,
+      port: explorer.proxy_port,
+      checkIntervalMs: explorer.service_status_check_interval * 1000,
+    },
   };
 }
 

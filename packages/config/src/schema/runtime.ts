@@ -44,9 +44,13 @@ export const explorer = section(
     eval_interval: field(int({ min: 0 }), 100, 'Explore steps between evaluations; 0 = never.'),
     eval_on_startup: field(flag(), true, 'Evaluate before the first step.'),
     bench_on_latest_checkpoint: field(flag(), false, 'bench: only the newest checkpoint.'),
-    proxy_port: field(int({ min: 0, max: 65535 }), 8010, 'serve only.'),
-    listen_address: field(text(), '0.0.0.0', 'serve only.'),
-    service_status_check_interval: field(int({ min: 1 }), 60, 'serve only, in seconds.'),
+    proxy_port: field(int({ min: 0, max: 65535 }), 8010, 'serve: port; 0 = any that is free.'),
+    listen_address: field(text(), '127.0.0.1', 'serve: address to listen on. Other machines reach only others than the loopback one.'),
+    service_status_check_interval: field(
+      int({ min: 1 }),
+      60,
+      'serve: seconds between looks for new weights, where another process trains.',
+    ),
     min_running_model_num: field(int({ min: 0 }), 1, 'serve only.'),
     db_url: maybe(text(), 'serve only.'),
     over_rollout: section(

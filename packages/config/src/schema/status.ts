@@ -81,7 +81,6 @@ const inferenceModel = (section: string): readonly KeyStatus[] => [
 
 export const keyStatuses: readonly KeyStatus[] = [
   notBuilt('mode', 'Use both: explorer and trainer share one process.', { values: ['explore'] }),
-  notBuilt('mode', 'Use both, train or bench.', { values: ['serve'] }),
   ...ignored('', 'mode', 'It means both: explorer and trainer always share one process.', { values: ['colocate'] }),
   ...ignored('model', 'enable_prompt_truncation', 'A prompt that is too long is never cut; its run is counted as prompt_too_long.'),
   ...ignored('', 'ignore_validator_suggestions', 'There is no check of GPU memory.'),
@@ -146,11 +145,8 @@ export const keyStatuses: readonly KeyStatus[] = [
   ...ignored('explorer', 'name', 'There is one explorer.'),
   ...ignored('explorer', 'concurrent_mode', 'Runs are always concurrent, each with a workflow of its own.'),
   ...ignored('explorer', 'max_repeat_times_per_runner', 'Every run is scheduled by itself.', { except: [null] }),
-  ...ignored(
-    'explorer',
-    'proxy_port listen_address service_status_check_interval min_running_model_num db_url',
-    'It belongs to mode serve.',
-  ),
+  ...ignored('explorer', 'min_running_model_num', 'The one engine takes new weights between two calls.'),
+  ...ignored('explorer', 'db_url', 'Served calls are kept in serve/calls.db in the folder of the run.', { except: [null] }),
   ...ignored('explorer', 'runner_state_report_interval', 'There are no runner processes to report on.'),
   ...ignored('explorer', 'max_inflight_batches', 'sync_interval and sync_offset bound what is in flight.'),
 
