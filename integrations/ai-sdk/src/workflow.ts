@@ -1,6 +1,6 @@
 /** An agent of the AI SDK as a workflow. */
-import { taskPrompt, WorkflowError } from '@trinity-rft/core';
-import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
+import { taskPrompt } from '@trinity-rft/core';
+import { defineWorkflow, scoreOutcome, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
 import { withDefaultProvider } from './default-provider.js';
 import { aiSdkModel, type CreateProvider } from './model.js';
 import { outcomeOf } from './outcome.js';
@@ -43,18 +43,8 @@ export function aiSdkWorkflow<Model>({ name, provider, faultReward = 0, run }: A
         return helper ? aiSdkModel(helper.endpoint(), provider) : languageModel;
       };
       const question = taskPrompt(task) ?? '';
-      const { fault, result } = await outcomeOf(withDefaultProvider(byName, () => run({ ...context, question, languageModel })));
-      if (fault) return { reward: faultReward, metrics: { model_fault: 1 }, info: { fault } };
-      const output = typeof result === 'string' ? await score(name, context, result) : result;
-      return { ...output, metrics: { model_fault: 0, ...output.metrics } };
+      const outcome = await outcomeOf(withDefaultProvider(byName, () => run({ ...context, question, languageModel })));
+      return scoreOutcome(context, outcome, faultReward);
     },
   });
-}
-
-async function score(name: string, { task, rewardFn }: WorkflowContext, response: string): Promise<WorkflowOutput> {
-  if (rewardFn) return { reward: (await scoreResponse(rewardFn, task, response)).reward };
-  throw new WorkflowError(
-    `Workflow "${name}" answered with text, and the task names no reward function. Set default_reward_fn_type, or return { reward }.`,
-    { code: 'NO_REWARD' },
-  );
 }

@@ -66,6 +66,8 @@ describe('aiSdkWorkflow', () => {
 
   it('asks for a reward function where the answer is text', async () => {
     const workflow = aiSdkWorkflow({ name: 'test', provider: createOpenAICompatible, run: async () => Promise.resolve('2') });
-    await expect(tryWorkflow(workflow, { model: scriptedModel({ answers: [] }), rawTask })).rejects.toMatchObject({ code: 'NO_REWARD' });
+    await expect(tryWorkflow(workflow, { model: scriptedModel({ answers: [] }), rawTask })).rejects.toMatchObject({
+      code: 'REWARD_MISSING',
+    });
   });
 });

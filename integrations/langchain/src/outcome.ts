@@ -1,15 +1,11 @@
 /** Runs that end in an error because of what the model wrote: data for training, not faults of the machine. */
+import type { AgentOutcome } from '@trinity-rft/workflow';
 
 /**
  * - `max_turns`: the agent had not answered when its steps or calls ran out
  * - `model_behavior`: a call or a final answer that does not fit its schema
  */
 export type ModelFault = 'max_turns' | 'model_behavior';
-
-/** What came of an agent's run. */
-export type AgentOutcome<Result> =
-  | { readonly fault?: undefined; readonly result: Result }
-  | { readonly fault: ModelFault; readonly error: Error; readonly result?: undefined };
 
 /** By class name of the error: there may be several copies of the framework, and middleware wraps what it throws. */
 const faults: Readonly<Record<string, ModelFault>> = {
@@ -30,7 +26,7 @@ const notJson = 'Error reading response';
  * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A workflow that throws instead is
  * tried again, and its turns are lost. Rejects with every other error.
  */
-export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutcome<Result>> {
+export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutcome<Result, ModelFault>> {
   try {
     return { result: await run };
   } catch (error) {

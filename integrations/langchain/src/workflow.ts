@@ -1,7 +1,7 @@
 /** An agent of LangChain, or a graph of LangGraph, as a workflow. */
 import type { ChatOpenAI } from '@langchain/openai';
-import { taskPrompt, WorkflowError } from '@trinity-rft/core';
-import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
+import { taskPrompt } from '@trinity-rft/core';
+import { defineWorkflow, scoreOutcome, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
 import type { LangchainModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { modelOf, runConfig, type RunConfig } from './redirect.js';
@@ -32,20 +32,8 @@ export function langchainWorkflow({ name, faultReward = 0, run, ...options }: La
     run: async (context) => {
       const { task, model, runtime, signal } = context;
       const config = runConfig({ endpoint: model.endpoint(), runtime, signal, ...options });
-      const { fault, result = '' } = await outcomeOf(
-        run({ ...context, question: taskPrompt(task) ?? '', chatModel: modelOf(config), config }),
-      );
-      if (fault) return { reward: faultReward, metrics: { model_fault: 1 }, info: { fault } };
-      const output = typeof result === 'string' ? await score(name, context, result) : result;
-      return { ...output, metrics: { model_fault: 0, ...output.metrics } };
+      const outcome = await outcomeOf(run({ ...context, question: taskPrompt(task) ?? '', chatModel: modelOf(config), config }));
+      return scoreOutcome(context, outcome, faultReward);
     },
   });
-}
-
-async function score(name: string, { task, rewardFn }: WorkflowContext, response: string): Promise<WorkflowOutput> {
-  if (rewardFn) return { reward: (await scoreResponse(rewardFn, task, response)).reward };
-  throw new WorkflowError(
-    `Workflow "${name}" answered with text, and the task names no reward function. Set default_reward_fn_type, or return { reward }.`,
-    { code: 'NO_REWARD' },
-  );
 }

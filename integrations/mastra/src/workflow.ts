@@ -1,6 +1,6 @@
 /** A Mastra agent as a workflow. */
-import { taskPrompt, WorkflowError } from '@trinity-rft/core';
-import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
+import { taskPrompt } from '@trinity-rft/core';
+import { defineWorkflow, scoreOutcome, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
 import type { MastraModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { mastraRunOptions, type MastraRunOptions } from './run-options.js';
@@ -28,18 +28,8 @@ export function mastraWorkflow({ name, faultReward = 0, run, ...modelOptions }: 
     name,
     run: async (context) => {
       const options = mastraRunOptions(context, modelOptions);
-      const { fault, result } = await outcomeOf(run({ ...context, question: taskPrompt(context.task) ?? '', options }));
-      if (fault) return { reward: faultReward, metrics: { model_fault: 1 }, info: { fault } };
-      const output = typeof result === 'string' ? await score(name, context, result) : result;
-      return { ...output, metrics: { model_fault: 0, ...output.metrics } };
+      const outcome = await outcomeOf(run({ ...context, question: taskPrompt(context.task) ?? '', options }));
+      return scoreOutcome(context, outcome, faultReward);
     },
   });
-}
-
-async function score(name: string, { task, rewardFn }: WorkflowContext, response: string): Promise<WorkflowOutput> {
-  if (rewardFn) return { reward: (await scoreResponse(rewardFn, task, response)).reward };
-  throw new WorkflowError(
-    `Workflow "${name}" answered with text, and the task names no reward function. Set default_reward_fn_type, or return { reward }.`,
-    { code: 'NO_REWARD' },
-  );
 }

@@ -1,5 +1,6 @@
 /** Runs that end in an error because of what the model wrote: data for training, not faults of the machine. */
 import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@openai/agents';
+import type { AgentOutcome } from '@trinity-rft/workflow';
 
 /**
  * - `max_turns`: the agent had not answered when its turns ran out
@@ -7,11 +8,6 @@ import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@o
  * - `refusal`: the model refused to answer
  */
 export type ModelFault = 'max_turns' | 'model_behavior' | 'refusal';
-
-/** What came of an agent's run. */
-export type AgentOutcome<Result> =
-  | { readonly fault?: undefined; readonly result: Result }
-  | { readonly fault: ModelFault; readonly error: Error; readonly result?: undefined };
 
 const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[] = [
   ['max_turns', MaxTurnsExceededError],
@@ -24,7 +20,7 @@ const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[
  * tried again, and its turns are lost. Rejects with every other error; an endless stream of `run(..., { stream: true })` must have
  * been read, so pass a promise of the reading: `outcomeOf(readAll(runner))`.
  */
-export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutcome<Result>> {
+export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutcome<Result, ModelFault>> {
   try {
     return { result: await run };
   } catch (error) {

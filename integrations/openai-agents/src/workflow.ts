@@ -1,7 +1,7 @@
 /** An agent of the Agents SDK as a workflow. */
 import type { Runner } from '@openai/agents';
-import { taskPrompt, WorkflowError } from '@trinity-rft/core';
-import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
+import { taskPrompt } from '@trinity-rft/core';
+import { defineWorkflow, scoreOutcome, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
 import type { OpenAIAgentsApi } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { openaiAgentsRunner } from './runner.js';
@@ -35,18 +35,8 @@ export function openaiAgentsWorkflow({ name, api, faultReward = 0, run }: OpenAI
     run: async (context) => {
       const { task, model } = context;
       const runner = openaiAgentsRunner(model.endpoint(), api ? { api } : {});
-      const { fault, result = '' } = await outcomeOf(run({ ...context, question: taskPrompt(task) ?? '', runner }));
-      if (fault) return { reward: faultReward, metrics: { model_fault: 1 }, info: { fault } };
-      const output = typeof result === 'string' ? await score(name, context, result) : result;
-      return { ...output, metrics: { model_fault: 0, ...output.metrics } };
+      const outcome = await outcomeOf(run({ ...context, question: taskPrompt(task) ?? '', runner }));
+      return scoreOutcome(context, outcome, faultReward);
     },
   });
-}
-
-async function score(name: string, { task, rewardFn }: WorkflowContext, response: string): Promise<WorkflowOutput> {
-  if (rewardFn) return { reward: (await scoreResponse(rewardFn, task, response)).reward };
-  throw new WorkflowError(
-    `Workflow "${name}" answered with text, and the task names no reward function. Set default_reward_fn_type, or return { reward }.`,
-    { code: 'NO_REWARD' },
-  );
 }

@@ -1,6 +1,6 @@
 /** A program as a workflow. */
-import { taskPrompt, WorkflowError } from '@trinity-rft/core';
-import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowResult } from '@trinity-rft/workflow';
+import { taskPrompt } from '@trinity-rft/core';
+import { defineWorkflow, scoreAnswer, type WorkflowContext, type WorkflowDefinition, type WorkflowResult } from '@trinity-rft/workflow';
 import { runCommand, type Command, type CommandResult } from './run-command.js';
 
 export interface ProcessContext extends WorkflowContext {
@@ -21,7 +21,7 @@ export interface ProcessWorkflowOptions {
  * Every run starts the program anew. Its calls to the model are recorded whatever language it is written in. Metrics of the run:
  * `process_seconds`. @throws ConfigError when the name cannot be used
  */
-export function processWorkflow({ name, command, score = scoreText }: ProcessWorkflowOptions): WorkflowDefinition {
+export function processWorkflow({ name, command, score = byRewardFn }: ProcessWorkflowOptions): WorkflowDefinition {
   return defineWorkflow({
     name,
     run: async (given) => {
@@ -32,13 +32,7 @@ export function processWorkflow({ name, command, score = scoreText }: ProcessWor
   });
 }
 
-async function scoreText({ text }: CommandResult, { task, rewardFn }: ProcessContext): Promise<number> {
-  if (rewardFn) return (await scoreResponse(rewardFn, task, text)).reward;
-  throw new WorkflowError(
-    'The program answered with text, and the task names no reward function. Set default_reward_fn_type, or give processWorkflow a score.',
-    { code: 'NO_REWARD' },
-  );
-}
+const byRewardFn = ({ text }: CommandResult, context: ProcessContext): Promise<WorkflowResult> => scoreAnswer(context, text);
 
 function withSeconds(result: WorkflowResult, seconds: number): WorkflowResult {
   const output = typeof result === 'number' ? { reward: result } : result;

@@ -1,4 +1,5 @@
 export * from './agent-endpoint.js';
+export * from './agent-outcome.js';
 export * from './auxiliary/find.js';
 export * from './auxiliary/remote-model.js';
 export * from './built-in.js';
