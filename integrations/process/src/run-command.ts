@@ -40,14 +40,15 @@ const graceMs = 1000;
  */
 export async function runCommand(endpoint: AgentEndpoint, command: Command, signal: AbortSignal): Promise<CommandResult> {
   requireHttp(endpoint);
-  signal.throwIfAborted();
+  if (signal.aborted) throw cancelled(command, signal);
   const begun = performance.now();
   const transcript = createTranscript(command.transcriptLimit);
   const child = start(endpoint, command);
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => transcript.add('stdout', text));
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => transcript.add('stderr', text));
+  // Without file descriptors to spare there are no pipes; the child says so in an event.
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => transcript.add('stdout', text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => transcript.add('stderr', text));
   // A program that does not read its input is no error.
-  child.stdin!.on('error', () => undefined).end(command.input ?? '');
+  child.stdin?.on('error', () => undefined).end(command.input ?? '');
   const exitCode = await untilOver(child, command, signal);
   const result = {
     text: transcript.text('stdout').trim(),
@@ -59,14 +60,20 @@ export async function runCommand(endpoint: AgentEndpoint, command: Command, sign
   return result;
 }
 
-function start(endpoint: AgentEndpoint, { command, args = [], cwd, env }: Command): ChildProcess {
-  return spawn(command, args, {
-    // A group of its own, so that its children can be ended with it.
-    detached: process.platform !== 'win32',
-    env: { ...process.env, ...endpoint.env(), TRINITY_MODEL: endpoint.model, ...env },
-    stdio: 'pipe',
-    ...(cwd !== undefined && { cwd }),
-  });
+/** @throws WorkflowError for what no program can be started with: arguments that are too long, or hold a zero byte */
+function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
+  const { command, args = [], cwd, env } = given;
+  try {
+    return spawn(command, args, {
+      // A group of its own, so that its children can be ended with it.
+      detached: process.platform !== 'win32',
+      env: { ...process.env, ...endpoint.env(), TRINITY_MODEL: endpoint.model, ...env },
+      stdio: 'pipe',
+      ...(cwd !== undefined && { cwd }),
+    });
+  } catch (cause) {
+    throw notStarted(given, cause);
+  }
 }
 
 /** Resolves with the exit code once the program has ended and its output is read. */
@@ -113,9 +120,15 @@ function requireHttp({ baseURL }: AgentEndpoint): void {
   );
 }
 
-const line = ({ command, args = [] }: Command): string => [command, ...args].join(' ');
+/** Characters of a command that a message shows. */
+const shownLength = 300;
 
-function notStarted(command: Command, cause: Error): WorkflowError {
+function line({ command, args = [] }: Command): string {
+  const whole = redactText([command, ...args].join(' '));
+  return whole.length > shownLength ? `${whole.slice(0, shownLength)} ...` : whole;
+}
+
+function notStarted(command: Command, cause: unknown): WorkflowError {
   return new WorkflowError(`\`${line(command)}\` cannot be started: ${describeError(cause)}. Check the command and its directory.`, {
     code: 'PROCESS_START',
     cause,

@@ -15,27 +15,40 @@ export interface Transcript {
 
 const defaultLimit = 1_000_000;
 
+/** Longer pieces are not added to, so that dropping a part of one is cheap. */
+const pieceLength = 16_384;
+
 /** Keeps the newest `limit` characters. */
 export function createTranscript(limit = defaultLimit): Transcript {
   let pieces: TranscriptLine[] = [];
+  /** Index of the oldest piece; those before it are dropped a few at a time. */
+  let first = 0;
   let kept = 0;
   let dropped = 0;
+  const drop = (excess: number): void => {
+    const { stream, text } = pieces[first]!;
+    if (excess < text.length) pieces[first] = { stream, text: text.slice(excess) };
+    else first++;
+    const gone = Math.min(excess, text.length);
+    kept -= gone;
+    dropped += gone;
+    if (first * 2 < pieces.length) return;
+    pieces = pieces.slice(first);
+    first = 0;
+  };
+  const all = (): readonly TranscriptLine[] => pieces.slice(first);
   return {
     add: (stream, text) => {
-      pieces.push({ stream, text });
+      const last = pieces.at(-1);
+      if (last?.stream === stream && last.text.length < pieceLength) pieces[pieces.length - 1] = { stream, text: last.text + text };
+      else pieces.push({ stream, text });
       kept += text.length;
-      while (kept > limit) {
-        const { stream: oldest, text: old } = pieces[0]!;
-        const excess = Math.min(old.length, kept - limit);
-        pieces = excess === old.length ? pieces.slice(1) : pieces.with(0, { stream: oldest, text: old.slice(excess) });
-        kept -= excess;
-        dropped += excess;
-      }
+      while (kept > limit) drop(kept - limit);
     },
-    text: (stream) => joined(pieces.filter((piece) => piece.stream === stream)),
+    text: (stream) => joined(all().filter((piece) => piece.stream === stream)),
     lines: () => [
       ...(dropped > 0 ? [{ stream: 'stderr' as const, text: `[${dropped} characters before this were dropped]` }] : []),
-      ...runsOf(pieces).flatMap(({ stream, text }) =>
+      ...runsOf(all()).flatMap(({ stream, text }) =>
         text
           .replace(/\r?\n$/, '')
           .split(/\r?\n/)

@@ -66,6 +66,20 @@ describe('a program that fails', () => {
     await expect(run(`process.kill(process.pid, 'SIGKILL')`)).rejects.toMatchObject({ code: 'PROCESS_FAILED' });
   });
 
+  it('is told when its arguments are none, shortly and without keys', async () => {
+    await expect(run('', { args: ['x'.repeat(1 << 22)] })).rejects.toMatchObject({
+      code: 'PROCESS_START',
+      message: expect.stringMatching(/^[^]{300,600}$/) as string,
+    });
+    const zero = run('', { args: ['--key', endpoint.apiKey, 'a\0b'] });
+    await expect(zero).rejects.toMatchObject({ code: 'PROCESS_START', message: expect.not.stringContaining(endpoint.apiKey) as string });
+  });
+
+  it('is not started for a run that is over', async () => {
+    const over = AbortSignal.abort(new Error('over'));
+    await expect(run(`console.log('started')`, {}, over)).rejects.toBeInstanceOf(CancelledError);
+  });
+
   it('is refused a model without an address', async () => {
     const nowhere = createAgentEndpoint({ ...endpoint, baseURL: 'http://rollout.invalid/v1' });
     await expect(runCommand(nowhere, { command: 'true' }, new AbortController().signal)).rejects.toMatchObject({ code: 'NO_HTTP_ADDRESS' });
