@@ -37,6 +37,20 @@ export async function main(args: readonly string[], output: Output = standardOut
     });
 
   program
+    .command('serve')
+    .description('serve the model to a running product, and train on its feedback')
+    .requiredOption('-c, --config <file>', 'YAML file')
+    .option('--plugin-dir <directory>', 'as for run', (dir, all: readonly string[]) => [...all, dir], [])
+    .option('--port <number>', 'instead of explorer.proxy_port; 0 = any that is free')
+    .option('--host <address>', 'instead of explorer.listen_address')
+    .option('--no-train', 'another process trains, with mode: train')
+    .addHelpText('after', '\nClients send the key in TRINITY_SERVE_KEY, else one that is shown at the start.')
+    .action(async (options: { config: string; pluginDir: readonly string[]; port?: string; host?: string; train: boolean }) => {
+      const { serveCommand } = await import('./serve-command.js');
+      exitCode = await serveCommand(options);
+    });
+
+  program
     .command('verify <run>')
     .description('recompute the log-probabilities of recorded tokens under the weights that sampled them')
     .option('--tolerance <number>', 'largest difference of a log-probability', '1e-5')

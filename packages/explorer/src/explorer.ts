@@ -1,7 +1,6 @@
 /** The explore loop: read tasks, run their workflows, turn rewards into advantages, store the experiences, fetch new weights. */
 import {
   CancelledError,
-  mergeCalls,
   prefixMetrics,
   type AdvantageFn,
   type Experience,
@@ -19,6 +18,7 @@ import pLimit from 'p-limit';
 import { createDespair } from './despair.js';
 import { evalMetrics } from './eval-metrics.js';
 import { createGroupWatch } from './group-health.js';
+import { applyAdvantage } from './pipeline.js';
 import { isOk, rolloutMetrics } from './rollout-metrics.js';
 import { createInstancePool, runTask, type AttemptKey, type AttemptModel, type TaskOutcome } from './run-task.js';
 import type { ExplorerState } from './state.js';
@@ -225,20 +225,4 @@ interface StepInFlight {
   readonly begun: number;
   readonly outcomes: Promise<readonly TaskOutcome[]>;
   readonly state: ExplorerState;
-}
-
-function applyAdvantage(
-  experiences: readonly Experience[],
-  { advantage, experienceShape }: Pick<ExplorerOptions, 'advantage' | 'experienceShape'>,
-): { readonly experiences: readonly Experience[]; readonly metrics: Metrics } {
-  const scored = advantage ? advantage(experiences) : { experiences, metrics: {} };
-  const { experiences: shaped, metrics } =
-    experienceShape === 'trajectory' ? mergeCalls(scored.experiences) : { experiences: scored.experiences, metrics: {} };
-  return {
-    experiences: shaped,
-    metrics: {
-      ...prefixMetrics('experience_pipeline', { ...scored.metrics, ...metrics }),
-      'experience_pipeline/experience_count': shaped.length,
-    },
-  };
 }

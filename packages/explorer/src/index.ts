@@ -1,6 +1,7 @@
 export * from './eval-metrics.js';
 export * from './explorer.js';
 export * from './finish-runs.js';
+export { applyAdvantage, type PipelineOptions } from './pipeline.js';
 export * from './rollout-metrics.js';
 export * from './run-task.js';
 export * from './state.js';

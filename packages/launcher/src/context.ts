@@ -19,6 +19,31 @@ export interface StageContext {
   readonly signal: AbortSignal;
   /** Told how many train steps are to come, as soon as that is known. */
   readonly expectSteps: (total: number | undefined) => void;
+  /** Mode `serve`. */
+  readonly serve?: ServeOptions;
+}
+
+/** What mode `serve` takes from its caller. */
+export interface ServeOptions {
+  /** @default `explorer.listen_address` */
+  readonly host?: string;
+  /** 0 = any that is free. @default `explorer.proxy_port` */
+  readonly port?: number;
+  /** That clients have to send. @default a random one */
+  readonly apiKey?: string;
+  /** False: another process trains, in mode `train`. @default true */
+  readonly train?: boolean;
+  /** How long requests in progress are waited for at the end, in ms. @default 30_000 */
+  readonly drainMs?: number;
+  /** Requests are served from now on. */
+  readonly onOpen?: (address: ServeAddress) => void;
+}
+
+export interface ServeAddress {
+  /** `http://HOST:PORT` */
+  readonly url: string;
+  /** A secret: for the person or program that started the server, never for a log. */
+  readonly apiKey: string;
 }
 
 export interface StageResult {

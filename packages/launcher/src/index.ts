@@ -4,6 +4,7 @@ export { openRollouts, type Rollouts, type RolloutsOptions } from './rollouts.js
 export { run, timestamp, type RunOptions, type RunSummary } from './run.js';
 export { isUnfinished } from './stage-progress.js';
 export { standardTerminal } from './terminal.js';
+export type { ServeAddress, ServeOptions } from './context.js';
 export type { Terminal } from './build/monitor.js';
 export { renderVerification } from './verify/render.js';
 export { verifyRun, type VerifyOptions } from './verify/verify.js';

@@ -3,7 +3,7 @@ import { loadConfig, type LoadedConfig, type ResolvedConfig } from '@trinity-rft
 import { systemClock, type Clock } from '@trinity-rft/core';
 import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import type { Terminal } from './build/monitor.js';
-import type { StageResult } from './context.js';
+import type { ServeOptions, StageResult } from './context.js';
 import { catchStrays } from './failure.js';
 import { loadPlugins } from './plugins.js';
 import { lockRun } from './run-lock.js';
@@ -28,6 +28,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** @default the system clock */
   readonly clock?: Clock;
+  /** For stages of mode `serve`. */
+  readonly serve?: ServeOptions;
 }
 
 export interface RunSummary {
@@ -59,8 +61,8 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   const unlock = await lockRun(config.jobDirectory);
   const strays = catchStrays((line) => terminal.write(`${line}\n`));
   try {
-    const { signal = new AbortController().signal, env = process.env } = options;
-    return await runStages(config, { terminal, clock, signal, env, registries });
+    const { signal = new AbortController().signal, env = process.env, serve } = options;
+    return await runStages(config, { terminal, clock, signal, env, registries, ...(serve && { serve }) });
   } finally {
     strays.stop();
     await unlock();

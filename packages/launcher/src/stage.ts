@@ -13,6 +13,7 @@ import type { StageContext, StageResult } from './context.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 import { runBench } from './modes/bench.js';
 import { runBoth } from './modes/both.js';
+import { runServe } from './modes/serve.js';
 import { runTrain } from './modes/train.js';
 
 export type Registries = Pick<StageContext, 'workflows' | 'rewardFns'>;
@@ -24,6 +25,7 @@ export interface Surroundings {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly registries: Registries;
+  readonly serve?: StageContext['serve'];
 }
 
 interface StageOptions extends Surroundings {
@@ -36,6 +38,7 @@ const modes: Readonly<Record<StageConfig['mode'], (context: StageContext) => Pro
   both: runBoth,
   train: runTrain,
   bench: runBench,
+  serve: runServe,
 };
 
 /** Runs or resumes a stage. Rejects with the first cause, which is also in the log and in `failure.txt`. */
@@ -48,6 +51,7 @@ export async function runStage({
   signal,
   env,
   registries,
+  serve,
 }: StageOptions): Promise<StageResult> {
   const { jobDirectory } = stage;
   await mkdir(jobDirectory, { recursive: true });
@@ -68,6 +72,7 @@ export async function runStage({
       signal,
       expectSteps: (total) => monitor.expectSteps(total),
       ...registries,
+      ...(serve && { serve }),
     });
   } catch (thrown) {
     const error = firstCause(thrown);
