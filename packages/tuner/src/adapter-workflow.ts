@@ -49,4 +49,3 @@ export async function adaptModels<Model>(
   const helpers = await Promise.all([...auxiliaryModels].map(async ([name, helper]) => [name, await adapt(helper)] as const));
   return { model: await adapt(model), auxiliaryModels: Object.fromEntries(helpers) };
 }
-

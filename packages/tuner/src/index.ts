@@ -11,7 +11,10 @@ export {
   type WorkflowInput,
   type WorkflowType,
 } from './functions.js';
+export { avgTimeJudge, avgTokenConsumptionJudge } from './judges.js';
 export * from './learn.js';
 export { InvalidFunctionError, InvalidOutputError, JudgeOutput, WorkflowOutput } from './outputs.js';
 export { toYaml, type PlanSettings } from './plan.js';
+export * from './select-model.js';
+export * from './tune-prompt.js';
 export { tune, type AdaptedTuneOptions, type RunSettings, type TuneOptions } from './tune.js';

@@ -10,7 +10,8 @@ export async function tinyWorld() {
   const cwd = mkdtempSync(path.join(tmpdir(), 'trinity-tuner-'));
   await tinyModel(path.join(cwd, 'model'), 1);
   mkdirSync(path.join(cwd, 'my_dataset'));
-  const rows = (from: number) => Array.from({ length: 4 }, (_, i) => JSON.stringify({ question: `${from + i}+1`, answer: String(from + i + 1) }));
+  const rows = (from: number) =>
+    Array.from({ length: 4 }, (_, i) => JSON.stringify({ question: `${from + i}+1`, answer: String(from + i + 1) }));
   writeFileSync(path.join(cwd, 'my_dataset', 'train.jsonl'), rows(0).join('\n'));
   writeFileSync(path.join(cwd, 'my_dataset', 'test.jsonl'), rows(4).join('\n'));
   const printed: string[] = [];

@@ -1,8 +1,16 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import type { AgentModel } from '@trinity-rft/workflow';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { AlgorithmConfig, DatasetConfig, JudgeOutput, tune, TunerModelConfig, WorkflowOutput, type JudgeInput, type WorkflowInput } from '../src/index.js';
+import {
+  AlgorithmConfig,
+  DatasetConfig,
+  JudgeOutput,
+  tune,
+  TunerModelConfig,
+  WorkflowOutput,
+  type JudgeInput,
+  type WorkflowInput,
+} from '../src/index.js';
 import { tinyWorld } from './tiny.js';
 
 interface Row {
@@ -42,7 +50,10 @@ describe('tune', () => {
     expect(path.basename(job)).toMatch(/^Experiment-\d{14}$/);
     expect(readdirSync(job)).toEqual(expect.arrayContaining(['global_step_1', 'global_step_2', 'monitor', 'buffer', 'log']));
     expect(existsSync(path.join(job, 'monitor', 'tensorboard'))).toBe(true);
-    const lines = readFileSync(path.join(job, 'monitor', 'metrics.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = readFileSync(path.join(job, 'monitor', 'metrics.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
     const explored = lines.filter(({ role, metrics }) => role === 'explorer' && 'rollout/reward/mean' in (metrics as object));
     expect(explored).toHaveLength(2);
     // The judge's reward and its metrics win; the workflow's other ones stay.

@@ -150,7 +150,8 @@ const listKeys = ['tasksets', 'eval_taskset', 'eval_tasksets'];
 
 const datasetSection = ({ path, name, split }: DatasetConfig): Tree => ({ path, subset_name: name, split });
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]);
+const listOf = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
 
 function at(tree: ConfigTree, ...keys: readonly string[]): Tree {
   let current: unknown = tree;

@@ -1,0 +1,26 @@
+/** Ready-made judges for `selectModel`: the cheapest run is the best. */
+import type { Metrics } from '@trinity-rft/core';
+import { InvalidOutputError, type JudgeOutput } from './outputs.js';
+
+interface Measured {
+  readonly response: { readonly metrics: Metrics };
+}
+
+/** Less time is better: the reward is minus the seconds of the run. */
+export function avgTimeJudge({ response }: Measured): JudgeOutput {
+  return { reward: -measure(response, 'execution_time') };
+}
+
+/** Fewer tokens are better: the reward is minus the tokens of all calls, prompts and responses. */
+export function avgTokenConsumptionJudge({ response }: Measured): JudgeOutput {
+  return { reward: -measure(response, 'total_tokens') };
+}
+
+function measure({ metrics }: Measured['response'], key: string): number {
+  const value = metrics?.[key];
+  if (value !== undefined) return value;
+  throw new InvalidOutputError(`The response has no metric "${key}". Use this judge with selectModel, which measures it.`, {
+    code: 'METRIC_MISSING',
+    details: { field: key },
+  });
+}
