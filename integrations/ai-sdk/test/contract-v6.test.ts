@@ -1,3 +1,4 @@
+import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { describeAgentAdapter, type AgentTool, type AgentUnderTest } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createOpenAICompatible } from 'ai-sdk-openai-compatible-v2';
@@ -6,8 +7,9 @@ import { generateText, stepCountIs, streamText, tool, ToolLoopAgent, type Langua
 import { z } from 'zod';
 import { withDefaultProvider } from '../src/default-provider.js';
 import { aiSdkModel, type CreateProvider } from '../src/model.js';
-import { inProcess } from './support/rollout.js';
 import { readStream } from './support/read-stream.js';
+
+const inProcess = inProcessRollouts();
 
 const stopWhen = stepCountIs(8);
 

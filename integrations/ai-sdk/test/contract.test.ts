@@ -1,5 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { describeAgentAdapter, type AgentTool, type AgentUnderTest } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type LanguageModel, type ToolSet } from 'ai';
@@ -7,7 +8,8 @@ import { z } from 'zod';
 import { aiSdkModel, type CreateProvider } from '../src/model.js';
 import { withDefaultProvider } from '../src/default-provider.js';
 import { readStream } from './support/read-stream.js';
-import { inProcess } from './support/rollout.js';
+
+const inProcess = inProcessRollouts();
 
 const stopWhen = isStepCount(8);
 

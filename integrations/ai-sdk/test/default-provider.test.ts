@@ -1,11 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createOpenAI } from '@ai-sdk/openai';
+import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { generateText } from 'ai';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { withDefaultProvider } from '../src/default-provider.js';
 import { aiSdkModel } from '../src/model.js';
-import { inProcess } from './support/rollout.js';
+
+const inProcess = inProcessRollouts();
 
 const ask = async (model = 'openai/gpt-5'): Promise<string> => (await generateText({ model, prompt: 'Hi.' })).text;
 

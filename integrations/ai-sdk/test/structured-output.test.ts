@@ -1,11 +1,13 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { generateText, NoObjectGeneratedError, Output, streamText, type LanguageModel } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { aiSdkModel, type CreateProvider } from '../src/model.js';
-import { inProcess } from './support/rollout.js';
+
+const inProcess = inProcessRollouts();
 
 const output = Output.object({ schema: z.object({ degrees: z.number() }) });
 

@@ -1,6 +1,8 @@
+import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { describeAgentAdapter, type Deviation } from '@trinity-rft/testing';
 import { createWeatherAgent, createWeatherGraph, playing } from './support/agent.js';
-import { inProcess } from './support/rollout.js';
+
+const inProcess = inProcessRollouts();
 
 const deviations: readonly Deviation[] = [
   {

@@ -1,12 +1,14 @@
 /** A model that all runs share and that lets one call through at a time. */
 import { ChatOpenAI } from '@langchain/openai';
 import { rolloutContext } from '@trinity-rft/model';
+import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler, testRuntime, type AgentRollout } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent } from 'langchain';
 import { expect, it } from 'vitest';
 import { redirectModel, runConfig } from '../src/index.js';
-import { inProcess } from './support/rollout.js';
+
+const inProcess = inProcessRollouts();
 
 const context = rolloutContext();
 const signal = new AbortController().signal;

@@ -1,15 +1,15 @@
 import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
 import { createTool } from '@mastra/core/tools';
+import { servedRollouts } from '@trinity-rft/model/testing';
 import { describeAgentAdapter, type AgentTool, type AgentUnderTest } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll } from 'vitest';
 import { z } from 'zod';
 import { finalText } from '../src/final-text.js';
 import { mastraModel, type MastraModelOptions } from '../src/model.js';
-import { serve } from './support/rollout.js';
 
-const served = await serve();
+const served = await servedRollouts();
 afterAll(() => served.close());
 
 /** One agent object, its model given with each call. */

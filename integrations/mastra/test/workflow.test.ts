@@ -1,6 +1,7 @@
 import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
 import { defaultFormatArgs } from '@trinity-rft/core';
+import { servedRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler, type AgentRollout } from '@trinity-rft/testing';
 import { scriptedModel, tryWorkflow, workflowContext, type AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -8,9 +9,8 @@ import { z } from 'zod';
 import { finalText } from '../src/final-text.js';
 import { mastraRunOptions } from '../src/run-options.js';
 import { mastraWorkflow, type MastraWorkflowOptions } from '../src/workflow.js';
-import { serve } from './support/rollout.js';
 
-const served = await serve();
+const served = await servedRollouts();
 afterAll(() => served.close());
 
 const agent = new Agent({ id: 'sums', name: 'sums', instructions: 'Be brief.', model: 'openai/gpt-5' });

@@ -1,8 +1,10 @@
 /** A conversation that outgrows the model. */
+import { inProcessRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { createAgent } from './support/agent.js';
-import { inProcess } from './support/rollout.js';
+
+const inProcess = inProcessRollouts();
 
 describe.each([['chat'] as const, ['responses'] as const])('over %s', (api) => {
   it.each([false, true])('tells the explorer that the prompt is too long (streamed: %s)', async (streamed) => {

@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
+import { servedRollouts } from '@trinity-rft/model/testing';
 import { describeAgentAdapter, type AgentContract } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll } from 'vitest';
 import { runCommand } from '../src/index.js';
-import { serve } from './support/rollout.js';
 import { openToolServer } from './support/tool-server.js';
 
-const served = await serve();
+const served = await servedRollouts();
 const toolServer = await openToolServer();
 afterAll(() => Promise.all([served.close(), toolServer.close()]));
 

@@ -1,26 +1,12 @@
 /** A rollout model over a script of texts. */
-import { buildCharTokenizer, chatTemplates, createChatFormat, createTokenizer, type ChatFormat } from '@trinity-rft/chat';
+import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import { scriptedSampler, testRuntime, type ScriptedSampler, type TestRuntime } from '@trinity-rft/testing';
 import type { RecordingModel, RolloutModelOptions } from '../src/options.js';
 import { createRolloutModel } from '../src/rollout-model.js';
+import { characterFormat } from '../src/testing/rollouts.js';
 
-const characters = `${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}\n`;
-
-export const format: ChatFormat = createChatFormat({
-  tokenizer: createTokenizer(
-    buildCharTokenizer({
-      characters,
-      words: ['system', 'user', 'assistant'],
-      specialTokens: ['<|im_start|>'],
-      markers: ['<tool_call>', '</tool_call>', '<think>', '</think>'],
-      eosToken: '<|im_end|>',
-      chatTemplate: chatTemplates.chatml,
-    }),
-  ),
-  toolCallParser: 'hermes',
-  reasoningParser: 'qwen3',
-});
+export const format: ChatFormat = characterFormat();
 
 export const encode = (text: string): Int32Array => format.tokenizer.encode(text);
 export const decode = (ids: ArrayLike<number>): string => format.tokenizer.decode(ids);

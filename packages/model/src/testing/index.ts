@@ -1,0 +1,8 @@
+export {
+  characterFormat,
+  inProcessRollouts,
+  servedRollouts,
+  type TestRollout,
+  type TestRolloutOptions,
+  type TestRollouts,
+} from './rollouts.js';

@@ -1,0 +1,99 @@
+/** Endpoints of rollouts over a sampler of the test's own: what tests of agents need in place of an engine and a model folder. */
+import { buildCharTokenizer, chatTemplates, createChatFormat, createTokenizer, type ChatFormat } from '@trinity-rft/chat';
+import { createRuntime, type Experience, type Metrics, type Sampler } from '@trinity-rft/core';
+import type { AgentEndpoint } from '@trinity-rft/workflow';
+import { openEndpointServer } from '../endpoint/server.js';
+import type { RecordingModel, RolloutModelOptions } from '../options.js';
+import { createRolloutModel } from '../rollout-model.js';
+
+export interface TestRolloutOptions {
+  readonly sampler: Sampler;
+  /** The run's. */
+  readonly signal: AbortSignal;
+}
+
+export interface TestRollout {
+  readonly endpoint: AgentEndpoint;
+  /** Every recorded call so far, in the order of the calls. */
+  readonly records: () => readonly Experience[];
+  readonly metrics: () => Metrics;
+  readonly close: () => Promise<void>;
+}
+
+/** Has what `describeAgentAdapter` of `@trinity-rft/testing` wants to be given. */
+export interface TestRollouts {
+  /** Opens the endpoint of one rollout; its model is called `tiny`, and call k has the seed 1000 + k. */
+  readonly open: (options: TestRolloutOptions) => Promise<TestRollout>;
+  readonly encode: (text: string) => Int32Array;
+  readonly decode: (ids: Int32Array) => string;
+  /** Of all rollouts. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * A token for each character of printable ASCII, the line break, the roles, and the marks of tool calls and reasoning; the template
+ * `chatml`, the tool call parser `hermes`, the reasoning parser `qwen3`. Turns end in `<|im_end|>`.
+ */
+export function characterFormat(): ChatFormat {
+  const tokenizer = createTokenizer(
+    buildCharTokenizer({
+      characters: `${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}\n`,
+      words: ['system', 'user', 'assistant'],
+      specialTokens: ['<|im_start|>'],
+      markers: ['<tool_call>', '</tool_call>', '<think>', '</think>'],
+      eosToken: '<|im_end|>',
+      chatTemplate: chatTemplates.chatml,
+    }),
+  );
+  return createChatFormat({ tokenizer, toolCallParser: 'hermes', reasoningParser: 'qwen3' });
+}
+
+/** Each endpoint is reached through its own `fetch` only: no socket is opened. */
+export function inProcessRollouts(): TestRollouts {
+  const runtime = createRuntime({ seed: 1 });
+  return rolloutsOver(characterFormat(), {
+    open: (options) => {
+      const model = createRolloutModel({ ...options, runtime });
+      return { model, end: () => undefined };
+    },
+    close: () => Promise.resolve(),
+  });
+}
+
+/** Each endpoint is mounted on one server on the loopback interface, with a key of its own. @throws ModelError 503 when there is no port */
+export async function servedRollouts(): Promise<TestRollouts> {
+  const runtime = createRuntime({ seed: 1 });
+  const server = await openEndpointServer({ runtime });
+  return rolloutsOver(characterFormat(), {
+    open: (options) => {
+      const { signal } = options;
+      const mounted = server.mount({ handler: (request) => model.handler(request), ...(signal && { signal }) });
+      const model = createRolloutModel({ ...options, mounted, runtime });
+      return { model, end: () => mounted.unmount() };
+    },
+    close: () => server.close(),
+  });
+}
+
+interface Place {
+  open(options: Omit<RolloutModelOptions, 'runtime' | 'mounted'>): { readonly model: RecordingModel; readonly end: () => void };
+  close(): Promise<void>;
+}
+
+function rolloutsOver(format: ChatFormat, place: Place): TestRollouts {
+  const { tokenizer } = format;
+  return {
+    open: async ({ sampler, signal }) => {
+      const { model, end } = place.open({ sampler, signal, format, modelPath: 'tiny', seedFor: (call) => 1000 + call });
+      return Promise.resolve({
+        endpoint: model.endpoint(),
+        records: () => model.extractExperiencesFromHistory({ clear: false }),
+        metrics: () => model.metrics(),
+        close: () => Promise.resolve(end()),
+      });
+    },
+    encode: (text) => tokenizer.encode(text),
+    decode: (ids) => tokenizer.decode(ids),
+    close: () => place.close(),
+  };
+}
