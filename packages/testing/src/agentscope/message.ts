@@ -1,0 +1,51 @@
+/** Stand-in for `@agentscope-ai/agentscope/message`: messages are lists of blocks. Covers what a text agent with tools needs. */
+
+export interface TextBlock {
+  type: 'text';
+  id: string;
+  text: string;
+}
+
+export interface ToolCallBlock {
+  type: 'tool_call';
+  id: string;
+  name: string;
+  /** JSON, as the model wrote it. */
+  input: string;
+}
+
+export interface ToolResultBlock {
+  type: 'tool_result';
+  /** Of the call. */
+  id: string;
+  name: string;
+  output: string | TextBlock[];
+  state: 'success' | 'error' | 'interrupted' | 'running';
+}
+
+export type ContentBlock = TextBlock | ToolCallBlock | ToolResultBlock;
+
+export interface Msg {
+  id: string;
+  name: string;
+  role: 'user' | 'assistant' | 'system';
+  content: ContentBlock[];
+  metadata: Record<string, unknown>;
+  /** ISO 8601. */
+  timestamp: string;
+}
+
+let made = 0;
+
+/** Unlike the framework's, ids count and times stand still: nothing on the wire depends on them. */
+export function createMsg(given: Pick<Msg, 'name' | 'role' | 'content'>): Msg {
+  return { id: newId(), metadata: {}, timestamp: '1970-01-01T00:00:00.000Z', ...given };
+}
+
+export const newId = (): string => `block_${++made}`;
+
+/** Texts of a message, a line each; null when it has none. */
+export function getTextContent({ content }: Msg): string | null {
+  const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  return texts.length === 0 ? null : texts.join('\n');
+}
