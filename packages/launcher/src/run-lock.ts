@@ -9,18 +9,19 @@ const busy = 5;
 
 /**
  * Takes the run directory, which is made if need be, and returns its release. The lock is the operating system's, on the empty
- * database `run.lock`: it ends with the process that holds it, however that ends, and cannot be mistaken for that of another
- * process with the same id. `run.pid` beside it is for messages only.
+ * database `<role>.lock`: it ends with the process that holds it, however that ends, and cannot be mistaken for that of another
+ * process with the same id. `<role>.pid` beside it is for messages only.
+ * A server without a trainer of its own has another lock than whatever trains beside it.
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */
-export async function lockRun(jobDirectory: string): Promise<() => Promise<void>> {
-  const pidFile = path.join(jobDirectory, 'run.pid');
+export async function lockRun(jobDirectory: string, role: 'run' | 'serve' = 'run'): Promise<() => Promise<void>> {
+  const pidFile = path.join(jobDirectory, `${role}.pid`);
   let holder: DatabaseSync | undefined;
   try {
     await mkdir(jobDirectory, { recursive: true });
     // Loaded on first use: Node 22 prints a warning when it loads the module.
     const sqlite = process.getBuiltinModule('node:sqlite');
-    holder = new sqlite.DatabaseSync(path.join(jobDirectory, 'run.lock'));
+    holder = new sqlite.DatabaseSync(path.join(jobDirectory, `${role}.lock`));
     holder.exec('BEGIN EXCLUSIVE');
     await writeFile(pidFile, `${process.pid}\n`);
   } catch (error) {

@@ -58,7 +58,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   };
   assertNamesKnown(config, registries);
 
-  const unlock = await lockRun(config.jobDirectory);
+  const unlock = await lockRun(config.jobDirectory, options.serve?.train === false ? 'serve' : 'run');
   const strays = catchStrays((line) => terminal.write(`${line}\n`));
   try {
     const { signal = new AbortController().signal, env = process.env, serve } = options;
@@ -88,10 +88,10 @@ function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Regi
 async function runStages(config: ResolvedConfig, surroundings: Surroundings): Promise<RunSummary> {
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  const isBench = stages.every(({ mode }) => mode === 'bench');
+  // Neither is part of the run whose checkpoints are used.
+  const isGuest = stages.every(({ mode }) => mode === 'bench') || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
-    // Evaluating checkpoints is no part of the run that made them.
-    if (!isBench) await writeStageProgress(jobDirectory, { latestStage: stage });
+    if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
   const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
   for (const stage of remaining.slice(1)) await checkData({ stage, ...surroundings });

@@ -44,7 +44,7 @@ const modes: Readonly<Record<StageConfig['mode'], (context: StageContext) => Pro
 /** Runs or resumes a stage. Rejects with the first cause, which is also in the log and in `failure.txt`. */
 export async function runStage({
   config,
-  stage,
+  stage: planned,
   endedBefore,
   terminal,
   clock,
@@ -53,6 +53,7 @@ export async function runStage({
   registries,
   serve,
 }: StageOptions): Promise<StageResult> {
+  const stage = serve?.train === false ? apart(planned) : planned;
   const { jobDirectory } = stage;
   await mkdir(jobDirectory, { recursive: true });
   await rm(path.join(jobDirectory, failureFile), { force: true });
@@ -85,6 +86,16 @@ export async function runStage({
     restoreEnvironment();
     await monitor.close();
   }
+}
+
+/** Log and metrics of a server, where another process has those of the run. */
+function apart(stage: StageConfig): StageConfig {
+  const folder = path.join(stage.jobDirectory, 'serve');
+  return {
+    ...stage,
+    log: { ...stage.log, directory: path.join(folder, 'log') },
+    monitor: { ...stage.monitor, directory: path.join(folder, 'monitor') },
+  };
 }
 
 /** Reads the data of a stage that comes later, so that its mistakes are found before hours of work; an interrupt ends it. @throws TaskError */

@@ -27,8 +27,8 @@ export interface RowDriver {
   settle(used: readonly StoredRow[], dropped: readonly StoredRow[], trainStep: number): void;
   /** Forgets every {@link settle} of a step after `trainStep`. */
   unsettle(trainStep: number): void;
-  /** Rows that no train step has used up, in insertion order. */
-  unsettled(): StoredRow[];
+  /** Rows that no train step has used up, in insertion order. @param after only those with a larger id. @default 0 */
+  unsettled(after?: number): StoredRow[];
   explorerState(): JsonState | undefined;
   counts(): RowCounts;
   close(): void;

@@ -3,8 +3,8 @@
  * it, and their rows are waiting again at the next open without any repair. That needs one owner per store; durable drivers
  * see to it.
  */
-import { mean, taskKey, type Experience, type ExperienceStore, type Lease, type Metrics } from '@trinity-rft/core';
-import type { RowDriver } from './driver.js';
+import { mean, taskKey, type Clock, type Experience, type ExperienceStore, type Lease, type Metrics } from '@trinity-rft/core';
+import type { RowDriver, StoredRow } from './driver.js';
 import { closedError, countError, finishedError, leaseEndedError, takeCancelledError, trainStepError } from './errors.js';
 import { rowQueue, type Grant } from './queue.js';
 
@@ -14,12 +14,30 @@ export interface LeaseStoreOptions {
    * needs, nor a batch that finds the store empty. @default unlimited
    */
   readonly capacity?: number;
+  /** For rows that somebody else adds. @default nobody does */
+  readonly follow?: Follow;
+}
+
+/** Looks for rows that another process has added, again and again until that has ended. */
+export interface Follow {
+  readonly clock: Pick<Clock, 'sleep'>;
+  readonly everyMs: number;
+  /** True when nobody will add any more rows; then the store is finished. */
+  readonly ended: () => boolean;
 }
 
 type LeaseState = 'open' | 'acknowledged' | 'released' | 'rolled back';
 
 export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): ExperienceStore {
-  const queue = rowQueue(driver.unsettled(), options.capacity ?? Infinity);
+  const first = driver.unsettled();
+  const queue = rowQueue(first, options.capacity ?? Infinity);
+  const closed = new AbortController();
+  /** Newest row that the queue has had. */
+  let newest = first.at(-1)?.id ?? 0;
+  const known = (rows: readonly StoredRow[]): readonly StoredRow[] => {
+    newest = Math.max(newest, rows.at(-1)?.id ?? 0);
+    return rows;
+  };
   const leases = new Set<{ state: LeaseState }>();
   let ended: 'finished' | 'closed' | undefined;
   let failure: Error | undefined;
@@ -54,12 +72,12 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     };
   };
 
-  return {
+  const store: ExperienceStore = {
     put: async (batch, explorerState) => {
       assertOpen('A put');
       if (failure) throw failure;
       if (ended === 'finished') throw finishedError();
-      await queue.admit(batch.length, () => queue.add(driver.insert(batch, explorerState)));
+      await queue.admit(batch.length, () => queue.add(known(driver.insert(batch, explorerState))));
     },
     take: async (count, filter = {}, signal) => {
       assertOpen('A take');
@@ -75,7 +93,7 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
       for (const lease of leases) lease.state = 'rolled back';
       leases.clear();
       const held = new Set(queue.held().map((row) => row.id));
-      queue.reset(driver.unsettled().filter((row) => !held.has(row.id)));
+      queue.reset(known(driver.unsettled()).filter((row) => !held.has(row.id)));
     },
     explorerState: async () => {
       assertOpen('Reading the explorer state');
@@ -99,10 +117,26 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     close: async () => {
       if (ended === 'closed') return;
       ended = 'closed';
+      closed.abort();
       queue.refuseAll(closedError('Waiting'));
       driver.close();
     },
   };
+  if (options.follow) void followRows(options.follow);
+  return store;
+
+  async function followRows({ clock, everyMs, ended: noMore }: Follow): Promise<void> {
+    try {
+      while (!ended) {
+        const last = noMore();
+        queue.add(known(driver.unsettled(newest)));
+        if (last) return store.finish();
+        await clock.sleep(everyMs, closed.signal);
+      }
+    } catch (error) {
+      if (!closed.signal.aborted) store.fail(error as Error);
+    }
+  }
 }
 
 function checkTrainStep(trainStep: number): void {

@@ -46,7 +46,7 @@ function memoryRows(): RowDriver {
     unsettle: (trainStep) => {
       for (const row of rows) if (row.trainStep !== undefined && row.trainStep > trainStep) row.trainStep = undefined;
     },
-    unsettled: () => rows.filter((row) => row.trainStep === undefined),
+    unsettled: (after = 0) => rows.slice(after).filter((row) => row.trainStep === undefined),
     explorerState: () => state,
     counts: () => ({ total: rows.length, trained: settled(false), dropped: settled(true) }),
     close: () => undefined,

@@ -60,7 +60,8 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
         for (const { id } of dropped) sql.settle.run(trainStep, 1, id);
       }),
     unsettle: (trainStep) => transaction('roll back', () => void sql.unsettle.run(trainStep)),
-    unsettled: () => sql.unsettled.all().map((row) => ({ id: Number(row['id']), policyVersion: Number(row['policy_version']) })),
+    unsettled: (after = 0) =>
+      sql.unsettled.all(after).map((row) => ({ id: Number(row['id']), policyVersion: Number(row['policy_version']) })),
     explorerState: () => {
       const row = sql.getState.get('explorer');
       return row && (JSON.parse(String(row['json'])) as JsonState);
@@ -91,7 +92,7 @@ function prepareStatements(database: DatabaseSync) {
     read: database.prepare('SELECT bytes FROM experience WHERE id = ?'),
     settle: database.prepare('INSERT INTO used (train_step, dropped, id) VALUES (?, ?, ?)'),
     unsettle: database.prepare('DELETE FROM used WHERE train_step > ?'),
-    unsettled: database.prepare('SELECT id, policy_version FROM experience WHERE id NOT IN (SELECT id FROM used) ORDER BY id'),
+    unsettled: database.prepare('SELECT id, policy_version FROM experience WHERE id > ? AND id NOT IN (SELECT id FROM used) ORDER BY id'),
     counts: database.prepare(
       'SELECT (SELECT count(*) FROM experience) AS total, count(*) AS settled, coalesce(sum(dropped), 0) AS dropped FROM used',
     ),

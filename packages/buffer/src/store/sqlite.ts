@@ -2,13 +2,26 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, TrinityError, type ExperienceStore } from '@trinity-rft/core';
-import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
+import { BufferError, TrinityError, type Clock, type ExperienceStore } from '@trinity-rft/core';
+import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.js';
 import { sqliteRows } from './sqlite-rows.js';
 
-export interface SqliteExperienceStoreOptions extends LeaseStoreOptions {
+export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
   /** The database file; made with its folder when it is not there. SQLite keeps `-wal`, `-shm` and our `.lock` beside it. */
   readonly path: string;
+  /**
+   * Also takes what a writer in another process adds, see {@link sqliteExperienceWriter}, and is finished when that has gone; without one,
+   * at once. @default nobody else adds rows
+   */
+  readonly followWriter?: FollowOptions;
+}
+
+export interface FollowOptions {
+  readonly clock: Clock;
+  /** Between two looks for new rows. @default 500 */
+  readonly everyMs?: number;
+  /** How long a writer that has gone may take to come back. @default 60_000 */
+  readonly graceMs?: number;
 }
 
 /** Increased when a reader of the old tables could not read the new ones. */
@@ -28,12 +41,68 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
     const unlock = lock(path);
     try {
       const database = open(path);
-      return leaseStore(sqliteRows(database, unlock), options);
+      const { followWriter } = options;
+      const follow = followWriter && followOf(path, followWriter);
+      return leaseStore(sqliteRows(database, unlock), { ...options, ...(follow && { follow }) });
     } catch (error) {
       unlock();
       throw error;
     }
   });
+}
+
+/** Adds experiences to a store that another process trains from. */
+export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | 'close'>;
+
+/**
+ * Opens or makes the store for adding only; its owner may have it open at the same time, and sees what is added when it follows.
+ * One writer per store. @throws BufferError as {@link sqliteExperienceStore}
+ */
+export function sqliteExperienceWriter({ path }: { readonly path: string }): ExperienceWriter {
+  return guarded(path, () => {
+    mkdirSync(dirname(path), { recursive: true });
+    const unlock = lock(path, writerLock);
+    try {
+      const rows = sqliteRows(open(path), unlock);
+      return {
+        put: async (batch, state) => void rows.insert(batch, state),
+        explorerState: async () => rows.explorerState(),
+        close: async () => rows.close(),
+      };
+    } catch (error) {
+      unlock();
+      throw error;
+    }
+  });
+}
+
+const writerLock = 'writer.lock';
+/** A look at a lock takes it for a moment. */
+const lockWaitMs = 200;
+
+/** Ended when no writer has been there for the time of grace; one that was never there has ended. */
+function followOf(path: string, { clock, everyMs = 500, graceMs = 60_000 }: FollowOptions): Follow {
+  let seen: number | undefined;
+  return {
+    clock,
+    everyMs,
+    ended: () => {
+      if (hasWriter(path)) seen = clock.now();
+      return seen === undefined || clock.now() - seen > graceMs;
+    },
+  };
+}
+
+function hasWriter(path: string): boolean {
+  const holder = connect(`${path}.${writerLock}`);
+  try {
+    holder.exec('BEGIN EXCLUSIVE');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    holder.close();
+  }
 }
 
 /** Loaded on first use: Node 22 prints a warning when it loads the module, which users of other drivers should not see. */
@@ -48,7 +117,8 @@ function open(path: string): DatabaseSync {
     // WAL: a commit is one append, and readers (a person with the sqlite3 shell) do not disturb it. A commit survives SIGKILL
     // at any setting of `synchronous`; FULL also flushes the disk once per commit, so that after a power cut the store is never
     // older than a checkpoint that was written after it. At one commit per explore step and train step that costs milliseconds.
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    // Another process may be the writer: its commits take milliseconds.
+    database.exec('PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
     prepareSchema(database, path);
     return database;
   } catch (error) {
@@ -107,10 +177,10 @@ function hasTables(database: DatabaseSync): boolean {
 }
 
 /** Holds an exclusive lock on an empty database beside the store; returns how to let go. */
-function lock(path: string): () => void {
-  const holder = connect(`${path}.lock`);
+function lock(path: string, suffix = 'lock'): () => void {
+  const holder = connect(`${path}.${suffix}`);
   try {
-    holder.exec('BEGIN EXCLUSIVE');
+    holder.exec(`PRAGMA busy_timeout = ${lockWaitMs}; BEGIN EXCLUSIVE`);
   } catch (cause) {
     holder.close();
     throw new BufferError(

@@ -41,11 +41,11 @@ export function readSupervisedRows(
   return readTaskRows({ name, path, split, signal, ...(subsetName !== undefined && { subsetName }) });
 }
 
-/** Experiences of an earlier run: nobody adds to them, so the end of the store is the end of the data. */
-async function openStored({ stage }: StageContext): Promise<TrainingData> {
+/** Experiences of an earlier run, or of a server in another process, until that has ended. */
+async function openStored({ stage, runtime }: StageContext): Promise<TrainingData> {
   const { path } = stage.buffer.trainerInput.experienceBuffer;
-  const store = openExperienceStore(stage, path === undefined ? undefined : await ownDatabase(path, stage.jobDirectory));
-  store.finish();
+  const own = path === undefined ? {} : { path: await ownDatabase(path, stage.jobDirectory) };
+  const store = openExperienceStore(stage, { ...own, followWriter: { clock: runtime.clock } });
   return { source: store, totalSteps: stage.buffer.totalSteps };
 }
 

@@ -1,137 +1,126 @@
-/** Mode `serve`: the recording endpoint in front of a running product, with training alongside. */
+/** Mode `serve`: the recording endpoint in front of a running product, with training here or in another process. */
 import path from 'node:path';
 import { createAlgorithm } from '@trinity-rft/algorithm';
-import type { Algorithm, Engine, ExperienceStore, MetricSink } from '@trinity-rft/core';
+import type { Algorithm, ExperienceStore, MetricSink } from '@trinity-rft/core';
 import { applyAdvantage, type ExplorerState } from '@trinity-rft/explorer';
 import { openEndpointServer } from '@trinity-rft/model';
-import { createCommit, createServe, openTurnStore } from '@trinity-rft/serve';
-import { createTrainer, listCheckpoints, verifyCheckpoint, type Checkpoint, type TrainerResult } from '@trinity-rft/trainer';
+import { createCommit, createServe, openTurnStore, type Commit, type TurnStore } from '@trinity-rft/serve';
+import { listCheckpoints } from '@trinity-rft/trainer';
 import { openChatFormat } from '../build/chat-format.js';
 import { disposable } from '../build/disposable.js';
-import { openEngine } from '../build/engine.js';
-import { openExperienceStore } from '../build/experience-store.js';
-import { sessionHandlers } from '../build/serve.js';
-import { trainerOptions } from '../build/trainer.js';
-import { createTransport, type StageTransport } from '../build/transport.js';
+import { openEngine, type StageEngine } from '../build/engine.js';
+import { openExperienceStore, openExperienceWriter } from '../build/experience-store.js';
+import { createTransport } from '../build/transport.js';
 import type { StageContext, StageResult } from '../context.js';
+import { adoptNewest, followCheckpoints, type Followed } from '../serve/follow-checkpoints.js';
+import { sessionHandlers } from '../serve/session-handlers.js';
+import { goOn, trainHere } from '../serve/train-here.js';
 
 const defaultDrainMs = 30_000;
 
 /** Serves until it is interrupted; the end is clean: requests in progress are answered, the train step is finished and saved. */
 export async function runServe(context: StageContext): Promise<StageResult> {
-  const { stage, runtime, serve: options = {} } = context;
+  const { stage, serve: options = {} } = context;
   const format = await openChatFormat(context);
   const algorithm = createAlgorithm(stage.algorithm, stage.seed);
-  await using store = disposable(openExperienceStore(stage));
-  await using turns = disposable(asynchronous(openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') })));
+  await using turns = closing(openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  const parts = { turns, engine, algorithm, handlers: sessionHandlers(context, { sampler: engine.sampler, format, start: turns.starts }) };
+  return await ((options.train ?? true) ? besideTrainer(context, parts) : besideProcess(context, parts));
+}
+
+interface Parts {
+  readonly turns: TurnStore;
+  readonly engine: StageEngine;
+  readonly algorithm: Algorithm;
+  readonly handlers: ReturnType<typeof sessionHandlers>;
+}
+
+async function besideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
+  const { stage } = context;
+  const { engine, algorithm } = parts;
+  await using store = disposable(openExperienceStore(stage));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const from = await goOn({ newest, engine, store, transport });
-  const explorer = (await store.explorerState()) as ExplorerState | undefined;
-  const sink = context.openSink({ explorer: explorer?.step ?? 0, trainer: from });
-
-  const commit = createCommit({
-    turns,
-    store,
-    pipeline: (experiences) =>
-      applyAdvantage(experiences, {
-        experienceShape: stage.explorer.experienceShape,
-        ...(algorithm.advantage && { advantage: algorithm.advantage }),
-      }),
-    sink,
-  });
-  // What a client had committed when the process ended is not left to its next commit.
-  if (turns.begun()) await commit();
-  const serve = createServe({
-    turns,
-    createHandler: sessionHandlers(context, { sampler: engine.sampler, format, start: turns.starts }),
-    commit,
-    policyVersion: () => engine.sampler.policyVersion,
+  const sink = context.openSink({ explorer: await lastStep(store), trainer: from });
+  return await serveWhile(context, {
+    ...parts,
+    commit: commitInto(store, sink, context, parts),
     numbers: async () => {
       const { waiting, trained } = await store.counts();
       return { 'trainer/waiting_experience_count': waiting, 'trainer/trained_experience_count': trained };
     },
+    alongside: (signal) => trainHere(context, { engine, algorithm, store, transport, sink, from, signal }),
+  });
+}
+
+async function besideProcess(context: StageContext, parts: Parts): Promise<StageResult> {
+  await using store = disposable(openExperienceWriter(context.stage));
+  const start = await adoptNewest(context, parts.engine);
+  const sink = context.openSink({ explorer: await lastStep(store), trainer: 0 });
+  return await serveWhile(context, {
+    ...parts,
+    commit: commitInto(store, sink, context, parts),
+    alongside: (signal) => followCheckpoints(context, parts.engine, start, signal),
+  });
+}
+
+const lastStep = async (store: Pick<ExperienceStore, 'explorerState'>): Promise<number> =>
+  ((await store.explorerState()) as ExplorerState | undefined)?.step ?? 0;
+
+function commitInto(
+  store: Pick<ExperienceStore, 'put' | 'explorerState'>,
+  sink: MetricSink,
+  { stage }: StageContext,
+  { turns, algorithm: { advantage } }: Parts,
+): Commit {
+  const options = { experienceShape: stage.explorer.experienceShape, ...(advantage && { advantage }) };
+  return createCommit({ turns, store, pipeline: (experiences) => applyAdvantage(experiences, options), sink });
+}
+
+interface Serving extends Parts {
+  readonly commit: Commit;
+  readonly numbers?: () => Promise<Readonly<Record<string, number>>>;
+  /** What goes on beside the server until the signal; may end before. What it rejects with ends the server. */
+  readonly alongside: (signal: AbortSignal) => Promise<Followed>;
+}
+
+async function serveWhile(context: StageContext, { turns, engine, handlers, commit, numbers, alongside }: Serving): Promise<StageResult> {
+  const { stage, runtime, serve: options = {} } = context;
+  // What a client had committed when the process ended is not left to its next commit.
+  if (turns.begun()) await commit();
+  const serve = createServe({
+    turns,
+    createHandler: handlers,
+    commit,
+    policyVersion: () => engine.sampler.policyVersion,
+    ...(numbers && { numbers }),
     clock: runtime.clock,
     logger: runtime.logger,
   });
   const { host = stage.explorer.serve.host, port = stage.explorer.serve.port, apiKey: chosen } = options;
   const endpoint = await openEndpointServer({ host, port, runtime });
   const { apiKey } = endpoint.mount({ handler: serve.handler, ...(chosen !== undefined && { apiKey: chosen }) });
-
   const stop = new AbortController();
-  const training = train(context, { engine, algorithm, store, transport, sink, from, signal: stop.signal });
+  const beside = alongside(stop.signal);
   try {
-    runtime.logger.info(`Serves on ${endpoint.url}, from train step ${from}.`);
+    runtime.logger.info(`Serves train step ${engine.sampler.policyVersion} on ${endpoint.url}.`);
     options.onOpen?.({ url: endpoint.url, apiKey });
-    // Training that comes to its end does not end the server; training that fails does.
-    await Promise.race([aborted(context.signal), failed(engine.gone), training.then(() => aborted(context.signal))]);
+    await Promise.race([aborted(context.signal), failed(engine.gone), beside.then(() => aborted(context.signal))]);
     await serve.drain(options.drainMs ?? defaultDrainMs);
   } finally {
     await endpoint.close();
     stop.abort();
     // The first cause is on its way already.
-    await training.catch(() => undefined);
+    await beside.catch(() => undefined);
   }
-  const { step, checkpoint } = await training;
-  return { interrupted: true, doneBefore: false, trainStep: step, checkpoint: checkpoint.directory };
+  const { step, checkpoint } = await beside;
+  return { interrupted: true, doneBefore: false, trainStep: step, checkpoint: checkpoint?.directory };
 }
 
-interface GoOn {
-  readonly newest: Checkpoint | undefined;
-  readonly engine: Engine;
-  readonly store: ExperienceStore;
-  readonly transport: StageTransport;
-}
-
-/** Puts trainer, store and sampler where the newest checkpoint stands. Resolves with its train step. */
-async function goOn({ newest, engine, store, transport }: GoOn): Promise<number> {
-  const step = newest?.manifest.step ?? 0;
-  if (newest) {
-    await verifyCheckpoint(newest);
-    await engine.trainer.load(newest.directory);
-  }
-  await store.rollback(step);
-  await transport.publish(step);
-  await transport.adopt(step);
-  return step;
-}
-
-interface TrainParts {
-  readonly engine: Engine;
-  readonly algorithm: Algorithm;
-  readonly store: ExperienceStore;
-  readonly transport: StageTransport;
-  readonly sink: MetricSink;
-  readonly from: number;
-  readonly signal: AbortSignal;
-}
-
-/** New weights are taken between two calls: whatever is being sampled ends on the weights it began with. */
-function train(context: StageContext, { engine, algorithm, store, transport, sink, from, signal }: TrainParts): Promise<TrainerResult> {
-  const { syncInterval } = context.stage.synchronizer;
-  const { totalSteps } = context.stage.trainer;
-  context.expectSteps(totalSteps);
-  const trainer = createTrainer({
-    ...trainerOptions(context, { engine, algorithm, totalSteps, sink }),
-    source: store,
-    sync: {
-      trainStepDone: async (step) => {
-        if (step % syncInterval !== 0) return;
-        await transport.publish(step);
-        await transport.adopt(step);
-      },
-      setTrainerWaiting: () => undefined,
-    },
-    signal,
-  });
-  return trainer.run(from);
-}
-
-const asynchronous = <T extends { close(): void }>(resource: T): Omit<T, 'close'> & { close(): Promise<void> } => ({
-  ...resource,
-  close: async () => resource.close(),
-});
+const closing = <T extends { close(): void }>(resource: T): T & AsyncDisposable =>
+  Object.assign(resource, { [Symbol.asyncDispose]: async () => resource.close() });
 
 /** Resolves when the signal aborts. */
 function aborted(signal: AbortSignal): Promise<void> {
@@ -142,8 +131,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Rejects with the reason when the signal aborts. */
-function failed(signal: AbortSignal): Promise<never> {
-  return aborted(signal).then(() => {
-    throw signal.reason;
-  });
+async function failed(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
+  throw signal.reason as Error;
 }

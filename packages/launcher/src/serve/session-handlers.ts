@@ -1,4 +1,4 @@
-/** What serves the clients of a product: the model of each session, and the commits. */
+/** What serves the clients of a product: a recording model for each session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
