@@ -24,3 +24,21 @@ export function catchInterrupts(report: (line: string) => void, exit: (code: num
     },
   };
 }
+
+/** Resolves at the first Ctrl-C; a second one while something closes ends the process. @param gone rejects with its reason when it aborts */
+export function untilInterrupted(gone?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const interrupt = catchInterrupts(
+      () => resolve(),
+      (code) => process.exit(code),
+    );
+    gone?.addEventListener(
+      'abort',
+      () => {
+        interrupt.release();
+        reject(gone.reason as Error);
+      },
+      { once: true },
+    );
+  });
+}

@@ -11,6 +11,25 @@ export interface Output {
 
 const standardOutput: Output = { out: (text) => void process.stdout.write(text), err: (text) => void process.stderr.write(text) };
 
+const pluginDirOption = [
+  '--plugin-dir <directory>',
+  'directory whose modules export workflows and reward functions; may be repeated',
+  (dir: string, all: readonly string[]): readonly string[] => [...all, dir],
+  [] as readonly string[],
+] as const;
+
+/** What Commander makes of `trinity debug`. */
+interface DebugArguments {
+  readonly config: string;
+  readonly module: string;
+  readonly pluginDir: readonly string[];
+  readonly outputDir: string;
+  readonly disableOverwrite?: boolean;
+  readonly enableProfiling?: boolean;
+  readonly newestCheckpoint?: boolean;
+  readonly port?: string;
+}
+
 /** Runs one command line (without `node` and the script) and resolves with the exit code. Never rejects. */
 export async function main(args: readonly string[], output: Output = standardOutput): Promise<number> {
   let exitCode: number = exitCodes.done;
@@ -24,12 +43,7 @@ export async function main(args: readonly string[], output: Output = standardOut
     .command('run')
     .description('run, or resume, what a configuration describes')
     .requiredOption('-c, --config <file>', 'YAML file')
-    .option(
-      '--plugin-dir <directory>',
-      'directory whose modules export workflows and reward functions; may be repeated',
-      (dir, all: readonly string[]) => [...all, dir],
-      [],
-    )
+    .option(...pluginDirOption)
     .action(async (options: { config: string; pluginDir: readonly string[] }) => {
       // The engine takes a while to load, and nobody else needs it.
       const { runCommand } = await import('./run-command.js');
@@ -58,6 +72,34 @@ export async function main(args: readonly string[], output: Output = standardOut
     .action(async (run: string, { tolerance }: { tolerance: string }) => {
       const { verifyCommand } = await import('./verify-command.js');
       exitCode = await verifyCommand(run, tolerance, output.out);
+    });
+
+  program
+    .command('debug')
+    .description('try parts of a run by themselves: keep its model served, run its workflow once, look at what was recorded')
+    .requiredOption('-c, --config <file>', 'YAML file')
+    .requiredOption('-m, --module <name>', 'inference_model, workflow or viewer')
+    .option(...pluginDirOption)
+    .option('-o, --output-dir <directory>', 'for the files of the workflow, and where a served model is found again', 'debug_output')
+    .option('--disable-overwrite', 'keep what is in the output directory: write to a new one beside it')
+    .option('--enable-profiling', 'also write where the time went, as a page and as a Chrome trace')
+    .option('--newest-checkpoint', 'take the newest checkpoint of the run instead of the model it begins with')
+    .option('-p, --port <number>', 'of inference_model and viewer; 0 = any that is free')
+    .action(async (options: DebugArguments) => {
+      const { debugCommand } = await import('./debug-command.js');
+      const { disableOverwrite = false, enableProfiling = false, newestCheckpoint = false, ...rest } = options;
+      exitCode = await debugCommand({ ...rest, overwrite: !disableOverwrite, enableProfiling, newestCheckpoint }, output.out);
+    });
+
+  program
+    .command('view <run>')
+    .description('a local page over recorded experiences, also while a run goes on')
+    .option('-p, --port <number>', '0 = any that is free', '0')
+    .option('--tokenizer <folder>', 'model folder whose tokenizer reads the tokens; found by itself where the run is complete')
+    .addHelpText('after', '\n<run> is a configuration, the folder of a run, or a database (.db).')
+    .action(async (run: string, options: { port: string; tokenizer?: string }) => {
+      const { viewCommand } = await import('./view-command.js');
+      exitCode = await viewCommand(run, options, output.out);
     });
 
   const config = program.command('config').description('look at a configuration without running it');

@@ -18,6 +18,7 @@ export { createChatTemplate, type ChatTemplate, type RenderInput } from './templ
 export { buildCharTokenizer, type CharTokenizerOptions } from './tokenizer/char-tokenizer.js';
 export { readTokenizerFiles, writeTokenizerFiles, type TokenizerFiles } from './tokenizer/files.js';
 export { tokenByteTable } from './tokenizer/token-bytes.js';
+export { tokenTexts } from './tokenizer/token-texts.js';
 export { createTokenizer, loadTokenizer, type DecodeOptions, type Tokenizer } from './tokenizer/tokenizer.js';
 export { toolCallParsers } from './tool-call-parser/table.js';
 export type { ParsedToolCall, ToolCallParse, ToolCallParser } from './tool-call-parser/types.js';

@@ -1,4 +1,10 @@
 export { createModel, type CreateModelOptions } from './create-model.js';
+export { findRecords, type FindRecordsOptions, type RecordsPlace } from './debug/find-records.js';
+export { serveDebugModel, type DebugModelOptions, type ServedDebugModel } from './debug/inference-model.js';
+export type { DebugOptions } from './debug/open.js';
+export { renderWorkflowDebug, type RenderOptions } from './debug/render.js';
+export type { Span, WorkflowDebugReport } from './debug/report.js';
+export { debugFiles, debugWorkflow, type DebugWorkflowOptions } from './debug/workflow.js';
 export { loadPlugins, type Plugins } from './plugins.js';
 export { openRollouts, type Rollouts, type RolloutsOptions } from './rollouts.js';
 export { run, timestamp, type RunOptions, type RunSummary } from './run.js';

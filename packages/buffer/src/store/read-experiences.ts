@@ -9,7 +9,19 @@ export interface ExperienceReader {
   versions(): readonly { readonly policyVersion: number; readonly count: number }[];
   /** In the order in which they were stored. @param policyVersion only those; all when it is left out */
   experiences(policyVersion?: number): Iterable<Experience>;
+  /** Rows after the one with this id, in the order in which they were stored; what a run adds meanwhile comes with the next call. */
+  rowsAfter(id: number, limit: number): readonly ExperienceRow[];
+  /** Undefined when there is no such row. */
+  row(id: number): ExperienceRow | undefined;
+  /** Ids of what train steps have used up, and by which, from `trainStep` on. */
+  usedSince(trainStep: number): readonly { readonly id: number; readonly trainStep: number; readonly dropped: boolean }[];
   close(): void;
+}
+
+/** A stored experience with its place in the store, from 1. */
+export interface ExperienceRow {
+  readonly id: number;
+  readonly experience: Experience;
 }
 
 /** @throws BufferError when the file is not there or is no experience store */
@@ -21,6 +33,9 @@ export function readExperiences(path: string): ExperienceReader {
   });
   const statement = (sql: string): ReturnType<DatabaseSync['prepare']> => guarded(path, () => database.prepare(sql));
   const versions = statement('SELECT policy_version AS version, count(*) AS count FROM experience GROUP BY policy_version ORDER BY 1');
+  const after = statement('SELECT id, bytes FROM experience WHERE id > ? ORDER BY id LIMIT ?');
+  const one = statement('SELECT id, bytes FROM experience WHERE id = ?');
+  const used = statement('SELECT id, train_step, dropped FROM used WHERE train_step >= ?');
   return {
     versions: () =>
       guarded(path, () => versions.all().map((row) => ({ policyVersion: Number(row['version']), count: Number(row['count']) }))),
@@ -31,9 +46,24 @@ export function readExperiences(path: string): ExperienceReader {
       );
       for (const row of rows) yield decodeExperience(row['bytes'] as Uint8Array);
     },
+    rowsAfter: (id, limit) => guarded(path, () => after.all(id, limit).map(toRow)),
+    row: (id) =>
+      guarded(path, () => {
+        const found = one.get(id);
+        return found && toRow(found);
+      }),
+    usedSince: (trainStep) =>
+      guarded(path, () =>
+        used.all(trainStep).map((row) => ({ id: Number(row['id']), trainStep: Number(row['train_step']), dropped: row['dropped'] === 1 })),
+      ),
     close: () => database.close(),
   };
 }
+
+const toRow = (row: Readonly<Record<string, unknown>>): ExperienceRow => ({
+  id: Number(row['id']),
+  experience: decodeExperience(row['bytes'] as Uint8Array),
+});
 
 function guarded<T>(path: string, work: () => T): T {
   try {

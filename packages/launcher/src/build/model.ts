@@ -7,11 +7,14 @@ import type { StageContext } from '../context.js';
 import type { AuxiliaryModels } from './auxiliary.js';
 import { mountedModel } from './endpoint.js';
 
+/** With what the model knows about its records. */
+export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
+
 /** Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the same however often it is made. */
 export function modelFactory(
   { stage, runtime }: StageContext,
   parts: { readonly sampler: Sampler; readonly format: ChatFormat; readonly auxiliary: AuxiliaryModels; readonly endpoint: EndpointServer },
-): (key: AttemptKey) => AttemptModel {
+): (key: AttemptKey) => RecordedAttempt {
   const { rolloutModel } = stage.explorer;
   const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } = rolloutModel;
   const notices = new Set<string>();

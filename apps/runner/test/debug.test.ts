@@ -1,0 +1,182 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { readExperiences } from '@trinity-rft/buffer';
+import { debugFiles, debugWorkflow, renderWorkflowDebug, serveDebugModel, type DebugWorkflowOptions } from '@trinity-rft/launcher';
+import { OpenAI } from 'openai';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { main } from '../src/main.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+let config: string;
+let failing: string;
+const output = (name: string, file = ''): string => path.join(workspace.root, name, file);
+
+/** Uses a tool between its calls; changes what the model said, which forks; asks the reward function at the end. */
+const forking = `
+import { defineWorkflow } from '@trinity-rft/workflow';
+export const forking = defineWorkflow({
+  name: 'forking',
+  run: async ({ task, model, rewardFn }) => {
+    const messages = [{ role: 'user' as const, content: String(task.rawTask['question']) }];
+    const [first] = await model.chat(messages);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const [second] = await model.chat([...messages, { role: 'assistant', content: first.responseText + ' 12' }, { role: 'user', content: '+1=' }]);
+    await rewardFn!({ response: second.responseText, truth: undefined, prompt: undefined, rawTask: {} });
+    return { reward: 0.5, metrics: { turns: 2 } };
+  },
+});
+export const failing = defineWorkflow({
+  name: 'failing',
+  run: async ({ task, model }) => {
+    await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    throw new Error('the tool is broken', { cause: new Error('no such file') });
+  },
+});
+`;
+
+const use = (workflow: string): Tree => ({ buffer: { explorer_input: { default_workflow_type: workflow } } });
+const debug = (outputDirectory: string, options: Partial<DebugWorkflowOptions> = {}) =>
+  debugWorkflow({ configPath: config, cwd: workspace.root, env: {}, pluginDirs: ['plugins'], outputDirectory, ...options });
+
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  workspace.write('plugins/forking.ts', forking);
+  config = workspace.config('forking.yaml', use('forking'));
+  failing = workspace.config('failing.yaml', use('failing'));
+});
+
+/** The command line starts at the working directory of the tests. */
+const absolute = (text: string): string =>
+  text
+    .replace('"tasks.jsonl"', JSON.stringify(output('tasks.jsonl')))
+    .replace('"model_path": "model"', `"model_path": ${JSON.stringify(output('model'))}`);
+
+const trinity = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
+  let text = '';
+  const write = (part: string): void => void (text += part);
+  const code = await main(args, { out: write, err: write });
+  return { code, text };
+};
+
+describe('debugging a workflow', () => {
+  it('runs the first task once and shows and stores what was recorded', async () => {
+    const report = await debug('first', { profile: true });
+    expect(report.error).toBeUndefined();
+    expect(report).toMatchObject({ reward: 0.5, metrics: { turns: 2, steps: 2 }, forks: [{ reason: 'text_edited', callIndex: 1 }] });
+    expect(report.task.index).toEqual({ taskset: 'sums', row: 0 });
+    const reader = readExperiences(output('first', debugFiles.experiences));
+    expect([...reader.experiences()]).toEqual(report.experiences);
+    reader.close();
+    const text = renderWorkflowDebug(report, { colour: false });
+    for (const part of [
+      'forking',
+      'sums row 0',
+      'Experience 1: debug/0/0/1/',
+      'reward 0.5',
+      'turns 2',
+      'text_edited',
+      '⟦',
+      '0+0=',
+      'finish',
+    ])
+      expect(text).toContain(part);
+    expect(text).not.toContain('\u001b');
+    expect(renderWorkflowDebug(report, { colour: true })).toContain('\u001b[38;5;');
+    expect(existsSync(path.join(workspace.root, 'runs'))).toBe(false);
+  });
+
+  it('says where the time went, as a page that runs nothing and as a trace', async () => {
+    const { spans, experiences } = await debug('profiled', { profile: true });
+    expect(spans.map(({ kind }) => kind).toSorted()).toEqual(['attempt', 'model', 'model', 'reward', 'tools']);
+    const gap = spans.find(({ kind }) => kind === 'tools')!;
+    expect(gap.end - gap.begin).toBeGreaterThanOrEqual(19);
+    const whole = spans[0]!;
+    for (const { begin, end } of spans) expect(whole.begin <= begin && begin <= end && end <= whole.end).toBe(true);
+    const { traceEvents } = JSON.parse(readFileSync(output('profiled', debugFiles.trace), 'utf8')) as {
+      traceEvents: { ph: string; args: object }[];
+    };
+    const calls = traceEvents.filter(({ ph }) => ph === 'X');
+    expect(calls).toHaveLength(spans.length);
+    expect(calls[1]!.args).toMatchObject({ prompt_tokens: experiences[0]!.promptLength, policy_version: 0 });
+    const page = readFileSync(output('profiled', debugFiles.profile), 'utf8');
+    expect(page).toContain('model call 1');
+    expect(page).not.toMatch(/<script|https?:/);
+  });
+
+  it('leaves the conversation and the causes of a failure', async () => {
+    const report = await debug('failed', { configPath: failing });
+    expect(report.error).toBeDefined();
+    const left = JSON.parse(readFileSync(output('failed', debugFiles.failedTurns), 'utf8')) as { turns: object[] };
+    expect(left).toMatchObject({
+      error: expect.stringMatching(/"failing" threw: the tool is broken: no such file/),
+      task: { workflow: 'failing', rawTask: { question: '0+0=' } },
+    });
+    expect(left.turns).toMatchObject([{ call: 0, prompt: expect.stringContaining('0+0='), answers: [{ text: expect.any(String) }] }]);
+    expect(existsSync(output('failed', debugFiles.experiences))).toBe(false);
+    expect(renderWorkflowDebug(report, { colour: false })).toContain('FAILED: Workflow "failing" threw: the tool is broken: no such file');
+  });
+
+  it('samples the same when it is run again, and keeps what was there when asked to', async () => {
+    const first = await debug('again');
+    const second = await debug('again');
+    expect(second.experiences).toEqual(first.experiences);
+    const third = await debug('again', { overwrite: false });
+    expect(third.outputDirectory).toMatch(/again_\d{14}$/);
+  });
+
+  it.each([
+    ['forking.yaml', 0, 'Experience 0'],
+    ['failing.yaml', 1, 'FAILED'],
+    ['nowhere.yaml', 2, 'nowhere.yaml'],
+  ])('ends on the command line with the exit code for %s', async (file, expected, part) => {
+    const place = (name: string): string => path.join(workspace.root, name);
+    const args = ['--module', 'workflow', '--plugin-dir', place('plugins'), '--output-dir', place('cli'), '--enable-profiling'];
+    if (existsSync(place(file))) workspace.write(file, absolute(workspace.read(file)));
+    const { code, text } = await trinity('debug', '--config', place(file), ...args);
+    expect([code, text]).toEqual([expected, expect.stringContaining(part)]);
+  });
+
+  it('refuses modules and ports that there are not', async () => {
+    expect(await trinity('debug', '-c', config, '-m', 'trainer')).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('inference_model, workflow, viewer'),
+    });
+    expect(await trinity('debug', '-c', config, '-m', 'inference_model', '-p', 'x')).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('--port'),
+    });
+  });
+});
+
+describe('keeping the model', () => {
+  it('serves it to OpenAI clients and to debug runs, which record the same as with a model of their own', async () => {
+    const own = await debug('served');
+    const served = await serveDebugModel({ configPath: config, cwd: workspace.root, env: {}, outputDirectory: 'served' });
+    const file = output('served', 'inference_model.json');
+    expect(statSync(file).mode & 0o077).toBe(0);
+    const client = new OpenAI({ baseURL: served.baseURL, apiKey: served.apiKey, maxRetries: 0 });
+    const { choices } = await client.chat.completions.create({
+      model: served.model,
+      messages: [{ role: 'user', content: '1+1=' }],
+      max_tokens: 3,
+    });
+    expect(choices[0]!.finish_reason).toMatch(/stop|length/);
+    const report = await debug('served');
+    expect(report.servedAt).toBe(served.baseURL);
+    expect(report.experiences).toEqual(own.experiences);
+    await served.close();
+    expect(existsSync(file)).toBe(false);
+    expect((await debug('served')).servedAt).toBeUndefined();
+  });
+
+  it('does not trust a file that an earlier process left', async () => {
+    workspace.write(
+      'stale/inference_model.json',
+      JSON.stringify({ model: path.join(workspace.root, 'model'), samplerURL: 'http://127.0.0.1:9/v1', samplerKey: 'x' }),
+    );
+    expect(await debug('stale')).toMatchObject({ reward: 0.5 });
+    workspace.write('stale/inference_model.json', '{');
+    expect(await debug('stale')).toMatchObject({ reward: 0.5 });
+  });
+});

@@ -1,0 +1,73 @@
+/** What all debug commands begin with: a configuration, its plugins, and the stage and weights to debug with. */
+import { loadConfig, type ResolvedConfig, type StageConfig } from '@trinity-rft/config';
+import { createRuntime, silentLogger, systemClock, type Clock, type Logger } from '@trinity-rft/core';
+import { listCheckpoints } from '@trinity-rft/trainer';
+import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
+import { resolveModelFolder } from '../build/model-folder.js';
+import type { StageContext } from '../context.js';
+import { loadPlugins } from '../plugins.js';
+import { exploringStage } from '../rollouts.js';
+import { timestamp } from '../run.js';
+
+export interface DebugOptions {
+  /** YAML file. */
+  readonly configPath: string;
+  /** Directories whose modules export workflows and reward functions. @default none */
+  readonly pluginDirs?: readonly string[];
+  /** More workflows and reward functions, for programs. */
+  readonly workflows?: readonly WorkflowDefinition[];
+  readonly rewardFns?: readonly RewardDefinition[];
+  /** Where the command leaves files, and where a served model is found again. @default "debug_output" */
+  readonly outputDirectory?: string;
+  /** Take the newest checkpoint of the run instead of the model it begins with. @default false */
+  readonly newestCheckpoint?: boolean;
+  readonly signal?: AbortSignal;
+  /** @default the environment of the process */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** @default the working directory of the process */
+  readonly cwd?: string;
+  /** @default the system clock */
+  readonly clock?: Clock;
+  /** Hears what the run would log. @default silent */
+  readonly logger?: Logger;
+}
+
+export interface DebugContext {
+  readonly config: ResolvedConfig;
+  readonly context: StageContext;
+  readonly warnings: readonly string[];
+}
+
+/** Nothing of the run's folder is changed. @throws ConfigError */
+export async function openDebugContext(options: DebugOptions): Promise<DebugContext> {
+  const { configPath, cwd, env, clock = systemClock, logger = silentLogger } = options;
+  const { config, warnings } = await loadConfig(configPath, {
+    timestamp: timestamp(clock),
+    ...(env && { env }),
+    ...(cwd !== undefined && { cwd }),
+  });
+  const stage = exploringStage(config);
+  const plugins = await loadPlugins(options.pluginDirs ?? [], cwd);
+  const context: StageContext = {
+    stage,
+    startModel:
+      options.newestCheckpoint === true ? await newestWeights(config, stage) : await resolveModelFolder(config.stages[0] ?? stage),
+    endedBefore: false,
+    runtime: createRuntime({ seed: stage.seed, clock, logger }),
+    openSink: () => ({ write: () => undefined, close: () => Promise.resolve() }),
+    workflows: createWorkflowRegistry([...plugins.workflows, ...(options.workflows ?? [])]),
+    rewardFns: createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]),
+    signal: options.signal ?? new AbortController().signal,
+    expectSteps: () => undefined,
+  };
+  return { config, context, warnings };
+}
+
+/** Of the stage, else of the stages before it, else what the run begins with. */
+async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promise<string> {
+  for (const { jobDirectory } of config.stages.slice(0, stage.stageIndex + 1).toReversed()) {
+    const newest = (await listCheckpoints(jobDirectory)).at(-1);
+    if (newest) return newest.directory;
+  }
+  return resolveModelFolder(config.stages[0] ?? stage);
+}

@@ -1,0 +1,75 @@
+/** One experience in full, as plain data for the page. */
+import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
+import { uid, type CallSpan, type Experience } from '@trinity-rft/core';
+
+/** A token; the numbers are absent for the prompt, and where nothing was recorded. */
+export interface TokenDetail {
+  readonly id: number;
+  /** Its text; `null` without a tokenizer. A character spread over several tokens stands at the last of them. */
+  readonly text: string | null;
+  /** 1 = sampled and trained on. */
+  readonly mask?: number;
+  readonly logprob?: number;
+  readonly advantage?: number;
+  readonly tokenReward?: number;
+}
+
+export interface ExperienceDetail {
+  readonly id: number;
+  readonly uid: string;
+  readonly promptLength: number;
+  readonly policyVersion: number;
+  readonly temperature: number;
+  readonly reward?: number;
+  readonly truncated?: string;
+  readonly promptText?: string;
+  readonly responseText?: string;
+  readonly tokens: readonly TokenDetail[];
+  readonly spans?: readonly CallSpan[];
+  readonly metrics: Experience['metrics'];
+  readonly info: Experience['info'];
+}
+
+export function detailOf(id: number, experience: Experience, tokenizer: Tokenizer | undefined): ExperienceDetail {
+  const { eid, promptLength, policyVersion, temperature, reward, truncateStatus, promptText, responseText, spans, metrics, info } =
+    experience;
+  return {
+    id,
+    uid: uid(eid),
+    promptLength,
+    policyVersion,
+    temperature,
+    ...(reward !== undefined && { reward }),
+    ...(truncateStatus && { truncated: truncateStatus }),
+    ...(promptText !== undefined && { promptText }),
+    ...(responseText !== undefined && { responseText }),
+    tokens: tokensOf(experience, tokenizer),
+    ...(spans && { spans }),
+    metrics,
+    info,
+  };
+}
+
+function tokensOf(experience: Experience, tokenizer: Tokenizer | undefined): readonly TokenDetail[] {
+  const { tokens, promptLength, actionMask, logprobs, advantages, tokenRewards } = experience;
+  const texts = tokenizer && tokenTexts(tokenizer, tokens);
+  return Array.from(tokens, (token, i): TokenDetail => {
+    const text = texts?.[i] ?? null;
+    const at = i - promptLength;
+    if (at < 0) return { id: token, text };
+    return {
+      id: token,
+      text,
+      mask: actionMask[at]!,
+      ...(actionMask[at] === 1 && { logprob: logprobs[at]! }),
+      ...(advantages && { advantage: advantages[at]! }),
+      ...(tokenRewards && { tokenReward: tokenRewards[at]! }),
+    };
+  });
+}
+
+/** Everything of an experience that a person can search for. */
+export function searchText(experience: Experience, tokenizer: Tokenizer | undefined): string {
+  const { promptText = '', responseText = '', tokens } = experience;
+  return `${promptText}\n${responseText}\n${tokenizer ? tokenTexts(tokenizer, tokens).join('') : ''}`.toLowerCase();
+}

@@ -1,0 +1,71 @@
+/** Which rows of a store to show, in which order, and which page of them. */
+import type { RowSummary } from './row-index.js';
+
+/** Everything absent means all. */
+export interface RowQuery {
+  readonly batch?: string;
+  readonly task?: string;
+  readonly run?: number;
+  readonly minReward?: number;
+  readonly maxReward?: number;
+  /** Part of the text of prompt or response, whatever its case. */
+  readonly text?: string;
+  readonly sort: SortKey;
+  readonly descending: boolean;
+  /** From 0. */
+  readonly page: number;
+  /** Rows of a page, 1 to {@link largestPage}. */
+  readonly size: number;
+}
+
+export const sortKeys = ['id', 'reward', 'promptTokens', 'responseTokens', 'policyVersion', 'step'] as const;
+export type SortKey = (typeof sortKeys)[number];
+
+export const largestPage = 200;
+
+/** Reads a query string; what makes no sense is as if it were absent. */
+export function parseQuery(given: Readonly<Record<string, string | undefined>>): RowQuery {
+  const text = (name: string): string | undefined => (given[name] === undefined || given[name] === '' ? undefined : given[name]);
+  const number = (name: string): number | undefined => {
+    const value = text(name) === undefined ? Number.NaN : Number(text(name));
+    return Number.isFinite(value) ? value : undefined;
+  };
+  const filters = {
+    batch: text('batch'),
+    task: text('task'),
+    run: number('run'),
+    minReward: number('minReward'),
+    maxReward: number('maxReward'),
+    text: text('text'),
+  };
+  const whole = (name: string, least: number, most: number, fallback: number): number =>
+    Math.min(most, Math.max(least, Math.trunc(number(name) ?? fallback)));
+  return {
+    ...(Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as Partial<RowQuery>),
+    sort: sortKeys.find((key) => key === given['sort']) ?? 'id',
+    descending: given['descending'] === 'true',
+    page: whole('page', 0, Number.MAX_SAFE_INTEGER, 0),
+    size: whole('size', 1, largestPage, 50),
+  };
+}
+
+/** Whether a row passes everything but the text, which is not in the summary. */
+export function passes(row: RowSummary, { batch, task, run, minReward, maxReward }: RowQuery): boolean {
+  return (
+    (batch === undefined || row.batch === batch) &&
+    (task === undefined || row.task === task) &&
+    (run === undefined || row.run === run) &&
+    (minReward === undefined || (row.reward ?? Number.NaN) >= minReward) &&
+    (maxReward === undefined || (row.reward ?? Number.NaN) <= maxReward)
+  );
+}
+
+/** A sorted copy; rows without the value come last, equal ones stay in the order of the store. */
+export function sorted(rows: readonly RowSummary[], { sort, descending }: Pick<RowQuery, 'sort' | 'descending'>): readonly RowSummary[] {
+  const sign = descending ? -1 : 1;
+  return rows.toSorted((a, b) => {
+    const [left, right] = [a[sort], b[sort]];
+    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+    return sign * (left - right) || a.id - b.id;
+  });
+}

@@ -1,0 +1,65 @@
+/** The page on loopback HTTP. */
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { ConfigError } from '@trinity-rft/core';
+import { createApp } from './app.js';
+import { readAssets } from './page/assets.js';
+import { openRecords, type Records, type StorePlace } from './records.js';
+
+export interface ViewerOptions {
+  readonly stores: readonly StorePlace[];
+  /** On 127.0.0.1; 0 = any that is free. @default 0 */
+  readonly port?: number;
+}
+
+export interface Viewer {
+  /** For a browser, with the key behind the `#`, which browsers send to nobody. */
+  readonly url: string;
+  /** For `Authorization: Bearer` at the JSON interface. */
+  readonly key: string;
+  /** Ends connections and closes the stores. */
+  close(): Promise<void>;
+}
+
+/** Opens the stores for reading; a run may write to them meanwhile. @throws ConfigError when the port is taken, BufferError when a store cannot be read */
+export async function openViewer({ stores, port = 0 }: ViewerOptions): Promise<Viewer> {
+  const key = randomBytes(24).toString('base64url');
+  const records: Records[] = [];
+  const closeAll = (): void => records.forEach((one) => one.close());
+  try {
+    for (const store of stores) records.push(await openRecords(store));
+    let used = port;
+    const app = createApp(records, await readAssets(), key, () => [`127.0.0.1:${used}`, `localhost:${used}`]);
+    const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+    used = await listen(server, port);
+    const close = async (): Promise<void> => {
+      await new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      });
+      closeAll();
+    };
+    return { url: `http://127.0.0.1:${used}/#key=${key}`, key, close };
+  } catch (error) {
+    closeAll();
+    throw error;
+  }
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new ConfigError(`The port ${port} cannot be had: ${cause.message}. Expected a free one. Leave --port out to get any.`, {
+          code: 'PORT_TAKEN',
+          cause,
+        }),
+      ),
+    );
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : port);
+    });
+  });
+}
