@@ -41,15 +41,21 @@ function failingFast(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
 async function toModelError(response: Response): Promise<ModelError> {
   const { status } = response;
   const text = await response.text();
+  const retryable = status >= 500 || status === 429;
   let told: { readonly message?: unknown; readonly code?: unknown } = {};
   try {
     told = (JSON.parse(text) as { readonly error?: typeof told }).error ?? {};
   } catch (cause) {
-    return new ModelError(`The model's endpoint answered with status ${status} and no JSON: ${describeError(cause)}`, { status, cause });
+    return new ModelError(`The model's endpoint answered with status ${status} and no JSON: ${describeError(cause)}`, {
+      status,
+      retryable,
+      cause,
+    });
   }
   const { message, code } = told;
   return new ModelError(typeof message === 'string' ? message : `The model's endpoint answered with status ${status}.`, {
     status,
+    retryable,
     ...(typeof code === 'string' && { code }),
   });
 }

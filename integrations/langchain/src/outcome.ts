@@ -36,8 +36,16 @@ export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutc
   }
 }
 
+/** Causes may go in circles. */
+const mostCauses = 16;
+
 function faultOf(error: unknown): ModelFault | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (error instanceof SyntaxError && error.message.startsWith(notJson)) return 'model_behavior';
-  return faults[error.constructor.name] ?? faults[error.name] ?? faultOf(error.cause);
+  let current = error;
+  for (let depth = 0; depth < mostCauses && current instanceof Error; depth++) {
+    if (current instanceof SyntaxError && current.message.startsWith(notJson)) return 'model_behavior';
+    const fault = faults[current.constructor.name] ?? faults[current.name];
+    if (fault !== undefined) return fault;
+    current = current.cause;
+  }
+  return undefined;
 }

@@ -5,7 +5,7 @@ import { testRuntime } from '@trinity-rft/testing';
 import { createAgent, providerStrategy, tool } from 'langchain';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { langchainWorkflow, redirected, redirectModel, runModel, unstableToolNames } from '../src/index.js';
+import { langchainWorkflow, outcomeOf, redirected, redirectModel, runModel, unstableToolNames } from '../src/index.js';
 import { somebodyElse } from './support/agent.js';
 
 const lookUp = tool(() => 'nothing', { name: 'look_up', description: 'Looks it up.', schema: z.object({}) });
@@ -122,4 +122,10 @@ it('finds unstable names in requests of both kinds', () => {
   ).toEqual(['extract-1']);
   expect(names({ tools: [{ type: 'function', name: 'extract-12' }, null] })).toEqual(['extract-12']);
   expect([names({}), names(null), unstableToolNames('no JSON')]).toEqual([[], [], []]);
+});
+
+it('hands on errors that no model brought about, also where their causes go in circles', async () => {
+  const [a, b] = [new Error('a'), new Error('b')];
+  [a.cause, b.cause] = [b, a];
+  await expect(outcomeOf(Promise.reject(a))).rejects.toBe(a);
 });

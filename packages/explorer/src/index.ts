@@ -1,3 +1,4 @@
+export type { FailureKind } from './classify-failure.js';
 export * from './eval-metrics.js';
 export * from './explorer.js';
 export * from './finish-runs.js';

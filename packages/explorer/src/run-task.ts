@@ -1,17 +1,7 @@
 /** One task, its group of runs: attempts with a deadline each, retries of what failed, and failures as data. */
-import {
-  CancelledError,
-  describeError,
-  ModelError,
-  TrinityError,
-  WorkflowError,
-  type Logger,
-  type Metrics,
-  type RewardFn,
-  type Runtime,
-  type Task,
-} from '@trinity-rft/core';
+import { CancelledError, describeError, type Logger, type Metrics, type RewardFn, type Runtime, type Task } from '@trinity-rft/core';
 import type { AgentModel, WorkflowContext, WorkflowDefinition, WorkflowInstance, WorkflowResult } from '@trinity-rft/workflow';
+import { classifyFailure, isOwnFailure, isWorthRetrying, type Failure, type FailureKind } from './classify-failure.js';
 import { finishRuns, type FinishedRun } from './finish-runs.js';
 
 /** A model for one attempt. It refuses calls once the attempt's signal has aborted, so an attempt that outlives its deadline records nothing. */
@@ -52,8 +42,6 @@ export interface RunTaskOptions {
   readonly runtime: Runtime;
   readonly signal: AbortSignal;
 }
-
-export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long';
 
 export type RunOutcome =
   /** `failure`: the agent failed, and its calls got the failure reward. */
@@ -124,7 +112,7 @@ async function runUnit(task: Task, unit: Unit, options: RunTaskOptions): Promise
     const result = await options.limit(() => runAttempt(task, unit, attempt, options));
     if (result.status === 'ok') return { runs: result.runs, retries: attempt, timeouts };
     if (result.kind === 'timed_out') timeouts++;
-    const last = attempt >= options.maxRetries || !worthRetrying(result.error);
+    const last = attempt >= options.maxRetries || !isWorthRetrying(result.error);
     report(options.runtime.logger, task, unit, attempt, result.error, last ? undefined : 'is tried again');
     if (!last) continue;
     const { kind, error, seconds } = result;
@@ -133,20 +121,9 @@ async function runUnit(task: Task, unit: Unit, options: RunTaskOptions): Promise
   }
 }
 
-/** A prompt that does not fit, or a reward function that cannot score, fails the same way again. */
-function worthRetrying(error: Error): boolean {
-  return !(error instanceof ModelError && error.status >= 400 && error.status < 500 && !error.retryable);
-}
-
 /** The reward for what the agent did before it failed; undefined where the failure is not its own. */
-function failureRewardOf(
-  { kind, error }: { readonly kind: FailureKind; readonly error: Error },
-  task: Task,
-  unit: Unit,
-  { failureReward }: RunTaskOptions,
-): number | undefined {
-  const own = kind === 'prompt_too_long' || (error instanceof WorkflowError && error.code === 'WORKFLOW_THREW');
-  return own && !task.isEval && unit.count === 1 ? failureReward : undefined;
+function failureRewardOf(failure: Failure, task: Task, unit: Unit, { failureReward }: RunTaskOptions): number | undefined {
+  return isOwnFailure(failure) && !task.isEval && unit.count === 1 ? failureReward : undefined;
 }
 
 function report(logger: Logger, task: Task, unit: Unit, attempt: number, error: Error, consequence: string | undefined): void {
@@ -191,7 +168,7 @@ async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunT
     return finished;
   } catch (error) {
     if (options.signal.aborted) throw new CancelledError('The explorer was stopped.', { reason: 'shutdown', cause: options.signal.reason });
-    const failed = { status: 'failed' as const, ...classify(error, task), seconds: seconds() };
+    const failed = { status: 'failed' as const, ...classifyFailure(error, task.workflow), seconds: seconds() };
     const reward = failureRewardOf(failed, task, unit, options);
     if (reward === undefined) return failed;
     try {
@@ -241,28 +218,4 @@ async function beforeDeadline<T>(work: Promise<T>, { task, timeoutMs, abort, opt
   work.catch(() => undefined);
   deadline.catch(() => undefined);
   return Promise.race([work, deadline]);
-}
-
-function classify(error: unknown, task: Task): { kind: FailureKind; error: Error } {
-  const known = findTrinityError(error);
-  if (known instanceof CancelledError && known.reason === 'timeout') return { kind: 'timed_out', error: known };
-  if (known instanceof ModelError && known.code === 'context_length_exceeded') return { kind: 'prompt_too_long', error: known };
-  if (known) return { kind: 'failed', error: known };
-  return { kind: 'failed', error: new WorkflowError(`Workflow "${task.workflow}" threw.`, { code: 'WORKFLOW_THREW', cause: error }) };
-}
-
-/** The error itself or the first of ours among its causes: client libraries wrap what the model said. */
-function findTrinityError(error: unknown): TrinityError | undefined {
-  for (let current = error; current instanceof Error; current = current.cause) {
-    const ours = TrinityError.is(current) ? current : overflowOf(current);
-    if (ours) return ours;
-  }
-  return undefined;
-}
-
-/** Clients make errors of their own from the endpoint's answers; those of the `openai` package keep status and code. */
-function overflowOf(error: Error): ModelError | undefined {
-  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown };
-  if (typeof status !== 'number' || code !== 'context_length_exceeded') return undefined;
-  return new ModelError(error.message, { status, code, cause: error });
 }
