@@ -108,6 +108,14 @@ function open(path: string): DatabaseSync {
   }
 }
 
+function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {
+    // After some errors (a full disk) SQLite has rolled back by itself: nothing to undo.
+  }
+}
+
 function transactions(database: DatabaseSync, path: string): <T>(work: () => T) => T {
   return (work) => {
     try {
@@ -116,8 +124,7 @@ function transactions(database: DatabaseSync, path: string): <T>(work: () => T) 
       database.exec('COMMIT');
       return result;
     } catch (cause) {
-      // After some errors (a full disk) SQLite has rolled back by itself.
-      if (database.isTransaction) database.exec('ROLLBACK');
+      rollBack(database);
       if (TrinityError.is(cause)) throw cause;
       throw new BufferError(`${path} could not be written: ${describeError(cause)}. Nothing of the call was stored. Check the disk.`, {
         code: 'SERVE_STORAGE',

@@ -1,0 +1,123 @@
+import { createServeClient } from '@trinity-rft/serve';
+import { describe, expect, it } from 'vitest';
+import { databasePath, served } from './helpers.js';
+
+describe('feedback', () => {
+  it('rewards calls once: the same again changes nothing, other feedback is refused', async () => {
+    const { ask, post, turns } = served();
+    const [a, b] = [await ask(), await ask()];
+    const feedback = { reward: 0.5, msg_ids: [a], task_id: 't', run_id: 1 };
+    expect(await post('/feedback', feedback)).toMatchObject({ status: 200, json: { status: 'success', applied: [a], already: [] } });
+    expect(await post('/feedback', feedback)).toMatchObject({ status: 200, json: { applied: [], already: [a] } });
+    for (const other of [{ reward: 1 }, { task_id: 'u' }, { run_id: 0 }]) {
+      const refused = await post('/feedback', { ...feedback, msg_ids: [a, b], ...other });
+      expect(refused).toMatchObject({ status: 409, json: { error: { code: 'already_rewarded', msg_ids: [a] } } });
+    }
+    expect(turns.counts()).toEqual({ total: 2, open: 1, ready: 1, committed: 0 });
+    expect(await post('/feedback', { ...feedback, msg_ids: [a, b] })).toMatchObject({ json: { applied: [b], already: [a] } });
+    turns.close();
+  });
+
+  it('lists unknown ids and applies nothing then', async () => {
+    const { ask, post, turns } = served();
+    const known = await ask();
+    const { status, json } = await post('/feedback', { reward: 1, msg_ids: [known, 'nobody', `${known}:1`, 'x:0'] });
+    expect([status, json['error']]).toMatchObject([404, { code: 'unknown_msg_ids', msg_ids: ['nobody', `${known}:1`, 'x:0'] }]);
+    expect(turns.counts()).toMatchObject({ open: 1, ready: 0 });
+    turns.close();
+  });
+
+  it('addresses every choice of a call', async () => {
+    const { ask, post, turns, store } = served();
+    const id = await ask(3);
+    await post('/feedback', { reward: 1, msg_ids: [`${id}:2`], task_id: 't' });
+    expect((await post('/feedback', { reward: 0, msg_ids: [id], task_id: 't' })).status).toBe(409);
+    await post('/feedback', { reward: 0, msg_ids: [`${id}:0`, `${id}:1`], task_id: 't' });
+    await post('/commit');
+    expect(store.rows.map(({ eid, reward, tokens }) => [eid.suffix, reward, tokens[1]])).toEqual([
+      ['0', 0, 2],
+      ['1', 0, 3],
+      ['2', 1, 4],
+    ]);
+    turns.close();
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['no JSON', '{"reward": 1,'],
+    ['a list', []],
+    ['null', null],
+    ['no reward', { msg_ids: ['a'] }],
+    ['a reward of text', { reward: '1', msg_ids: ['a'] }],
+    ['an infinite reward', '{"reward": 1e999, "msg_ids": ["a"]}'],
+    ['no ids', { reward: 1 }],
+    ['an empty list of ids', { reward: 1, msg_ids: [] }],
+    ['one id instead of a list', { reward: 1, msg_ids: 'a' }],
+    ['ids that are no text', { reward: 1, msg_ids: [1] }],
+    ['an endless id', { reward: 1, msg_ids: ['a'.repeat(513)] }],
+    ['an id with a NUL', { reward: 1, msg_ids: ['a\0'] }],
+    ['half a character', '{"reward": 1, "msg_ids": ["\\ud800"]}'],
+    ['too many ids', { reward: 1, msg_ids: Array.from({ length: 10_001 }, (_, i) => `${i}`) }],
+    ['an object as task', { reward: 1, msg_ids: ['a'], task_id: {} }],
+    ['a negative run', { reward: 1, msg_ids: ['a'], run_id: -1 }],
+    ['half a run', { reward: 1, msg_ids: ['a'], run_id: 0.5 }],
+    ['a misspelt field', { reward: 1, msg_ids: ['a'], taskid: 't' }],
+    ['a prototype', '{"__proto__": {"reward": 1}, "msg_ids": ["a"]}'],
+  ])('refuses %s with 400', async (_, body) => {
+    const { post, turns } = served();
+    const { status, json } = await post('/feedback', body);
+    expect([status, typeof (json['error'] as { readonly message: string }).message]).toEqual([400, 'string']);
+    turns.close();
+  });
+
+  it('keeps what looks like SQL as text', async () => {
+    const { ask, post, turns, store } = served();
+    const task = "'); DROP TABLE call; --";
+    await post('/feedback', { reward: 1, msg_ids: [await ask()], task_id: task });
+    await post('/commit');
+    expect(store.rows[0]?.eid.task).toBe(task);
+    turns.close();
+  });
+
+  it('survives the end of the process, with the count of starts', async () => {
+    const path = databasePath();
+    const first = served({ path });
+    const id = await first.ask();
+    first.turns.close();
+    const second = served({ path });
+    expect(second.turns.starts).toBe(2);
+    expect((await second.post('/feedback', { reward: 1, msg_ids: [id] })).json).toMatchObject({ applied: [id] });
+    second.turns.close();
+  });
+});
+
+describe('the client', () => {
+  it('gives feedback, commits and reads numbers; errors have the status and words of the server', async () => {
+    const { serve, ask, turns } = served();
+    const client = createServeClient({
+      baseUrl: 'http://server/v1/',
+      apiKey: 'key',
+      session: 'mine',
+      taskId: 't',
+      fetch: (input, init) => serve.handler(new Request(input, init)),
+    });
+    expect(client.openai()).toEqual({
+      baseURL: 'http://server/v1',
+      apiKey: 'key',
+      defaultHeaders: { 'x-trinity-session': 'mine' },
+    });
+    const id = await ask();
+    expect(await client.feedback({ reward: 1, msgIds: [id] })).toEqual({ applied: [id], already: [] });
+    expect(await client.commit()).toEqual({ step: 1, calls: 1, experiences: 1 });
+    expect(await client.commit()).toEqual({ step: 1, calls: 0, experiences: 0 });
+    expect(await client.metrics()).toMatchObject({ explore_step_num: 1, 'rollout/total_experience_count': 1 });
+    await expect(client.feedback({ reward: 1, msgIds: ['nobody'] })).rejects.toMatchObject({ status: 404, code: 'unknown_msg_ids' });
+    turns.close();
+  });
+
+  it('says that nobody answers', async () => {
+    const client = createServeClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'key' });
+    expect(await client.alive()).toBe(false);
+    await expect(client.commit()).rejects.toMatchObject({ status: 503, code: 'unreachable' });
+  });
+});

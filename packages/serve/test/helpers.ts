@@ -1,0 +1,105 @@
+/** A server over a folder, with a model that answers at once. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createExperience, type Experience, type ExperienceStore } from '@trinity-rft/core';
+import { testRuntime } from '@trinity-rft/testing';
+import { afterAll } from 'vitest';
+import {
+  createCommit,
+  createServe,
+  openTurnStore,
+  type CommitOptions,
+  type Serve,
+  type ServeOptions,
+  type TurnStore,
+} from '../src/index.js';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export function databasePath(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trinity-serve-'));
+  folders.push(folder);
+  return path.join(folder, 'serve', 'calls.db');
+}
+
+export const recorded = (...tokens: readonly number[]): Experience =>
+  createExperience({ tokens: [1, ...tokens], promptLength: 1, logprobs: tokens.map(() => -0.5), policyVersion: 0, temperature: 1 });
+
+/** A store that remembers what was put, and the state with it. */
+export function listStore(): Pick<ExperienceStore, 'put' | 'explorerState'> & { readonly rows: Experience[] } {
+  const rows: Experience[] = [];
+  let state: Readonly<Record<string, unknown>> | undefined;
+  return {
+    rows,
+    put: async (batch, next) => {
+      rows.push(...batch);
+      state = next;
+    },
+    explorerState: async () => state,
+  };
+}
+
+export const asTheyAre: CommitOptions['pipeline'] = (experiences) => ({ experiences, metrics: {} });
+
+export interface Served {
+  readonly serve: Serve;
+  readonly turns: TurnStore;
+  readonly store: ReturnType<typeof listStore>;
+  /** Sessions in the order in which their models were made. */
+  readonly made: readonly string[];
+  /** Asks for an answer of so many choices; resolves with its id. */
+  ask(choices?: number, request?: { readonly headers?: Record<string, string>; readonly body?: object }): Promise<string>;
+  post(path: string, body?: unknown): Promise<{ readonly status: number; readonly json: Record<string, unknown> }>;
+}
+
+export function served(options: Partial<ServeOptions> & { readonly path?: string } = {}): Served {
+  const turns = openTurnStore({ path: options.path ?? databasePath() });
+  const store = listStore();
+  const made: string[] = [];
+  let answers = 0;
+  const { clock, logger } = testRuntime();
+  const serve = createServe({
+    turns,
+    createHandler: (session, onCall) => {
+      made.push(session);
+      return async (request) => {
+        const { n = 1 } = (await request.json()) as { readonly n?: number };
+        const msgId = `msg_${turns.starts}_${answers++}`;
+        onCall({ msgId, experiences: Array.from({ length: n }, (_, choice) => recorded(choice + 2, 9)) });
+        return Response.json({ id: msgId });
+      };
+    },
+    commit: createCommit({ turns, store, pipeline: asTheyAre, sink: { write: () => undefined } }),
+    policyVersion: () => 0,
+    clock,
+    logger,
+    ...options,
+  });
+  const post: Served['post'] = async (route, body) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const response = await serve.handler(
+      new Request(`http://server${route}`, { method: 'POST', ...(text !== undefined && { body: text }) }),
+    );
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+  };
+  return {
+    serve,
+    turns,
+    store,
+    made,
+    post,
+    ask: async (n = 1, { headers = {}, body = {} } = {}) => {
+      const text = JSON.stringify({ n, ...body });
+      const request = new Request('http://server/v1/chat/completions', {
+        method: 'POST',
+        body: text,
+        headers: { ...headers, 'content-length': String(text.length) },
+      });
+      return ((await (await serve.handler(request)).json()) as { readonly id: string }).id;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { served } from './helpers.js';
+
+const messages = (...texts: readonly string[]): object => ({
+  messages: texts.map((content, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content })),
+});
+
+describe('sessions', () => {
+  it('are named by header, metadata or user, and else by how the conversation begins', async () => {
+    const { ask, made, turns } = served();
+    await ask(1, { headers: { 'x-trinity-session': 'a' }, body: messages('hello') });
+    await ask(1, { body: { ...messages('hello'), metadata: { 'x-trinity-session': 'a' } } });
+    await ask(1, { body: { ...messages('hello'), user: 'a' } });
+    await ask(1, { body: messages('hello') });
+    await ask(1, { body: messages('hello', 'yes', 'go on') });
+    await ask(1, { body: messages('bye') });
+    expect(made.slice(0, 2)).toEqual(['name:a', 'user:a']);
+    expect(made.slice(2).map((name) => name.slice(0, 8))).toEqual(['opening:', 'opening:']);
+    turns.close();
+  });
+
+  it('follow the response that is continued', async () => {
+    const { ask, made, turns } = served();
+    const id = await ask(1, { headers: { 'x-trinity-session': 'a' } });
+    await ask(1, { body: { input: 'more', previous_response_id: id } });
+    expect(made).toEqual(['name:a']);
+    turns.close();
+  });
+
+  it('are forgotten, the least recently used first, when there are too many or they hold too much', async () => {
+    const { ask, made, serve, turns } = served({ limits: { maxSessions: 2, maxTokens: 9 } });
+    const as = (name: string): Promise<string> => ask(1, { headers: { 'x-trinity-session': name } });
+    for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) await as(name);
+    expect(made).toEqual(['name:a', 'name:b', 'name:c', 'name:b']);
+    // Three tokens each: the fourth call of one session is more than all may hold.
+    for (let i = 0; i < 5; i++) await as('z');
+    expect(made.slice(4)).toEqual(['name:z', 'name:z']);
+    const metrics = await serve.handler(new Request('http://server/metrics'));
+    expect(await metrics.json()).toMatchObject({ 'rollout/sessions': 1, 'rollout/total_experience_count': 11 });
+    turns.close();
+  });
+});
+
+describe('the end of a server', () => {
+  it('waits for what is in progress and refuses what comes', async () => {
+    let answer = (_: Response): void => undefined;
+    const { serve, turns } = served({ createHandler: () => () => new Promise((resolve) => (answer = resolve)) });
+    const request = (): Request => new Request('http://server/v1/chat/completions', { method: 'POST' });
+    const asked = serve.handler(request());
+    await new Promise((resolve) => setImmediate(resolve));
+    let drained = false;
+    const drain = serve.drain(60_000).then(() => (drained = true));
+    const refused = await serve.handler(request());
+    expect([refused.status, refused.headers.get('retry-after'), drained]).toEqual([503, '5', false]);
+    answer(Response.json({}));
+    expect((await asked).status).toBe(200);
+    await drain;
+    turns.close();
+  });
+
+  it('fails a call that could not be written down', async () => {
+    const { serve, turns } = served({
+      createHandler: (_, onCall) => async () => {
+        onCall({ msgId: 'same', experiences: [] });
+        turns.close();
+        onCall({ msgId: 'other', experiences: [] });
+        return Response.json({});
+      },
+    });
+    const response = await serve.handler(new Request('http://server/v1/chat/completions', { method: 'POST' }));
+    expect(response.status).toBe(503);
+  });
+});
