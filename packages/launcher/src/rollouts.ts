@@ -1,7 +1,16 @@
 /** Runs of workflows with a model that stays as it is: to try a workflow before training, and to compare models. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { CancelledError, ConfigError, createRuntime, silentLogger, systemClock, type Clock, type Logger, type Task } from '@trinity-rft/core';
+import {
+  CancelledError,
+  ConfigError,
+  createRuntime,
+  silentLogger,
+  systemClock,
+  type Clock,
+  type Logger,
+  type Task,
+} from '@trinity-rft/core';
 import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
 import { createRewardRegistry, createWorkflowRegistry, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { openAuxiliaryModels } from './build/auxiliary.js';

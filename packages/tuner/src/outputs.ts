@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { describeIssues } from './fields.js';
 
 const metrics = z.record(z.string(), z.number()).nullish();
-const workflowSchema = z.strictObject({ reward: z.number().nullish(), response: z.unknown(), metrics });
+const workflowSchema = z.strictObject({ reward: z.number().nullish(), response: z.unknown().optional(), metrics });
 const judgeSchema = z.strictObject({ reward: z.number(), metrics });
 
 /** Of one run. */

@@ -1,0 +1,51 @@
+/** The agent, its tool, and how its answer is rewarded. */
+import { createOpenAI } from '@ai-sdk/openai';
+import { aiSdkModel } from '@trinity-rft/ai-sdk';
+import type { ModelAdapter, WorkflowInput } from '@trinity-rft/tuner';
+import { hasToolCall, isStepCount, tool, ToolLoopAgent, type LanguageModel } from 'ai';
+import { z } from 'zod';
+
+/** A row of the data set. */
+export interface Problem {
+  readonly question: string;
+  readonly answer: string;
+}
+
+export const instructions = 'You are a helpful math problem solving agent.';
+
+/** Structured answers are calls of a tool that ends the task, as in AgentScope. */
+const generateResponse = tool({
+  description: 'Gives the final answer and ends the task.',
+  inputSchema: z.object({ result: z.string().describe('Final answer to the math problem.') }),
+  execute: ({ result }) => result,
+});
+
+const calculator = tool({
+  description: 'Multiplies two whole numbers.',
+  inputSchema: z.object({ expression: z.string().describe('for example 12*34') }),
+  execute: ({ expression }) => multiply(expression),
+});
+
+export function multiply(expression: string): string {
+  const factors = /^(\d+)\*(\d+)$/.exec(expression);
+  return factors ? String(Number(factors[1]) * Number(factors[2])) : 'error';
+}
+
+/** 1.0 for an exact match, else 0.0. */
+export const calculateReward = (answer: string, truth: string): number => (answer.trim() === truth.trim() ? 1 : 0);
+
+/** The model of a run, as the AI SDK knows models. */
+export const aiSdk: ModelAdapter<LanguageModel> = (endpoint) => aiSdkModel(endpoint, createOpenAI);
+
+/** The reward of one run. An answer without the structure, or none after three steps, is worth nothing. */
+export async function reactAgentWorkflow({ task, model, signal }: WorkflowInput<Problem, LanguageModel>): Promise<number> {
+  const agent = new ToolLoopAgent({
+    model,
+    instructions,
+    tools: { calculator, generate_response: generateResponse },
+    stopWhen: [isStepCount(3), hasToolCall('generate_response')],
+  });
+  const { toolResults } = await agent.generate({ prompt: task.question, abortSignal: signal });
+  const answer = toolResults.find(({ toolName }) => toolName === 'generate_response');
+  return calculateReward(String(answer?.output ?? ''), task.answer);
+}

@@ -1,0 +1,27 @@
+/** Makes data and model, learns, and shows what came of it. */
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { standardTerminal } from '@trinity-rft/launcher';
+import { plotCurve, readCurve } from '@trinity-rft/monitor';
+import { learn, LearnConfig } from '@trinity-rft/tuner';
+import { aiSdk, reactAgentWorkflow } from './agent.ts';
+import { prepare } from './prepare.ts';
+
+const terminal = standardTerminal();
+const interrupt = new AbortController();
+process.once('SIGINT', () => interrupt.abort());
+
+await rm('runs', { recursive: true, force: true });
+process.env['MODEL_PATH'] = await prepare({ directory: '.', seed: Number(process.env['LEARN_REACT_SEED'] ?? 42), terminal });
+
+const { jobDirectory, checkpoint } = await learn({
+  workflowFunc: reactAgentWorkflow,
+  config: LearnConfig.loadConfig(path.join(import.meta.dirname, '..', 'config.yaml')),
+  adapter: aiSdk,
+  signal: interrupt.signal,
+});
+
+const monitor = path.join(jobDirectory, 'monitor');
+const rewards = await readCurve(path.join(monitor, 'metrics.jsonl'), { role: 'explorer', metric: 'rollout/reward/mean' });
+terminal.write(`\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 10, yMin: 0, yMax: 1 })}\n`);
+terminal.write(`model:  ${checkpoint}\ncurves: tensorboard --logdir ${path.join(monitor, 'tensorboard')}\n`);
