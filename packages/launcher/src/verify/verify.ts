@@ -1,10 +1,11 @@
 /** Records against weights: recomputes the log-probabilities of recorded tokens under the version that sampled them. */
 import { readExperiences } from '@trinity-rft/buffer';
-import { CancelledError, spansOf, uid, unknownPolicyVersion, type CallSpan, type Experience, type TrainEngine } from '@trinity-rft/core';
+import { CancelledError, spansOf, unknownPolicyVersion, type Experience, type TrainEngine } from '@trinity-rft/core';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { packBatch } from '@trinity-rft/trainer';
 import { disposable } from '../build/disposable.js';
-import type { Verification, VerifiedStore, VerifiedVersion, Worst } from './report.js';
+import { createComparison, type Recorded } from './compare.js';
+import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
 import { findTargets, type VerifyTarget } from './targets.js';
 
 export interface VerifyOptions {
@@ -39,12 +40,6 @@ export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   const largest = versions.reduce((max, version) => Math.max(max, version.largest ?? 0), 0);
   const checkedTokens = tokensOf(true);
   return { tolerance, stores, checkedTokens, uncheckedTokens: tokensOf(false), largest, ok: checkedTokens > 0 && largest <= tolerance };
-}
-
-/** Calls of one experience under one version. */
-interface Recorded {
-  readonly experience: Experience;
-  readonly spans: readonly CallSpan[];
 }
 
 async function verifyStore({ database, weights }: VerifyTarget, signal: AbortSignal | undefined): Promise<VerifiedStore> {
@@ -94,17 +89,17 @@ interface VersionOptions {
 }
 
 async function verifyVersion({ version, records, folder, trainer, signal }: VersionOptions): Promise<VerifiedVersion> {
-  const sum = { tokens: 0, difference: 0, largest: 0, worst: undefined as Worst | undefined };
+  const comparison = createComparison();
   const checked = folder !== undefined && trainer !== undefined;
   if (checked) await trainer.load(folder);
   for (const chunk of chunks(records, chunkSize)) {
     if (signal?.aborted) throw new CancelledError('The verification was stopped.', { reason: 'shutdown', cause: signal.reason });
     const recomputed = checked ? await recompute(trainer, chunk) : undefined;
-    chunk.forEach((record, i) => compare(record, recomputed?.[i], sum));
+    chunk.forEach((record, i) => comparison.add(record, recomputed?.[i]));
   }
-  const { tokens, difference, largest, worst } = sum;
+  const { tokens, largest, mean, worst } = comparison.result();
   if (!checked) return { policyVersion: version, tokens, unchecked: whyNot(version) };
-  return { policyVersion: version, tokens, weights: folder, largest, mean: difference / Math.max(1, tokens), ...(worst && { worst }) };
+  return { policyVersion: version, tokens, weights: folder, largest, mean, ...(worst && { worst }) };
 }
 
 /** Log-probabilities of all response tokens of each record. */
@@ -115,29 +110,6 @@ async function recompute(trainer: TrainEngine, records: readonly Recorded[]): Pr
   );
   const { logprobs, offsets } = await trainer.forward(tokens);
   return records.map((_, row) => logprobs.subarray(offsets[row], offsets[row + 1]));
-}
-
-interface Sum {
-  tokens: number;
-  difference: number;
-  largest: number;
-  worst: Worst | undefined;
-}
-
-function compare({ experience, spans }: Recorded, recomputed: Float32Array | undefined, sum: Sum): void {
-  const { actionMask, logprobs, eid } = experience;
-  for (const { start, end, step } of spans) {
-    for (let token = start; token < end; token++) {
-      if (actionMask[token] === 0) continue;
-      sum.tokens++;
-      if (!recomputed) continue;
-      const difference = Math.abs(logprobs[token]! - recomputed[token]!);
-      sum.difference += difference;
-      if (difference <= sum.largest && sum.worst) continue;
-      sum.largest = difference;
-      sum.worst = { uid: uid(eid), step, token, recorded: logprobs[token]!, recomputed: recomputed[token]! };
-    }
-  }
 }
 
 function whyNot(version: number): string {

@@ -1,0 +1,46 @@
+/** Recorded log-probabilities against recomputed ones, token by token. */
+import { uid, type CallSpan, type Experience } from '@trinity-rft/core';
+import type { Worst } from './report.js';
+
+/** Calls of one experience under one version. */
+export interface Recorded {
+  readonly experience: Experience;
+  readonly spans: readonly CallSpan[];
+}
+
+export interface Comparison {
+  /** @param recomputed log-probabilities of all response tokens. When it is left out, tokens are only counted */
+  add(record: Recorded, recomputed?: Float32Array): void;
+  /** `largest` and `mean` are over all tokens so far; Infinity where a recomputed number is not finite. */
+  result(): { readonly tokens: number; readonly largest: number; readonly mean: number; readonly worst: Worst | undefined };
+}
+
+export function createComparison(): Comparison {
+  let tokens = 0;
+  let sum = 0;
+  let largest = 0;
+  let worst: Worst | undefined;
+
+  const compareToken = ({ eid, logprobs }: Experience, { step }: CallSpan, token: number, recomputed: number): void => {
+    const recorded = logprobs[token]!;
+    // A comparison with NaN is never true: such weights must not pass.
+    const difference = Number.isFinite(recomputed) ? Math.abs(recorded - recomputed) : Infinity;
+    sum += difference;
+    if (difference <= largest && worst) return;
+    largest = difference;
+    worst = { uid: uid(eid), step, token, recorded, recomputed };
+  };
+
+  return {
+    add: ({ experience, spans }, recomputed) => {
+      for (const span of spans) {
+        for (let token = span.start; token < span.end; token++) {
+          if (experience.actionMask[token] === 0) continue;
+          tokens++;
+          if (recomputed) compareToken(experience, span, token, recomputed[token]!);
+        }
+      }
+    },
+    result: () => ({ tokens, largest, mean: sum / Math.max(1, tokens), worst }),
+  };
+}
