@@ -29,7 +29,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /** The beginnings of the keys that model hubs, cloud services and our own endpoint hand out, and what follows `Bearer`. */
-const keyLooks = /\b(?:(?:sk-|sk_|rk_|hf_|ghp_|github_pat_|xox[bp]-)[A-Za-z0-9_-]{8,}|AKIA[A-Z0-9]{16}\b)|(?<=\bBearer )[^\s"',]+/g;
+const keyLooks = /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|github_pat_|xox[bp]-)[A-Za-z0-9_-]{8,}|AKIA[A-Z0-9]{16}\b)|(?<=\bBearer )[^\s"',]+/g;
 
 /** Text without the password of any `scheme://user:password@host` and without what looks like a key. */
 export function redactText(text: string): string {
