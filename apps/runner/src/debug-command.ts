@@ -61,7 +61,7 @@ async function inferenceModel(options: DebugCommandOptions, write: Write): Promi
   try {
     const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
     write(
-      `Serving ${folder} until Ctrl-C.\n\nbaseURL  ${baseURL}\napiKey   ${apiKey}\n\ncurl ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'\n\nTry workflows with it: trinity debug --config ${options.config} --module workflow\n`,
+      `Serving ${folder} until Ctrl-C.\n\nbaseURL  ${baseURL}\napiKey   ${apiKey}\n\ncurl ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body.replaceAll("'", String.raw`'\''`)}'\n\nTry workflows with it: trinity debug --config ${options.config} --module workflow --output-dir ${options.outputDir}\n`,
     );
     await untilInterrupted(gone);
   } finally {

@@ -17,6 +17,9 @@ export interface TokenDetail {
 export interface ExperienceDetail {
   readonly id: number;
   readonly uid: string;
+  readonly batch: string;
+  readonly task: string;
+  readonly run: number;
   readonly promptLength: number;
   readonly policyVersion: number;
   readonly temperature: number;
@@ -36,6 +39,9 @@ export function detailOf(id: number, experience: Experience, tokenizer: Tokenize
   return {
     id,
     uid: uid(eid),
+    batch: String(eid.batch),
+    task: String(eid.task),
+    run: eid.run,
     promptLength,
     policyVersion,
     temperature,

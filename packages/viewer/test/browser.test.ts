@@ -84,6 +84,9 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     const heats = await page.$$eval('.token.sampled', (tokens) => tokens.map((token) => token.style.getPropertyValue('--heat')));
     expect(new Set(heats).size).toBeGreaterThan(3);
     expect(await page.$eval('.token.sampled:nth-child(6)', (token) => token.title)).toMatch(/sampled\nlogprob -0.25, probability 0.7788/);
+    await page.click('#detail button');
+    await page.waitForFunction('document.querySelectorAll("#rows tr").length === 1');
+    expect(await text(page, '#rows td')).toBe('1/2/0/0/');
     await page.select('#colour', 'mask');
     expect(await page.$eval('.token.sampled', (token) => token.style.getPropertyValue('--heat'))).toBe('hsl(210 80% 50%)');
     expect(problems).toEqual([]);

@@ -102,7 +102,7 @@ function showDetail(): void {
   if (!detail) return at('detail').replaceChildren(make('p', 'Choose an experience.'));
   const { uid, reward, policyVersion, temperature, truncated, metrics, info, tokens, spans } = detail;
   const facts = { reward: number(reward), 'policy version': policyVersion, temperature, ...(truncated !== undefined && { truncated }) };
-  const parts = [make('h2', uid), factList(facts), make('h2', 'Tokens'), colourChoice(tokens), tokenView(detail)];
+  const parts = [make('h2', uid), factList(facts), relatives(detail), make('h2', 'Tokens'), colourChoice(tokens), tokenView(detail)];
   if (tokens[0]?.text === null && detail.responseText !== undefined) {
     if (detail.promptText !== undefined) parts.push(make('h2', 'Prompt'), make('div', detail.promptText, 'tokens'));
     parts.push(make('h2', 'Response'), make('div', detail.responseText, 'tokens'));
@@ -110,6 +110,22 @@ function showDetail(): void {
   parts.push(make('h2', 'Metrics'), factList(metrics), make('h2', 'Info'), factList(info));
   if (spans) parts.push(make('h2', 'Calls'), factList(Object.fromEntries(spans.map((span) => [`call ${span.step}`, span]))));
   return at('detail').replaceChildren(...parts);
+}
+
+/** The list with what belongs together: calls of one run, runs of one task. */
+function relatives({ batch, task, run }: ExperienceDetail): PageElement {
+  const choices = { 'all steps of this run': { batch, task, run: String(run) }, 'all runs of this task': { batch, task, run: '' } };
+  const line = make('p');
+  for (const [label, fields] of Object.entries(choices)) {
+    const button = make('button', label);
+    button.addEventListener('click', () => {
+      for (const input of document.querySelectorAll('#filter input:not([type=checkbox])')) input.value = '';
+      for (const [name, value] of Object.entries(fields)) at(name).value = value;
+      turn(0);
+    });
+    line.append(button, ' ');
+  }
+  return line;
 }
 
 function factList(facts: Readonly<Record<string, unknown>>): PageElement {
@@ -207,5 +223,10 @@ at('store').addEventListener('change', () => {
 });
 at('previous').addEventListener('click', () => turn(shown.page - 1));
 at('next').addEventListener('click', () => turn(shown.page + 1));
-setInterval(() => void (at('follow').checked && attempt(showList)), followEveryMs);
+/** One look after the other, however long each takes. */
+function follow(): void {
+  setTimeout(() => void (at('follow').checked ? attempt(showList) : Promise.resolve()).finally(follow), followEveryMs);
+}
+
+follow();
 void attempt(start);

@@ -28,9 +28,9 @@ export const html = `<!doctype html>
 <output id="status" role="status">Loading ...</output>
 </header>
 <form id="filter" autocomplete="off">
-<label>batch <input name="batch" size="8"></label>
-<label>task <input name="task" size="6"></label>
-<label>run <input name="run" size="4" inputmode="numeric"></label>
+<label>batch <input id="batch" name="batch" size="8"></label>
+<label>task <input id="task" name="task" size="6"></label>
+<label>run <input id="run" name="run" size="4" inputmode="numeric"></label>
 <label>reward from <input name="minReward" size="5" inputmode="decimal"></label>
 <label>to <input name="maxReward" size="5" inputmode="decimal"></label>
 <label>text <input name="text" type="search" size="20"></label>

@@ -6,7 +6,7 @@ body { margin: 0; font: 14px/1.45 system-ui, sans-serif; height: 100vh; display:
 header, form { display: flex; flex-wrap: wrap; gap: .4em 1em; align-items: center; padding: .5em 1em; border-bottom: 1px solid var(--line); }
 h1 { font-size: 1.1em; margin: 0; }
 h2 { font-size: 1em; margin: 1em 0 .3em; overflow-wrap: anywhere; }
-main { display: grid; grid-template-columns: minmax(26em, 2fr) 3fr; flex: 1; min-height: 0; }
+main { display: grid; grid-template-columns: minmax(38em, 2fr) 3fr; flex: 1; min-height: 0; }
 section { overflow: auto; padding: 0 1em 1em; }
 #detail { border-left: 1px solid var(--line); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -24,5 +24,5 @@ nav { padding: .6em 0; }
 .token.call { border-left: 2px solid Highlight; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: 0; }
 .facts dt { color: var(--faint); } .facts dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
-@media (max-width: 60em) { main { grid-template-columns: 1fr; overflow: auto; } section { overflow: visible; } #detail { border-left: 0; } }
+@media (max-width: 75em) { main { grid-template-columns: 1fr; overflow: auto; } section { overflow: visible; } #detail { border-left: 0; } }
 `;
