@@ -3,6 +3,7 @@ import path from 'node:path';
 import { run, standardTerminal } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupts } from './interrupt.js';
+import { serveAccess } from './serve-command.js';
 
 export interface RunCommandOptions {
   readonly config: string;
@@ -20,7 +21,7 @@ export async function runCommand(options: RunCommandOptions): Promise<number> {
   try {
     // As in the original, plugin directories can also come from the environment.
     const pluginDirs = [...options.pluginDir, ...(process.env['TRINITY_PLUGIN_DIRS']?.split(path.delimiter).filter(Boolean) ?? [])];
-    const summary = await run({ configPath: options.config, pluginDirs, terminal, signal: interrupt.signal });
+    const summary = await run({ configPath: options.config, pluginDirs, terminal, signal: interrupt.signal, serve: serveAccess(terminal) });
     const place = summary.checkpoint ?? summary.jobDirectory;
     if (summary.interrupted) {
       terminal.write(`Interrupted after train step ${summary.trainStep}. The same command goes on from there.\n`);

@@ -1,7 +1,7 @@
 /** `trinity serve`: a model for a running product, and training on what the product says about its answers. */
 import { loadConfig } from '@trinity-rft/config';
 import { ConfigError, systemClock } from '@trinity-rft/core';
-import { run, standardTerminal, timestamp } from '@trinity-rft/launcher';
+import { run, standardTerminal, timestamp, type ServeOptions, type Terminal } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupts } from './interrupt.js';
 
@@ -18,9 +18,10 @@ export interface ServeCommandOptions {
 const keyVariable = 'TRINITY_SERVE_KEY';
 
 export async function serveCommand(options: ServeCommandOptions): Promise<number> {
-  const apiKey = keyOf(process.env[keyVariable]);
   const port = portOf(options.port);
   const { host, train } = options;
+  const terminal = standardTerminal();
+  const access = serveAccess(terminal);
   const loaded = await loadConfig(options.config, {
     timestamp: timestamp(systemClock),
     // Keys of other modes, task sets above all, stand in the file without a meaning.
@@ -28,17 +29,14 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
     overridesName: 'trinity serve',
   });
   if (loaded.config.stages.at(-1)?.mode !== 'serve') {
-    throw new ConfigError(`${options.config} has stages, and the last one is not to be served. Give it mode: serve.`, { code: 'SERVE_STAGE' });
+    throw new ConfigError(`${options.config} has stages, and the last one is not to be served. Give it mode: serve.`, {
+      code: 'SERVE_STAGE',
+    });
   }
-  const terminal = standardTerminal();
   const interrupt = catchInterrupts(
     (line) => terminal.write(`\n${line}\n`),
     (code) => process.exit(code),
   );
-  const show = ({ url, apiKey: key }: { readonly url: string; readonly apiKey: string }): void => {
-    const shown = apiKey === undefined ? `${key} (shown once; set ${keyVariable} to choose one)` : `that of ${keyVariable}`;
-    terminal.write(`OpenAI base URL: ${url}/v1\nAPI key: ${shown}\n`);
-  };
   try {
     const summary = await run({
       configPath: loaded,
@@ -46,9 +44,8 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
       terminal,
       signal: interrupt.signal,
       serve: {
+        ...access,
         train,
-        onOpen: show,
-        ...(apiKey !== undefined && { apiKey }),
         ...(port !== undefined && { port }),
         ...(host !== undefined && { host }),
       },
@@ -58,6 +55,18 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
   } finally {
     interrupt.release();
   }
+}
+
+/** The key of clients, and how they are told where the server is. @throws ConfigError when the variable holds no usable key */
+export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | 'onOpen'> {
+  const apiKey = keyOf(process.env[keyVariable]);
+  return {
+    ...(apiKey !== undefined && { apiKey }),
+    onOpen: ({ url, apiKey: key }) => {
+      const shown = apiKey === undefined ? `${key} (shown once; set ${keyVariable} to choose one)` : `that of ${keyVariable}`;
+      terminal.write(`OpenAI base URL: ${url}/v1\nAPI key: ${shown}\n`);
+    },
+  };
 }
 
 /** @throws ConfigError when it could be guessed, or does not fit into a header */

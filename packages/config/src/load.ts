@@ -60,7 +60,7 @@ export function parseConfig(text: string, options: ParseConfigOptions = {}): Loa
   const file = options.file ?? 'config.yaml';
   const parsed = parseTree(text);
   if (parsed.root === undefined) throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
-  const whole = options.overrides === undefined ? parsed.root : (merge(parsed.root, fromPlain(options.overrides, [], nowhere)) as MapNode);
+  const whole = withOverrides(parsed.root, options.overrides);
   const locate = (problem: SyntaxProblem): ConfigProblem =>
     locateProblem(problem.at.line === nowhere.line ? (options.overridesName ?? 'arguments') : file, problem);
   const interpolated = interpolate(whole, { env: options.env ?? process.env, defaultAt: (path) => defaultAt(fileSchema, path) });
@@ -75,6 +75,13 @@ export function parseConfig(text: string, options: ParseConfigOptions = {}): Loa
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
   const warnings = sortProblems(findings.warnings.map(locate)).map(renderProblem);
   return { config, warnings, file, positions: positionsOf(parsed.root) };
+}
+
+/** What is missing is missing in the file, unless the file says nothing at all. */
+function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']): MapNode {
+  if (overrides === undefined) return file;
+  const over = fromPlain(overrides, [], nowhere) as MapNode;
+  return file.entries.size === 0 ? over : (merge(file, over, 'base') as MapNode);
 }
 
 function contexts(root: MapNode, findings: Findings, cwd: string): readonly [StageContext, ...StageContext[]] {

@@ -43,7 +43,7 @@ describe('sessions', () => {
 
 describe('the end of a server', () => {
   it('waits for what is in progress and refuses what comes', async () => {
-    let answer = (_: Response): void => undefined;
+    let answer: ((response: Response) => void) | undefined;
     const { serve, turns } = served({ createHandler: () => () => new Promise((resolve) => (answer = resolve)) });
     const request = (): Request => new Request('http://server/v1/chat/completions', { method: 'POST' });
     const asked = serve.handler(request());
@@ -52,7 +52,7 @@ describe('the end of a server', () => {
     const drain = serve.drain(60_000).then(() => (drained = true));
     const refused = await serve.handler(request());
     expect([refused.status, refused.headers.get('retry-after'), drained]).toEqual([503, '5', false]);
-    answer(Response.json({}));
+    answer?.(Response.json({}));
     expect((await asked).status).toBe(200);
     await drain;
     turns.close();

@@ -8,12 +8,15 @@ export function planFiles(stage: StageConfig, steps: StepPlan): readonly string[
   const { mode, buffer, monitor, stageName } = stage;
   const store = buffer.trainerInput.experienceBuffer;
   const stored =
-    mode === 'both' && store.storageType !== 'file' && store.path !== undefined ? [relative(stage.jobDirectory, store.path)] : [];
+    mode !== 'train' && mode !== 'bench' && store.storageType !== 'file' && store.path !== undefined
+      ? [relative(stage.jobDirectory, store.path)]
+      : [];
   return [
     'log/trinity.log',
     'monitor/metrics.jsonl',
     ...monitor.sinks.map((sink) => `monitor/${sink}/`),
     ...stored,
+    ...(mode === 'serve' ? ['serve/calls.db'] : []),
     ...(mode === 'bench'
       ? []
       : [

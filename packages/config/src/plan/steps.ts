@@ -75,6 +75,7 @@ function countTrainSteps(
   perStep: number,
 ): number | undefined {
   if (mode === 'bench') return 0;
+  if (mode === 'serve') return trainer.totalSteps;
   const bound = trainer.totalSteps ?? Infinity;
   if (mode === 'both') {
     const all = exploreSteps === undefined ? undefined : Math.ceil((exploreSteps * perStep) / buffer.trainBatchSize);

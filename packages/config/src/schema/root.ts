@@ -26,7 +26,11 @@ const sections = {
 };
 
 const runShape = {
-  mode: field(stageMode, 'both', 'both: explore and train; train: stored experiences; bench: evaluate checkpoints.'),
+  mode: field(
+    stageMode,
+    'both',
+    'both: explore and train; train: stored experiences; bench: evaluate checkpoints; serve: answer a running product and train on its feedback.',
+  ),
   project: field(word(), 'Trinity-RFT', 'First part of the path of the run.'),
   group: field(text(), '', 'Further part of the path of the run.'),
   name: field(word(), 'rft', 'Name of the run.'),

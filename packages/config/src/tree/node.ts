@@ -113,15 +113,17 @@ export function without(root: Node, path: KeyPath): Node {
   return { ...root, entries };
 }
 
-/** `over` laid over `base`: maps merge key by key, everything else is replaced. */
-export function merge(base: Node, over: Node): Node {
+/** `over` laid over `base`: maps merge key by key, everything else is replaced. A merged map stands where the one that `keep` names stands. */
+export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
   const entries = new Map(base.entries);
   for (const [key, entry] of over.entries) {
     const old = entries.get(key);
-    entries.set(key, old === undefined ? entry : { keyAt: entry.keyAt, node: merge(old.node, entry.node) });
+    const node = old === undefined ? entry.node : merge(old.node, entry.node, keep);
+    const stays = keep === 'base' && old?.node.kind === 'map' && node.kind === 'map';
+    entries.set(key, { keyAt: stays ? old.keyAt : entry.keyAt, node });
   }
-  return { ...base, at: over.at, entries };
+  return { ...base, at: keep === 'base' ? base.at : over.at, entries };
 }
 
 /** A copy of a subtree for another place; every value then stands at `at`. */
