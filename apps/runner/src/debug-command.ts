@@ -1,4 +1,5 @@
 /** `trinity debug`: the model kept loaded, one attempt of a workflow, or a page over what the attempt recorded. */
+import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import {
@@ -21,6 +22,8 @@ export interface DebugCommandOptions {
   readonly overwrite: boolean;
   readonly enableProfiling: boolean;
   readonly newestCheckpoint: boolean;
+  /** For the page of the profile. */
+  readonly outputFile?: string;
   readonly port?: string;
 }
 
@@ -71,8 +74,9 @@ async function inferenceModel(options: DebugCommandOptions, write: Write): Promi
 }
 
 async function workflow(options: DebugCommandOptions, write: Write): Promise<number> {
-  const { overwrite, enableProfiling: profile } = options;
-  const report = await debugWorkflow({ ...shared(options), overwrite, profile });
+  const { overwrite, enableProfiling, outputFile } = options;
+  const report = await debugWorkflow({ ...shared(options), overwrite, profile: enableProfiling || outputFile !== undefined });
+  if (outputFile !== undefined) await copyFile(path.join(report.outputDirectory, debugFiles.profile), outputFile);
   write(renderWorkflowDebug(report, { colour: standardTerminal().isTTY && !process.env['NO_COLOR'] }));
   return report.error ? exitCodes.failed : exitCodes.done;
 }

@@ -18,6 +18,9 @@ const pluginDirOption = [
   [] as readonly string[],
 ] as const;
 
+/** `--plugin_dir` is `--plugin-dir`: Trinity's documents spell options both ways. */
+const dashed = (argument: string): string => argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));
+
 /** What Commander makes of `trinity debug`. */
 interface DebugArguments {
   readonly config: string;
@@ -27,6 +30,7 @@ interface DebugArguments {
   readonly disableOverwrite?: boolean;
   readonly enableProfiling?: boolean;
   readonly newestCheckpoint?: boolean;
+  readonly outputFile?: string;
   readonly port?: string;
 }
 
@@ -83,6 +87,7 @@ export async function main(args: readonly string[], output: Output = standardOut
     .option('-o, --output-dir <directory>', 'for the files of the workflow, and where a served model is found again', 'debug_output')
     .option('--disable-overwrite', 'keep what is in the output directory: write to a new one beside it')
     .option('--enable-profiling', 'also write where the time went, as a page and as a Chrome trace')
+    .option('--output-file <file>', 'also write where the time went, as a page, to this file')
     .option('--newest-checkpoint', 'take the newest checkpoint of the run instead of the model it begins with')
     .option('-p, --port <number>', 'of inference_model and viewer; 0 = any that is free')
     .action(async (options: DebugArguments) => {
@@ -123,7 +128,7 @@ export async function main(args: readonly string[], output: Output = standardOut
     });
 
   try {
-    await program.parseAsync([...args], { from: 'user' });
+    await program.parseAsync(args.map(dashed), { from: 'user' });
     return exitCode;
   } catch (error) {
     // Commander has already printed its message.

@@ -1,10 +1,19 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
-import { debugFiles, debugWorkflow, renderWorkflowDebug, serveDebugModel, type DebugWorkflowOptions } from '@trinity-rft/launcher';
+import {
+  debugFiles,
+  debugWorkflow,
+  findRecords,
+  renderWorkflowDebug,
+  serveDebugModel,
+  type DebugWorkflowOptions,
+} from '@trinity-rft/launcher';
+import { openViewer } from '@trinity-rft/viewer';
 import { OpenAI } from 'openai';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';
+import { runArgs, startTrinity, type Trinity } from './support/trinity.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -30,6 +39,7 @@ export const failing = defineWorkflow({
   name: 'failing',
   run: async ({ task, model }) => {
     await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+    void Promise.reject(new Error('nobody waits for me'));
     throw new Error('the tool is broken', { cause: new Error('no such file') });
   },
 });
@@ -107,6 +117,7 @@ describe('debugging a workflow', () => {
   it('leaves the conversation and the causes of a failure', async () => {
     const report = await debug('failed', { configPath: failing });
     expect(report.error).toBeDefined();
+    expect(report.strays).toEqual([expect.stringContaining('nobody waits for me')]);
     const left = JSON.parse(readFileSync(output('failed', debugFiles.failedTurns), 'utf8')) as { turns: object[] };
     expect(left).toMatchObject({
       error: expect.stringMatching(/"failing" threw: the tool is broken: no such file/),
@@ -135,6 +146,14 @@ describe('debugging a workflow', () => {
     if (existsSync(place(file))) workspace.write(file, absolute(workspace.read(file)));
     const { code, text } = await trinity('debug', '--config', place(file), ...args);
     expect([code, text]).toEqual([expected, expect.stringContaining(part)]);
+  });
+
+  it('takes options as Trinity spells them in its guide', async () => {
+    const page = output('profile-of-mine.html');
+    const args = ['--output_file', page, '--plugin_dir', output('plugins'), '--output-dir', output('guide')];
+    workspace.write('guide.yaml', absolute(workspace.read('forking.yaml')));
+    expect(await trinity('debug', '--config', output('guide.yaml'), '--module', 'workflow', ...args)).toMatchObject({ code: 0 });
+    expect(readFileSync(page, 'utf8')).toContain('model call 0');
   });
 
   it('refuses modules and ports that there are not', async () => {
@@ -178,5 +197,54 @@ describe('keeping the model', () => {
     expect(await debug('stale')).toMatchObject({ reward: 0.5 });
     workspace.write('stale/inference_model.json', '{');
     expect(await debug('stale')).toMatchObject({ reward: 0.5 });
+  });
+});
+
+/** Resolves with the first match in what the command has printed. */
+async function printed(command: Trinity, pattern: RegExp): Promise<string> {
+  await expect.poll(() => command.output(), { timeout: 20_000 }).toMatch(pattern);
+  return pattern.exec(command.output())![1]!;
+}
+
+describe('the commands that go on until Ctrl-C', () => {
+  it('keep the model, debug with it, show what was recorded, and leave nothing', { timeout: 60_000 }, async () => {
+    const place = workspace.root;
+    const serving = startTrinity(place, ['debug', '--config', 'forking.yaml', '--module', 'inference_model']);
+    const baseURL = await printed(serving, /baseURL +(\S+)/);
+    const apiKey = await printed(serving, /apiKey +(\S+)/);
+    const models = await fetch(`${baseURL}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
+    expect(await models.json()).toMatchObject({ data: [{ id: expect.stringContaining('model') }] });
+    const tried = startTrinity(place, ['debug', '-c', 'forking.yaml', '-m', 'workflow', '--plugin-dir', 'plugins']);
+    expect(await tried.ended).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('(served model)') });
+    serving.child.kill('SIGINT');
+    expect(await serving.ended).toMatchObject({ exitCode: 0 });
+    expect(existsSync(output('debug_output/inference_model.json'))).toBe(false);
+    const viewing = startTrinity(place, ['debug', '-c', 'forking.yaml', '-m', 'viewer']);
+    const url = await printed(viewing, /(http:\S+)/);
+    const headers = { authorization: `Bearer ${url.split('key=')[1]!}` };
+    const rows = await fetch(new URL('api/stores/0/rows', url), { headers });
+    expect(await rows.json()).toMatchObject({ total: 2, rows: [{ uid: 'debug/0/0/0/0', reward: 0.5 }, { fork: 'text_edited' }] });
+    const detail = (await (await fetch(new URL('api/stores/0/rows/1', url), { headers })).json()) as { tokens: { text: string }[] };
+    expect(detail.tokens.map(({ text }) => text).join('')).toContain('0+0=');
+    viewing.child.kill('SIGINT');
+    expect(await viewing.ended).toMatchObject({ exitCode: 0 });
+  });
+
+  it('view a run while it goes on', { timeout: 60_000 }, async () => {
+    const long = workspace.config('long.yaml', { name: 'long', buffer: { total_steps: 2000 } });
+    const run = startTrinity(workspace.root, runArgs('long.yaml'));
+    await expect.poll(() => existsSync(output('runs/tests/long/buffer/experience_buffer.db')), { timeout: 20_000 }).toBe(true);
+    const places = await findRecords(long, { cwd: workspace.root, env: {} });
+    const viewer = await openViewer({ stores: places });
+    const total = async (): Promise<number> => {
+      const rows = await fetch(new URL('api/stores/0/rows', viewer.url), { headers: { authorization: `Bearer ${viewer.key}` } });
+      return ((await rows.json()) as { total: number }).total;
+    };
+    await expect.poll(total, { timeout: 20_000 }).toBeGreaterThan(0);
+    const before = await total();
+    await expect.poll(total, { timeout: 20_000 }).toBeGreaterThan(before);
+    await viewer.close();
+    run.child.kill('SIGINT');
+    expect(await run.ended).toMatchObject({ exitCode: 130 });
   });
 });

@@ -23,6 +23,8 @@ export interface WorkflowDebugReport {
   readonly metrics: Metrics;
   /** What the attempt died of, cause first found. */
   readonly error?: Error;
+  /** Errors that nobody awaited or caught while it ran. A run reports them and goes on. */
+  readonly strays: readonly string[];
   readonly turns: readonly Turn[];
   /** Of the model, to read tokens with. */
   readonly tokenizer: Tokenizer;

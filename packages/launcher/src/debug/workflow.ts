@@ -11,7 +11,7 @@ import { setEnvironment } from '../build/environment.js';
 import { modelFactory, type RecordedAttempt } from '../build/model.js';
 import { readTasks } from '../build/tasks.js';
 import { rewardFnFinder, type StageContext } from '../context.js';
-import { firstCause } from '../failure.js';
+import { catchStrays, firstCause } from '../failure.js';
 import { timestamp } from '../run.js';
 import { openDebugModels, type DebugModels } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';
@@ -50,7 +50,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   try {
     const models = await openDebugModels(context, format, directory);
     try {
-      const attempt = await runOnce(context, { ...task, repeatTimes: 1 }, format, models);
+      const attempt = await withStrays(() => runOnce(context, { ...task, repeatTimes: 1 }, format, models));
       const outputDirectory = await prepare(directory, options);
       const report = { ...attempt, outputDirectory, ...(models.servedAt !== undefined && { servedAt: models.servedAt }) };
       const files = await writeFiles(report, { model: context.startModel, profile: options.profile ?? false });
@@ -63,7 +63,20 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   }
 }
 
-type Attempt = Omit<WorkflowDebugReport, 'outputDirectory' | 'files' | 'servedAt'>;
+type Attempt = Omit<WorkflowDebugReport, 'outputDirectory' | 'files' | 'servedAt' | 'strays'>;
+
+async function withStrays<T>(work: () => Promise<T>): Promise<T & { readonly strays: readonly string[] }> {
+  const strays: string[] = [];
+  const caught = catchStrays((line) => strays.push(line));
+  try {
+    const result = await work();
+    // Node reports a rejection that nobody awaits after the turn in which it happened.
+    await new Promise((resolve) => setImmediate(resolve));
+    return { ...result, strays };
+  } finally {
+    caught.stop();
+  }
+}
 
 async function runOnce(context: StageContext, task: Task, format: ChatFormat, models: DebugModels): Promise<Attempt> {
   const { stage, runtime, signal } = context;
