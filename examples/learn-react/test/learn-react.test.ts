@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aiSdk, multiply, reactAgentWorkflow } from '../src/agent.ts';
 import { prepare } from '../src/prepare.ts';
 
-const steps = 3;
+const steps = 2;
 
 describe('the example of learn, shortened', { tags: ['slow'] }, () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'trinity-learn-react-'));
@@ -18,7 +18,7 @@ describe('the example of learn, shortened', { tags: ['slow'] }, () => {
     readCurve(path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl'), { role, metric });
 
   beforeAll(async () => {
-    const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '160' } });
+    const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '120' } });
     const env = { ...process.env, MODEL_PATH: modelPath, TRAIN_STEPS: String(steps) };
     const config = LearnConfig.loadConfig(path.join(import.meta.dirname, '..', 'config.yaml'), { cwd: directory, env });
     summary = await learn({ workflowFunc: reactAgentWorkflow, config, adapter: aiSdk, terminal });

@@ -10,7 +10,7 @@ import { judgeFunction } from '../src/agent.ts';
 import { prepare } from '../src/prepare.ts';
 import { trainAgent } from '../src/train.ts';
 
-const steps = 4;
+const steps = 3;
 
 describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'trinity-math-agent-'));
@@ -21,7 +21,7 @@ describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
     readCurve(path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl'), { role, metric });
 
   beforeAll(async () => {
-    const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '120' } });
+    const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '80' } });
     summary = await trainAgent({ modelPath, totalSteps: steps, cwd: directory, terminal });
   }, 120_000);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));

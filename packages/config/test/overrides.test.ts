@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { parseConfig, problemsOf, renderProblem } from '../src/index.js';
+
+const problems = (text: string, overrides: Readonly<Record<string, unknown>>): readonly string[] => {
+  try {
+    parseConfig(text, { file: 'base.yaml', overrides, overridesName: 'tune()', env: {} });
+    return [];
+  } catch (error) {
+    return problemsOf(error).map(renderProblem);
+  }
+};
+
+describe('overrides', () => {
+  it('are laid over the file key by key, and may interpolate as it does', () => {
+    const text =
+      'name: mine\nmode: train\nalgorithm: { algorithm_type: sft, optimizer: { lr: 1.0e-3 } }\nmodel: { model_path: Qwen/Qwen3-0.6B, max_model_len: 64 }\nbuffer: { train_batch_size: 8, total_steps: 3, trainer_input: { experience_buffer: { name: rows, storage_type: file, path: owner/rows } } }\n';
+    const { config } = parseConfig(text, {
+      env: { LR: '2' },
+      overrides: { buffer: { total_steps: 5 }, algorithm: { optimizer: { lr: '${oc.decode:${oc.env:LR}}' } } },
+    });
+    expect(config).toMatchObject({
+      name: 'mine',
+      stages: [{ buffer: { totalSteps: 5, trainBatchSize: 8 }, algorithm: { optimizer: { lr: 2 } } }],
+    });
+  });
+
+  it('are blamed for their own mistakes, the file for its own, and for what is missing', () => {
+    const found = problems('model: { max_model_len: 1 }\nbuffer: { batch_size: 0 }\n', {
+      monitor: { monitor_type: 'wandb' },
+      buffer: { total_epochs: -1 },
+    });
+    expect(found).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^base\.yaml:1:\d+ model\.max_model_len: /),
+        expect.stringMatching(/^base\.yaml:2:\d+ buffer\.batch_size: /),
+        expect.stringMatching(/^tune\(\): monitor\.monitor_type/),
+        expect.stringMatching(/^tune\(\): buffer\.total_epochs: /),
+        expect.stringMatching(/^base\.yaml:1:1 algorithm\.algorithm_type: is not set/),
+      ]),
+    );
+  });
+
+  it('stand alone when the file says nothing', () => {
+    expect(problems('{}', { model: { model_path: '' } })).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^tune\(\): algorithm\.algorithm_type: is not set/)]),
+    );
+  });
+});
