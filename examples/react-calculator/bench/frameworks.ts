@@ -1,12 +1,12 @@
-/** Trains the example's agent as written in other frameworks, in full: `pnpm bench frameworks [NAME...]`. */
+/** Trains the example's agent as written in other frameworks, in full: `pnpm bench frameworks [NAME...]`; programs when named. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { readCurve } from '@trinity-rft/monitor';
-import { frameworks, runFramework } from '../src/frameworks.ts';
+import { frameworks, programs, runFramework } from '../src/frameworks.ts';
 import { prepare } from '../src/prepare.ts';
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : frameworks;
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : frameworks.filter((name) => !programs.has(name));
 const directory = await mkdtemp(path.join(tmpdir(), 'trinity-frameworks-'));
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 

@@ -1,4 +1,5 @@
 /** The example's run with an agent of another framework: what each folder of `frameworks/` holds. */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run, type RunSummary, type Terminal } from '@trinity-rft/launcher';
@@ -12,12 +13,18 @@ export const frameworks: readonly string[] = readdirSync(path.join(example, 'fra
   .map(({ name }) => name)
   .toSorted();
 
+/** Those that start a program for every run: the same training takes them minutes. */
+export const programs: ReadonlySet<string> = new Set(['process', 'python']);
+
+/** Whether everything that the agent needs is on this machine. */
+export const canRun = (framework: string): boolean => framework !== 'python' || spawnSync('python3', ['--version']).status === 0;
+
 export interface FrameworkRun {
   /** One of {@link frameworks}; absent for the example's own agent. */
   readonly framework?: string | undefined;
   /** Where `prepare` has put its `runs/data`. */
   readonly directory: string;
-  /** Name of the run. */
+  /** Name of the run; its configuration is written to `NAME.yaml`. */
   readonly name: string;
   /** Changes the example's configuration. */
   readonly change?: (config: Document) => void;
