@@ -46,6 +46,6 @@ export async function reactAgentWorkflow({ task, model, signal }: WorkflowInput<
     stopWhen: [isStepCount(3), hasToolCall('generate_response')],
   });
   const { toolResults } = await agent.generate({ prompt: task.question, abortSignal: signal });
-  const answer = toolResults.find(({ toolName }) => toolName === 'generate_response');
-  return calculateReward(String(answer?.output ?? ''), task.answer);
+  const answer = toolResults.find(({ toolName }) => toolName === 'generate_response')?.output;
+  return typeof answer === 'string' ? calculateReward(answer, task.answer) : 0;
 }

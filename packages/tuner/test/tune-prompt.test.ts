@@ -45,7 +45,7 @@ describe('tunePrompt', () => {
     expect(tuned.metrics).toMatchObject({ prompts_tried: 5, valset_reward: 0, valset_reward_best: 1, trainset_reward_best: 11 / 12 });
     expect(tuned.metrics).not.toHaveProperty('valset_improvement');
     expect(proposer.calls).toHaveLength(6);
-    const asked = proposer.calls.map(({ messages }) => String(messages[1]!.content));
+    const asked = proposer.calls.map(({ messages }) => messages[1]!.content as string);
     expect(asked[2]).toContain(
       'Best prompt, mean reward 0.250:\nAnswer in digits.\n\nIts worst rows:\nTask: {"question":"0+1","answer":"1"}\nResponse: 0',
     );

@@ -43,9 +43,12 @@ export interface DatasetConfig extends DatasetFields {
 
 /** @throws ConfigError naming each wrong field */
 export function DatasetConfig(fields: DatasetFields): DatasetConfig {
-  // One that was made before may be given again.
-  const { preview: _preview, ...given } = fields as DatasetConfig;
-  const config = checkFields('DatasetConfig', schema, given) as DatasetFields & { readonly split: string; readonly totalEpochs: number };
+  // One that was made before may be given again, with its preview.
+  const given = Object.entries(fields).filter(([key]) => key !== 'preview');
+  const config = checkFields('DatasetConfig', schema, Object.fromEntries(given)) as DatasetFields & {
+    readonly split: string;
+    readonly totalEpochs: number;
+  };
   return { ...config, preview: (n = 5, options = {}) => preview(config, n, options) };
 }
 
