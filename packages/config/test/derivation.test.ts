@@ -268,6 +268,15 @@ describe('the loop', () => {
     });
     expect(stageOf(cwd, text).buffer.trainerInput.experienceBuffer).toMatchObject({ storageType: 'sql', path: join(cwd, 'old.db') });
   });
+
+  it('serves on the loopback address, keeps what it takes, and needs no tasks', () => {
+    const text = yaml({ top: 'mode: serve', buffer: 'buffer:\n  train_batch_size: 4' });
+    const { explorer, buffer } = stageOf(cwd, text);
+    expect(explorer.serve).toEqual({ host: '127.0.0.1', port: 8010, checkIntervalMs: 60_000 });
+    expect([buffer.explorerInput.tasksets, buffer.trainBatchSize]).toEqual([[], 4]);
+    const forgets = text.replace('train_batch_size: 4', 'trainer_input: {experience_buffer: {storage: memory}}');
+    expect(() => stageOf(cwd, forgets)).toThrow(/must outlive it/);
+  });
 });
 
 describe('the folder of the run', () => {
