@@ -32,6 +32,7 @@ fs.openSync = (file, ...rest) => {
 fs.appendFileSync = deadly('append', fs.appendFileSync, ([file]) => descriptors.get(file) ?? String(file));
 fs.promises.rename = deadly('rename', fs.promises.rename, ([from, to]) => `${from} ${to}`);
 fs.promises.writeFile = deadly('writeFile', fs.promises.writeFile, ([file]) => String(file));
+// oxlint-disable-next-line typescript/unbound-method -- called with the database it was called on
 const exec = DatabaseSync.prototype.exec;
 const commit = deadly('commit', exec, () => '');
 DatabaseSync.prototype.exec = function (sql) {
