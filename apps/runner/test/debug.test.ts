@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
+import type { Experience } from '@trinity-rft/core';
 import {
   debugFiles,
   debugWorkflow,
@@ -8,6 +9,7 @@ import {
   renderWorkflowDebug,
   serveDebugModel,
   type DebugWorkflowOptions,
+  type WorkflowDebugReport,
 } from '@trinity-rft/launcher';
 import { openViewer } from '@trinity-rft/viewer';
 import { OpenAI } from 'openai';
@@ -26,7 +28,8 @@ const forking = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const forking = defineWorkflow({
   name: 'forking',
-  run: async ({ task, model, rewardFn }) => {
+  run: async ({ task, model, rewardFn, runtime }) => {
+    runtime.logger.info('the agent begins');
     const messages = [{ role: 'user' as const, content: String(task.rawTask['question']) }];
     const [first] = await model.chat(messages);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -69,18 +72,28 @@ const trinity = async (...args: readonly string[]): Promise<{ code: number; text
   return { code, text };
 };
 
+function storedIn(database: string): readonly Experience[] {
+  const reader = readExperiences(database);
+  const experiences = [...reader.experiences()];
+  reader.close();
+  return experiences;
+}
+
 describe('debugging a workflow', () => {
-  it('runs the first task once and shows and stores what was recorded', async () => {
-    const report = await debug('first', { profile: true });
+  let report: WorkflowDebugReport;
+  beforeAll(async () => {
+    report = await debug('first', { profile: true });
+  });
+
+  it('runs the first task once and shows and stores what was recorded', () => {
     expect(report.error).toBeUndefined();
     expect(report).toMatchObject({ reward: 0.5, metrics: { turns: 2, steps: 2 }, forks: [{ reason: 'text_edited', callIndex: 1 }] });
     expect(report.task.index).toEqual({ taskset: 'sums', row: 0 });
-    const reader = readExperiences(output('first', debugFiles.experiences));
-    expect([...reader.experiences()]).toEqual(report.experiences);
-    reader.close();
+    expect(storedIn(output('first', debugFiles.experiences))).toEqual(report.experiences);
     const text = renderWorkflowDebug(report, { colour: false });
     for (const part of [
       'forking',
+      'the agent begins',
       'sums row 0',
       'Experience 1: debug/0/0/1/',
       'reward 0.5',
@@ -96,36 +109,38 @@ describe('debugging a workflow', () => {
     expect(existsSync(path.join(workspace.root, 'runs'))).toBe(false);
   });
 
-  it('says where the time went, as a page that runs nothing and as a trace', async () => {
-    const { spans, experiences } = await debug('profiled', { profile: true });
+  it('says where the time went, as a page that runs nothing and as a trace', () => {
+    const { spans, experiences } = report;
     expect(spans.map(({ kind }) => kind).toSorted()).toEqual(['attempt', 'model', 'model', 'reward', 'tools']);
     const gap = spans.find(({ kind }) => kind === 'tools')!;
     expect(gap.end - gap.begin).toBeGreaterThanOrEqual(19);
     const whole = spans[0]!;
     for (const { begin, end } of spans) expect(whole.begin <= begin && begin <= end && end <= whole.end).toBe(true);
-    const { traceEvents } = JSON.parse(readFileSync(output('profiled', debugFiles.trace), 'utf8')) as {
+    const { traceEvents } = JSON.parse(readFileSync(output('first', debugFiles.trace), 'utf8')) as {
       traceEvents: { ph: string; args: object }[];
     };
     const calls = traceEvents.filter(({ ph }) => ph === 'X');
     expect(calls).toHaveLength(spans.length);
     expect(calls[1]!.args).toMatchObject({ prompt_tokens: experiences[0]!.promptLength, policy_version: 0 });
-    const page = readFileSync(output('profiled', debugFiles.profile), 'utf8');
+    const page = readFileSync(output('first', debugFiles.profile), 'utf8');
     expect(page).toContain('model call 1');
     expect(page).not.toMatch(/<script|https?:/);
   });
 
   it('leaves the conversation and the causes of a failure', async () => {
-    const report = await debug('failed', { configPath: failing });
-    expect(report.error).toBeDefined();
-    expect(report.strays).toEqual([expect.stringContaining('nobody waits for me')]);
+    const failed = await debug('failed', { configPath: failing });
+    expect(failed.error).toBeDefined();
+    expect(failed.strays).toEqual([expect.stringContaining('nobody waits for me')]);
     const left = JSON.parse(readFileSync(output('failed', debugFiles.failedTurns), 'utf8')) as { turns: object[] };
     expect(left).toMatchObject({
       error: expect.stringMatching(/"failing" threw: the tool is broken: no such file/),
       task: { workflow: 'failing', rawTask: { question: '0+0=' } },
     });
     expect(left.turns).toMatchObject([{ call: 0, prompt: expect.stringContaining('0+0='), answers: [{ text: expect.any(String) }] }]);
-    expect(existsSync(output('failed', debugFiles.experiences))).toBe(false);
-    expect(renderWorkflowDebug(report, { colour: false })).toContain('FAILED: Workflow "failing" threw: the tool is broken: no such file');
+    const [experience] = storedIn(output('failed', debugFiles.experiences));
+    expect(experience).toEqual(failed.experiences[0]);
+    expect(experience).not.toHaveProperty('reward');
+    expect(renderWorkflowDebug(failed, { colour: false })).toContain('FAILED: Workflow "failing" threw: the tool is broken: no such file');
   });
 
   it('samples the same when it is run again, and keeps what was there when asked to', async () => {
@@ -164,6 +179,21 @@ describe('debugging a workflow', () => {
     expect(await trinity('debug', '-c', config, '-m', 'inference_model', '-p', 'x')).toMatchObject({
       code: 2,
       text: expect.stringContaining('--port'),
+    });
+  });
+});
+
+describe('finding records', () => {
+  it.each(['experiences.db', ''])('reads a database with the tokenizer of its model, and refuses what has none: %j', async (name) => {
+    const found = findRecords(output('first', name), { cwd: workspace.root, env: {} });
+    if (name === '') return expect(found).rejects.toThrow('has no recorded experiences');
+    return expect(found).resolves.toEqual([{ database: output('first', name), modelFolder: output('model') }]);
+  });
+
+  it('says what to do where nothing was debugged yet', async () => {
+    expect(await trinity('debug', '-c', config, '-m', 'viewer', '-o', output('nowhere'))).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('run it first'),
     });
   });
 });

@@ -31,7 +31,9 @@ export async function openViewer({ stores, port = 0 }: ViewerOptions): Promise<V
     for (const store of stores) records.push(await openRecords(store));
     let used = port;
     const app = createApp(records, await readAssets(), key, () => [`127.0.0.1:${used}`, `localhost:${used}`]);
-    const server = createServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+    const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+    // It never rejects: errors are answers of the application.
+    const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
     used = await listen(server, port);
     const close = async (): Promise<void> => {
       await new Promise((resolve) => {

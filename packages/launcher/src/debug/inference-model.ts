@@ -23,7 +23,7 @@ export interface ServedDebugModel {
   /** Aborts with the engine's error when it cannot answer any more. */
   readonly gone: AbortSignal;
   /** Ends serving and closes the engine. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /**

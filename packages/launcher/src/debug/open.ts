@@ -1,6 +1,6 @@
 /** What all debug commands begin with: a configuration, its plugins, and the stage and weights to debug with. */
 import { loadConfig, type ResolvedConfig, type StageConfig } from '@trinity-rft/config';
-import { createRuntime, silentLogger, systemClock, type Clock, type Logger } from '@trinity-rft/core';
+import { createRuntime, systemClock, type Clock } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { resolveModelFolder } from '../build/model-folder.js';
@@ -8,6 +8,7 @@ import type { StageContext } from '../context.js';
 import { loadPlugins } from '../plugins.js';
 import { exploringStage } from '../rollouts.js';
 import { timestamp } from '../run.js';
+import { collectNotices } from './notices.js';
 
 export interface DebugOptions {
   /** YAML file. */
@@ -28,25 +29,26 @@ export interface DebugOptions {
   readonly cwd?: string;
   /** @default the system clock */
   readonly clock?: Clock;
-  /** Hears what the run would log. @default silent */
-  readonly logger?: Logger;
 }
 
 export interface DebugContext {
   readonly config: ResolvedConfig;
   readonly context: StageContext;
-  readonly warnings: readonly string[];
+  /** Warnings of the configuration, then what was logged, which goes on growing. */
+  readonly notices: readonly string[];
 }
 
 /** Nothing of the run's folder is changed. @throws ConfigError */
 export async function openDebugContext(options: DebugOptions): Promise<DebugContext> {
-  const { configPath, cwd, env, clock = systemClock, logger = silentLogger } = options;
+  const { configPath, cwd, env, clock = systemClock } = options;
   const { config, warnings } = await loadConfig(configPath, {
     timestamp: timestamp(clock),
     ...(env && { env }),
     ...(cwd !== undefined && { cwd }),
   });
   const stage = exploringStage(config);
+  const { logger, lines } = collectNotices();
+  for (const warning of warnings) logger.warn(warning);
   const plugins = await loadPlugins(options.pluginDirs ?? [], cwd);
   const context: StageContext = {
     stage,
@@ -60,7 +62,7 @@ export async function openDebugContext(options: DebugOptions): Promise<DebugCont
     signal: options.signal ?? new AbortController().signal,
     expectSteps: () => undefined,
   };
-  return { config, context, warnings };
+  return { config, context, notices: lines };
 }
 
 /** Of the stage, else of the stages before it, else what the run begins with. */

@@ -12,11 +12,12 @@ export interface RenderOptions {
 
 /** Every experience with its tokens, then the error if there is one. Control characters of the texts are made visible. Ends with a line break. */
 export function renderWorkflowDebug(report: WorkflowDebugReport, { colour }: RenderOptions): string {
-  const { task, experiences, metrics, error, strays, turns, forks, seconds, reward, servedAt, outputDirectory, files } = report;
+  const { task, experiences, metrics, error, notices, strays, turns, forks, seconds, reward, servedAt, outputDirectory, files } = report;
   const paint = colour ? coloured : plain;
   const where = `${task.index.taskset} row ${task.index.row}`;
   const parts = [
     paint.bold(`Workflow ${task.workflow} on ${where}${servedAt === undefined ? '' : ' (served model)'}`),
+    ...(notices.length > 0 ? [visible(redactText(notices.join('\n')))] : []),
     ...experiences.map((experience, i) => renderExperience(experience, i, report, paint)),
     ...forks.map((fork) => renderFork(fork, paint)),
     ...strays.map((stray) => paint.problem(visible(redactText(stray)))),

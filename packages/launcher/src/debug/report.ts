@@ -17,12 +17,14 @@ export interface Span {
 export interface WorkflowDebugReport {
   readonly task: Task;
   readonly seconds: number;
-  /** Empty when the attempt failed. */
+  /** Without rewards when the attempt failed: what its calls recorded until then. */
   readonly experiences: readonly Experience[];
   readonly reward?: number;
   readonly metrics: Metrics;
   /** What the attempt died of, cause first found. */
   readonly error?: Error;
+  /** Warnings of the configuration, and what model and workflow have logged. */
+  readonly notices: readonly string[];
   /** Errors that nobody awaited or caught while it ran. A run reports them and goes on. */
   readonly strays: readonly string[];
   readonly turns: readonly Turn[];

@@ -3,7 +3,16 @@ import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
-import { describeError, redactText, systemClock, TaskError, type Experience, type RewardFn, type Task } from '@trinity-rft/core';
+import {
+  describeError,
+  redactText,
+  systemClock,
+  TaskError,
+  withFields,
+  type Experience,
+  type RewardFn,
+  type Task,
+} from '@trinity-rft/core';
 import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
 import type { RecordedFork } from '@trinity-rft/model';
 import { openChatFormat } from '../build/chat-format.js';
@@ -41,7 +50,7 @@ export const debugFiles = {
  * @throws ConfigError, TaskError when there is nothing that could be run
  */
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
-  const { context } = await openDebugContext(options);
+  const { context, notices } = await openDebugContext(options);
   const directory = path.resolve(options.cwd ?? '.', options.outputDirectory ?? 'debug_output');
   const [task] = await readTasks(context, 'debug');
   if (!task) throw new TaskError('The first task set has no rows. Expected at least one task to debug with.', { code: 'TASKS_EMPTY' });
@@ -52,7 +61,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
     try {
       const attempt = await withStrays(() => runOnce(context, { ...task, repeatTimes: 1 }, format, models));
       const outputDirectory = await prepare(directory, options);
-      const report = { ...attempt, outputDirectory, ...(models.servedAt !== undefined && { servedAt: models.servedAt }) };
+      const report = { ...attempt, notices, outputDirectory, ...(models.servedAt !== undefined && { servedAt: models.servedAt }) };
       const files = await writeFiles(report, { model: context.startModel, profile: options.profile ?? false });
       return { ...report, files };
     } finally {
@@ -63,7 +72,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   }
 }
 
-type Attempt = Omit<WorkflowDebugReport, 'outputDirectory' | 'files' | 'servedAt' | 'strays'>;
+type Attempt = Omit<WorkflowDebugReport, 'outputDirectory' | 'files' | 'servedAt' | 'strays' | 'notices'>;
 
 async function withStrays<T>(work: () => Promise<T>): Promise<T & { readonly strays: readonly string[] }> {
   const strays: string[] = [];
@@ -108,7 +117,7 @@ async function runOnce(context: StageContext, task: Task, format: ChatFormat, mo
     task,
     tokenizer: format.tokenizer,
     seconds: (ended - begun) / 1000,
-    ...resultOf(outcome, attempt),
+    ...resultOf(outcome, task, attempt),
     ...recordsOf(recorder, attempt),
     spans,
   };
@@ -116,9 +125,16 @@ async function runOnce(context: StageContext, task: Task, format: ChatFormat, mo
 
 function resultOf(
   outcome: RunOutcome,
+  task: Task,
   attempt: RecordedAttempt | undefined,
 ): Pick<Attempt, 'experiences' | 'reward' | 'metrics' | 'error'> {
-  if (outcome.status === 'failed') return { experiences: [], metrics: attempt?.metrics() ?? {}, error: outcome.error };
+  if (outcome.status === 'failed') {
+    // What has been checked as a result is gone from the history; the turns still tell of it.
+    const recorded = attempt?.model.extractExperiencesFromHistory() ?? [];
+    const eid = { batch: task.batchId, task: task.taskId, run: 0 };
+    const experiences = recorded.map((experience) => withFields(experience, { eid: { ...experience.eid, ...eid } }));
+    return { experiences, metrics: attempt?.metrics() ?? {}, error: outcome.error };
+  }
   const { experiences, reward, metrics } = outcome;
   return { experiences, metrics, ...(Number.isFinite(reward) && { reward }) };
 }

@@ -131,7 +131,7 @@ function relatives({ batch, task, run }: ExperienceDetail): PageElement {
 function factList(facts: Readonly<Record<string, unknown>>): PageElement {
   const list = make('dl', '', 'facts');
   for (const [name, value] of Object.entries(facts)) {
-    list.append(make('dt', name), make('dd', typeof value === 'object' ? JSON.stringify(value) : String(value)));
+    list.append(make('dt', name), make('dd', typeof value === 'string' ? value : JSON.stringify(value)));
   }
   return list;
 }
