@@ -1,3 +1,4 @@
+import type { Sampler } from '@trinity-rft/core';
 import { scriptedSampler } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { decode, encode, modelOver, promptOf, scripted, tools } from '../../test/helpers.js';
