@@ -1,5 +1,6 @@
 import type { SampledSequence, Sampler } from '@trinity-rft/core';
-import { mergeCalls } from '@trinity-rft/core';
+import { BufferError, mergeCalls } from '@trinity-rft/core';
+import { OpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { encode, format, modelOver, scripted } from '../test/helpers.js';
 
@@ -21,6 +22,30 @@ describe('records of a conversation', () => {
     expect(model.forks()).toEqual([
       { callIndex: 2, reason: 'text_edited', message: 1, recorded: '{"content":"one"}', sent: '{"content":"won"}' },
     ]);
+  });
+
+  it('are told to their owner under the id of the answer, before the client has it, and can be refused', async () => {
+    const told: [string, number][] = [];
+    const { model } = scripted(['one<|im_end|>', 'two<|im_end|>', 'three<|im_end|>', 'four<|im_end|>', 'five<|im_end|>'], {
+      recordHistory: false,
+      onAnswer: ({ id, experiences }) => {
+        if (told.length === 3) throw new BufferError('The disk is full.');
+        told.push([id, experiences.length]);
+        expect(experiences.map(({ eid }) => eid)).toMatchObject(
+          experiences.map((_, choice) => ({ step: told.length - 1, suffix: `${choice}` })),
+        );
+      },
+    });
+    const client = new OpenAI({ ...model.endpoint().openai(), maxRetries: 0 });
+    const chat = await client.chat.completions.create({ model: 'any', messages: [hi], n: 2 });
+    const response = await client.responses.create({ model: 'any', input: 'hi' });
+    const text = await client.completions.create({ model: 'any', prompt: 'hi' });
+    expect(told).toEqual([
+      [chat.id, 2],
+      [response.id, 1],
+      [text.id, 1],
+    ]);
+    await expect(client.chat.completions.create({ model: 'any', messages: [hi] })).rejects.toMatchObject({ status: 500 });
   });
 
   it('keep a bounded number of differences', async () => {

@@ -101,7 +101,7 @@ async function serveWhile(context: StageContext, { turns, engine, handlers, comm
   });
   const { host = stage.explorer.serve.host, port = stage.explorer.serve.port, apiKey: chosen } = options;
   const endpoint = await openEndpointServer({ host, port, runtime });
-  const { apiKey } = endpoint.mount({ handler: serve.handler, ...(chosen !== undefined && { apiKey: chosen }) });
+  const { apiKey } = endpoint.mount({ handler: serve.handler, ownMetrics: true, ...(chosen !== undefined && { apiKey: chosen }) });
   const stop = new AbortController();
   const beside = alongside(stop.signal);
   try {

@@ -8,12 +8,14 @@ export type Handler = (request: Request) => Promise<Response>;
 interface Route {
   readonly rollout: string;
   readonly handler: Handler;
+  /** `GET /metrics` with the rollout's key is the handler's. */
+  readonly ownMetrics?: boolean;
 }
 
 export interface RouteTable {
   readonly size: number;
-  /** Whether the key opens a rollout. */
-  has(key: string): boolean;
+  /** Whether the key opens a rollout that answers `GET /metrics` itself. */
+  ownsMetrics(key: string): boolean;
   /**
    * @param key the rollout's, by default a random one
    * @throws InvariantError when the rollout is open already, its id cannot stand in a path, or the key is that of another
@@ -54,7 +56,7 @@ export function createRouteTable({ clock, closedForMs, maxClosed }: RouteTableOp
     get size() {
       return byDigest.size;
     },
-    has: (key) => byDigest.has(digestOf(key)),
+    ownsMetrics: (key) => byDigest.get(digestOf(key))?.ownMetrics ?? false,
     open: (route, apiKey = newKey('rk')) => {
       const { rollout } = route;
       assertUsable(rollout, rollouts);

@@ -35,6 +35,18 @@ describe('a mounted rollout', () => {
     expect(model.extractExperiencesFromHistory()).toHaveLength(2);
   });
 
+  it('has the key that its owner chose, and its own numbers where it has some', async () => {
+    const server = await open();
+    const numbers = (): Promise<Response> => Promise.resolve(Response.json({ mine: 1 }));
+    const mount = server.mount({ handler: numbers, apiKey: 'chosen-by-the-owner', ownMetrics: true });
+    expect(mount.apiKey).toBe('chosen-by-the-owner');
+    const response = await fetch(`${server.url}/metrics`, { headers: { authorization: 'Bearer chosen-by-the-owner' } });
+    expect(await response.json()).toEqual({ mine: 1 });
+    // Any path will do: there is no need to know the rollout's id.
+    expect((await fetch(`${server.url}/v1/models`, { headers: { 'x-api-key': mount.apiKey } })).status).toBe(200);
+    expect(() => server.mount({ handler: numbers, apiKey: 'chosen-by-the-owner' })).toThrow(/has the key of another one/);
+  });
+
   it('streams', async () => {
     const server = await open();
     const { model } = scripted(['one<|im_end|>']);

@@ -26,6 +26,8 @@ export interface MountOptions {
   readonly handler: Handler;
   /** Opens the rollout. @default a random one */
   readonly apiKey?: string;
+  /** `GET /metrics` with the rollout's key is the handler's. @default false: it is refused */
+  readonly ownMetrics?: boolean;
   /** Unmounts. */
   readonly signal?: AbortSignal;
 }
@@ -82,10 +84,10 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
     url,
     contextURL: `${url}${contextPath}`,
     adminKey,
-    mount: ({ rollout = newRolloutId(), handler, apiKey: chosen, signal }) => {
+    mount: ({ rollout = newRolloutId(), handler, apiKey: chosen, ownMetrics = false, signal }) => {
       if (signal?.aborted)
         throw new CancelledError('The rollout has ended before it was mounted.', { reason: 'aborted', cause: signal.reason });
-      const { apiKey, close } = table.open({ rollout, handler }, chosen);
+      const { apiKey, close } = table.open({ rollout, handler, ownMetrics }, chosen);
       const unmount = (): void => {
         close();
         closers.delete(unmount);
@@ -108,7 +110,7 @@ function createApp(table: RouteTable, traffic: Traffic, adminKey: string): Hono<
   app.get('/health', () => Response.json({ status: 'ok' }));
   app.get('/metrics', ({ req, env }) => {
     const [key] = keysOf(req.raw);
-    if (key !== undefined && table.has(key)) return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
+    if (key !== undefined && table.ownsMetrics(key)) return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
     if (key === undefined || digestOf(key) !== adminDigest) {
       return refuse(
         unauthorized(
