@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KnipConfig } from 'knip';
 import { listPackages } from './tools/workspace.ts';
@@ -7,6 +7,8 @@ const root = import.meta.dirname;
 /** Packages that hold nothing yet declare what they are going to need. */
 const empty = listPackages(root)
   .map(({ path }) => path)
+  // Whether there is one is for `pnpm structure` to say.
+  .filter((path) => existsSync(join(root, path, 'src/index.ts')))
   .filter((path) => readFileSync(join(root, path, 'src/index.ts'), 'utf8').trim() === 'export {};');
 
 const config: KnipConfig = {
