@@ -1,6 +1,6 @@
 /** The agent as a workflow function, and its judge. */
 import { JudgeOutput, WorkflowOutput, type JudgeInput, type ModelAdapter, type WorkflowInput } from '@trinity-rft/tuner';
-import { Agent, getTextContent, OpenAIChatModel, UserMsg, type Msg } from '../agentscope/index.ts';
+import { Agent, getTextContent, OpenAIChatModel, UserMsg, type Msg } from './agentscope.ts';
 
 /** A row of the data set. */
 export interface Problem {

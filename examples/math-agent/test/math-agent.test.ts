@@ -5,7 +5,7 @@ import type { RunSummary } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { DatasetConfig } from '@trinity-rft/tuner';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UserMsg } from '../agentscope/index.ts';
+import { UserMsg } from '../src/agentscope.ts';
 import { judgeFunction } from '../src/agent.ts';
 import { prepare } from '../src/prepare.ts';
 import { trainAgent } from '../src/train.ts';

@@ -24,7 +24,7 @@ export interface RowContext {
   readonly signal: AbortSignal;
 }
 
-export interface Measured<T> {
+interface Measured<T> {
   readonly value: T;
   /** `execution_time` in seconds; `input_tokens`, `output_tokens` and `total_tokens` of all calls. */
   readonly metrics: Metrics;
