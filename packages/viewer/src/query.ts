@@ -14,14 +14,14 @@ export interface RowQuery {
   readonly descending: boolean;
   /** From 0. */
   readonly page: number;
-  /** Rows of a page, 1 to {@link largestPage}. */
+  /** Rows of a page, 1 to 200. */
   readonly size: number;
 }
 
 export const sortKeys = ['id', 'reward', 'promptTokens', 'responseTokens', 'policyVersion', 'step'] as const;
-export type SortKey = (typeof sortKeys)[number];
+type SortKey = (typeof sortKeys)[number];
 
-export const largestPage = 200;
+const largestPage = 200;
 
 /** Reads a query string; what makes no sense is as if it were absent. */
 export function parseQuery(given: Readonly<Record<string, string | undefined>>): RowQuery {

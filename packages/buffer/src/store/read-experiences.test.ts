@@ -52,6 +52,27 @@ describe('readExperiences', () => {
     await store.close();
   });
 
+  it('reads rows in pieces, what came since, and what train steps have used', async () => {
+    const file = path.join(root, 'pieces.db');
+    const store = sqliteExperienceStore({ path: file });
+    await store.put([experience(0, 0), experience(1, 0), experience(2, 0)]);
+    const reader = readExperiences(file);
+    expect(reader.rowsAfter(0, 2)).toEqual([0, 1].map((step) => ({ id: step + 1, experience: experience(step, 0) })));
+    expect(reader.rowsAfter(3, 2)).toEqual([]);
+    await store.put([experience(3, 1)]);
+    expect(reader.rowsAfter(3, 2)).toEqual([{ id: 4, experience: experience(3, 1) }]);
+    expect(reader.row(4)).toEqual({ id: 4, experience: experience(3, 1) });
+    expect(reader.row(5)).toBeUndefined();
+    for (const step of [1, 2]) {
+      const lease = await store.take(1);
+      await lease!.acknowledge(step);
+    }
+    expect(reader.usedSince(0)).toEqual([1, 2].map((id) => ({ id, trainStep: id, dropped: false })));
+    expect(reader.usedSince(2)).toEqual([{ id: 2, trainStep: 2, dropped: false }]);
+    reader.close();
+    await store.close();
+  });
+
   it('refuses what is no store', () => {
     const file = path.join(root, 'text.db');
     writeFileSync(file, 'not a database, but long enough to be looked at as one'.repeat(20));

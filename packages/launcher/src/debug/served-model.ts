@@ -12,7 +12,7 @@ import {
 } from '@trinity-rft/core';
 
 /** In the output directory, readable by its owner only: it holds the key. */
-export const servedModelFile = 'inference_model.json';
+const servedModelFile = 'inference_model.json';
 
 /** Where a served model is. */
 export interface ServedModel {
@@ -20,7 +20,7 @@ export interface ServedModel {
   readonly model: string;
   readonly maxModelLen: number;
   readonly policyVersion: number;
-  /** For {@link remoteSampler}. */
+  /** For debug runs, token ids in and out. */
   readonly samplerURL: string;
   readonly samplerKey: string;
   /** OpenAI routes. */
@@ -92,7 +92,7 @@ export function samplerHandler(sampler: Sampler): (request: Request) => Promise<
 }
 
 /** Samples in the process that has the model. Equal seeds give what the embedded engine gives. */
-export function remoteSampler({ samplerURL, samplerKey, maxModelLen, policyVersion }: ServedModel): Sampler {
+function remoteSampler({ samplerURL, samplerKey, maxModelLen, policyVersion }: ServedModel): Sampler {
   return {
     maxModelLen,
     policyVersion,

@@ -3,7 +3,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import { describeError, type Sampler, type SampledSequence } from '@trinity-rft/core';
 
 /** One answer of one call. */
-export interface TurnAnswer {
+interface TurnAnswer {
   /** With the tokens that mark structure. */
   readonly text: string;
   readonly tokens: number;

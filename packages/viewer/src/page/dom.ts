@@ -1,5 +1,5 @@
 /** As much of the browser as the client uses: the library's own types would be in scope for every package. */
-export interface Style {
+interface Style {
   setProperty(name: string, value: string): void;
 }
 
