@@ -6,7 +6,7 @@ export interface TextBlock {
   text: string;
 }
 
-export interface ToolCallBlock {
+interface ToolCallBlock {
   type: 'tool_call';
   id: string;
   name: string;
@@ -14,7 +14,7 @@ export interface ToolCallBlock {
   input: string;
 }
 
-export interface ToolResultBlock {
+interface ToolResultBlock {
   type: 'tool_result';
   /** Of the call. */
   id: string;
@@ -29,7 +29,7 @@ export interface OutputBlock {
 }
 
 /** Thoughts, hints, images, sounds. */
-export interface OtherBlock {
+interface OtherBlock {
   type: 'thinking' | 'hint' | 'data';
   id: string;
 }

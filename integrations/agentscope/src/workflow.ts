@@ -1,6 +1,6 @@
 /** An AgentScope agent as a workflow. */
-import { taskPrompt, WorkflowError } from '@trinity-rft/core';
-import { defineWorkflow, scoreResponse, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
+import { taskPrompt } from '@trinity-rft/core';
+import { defineWorkflow, scoreAnswer, type WorkflowContext, type WorkflowDefinition, type WorkflowOutput } from '@trinity-rft/workflow';
 import { textOf } from './message.js';
 import { agentscopeModel, type AgentscopeModelOptions, type AgentscopeModelSettings } from './model-options.js';
 
@@ -35,15 +35,7 @@ export function agentscopeWorkflow({ name, run, ...options }: AgentscopeWorkflow
       const settings = agentscopeModel(context.model.endpoint(), options);
       const result = await run({ ...context, question: taskPrompt(context.task) ?? '', settings });
       if (typeof result === 'object' && result !== null && 'reward' in result) return result;
-      return score(name, context, typeof result === 'object' && result !== null ? textOf(result) : (result ?? ''));
+      return scoreAnswer(context, typeof result === 'object' && result !== null ? textOf(result) : (result ?? ''));
     },
   });
-}
-
-async function score(name: string, { task, rewardFn }: WorkflowContext, response: string): Promise<WorkflowOutput> {
-  if (rewardFn) return { reward: (await scoreResponse(rewardFn, task, response)).reward };
-  throw new WorkflowError(
-    `Workflow "${name}" answered with text, and the task names no reward function. Set default_reward_fn_type, or return { reward }.`,
-    { code: 'NO_REWARD' },
-  );
 }

@@ -4,7 +4,7 @@ import { scriptedSampler, type AgentRollout } from '@trinity-rft/testing';
 import { Agent, createMsg, OpenAIChatModel, Toolkit, type ContentBlock } from '@trinity-rft/testing/agentscope';
 import { scriptedModel, tryWorkflow, type AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
-import { agentscopeWorkflow, type AgentscopeWorkflowOptions } from '../src/index.js';
+import { agentscopeModel, agentscopeWorkflow, type AgentscopeWorkflowOptions } from '../src/index.js';
 
 const served = await servedRollouts();
 afterAll(() => served.close());
@@ -31,20 +31,20 @@ const ask: AgentscopeWorkflowOptions['run'] = ({ question, settings }) =>
 describe('agentscopeWorkflow', () => {
   it.each([false, true])('has the agent answer with the model of the run (stream: %s), and the reply scored', async (stream) => {
     const { result, records } = await attempt(ask, ['2'], { stream });
-    expect(result).toEqual({ reward: 1 });
+    expect(result).toMatchObject({ reward: 1 });
     expect(records).toMatchObject([{ responseText: '2' }]);
   });
 
   it('takes a text for the answer, nothing for an empty one, and a reward as it is', async () => {
-    expect((await attempt(() => Promise.resolve('2'), [])).result).toEqual({ reward: 1 });
-    expect((await attempt(() => Promise.resolve(null), [])).result).toEqual({ reward: 0 });
+    expect((await attempt(() => Promise.resolve('2'), [])).result).toMatchObject({ reward: 1 });
+    expect((await attempt(() => Promise.resolve(null), [])).result).toMatchObject({ reward: 0 });
     const known = { reward: 0.5, metrics: { tool_calls: 1 } };
     expect((await attempt(() => Promise.resolve(known), [])).result).toEqual(known);
   });
 
   it('asks once more when the model said nothing, and records both answers', async () => {
     const { result, records } = await attempt(ask, ['', '2']);
-    expect(result).toEqual({ reward: 1 });
+    expect(result).toMatchObject({ reward: 1 });
     expect(records).toMatchObject([{ responseText: '' }, { responseText: '2' }]);
   });
 
@@ -65,5 +65,13 @@ describe('agentscopeWorkflow', () => {
     await attempt(withTools, [call, call, '2'], { formatter });
     const turn = ['tool_call', 'tool_result'];
     expect(seen).toEqual([turn, turn, turn]);
+  });
+
+  it.each([false, true])('tells the explorer that the prompt is too long (stream: %s)', async (stream) => {
+    const sampler = scriptedSampler({ script: [], maxModelLen: 20 });
+    const { endpoint } = await served.open({ sampler, signal: new AbortController().signal });
+    const model = new OpenAIChatModel(agentscopeModel(endpoint, { stream }));
+    const asking = new Agent({ name: 'sums', sysPrompt: 'Be brief.', model }).reply({ msgs: asked('Who was it?'.repeat(9)) });
+    await expect(asking).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
 });
