@@ -109,7 +109,8 @@ describe('a running product', () => {
 
 describe('a server that is killed', () => {
   it('goes on where it was: nothing is lost and nothing counts twice', { timeout: 120_000 }, async () => {
-    const file = config('killed');
+    // The command serves, whatever the mode of the file.
+    const file = config('killed', { mode: 'both' });
     const start = (kill?: Omit<KillPoint, 'call' | 'match'>): Promise<Product> =>
       startProduct(
         workspace.root,

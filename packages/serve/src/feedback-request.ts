@@ -3,7 +3,7 @@ import { ModelError } from '@trinity-rft/core';
 import type { Feedback } from './turns/turn-store.js';
 
 /** Calls that one request may name. */
-export const maxMsgIds = 10_000;
+const maxMsgIds = 10_000;
 const maxIdLength = 512;
 
 const fields = ['reward', 'msg_ids', 'task_id', 'run_id'];
