@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { OpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   AlgorithmConfig,
@@ -23,6 +24,11 @@ async function runAgent({ task, model }: WorkflowInput<Row>): Promise<WorkflowOu
   return WorkflowOutput({ response: answer!.responseText, reward: 99, metrics: { length: answer!.responseText.length, shared: 1 } });
 }
 
+async function ask(client: OpenAI, content: string): Promise<string> {
+  const { choices } = await client.chat.completions.create({ model: 'any', messages: [{ role: 'user', content }], max_tokens: 4 });
+  return choices[0]!.message.content ?? '';
+}
+
 const judge = ({ response }: JudgeInput<Row, string>): JudgeOutput =>
   JudgeOutput({ reward: response.includes('1') ? 1 : 0, metrics: { shared: 2 } });
 
@@ -40,6 +46,29 @@ describe('tune', () => {
     algorithm: AlgorithmConfig({ groupSize: 2, batchSize: 2, learningRate: 1e-3, saveIntervalSteps: 1 }),
     cwd: world.cwd,
     terminal: world.terminal,
+  });
+
+  it('gives workflow and judge the auxiliary models by name, through the adapter', async () => {
+    const names = new Set<string>();
+    const summary = await tune({
+      ...options(),
+      experimentName: 'with-helper',
+      algorithm: { groupSize: 2, batchSize: 4, learningRate: 1e-3 },
+      evalDataset: undefined,
+      auxiliaryModels: { helper: { modelPath: 'model', maxModelLen: 32, maxTokens: 4 } },
+      adapter: (endpoint) => new OpenAI(endpoint.openai()),
+      workflowFunc: async ({ task, model }: WorkflowInput<Row, OpenAI>) => ({ response: await ask(model, task.question) }),
+      judgeFunc: async ({ response, auxiliaryModels }: JudgeInput<Row, string, OpenAI>) => {
+        for (const name of Object.keys(auxiliaryModels)) names.add(name);
+        return { reward: (await ask(auxiliaryModels['helper']!, '1+1')) === response ? 1 : 0 };
+      },
+    });
+    expect([...names]).toEqual(['helper']);
+    expect(summary).toMatchObject({ trainStep: 1 });
+    expect(path.basename(summary.jobDirectory)).toBe('with-helper');
+    const first = JSON.parse(readFileSync(path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl'), 'utf8').split('\n')[0]!) as object;
+    // The helper's calls are not trained on.
+    expect(first).toMatchObject({ metrics: { 'experience_pipeline/experience_count': 8 } });
   });
 
   it('trains, and leaves checkpoints and curves where the tutorial says', async () => {
