@@ -18,7 +18,7 @@ describe('the example of learn, shortened', { tags: ['slow'] }, () => {
     readCurve(path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl'), { role, metric });
 
   beforeAll(async () => {
-    const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '100' } });
+    const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '160' } });
     const env = { ...process.env, MODEL_PATH: modelPath, TRAIN_STEPS: String(steps) };
     const config = LearnConfig.loadConfig(path.join(import.meta.dirname, '..', 'config.yaml'), { cwd: directory, env });
     summary = await learn({ workflowFunc: reactAgentWorkflow, config, adapter: aiSdk, terminal });
