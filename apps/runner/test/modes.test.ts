@@ -112,7 +112,7 @@ describe('mode both', () => {
     expect(summary?.trainStep).toBeLessThan(8);
   });
 
-  it('meets at fixed steps whatever the buffer may hold, also when a step makes more than one batch', { timeout: 20_000 }, async () => {
+  it('meets at fixed steps whatever the buffer may hold, also when a step makes more than one batch', { timeout: 60_000 }, async () => {
     const over: Tree = { buffer: { total_steps: 8, train_batch_size: 8 }, synchronizer: { sync_interval: 4 } };
     await finish('roomy', over);
     await finish('narrow', over, { buffer: { trainer_input: { experience_buffer: { capacity: 1 } } } });
