@@ -11,7 +11,8 @@ export interface Rollout {
   close(): void;
 }
 
-export function rolloutMaker(server: EndpointServer, runtime: Runtime = createRuntime()): () => Rollout {
+/** @param records gets every call before its client has the answer */
+export function rolloutMaker(server: EndpointServer, records?: RecordFile, runtime: Runtime = createRuntime()): () => Rollout {
   const format = benchFormat();
   const sampler = instantSampler(format.tokenizer.encode(answer));
   const notices = new Set<string>();
@@ -19,7 +20,17 @@ export function rolloutMaker(server: EndpointServer, runtime: Runtime = createRu
     const over = new AbortController();
     const { signal } = over;
     const mounted = server.mount({ handler: (request) => model.handler(request), signal });
-    const model = createRolloutModel({ sampler, format, modelPath: 'bench', seedFor: (call) => call, runtime, notices, mounted, signal });
+    const model = createRolloutModel({
+      sampler,
+      format,
+      modelPath: 'bench',
+      seedFor: (call) => call,
+      runtime,
+      notices,
+      mounted,
+      signal,
+      ...(records && { onAnswer: ({ experiences }) => records.add(experiences) }),
+    });
     return { baseURL: mounted.baseURL, apiKey: mounted.apiKey, model, close: () => over.abort() };
   };
 }
@@ -35,31 +46,23 @@ function instantSampler(tokens: Int32Array): Sampler {
 }
 
 export interface RecordFile {
+  /** When it returns, a killed process no longer loses them. */
   add(experiences: readonly Experience[]): void;
+  /** How many there are. */
   close(): number;
 }
 
-/** Experiences wait for at most `everyMs` and are then written in one transaction. `close` returns how many there are. */
-export function openRecordFile(path: string, everyMs: number): RecordFile {
+export function openRecordFile(path: string): RecordFile {
   const database = new DatabaseSync(path);
   database.exec(
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE records (id INTEGER PRIMARY KEY, experience BLOB NOT NULL)',
   );
   const insert = database.prepare('INSERT INTO records (experience) VALUES (?)');
-  let waiting: Uint8Array[] = [];
-  const flush = (): void => {
-    const batch = waiting;
-    waiting = [];
-    database.exec('BEGIN');
-    for (const bytes of batch) insert.run(bytes);
-    database.exec('COMMIT');
-  };
-  const timer = setInterval(flush, everyMs);
   return {
-    add: (experiences) => void waiting.push(...experiences.map(encodeExperience)),
+    add: (experiences) => {
+      for (const experience of experiences) insert.run(encodeExperience(experience));
+    },
     close: () => {
-      clearInterval(timer);
-      flush();
       const { count } = database.prepare('SELECT count(*) AS count FROM records').get() as { count: number };
       database.close();
       return count;

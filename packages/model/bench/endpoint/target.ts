@@ -67,8 +67,8 @@ async function bare(bytes: string): Promise<Target> {
 async function recording(): Promise<Target> {
   const server = await openEndpointServer({ runtime: createRuntime() });
   const folder = await mkdtemp(path.join(tmpdir(), 'trinity-bench-endpoint-'));
-  const records = openRecordFile(path.join(folder, 'records.db'), 100);
-  const make = rolloutMaker(server);
+  const records = openRecordFile(path.join(folder, 'records.db'));
+  const make = rolloutMaker(server, records);
   const rollouts = new Map<number, Rollout>();
   return {
     place: (id) => {
@@ -79,7 +79,6 @@ async function recording(): Promise<Target> {
     ended: (id) => {
       const rollout = rollouts.get(id)!;
       rollouts.delete(id);
-      records.add(rollout.model.extractExperiencesFromHistory());
       rollout.close();
     },
     close: async () => {
