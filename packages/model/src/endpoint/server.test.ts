@@ -193,12 +193,13 @@ describe('the server', () => {
     await server.close();
   });
 
-  it('refuses calls after it was closed', async () => {
+  it('refuses calls and rollouts after it was closed', async () => {
     const server = await openEndpointServer({ runtime: createRuntime() });
     const mount = server.mount({ handler: scripted(['x<|im_end|>']).model.handler });
     await server.close();
     await expect(say(inProcess(mount))).rejects.toBeInstanceOf(ConflictError);
     await expect(say(overHttp(mount))).rejects.toThrow(/Connection error/);
+    expect(() => server.mount({ handler: () => Promise.resolve(new Response()) })).toThrow(/endpoint is closed/);
   });
 
   it('tells when its port is taken', async () => {

@@ -50,7 +50,7 @@ export interface EndpointServer {
   readonly contextURL: string;
   /** Opens `GET /metrics`. */
   readonly adminKey: string;
-  /** @throws InvariantError when the rollout is mounted, CancelledError when its signal has aborted */
+  /** @throws InvariantError when the rollout is mounted, CancelledError when its signal has aborted or the server is closed */
   mount(options: MountOptions): EndpointMount;
   /** Ends all rollouts, waits for calls up to the limit, then closes their connections and says which ones it waited for. */
   close(): Promise<void>;
@@ -70,6 +70,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
   const server = createHttpServer(createApp(table, traffic, adminKey), limits);
   const url = `http://${host}:${await listen(server, host, port)}`;
   const closers = new Set<() => void>();
+  let closed = false;
 
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
@@ -85,6 +86,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
     contextURL: `${url}${contextPath}`,
     adminKey,
     mount: ({ rollout = newRolloutId(), handler, apiKey: chosen, ownMetrics = false, signal }) => {
+      if (closed) throw new CancelledError('The endpoint is closed: nothing can be mounted on it any more.', { reason: 'shutdown' });
       if (signal?.aborted)
         throw new CancelledError('The rollout has ended before it was mounted.', { reason: 'aborted', cause: signal.reason });
       const { apiKey, close } = table.open({ rollout, handler, ownMetrics }, chosen);
@@ -98,6 +100,7 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
       return { baseURL: `${url}/r/${rollout}/v1`, apiKey, fetch, unmount };
     },
     close: async () => {
+      closed = true;
       for (const unmount of closers) unmount();
       await closeServer(server, traffic, { runtime, timeoutMs: limits.closeTimeoutMs });
     },
