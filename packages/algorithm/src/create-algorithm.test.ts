@@ -13,6 +13,7 @@ const input = (fields: Partial<LossInput> = {}): LossInput => ({
   advantages: Float32Array.of(1, 0, -1),
   refLogprobs: Float32Array.of(-1.5, -1, -2),
   entropy: Float32Array.of(0.5, 0.5, 1),
+  step: 1,
   ...fields,
 });
 

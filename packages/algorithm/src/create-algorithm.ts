@@ -1,5 +1,5 @@
 /** Puts an algorithm together from the tables: advantage, policy loss + KL loss + entropy loss, and what they need. */
-import { ConfigError, pickRow, type Algorithm, type AlgorithmNeeds, type LossInput, type LossOutput } from '@trinity-rft/core';
+import { ConfigError, noNeeds, pickRow, type Algorithm, type AlgorithmNeeds, type LossInput, type LossOutput } from '@trinity-rft/core';
 import { advantageFns, type AdvantagePart } from './advantage/table.js';
 import { aggregationWeights, lossAggModes, type LossAggMode } from './aggregate.js';
 import { checkLossInput, type LossField } from './check-input.js';
@@ -52,10 +52,7 @@ export function createAlgorithm(options: AlgorithmOptions, seed = 0): Algorithm 
   }
 
   const parts = [policy, kl, entropy].filter((part) => part !== undefined);
-  const needs: AlgorithmNeeds = Object.assign(
-    { referenceLogprobs: false, entropy: 'none', valueHead: false, rollouts },
-    ...parts.map((part) => part.needs),
-  ) as AlgorithmNeeds;
+  const needs: AlgorithmNeeds = Object.assign({ ...noNeeds, rollouts }, ...parts.map((part) => part.needs)) as AlgorithmNeeds;
   const terms = parts.map(({ term }) => term);
   return { ...(advantage && { advantage }), loss: (input) => evaluate(input, mode, terms, needs), needs: { ...needs, rollouts } };
 }

@@ -1,8 +1,24 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
 import { readArgs, type ArgSpec, type ArgValues, type AlgorithmNeeds, type LossInput, type Metrics } from '@trinity-rft/core';
 
+/** What documents say of a part. */
+export interface PartDoc {
+  /** What it is, in one sentence. */
+  readonly summary: string;
+  /** In plain text, with the symbols of `docs/algorithms.md`: x current, o old, f reference log-probability, d = x - o, r = e^d, A advantage, m mask. */
+  readonly formula: string;
+  readonly source?: PaperRef;
+}
+
+/** Where a formula comes from. */
+export interface PaperRef {
+  readonly title: string;
+  readonly url: string;
+}
+
 /** A row of a table of parts. */
 export interface Part<Made, Context extends readonly unknown[] = []> {
+  readonly doc: PartDoc;
   /** Names, defaults and ranges. */
   readonly args: ArgSpec;
   /** @throws ConfigError for unknown or wrong arguments; `owner` names the part in the message */
@@ -13,8 +29,9 @@ export interface Part<Made, Context extends readonly unknown[] = []> {
 export function definePart<S extends ArgSpec, Made, Context extends readonly unknown[]>(
   args: S,
   create: (args: ArgValues<S>, ...context: Context) => Made,
+  doc: PartDoc = { summary: '', formula: '' },
 ): Part<Made, Context> {
-  return { args, make: (owner, given, ...context) => create(readArgs(owner, args, given), ...context) };
+  return { args, doc, make: (owner, given, ...context) => create(readArgs(owner, args, given), ...context) };
 }
 
 /** A term of the objective. `weights` are those of `aggregationWeights`. [N] */

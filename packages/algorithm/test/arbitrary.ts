@@ -36,5 +36,6 @@ export const lossInput: fc.Arbitrary<LossInput> = fc
       // Advantages are stored masked.
       advantages: numbers('advantage').map((advantage, t) => (tokens[t]!.trained ? advantage : 0)),
       entropy: numbers('entropy'),
+      step: 1,
     };
   });

@@ -113,6 +113,7 @@ describe('the gradient of ppo', () => {
   it('is finite for log-ratios that overflow', () => {
     const { term } = policyLossFns.ppo.make('ppo', {});
     const extreme = (current: number, advantage: number): LossInput => ({
+      step: 1,
       offsets: Int32Array.of(0, 1),
       actionMask: Uint8Array.of(1),
       currentLogprobs: Float32Array.of(current),

@@ -37,6 +37,7 @@ export function toLossInput(vectors: InputVectors): LossInput {
     oldLogprobs: flat(vectors.old_logprob),
     refLogprobs: flat(vectors.ref_logprob),
     advantages: flat(vectors.advantages),
+    step: 1,
     ...(vectors.entropy && { entropy: flat(vectors.entropy) }),
   };
 }

@@ -27,7 +27,83 @@ export interface LossInput {
   readonly refLogprobs?: Float32Array;
   /** Entropy in nats, when the algorithm uses it. [N] */
   readonly entropy?: Float32Array;
+  /** 1 = demonstrated by an expert, 0 = sampled; when the algorithm mixes both. [B] */
+  readonly expertMask?: Uint8Array;
+  /** The optimizer step that this loss is for, from 1. */
+  readonly step: number;
 }
+
+/** One train batch before its advantages, in the layout of {@link LossInput}. */
+export interface AdvantageInput {
+  /** [B + 1] */
+  readonly offsets: Int32Array;
+  /** 1 = trained. [N] */
+  readonly actionMask: Uint8Array;
+  /** Reward of each token: that of a whole row sits on its last response token, trained or not. [N] */
+  readonly rewards: Float32Array;
+  /** The same number for rows of the same task. [B] */
+  readonly tasks: Int32Array;
+  /** At sampling. [N] */
+  readonly oldLogprobs: Float32Array;
+  /** By the critic, when the algorithm has one. [N] */
+  readonly values?: Float32Array;
+  /** By the frozen reference, when the algorithm uses one. [N] */
+  readonly refLogprobs?: Float32Array;
+  /** By the teacher, when the algorithm has one. [N] */
+  readonly teacherLogprobs?: Float32Array;
+  /** Entropy in nats of the distribution each token was drawn from, when the algorithm uses it. [N] */
+  readonly entropy?: Float32Array;
+}
+
+export interface AdvantageOutput {
+  /** [N] */
+  readonly advantages: Float32Array;
+  /** What a critic learns to predict. [N] */
+  readonly returns: Float32Array;
+  /** Tokens that stay trained, where the function takes some out. [N] @default those of the input */
+  readonly actionMask?: Uint8Array;
+  readonly metrics: Metrics;
+}
+
+/** Advantages of one batch, from numbers that only models know or from rewards alone. */
+export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
+
+/** Takes `coefficient` times the divergence from the reference off the rewards of a train batch. */
+export interface KlPenalty {
+  /** Of the first step. */
+  readonly initialCoefficient: number;
+  apply(
+    input: AdvantageInput,
+    coefficient: number,
+  ): {
+    /** [N] */
+    readonly rewards: Float32Array;
+    /** For the next step: another one where the penalty steers it. */
+    readonly nextCoefficient: number;
+    readonly metrics: Metrics;
+  };
+}
+
+/** What the loss of a critic sees. */
+export interface ValueLossInput {
+  /** [B + 1] */
+  readonly offsets: Int32Array;
+  /** [N] */
+  readonly actionMask: Uint8Array;
+  /** By the critic being trained. [N] */
+  readonly values: Float32Array;
+  /** By the critic when the advantages were computed. [N] */
+  readonly oldValues: Float32Array;
+  /** [N] */
+  readonly returns: Float32Array;
+}
+
+export type ValueLossFn = (input: ValueLossInput) => {
+  readonly loss: number;
+  /** dLoss/dvalues. [N] */
+  readonly gradValues: Float32Array;
+  readonly metrics: Metrics;
+};
 
 /** A term of the objective with its gradient. */
 export interface LossOutput {
@@ -43,18 +119,43 @@ export type PolicyLossFn = (input: LossInput) => LossOutput;
 
 /** What the trainer needs of an algorithm: functions and needs, no name. */
 export interface Algorithm {
-  /** Absent for supervised data. Runs on one explore step at a time, so groups are whole. */
+  /** Runs on one explore step at a time, so groups are whole. Absent for supervised data and where `batchAdvantage` is there. */
   readonly advantage?: AdvantageFn;
+  /** Runs on each train batch, for advantages that need what only the trainer has: values, reference, penalties. */
+  readonly batchAdvantage?: BatchAdvantageFn;
+  /** Applied before `batchAdvantage`. */
+  readonly klPenalty?: KlPenalty;
+  /** Of the critic; present where `needs.valueHead`. */
+  readonly valueLoss?: ValueLossFn;
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
   readonly needs: AlgorithmNeeds;
 }
 
+/** What a strategy reads beyond the log-probabilities of the policy. */
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /** `value`: for metrics only; `gradient`: the loss differentiates it. */
   readonly entropy: 'none' | 'value' | 'gradient';
+  /** A critic: {@link ValueLossFn} trains it, `AdvantageInput.values` come from it. */
   readonly valueHead: boolean;
-  /** Experiences must carry a reward and sampling log-probabilities. */
+  /** The loss reads advantages and sampling log-probabilities. */
   readonly rollouts: boolean;
+  /** Experiences must carry `teacherLogprobs`. */
+  readonly teacherLogprobs: boolean;
+  /** Rows come in pairs: an even row is the chosen answer, the row after it the rejected one. */
+  readonly pairs: boolean;
+  /** Some rows are demonstrations of an expert: `expertMask`. */
+  readonly expertMask: boolean;
 }
+
+/** Supervised data: only the log-probabilities of the policy. */
+export const noNeeds: AlgorithmNeeds = {
+  referenceLogprobs: false,
+  entropy: 'none',
+  valueHead: false,
+  rollouts: false,
+  teacherLogprobs: false,
+  pairs: false,
+  expertMask: false,
+};

@@ -9,6 +9,8 @@ export interface Arg<T> {
   /** For messages: `a number >= 0`. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
+  /** What it does, for documents: one sentence. */
+  readonly help: string;
 }
 
 /** Arguments by name. */
@@ -25,9 +27,9 @@ export interface NumberRange {
 }
 
 /** A finite number; without a fallback it may stay undefined. */
-export function numberArg(fallback: number, range?: NumberRange): Arg<number>;
-export function numberArg(fallback: undefined, range?: NumberRange): Arg<number | undefined>;
-export function numberArg(fallback: number | undefined, range: NumberRange = {}): Arg<number | undefined> {
+export function numberArg(fallback: number, range?: NumberRange, help?: string): Arg<number>;
+export function numberArg(fallback: undefined, range?: NumberRange, help?: string): Arg<number | undefined>;
+export function numberArg(fallback: number | undefined, range: NumberRange = {}, help = ''): Arg<number | undefined> {
   const { min = -Infinity, max = Infinity, above = -Infinity } = range;
   const bounds = [
     range.above !== undefined && `> ${above}`,
@@ -36,26 +38,30 @@ export function numberArg(fallback: number | undefined, range: NumberRange = {})
   ];
   return {
     fallback,
+    help,
     expected: ['a number', bounds.filter(Boolean).join(' and ')].join(' ').trim(),
     accepts: (value) => typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max && value > above,
   };
 }
 
-export const booleanArg = (fallback: boolean): Arg<boolean> => ({
+export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   fallback,
+  help,
   expected: 'true or false',
   accepts: (value) => typeof value === 'boolean',
 });
 
-export const stringArg = (): Arg<string | undefined> => ({
+export const stringArg = (help = ''): Arg<string | undefined> => ({
   fallback: undefined,
+  help,
   expected: 'a text',
   accepts: (value) => typeof value === 'string',
 });
 
 /** One of a few words. */
-export const choiceArg = <const T extends string>(words: readonly T[], fallback: T): Arg<T> => ({
+export const choiceArg = <const T extends string>(words: readonly T[], fallback: T, help = ''): Arg<T> => ({
   fallback,
+  help,
   expected: `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`,
   accepts: (value) => words.includes(value as T),
 });

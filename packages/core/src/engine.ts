@@ -134,6 +134,11 @@ export interface Sampler {
   adopt(source: WeightSource, version: number): Promise<void>;
   /** Longest prompt + response. */
   readonly maxModelLen: number;
+  /**
+   * Log-probability of each response token of `row`, by the weights in use, at the temperature of the row. [R]
+   * Absent where the engine cannot score text that it has not sampled.
+   */
+  score?(row: TokenRow, signal?: AbortSignal): Promise<Float32Array>;
 }
 
 export type WeightSource = { readonly kind: 'published' } | { readonly kind: 'checkpoint'; readonly directory: string };
@@ -147,6 +152,29 @@ export interface EngineCapabilities {
   readonly fullParameter: boolean;
   readonly lora: boolean;
   readonly referenceModel: boolean;
+}
+
+/** What {@link ValueEngine.forward} says of a batch. */
+export interface ValuePass {
+  readonly batch: TokenBatch;
+  /** [B + 1] */
+  readonly offsets: Int32Array;
+  /** Value of the state in which each response token was drawn: read one position before it. [N] */
+  readonly values: Float32Array;
+}
+
+/** A critic: a model of its own with one number per position instead of a head over tokens. Calls are made one at a time. */
+export interface ValueEngine {
+  forward(batch: TokenBatch): Promise<ValuePass>;
+  /** Adds to the accumulated gradient. `gradients` are dLoss/dvalues. [N] */
+  backward(pass: ValuePass, gradients: Float32Array): Promise<void>;
+  /** One AdamW update from the accumulated gradient, which is cleared. */
+  step(options: OptimizerOptions): Promise<StepStats>;
+  /** Writes a Hugging Face folder (token classification with one label) into `directory`; with `optimizer`, also moments and counters. */
+  save(directory: string, options: { readonly optimizer: boolean }): Promise<void>;
+  load(directory: string): Promise<void>;
+  stats(): Promise<Metrics>;
+  close(): Promise<void>;
 }
 
 export interface Engine {

@@ -37,7 +37,7 @@ export async function trainStep(lease: Lease, options: TrainStepOptions): Promis
       currentLogprobs: batch.toLoss(pass.logprobs),
       ...(pass.entropy && { entropy: batch.toLoss(pass.entropy) }),
     };
-    const loss = algorithm.loss({ ...batch.static, ...scored, ...(reference && { refLogprobs: batch.toLoss(reference.logprobs) }) });
+    const loss = algorithm.loss({ step, ...batch.static, ...scored, ...(reference && { refLogprobs: batch.toLoss(reference.logprobs) }) });
     assertFinite(loss, batch);
     const gradients = {
       logprobs: batch.toEngine(loss.gradLogprobs),

@@ -1,4 +1,4 @@
-import { createExperience, type ExperienceSource, type Lease, type MetricRecord } from '@trinity-rft/core';
+import { createExperience, noNeeds, type ExperienceSource, type Lease, type MetricRecord } from '@trinity-rft/core';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ function source(rewards: readonly number[], journal: string[], advantages = true
 
 /** Policy gradient: loss = -sum advantage * logprob. */
 const policyGradient: TrainerOptions['algorithm'] = {
-  needs: { referenceLogprobs: false, entropy: 'none', valueHead: false, rollouts: true },
+  needs: { ...noNeeds, rollouts: true },
   loss: ({ advantages, currentLogprobs }) => ({
     loss: -advantages.reduce((sum, advantage, i) => sum + advantage * currentLogprobs[i]!, 0),
     gradLogprobs: advantages.map((advantage) => -advantage),
