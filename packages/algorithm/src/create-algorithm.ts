@@ -1,14 +1,11 @@
-/** Puts an algorithm together from the tables: advantage, policy loss + KL loss + entropy loss, and what they need. */
-import { ConfigError, noNeeds, pickRow, type Algorithm, type AlgorithmNeeds, type LossInput, type LossOutput } from '@trinity-rft/core';
-import { advantageFns, type AdvantagePart } from './advantage/table.js';
-import { aggregationWeights, lossAggModes, type LossAggMode } from './aggregate.js';
-import { checkLossInput, type LossField } from './check-input.js';
-import type { EntropyPart } from './entropy/entropy-loss.js';
-import { entropyLossFns } from './entropy/table.js';
-import type { KlPart } from './kl/kl-loss.js';
-import { klLossFns } from './kl/table.js';
-import type { LossTerm, Part, TermOutput, TermWithNeeds } from './part.js';
-import { policyLossFns } from './policy-loss/table.js';
+/** Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss, and what they need. */
+import { ConfigError, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core';
+import type { AdvantageStrategy } from './advantage/strategy.js';
+import { lossAggModes, type LossAggMode } from './aggregate.js';
+import { mergeNeeds } from './needs.js';
+import { objective } from './objective.js';
+import type { Part } from './part.js';
+import { builtInTables, type AlgorithmTables } from './tables.js';
 
 /** A row of a table, with arguments that differ from its defaults. */
 export interface PartChoice {
@@ -25,72 +22,73 @@ export interface AlgorithmOptions {
   /** @default none */
   readonly klLossFn?: PartChoice | undefined;
   /** @default none */
+  readonly klPenaltyFn?: PartChoice | undefined;
+  /** @default none */
   readonly entropyLossFn?: PartChoice | undefined;
   /** @default "token-mean" */
   readonly lossAggMode?: LossAggMode | undefined;
 }
 
-/**
- * `seed` feeds what an advantage function draws at random. @default 0
- * @throws ConfigError for an unknown name or argument, a value out of range, or parts that contradict each other
- */
-export function createAlgorithm(options: AlgorithmOptions, seed = 0): Algorithm {
+export interface AlgorithmContext {
+  /** Feeds what an advantage function draws at random. @default 0 */
+  readonly seed?: number;
+  /** @default {@link builtInTables} */
+  readonly tables?: AlgorithmTables;
+}
+
+/** @throws ConfigError for an unknown name or argument, a value out of range, or parts that contradict each other */
+export function createAlgorithm(options: AlgorithmOptions, { seed = 0, tables = builtInTables }: AlgorithmContext = {}): Algorithm {
   const none: PartChoice = { name: 'none' };
   const mode = options.lossAggMode ?? 'token-mean';
   pickRow('loss_agg_mode', Object.fromEntries(lossAggModes.map((name) => [name, name])), mode);
 
-  const advantage = options.advantageFn && make<AdvantagePart>('advantage function', advantageFns, options.advantageFn, seed);
-  const policy = make<Part<TermWithNeeds>>('policy loss', policyLossFns, options.policyLossFn);
-  const rollouts = advantage !== undefined || policy.needs.rollouts === true;
-  const kl = make<KlPart>('KL loss', klLossFns, options.klLossFn ?? none, { rollouts });
-  const entropy = make<EntropyPart>('entropy loss', entropyLossFns, options.entropyLossFn ?? none);
-  if (policy.needs.rollouts && !advantage) {
-    throw new ConfigError(
-      `The policy loss "${options.policyLossFn.name}" needs advantages, and there is no advantage function. Choose one of ${Object.keys(advantageFns).join(', ')}.`,
-      { code: 'ADVANTAGE_MISSING' },
-    );
-  }
-
+  const advantage = options.advantageFn && make('advantage function', tables.advantageFns, options.advantageFn, seed);
+  const policy = make('policy loss', tables.policyLossFns, options.policyLossFn);
+  if (policy.needs.rollouts && !advantage) throw noAdvantage(options.policyLossFn.name, tables);
+  const rollouts = advantage !== undefined;
+  const kl = make('KL loss', tables.klFns, options.klLossFn ?? none, { rollouts });
+  const entropy = make('entropy loss', tables.entropyLossFns, options.entropyLossFn ?? none);
   const parts = [policy, kl, entropy].filter((part) => part !== undefined);
-  const needs: AlgorithmNeeds = Object.assign({ ...noNeeds, rollouts }, ...parts.map((part) => part.needs)) as AlgorithmNeeds;
-  const terms = parts.map(({ term }) => term);
-  return { ...(advantage && { advantage }), loss: (input) => evaluate(input, mode, terms, needs), needs: { ...needs, rollouts } };
-}
 
-function make<P extends Part<unknown, readonly never[]>>(
-  kind: string,
-  table: Readonly<Record<string, P>>,
-  choice: PartChoice,
-  ...context: P extends Part<unknown, infer C> ? C : never
-): ReturnType<P['make']> {
-  const part = pickRow(kind, table, choice.name);
-  return part.make(`${kind} "${choice.name}"`, choice.args, ...context) as ReturnType<P['make']>;
-}
-
-function evaluate(input: LossInput, mode: LossAggMode, terms: readonly LossTerm[], needs: AlgorithmNeeds): LossOutput {
-  checkLossInput(input, fieldsOf(needs));
-  const weights = aggregationWeights(input, mode);
-  const outputs = terms.map((term) => term(input, weights));
-  const loss = outputs.reduce((sum, output) => sum + output.loss, 0);
+  const needs = mergeNeeds([{ rollouts }, ...(advantage?.needs ? [advantage.needs] : []), ...parts.map((part) => part.needs)]);
   return {
-    loss,
-    gradLogprobs: sum(outputs, 'gradLogprobs', weights.length),
-    ...(needs.entropy === 'gradient' && { gradEntropy: sum(outputs, 'gradEntropy', weights.length) }),
-    metrics: Object.assign({}, ...outputs.map(({ metrics }) => metrics), { final_loss: loss }) as LossOutput['metrics'],
+    ...(advantage && placed(advantage, undefined, options)),
+    loss: objective(
+      parts.map(({ term }) => term),
+      mode,
+      needs,
+    ),
+    needs,
   };
 }
 
-function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
-  return [
-    'currentLogprobs',
-    ...(needs.rollouts ? (['oldLogprobs', 'advantages'] as const) : []),
-    ...(needs.referenceLogprobs ? (['refLogprobs'] as const) : []),
-    ...(needs.entropy === 'none' ? [] : (['entropy'] as const)),
-  ];
+/** Functions over groups run where groups are whole; in the trainer runs what needs it. */
+function placed(
+  { advantage, batchAdvantage }: AdvantageStrategy,
+  klPenalty: KlPenalty | undefined,
+  { advantageFn, klPenaltyFn }: AlgorithmOptions,
+): Pick<Algorithm, 'advantage' | 'batchAdvantage' | 'klPenalty'> {
+  if (advantage && !klPenalty) return { advantage };
+  if (batchAdvantage) return { batchAdvantage, ...(klPenalty && { klPenalty }) };
+  throw new ConfigError(
+    `The KL penalty "${klPenaltyFn?.name}" changes rewards in the trainer, where the advantage function "${advantageFn?.name}" does not run. ` +
+      'Set kl_penalty_fn to none and use kl_loss_fn, or choose an advantage function that runs on train batches.',
+    { code: 'KL_PENALTY' },
+  );
 }
 
-function sum(outputs: readonly TermOutput[], field: 'gradLogprobs' | 'gradEntropy', size: number): Float32Array {
-  const total = new Float64Array(size);
-  for (const output of outputs) output[field]?.forEach((value, t) => (total[t]! += value));
-  return Float32Array.from(total);
+function noAdvantage(policyLoss: string, { advantageFns }: AlgorithmTables): ConfigError {
+  return new ConfigError(
+    `The policy loss "${policyLoss}" needs advantages, and there is no advantage function. Choose one of ${Object.keys(advantageFns).join(', ')}.`,
+    { code: 'ADVANTAGE_MISSING' },
+  );
+}
+
+function make<Made, Context extends readonly unknown[]>(
+  kind: string,
+  table: Readonly<Record<string, Part<Made, Context>>>,
+  choice: PartChoice,
+  ...context: Context
+): Made {
+  return pickRow(kind, table, choice.name).make(`${kind} "${choice.name}"`, choice.args, ...context);
 }

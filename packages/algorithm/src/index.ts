@@ -1,8 +1,11 @@
+export type { AdvantagePart, AdvantageStrategy } from './advantage/strategy.js';
 export * from './advantage/table.js';
 export * from './aggregate.js';
 export * from './create-algorithm.js';
 export * from './entropy/table.js';
 export * from './kl/table.js';
+export * from './operator/create-operators.js';
+export * from './operator/table.js';
 export type { LossTerm, PaperRef, Part, PartDoc, TermOutput, TermWithNeeds } from './part.js';
 export * from './policy-loss/table.js';
 export * from './presets.js';

@@ -1,11 +1,13 @@
 /** Everything an algorithm can be made of, by the names of YAML; a plugin adds rows. */
 import type { ArgSpec } from '@trinity-rft/core';
-import { advantageFns, type AdvantagePart } from './advantage/table.js';
+import type { AdvantagePart } from './advantage/strategy.js';
+import { advantageFns } from './advantage/table.js';
 import type { LossAggMode } from './aggregate.js';
 import type { EntropyPart } from './entropy/entropy-loss.js';
 import { entropyLossFns } from './entropy/table.js';
 import type { KlPart } from './kl/kl-loss.js';
 import { klLossFns } from './kl/table.js';
+import { experienceOperators, type OperatorPart } from './operator/table.js';
 import type { Part, PartDoc, TermWithNeeds } from './part.js';
 import { policyLossFns } from './policy-loss/table.js';
 import { algorithmPresets } from './presets.js';
@@ -24,9 +26,13 @@ export interface AlgorithmPreset {
   readonly advantageFn: PartRef | undefined;
   readonly policyLossFn: PartRef;
   readonly klLossFn: PartRef;
+  /** @default none */
+  readonly klPenaltyFn?: PartRef;
   readonly entropyLossFn: PartRef;
   readonly sampleStrategy: PartRef;
   readonly lossAggMode: LossAggMode;
+  /** Operators of experiences that belong to it, before those of the configuration. @default none */
+  readonly operators?: readonly PartRef[];
 }
 
 /** A row of a table, with arguments that differ from its defaults; names in camelCase. */
@@ -49,6 +55,7 @@ export interface AlgorithmTables {
   readonly klFns: Readonly<Record<string, KlPart>>;
   readonly entropyLossFns: Readonly<Record<string, EntropyPart>>;
   readonly sampleStrategies: Readonly<Record<string, SampleStrategy>>;
+  readonly operators: Readonly<Record<string, OperatorPart>>;
 }
 
 export const builtInTables: AlgorithmTables = {
@@ -58,4 +65,5 @@ export const builtInTables: AlgorithmTables = {
   klFns: klLossFns,
   entropyLossFns,
   sampleStrategies,
+  operators: experienceOperators,
 };

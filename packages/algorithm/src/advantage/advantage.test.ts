@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { advantageFns } from './table.js';
 
-const grpo = (args: object = {}, seed = 0): AdvantageFn => advantageFns.grpo.make('grpo', args, seed);
-const stepWise = (args: object = {}): AdvantageFn => advantageFns.step_wise_grpo.make('step_wise_grpo', args, 0);
+const grpo = (args: object = {}, seed = 0): AdvantageFn => advantageFns.grpo.make('grpo', args, seed).advantage!;
+const stepWise = (args: object = {}): AdvantageFn => advantageFns.step_wise_grpo.make('step_wise_grpo', args, 0).advantage!;
 
 const run = (task: number, index: number, reward: number | undefined, step = 0): Experience =>
   createExperience({

@@ -36,6 +36,13 @@ export function groupStats(rewards: readonly number[]): GroupStats {
 /** Deviation over all rewards of a batch; 1 for a single one. */
 export const batchStd = (rewards: readonly number[]): number => (rewards.length <= 1 ? 1 : groupStats(rewards).std);
 
+/** What divides a score: of the group, of the batch, or 1. */
+export const stdCalLevels = ['group', 'batch', 'none'] as const;
+
+export function stdOf(level: (typeof stdCalLevels)[number], group: GroupStats, batch: number, epsilon: number): number {
+  return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
+}
+
 /** A threshold drops groups that tell nothing: single runs and rewards that hardly differ. */
 export const isDropped = (stats: GroupStats, threshold: number | undefined): boolean =>
   threshold !== undefined && (stats.size === 1 || stats.std <= threshold);

@@ -40,7 +40,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     return { interrupted: false, doneBefore: true, trainStep: last.manifest.step, checkpoint: last.directory };
   }
   assertResumable(context, progress);
-  const algorithm = createAlgorithm(stage.algorithm, stage.seed);
+  const algorithm = createAlgorithm(stage.algorithm, { seed: stage.seed });
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   await using endpoint = disposable(await openEndpoint(context));
   await using auxiliary = disposable(await openAuxiliaryModels(context, endpoint));

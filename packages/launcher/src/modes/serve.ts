@@ -22,7 +22,7 @@ const defaultDrainMs = 30_000;
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, serve: options = {} } = context;
   const format = await openChatFormat(context);
-  const algorithm = createAlgorithm(stage.algorithm, stage.seed);
+  const algorithm = createAlgorithm(stage.algorithm, { seed: stage.seed });
   await using turns = closing(openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   const parts = { turns, engine, algorithm, handlers: sessionHandlers(context, { sampler: engine.sampler, format, start: turns.starts }) };

@@ -12,7 +12,7 @@ import type { StageContext, StageResult } from '../context.js';
 export async function runTrain(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
   const format = await openChatFormat(context);
-  const algorithm = createAlgorithm(stage.algorithm, stage.seed);
+  const algorithm = createAlgorithm(stage.algorithm, { seed: stage.seed });
   const data = await openTrainingData(context, format);
   await using source = disposable(data.source);
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;

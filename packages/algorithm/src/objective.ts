@@ -1,0 +1,46 @@
+/** The objective of an algorithm: the sum of its terms, checked and aggregated once. */
+import type { AlgorithmNeeds, LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
+import { aggregationWeights, type LossAggMode } from './aggregate.js';
+import { checkLossInput, type LossField } from './check-input.js';
+import type { LossTerm, TermOutput } from './part.js';
+
+/** Adds terms, their gradients and their metrics; `final_loss` is the sum. */
+export function objective(terms: readonly LossTerm[], mode: LossAggMode, needs: AlgorithmNeeds): PolicyLossFn {
+  const fields = fieldsOf(needs);
+  return (input: LossInput): LossOutput => {
+    checkLossInput(input, fields);
+    const weights = aggregationWeights(input, mode);
+    const outputs = terms.map((term) => term(input, weights));
+    const loss = outputs.reduce((sum, output) => sum + output.loss, 0);
+    return {
+      loss,
+      gradLogprobs: sum(outputs, 'gradLogprobs', weights.length),
+      ...(needs.entropy === 'gradient' && { gradEntropy: sum(outputs, 'gradEntropy', weights.length) }),
+      metrics: Object.assign({}, ...outputs.map(({ metrics }) => metrics), { final_loss: loss }) as Metrics,
+    };
+  };
+}
+
+function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
+  return [
+    'currentLogprobs',
+    ...(needs.rollouts ? (['oldLogprobs', 'advantages'] as const) : []),
+    ...(needs.referenceLogprobs ? (['refLogprobs'] as const) : []),
+    ...(needs.entropy === 'none' ? [] : (['entropy'] as const)),
+  ];
+}
+
+/** In float64, rounded once. [N] */
+function sum(outputs: readonly TermOutput[], field: 'gradLogprobs' | 'gradEntropy', size: number): Float32Array {
+  const arrays = outputs.map((output) => output[field]).filter((array) => array !== undefined);
+  const [first, ...others] = arrays;
+  if (!first) return new Float32Array(size);
+  if (others.length === 0) return Float32Array.from(first);
+  const total = new Float32Array(size);
+  for (let t = 0; t < size; t++) {
+    let value = first[t]!;
+    for (const other of others) value += other[t]!;
+    total[t] = value;
+  }
+  return total;
+}
