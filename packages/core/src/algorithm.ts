@@ -8,6 +8,14 @@ export type AdvantageFn = (experiences: readonly Experience[]) => {
   readonly metrics: Metrics;
 };
 
+/** Drops or rewrites experiences of one explore step before their advantages are computed; groups are whole. */
+export interface ExperienceOperator {
+  /** Of its table; metrics are filed under it. */
+  readonly name: string;
+  /** `filtered_count` among the metrics is how many it dropped. */
+  apply(experiences: readonly Experience[]): { readonly experiences: readonly Experience[]; readonly metrics: Metrics };
+}
+
 /**
  * One optimizer batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])` of every [N] array.
  * Masked tokens are present; a loss multiplies by the mask.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { booleanArg, choiceArg, numberArg, pickRow, readArgs, stringArg } from './args.js';
+import { booleanArg, choiceArg, listArg, numberArg, pickRow, readArgs, stringArg } from './args.js';
 import { ConfigError } from './errors.js';
 
 const spec = {
@@ -59,4 +59,13 @@ describe('pickRow', () => {
     );
     expect(() => pickRow('KL loss', { abs: 2 }, 'toString')).toThrow('There is no KL loss "toString". Known: abs.');
   });
+});
+
+it('reads lists and says what their items are', () => {
+  const words = { names: listArg('texts', (item): item is string => typeof item === 'string') };
+  expect(readArgs('operator "x"', words)).toEqual({ names: [] });
+  expect(readArgs('operator "x"', words, { names: ['a', 'b'] })).toEqual({ names: ['a', 'b'] });
+  expect(() => readArgs('operator "x"', words, { names: ['a', 1] })).toThrow(
+    'The argument "names" of operator "x" is ["a",1]; expected a list of texts.',
+  );
 });

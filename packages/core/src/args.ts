@@ -58,6 +58,14 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
   accepts: (value) => typeof value === 'string',
 });
 
+/** A list; `expected` names its items in messages: `{ name, weight }`. An empty one by default. */
+export const listArg = <T>(expected: string, accepts: (item: unknown) => item is T, help = ''): Arg<readonly T[]> => ({
+  fallback: [],
+  help,
+  expected: `a list of ${expected}`,
+  accepts: (value) => Array.isArray(value) && value.every(accepts),
+});
+
 /** One of a few words. */
 export const choiceArg = <const T extends string>(words: readonly T[], fallback: T, help = ''): Arg<T> => ({
   fallback,

@@ -20,6 +20,13 @@ describe('createExperience', () => {
     expect([...made.tokens]).toEqual([1, 2]);
   });
 
+  it('takes a response that ran out of tokens as truncated', () => {
+    const made = (fields: object) => createExperience({ tokens: [1, 2], promptLength: 1, ...fields }).truncateStatus;
+    expect(made({ finishReason: 'length' })).toBe('response_truncated');
+    expect(made({ finishReason: 'stop' })).toBeUndefined();
+    expect(made({ finishReason: 'length', truncateStatus: 'prompt_truncated' })).toBe('prompt_truncated');
+  });
+
   it('leaves optional fields out rather than setting them to undefined', () => {
     expect(Object.keys(createExperience({ tokens: [1, 2], promptLength: 1 })).toSorted()).toEqual(
       ['actionMask', 'eid', 'info', 'logprobs', 'metrics', 'policyVersion', 'promptLength', 'temperature', 'tokens'].toSorted(),

@@ -73,7 +73,11 @@ export interface ExperienceInit {
   /** @default {@link unknownTemperature}: the explorer fills it in from the recorded calls */
   readonly temperature?: number;
   readonly tokenRewards?: ArrayLike<number>;
+  readonly teacherLogprobs?: ArrayLike<number>;
+  /** @default `response_truncated` where `finishReason` is `length` */
   readonly truncateStatus?: TruncateStatus;
+  /** Of the model call it was made from, as in `ChatResponse`. */
+  readonly finishReason?: string;
   readonly promptText?: string;
   readonly responseText?: string;
   readonly metrics?: Metrics;
@@ -83,6 +87,7 @@ export interface ExperienceInit {
 /** Builds a record with its defaults and checks it with {@link assertAligned}. Fields it does not know are left out. */
 export function createExperience(init: ExperienceInit): Experience {
   const length = Math.max(0, init.tokens.length - init.promptLength);
+  const truncateStatus = init.truncateStatus ?? (init.finishReason === 'length' ? 'response_truncated' : undefined);
   const experience: Experience = {
     eid: { ...emptyEid, ...init.eid },
     tokens: Int32Array.from(init.tokens),
@@ -95,7 +100,8 @@ export function createExperience(init: ExperienceInit): Experience {
     info: init.info ?? {},
     ...(init.reward !== undefined && { reward: init.reward }),
     ...(init.tokenRewards && { tokenRewards: Float32Array.from(init.tokenRewards) }),
-    ...(init.truncateStatus && { truncateStatus: init.truncateStatus }),
+    ...(init.teacherLogprobs && { teacherLogprobs: Float32Array.from(init.teacherLogprobs) }),
+    ...(truncateStatus && { truncateStatus }),
     ...(init.promptText !== undefined && { promptText: init.promptText }),
     ...(init.responseText !== undefined && { responseText: init.responseText }),
   };

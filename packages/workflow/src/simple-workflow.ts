@@ -43,7 +43,6 @@ export class SimpleWorkflow extends Workflow {
       ...score,
       promptText: taskPrompt(this.task) ?? '',
       eid: { run: this.runIdBase + index },
-      ...(response.finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
     });
   }
 
