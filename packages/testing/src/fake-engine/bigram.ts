@@ -56,11 +56,11 @@ export function addGradient(
   }
 }
 
-/** @throws EngineError when an id is not a token of the model */
-export function assertTokens(model: Bigram, tokens: Int32Array, what: string): void {
-  const bad = tokens.findIndex((token) => token < 0 || token >= model.vocabSize);
+/** @throws EngineError when an id is not one of a vocabulary of this size */
+export function assertTokens(vocabSize: number, tokens: Int32Array, what: string): void {
+  const bad = tokens.findIndex((token) => token < 0 || token >= vocabSize);
   if (bad < 0) return;
-  throw new EngineError(`${what} holds token ${tokens[bad]} at position ${bad}; expected ids from 0 to ${model.vocabSize - 1}.`, {
+  throw new EngineError(`${what} holds token ${tokens[bad]} at position ${bad}; expected ids from 0 to ${vocabSize - 1}.`, {
     code: 'TOKEN_OUT_OF_RANGE',
   });
 }

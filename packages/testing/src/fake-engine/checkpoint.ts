@@ -1,13 +1,19 @@
-/** Writing and reading the fake engine's folder: `config.json`, `weights.bin`, and `optimizer.bin` when asked for. */
+/** Writing and reading the folders of the fake engines: `config.json`, `weights.bin`, and `optimizer.bin` when asked for. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import type { AdamState } from './adamw.js';
-import type { Bigram } from './bigram.js';
 
-export async function saveFolder(directory: string, model: Bigram, optimizer: AdamState | undefined): Promise<void> {
+/** A model as it is written: what kind of table, and its numbers. */
+export interface SavedModel {
+  readonly modelType: 'fake_bigram' | 'fake_values';
+  readonly vocabSize: number;
+  readonly weights: Float64Array;
+}
+
+export async function saveFolder(directory: string, model: SavedModel, optimizer: AdamState | undefined): Promise<void> {
   const files: Record<string, string | Uint8Array> = {
-    'config.json': `${JSON.stringify({ model_type: 'fake_bigram', vocab_size: model.vocabSize })}\n`,
+    'config.json': `${JSON.stringify({ model_type: model.modelType, vocab_size: model.vocabSize })}\n`,
     'weights.bin': bytesOf(model.weights),
     ...(optimizer && { 'optimizer.bin': bytesOf(flatten(optimizer)) }),
   };
@@ -30,9 +36,8 @@ function flatten({ step, first, second }: AdamState): Float64Array {
 /** @throws CheckpointError when the folder is not one of ours or another size */
 export async function loadFolder(
   directory: string,
-  vocabSize: number,
+  size: number,
 ): Promise<{ readonly weights: Float64Array; readonly optimizer?: AdamState }> {
-  const size = vocabSize * vocabSize;
   const weights = await readDoubles(directory, 'weights.bin', size);
   if (!weights)
     throw new CheckpointError(`Checkpoint ${directory} has no weights.bin. Give a folder that save() wrote.`, {

@@ -2,10 +2,20 @@
  * An engine small enough to be exact: a bigram softmax model in float64 with real gradients, AdamW, published weights and
  * checkpoints. It learns in milliseconds what depends on the previous token only.
  */
-import { CancelledError, EngineError, ModelError, type Clock, type Engine, type Sampler, type TrainEngine } from '@trinity-rft/core';
+import {
+  CancelledError,
+  EngineError,
+  ModelError,
+  type Clock,
+  type Engine,
+  type Sampler,
+  type TokenRow,
+  type TrainEngine,
+} from '@trinity-rft/core';
 import { adamStep, createAdamState } from './adamw.js';
 import { assertTokens, createBigram, type Bigram } from './bigram.js';
 import { loadFolder, saveFolder } from './checkpoint.js';
+import { createFailures, type Failures } from './failures.js';
 import { sampleChoice } from './sampling.js';
 import { backwardPass, forwardPass } from './trainer.js';
 
@@ -26,7 +36,7 @@ export interface FakeEngineOptions {
   readonly clock?: Clock;
 }
 
-export type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt';
+export type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt' | 'score';
 
 export interface FakeEngine extends Engine {
   /** A copy of the weights being trained, [V, V]. */
@@ -37,34 +47,32 @@ export interface FakeEngine extends Engine {
 
 interface State {
   readonly options: FakeEngineOptions;
-  readonly failures: Map<FakeEngineVerb, Error>;
+  readonly failures: Failures<FakeEngineVerb>;
   readonly reference: Bigram;
   readonly gradient: Float64Array;
   current: Bigram;
   optimizer: ReturnType<typeof createAdamState>;
   published: { readonly version: number; readonly model: Bigram } | undefined;
   serving: { readonly version: number; readonly model: Bigram };
-  closed: boolean;
 }
 
 export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   const initial = createBigram(options.vocabSize ?? 16, options.seed ?? 0, options.scale ?? 0.5);
   const state: State = {
     options,
-    failures: new Map(),
+    failures: createFailures(),
     reference: copyOf(initial),
     gradient: new Float64Array(initial.weights.length),
     current: initial,
     optimizer: createAdamState(initial.weights.length),
     published: undefined,
     serving: { version: -1, model: copyOf(initial) },
-    closed: false,
   };
   return {
     capabilities: {
       entropyGradient: 'exact',
       logprobConvention: 'processed',
-      valueHead: false,
+      valueHead: true,
       fullParameter: true,
       lora: false,
       referenceModel: true,
@@ -72,41 +80,42 @@ export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
     trainer: trainerOf(state),
     sampler: samplerOf(state),
     close: () => {
-      state.closed = true;
+      state.failures.close();
       return Promise.resolve();
     },
     weights: () => state.current.weights.slice(),
-    failNext: (verb, error) => void state.failures.set(verb, error),
+    failNext: state.failures.failNext,
   };
 }
 
 function trainerOf(state: State): TrainEngine {
   return {
     forward: async (batch, options = {}) => {
-      enter(state, 'forward');
+      state.failures.enter('forward');
       return forwardPass(options.weights === 'reference' ? state.reference : state.current, batch, options);
     },
     backward: async (pass, gradients) => {
-      enter(state, 'backward');
+      state.failures.enter('backward');
       backwardPass(state.current, pass, gradients, state.gradient);
     },
     step: async (options) => {
-      enter(state, 'step');
+      state.failures.enter('step');
       const stats = adamStep(state.current.weights, state.gradient, state.optimizer, options);
       state.gradient.fill(0);
       return stats;
     },
     publish: async (version) => {
-      enter(state, 'publish');
+      state.failures.enter('publish');
       state.published = { version, model: copyOf(state.current) };
     },
     save: async (directory, { optimizer }) => {
-      enter(state, 'save');
-      await saveFolder(directory, copyOf(state.current), optimizer ? state.optimizer : undefined);
+      state.failures.enter('save');
+      const model = { modelType: 'fake_bigram', ...copyOf(state.current) } as const;
+      await saveFolder(directory, model, optimizer ? state.optimizer : undefined);
     },
     load: async (directory) => {
-      enter(state, 'load');
-      const { weights, optimizer } = await loadFolder(directory, state.current.vocabSize);
+      state.failures.enter('load');
+      const { weights, optimizer } = await loadFolder(directory, state.current.weights.length);
       state.current = { ...state.current, weights };
       state.optimizer = optimizer ?? createAdamState(weights.length);
       state.gradient.fill(0);
@@ -123,7 +132,7 @@ function samplerOf(state: State): Sampler {
       return state.serving.version;
     },
     sample: async (prompt, options, signal) => {
-      enter(state, 'sample');
+      state.failures.enter('sample');
       const { model, version } = state.serving;
       assertPrompt(model, prompt, maxModelLen);
       throwIfAborted(signal);
@@ -136,9 +145,9 @@ function samplerOf(state: State): Sampler {
       return Promise.all(Array.from({ length: options.n ?? 1 }, (_, choice) => sampleChoice(model, prompt, options, { ...run, choice })));
     },
     adopt: async (source, version) => {
-      enter(state, 'adopt');
+      state.failures.enter('adopt');
       if (source.kind === 'checkpoint') {
-        const { weights } = await loadFolder(source.directory, state.current.vocabSize);
+        const { weights } = await loadFolder(source.directory, state.current.weights.length);
         state.serving = { version, model: { ...state.current, weights } };
         return;
       }
@@ -148,14 +157,28 @@ function samplerOf(state: State): Sampler {
         });
       state.serving = { version, model: state.published.model };
     },
+    score: async (row, signal) => {
+      state.failures.enter('score');
+      const { model } = state.serving;
+      assertPrompt(model, row.tokens.subarray(0, row.promptLength), maxModelLen);
+      throwIfAborted(signal);
+      return scores(model, row, maxModelLen);
+    },
   };
 }
 
-function enter(state: State, verb: FakeEngineVerb): void {
-  if (state.closed) throw new EngineError(`${verb} was called on an engine that is closed.`, { code: 'ENGINE_CLOSED' });
-  const failure = state.failures.get(verb);
-  state.failures.delete(verb);
-  if (failure) throw failure;
+/** What is wrong with a row of a request is its sender's to mend. */
+function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array {
+  const { length } = row.tokens;
+  try {
+    if (length <= maxModelLen) return forwardPass(model, { rows: [row] }, {}).logprobs;
+  } catch (cause) {
+    throw new ModelError('The row cannot be scored; see the cause.', { code: 'invalid_row', status: 400, cause });
+  }
+  throw new ModelError(`The row has ${length} tokens; expected at most ${maxModelLen}, prompt and response together.`, {
+    code: 'PROMPT_TOO_LONG',
+    status: 400,
+  });
 }
 
 function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): void {
@@ -165,7 +188,7 @@ function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): v
       status: 400,
     });
   }
-  assertTokens(model, prompt, 'The prompt');
+  assertTokens(model.vocabSize, prompt, 'The prompt');
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {

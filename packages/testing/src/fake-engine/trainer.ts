@@ -1,10 +1,10 @@
-/** The training half of the fake engine. */
+/** The training half of the fake engine, and the rows of a batch as both fake engines read them. */
 import { EngineError, type ForwardOptions, type ForwardPass, type TokenBatch, type TokenGradients } from '@trinity-rft/core';
 import { addGradient, assertTokens, nextToken, type Bigram } from './bigram.js';
 
 /** Scores every response token of a batch. */
 export function forwardPass(model: Bigram, batch: TokenBatch, options: ForwardOptions): ForwardPass {
-  const offsets = offsetsOf(model, batch);
+  const offsets = responseOffsets(model.vocabSize, batch);
   const total = offsets.at(-1)!;
   const logprobs = new Float32Array(total);
   const entropy = options.entropy ? new Float32Array(total) : undefined;
@@ -18,8 +18,8 @@ export function forwardPass(model: Bigram, batch: TokenBatch, options: ForwardOp
 
 /** Adds the gradient of sum(gradients.logprobs * logprobs + gradients.entropy * entropy) to `into`. */
 export function backwardPass(model: Bigram, pass: ForwardPass, gradients: TokenGradients, into: Float64Array): void {
-  assertLength('gradients.logprobs', gradients.logprobs, pass);
-  if (gradients.entropy) assertLength('gradients.entropy', gradients.entropy, pass);
+  assertLength('gradients.logprobs', gradients.logprobs, pass.offsets);
+  if (gradients.entropy) assertLength('gradients.entropy', gradients.entropy, pass.offsets);
   eachResponseToken(pass.batch, pass.offsets, ({ index, ...at }) => {
     const wanted = { logprob: gradients.logprobs[index]!, entropy: gradients.entropy?.[index] ?? 0 };
     if (wanted.logprob !== 0 || wanted.entropy !== 0) addGradient(model, into, at, wanted);
@@ -30,10 +30,12 @@ interface ResponseToken {
   readonly previous: number;
   readonly token: number;
   readonly temperature: number;
+  /** In the per-token arrays. */
   readonly index: number;
 }
 
-function eachResponseToken(batch: TokenBatch, offsets: Int32Array, visit: (at: ResponseToken) => void): void {
+/** Visits the response tokens of all rows, one after the other. */
+export function eachResponseToken(batch: TokenBatch, offsets: Int32Array, visit: (at: ResponseToken) => void): void {
   for (const [row, { tokens, promptLength, temperature }] of batch.rows.entries()) {
     for (let position = promptLength; position < tokens.length; position++) {
       visit({ previous: tokens[position - 1]!, token: tokens[position]!, temperature, index: offsets[row]! + position - promptLength });
@@ -41,7 +43,8 @@ function eachResponseToken(batch: TokenBatch, offsets: Int32Array, visit: (at: R
   }
 }
 
-function offsetsOf(model: Bigram, batch: TokenBatch): Int32Array {
+/** Offsets of the rows' response tokens. [B + 1] @throws EngineError naming the row that cannot be scored */
+export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);
   for (const [row, { tokens, promptLength, temperature }] of batch.rows.entries()) {
     if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length) {
@@ -52,15 +55,16 @@ function offsetsOf(model: Bigram, batch: TokenBatch): Int32Array {
     }
     if (!(temperature > 0))
       throw new EngineError(`Row ${row} has temperature ${temperature}; expected a number above 0.`, { code: 'ROW_INVALID' });
-    assertTokens(model, tokens, `Row ${row}`);
+    assertTokens(vocabSize, tokens, `Row ${row}`);
     offsets[row + 1] = offsets[row]! + tokens.length - promptLength;
   }
   return offsets;
 }
 
-function assertLength(name: string, values: Float32Array, pass: ForwardPass): void {
-  if (values.length === pass.logprobs.length) return;
-  throw new EngineError(`${name} has ${values.length} entries; expected one per response token, ${pass.logprobs.length}.`, {
+/** @throws EngineError when there is not one number per response token */
+export function assertLength(name: string, values: Float32Array, offsets: Int32Array): void {
+  if (values.length === offsets.at(-1)) return;
+  throw new EngineError(`${name} has ${values.length} entries; expected one per response token, ${offsets.at(-1)}.`, {
     code: 'GRADIENT_LENGTH',
   });
 }

@@ -1,0 +1,24 @@
+/** The embedded critic: a model of its own, in a worker thread of its own, with one value per position. */
+import { EngineError, type Logger, type ValueEngine } from '@trinity-rft/core';
+
+export interface OnnxCriticOptions {
+  /**
+   * A Hugging Face model folder (qwen3, qwen2 or llama). One of a language model gets a head of zeros, so that every value begins
+   * at 0; one with a head of one label (`score.weight`) keeps it.
+   */
+  readonly modelPath: string;
+  /** Threads inside one operator; results depend on their number in the last bits. @default the machine's cores, at most 8 */
+  readonly threads?: number;
+  /** What activations of one micro-batch may take. @default 384 MiB */
+  readonly memoryBudgetBytes?: number;
+  /** @default silent */
+  readonly logger?: Logger;
+}
+
+/**
+ * Opens a model folder as a critic in a worker thread. The process stays alive until the critic is closed.
+ * @throws CheckpointError when the folder cannot be used
+ */
+export async function createOnnxCritic({ modelPath }: OnnxCriticOptions): Promise<ValueEngine> {
+  throw new EngineError(`The critic of ${modelPath} cannot be opened by this build.`);
+}

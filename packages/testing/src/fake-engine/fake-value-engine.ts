@@ -1,0 +1,74 @@
+/** A critic small enough to be exact: one value per token, in float64, with real gradients, AdamW and checkpoints. */
+import { createRandom, type TokenBatch, type ValueEngine, type ValuePass } from '@trinity-rft/core';
+import { adamStep, createAdamState } from './adamw.js';
+import { loadFolder, saveFolder } from './checkpoint.js';
+import { createFailures } from './failures.js';
+import { assertLength, eachResponseToken, responseOffsets } from './trainer.js';
+
+export interface FakeValueEngineOptions {
+  /** V. @default 16 */
+  readonly vocabSize?: number;
+  /** Of the initial values. @default 0 */
+  readonly seed?: number;
+  /** Standard deviation of the initial values. @default 0.5 */
+  readonly scale?: number;
+}
+
+export type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
+
+export interface FakeValueEngine extends ValueEngine {
+  /** A copy of the values being trained: a state has that of its last token. [V] */
+  weights(): Float64Array;
+  /** The next call of `verb` rejects with `error` and changes nothing. */
+  failNext(verb: FakeValueVerb, error: Error): void;
+}
+
+export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValueEngine {
+  const { vocabSize = 16, seed = 0, scale = 0.5 } = options;
+  const random = createRandom(seed);
+  const gradient = new Float64Array(vocabSize);
+  const failures = createFailures<FakeValueVerb>();
+  let weights = Float64Array.from({ length: vocabSize }, () => scale * random.normal());
+  let optimizer = createAdamState(vocabSize);
+  return {
+    forward: async (batch) => {
+      failures.enter('forward');
+      return valuePass(weights, batch);
+    },
+    backward: async (pass, gradients) => {
+      failures.enter('backward');
+      assertLength('gradients', gradients, pass.offsets);
+      eachResponseToken(pass.batch, pass.offsets, ({ previous, index }) => (gradient[previous]! += gradients[index]!));
+    },
+    step: async (wanted) => {
+      failures.enter('step');
+      const stats = adamStep(weights, gradient, optimizer, wanted);
+      gradient.fill(0);
+      return stats;
+    },
+    save: async (directory, wanted) => {
+      failures.enter('save');
+      const model = { modelType: 'fake_values', vocabSize, weights: weights.slice() } as const;
+      await saveFolder(directory, model, wanted.optimizer ? optimizer : undefined);
+    },
+    load: async (directory) => {
+      failures.enter('load');
+      const found = await loadFolder(directory, vocabSize);
+      weights = found.weights as typeof weights;
+      optimizer = found.optimizer ?? createAdamState(vocabSize);
+      gradient.fill(0);
+    },
+    stats: async () => ({ 'perf/parameters': vocabSize }),
+    close: () => Promise.resolve(failures.close()),
+    weights: () => weights.slice(),
+    failNext: failures.failNext,
+  };
+}
+
+/** The value of a state is that of the token before the one that is drawn in it. */
+function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
+  const offsets = responseOffsets(weights.length, batch);
+  const values = new Float32Array(offsets.at(-1)!);
+  eachResponseToken(batch, offsets, ({ previous, index }) => (values[index] = weights[previous]!));
+  return { batch, offsets, values };
+}
