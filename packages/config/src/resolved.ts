@@ -1,15 +1,6 @@
 /** What a configuration means once everything is filled in: plain data, camelCase, grouped as the YAML is. */
 import type { FormatArgs, LogLevel, RolloutArgs } from '@trinity-rft/core';
-import type {
-  AdvantageArgs,
-  AdvantageName,
-  AlgorithmType,
-  EntropyLossName,
-  KlLossName,
-  LossAggMode,
-  PolicyLossArgs,
-  PolicyLossName,
-} from './resolved-algorithm.js';
+import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 
 /** `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints. */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
@@ -51,30 +42,35 @@ export interface StageConfig {
   readonly buffer: BufferConfig;
   readonly explorer: ExplorerConfig;
   readonly trainer: TrainerConfig;
+  readonly dataProcessor: DataProcessorConfig;
   readonly synchronizer: SynchronizerConfig;
   readonly monitor: MonitorConfig;
   readonly log: LogConfig;
 }
 
-/** A strategy by name, with the arguments of that strategy complete. */
-export interface Choice<Name extends string, Args> {
-  readonly name: Name;
-  readonly args: Args;
+/** A row of one of the tables of `AlgorithmTables`, with all its arguments; names of arguments in camelCase, those without a value left out. */
+export interface PartConfig {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
 }
 
+/** `createAlgorithm` takes it as it is. */
 export interface AlgorithmConfig {
-  readonly algorithmType: AlgorithmType;
-  /** Runs per task: the group size. 1 for supervised data. */
+  readonly algorithmType: string;
+  /** What it is trained on. */
+  readonly schema: DataSchema;
+  /** Runs per task: the group size. 1 where nothing is explored. */
   readonly repeatTimes: number;
   /** The algorithm learns from runs of the model, not from stored answers. */
   readonly needsRollouts: boolean;
   readonly optimizer: OptimizerConfig;
-  readonly sampleStrategy: Choice<'default', Readonly<Record<string, never>>>;
-  /** Undefined for supervised data, which has no rewards. */
-  readonly advantageFn: { readonly [Name in AdvantageName]: Choice<Name, AdvantageArgs[Name]> }[AdvantageName] | undefined;
-  readonly policyLossFn: { readonly [Name in PolicyLossName]: Choice<Name, PolicyLossArgs[Name]> }[PolicyLossName];
-  readonly klLossFn: Choice<KlLossName, { readonly klCoef: number }>;
-  readonly entropyLossFn: Choice<EntropyLossName, { readonly entropyCoef: number }>;
+  readonly sampleStrategy: PartConfig;
+  /** Undefined where there are no rewards. */
+  readonly advantageFn: PartConfig | undefined;
+  readonly policyLossFn: PartConfig;
+  readonly klLossFn: PartConfig;
+  readonly klPenaltyFn: PartConfig;
+  readonly entropyLossFn: PartConfig;
   readonly lossAggMode: LossAggMode;
 }
 
@@ -118,6 +114,19 @@ export interface ModelConfig {
   readonly threads: number | undefined;
   /** Memory that one forward and backward pass may use for activations, in MiB. Undefined: the engine decides. */
   readonly memoryBudgetMb: number | undefined;
+  /** Folder that the critic starts from, absolute; undefined: the model itself. Read where the algorithm needs a critic. */
+  readonly criticModelPath: string | undefined;
+  /** Train an adapter instead of the weights themselves. */
+  readonly lora: LoraConfig | undefined;
+}
+
+/** A low-rank adapter: W + alpha / rank * B A for each adapted weight W. */
+export interface LoraConfig {
+  readonly name: string | undefined;
+  readonly rank: number;
+  readonly alpha: number;
+  /** Every linear layer but the output, or endings of module names, as `q_proj`. */
+  readonly targetModules: 'all-linear' | readonly string[];
 }
 
 export interface BufferConfig {
@@ -133,7 +142,11 @@ export interface BufferConfig {
     readonly tasksets: readonly TasksetConfig[];
     readonly evalTasksets: readonly TasksetConfig[];
   };
-  readonly trainerInput: { readonly experienceBuffer: ExperienceBufferConfig };
+  readonly trainerInput: {
+    readonly experienceBuffer: ExperienceBufferConfig;
+    /** Further buffers, by name: experts to imitate, for the sample strategy `mix`. */
+    readonly auxiliaryBuffers: Readonly<Record<string, ExperienceBufferConfig>>;
+  };
 }
 
 export interface DatasetConfig {
@@ -149,6 +162,9 @@ export interface DatasetConfig {
 
 /** How rows are read: for tasks the keys, for supervised data also the layout. */
 export interface DataFormat extends FormatArgs {
+  /** Pairs: columns of the better and of the worse answer. */
+  readonly chosenKey: string;
+  readonly rejectedKey: string;
   readonly promptType: 'messages' | 'plaintext';
   /** Train on every assistant turn of a conversation, not only the last. */
   readonly enableConcatenatedMultiTurn: boolean;
@@ -278,6 +294,22 @@ export interface TrainerConfig {
   readonly maxCheckpointsToKeep: number | undefined;
   /** Log the best and the worst rollout of each batch. */
   readonly enablePreview: boolean;
+  readonly critic: CriticConfig;
+}
+
+/** How the critic learns; read where the algorithm needs one. */
+export interface CriticConfig {
+  readonly optimizer: OptimizerConfig;
+  /** Train steps in which only the critic learns. */
+  readonly warmupSteps: number;
+  /** New values count as at most this far from the old ones; above 0. */
+  readonly cliprangeValue: number;
+}
+
+/** What happens to experiences on their way to the buffer. */
+export interface DataProcessorConfig {
+  /** Run in order, before advantages. */
+  readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
 }
 
 export interface SynchronizerConfig {

@@ -12,8 +12,9 @@ import {
   type AlgorithmRecipe,
   type PolicyLossInput,
 } from '../algorithm-defaults.js';
-import type { AdvantageArgs, AlgorithmType, EntropyLossName, KlLossName, LossAggMode, PolicyLossArgs } from '../resolved-algorithm.js';
-import type { AlgorithmConfig, OptimizerConfig } from '../resolved.js';
+import type { LossAggMode } from '@trinity-rft/algorithm';
+import type { AdvantageArgs, EntropyLossName, KlLossName, PolicyLossArgs } from '../resolved-algorithm.js';
+import type { AlgorithmConfig, OptimizerConfig, PartConfig } from '../resolved.js';
 import { checkStructure } from '../check/structure.js';
 import { nodeAt, toPlain, type KeyPath } from '../tree/node.js';
 import type { StageContext } from './context.js';
@@ -35,13 +36,15 @@ export function deriveAlgorithm(context: StageContext): AlgorithmConfig {
   const entropy = argsOf(context, 'entropy_loss_fn', entropyName === 'none' ? undefined : entropyArgs);
   argsOf(context, 'sample_strategy', noArgs);
   return {
-    algorithmType: algorithm.algorithm_type as AlgorithmType,
+    algorithmType: algorithm.algorithm_type,
+    schema: recipe.schema === 'text' ? 'sft' : recipe.schema,
     repeatTimes: deriveRepeatTimes(context, recipe),
     needsRollouts: recipe.schema === 'experience',
     optimizer: deriveOptimizer(context),
     sampleStrategy: { name: 'default', args: {} },
     advantageFn,
     policyLossFn: policy.choice,
+    klPenaltyFn: { name: 'none', args: {} },
     klLossFn: { name: klName, args: { klCoef: kl?.kl_coef ?? 0 } },
     entropyLossFn: { name: entropyName, args: { entropyCoef: entropy?.entropy_coef ?? 0 } },
     lossAggMode: policy.lossAggMode,
@@ -85,7 +88,7 @@ function deriveAdvantage(context: StageContext, recipe: AlgorithmRecipe): Algori
   return { name: 'grpo', args: grpoArgs(args) };
 }
 
-function grpoArgs(args: AdvantageInput['grpo']): AdvantageArgs['grpo'] {
+function grpoArgs(args: AdvantageInput['grpo']): AdvantageArgs['grpo'] & PartConfig['args'] {
   return {
     epsilon: args.epsilon,
     stdThreshold: args.std_threshold,

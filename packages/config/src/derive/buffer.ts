@@ -34,7 +34,7 @@ export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferC
     totalEpochs: buffer.total_epochs,
     totalSteps: buffer.total_steps ?? undefined,
     explorerInput: { tasksets, evalTasksets },
-    trainerInput: { experienceBuffer: deriveExperienceBuffer(context, needs.model, needs.jobDirectory) },
+    trainerInput: { experienceBuffer: deriveExperienceBuffer(context, needs.model, needs.jobDirectory), auxiliaryBuffers: {} },
   };
 }
 

@@ -11,6 +11,8 @@ export function deriveFormat(input: TasksetInput['format'], model: ModelConfig):
     responseKey: input.response_key,
     messagesKey: input.messages_key,
     toolsKey: input.tools_key,
+    chosenKey: input.chosen_key,
+    rejectedKey: input.rejected_key,
     ...(input.system_prompt_key === null ? {} : { systemPromptKey: input.system_prompt_key }),
     ...(input.system_prompt === null ? {} : { systemPrompt: input.system_prompt }),
     ...(input.reply_prefix === null ? {} : { replyPrefix: input.reply_prefix }),

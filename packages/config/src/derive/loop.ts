@@ -1,7 +1,15 @@
 /** How the loop turns: explorer, trainer, synchronizer, monitor and log. */
 import { join } from 'node:path';
 import type { LogLevel } from '@trinity-rft/core';
-import type { BufferConfig, ExplorerConfig, LogConfig, MonitorConfig, SynchronizerConfig, TrainerConfig } from '../resolved.js';
+import type {
+  BufferConfig,
+  ExplorerConfig,
+  LogConfig,
+  MonitorConfig,
+  OptimizerConfig,
+  SynchronizerConfig,
+  TrainerConfig,
+} from '../resolved.js';
 import { showValue } from '../secrets.js';
 import type { StageContext } from './context.js';
 
@@ -70,7 +78,7 @@ function deriveEvalInterval(context: StageContext): number | undefined {
   return rounded;
 }
 
-export function deriveTrainer(context: StageContext): TrainerConfig {
+export function deriveTrainer(context: StageContext, optimizer: OptimizerConfig): TrainerConfig {
   const { trainer } = context.input;
   return {
     name: trainer.name,
@@ -79,6 +87,7 @@ export function deriveTrainer(context: StageContext): TrainerConfig {
     maxCheckpointsToKeep:
       trainer.max_checkpoints_to_keep === null || trainer.max_checkpoints_to_keep === 0 ? undefined : trainer.max_checkpoints_to_keep,
     enablePreview: trainer.enable_preview,
+    critic: { optimizer, warmupSteps: trainer.critic_warmup, cliprangeValue: 0.5 },
   };
 }
 

@@ -38,6 +38,8 @@ export function deriveModel(context: StageContext): DerivedModel {
     enableThinking: input.enable_thinking ?? undefined,
     threads: input.threads ?? undefined,
     memoryBudgetMb: input.memory_budget_mb ?? undefined,
+    criticModelPath: undefined,
+    lora: undefined,
   };
   return { model, rolloutModel: deriveRolloutModel(context, model), auxiliaryModels: deriveAuxiliaryModels(context, model) };
 }

@@ -1,7 +1,6 @@
 /** What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files. */
 import { diskAt } from '../derive/context.js';
 import type { Mode, ResolvedConfig, StageConfig } from '../resolved.js';
-import type { AlgorithmType } from '../resolved-algorithm.js';
 import { planFiles } from './files.js';
 import { planMemory, type MemoryPlan } from './memory.js';
 import { planSteps, type StepPlan } from './steps.js';
@@ -14,7 +13,7 @@ export interface PlanOptions {
 export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
-  readonly algorithmType: AlgorithmType;
+  readonly algorithmType: string;
   readonly model: string;
   readonly steps: StepPlan;
   /** Undefined when the model is not on this disk. */
