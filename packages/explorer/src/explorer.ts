@@ -4,6 +4,7 @@ import {
   prefixMetrics,
   type AdvantageFn,
   type Experience,
+  type ExperienceOperator,
   type ExperienceShape,
   type ExperienceStore,
   type JsonState,
@@ -17,8 +18,9 @@ import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
 import { createDespair } from './despair.js';
 import { evalMetrics } from './eval-metrics.js';
+import { createDropWatch } from './drop-watch.js';
 import { createGroupWatch } from './group-health.js';
-import { applyAdvantage } from './pipeline.js';
+import { runPipeline } from './pipeline.js';
 import { isOk, rolloutMetrics } from './rollout-metrics.js';
 import { createInstancePool, runTask, type AttemptKey, type AttemptModel, type TaskOutcome } from './run-task.js';
 import type { ExplorerState } from './state.js';
@@ -52,6 +54,8 @@ export interface ExplorerOptions {
   readonly rewardFn: (task: Task) => RewardFn | undefined;
   readonly createModel: (key: AttemptKey) => AttemptModel;
   readonly policyVersion: () => number;
+  /** Of the experience pipeline, before the advantages. @default none */
+  readonly operators?: readonly ExperienceOperator[];
   readonly advantage?: AdvantageFn;
   /** What is stored; advantages are computed per model call either way. @default "step" */
   readonly experienceShape?: ExperienceShape;
@@ -88,6 +92,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   const pool = createInstancePool();
   const despair = createDespair(store);
   const watchGroups = createGroupWatch(runtime.logger);
+  const watchDrops = createDropWatch(runtime.logger);
   /** About the last boundary; goes out with the next explore step. */
   let syncMetrics: Metrics = {};
 
@@ -126,7 +131,8 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     const done = await outcomes;
     const waited = runtime.clock.now() - begun;
     const experiences = done.flatMap((outcome) => outcome.runs.filter(isOk).flatMap((run) => run.experiences));
-    const pipeline = applyAdvantage(experiences, options);
+    const pipeline = runPipeline(experiences, options);
+    watchDrops(experiences.length, pipeline.experiences.length);
     const rollout = rolloutMetrics(done, state.policyVersion);
     watchGroups(rollout['rollout/identical_group_share']);
     sink.write({

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { createAlgorithm } from '@trinity-rft/algorithm';
 import type { Algorithm, ExperienceStore, MetricSink } from '@trinity-rft/core';
-import { applyAdvantage, type ExplorerState } from '@trinity-rft/explorer';
+import { runPipeline, type ExplorerState } from '@trinity-rft/explorer';
 import { openEndpointServer } from '@trinity-rft/model';
 import { createCommit, createServe, openTurnStore, type Commit, type TurnStore } from '@trinity-rft/serve';
 import { listCheckpoints } from '@trinity-rft/trainer';
@@ -76,7 +76,7 @@ function commitInto(
   { turns, algorithm: { advantage } }: Parts,
 ): Commit {
   const options = { experienceShape: stage.explorer.experienceShape, ...(advantage && { advantage }) };
-  return createCommit({ turns, store, pipeline: (experiences) => applyAdvantage(experiences, options), sink });
+  return createCommit({ turns, store, pipeline: (experiences) => runPipeline(experiences, options), sink });
 }
 
 interface Serving extends Parts {
