@@ -61,7 +61,7 @@ describe.each(['qwen3', 'qwen2', 'llama'])('%s', (family) => {
     expect(gradientErrors.filter(({ error }) => !(error < 1e-4))).toEqual([]);
 
     const gradient = Float32Array.from(specs.flatMap((spec) => [...expected(`grad.${spec.name}`)]));
-    const state = blankOptimizer(config, 0);
+    const state = blankOptimizer(specs, 0);
     const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
     const { flat } = buffers.training;
     for (let i = 0; i < optimizer.steps; i++) adamW(specs, flat, flat, gradient, state, { ...optimizer, gradientScale });

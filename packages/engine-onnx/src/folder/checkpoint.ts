@@ -1,18 +1,11 @@
 /** Checkpoints: a model folder, with the optimizer's moments and counter beside the weights. */
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
+import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
-import { blankOptimizer, momentTensors } from '../train/optimizer-file.js';
-import { isFile } from './files.js';
 import { loadWeights, readModelFiles, saveModelFolder, type ModelFiles } from './model-folder.js';
-import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safetensors.js';
-
-const optimizerFile = 'optimizer.safetensors';
-const optimizerFormat = 'trinity-rft-adamw-1';
+import { loadOptimizer, saveOptimizer } from './optimizer.js';
 
 export interface Checkpoint {
   readonly weights: Float32Array;
@@ -28,27 +21,14 @@ export async function saveCheckpoint(
   optimizer: OptimizerState | undefined,
 ): Promise<void> {
   await saveModelFolder(directory, files, weights);
-  const path = join(directory, optimizerFile);
-  if (optimizer === undefined) {
-    // What an earlier save left here does not belong to these weights.
-    await rm(path, { force: true });
-    return;
-  }
-  const metadata = { format: optimizerFormat, step: String(optimizer.step) };
-  await writeSafetensors(path, momentTensors(files.config, optimizer), { metadata });
+  await saveOptimizer(directory, parameterSpecs(files.config), optimizer);
 }
 
 /** @throws CheckpointError when the folder is not a checkpoint of this model */
 export async function loadCheckpoint(directory: string, config: ModelConfig): Promise<Checkpoint> {
   const weights = await loadWeightsOf(directory, config);
-  const path = join(directory, optimizerFile);
-  if (!(await isFile(path))) return { weights };
-  const file = await openSafetensors(path);
-  try {
-    return { weights, optimizer: await readOptimizer(path, file, config) };
-  } finally {
-    await file.close();
-  }
+  const optimizer = await loadOptimizer(directory, parameterSpecs(config));
+  return { weights, ...(optimizer && { optimizer }) };
 }
 
 /** The weights of a folder that must hold the same model, differently trained. */
@@ -77,24 +57,3 @@ const architectureKeys = [
   'ropeScaling',
   'tieEmbeddings',
 ] as const satisfies readonly (keyof ModelConfig)[];
-
-async function readOptimizer(path: string, file: SafetensorsFile, config: ModelConfig): Promise<OptimizerState> {
-  const step = Number(file.metadata['step']);
-  if (file.metadata['format'] !== optimizerFormat || !Number.isInteger(step))
-    throw notOptimizer(path, `its metadata do not say ${optimizerFormat} and a step`);
-  const state = blankOptimizer(config, step);
-  for (const { name, shape, data } of momentTensors(config, state)) {
-    const found = file.tensors.get(name);
-    if (found === undefined) throw notOptimizer(path, `tensor ${name} of shape [${shape.join(', ')}] is missing`);
-    if (found.shape.join() !== shape.join())
-      throw notOptimizer(path, `tensor ${name} has shape [${found.shape.join(', ')}] instead of [${shape.join(', ')}]`);
-    await file.read(name, data);
-  }
-  return state;
-}
-
-function notOptimizer(path: string, why: string): CheckpointError {
-  return new CheckpointError(`${path} does not hold the optimizer of this model: ${why}. Delete the file to begin with fresh moments.`, {
-    code: 'OPTIMIZER_MISMATCH',
-  });
-}

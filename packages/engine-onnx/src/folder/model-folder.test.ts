@@ -149,7 +149,7 @@ describe('weights that do not fit are refused, with tensor, file and shapes:', (
 describe('a checkpoint', () => {
   it('keeps moments and step beside the weights, and drops them when saved without', async () => {
     const model = await loadModelFolder(join(fixtures, 'qwen3'));
-    const optimizer = blankOptimizer(model.config, 12);
+    const optimizer = blankOptimizer(parameterSpecs(model.config), 12);
     optimizer.first.forEach((_, i) => (optimizer.first[i] = i / 7));
     optimizer.second.forEach((_, i) => (optimizer.second[i] = i * 3));
     await saveCheckpoint(folder, model, model.weights, optimizer);

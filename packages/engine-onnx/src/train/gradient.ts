@@ -1,6 +1,12 @@
 /** The accumulated gradient: one flat array that the outputs of every micro-batch are added to, always in the same order. */
-import type { ModelConfig } from '../model/config.js';
-import { embeddingName, headName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import type { ParameterSpec } from '../model/parameters.js';
+
+/** A lookup table among what is trained: its gradient comes by row. */
+export interface LookupTable {
+  readonly spec: ParameterSpec;
+  /** The table is also the head, whose gradient comes as a whole. */
+  readonly tied: boolean;
+}
 
 /** Outputs of the backward graph by name. */
 export type GradientOutputs = Readonly<Record<string, { readonly data: unknown }>>;
@@ -8,14 +14,13 @@ export type GradientOutputs = Readonly<Record<string, { readonly data: unknown }
 export class GradientSum {
   readonly #flat: Float32Array;
   readonly #specs: readonly ParameterSpec[];
-  readonly #embedding: ParameterSpec;
-  readonly #tied: boolean;
+  readonly #table: LookupTable | undefined;
   #empty = true;
 
-  constructor(config: ModelConfig) {
-    this.#specs = parameterSpecs(config);
-    this.#embedding = this.#specs.find((spec) => spec.name === embeddingName)!;
-    this.#tied = headName(config) === embeddingName;
+  /** @param specs what is trained */
+  constructor(specs: readonly ParameterSpec[], table?: LookupTable) {
+    this.#specs = specs;
+    this.#table = table;
     this.#flat = new Float32Array(this.#specs.reduce((sum, spec) => sum + spec.size, 0));
   }
 
@@ -29,7 +34,7 @@ export class GradientSum {
   add(outputs: GradientOutputs, ids: Int32Array): void {
     for (const spec of this.#specs) {
       const target = this.#flat.subarray(spec.offset, spec.offset + spec.size);
-      if (spec === this.#embedding && !this.#tied) {
+      if (spec === this.#table?.spec && !this.#table.tied) {
         if (this.#empty) target.fill(0);
       } else {
         const found = outputs[`grad.${spec.name}`]!.data as Float32Array;
@@ -37,9 +42,10 @@ export class GradientSum {
         else addTo(target, found);
       }
     }
-    const embedding = this.#flat.subarray(this.#embedding.offset, this.#embedding.offset + this.#embedding.size);
-    addRows(embedding, outputs['grad.embedded']!.data as Float32Array, ids, this.#embedding.shape[1]!);
     this.#empty = false;
+    if (this.#table === undefined) return;
+    const { offset, size, shape } = this.#table.spec;
+    addRows(this.#flat.subarray(offset, offset + size), outputs['grad.embedded']!.data as Float32Array, ids, shape[1]!);
   }
 
   /** Forgets what was added. */

@@ -1,6 +1,5 @@
 /** Optimizer state as named tensors, the way it is written to a checkpoint. */
-import type { ModelConfig } from '../model/config.js';
-import { parameterCount, parameterSpecs } from '../model/parameters.js';
+import type { ParameterSpec } from '../model/parameters.js';
 import type { OptimizerState } from './adamw.js';
 
 /** A tensor of the optimizer: a view of the moments. */
@@ -12,15 +11,15 @@ export interface MomentTensor {
 }
 
 /** Views of the moments by name; writing to them fills the state. */
-export function momentTensors(config: ModelConfig, state: OptimizerState): readonly MomentTensor[] {
-  return parameterSpecs(config).flatMap(({ name, shape, offset, size }) => [
+export function momentTensors(specs: readonly ParameterSpec[], state: OptimizerState): readonly MomentTensor[] {
+  return specs.flatMap(({ name, shape, offset, size }) => [
     { name: `exp_avg.${name}`, shape, data: state.first.subarray(offset, offset + size) },
     { name: `exp_avg_sq.${name}`, shape, data: state.second.subarray(offset, offset + size) },
   ]);
 }
 
 /** Zeros to be filled through {@link momentTensors}. */
-export function blankOptimizer(config: ModelConfig, step: number): OptimizerState {
-  const size = parameterCount(config);
+export function blankOptimizer(specs: readonly ParameterSpec[], step: number): OptimizerState {
+  const size = specs.reduce((sum, spec) => sum + spec.size, 0);
   return { step, first: new Float32Array(size), second: new Float32Array(size) };
 }

@@ -12,21 +12,23 @@ import {
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { samplerAgreement, type Agreement } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
-import { parameterSpecs } from '../model/parameters.js';
 import { RopeFeeds } from '../model/rope.js';
-import { backwardGraph, forwardGraph } from '../model/training-graphs.js';
+import { forwardGraph } from '../model/training-graphs.js';
 import type { Feeds, WeightBuffers } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
-import { adamW, clipScale, globalNorm, type OptimizerState } from './adamw.js';
-import { GradientSum } from './gradient.js';
+import { clipScale, globalNorm, type OptimizerState } from './adamw.js';
+import type { GradientSum } from './gradient.js';
 import { backwardCost, defaultMemoryBudget, forwardCost, headChunks } from './memory.js';
 import { gatherPicked, planMicroBatches, scatterPicked, toArrays, type MicroBatch, type MicroBatchArrays } from './micro-batch.js';
 import { blankOptimizer } from './optimizer-file.js';
 import { assertFinite, checkedRows, responseOffsets, type Row } from './rows.js';
+import { allParameters, type Trainable } from './trainable.js';
 
 export interface OnnxTrainerOptions {
   readonly config: ModelConfig;
   readonly weights: WeightBuffers;
+  /** @default all parameters */
+  readonly trainable?: Trainable;
   /** Threads inside one operator. */
   readonly threads: number;
   /** Those of the sampler, whose bits the scores shall have. @default the same */
@@ -46,6 +48,7 @@ const forwardShare = 0.25;
 export class OnnxTrainer {
   readonly #config: ModelConfig;
   readonly #weights: WeightBuffers;
+  readonly #trainable: Trainable;
   readonly #threads: number;
   readonly #budget: number;
   readonly #chunks: number;
@@ -60,6 +63,7 @@ export class OnnxTrainer {
   constructor(options: OnnxTrainerOptions) {
     this.#config = options.config;
     this.#weights = options.weights;
+    this.#trainable = options.trainable ?? allParameters(options.config, options.weights);
     this.#threads = options.threads;
     this.#budget = options.memoryBudgetBytes ?? defaultMemoryBudget;
     this.#chunks = headChunks(options.config);
@@ -107,12 +111,13 @@ export class OnnxTrainer {
     if (active.length === 0) return;
     const entropy = active.some((row) => isActive(row, gradients.entropy)) ? gradients.entropy : undefined;
     const session = await this.#session(entropy ? 'backward+entropy' : 'backward');
-    const sum = (this.#gradient ??= new GradientSum(this.#config));
+    const sum = (this.#gradient ??= this.#trainable.newGradient());
     for (const micro of planMicroBatches(active, backwardCost(this.#config), this.#budget)) {
       const arrays = toArrays(micro, this.#chunks);
       const column = (numbers: Float32Array) => new Tensor('float32', gatherPicked(micro, numbers, arrays.padded), [arrays.padded, 1]);
       const feeds = {
         ...this.#weights.training.feeds,
+        ...this.#trainable.feeds,
         ...this.#feeds(micro, arrays),
         spread: new Tensor('int32', arrays.spread, [arrays.spread.length]),
         grad_logprobs: column(gradients.logprobs),
@@ -128,20 +133,20 @@ export class OnnxTrainer {
   /** One AdamW update from the accumulated gradient, which is cleared. A gradient that is not finite changes nothing else. */
   async step(options: OptimizerOptions): Promise<StepStats> {
     const { learningRate, betas = [0.9, 0.999], epsilon = 1e-8, weightDecay = 0.01, clipGradNorm = 1 } = options;
-    const sum = (this.#gradient ??= new GradientSum(this.#config));
+    const sum = (this.#gradient ??= this.#trainable.newGradient());
     const gradient = sum.flat;
-    const state = (this.#optimizer ??= blankOptimizer(this.#config, 0));
+    const state = (this.#optimizer ??= blankOptimizer(this.#trainable.specs, 0));
     const gradNorm = globalNorm(gradient);
     const skipped = !Number.isFinite(gradNorm);
     if (!skipped) {
       const adam = { learningRate, betas, epsilon, weightDecay, gradientScale: clipScale(gradNorm, clipGradNorm) };
-      this.#weights.update((from, to) => adamW(parameterSpecs(this.#config), from, to, gradient, state, adam));
+      await this.#trainable.update(gradient, state, adam);
     }
     sum.clear();
     return { step: state.step, gradNorm, skipped };
   }
 
-  /** The accumulated gradient in the order of the parameters; a view, for inspection. `undefined` before the first backward. [P] */
+  /** The accumulated gradient in the order of what is trained; a view, for inspection. `undefined` before the first backward. [P] */
   get gradient(): Float32Array | undefined {
     return this.#gradient?.flat;
   }
@@ -193,7 +198,7 @@ export class OnnxTrainer {
     const options = { entropy: kind.endsWith('+entropy'), chunks: this.#chunks };
     const bytes = kind.startsWith('forward')
       ? forwardGraph(this.#config, { ...options, parts: this.#agreement.parts })
-      : backwardGraph(this.#config, options);
+      : this.#trainable.backwardGraph(options);
     const session = await createSession(bytes, { threads: this.#threads, kind: 'train' });
     this.#sessions.set(kind, session);
     return session;

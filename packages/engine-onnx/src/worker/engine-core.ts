@@ -6,7 +6,7 @@ import { CancelledError, EngineError, type Metrics, type TrinityError } from '@t
 import { loadCheckpoint, loadWeightsOf, saveCheckpoint } from '../folder/checkpoint.js';
 import { loadModelFolder, type ModelFiles, type ModelFolder } from '../folder/model-folder.js';
 import type { ModelConfig } from '../model/config.js';
-import { parameterCount } from '../model/parameters.js';
+import { parameterCount, parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers, type WeightLease } from '../model/weights.js';
 import { Turns } from '../runtime/turns.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
@@ -98,7 +98,7 @@ export class EngineCore {
         }),
       save: ({ directory, optimizer }) =>
         this.#train(async () => {
-          const state = optimizer ? (this.#trainer.optimizer ?? blankOptimizer(this.#files.config, 0)) : undefined;
+          const state = optimizer ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0)) : undefined;
           await saveCheckpoint(directory, this.#files, this.#weights.training.flat, state);
           return undefined;
         }),
