@@ -1,0 +1,33 @@
+/** What a trainer changes: all parameters of the model, or something beside them. */
+import type { ModelConfig } from '../model/config.js';
+import { embeddingName, headName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import { backwardGraph, type TrainingGraphOptions } from '../model/training-graphs.js';
+import type { Feeds, WeightBuffers } from '../model/weights.js';
+import { adamW, type AdamWOptions, type OptimizerState } from './adamw.js';
+import { GradientSum } from './gradient.js';
+
+export interface Trainable {
+  /** In the order of the gradient and the moments. */
+  readonly specs: readonly ParameterSpec[];
+  /** Inputs of the gradient graph beside the parameters of the model; those of the moment. */
+  readonly feeds: Feeds;
+  /** ONNX bytes of the graph that returns the gradients. */
+  backwardGraph(options: TrainingGraphOptions): Uint8Array;
+  /** Adds up what that graph returns. */
+  newGradient(): GradientSum;
+  /** One optimizer update, after which the training weights are the new ones. `gradient` and the moments lie as {@link specs} say. */
+  update(gradient: Float32Array, state: OptimizerState, options: AdamWOptions): void | Promise<void>;
+}
+
+/** Every parameter is trained. */
+export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
+  const specs = parameterSpecs(config);
+  const table = { spec: specs.find((spec) => spec.name === embeddingName)!, tied: headName(config) === embeddingName };
+  return {
+    specs,
+    feeds: {},
+    backwardGraph: (options) => backwardGraph(config, options),
+    newGradient: () => new GradientSum(specs, table),
+    update: (gradient, state, options) => weights.update((from, to) => adamW(specs, from, to, gradient, state, options)),
+  };
+}
