@@ -79,7 +79,7 @@ async function gradientOf(options: AlgorithmOptions, experiences: readonly Exper
   const lease = { experiences, metrics: {}, acknowledge: async () => undefined, release: async () => undefined };
   const optimizer = { learningRate: factor * epsilon, epsilon, weightDecay: 0, clipGradNorm: 0 };
   const algorithm = createAlgorithm(options);
-  const metrics = await trainStep(lease, { engine: engine.trainer, algorithm, optimizer, step: 1, clock: testRuntime().clock });
+  const { metrics } = await trainStep(lease, { engine: engine.trainer, algorithm, optimizer, step: 1, clock: testRuntime().clock });
   await engine.trainer.save(directory, { optimizer: false });
   const [before, after] = await Promise.all([modelPath, directory].map(async (folder) => (await loadModelFolder(folder)).weights));
   return { metrics, gradient: before!.map((weight, i) => (weight - after![i]!) / factor) };

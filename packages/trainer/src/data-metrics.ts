@@ -1,10 +1,22 @@
-/** Numbers about the data of one train step: lengths, rewards, advantages, staleness, sampler against trainer. */
+/** Numbers about the data of one train step: lengths, rewards, staleness, sampler against trainer. */
 import { gatherMetrics, type Metrics } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
+/** Tokens that the engine reads, and calls of experts among the rows of the loss, where there are any. */
+export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
+  const experts = expertMask.reduce((sum, bit) => sum + bit, 0);
+  return {
+    'perf/total_num_tokens': tokens.rows.reduce((sum, row) => sum + row.tokens.length, 0),
+    ...(experts > 0 && { 'sample/expert_count': experts }),
+  };
+}
+
 /** Names as in the original (`response_length/mean`, `critic/rewards/mean`, …) plus `sample/staleness`. Per model call. */
-export function dataMetrics(batch: PackedBatch, step: number, maxResponseTokens: number | undefined): Metrics {
-  const { calls } = batch;
+export function dataMetrics(
+  { calls, static: { offsets, actionMask } }: PackedBatch,
+  { step, maxResponseTokens = Infinity }: { readonly step: number; readonly maxResponseTokens?: number },
+): Metrics {
+  if (calls.length === 0) return {};
   const rows = calls.map(({ experience, span: { start, end, reward, policyVersion } }) => ({
     response_length: end - start,
     prompt_length: experience.promptLength + start,
@@ -12,47 +24,15 @@ export function dataMetrics(batch: PackedBatch, step: number, maxResponseTokens:
     // Weights after train step s have version s, so the first on-policy step has staleness 0.
     ...(policyVersion >= 0 && { 'sample/staleness': step - 1 - policyVersion }),
   }));
-  const clipped = maxResponseTokens === undefined ? 0 : trainedTokens(batch).filter((count) => count >= maxResponseTokens).length;
-  return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': clipped / calls.length, ...advantageMetrics(batch) };
+  const trained = calls.map((_, row) => actionMask.subarray(offsets[row], offsets[row + 1]).reduce((sum, bit) => sum + bit, 0));
+  const clipped = trained.filter((count) => count >= maxResponseTokens).length;
+  return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': clipped / calls.length };
 }
 
-/** Of each call. */
-function trainedTokens({ calls, static: { offsets, actionMask } }: PackedBatch): readonly number[] {
-  return calls.map((_, row) => actionMask.subarray(offsets[row], offsets[row + 1]).reduce((sum, bit) => sum + bit, 0));
-}
-
-function advantageMetrics({ calls, static: { offsets, actionMask, advantages } }: PackedBatch): Metrics {
-  if (calls.some(({ experience }) => !experience.advantages)) return {};
-  let min = Infinity;
-  let max = -Infinity;
-  let sum = 0;
-  let count = 0;
-  let flatRows = 0;
-  for (let row = 0; row < calls.length; row++) {
-    let flat = true;
-    for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {
-      if (!actionMask[i]) continue;
-      const value = advantages[i]!;
-      if (value !== 0) flat = false;
-      min = Math.min(min, value);
-      max = Math.max(max, value);
-      sum += value;
-      count++;
-    }
-    if (flat) flatRows++;
-  }
-  if (count === 0) return {};
-  return {
-    'critic/advantages/mean': sum / count,
-    'critic/advantages/max': max,
-    'critic/advantages/min': min,
-    'sample/zero_advantage_ratio': flatRows / calls.length,
-  };
-}
-
-/** |sampler - trainer| over trained tokens, as log-probabilities and as probabilities. */
+/** |sampler - trainer| over trained tokens that were sampled, as log-probabilities and as probabilities. */
 export function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Metrics {
-  const { actionMask, oldLogprobs } = batch.static;
+  const { oldLogprobs } = batch.static;
+  const actionMask = batch.sampledMask;
   let count = 0;
   let maxLog = 0;
   let sumLog = 0;

@@ -1,104 +1,103 @@
-/** One optimizer step. Blind to the algorithm (it gets a loss) and to the engine (it gets verbs). */
+/** One optimizer step. Blind to the algorithm (it gets functions) and to the engines (it gets verbs). */
 import {
-  EngineError,
+  InvariantError,
   prefixMetrics,
-  uid,
   type Algorithm,
   type Clock,
   type Lease,
-  type LossOutput,
   type Metrics,
   type OptimizerOptions,
   type TrainEngine,
+  type ValueEngine,
 } from '@trinity-rft/core';
-import { dataMetrics, entropyMetrics, mismatchMetrics } from './data-metrics.js';
-import { packBatch, type PackedBatch } from './pack.js';
+import { countMetrics, dataMetrics, entropyMetrics, mismatchMetrics } from './data-metrics.js';
+import { criticLoss, policyLoss, updateActor, updateCritic } from './learn.js';
+import { packBatch } from './pack.js';
+import { requirementsOf } from './requirements.js';
+import { scoreBatch } from './scores.js';
+import { stopwatch } from './stopwatch.js';
+import { targetMetrics } from './target-metrics.js';
+import { targetsOf, type TrainerState } from './targets.js';
 
 export interface TrainStepOptions {
   readonly engine: TrainEngine;
-  readonly algorithm: Pick<Algorithm, 'loss' | 'needs'>;
+  /** Present where `algorithm.needs.valueHead`. */
+  readonly critic?: CriticStep;
+  readonly algorithm: Omit<Algorithm, 'advantage'>;
   readonly optimizer: OptimizerOptions;
+  /** From 1. */
   readonly step: number;
+  /** What the step before left. @default nothing */
+  readonly state?: TrainerState;
   readonly maxResponseTokens?: number;
+  /** Runs per task, to count groups of which the batch holds only a part. @default 1 */
+  readonly groupSize?: number;
   readonly clock: Clock;
 }
 
-/** Forward, loss, backward, update, acknowledge. The lease is given back when anything before the update fails. */
-export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<Metrics> {
-  const { engine, algorithm, optimizer, step, clock } = options;
-  const { needs } = algorithm;
-  const { experiences } = lease;
-  const time = stopwatch(clock);
+export interface CriticStep {
+  readonly engine: ValueEngine;
+  readonly optimizer: OptimizerOptions;
+  /** Steps before this one train the critic only. @default 0 */
+  readonly warmupSteps?: number;
+}
+
+export interface TrainStepResult {
+  readonly metrics: Metrics;
+  /** For the next step. */
+  readonly state: TrainerState;
+}
+
+/**
+ * Pack, score, penalty and advantages, losses, backward, update, acknowledge. The lease is given back when anything before the updates
+ * fails. A batch without a single trained token updates nothing and is used up.
+ */
+export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
+  const { engine, critic, algorithm, optimizer, step, state = {} } = options;
+  const { needs, loss, valueLoss } = algorithm;
+  assertCritic(options);
+  const time = stopwatch(options.clock);
   try {
-    const batch = packBatch(experiences, { rollouts: needs.rollouts });
-    const pass = await time('forward', engine.forward(batch.tokens, { entropy: needs.entropy !== 'none' }));
-    const reference = needs.referenceLogprobs ? await time('ref', engine.forward(batch.tokens, { weights: 'reference' })) : undefined;
-    const scored = {
-      currentLogprobs: batch.toLoss(pass.logprobs),
-      ...(pass.entropy && { entropy: batch.toLoss(pass.entropy) }),
+    const batch = packBatch(lease.experiences, requirementsOf(algorithm));
+    const counts = { ...lease.metrics, ...countMetrics(batch) };
+    if (!batch.static.actionMask.includes(1)) {
+      await lease.acknowledge(step);
+      return { metrics: { ...counts, ...dataMetrics(batch, options), 'actor/update_skipped': 1, ...time.metrics() }, state };
+    }
+    const scores = await scoreBatch(batch, { engine, needs, time, ...(critic && { critic: critic.engine }) });
+    const targets = targetsOf(batch, scores, algorithm, state);
+    const policy = policyLoss(batch, scores, targets, { loss, needs, step });
+    const value = critic && criticLoss(batch, scores, targets, valueLoss!);
+    const actorWaits = critic !== undefined && step < (critic.warmupSteps ?? 0);
+    const updates = {
+      ...(!actorWaits && (await updateActor(engine, { batch, scores, loss: policy, optimizer, time }))),
+      ...(critic && (await updateCritic(critic.engine, { batch, scores, loss: value!, optimizer: critic.optimizer, time }))),
     };
-    const loss = algorithm.loss({ step, ...batch.static, ...scored, ...(reference && { refLogprobs: batch.toLoss(reference.logprobs) }) });
-    assertFinite(loss, batch);
-    const gradients = {
-      logprobs: batch.toEngine(loss.gradLogprobs),
-      ...(loss.gradEntropy && { entropy: batch.toEngine(loss.gradEntropy) }),
-    };
-    await time('backward', engine.backward(pass, gradients));
-    const update = await time('optimizer', engine.step(optimizer));
     await lease.acknowledge(step);
-    const tokens = batch.tokens.rows.reduce((sum, row) => sum + row.tokens.length, 0);
-    return {
-      ...lease.metrics,
-      ...dataMetrics(batch, step, options.maxResponseTokens),
-      ...(needs.rollouts && mismatchMetrics(scored.currentLogprobs, batch)),
-      ...entropyMetrics(scored.entropy, batch),
-      ...prefixMetrics('actor', loss.metrics),
-      'actor/final_loss': loss.loss,
-      'actor/grad_norm': Number.isFinite(update.gradNorm) ? update.gradNorm : -1,
-      'actor/lr': optimizer.learningRate,
-      'actor/update_skipped': update.skipped ? 1 : 0,
-      'perf/total_num_tokens': tokens,
+    const metrics = {
+      ...counts,
+      ...(needs.rollouts && mismatchMetrics(scores.currentLogprobs, batch)),
+      ...entropyMetrics(scores.entropy, batch),
+      ...targets.metrics,
+      ...dataMetrics(batch, options),
+      ...targetMetrics(batch, targets, { groupSize: options.groupSize ?? 1, ...(scores.critic && { values: scores.critic.values }) }),
+      ...prefixMetrics('critic', value?.metrics ?? {}),
+      ...prefixMetrics('actor', policy.metrics),
+      'actor/final_loss': policy.loss,
+      ...updates,
       ...time.metrics(),
     };
+    return { metrics, state: targets.state };
   } catch (error) {
     await lease.release();
     throw error;
   }
 }
 
-interface Stopwatch {
-  <T>(name: string, work: Promise<T>): Promise<T>;
-  metrics(): Metrics;
-}
-
-function stopwatch(clock: Clock): Stopwatch {
-  const seconds: Record<string, number> = {};
-  const begun = clock.now();
-  const measure = async <T>(name: string, work: Promise<T>): Promise<T> => {
-    const start = clock.now();
-    const result = await work;
-    seconds[`time/${name}`] = (clock.now() - start) / 1000;
-    return result;
-  };
-  return Object.assign(measure, { metrics: () => ({ ...seconds, 'time/train_step': (clock.now() - begun) / 1000 }) });
-}
-
-/** @throws EngineError naming the first experience whose gradient is not finite */
-function assertFinite(loss: LossOutput, { calls, static: { offsets } }: PackedBatch): void {
-  for (const gradient of [loss.gradLogprobs, loss.gradEntropy]) {
-    const bad = gradient?.findIndex((value) => !Number.isFinite(value)) ?? -1;
-    if (bad < 0) continue;
-    const row = offsets.findIndex((_, i) => i < calls.length && bad < offsets[i + 1]!);
-    const { experience, span } = calls[row]!;
-    const name = uid(experience.eid);
-    throw new EngineError(
-      `The loss gradient of experience ${name}, response token ${span.start + bad - offsets[row]!}, is ${gradient![bad]}. Look at its reward, advantage and log-probabilities.`,
-      {
-        code: 'GRADIENT_NOT_FINITE',
-        details: { uid: name },
-      },
-    );
-  }
-  if (!Number.isFinite(loss.loss))
-    throw new EngineError(`The loss of the batch is ${loss.loss}; expected a finite number.`, { code: 'LOSS_NOT_FINITE' });
+function assertCritic({ critic, algorithm: { needs, valueLoss } }: TrainStepOptions): void {
+  if ((critic !== undefined) === needs.valueHead && (critic === undefined || valueLoss !== undefined)) return;
+  const problem = needs.valueHead ? 'needs a critic and a loss for it' : 'has no use for a critic';
+  throw new InvariantError(`The algorithm ${problem}; expected both or none. Open a critic exactly where needs.valueHead is true.`, {
+    code: 'CRITIC_UNEXPECTED',
+  });
 }

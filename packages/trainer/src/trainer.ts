@@ -1,6 +1,7 @@
 /** The training loop: take experiences, make optimizer steps, publish and save. */
 import {
   CancelledError,
+  prefixMetrics,
   type Algorithm,
   type ExperienceSource,
   type MetricSink,
@@ -9,10 +10,13 @@ import {
   type Runtime,
   type TakeFilter,
   type TrainEngine,
+  type ValueEngine,
 } from '@trinity-rft/core';
 import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint.js';
+import { saveTrainer } from './resume.js';
 import { learningRateAt, type ScheduleOptions } from './schedule.js';
-import { trainStep } from './train-step.js';
+import type { TrainerState } from './targets.js';
+import { trainStep, type TrainStepOptions } from './train-step.js';
 
 /** What the trainer needs of the synchronizer. */
 export interface TrainSync {
@@ -20,12 +24,27 @@ export interface TrainSync {
   setTrainerWaiting(waiting: boolean): void;
 }
 
+/** A critic and how it learns. */
+export interface CriticOptions {
+  readonly engine: ValueEngine;
+  readonly schedule: ScheduleOptions;
+  readonly optimizer: Omit<OptimizerOptions, 'learningRate'>;
+  /** Steps before this one train the critic only. */
+  readonly warmupSteps: number;
+}
+
 export interface TrainerOptions {
   readonly engine: TrainEngine;
+  /** Present where `algorithm.needs.valueHead`. */
+  readonly critic?: CriticOptions;
   readonly source: ExperienceSource;
-  readonly algorithm: Pick<Algorithm, 'loss' | 'needs'>;
+  readonly algorithm: Omit<Algorithm, 'advantage'>;
   /** Experiences per step. */
   readonly batchSize: number;
+  /** Runs per task, to count groups that a batch cuts. @default 1 */
+  readonly groupSize?: number;
+  /** Of the checkpoint that the models were loaded from. @default a new trainer's */
+  readonly state?: TrainerState;
   /** Stop after this many steps; else when the source ends. */
   readonly totalSteps?: number;
   readonly schedule: ScheduleOptions;
@@ -60,8 +79,9 @@ export interface TrainerResult {
 }
 
 export function createTrainer(options: TrainerOptions): Trainer {
-  const { engine, source, sync, sink, runtime, signal, schedule } = options;
+  const { engine, source, sync, sink, runtime, signal } = options;
   const { clock } = runtime;
+  let { state = {} } = options;
   let saved: Checkpoint | undefined;
   /** About the last checkpoint; goes out with the next step. */
   let savedMetrics: Metrics = {};
@@ -71,7 +91,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
     saved = await writeCheckpoint(options.checkpointRoot, {
       step,
       final,
-      fill: (directory) => engine.save(directory, { optimizer: true }),
+      fill: (directory) => saveTrainer(directory, { engine, ...(options.critic && { critic: options.critic.engine }) }, state),
     });
     await pruneCheckpoints(options.checkpointRoot, options.checkpointsToKeep);
     return { 'time/save_checkpoint': (clock.now() - begun) / 1000 };
@@ -115,16 +135,9 @@ export function createTrainer(options: TrainerOptions): Trainer {
     const begun = clock.now();
     const { lease, seconds } = await take(step);
     if (!lease) return false;
-    const learningRate = learningRateAt(step, schedule);
-    const metrics = await trainStep(lease, {
-      engine,
-      algorithm: options.algorithm,
-      optimizer: { ...options.optimizer, learningRate },
-      step,
-      clock,
-      ...(options.maxResponseTokens !== undefined && { maxResponseTokens: options.maxResponseTokens }),
-    });
+    const { metrics, state: next } = await trainStep(lease, { ...stepOptions(options, step), state });
     made = step;
+    state = next;
     const total = (clock.now() - begun) / 1000;
     sink.write({
       role: 'trainer',
@@ -133,6 +146,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
         ...metrics,
         ...savedMetrics,
         ...(await engine.stats()),
+        ...prefixMetrics('critic', (await options.critic?.engine.stats()) ?? {}),
         'time/read_experience': seconds,
         'time/step': total,
         'perf/throughput': (metrics['perf/total_num_tokens'] ?? 0) / Math.max(total, 1e-9),
@@ -161,5 +175,24 @@ export function createTrainer(options: TrainerOptions): Trainer {
       await save(made, !interrupted);
       return { step: made, interrupted, checkpoint: saved! };
     },
+  };
+}
+
+/** Everything that is known of a step before its data. */
+function stepOptions(options: TrainerOptions, step: number): TrainStepOptions {
+  const { engine, critic, algorithm, groupSize, maxResponseTokens, runtime } = options;
+  const optimizerOf = ({ optimizer, schedule }: Pick<CriticOptions, 'optimizer' | 'schedule'>): OptimizerOptions => ({
+    ...optimizer,
+    learningRate: learningRateAt(step, schedule),
+  });
+  return {
+    engine,
+    algorithm,
+    optimizer: optimizerOf(options),
+    step,
+    clock: runtime.clock,
+    ...(critic && { critic: { engine: critic.engine, optimizer: optimizerOf(critic), warmupSteps: critic.warmupSteps } }),
+    ...(groupSize !== undefined && { groupSize }),
+    ...(maxResponseTokens !== undefined && { maxResponseTokens }),
   };
 }

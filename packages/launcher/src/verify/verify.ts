@@ -104,10 +104,7 @@ async function verifyVersion({ version, records, folder, trainer, signal }: Vers
 
 /** Log-probabilities of all response tokens of each record. */
 async function recompute(trainer: TrainEngine, records: readonly Recorded[]): Promise<readonly Float32Array[]> {
-  const { tokens } = packBatch(
-    records.map(({ experience }) => experience),
-    { rollouts: false },
-  );
+  const { tokens } = packBatch(records.map(({ experience }) => experience));
   const { logprobs, offsets } = await trainer.forward(tokens);
   return records.map((_, row) => logprobs.subarray(offsets[row], offsets[row + 1]));
 }

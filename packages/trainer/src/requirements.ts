@@ -1,0 +1,81 @@
+/** What an algorithm demands of every experience of a batch, checked before anything is computed. */
+import { BufferError, taskKey, uid, type Algorithm, type Experience } from '@trinity-rft/core';
+
+/** All default to false. */
+export interface Requirements {
+  /** Computed where groups are whole: in the explorer. */
+  readonly advantages?: boolean;
+  /** One per call or one per token. */
+  readonly rewards?: boolean;
+  readonly teacherLogprobs?: boolean;
+  /** Chosen and rejected answers of one prompt take turns. */
+  readonly pairs?: boolean;
+}
+
+/** Advantages that the trainer computes itself are not demanded; what they are computed from is. */
+export function requirementsOf({ batchAdvantage, needs }: Pick<Algorithm, 'batchAdvantage' | 'needs'>): Requirements {
+  const here = batchAdvantage !== undefined;
+  return {
+    advantages: needs.rollouts && !here,
+    // A teacher's opinion of every token takes the place of rewards.
+    rewards: here && !needs.teacherLogprobs,
+    teacherLogprobs: here && needs.teacherLogprobs,
+    pairs: needs.pairs,
+  };
+}
+
+/** A demonstration, not a sample of the policy: nothing is demanded of it. `info.is_expert` is set where demonstrations are mixed in. */
+export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;
+
+/** @throws BufferError naming the first experience that lacks something */
+export function assertComplete(experiences: readonly Experience[], requirements: Requirements): void {
+  for (const experience of experiences) {
+    if (isExpert(experience)) continue;
+    if (requirements.advantages && !experience.advantages)
+      throw lacks(
+        experience,
+        'ADVANTAGES_MISSING',
+        'advantages; the algorithm needs them',
+        'Store experiences that went through the advantage function, or train with sft',
+      );
+    if (requirements.rewards && experience.reward === undefined && !experience.tokenRewards)
+      throw lacks(
+        experience,
+        'REWARD_MISSING',
+        'reward, from which its advantages are to be computed',
+        'Give every experience a reward or tokenRewards',
+      );
+    if (requirements.teacherLogprobs && !experience.teacherLogprobs)
+      throw lacks(
+        experience,
+        'TEACHER_MISSING',
+        'log-probabilities of a teacher; the algorithm needs them',
+        'Use a workflow that asks a teacher, or set teacherLogprobs',
+      );
+  }
+  if (requirements.pairs) assertPairs(experiences);
+}
+
+/** Chosen before rejected, both about the same task and after the same prompt. */
+function assertPairs(experiences: readonly Experience[]): void {
+  experiences.forEach((chosen, row) => {
+    if (row % 2 === 1) return;
+    const rejected = experiences[row + 1];
+    if (rejected && !chosen.spans && !rejected.spans && samePrompt(chosen, rejected)) return;
+    const neighbour = rejected ? `experience ${uid(rejected.eid)} beside it` : 'nothing beside it';
+    throw new BufferError(
+      `Experience ${uid(chosen.eid)} has ${neighbour}; expected the rejected answer to the same prompt. Batches hold whole pairs, the chosen answer first.`,
+      { code: 'PAIR_SPLIT', details: { uid: uid(chosen.eid), row } },
+    );
+  });
+}
+
+function samePrompt(a: Experience, b: Experience): boolean {
+  if (taskKey(a.eid) !== taskKey(b.eid) || a.promptLength !== b.promptLength) return false;
+  return a.tokens.subarray(0, a.promptLength).every((token, i) => token === b.tokens[i]);
+}
+
+function lacks(experience: Experience, code: string, what: string, cure: string): BufferError {
+  const name = uid(experience.eid);
+  return new BufferError(`Experience ${name} has no ${what}. ${cure}.`, { code, details: { uid: name } });
+}

@@ -1,0 +1,55 @@
+/** What a checkpoint holds of a trainer, and how a trainer goes on from it. */
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { CheckpointError, type TrainEngine, type ValueEngine } from '@trinity-rft/core';
+import { verifyCheckpoint, type Checkpoint } from './checkpoint.js';
+import type { TrainerState } from './targets.js';
+
+/** Everything that a train step changes. */
+export interface TrainedModels {
+  readonly engine: TrainEngine;
+  readonly critic?: ValueEngine;
+}
+
+/** Of the critic, beside the files of the policy. */
+const criticFolder = 'critic';
+const stateFile = 'trainer_state.json';
+
+/** Folder of the critic in a checkpoint; undefined when it was written without one. */
+export async function criticIn(checkpoint: string): Promise<string | undefined> {
+  const folder = path.join(checkpoint, criticFolder);
+  return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
+}
+
+/** Fills a checkpoint folder: weights and moments of every model, and what else the next step needs. */
+export async function saveTrainer(directory: string, { engine, critic }: TrainedModels, state: TrainerState): Promise<void> {
+  await engine.save(directory, { optimizer: true });
+  await critic?.save(path.join(directory, criticFolder), { optimizer: true });
+  if (Object.keys(state).length > 0) await writeFile(path.join(directory, stateFile), `${JSON.stringify(state)}\n`);
+}
+
+/**
+ * Puts the models where a checkpoint left them. @throws CheckpointError when a file differs from its digest or the critic is missing
+ * @returns the state for the next step
+ */
+export async function loadTrainer(checkpoint: Checkpoint, { engine, critic }: TrainedModels): Promise<TrainerState> {
+  await verifyCheckpoint(checkpoint);
+  const { directory } = checkpoint;
+  if (critic) {
+    const folder = await criticIn(directory);
+    if (folder === undefined)
+      throw new CheckpointError(
+        `Checkpoint ${directory} has no critic, and the algorithm needs one. Go on with the algorithm that wrote it, or give the new run another name.`,
+        { code: 'CHECKPOINT_WITHOUT_CRITIC' },
+      );
+    await critic.load(folder);
+  }
+  await engine.load(directory);
+  return readState(directory);
+}
+
+/** Its bytes are those of the manifest, so they are ours. */
+async function readState(directory: string): Promise<TrainerState> {
+  const text = await readFile(path.join(directory, stateFile), 'utf8').catch(() => '{}');
+  return JSON.parse(text) as TrainerState;
+}

@@ -1,0 +1,21 @@
+/** How long the parts of a train step take. */
+import type { Clock, Metrics } from '@trinity-rft/core';
+
+export interface Stopwatch {
+  /** Waits for `work` and notes its time under `time/<name>`. */
+  <T>(name: string, work: Promise<T>): Promise<T>;
+  /** Seconds of every part, and `time/train_step` since the stopwatch was made. */
+  metrics(): Metrics;
+}
+
+export function stopwatch(clock: Clock): Stopwatch {
+  const seconds: Record<string, number> = {};
+  const begun = clock.now();
+  const measure = async <T>(name: string, work: Promise<T>): Promise<T> => {
+    const start = clock.now();
+    const result = await work;
+    seconds[`time/${name}`] = (clock.now() - start) / 1000;
+    return result;
+  };
+  return Object.assign(measure, { metrics: () => ({ ...seconds, 'time/train_step': (clock.now() - begun) / 1000 }) });
+}

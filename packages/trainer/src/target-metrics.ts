@@ -1,0 +1,97 @@
+/** Numbers about what a batch is trained towards: advantages, returns, values, groups. */
+import { gatherMetrics, runKey, taskKey, type Metrics } from '@trinity-rft/core';
+import type { PackedBatch } from './pack.js';
+import type { Targets } from './targets.js';
+
+interface TargetMetricsOptions {
+  /** By the critic. [N] */
+  readonly values?: Float32Array;
+  readonly groupSize: number;
+}
+
+/**
+ * Over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and `critic/vf_explained_var`; over calls:
+ * `critic/{score,rewards}/{mean,max,min}`, before and after the KL penalty, and `sample/zero_advantage_ratio`.
+ * Where advantages are computed from the batch, `sample/partial_group_count`: tasks with fewer runs in it than `groupSize`. What is
+ * compared within a group is then compared within that part: let the train batch be a multiple of whole groups.
+ */
+export function targetMetrics(batch: PackedBatch, targets: Targets, { values, groupSize }: TargetMetricsOptions): Metrics {
+  const { advantages, returns, rewards, scores, actionMask } = targets;
+  const stored = batch.calls.every(({ experience }) => experience.advantages);
+  return {
+    ...(rewards && scores && gatherMetrics(sumsOf(batch, scores, rewards), 'critic')),
+    ...((returns !== undefined || stored) && {
+      ...tokenStats('critic/advantages', advantages, actionMask),
+      ...zeroAdvantages(batch, targets),
+    }),
+    ...(returns && tokenStats('critic/returns', returns, actionMask)),
+    ...(values && tokenStats('critic/values', values, actionMask)),
+    ...(values && returns && explainedVariance(values, returns, actionMask)),
+    ...(returns && groupSize > 1 && { 'sample/partial_group_count': partialGroups(batch, groupSize) }),
+  };
+}
+
+function sumsOf(
+  { static: { offsets }, calls }: PackedBatch,
+  scores: Float32Array,
+  rewards: Float32Array,
+): readonly Readonly<Record<'score' | 'rewards', number>>[] {
+  const sum = (numbers: Float32Array, row: number): number =>
+    numbers.subarray(offsets[row], offsets[row + 1]).reduce((total, value) => total + value, 0);
+  return calls.map((_, row) => ({ score: sum(scores, row), rewards: sum(rewards, row) }));
+}
+
+/** Mean, max and min over the tokens that the mask keeps; nothing when it keeps none. */
+function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metrics {
+  let [count, sum, max, min] = [0, 0, -Infinity, Infinity];
+  for (let i = 0; i < values.length; i++) {
+    if (!mask[i]) continue;
+    const value = values[i]!;
+    count++;
+    sum += value;
+    max = Math.max(max, value);
+    min = Math.min(min, value);
+  }
+  return count === 0 ? {} : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
+}
+
+/** Share of calls that teach nothing. */
+function zeroAdvantages({ calls, static: { offsets } }: PackedBatch, { advantages, actionMask }: Targets): Metrics {
+  const flat = calls.filter((_, row) => {
+    for (let i = offsets[row]!; i < offsets[row + 1]!; i++) if (actionMask[i] && advantages[i] !== 0) return false;
+    return true;
+  });
+  return { 'sample/zero_advantage_ratio': flat.length / calls.length };
+}
+
+/** 1 - var(returns - values) / var(returns): 1 = the critic knows, 0 = it knows no more than the mean. Not defined for equal returns. */
+function explainedVariance(values: Float32Array, returns: Float32Array, mask: Uint8Array): Metrics {
+  const errors = variance(mask, (i) => returns[i]! - values[i]!);
+  const all = variance(mask, (i) => returns[i]!);
+  return all > 0 ? { 'critic/vf_explained_var': 1 - errors / all } : {};
+}
+
+/** Population variance over the tokens that the mask keeps, in two passes. */
+function variance(mask: Uint8Array, valueAt: (index: number) => number): number {
+  let [count, sum] = [0, 0];
+  mask.forEach((bit, i) => {
+    if (!bit) return;
+    count++;
+    sum += valueAt(i);
+  });
+  const mean = sum / Math.max(1, count);
+  let squares = 0;
+  mask.forEach((bit, i) => {
+    if (bit) squares += (valueAt(i) - mean) ** 2;
+  });
+  return squares / Math.max(1, count);
+}
+
+function partialGroups({ calls }: PackedBatch, groupSize: number): number {
+  const runs = new Map<string, Set<string>>();
+  for (const { experience } of calls) {
+    const key = taskKey(experience.eid);
+    runs.set(key, (runs.get(key) ?? new Set()).add(runKey(experience.eid)));
+  }
+  return [...runs.values()].filter((members) => members.size < groupSize).length;
+}
