@@ -52,3 +52,12 @@ export function assertFinite(what: string, numbers: Float32Array, offsets: Int32
     { code: 'ENGINE_NOT_FINITE', details: { row, token: at - offsets[row]! } },
   );
 }
+
+/** @throws EngineError when `numbers` are not one per response token */
+export function assertPerToken(what: string, numbers: Float32Array, offsets: Int32Array): void {
+  const expected = offsets.at(-1)!;
+  if (numbers.length === expected) return;
+  throw new EngineError(`${what} have ${numbers.length} numbers; expected ${expected}, one per response token of the batch.`, {
+    code: 'ENGINE_GRADIENT_SHAPE',
+  });
+}

@@ -1,0 +1,197 @@
+/** What training is for every head of the model: micro-batches, runs, the sum of gradients, steps and counters. */
+import type { Metrics, OptimizerOptions, StepStats } from '@trinity-rft/core';
+import { Tensor, type InferenceSession } from 'onnxruntime-node';
+import { samplerAgreement, type Agreement } from '../model/column-parts.js';
+import type { ModelConfig } from '../model/config.js';
+import { RopeFeeds } from '../model/rope.js';
+import type { Feeds, WeightBuffers } from '../model/weights.js';
+import { createSession } from '../runtime/session.js';
+import { clipScale, globalNorm, type OptimizerState } from './adamw.js';
+import type { GradientSum } from './gradient.js';
+import { backwardCost, defaultMemoryBudget, forwardCost } from './memory.js';
+import { gatherPicked, planMicroBatches, scatterPicked, toArrays, type MicroBatch, type MicroBatchArrays } from './micro-batch.js';
+import { blankOptimizer } from './optimizer-file.js';
+import type { Row } from './rows.js';
+import { allParameters, type Trainable } from './trainable.js';
+
+export interface TrainerOptions {
+  readonly config: ModelConfig;
+  readonly weights: WeightBuffers;
+  /** @default all parameters */
+  readonly trainable?: Trainable;
+  /** Threads inside one operator. */
+  readonly threads: number;
+  /** Those of the sampler, whose bits the scores shall have. @default the same */
+  readonly samplerThreads?: number;
+  /** What activations of one micro-batch may take. @default 384 MiB */
+  readonly memoryBudgetBytes?: number;
+  /** Waits with a run until it is the trainer's turn. @default runs at once */
+  readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+/** A head as its graphs see it. */
+export interface TrainingHead<Kind extends string> {
+  /** Parts that it is computed in. */
+  readonly chunks: number;
+  /** ONNX bytes of a graph. */
+  graph(kind: Kind, agreement: Agreement): Uint8Array;
+  /** Inputs beside weights, rotary tables, `ids`, `rows` and gradients. */
+  inputs(arrays: MicroBatchArrays): Feeds;
+}
+
+/** Numbers of a batch by the name of the graph's output or input, one per response token. [N] */
+export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
+
+/** Scoring needs far less than gradients; a smaller share keeps its arena small beside that of the backward graph. */
+const forwardShare = 0.25;
+
+/** Calls are made one at a time, as `TrainEngine` says. Weights are read at every call and replaced by {@link step}. */
+export class GraphTrainer<Kind extends string> {
+  protected readonly config: ModelConfig;
+  protected readonly weights: WeightBuffers;
+  readonly #head: TrainingHead<Kind>;
+  readonly #trainable: Trainable;
+  readonly #threads: number;
+  readonly #budget: number;
+  readonly #rope: RopeFeeds;
+  readonly #turn: NonNullable<TrainerOptions['turn']>;
+  readonly #agreement: Agreement;
+  readonly #sessions = new Map<Kind, InferenceSession>();
+  #gradient: GradientSum | undefined;
+  #optimizer: OptimizerState | undefined;
+  #counts = emptyCounts();
+
+  constructor(options: TrainerOptions, head: TrainingHead<Kind>) {
+    this.config = options.config;
+    this.weights = options.weights;
+    this.#head = head;
+    this.#trainable = options.trainable ?? allParameters(options.config, options.weights);
+    this.#threads = options.threads;
+    this.#budget = options.memoryBudgetBytes ?? defaultMemoryBudget;
+    this.#rope = new RopeFeeds(options.config);
+    this.#turn = options.turn ?? ((run) => run());
+    this.#agreement = samplerAgreement(options.config, options.threads, options.samplerThreads);
+  }
+
+  /** The outputs of a forward graph for every response token of `rows`, which have `count` of them together. */
+  protected async read<Name extends string>(
+    kind: Kind,
+    feeds: Feeds,
+    rows: readonly Row[],
+    count: number,
+    outputs: readonly Name[],
+  ): Promise<TokenNumbers<Name>> {
+    const session = await this.#session(kind);
+    const found = Object.fromEntries(outputs.map((name) => [name, new Float32Array(count)])) as Record<Name, Float32Array>;
+    for (const micro of planMicroBatches(rows, forwardCost(this.config), this.#budget * forwardShare)) {
+      const arrays = toArrays(micro, this.#head.chunks, this.#agreement.leastRows);
+      const out = await this.#turn(() => session.run({ ...feeds, ...this.#feeds(micro, arrays) }));
+      for (const name of outputs) scatterPicked(micro, out[name]!.data as Float32Array, found[name]);
+      this.#counts.forwardTokens += micro.rows.length * micro.time;
+      this.#counts.forwardRuns++;
+    }
+    return found;
+  }
+
+  /** Adds the gradient at the current weights, given dL/doutput of every response token by input name. Rows with nothing but 0 are left out. */
+  protected async accumulate(kind: Kind, rows: readonly Row[], gradients: TokenNumbers): Promise<void> {
+    const active = rows.filter((row) => Object.values(gradients).some((numbers) => isActive(row, numbers)));
+    this.#counts.skippedRows += rows.length - active.length;
+    if (active.length === 0) return;
+    const session = await this.#session(kind);
+    const sum = (this.#gradient ??= this.#trainable.newGradient());
+    for (const micro of planMicroBatches(active, backwardCost(this.config), this.#budget)) {
+      const arrays = toArrays(micro, this.#head.chunks);
+      const columns = Object.entries(gradients).map(([name, numbers]) => {
+        return [name, new Tensor('float32', gatherPicked(micro, numbers, arrays.padded), [arrays.padded, 1])];
+      });
+      const feeds: Feeds = {
+        ...this.weights.training.feeds,
+        ...this.#trainable.feeds,
+        ...this.#feeds(micro, arrays),
+        spread: new Tensor('int32', arrays.spread, [arrays.spread.length]),
+        ...Object.fromEntries(columns),
+      };
+      const out = await this.#turn(() => session.run(feeds));
+      sum.add(out, arrays.ids);
+      this.#counts.backwardTokens += micro.rows.length * micro.time;
+      this.#counts.backwardRuns++;
+    }
+  }
+
+  /** One AdamW update from the accumulated gradient, which is cleared. A gradient that is not finite changes nothing else. */
+  async step(options: OptimizerOptions): Promise<StepStats> {
+    const { learningRate, betas = [0.9, 0.999], epsilon = 1e-8, weightDecay = 0.01, clipGradNorm = 1 } = options;
+    const sum = (this.#gradient ??= this.#trainable.newGradient());
+    const gradient = sum.flat;
+    const state = (this.#optimizer ??= blankOptimizer(this.#trainable.specs, 0));
+    const gradNorm = globalNorm(gradient);
+    const skipped = !Number.isFinite(gradNorm);
+    if (!skipped) {
+      const adam = { learningRate, betas, epsilon, weightDecay, gradientScale: clipScale(gradNorm, clipGradNorm) };
+      await this.#trainable.update(gradient, state, adam);
+    }
+    sum.clear();
+    return { step: state.step, gradNorm, skipped };
+  }
+
+  /** The accumulated gradient in the order of what is trained; a view, for inspection. `undefined` before the first backward. [P] */
+  get gradient(): Float32Array | undefined {
+    return this.#gradient?.flat;
+  }
+
+  /** Moments and counter, live: for writing a checkpoint between two calls. `undefined` before the first step. */
+  get optimizer(): OptimizerState | undefined {
+    return this.#optimizer;
+  }
+
+  /** Goes on from a checkpoint: `optimizer` as it was saved (not copied), or fresh moments. The accumulated gradient is dropped. */
+  restore(optimizer?: OptimizerState): void {
+    this.#optimizer = optimizer;
+    this.#gradient?.clear();
+  }
+
+  /** Work done since the last call: padded positions and runs of each kind, and rows left out for having no gradient. */
+  takeStats(): Metrics {
+    const { forwardTokens, forwardRuns, backwardTokens, backwardRuns, skippedRows } = this.#counts;
+    this.#counts = emptyCounts();
+    return {
+      'perf/forward_tokens': forwardTokens,
+      'perf/forward_micro_batches': forwardRuns,
+      'perf/backward_tokens': backwardTokens,
+      'perf/backward_micro_batches': backwardRuns,
+      'perf/rows_without_gradient': skippedRows,
+    };
+  }
+
+  /** Frees the sessions. The weights belong to whoever made them. */
+  async close(): Promise<void> {
+    const sessions = [...this.#sessions.values()];
+    this.#sessions.clear();
+    for (const session of sessions) await session.release();
+  }
+
+  #feeds(micro: MicroBatch, arrays: MicroBatchArrays): Feeds {
+    return {
+      ...this.#rope.feeds(micro.time),
+      ids: new Tensor('int32', arrays.ids, [arrays.ids.length / micro.time, micro.time]),
+      rows: new Tensor('int32', arrays.rows, [arrays.padded]),
+      ...this.#head.inputs(arrays),
+    };
+  }
+
+  async #session(kind: Kind): Promise<InferenceSession> {
+    const known = this.#sessions.get(kind);
+    if (known) return known;
+    const session = await createSession(this.#head.graph(kind, this.#agreement), { threads: this.#threads, kind: 'train' });
+    this.#sessions.set(kind, session);
+    return session;
+  }
+}
+
+const emptyCounts = () => ({ forwardTokens: 0, forwardRuns: 0, backwardTokens: 0, backwardRuns: 0, skippedRows: 0 });
+
+/** Whether a row has a number other than 0. */
+export function isActive(row: Row, numbers: Float32Array | undefined): boolean {
+  return numbers?.subarray(row.offset, row.offset + row.count).some((x) => x !== 0) ?? false;
+}
