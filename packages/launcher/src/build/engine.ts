@@ -5,7 +5,7 @@ import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { StageContext } from '../context.js';
 import { aboutModel } from './model-folder.js';
 
-const bytesPerMebibyte = 2 ** 20;
+export const bytesPerMebibyte = 2 ** 20;
 
 export interface StageEngine extends Engine {
   /** Aborts with the engine's error when it cannot sample any more: runs fail one by one then, and none is the workflow's fault. */

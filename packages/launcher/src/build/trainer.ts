@@ -1,12 +1,15 @@
 /** The trainer's options, from the configuration of a stage. */
 import type { OptimizerConfig, StageConfig } from '@trinity-rft/config';
-import { ConfigError, type Algorithm, type Engine, type MetricSink } from '@trinity-rft/core';
-import type { ScheduleOptions, TrainerOptions } from '@trinity-rft/trainer';
+import { ConfigError, type Algorithm, type Engine, type MetricSink, type TakeFilter, type ValueEngine } from '@trinity-rft/core';
+import type { CriticOptions, ScheduleOptions, TrainerOptions, TrainerState } from '@trinity-rft/trainer';
 import type { StageContext } from '../context.js';
 
 interface TrainerParts {
   readonly engine: Engine;
+  readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;
+  /** Of the checkpoint that the stage goes on from. */
+  readonly state: TrainerState;
   /** As far as it is known; a bound only where `trainer.total_steps` or supervised data say so. */
   readonly totalSteps: number | undefined;
   readonly sink: MetricSink;
@@ -14,19 +17,24 @@ interface TrainerParts {
 
 export function trainerOptions(
   context: StageContext,
-  { engine, algorithm, totalSteps, sink }: TrainerParts,
+  { engine, critic, algorithm, state, totalSteps, sink }: TrainerParts,
 ): Omit<TrainerOptions, 'source' | 'signal'> {
   const { stage, runtime } = context;
   const { optimizer } = stage.algorithm;
   const { saveInterval, totalSteps: bound } = stage.trainer;
   const checkpointsToKeep = checkpointsNeeded(stage);
+  const filter = filterOf(stage.algorithm.sampleStrategy);
   return {
     engine: engine.trainer,
+    ...(critic && { critic: criticOptions(stage, critic, totalSteps) }),
     algorithm,
+    state,
     batchSize: stage.buffer.trainBatchSize,
+    groupSize: stage.algorithm.repeatTimes,
+    ...(filter && { filter }),
     ...(bound !== undefined && { totalSteps: bound }),
-    schedule: scheduleOf(optimizer, totalSteps),
-    optimizer: { betas: optimizer.betas, weightDecay: optimizer.weightDecay, clipGradNorm: optimizer.clipGradNorm },
+    schedule: scheduleOf('algorithm.optimizer', optimizer, totalSteps),
+    optimizer: updateOf(optimizer),
     saveInterval: saveInterval ?? 0,
     checkpointRoot: stage.jobDirectory,
     reportWaitMs: reportWaitOf(stage),
@@ -37,13 +45,33 @@ export function trainerOptions(
   };
 }
 
+function criticOptions({ trainer }: StageConfig, engine: ValueEngine, totalSteps: number | undefined): CriticOptions {
+  const { optimizer, warmupSteps } = trainer.critic;
+  return { engine, schedule: scheduleOf('critic.optimizer', optimizer, totalSteps), optimizer: updateOf(optimizer), warmupSteps };
+}
+
+const updateOf = ({ betas, weightDecay, clipGradNorm }: OptimizerConfig): CriticOptions['optimizer'] => ({
+  betas,
+  weightDecay,
+  clipGradNorm,
+});
+
+/**
+ * Which experiences a step may read. With `staleness_control`, those of policy version >= max(step - max_staleness, 0): weights after
+ * step s have version s, so a limit of 1 takes on-policy experiences only.
+ */
+function filterOf({ name, args }: StageConfig['algorithm']['sampleStrategy']): ((step: number) => TakeFilter) | undefined {
+  const limit = name === 'staleness_control' ? args['maxStaleness'] : undefined;
+  return typeof limit === 'number' ? (step) => ({ minPolicyVersion: Math.max(step - limit, 0) }) : undefined;
+}
+
 /** @throws ConfigError when the schedule depends on a number of steps that nobody knows */
-function scheduleOf(optimizer: OptimizerConfig, totalSteps: number | undefined): ScheduleOptions {
+function scheduleOf(section: string, optimizer: OptimizerConfig, totalSteps: number | undefined): ScheduleOptions {
   const { lr: learningRate, lrSchedulerType: kind, lrWarmupSteps, lrWarmupStepsRatio, minLrRatio: minRatio } = optimizer;
   const byRatio = lrWarmupSteps === undefined && lrWarmupStepsRatio > 0;
   if (totalSteps === undefined && (kind === 'cosine' || byRatio)) {
     throw new ConfigError(
-      `algorithm.optimizer: ${kind === 'cosine' ? 'lr_scheduler_type cosine' : 'lr_warmup_steps_ratio'} needs the number of train steps, which depends on how many calls the runs will make. Set trainer.total_steps${byRatio ? ', or lr_warmup_steps' : ''}.`,
+      `${section}: ${kind === 'cosine' ? 'lr_scheduler_type cosine' : 'lr_warmup_steps_ratio'} needs the number of train steps, which depends on how many calls the runs will make. Set trainer.total_steps${byRatio ? ', or lr_warmup_steps' : ''}.`,
       { code: 'SCHEDULE_NEEDS_STEPS' },
     );
   }

@@ -1,18 +1,20 @@
 /** Mode `both`: explores and trains, from where the stage was left, to its last evaluation. */
-import { createAlgorithm } from '@trinity-rft/algorithm';
-import { BufferError, ConfigError, type Engine, type ExperienceStore, type MetricSink } from '@trinity-rft/core';
+import { BufferError, ConfigError, type Engine, type ExperienceStore, type MetricSink, type ValueEngine } from '@trinity-rft/core';
 import { createExplorer, type Explorer, type ExplorerState } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
 import {
   createTrainer,
   listCheckpoints,
+  loadTrainer,
   pruneCheckpoints,
-  verifyCheckpoint,
   type Checkpoint,
   type TrainerResult,
+  type TrainerState,
 } from '@trinity-rft/trainer';
+import { algorithmOf } from '../build/algorithm.js';
 import { openAuxiliaryModels } from '../build/auxiliary.js';
 import { openChatFormat } from '../build/chat-format.js';
+import { openCritic } from '../build/critic.js';
 import { disposable } from '../build/disposable.js';
 import { openEndpoint } from '../build/endpoint.js';
 import { openEngine } from '../build/engine.js';
@@ -40,8 +42,9 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     return { interrupted: false, doneBefore: true, trainStep: last.manifest.step, checkpoint: last.directory };
   }
   assertResumable(context, progress);
-  const algorithm = createAlgorithm(stage.algorithm, { seed: stage.seed });
+  const algorithm = algorithmOf(stage);
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  await using critic = await openCritic(context, algorithm);
   await using endpoint = disposable(await openEndpoint(context));
   await using auxiliary = disposable(await openAuxiliaryModels(context, endpoint));
   await using transport = disposable(createTransport(stage, engine));
@@ -59,14 +62,14 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     clock: runtime.clock,
     logger: runtime.logger,
   });
-  const point = await resume(context, { engine, store, synchronizer, transport, progress });
+  const { point, state } = await resume(context, { engine, critic, store, synchronizer, transport, progress });
   // Without a stored explore step the evaluation before the first one is made again as well.
   const sink = context.openSink({ explorer: progress.explorer?.step ?? -1, trainer: point.trainStep });
   const totalSteps = totalTrainSteps(context, tasks);
   context.expectSteps(totalSteps);
 
   const trainer = createTrainer({
-    ...trainerOptions(context, { engine, algorithm, totalSteps, sink }),
+    ...trainerOptions(context, { engine, critic, algorithm, state, totalSteps, sink }),
     source: store,
     sync: {
       trainStepDone: (step, abort) => synchronizer.trainStepDone(step, abort),
@@ -146,6 +149,7 @@ async function hasTooFew(store: ExperienceStore, trainBatchSize: number): Promis
 
 interface ResumeParts {
   readonly engine: Engine;
+  readonly critic: ValueEngine | undefined;
   readonly store: ExperienceStore;
   readonly synchronizer: Synchronizer;
   readonly transport: StageTransport;
@@ -153,21 +157,22 @@ interface ResumeParts {
 }
 
 /** Puts trainer, store and sampler where the run goes on. */
-async function resume(context: StageContext, { engine, store, synchronizer, transport, progress }: ResumeParts): Promise<ResumePoint> {
+async function resume(
+  context: StageContext,
+  { engine, critic, store, synchronizer, transport, progress }: ResumeParts,
+): Promise<{ readonly point: ResumePoint; readonly state: TrainerState }> {
   const { stage, runtime } = context;
   const { syncStyle: style, syncInterval: interval } = stage.synchronizer;
   const { checkpoints, explorer } = progress;
   const point = findResumePoint({ checkpoints, explorer, style, interval, isBoundary: (step) => synchronizer.isBoundary(step) });
-  if (point.checkpoint) {
-    await verifyCheckpoint(point.checkpoint);
-    await engine.trainer.load(point.checkpoint.directory);
-  }
+  const models = { engine: engine.trainer, ...(critic && { critic }) };
+  const state = point.checkpoint ? await loadTrainer(point.checkpoint, models) : {};
   if (explorer || point.checkpoint)
     runtime.logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${point.trainStep}.`);
   await store.rollback(point.trainStep);
   await synchronizer.start({ trainStep: point.trainStep, explorerVersion: point.explorerVersion });
   if (!point.catchUp) await transport.adopt(point.trainStep);
-  return point;
+  return { point, state };
 }
 
 /** Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls. */

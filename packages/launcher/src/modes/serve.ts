@@ -1,12 +1,13 @@
 /** Mode `serve`: the recording endpoint in front of a running product, with training here or in another process. */
 import path from 'node:path';
-import { createAlgorithm } from '@trinity-rft/algorithm';
 import type { Algorithm, ExperienceStore, MetricSink } from '@trinity-rft/core';
 import { runPipeline, type ExplorerState } from '@trinity-rft/explorer';
 import { openEndpointServer } from '@trinity-rft/model';
 import { createCommit, createServe, openTurnStore, type Commit, type TurnStore } from '@trinity-rft/serve';
 import { listCheckpoints } from '@trinity-rft/trainer';
+import { algorithmOf } from '../build/algorithm.js';
 import { openChatFormat } from '../build/chat-format.js';
+import { openCritic } from '../build/critic.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine, type StageEngine } from '../build/engine.js';
 import { openExperienceStore, openExperienceWriter } from '../build/experience-store.js';
@@ -22,7 +23,7 @@ const defaultDrainMs = 30_000;
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, serve: options = {} } = context;
   const format = await openChatFormat(context);
-  const algorithm = createAlgorithm(stage.algorithm, { seed: stage.seed });
+  const algorithm = algorithmOf(stage);
   await using turns = closing(openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   const parts = { turns, engine, algorithm, handlers: sessionHandlers(context, { sampler: engine.sampler, format, start: turns.starts }) };
@@ -39,10 +40,11 @@ interface Parts {
 async function besideTrainer(context: StageContext, parts: Parts): Promise<StageResult> {
   const { stage } = context;
   const { engine, algorithm } = parts;
+  await using critic = await openCritic(context, algorithm);
   await using store = disposable(openExperienceStore(stage));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
-  const from = await goOn({ newest, engine, store, transport });
+  const { from, state } = await goOn({ newest, engine, critic, store, transport });
   const sink = context.openSink({ explorer: await lastStep(store), trainer: from });
   return await serveWhile(context, {
     ...parts,
@@ -51,7 +53,7 @@ async function besideTrainer(context: StageContext, parts: Parts): Promise<Stage
       const { waiting, trained } = await store.counts();
       return { 'trainer/waiting_experience_count': waiting, 'trainer/trained_experience_count': trained };
     },
-    alongside: (signal) => trainHere(context, { engine, algorithm, store, transport, sink, from, signal }),
+    alongside: (signal) => trainHere(context, { engine, critic, algorithm, store, transport, sink, from, state, signal }),
   });
 }
 

@@ -1,8 +1,9 @@
 /** Mode `train`: optimizer steps on data that is already there. */
-import { createAlgorithm } from '@trinity-rft/algorithm';
 import { BufferError } from '@trinity-rft/core';
-import { createTrainer, listCheckpoints, verifyCheckpoint } from '@trinity-rft/trainer';
+import { createTrainer, listCheckpoints, loadTrainer } from '@trinity-rft/trainer';
+import { algorithmOf } from '../build/algorithm.js';
 import { openChatFormat } from '../build/chat-format.js';
+import { openCritic } from '../build/critic.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine } from '../build/engine.js';
 import { openTrainingData } from '../build/training-data.js';
@@ -12,7 +13,7 @@ import type { StageContext, StageResult } from '../context.js';
 export async function runTrain(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
   const format = await openChatFormat(context);
-  const algorithm = createAlgorithm(stage.algorithm, { seed: stage.seed });
+  const algorithm = algorithmOf(stage);
   const data = await openTrainingData(context, format);
   await using source = disposable(data.source);
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
@@ -22,15 +23,13 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
     return { interrupted: false, doneBefore: true, trainStep: from, checkpoint: newest.directory };
   }
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  await using critic = await openCritic(context, algorithm);
   context.expectSteps(totalSteps);
-  if (newest) {
-    await verifyCheckpoint(newest);
-    await engine.trainer.load(newest.directory);
-    runtime.logger.info(`Resumes at train step ${from}.`);
-  }
+  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) }) : {};
+  if (newest) runtime.logger.info(`Resumes at train step ${from}.`);
   await source.rollback(from);
   const sink = context.openSink({ trainer: from });
-  const options = trainerOptions(context, { engine, algorithm, totalSteps, sink });
+  const options = trainerOptions(context, { engine, critic, algorithm, state, totalSteps, sink });
   const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), source, signal });
   const { step, interrupted, checkpoint } = await trainer.run(from);
   if (step === 0 && !interrupted) {
