@@ -7,6 +7,8 @@ export interface RewardInput {
   readonly truth: string | undefined;
   readonly prompt: string | undefined;
   readonly rawTask: Readonly<Record<string, unknown>>;
+  /** Number of tokens that the model sampled for the response, where the workflow knows it; rewards of length need it. */
+  readonly responseTokens?: number;
 }
 
 /** Named parts; the reward is their sum, and each part is a metric. A bare number is the part `reward`. */

@@ -1,12 +1,15 @@
 /** `accuracy_reward`: is the answer mathematically the expected one? */
-import { numberArg, readArgs, type RewardFn } from '@trinity-rft/core';
+import { rewardKind } from './define.js';
 import { checkMathAnswer } from './math/check.js';
 import { requireTruth } from './truth.js';
+import { accuracyCoef } from './weights.js';
 
-const spec = { accuracy_coef: numberArg(1) };
-
-/** Part `accuracy`: `accuracy_coef` (default 1) when {@link checkMathAnswer} says yes, else 0. */
-export function accuracyReward(args: Readonly<Record<string, unknown>>): RewardFn {
-  const { accuracy_coef: coef } = readArgs('reward function "accuracy_reward"', spec, args);
-  return (input) => ({ accuracy: checkMathAnswer(input.response, requireTruth('accuracy_reward', input)) ? coef : 0 });
-}
+/** By {@link checkMathAnswer}. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and response swapped. */
+export const accuracyReward = rewardKind('accuracy_reward', {
+  summary: 'Is the answer, wherever it stands, mathematically the expected one?',
+  parts: { accuracy: '1 when it is, else 0' },
+  args: { accuracy_coef: accuracyCoef },
+  create:
+    ({ accuracy_coef: coef }) =>
+    (input) => ({ accuracy: checkMathAnswer(input.response, requireTruth('accuracy_reward', input)) ? coef : 0 }),
+});

@@ -1,15 +1,16 @@
 /** `exact_match_reward`: is the response, as text, the expected answer? */
-import { booleanArg, numberArg, readArgs, type RewardFn } from '@trinity-rft/core';
+import { booleanArg } from '@trinity-rft/core';
+import { rewardKind } from './define.js';
 import { requireTruth } from './truth.js';
+import { accuracyCoef } from './weights.js';
 
-const spec = { accuracy_coef: numberArg(1), case_sensitive: booleanArg(true) };
-
-/**
- * Part `accuracy`: `accuracy_coef` (default 1) when both texts are equal without the white space around them, else 0.
- * `case_sensitive: false` ignores upper and lower case.
- */
-export function exactMatchReward(args: Readonly<Record<string, unknown>>): RewardFn {
-  const { accuracy_coef: coef, case_sensitive: caseSensitive } = readArgs('reward function "exact_match_reward"', spec, args);
-  const normalise = (text: string): string => (caseSensitive ? text.trim() : text.trim().toLowerCase());
-  return (input) => ({ accuracy: normalise(input.response) === normalise(requireTruth('exact_match_reward', input)) ? coef : 0 });
-}
+/** Equal texts, the white space around them aside. */
+export const exactMatchReward = rewardKind('exact_match_reward', {
+  summary: 'Is the whole response, as text, the expected answer?',
+  parts: { accuracy: '1 when it is, else 0' },
+  args: { case_sensitive: booleanArg(true, 'Does upper and lower case count?'), accuracy_coef: accuracyCoef },
+  create: ({ accuracy_coef: coef, case_sensitive: caseSensitive }) => {
+    const normalise = (text: string): string => (caseSensitive ? text.trim() : text.trim().toLowerCase());
+    return (input) => ({ accuracy: normalise(input.response) === normalise(requireTruth('exact_match_reward', input)) ? coef : 0 });
+  },
+});

@@ -1,12 +1,19 @@
 /** `format_reward`: does the response keep to the layout of thought and answer? */
-import { choiceArg, numberArg, readArgs, type RewardFn } from '@trinity-rft/core';
+import { choiceArg } from '@trinity-rft/core';
+import { rewardKind } from './define.js';
 import { hasLooseLayout, hasStrictLayout } from './layout.js';
+import { formatScoreCoef, signed } from './weights.js';
 
-const spec = { format_score_coef: numberArg(0.1, { min: 0 }), layout: choiceArg(['strict', 'loose'], 'strict') };
-
-/** Part `format_score`: plus or minus `format_score_coef` (default 0.1), by the `layout` (default `strict`). Needs no truth. */
-export function formatReward(args: Readonly<Record<string, unknown>>): RewardFn {
-  const { format_score_coef: coef, layout } = readArgs('reward function "format_reward"', spec, args);
-  const fits = layout === 'strict' ? hasStrictLayout : hasLooseLayout;
-  return ({ response }) => ({ format_score: fits(response) ? coef : 0 - coef });
-}
+/** By {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. Trinity-RFT 0.5.2, `format_reward`. */
+export const formatReward = rewardKind('format_reward', {
+  summary: 'Does the response keep to the layout of thought and answer?',
+  parts: { format_score: '0.1 when it does, else -0.1' },
+  args: {
+    layout: choiceArg(['strict', 'loose'], 'strict', 'strict: each tag on a line of its own, from the very start; loose: as math_reward.'),
+    format_score_coef: formatScoreCoef,
+  },
+  create: ({ format_score_coef: coef, layout }) => {
+    const fits = layout === 'strict' ? hasStrictLayout : hasLooseLayout;
+    return ({ response }) => ({ format_score: signed(fits(response), coef) });
+  },
+});

@@ -1,2 +1,4 @@
 export * from './create.js';
+export type { RewardKind } from './define.js';
 export * from './math/check.js';
+export * as original from './original/index.js';

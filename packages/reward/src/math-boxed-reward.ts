@@ -1,19 +1,28 @@
 /** `math_boxed_reward`: the answer must stand in a box. */
-import { booleanArg, numberArg, readArgs, type RewardFn } from '@trinity-rft/core';
+import { booleanArg } from '@trinity-rft/core';
+import { rewardKind } from './define.js';
 import { hasOneThought } from './layout.js';
 import { checkBoxedAnswer } from './math/check.js';
+import { computeScoreV0 } from './original/boxed.js';
 import { requireTruth } from './truth.js';
+import { accuracyCoef, checkerArg, formatScoreCoef } from './weights.js';
 
-const spec = { accuracy_coef: numberArg(1), format_score_coef: numberArg(0.1, { min: 0 }), with_think: booleanArg(false) };
-
-/**
- * Parts `accuracy`: `accuracy_coef` (default 1) or 0, by {@link checkBoxedAnswer}; `format_score`: minus `format_score_coef`
- * (default 0.1) when `with_think` asks for one thought and there is not one, else 0.
- */
-export function mathBoxedReward(args: Readonly<Record<string, unknown>>): RewardFn {
-  const options = readArgs('reward function "math_boxed_reward"', spec, args);
-  return (input) => ({
-    accuracy: checkBoxedAnswer(input.response, requireTruth('math_boxed_reward', input)) ? options.accuracy_coef : 0,
-    format_score: options.with_think && !hasOneThought(input.response) ? 0 - options.format_score_coef : 0,
-  });
-}
+/** By {@link checkBoxedAnswer}, or {@link computeScoreV0}, and {@link hasOneThought}. Trinity-RFT 0.5.2, `math_boxed_reward`. */
+export const mathBoxedReward = rewardKind('math_boxed_reward', {
+  summary: 'Is the answer in the last box the expected one?',
+  parts: { accuracy: '1 when it is, else 0', format_score: '-0.1 when with_think asks for one thought and there is not one, else 0' },
+  args: {
+    with_think: booleanArg(false, 'Must there be exactly one <think> and one </think>, in this order?'),
+    checker: checkerArg,
+    accuracy_coef: accuracyCoef,
+    format_score_coef: formatScoreCoef,
+  },
+  create: (options) => {
+    const isRight =
+      options.checker === 'math' ? checkBoxedAnswer : (response: string, truth: string) => computeScoreV0(response, truth) === 1;
+    return (input) => ({
+      accuracy: isRight(input.response, requireTruth('math_boxed_reward', input)) ? options.accuracy_coef : 0,
+      format_score: options.with_think && !hasOneThought(input.response) ? 0 - options.format_score_coef : 0,
+    });
+  },
+});

@@ -89,7 +89,7 @@ function sameQuantity(a: Quantity, b: Quantity): boolean {
 }
 
 /** Equal wherever both have a value, and at two points at least if there are variables. */
-function sameExpression(a: Expression, b: Expression): boolean {
+export function sameExpression(a: Expression, b: Expression): boolean {
   const variables = new Set([...variablesOf(a), ...variablesOf(b)]);
   const pairs = testPoints(variables).flatMap((point) => valuesAt(a, b, point));
   const needed = variables.size === 0 ? 1 : 2;

@@ -1,0 +1,61 @@
+/** `extract_answer` of Trinity-RFT's evaluation workflows (after Qwen2.5-Math). */
+import { balancedEnd } from './boxed.js';
+import { stripString } from './strip-string.js';
+
+/**
+ * The answer of a response, after {@link stripString}: the last "boxed", else the line behind "the answer is" or 答案是, else the
+ * last number, commas removed. Null when there is none, when it is empty, and for what is no text. Linear in the length.
+ */
+export function extractAnswer(response: unknown): string | null {
+  if (typeof response !== 'string') return null;
+  const box = boxedPart(response);
+  if (box !== undefined) return stripString(box);
+  const announced = announcedPart(response);
+  if (announced !== undefined) {
+    const answer = stripString(announced);
+    return answer?.endsWith('.') ? answer.slice(0, -1) : answer;
+  }
+  return lastNumber(response);
+}
+
+/** Undefined without a box. An unclosed one reaches up to a dollar or a closing brace. */
+function boxedPart(text: string): string | undefined {
+  const at = text.lastIndexOf('boxed');
+  if (at < 0) return undefined;
+  const rest = text.slice(at + 'boxed'.length);
+  if (rest === '') return rest;
+  const end = rest.startsWith('{') ? balancedEnd(rest, 0) : -1;
+  return end > 0 ? rest.slice(1, end - 1) : /\{?([^$}]+)/.exec(rest)?.[1];
+}
+
+function announcedPart(text: string): string | undefined {
+  for (const opening of [/(?:final|the)\s+answer\s+is/giu, /答案是/gu]) {
+    for (const match of text.matchAll(opening)) {
+      const part = lineAfter(text, match.index + match[0].length);
+      if (part !== undefined) return part;
+    }
+  }
+  return undefined;
+}
+
+const colon = /\s*:?\s*/y;
+
+/** White space, a colon, white space, and then the line; where nothing else follows, the last of these that is no line break is it. */
+function lineAfter(text: string, from: number): string | undefined {
+  colon.lastIndex = from;
+  const skipped = colon.exec(text)![0];
+  const start = from + skipped.length;
+  if (start < text.length) {
+    const end = text.indexOf('\n', start);
+    return text.slice(start, end < 0 ? text.length : end);
+  }
+  const [before = '', after] = skipped.split(':');
+  if (/[^\n]/.test(after ?? before)) return '';
+  return after === undefined ? undefined : ':';
+}
+
+function lastNumber(text: string): string | null {
+  let last: string | null = null;
+  for (const match of text.replaceAll(',', '').matchAll(/[-+]?\d*\.?\d+/g)) last = match[0];
+  return last;
+}

@@ -1,0 +1,33 @@
+/** The spelling of Hendrycks' MATH, the first of two that Trinity-RFT's DAPO grader compares. */
+import { fixFractions } from './strip-string.js';
+
+/** Equal answers of MATH are mostly equal texts after it. Unreadable LaTeX leaves the text as it is. */
+export function mathdNormalize(answer: string): string {
+  const trimmed = answer.trim();
+  const text = /^\\text\{(.+)\}$/.exec(trimmed)?.[1]?.trim() ?? trimmed;
+  // A unit in \text{ ..} ends the answer; two of them are no answer that is known.
+  const [amount = '', ...units] = withoutStyle(text).split('\\text{ ');
+  if (units.length > 1) return text;
+  const plain = amount.replaceAll('\\%', '').replaceAll(' .', ' 0.').replaceAll('{.', '{0.').replace(/^\./, '0.');
+  const sides = plain.split('=');
+  const value = sides.length === 2 && sides[0]!.length <= 2 ? sides[1]! : plain;
+  if (/\\sqrt$/.test(value)) return text;
+  const repaired = fixFractions(value.replace(/\\sqrt([^{])/g, '\\sqrt{$1}').replaceAll(' ', ''));
+  if (repaired === '0.5') return '\\frac{1}{2}';
+  const [, above, below] = /^(0|-?[1-9]\d*)\/(0|-?[1-9]\d*)$/.exec(repaired) ?? [];
+  return above === undefined ? repaired : `\\frac{${above}}{${below}}`;
+}
+
+function withoutStyle(text: string): string {
+  return text
+    .replaceAll('\n', '')
+    .replaceAll('\\!', '')
+    .replaceAll('\\\\', '\\')
+    .replaceAll('tfrac', 'frac')
+    .replaceAll('dfrac', 'frac')
+    .replaceAll('\\left', '')
+    .replaceAll('\\right', '')
+    .replaceAll('^{\\circ}', '')
+    .replaceAll('^\\circ', '')
+    .replaceAll('\\$', '');
+}

@@ -1,0 +1,24 @@
+/** The words that Trinity-RFT takes for units, from MathQA, single letters included; as patterns, for some hold a dot. */
+
+const units =
+  `east|degree|mph|kmph|ft|m sqaure| m east|sq m|deg|mile|q .|monkey|prime|ratio|profit of rs|rd|o|gm|p . m|lb|tile|per|dm|lt|gain|ab
+|way|west|a .|b .|c .|d .|e .|f .|g .|h .|t|a|h|no change|men|soldier|pie|bc|excess|st|inches|noon|percent|by|gal|kmh|c|acre|rise|a . m|th|π r 2|sq
+|mark|l|toy|coin|sq . m|gallon|° f|profit|minw|yr|women|feet|am|pm|hr|cu cm|square|v â € ™|are|rupee|rounds|cubic|cc|mtr|s|ohm|number|kmph|day|hour
+|minute|min|second|man|woman|sec|cube|mt|sq inch|mp|∏ cm ³|hectare|more|sec|unit|cu . m|cm 2|rs .|rs|kg|g|month|km|m|cm|mm|apple|liter|loss|yard|pure
+|year|increase|decrease|d|less|Surface|litre|pi sq m|s .|metre|meter|inch`
+    .replaceAll('\n', '')
+    .split('|');
+
+/** Each with its neighbours, which stay; then all of them again in the plural. The order is the original's: one may uncover another. */
+const patterns: readonly RegExp[] = [...units, ...units.map((unit) => `${unit}s`)].map(
+  (unit) => new RegExp(String.raw`(^|[^\p{L}\p{N}_])${unit}($|[^\p{L}\p{N}_])`, 'gu'),
+);
+
+/** Removes the words between non-word characters, twice over; never the whole text. `a/b` becomes `/b`. */
+export function eraseUnits(text: string): string {
+  let erased = text;
+  for (let round = 0; round < 2; round++) {
+    for (const pattern of patterns) erased = erased.replace(pattern, '$1$2') || erased;
+  }
+  return erased;
+}
