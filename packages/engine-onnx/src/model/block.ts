@@ -1,7 +1,7 @@
 /** The decoder block of every family, and the stack of blocks. Graphs differ only in the attention they pass in. */
 import type { Graph, Value } from '../onnx/graph.js';
 import { add, swiglu } from '../onnx/ops/elementwise.js';
-import { linear, linearInParts } from '../onnx/ops/matmul.js';
+import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/matmul.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
 import { rotary, type RotaryTables } from '../onnx/ops/rotary.js';
 import { gather, reshape, swapHeads } from '../onnx/ops/shape.js';
@@ -26,6 +26,8 @@ export interface Trunk {
   readonly attention: Attention;
   /** Column parts that a linear layer is computed in, see {@link Agreement}; gradients do not pass. @default one */
   readonly parts?: Agreement['parts'];
+  /** Weights that are learnt through factors which they already contain. @default none */
+  readonly adapters?: ReadonlyMap<Value, LowRank>;
 }
 
 /** Adds a graph input for every parameter. */
@@ -53,6 +55,8 @@ export function decoder(trunk: Trunk, x: Value): Value {
 
 /** A linear layer, in parts where the trunk asks for them. `x` [..., in], `weight` [out, in], `bias` [out] */
 export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
+  const adapter = trunk.adapters?.get(weight);
+  if (adapter) return lowRankLinear(x, weight, bias, adapter);
   const sizes = trunk.parts?.(weight.shape as readonly [number, number]) ?? [];
   return sizes.length > 1 ? linearInParts(x, weight, bias, sizes) : linear(x, weight, bias);
 }

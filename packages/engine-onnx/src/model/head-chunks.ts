@@ -38,10 +38,12 @@ export interface HeadGradientOptions {
   readonly gradLogprobs: Value;
   /** [R, 1] */
   readonly gradEntropy?: Value;
+  /** The head's own gradient is not wanted. @default false */
+  readonly frozen?: boolean;
 }
 
 /**
- * dL/dstates [R, d] and dL/dW [V, d]. With l = log p, weight a of the target's log-probability and e of the entropy
+ * dL/dstates [R, d] and, unless it is frozen, dL/dW [V, d]. With l = log p, weight a of the target's log-probability and e of the entropy
  * H = -sum(p l):  dL/dlogits = a onehot(target) - p (a + e (l + H)).
  */
 export function chunkedHeadGradients(
@@ -49,18 +51,19 @@ export function chunkedHeadGradients(
   states: Value,
   targets: Value,
   options: HeadGradientOptions,
-): { readonly states: Value; readonly weight: Value } {
+): { readonly states: Value; readonly weight?: Value } {
   const parts = [states, targets, options.gradLogprobs, ...(options.gradEntropy ? [options.gradEntropy] : [])];
   const dStates: Value[] = [];
   let dWeight: Value | undefined;
   inChunks(parts, options.chunks, ([part, ids, a, e]) => {
     const dLogits = logitGradients(headLogprobs(trunk, part!), ids!, a!, e);
     dStates.push(matmul(dLogits, headWeight(trunk)));
+    if (options.frozen) return dStates.slice(-1);
     const own = matmul(dLogits, part!, { transposeA: true });
     dWeight = dWeight ? add(dWeight, own) : own;
     return [dWeight, dStates.at(-1)!];
   });
-  return { states: concat(dStates, 0, 'R'), weight: dWeight! };
+  return { states: concat(dStates, 0, 'R'), ...(dWeight && { weight: dWeight }) };
 }
 
 function logitGradients(logp: Value, ids: Value, a: Value, e: Value | undefined): Value {

@@ -39,6 +39,34 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
   return withPullback(sum, [y, bias], (g) => [g, unbroadcast(g, bias.shape)]);
 }
 
+/** Factors of what is learnt of a weight: base + scale b a. */
+export interface LowRank {
+  /** [r, in] */
+  readonly a: Value;
+  /** [out, r] */
+  readonly b: Value;
+  readonly scale: number;
+}
+
+/**
+ * {@link linear} whose `weight` already contains the product of the factors, which are all that gradients go to:
+ * dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the whole matrix is never there.
+ * @see Hu et al., arXiv:2106.09685, section 4.1
+ */
+export function lowRankLinear(x: Value, weight: Value, bias: Value | undefined, { a, b, scale }: LowRank): Value {
+  const product = product2(x, weight, { transposeA: false, transposeB: true, alpha: 1 });
+  const y = bias ? x.graph.node('Add', [product, bias], { shape: product.shape }) : product;
+  return withPullback(y, [x, a, b], (g) => {
+    const narrow = product2(g, b, { transposeA: false, transposeB: false, alpha: 1 });
+    const inner = product2(x, a, { transposeA: false, transposeB: true, alpha: 1 });
+    return [
+      product2(g, weight, { transposeA: false, transposeB: false, alpha: 1 }),
+      sharedGradient(flatten(narrow), flatten(x), false, scale),
+      sharedGradient(flatten(inner), flatten(g), true, scale),
+    ];
+  });
+}
+
 /**
  * {@link linear} without a gradient, its columns computed in parts of the given sizes: each part is a product of its own, with
  * the rounding of a layer that has only those columns.
