@@ -8,4 +8,6 @@ export * from './store/memory.js';
 export * from './store/read-experiences.js';
 export * from './store/sqlite.js';
 export * from './supervised/file-experience-source.js';
+export * from './supervised/check-rows.js';
+export * from './supervised/read-preference-row.js';
 export * from './supervised/read-supervised-row.js';

@@ -51,3 +51,8 @@ describe('encodeConversation', () => {
     expect(() => encodeConversation(format, { messages: messages.slice(0, 1) })).toThrow('no assistant message');
   });
 });
+
+it('marks the answers from a message on, for what continues a given prompt', () => {
+  expect(marked(encodeConversation(format, { messages, trainOn: { from: 2 } }))).toBe('four<|im_end|>');
+  expect(marked(encodeConversation(format, { messages, trainOn: { from: 1 } }))).toBe('two<|im_end|>four<|im_end|>');
+});

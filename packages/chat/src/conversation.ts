@@ -7,8 +7,8 @@ export interface ConversationInput {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
-  /** Which assistant messages are marked. @default "last" */
-  readonly trainOn?: 'last' | 'all';
+  /** Which assistant messages are marked: the last, all, or those from a message on (counted from 0). @default "last" */
+  readonly trainOn?: 'last' | 'all' | { readonly from: number };
 }
 
 export interface EncodedConversation {
@@ -43,7 +43,7 @@ export function encodeConversation(format: ChatFormat, input: ConversationInput)
     }
   };
   let written = '';
-  for (const index of input.trainOn === 'all' ? assistants : assistants.slice(-1)) {
+  for (const index of marked(assistants, input.trainOn)) {
     const turn = turnText(format, messages, index, rest);
     append(added(written, turn.prompt), 0);
     append(turn.answer, 1);
@@ -51,6 +51,11 @@ export function encodeConversation(format: ChatFormat, input: ConversationInput)
   }
   const promptLength = mask.indexOf(1);
   return { tokens, promptLength, actionMask: mask.slice(promptLength) };
+}
+
+function marked(assistants: readonly number[], trainOn: ConversationInput['trainOn'] = 'last'): readonly number[] {
+  if (trainOn === 'all') return assistants;
+  return trainOn === 'last' ? assistants.slice(-1) : assistants.filter((index) => index >= trainOn.from);
 }
 
 /** The prompt for message `index`, and the message up to its stop token. */

@@ -8,7 +8,7 @@ import { setEnvironment } from './build/environment.js';
 import { resolveModelFolder } from './build/model-folder.js';
 import { openMonitor, type Terminal } from './build/monitor.js';
 import { openTasks } from './build/tasks.js';
-import { readSupervisedRows } from './build/training-data.js';
+import { checkTrainingData } from './build/training-data.js';
 import type { StageContext, StageResult } from './context.js';
 import { failureFile, firstCause, isInterrupt, writeFailure } from './failure.js';
 import { runBench } from './modes/bench.js';
@@ -103,8 +103,7 @@ export async function checkData({ stage, signal, registries }: Pick<StageOptions
   try {
     const tasks = await openTasks({ stage, signal, ...registries });
     await tasks[Symbol.asyncDispose]();
-    const { experienceBuffer } = stage.buffer.trainerInput;
-    if (experienceBuffer.storageType === 'file') await readSupervisedRows(experienceBuffer, signal);
+    await checkTrainingData(stage, signal);
   } catch (error) {
     if (!isInterrupt(error, signal)) throw error;
   }

@@ -4,10 +4,11 @@ import { expect, it } from 'vitest';
 import { fileExperienceSource, type FileExperienceSourceOptions } from './file-experience-source.js';
 
 const rowsOf = (size: number): readonly RawTask[] => Array.from({ length: size }, (_, n) => ({ n }));
-const toExperience = (rawTask: RawTask, row: number) =>
-  createExperience({ tokens: [1, row + 1], promptLength: 1, info: { n: rawTask['n'] } });
+const toExperiences = (rawTask: RawTask, row: number) => [
+  createExperience({ tokens: [1, row + 1], promptLength: 1, info: { n: rawTask['n'] } }),
+];
 const open = (size: number, options: Partial<FileExperienceSourceOptions> = {}) =>
-  fileExperienceSource({ name: 'sft', rows: rowsOf(size), toExperience, batchSize: 4, ...options });
+  fileExperienceSource({ name: 'sft', rows: rowsOf(size), toExperiences, batchSize: 4, ...options });
 const numbers = (lease: Lease | undefined) => lease?.experiences.map((experience) => experience.info['n']);
 
 it('hands out batches in order, then the remainder, then undefined', async () => {
@@ -92,9 +93,9 @@ it('names the row that cannot become an experience, and offers it again', async 
   let broken = true;
   const source = open(4, {
     batchSize: 2,
-    toExperience: (rawTask, row) => {
+    toExperiences: (rawTask, row) => {
       if (broken && row === 3) throw new RangeError('no answer');
-      return toExperience(rawTask, row);
+      return toExperiences(rawTask, row);
     },
   });
   await (await source.take(2))!.acknowledge(1);
@@ -104,4 +105,19 @@ it('names the row that cannot become an experience, and offers it again', async 
   });
   broken = false;
   expect(numbers(await source.take(2))).toEqual([2, 3]);
+});
+
+it('keeps the experiences of a row together, counts rows, and goes on by rows', async () => {
+  const options = { toExperiences: (rawTask: RawTask, row: number) => [0, 1].flatMap(() => toExperiences(rawTask, row)), batchSize: 3 };
+  const source = open(7, { ...options, selector: 'shuffle' });
+  const first = await source.take(3);
+  expect(first?.experiences).toHaveLength(6);
+  expect(first?.metrics).toMatchObject({ 'sample/task_count': 3 });
+  const pairs = numbers(first)!;
+  expect(pairs.filter((_, i) => i % 2 === 0)).toEqual(pairs.filter((_, i) => i % 2 === 1));
+  await first!.acknowledge(1);
+  const second = numbers(await source.take(3));
+  await source.rollback(1);
+  expect(numbers(await source.take(3))).toEqual(second);
+  expect(numbers(await source.take(3))).toHaveLength(2);
 });

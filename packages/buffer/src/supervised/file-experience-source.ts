@@ -16,9 +16,9 @@ import { closedError, leaseEndedError, trainStepError } from '../store/errors.js
 
 export interface FileExperienceSourceOptions extends TaskOrderOptions {
   readonly rows: readonly RawTask[];
-  /** Tokenizes a row. `row` is its number. @throws TaskError when the row cannot be used */
-  readonly toExperience: (rawTask: RawTask, row: number) => Experience | Promise<Experience>;
-  /** Experiences per train step; every take asks for as many. */
+  /** Tokenizes a row, which may make several experiences: they stay together, in this order. `row` is its number. @throws TaskError when the row cannot be used */
+  readonly toExperiences: (rawTask: RawTask, row: number) => readonly Experience[] | Promise<readonly Experience[]>;
+  /** Rows per train step; every take asks for as many. */
   readonly batchSize: number;
 }
 
@@ -27,7 +27,7 @@ export interface FileExperienceSourceOptions extends TaskOrderOptions {
  * is all that a resumed run needs. The last batch may be smaller.
  */
 export function fileExperienceSource(options: FileExperienceSourceOptions): ExperienceSource {
-  const { name, rows, toExperience, batchSize, selector = 'sequential', seed = 42, totalEpochs = 1 } = options;
+  const { name, rows, toExperiences, batchSize, selector = 'sequential', seed = 42, totalEpochs = 1 } = options;
   if (!Number.isInteger(batchSize) || batchSize < 1) throw batchSizeError(name, 'a batch size', batchSize);
   const end = rows.length === 0 ? 0 : (options.totalRows ?? Math.floor(totalEpochs * rows.length));
   const order = rowOrder(selector, rows.length, seed, name);
@@ -42,15 +42,15 @@ export function fileExperienceSource(options: FileExperienceSourceOptions): Expe
     returned = [...returned, batch].sort((a, b) => a - b);
   };
 
-  const readBatch = (first: number): Promise<readonly Experience[]> =>
-    Promise.all(order(first, Math.min(batchSize, end - first)).map((row) => readRow(name, rows[row]!, row, toExperience)));
+  const readBatch = (first: number): Promise<readonly (readonly Experience[])[]> =>
+    Promise.all(order(first, Math.min(batchSize, end - first)).map((row) => readRow(name, rows[row]!, row, toExperiences)));
 
-  const leaseOf = (batch: number, experiences: readonly Experience[]): Lease => {
+  const leaseOf = (batch: number, read: readonly (readonly Experience[])[]): Lease => {
     const bornIn = life;
     let state: 'open' | 'acknowledged' | 'released' | 'rolled back' = 'open';
     return {
-      experiences,
-      metrics: { 'sample/task_count': experiences.length, 'sample/epoch': Math.min(end, (batch + 1) * batchSize) / rows.length },
+      experiences: read.flat(),
+      metrics: { 'sample/task_count': read.length, 'sample/epoch': Math.min(end, (batch + 1) * batchSize) / rows.length },
       acknowledge: async (trainStep) => {
         if (closed) throw closedError('An acknowledgement');
         if (bornIn !== life) state = 'rolled back';
@@ -97,8 +97,8 @@ async function readRow(
   name: string,
   rawTask: RawTask,
   row: number,
-  toExperience: FileExperienceSourceOptions['toExperience'],
-): Promise<Experience> {
+  toExperiences: FileExperienceSourceOptions['toExperiences'],
+): Promise<readonly Experience[]> {
   const wrap = (cause: unknown): TaskError =>
     new TaskError(`Row ${row} of "${name}" cannot be made into an experience: ${(cause as Error).message}. Mend or remove the row.`, {
       code: 'SUPERVISED_ROW',
@@ -106,15 +106,15 @@ async function readRow(
       cause,
     });
   return boundary(wrap, async () => {
-    const experience = await toExperience(rawTask, row);
-    assertAligned(experience);
-    return experience;
+    const experiences = await toExperiences(rawTask, row);
+    experiences.forEach(assertAligned);
+    return experiences;
   });
 }
 
 function batchSizeError(name: string, expected: string, found: number): BufferError {
   return new BufferError(
-    `"${name}" was asked for ${found} experiences; expected ${expected}, a whole number of at least 1 (buffer.train_batch_size).`,
+    `"${name}" was asked for ${found} rows; expected ${expected}, a whole number of at least 1 (buffer.train_batch_size).`,
     {
       code: 'BUFFER_COUNT',
     },

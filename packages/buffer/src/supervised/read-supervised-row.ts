@@ -1,6 +1,7 @@
 /** Reads the conversation of one row of supervised data, whatever way the row spells it. */
-import { TaskError, type ChatMessage, type FormatArgs, type RawTask, type ToolDefinition } from '@trinity-rft/core';
+import type { ChatMessage, FormatArgs, RawTask, ToolDefinition } from '@trinity-rft/core';
 import { readMessages } from './read-messages.js';
+import { fromJson, isPresent, keyOfMessages, readText, readTools, rowError, systemMessage } from './row-fields.js';
 
 /** `format` of a supervised data set. */
 export interface SupervisedFormat extends FormatArgs {
@@ -29,12 +30,6 @@ export function readSupervisedRow(rawTask: RawTask, format: SupervisedFormat, ro
   return { messages, ...(tools && { tools }) };
 }
 
-const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
-
-function keyOfMessages(rawTask: RawTask, { messagesKey }: FormatArgs): string {
-  return messagesKey === 'message' && !isPresent(rawTask['message']) && isPresent(rawTask['messages']) ? 'messages' : messagesKey;
-}
-
 function fromList(rawTask: RawTask, key: string, hasTexts: boolean, row: number | string): readonly ChatMessage[] {
   if (!isPresent(rawTask[key])) {
     const cure = hasTexts
@@ -50,52 +45,11 @@ function fromList(rawTask: RawTask, key: string, hasTexts: boolean, row: number 
 }
 
 function fromTexts(rawTask: RawTask, format: SupervisedFormat, row: number | string): readonly ChatMessage[] {
-  const text = (key: string): string => {
-    const value = rawTask[key];
-    if (typeof value === 'string') return value;
-    throw rowError(
-      row,
-      key,
-      `expected text, found ${describe(value)}`,
-      'Set format.prompt_key and format.response_key to the keys of the two texts',
-    );
-  };
-  const fromKey =
-    format.systemPromptKey !== undefined && isPresent(rawTask[format.systemPromptKey]) ? text(format.systemPromptKey) : undefined;
-  const system = fromKey ?? format.systemPrompt;
+  const text = (key: string): string =>
+    readText(rawTask, key, row, 'Set format.prompt_key and format.response_key to the keys of the two texts');
   return [
-    ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
+    ...systemMessage(rawTask, format, row),
     { role: 'user', content: text(format.promptKey) },
     { role: 'assistant', content: text(format.responseKey) },
   ];
-}
-
-function readTools(rawTask: RawTask, key: string, row: number | string): readonly ToolDefinition[] | undefined {
-  if (!isPresent(rawTask[key]) || rawTask[key] === '') return undefined;
-  const tools = fromJson(rawTask[key], row, key);
-  if (!Array.isArray(tools)) throw rowError(row, key, `expected a list, found ${describe(tools)}`, 'Give the tools as in the OpenAI API');
-  if (tools.length === 0) return undefined;
-  return tools.map((tool: unknown, i) => {
-    const { function: fn } = (tool ?? {}) as { function?: { name?: unknown } };
-    if (typeof fn?.name === 'string') return { ...(tool as ToolDefinition), type: 'function' };
-    throw rowError(row, key, `tool ${i + 1} has no function.name`, 'Give the tools as in the OpenAI API');
-  });
-}
-
-function fromJson(value: unknown, row: number | string, key: string): unknown {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch (cause) {
-    throw rowError(row, key, `the text is not JSON: ${(cause as Error).message}`, 'Expected a list, or the JSON text of one', cause);
-  }
-}
-
-function describe(value: unknown): string {
-  if (value === undefined || value === null) return 'nothing';
-  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-function rowError(row: number | string, key: string, problem: string, cure: string, cause?: unknown): TaskError {
-  return new TaskError(`Row ${row}, key "${key}": ${problem}. ${cure}.`, { code: 'SUPERVISED_ROW', details: { row, key }, cause });
 }

@@ -1,4 +1,5 @@
 /** The explorer's options, from the configuration of a stage. */
+import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { ExplorerOptions } from '@trinity-rft/explorer';
@@ -35,6 +36,7 @@ export function explorerOptions(
     timeoutMs: maxTimeoutMs,
     maxRetries: maxRetryTimes,
     ...(failureReward !== undefined && { failureReward }),
+    operators: createOperators(stage.dataProcessor.experiencePipeline.operators),
     experienceShape,
     evalInterval: evalInterval ?? 0,
     evalOnStartup,

@@ -1,11 +1,12 @@
-/** What mode `train` reads: supervised rows of a file, or experiences that are stored already. */
-import { fileExperienceSource, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
-import { encodeConversation, type ChatFormat } from '@trinity-rft/chat';
-import type { SupervisedBufferConfig } from '@trinity-rft/config';
-import { createExperience, describeError, TaskError, type Experience, type ExperienceSource, type RawTask } from '@trinity-rft/core';
+/** What mode `train` reads: rows of a file, or experiences that are stored already. */
+import { fileExperienceSource } from '@trinity-rft/buffer';
+import type { ChatFormat } from '@trinity-rft/chat';
+import type { StageConfig } from '@trinity-rft/config';
+import { ConfigError, type ExperienceSource } from '@trinity-rft/core';
 import type { StageContext } from '../context.js';
 import { openExperienceStore } from './experience-store.js';
 import { ownDatabase } from './stored-experiences.js';
+import { readSupervisedRows, rowEncoder } from './supervised-data.js';
 
 export interface TrainingData {
   readonly source: ExperienceSource;
@@ -13,18 +14,24 @@ export interface TrainingData {
   readonly totalSteps: number | undefined;
 }
 
+/** Of pairs, `train_batch_size` counts the pairs; both answers of a pair are in one batch, the chosen one first. */
 export async function openTrainingData(context: StageContext, format: ChatFormat): Promise<TrainingData> {
   const { stage, signal } = context;
-  const { buffer, seed } = stage;
+  const { buffer, seed, algorithm } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType !== 'file') return openStored(context);
+  if (algorithm.schema === 'experience') {
+    throw new ConfigError(`${algorithm.algorithmType} learns from experiences; its experience_buffer is the file ${config.path}.`, {
+      code: 'BUFFER_KIND',
+    });
+  }
   const { name } = config;
-  const rows = await readSupervisedRows(config, signal);
+  const rows = await readSupervisedRows(config, algorithm.schema, signal);
   const totalSteps = buffer.totalSteps ?? Math.floor((buffer.totalEpochs * rows.length) / buffer.trainBatchSize);
   const source = fileExperienceSource({
     name,
     rows,
-    toExperience: (rawTask, row) => supervisedExperience(format, config, rawTask, row),
+    toExperiences: rowEncoder(format, config, algorithm.schema),
     selector: config.dataSelector.selectorType,
     seed: config.dataSelector.seed ?? seed,
     batchSize: buffer.trainBatchSize,
@@ -33,12 +40,11 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
   return { source, totalSteps };
 }
 
-/** @throws TaskError when the data cannot be read */
-export function readSupervisedRows(
-  { name, path, split, subsetName }: SupervisedBufferConfig,
-  signal: AbortSignal,
-): Promise<readonly RawTask[]> {
-  return readTaskRows({ name, path, split, signal, ...(subsetName !== undefined && { subsetName }) });
+/** Reads what the trainer of a stage will read from files. @throws TaskError */
+export async function checkTrainingData({ algorithm, buffer }: StageConfig, signal: AbortSignal): Promise<void> {
+  const { experienceBuffer } = buffer.trainerInput;
+  if (experienceBuffer.storageType === 'file' && algorithm.schema !== 'experience')
+    await readSupervisedRows(experienceBuffer, algorithm.schema, signal);
 }
 
 /** Experiences of an earlier run, or of a server in another process, until that has ended. */
@@ -47,22 +53,4 @@ async function openStored({ stage, runtime }: StageContext): Promise<TrainingDat
   const own = path === undefined ? {} : { path: await ownDatabase(path, stage.jobDirectory) };
   const store = openExperienceStore(stage, { ...own, followWriter: { clock: runtime.clock } });
   return { source: store, totalSteps: stage.buffer.totalSteps };
-}
-
-function supervisedExperience(format: ChatFormat, config: SupervisedBufferConfig, rawTask: RawTask, row: number): Experience {
-  const { messages, tools } = readSupervisedRow(rawTask, config.format, `${row} of "${config.name}"`);
-  try {
-    const encoded = encodeConversation(format, {
-      messages,
-      trainOn: config.format.enableConcatenatedMultiTurn ? 'all' : 'last',
-      ...(tools && { tools }),
-      ...(config.format.enableThinking !== undefined && { enableThinking: config.format.enableThinking }),
-    });
-    return createExperience({ ...encoded, eid: { batch: config.name, task: row } });
-  } catch (cause) {
-    throw new TaskError(`Row ${row} of "${config.name}" (${config.path}) cannot be learned from: ${describeError(cause)}`, {
-      code: 'SUPERVISED_ROW',
-      cause,
-    });
-  }
 }

@@ -77,7 +77,8 @@ function commitInto(
   { stage }: StageContext,
   { turns, algorithm: { advantage } }: Parts,
 ): Commit {
-  const options = { experienceShape: stage.explorer.experienceShape, ...(advantage && { advantage }) };
+  const operators = createOperators(stage.dataProcessor.experiencePipeline.operators);
+  const options = { operators, experienceShape: stage.explorer.experienceShape, ...(advantage && { advantage }) };
   return createCommit({ turns, store, pipeline: (experiences) => runPipeline(experiences, options), sink });
 }
 
