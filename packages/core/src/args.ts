@@ -11,7 +11,17 @@ export interface Arg<T> {
   readonly accepts: (value: unknown) => boolean;
   /** What it does, for documents: one sentence. */
   readonly help: string;
+  /** What `accepts` accepts, as data: for schemas and documents. Without it only `expected` says so. */
+  readonly form?: ArgForm;
 }
+
+/** The kind of an argument. */
+export type ArgForm =
+  | ({ readonly type: 'number' } & NumberRange)
+  | { readonly type: 'boolean' }
+  | { readonly type: 'text' }
+  | { readonly type: 'choice'; readonly words: readonly string[] }
+  | { readonly type: 'list' };
 
 /** Arguments by name. */
 export type ArgSpec = Readonly<Record<string, Arg<unknown>>>;
@@ -41,6 +51,7 @@ export function numberArg(fallback: number | undefined, range: NumberRange = {},
     help,
     expected: ['a number', bounds.filter(Boolean).join(' and ')].join(' ').trim(),
     accepts: (value) => typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max && value > above,
+    form: { type: 'number', ...range },
   };
 }
 
@@ -49,6 +60,7 @@ export const booleanArg = (fallback: boolean, help = ''): Arg<boolean> => ({
   help,
   expected: 'true or false',
   accepts: (value) => typeof value === 'boolean',
+  form: { type: 'boolean' },
 });
 
 export const stringArg = (help = ''): Arg<string | undefined> => ({
@@ -56,6 +68,7 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
   help,
   expected: 'a text',
   accepts: (value) => typeof value === 'string',
+  form: { type: 'text' },
 });
 
 /** A list; `expected` names its items in messages: `{ name, weight }`. An empty one by default. */
@@ -64,15 +77,21 @@ export const listArg = <T>(expected: string, accepts: (item: unknown) => item is
   help,
   expected: `a list of ${expected}`,
   accepts: (value) => Array.isArray(value) && value.every(accepts),
+  form: { type: 'list' },
 });
 
-/** One of a few words. */
-export const choiceArg = <const T extends string>(words: readonly T[], fallback: T, help = ''): Arg<T> => ({
-  fallback,
-  help,
-  expected: `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`,
-  accepts: (value) => words.includes(value as T),
-});
+/** One of a few words; without a fallback it may stay undefined. */
+export function choiceArg<const T extends string>(words: readonly T[], fallback: T, help?: string): Arg<T>;
+export function choiceArg<const T extends string>(words: readonly T[], fallback: undefined, help?: string): Arg<T | undefined>;
+export function choiceArg<const T extends string>(words: readonly T[], fallback: T | undefined, help = ''): Arg<T | undefined> {
+  return {
+    fallback,
+    help,
+    expected: `one of ${words.map((word) => JSON.stringify(word)).join(', ')}`,
+    accepts: (value) => words.includes(value as T),
+    form: { type: 'choice', words },
+  };
+}
 
 /**
  * Checks and completes arguments. `owner` names the strategy in messages: `policy loss "ppo"`.
