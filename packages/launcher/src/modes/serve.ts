@@ -1,5 +1,6 @@
 /** Mode `serve`: the recording endpoint in front of a running product, with training here or in another process. */
 import path from 'node:path';
+import { createOperators } from '@trinity-rft/algorithm';
 import type { Algorithm, ExperienceStore, MetricSink } from '@trinity-rft/core';
 import { runPipeline, type ExplorerState } from '@trinity-rft/explorer';
 import { openEndpointServer } from '@trinity-rft/model';
