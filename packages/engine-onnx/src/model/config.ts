@@ -45,6 +45,8 @@ export interface ModelConfig {
   readonly bosTokenId?: number;
   readonly eosTokenIds: readonly number[];
   readonly padTokenId?: number;
+  /** `value`: one number per position instead of a distribution over tokens. @default tokens */
+  readonly head?: 'value';
 }
 
 const size = z.int().positive();

@@ -16,8 +16,12 @@ export interface ParameterSpec {
 
 export const embeddingName = 'model.embed_tokens.weight';
 
-/** The matrix that turns hidden states into logits. */
+/** Hugging Face's names of a head with one label: `*ForTokenClassification`. */
+export const valueHeadNames = { weight: 'score.weight', bias: 'score.bias' } as const;
+
+/** The matrix that turns hidden states into logits, or into values. */
 export function headName(config: ModelConfig): string {
+  if (config.head === 'value') return valueHeadNames.weight;
   return config.tieEmbeddings ? embeddingName : 'lm_head.weight';
 }
 
@@ -30,7 +34,7 @@ export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
     for (const [name, shape] of layerShapes(config)) shapes.push([layerPrefix(layer) + name, shape]);
   }
   shapes.push(['model.norm.weight', [config.hiddenSize]]);
-  if (!config.tieEmbeddings) shapes.push(['lm_head.weight', [config.vocabSize, config.hiddenSize]]);
+  shapes.push(...headShapes(config));
   let offset = 0;
   return shapes.map(([name, shape]) => {
     const size = shape.reduce((a, b) => a * b, 1);
@@ -38,6 +42,16 @@ export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
     offset += size;
     return spec;
   });
+}
+
+function headShapes(config: ModelConfig): readonly [string, readonly number[]][] {
+  if (config.head === 'value') {
+    return [
+      [valueHeadNames.weight, [1, config.hiddenSize]],
+      [valueHeadNames.bias, [1]],
+    ];
+  }
+  return config.tieEmbeddings ? [] : [['lm_head.weight', [config.vocabSize, config.hiddenSize]]];
 }
 
 function layerShapes(config: ModelConfig): readonly [string, readonly number[]][] {

@@ -22,7 +22,7 @@
  * The head works through R in `chunks` equal parts, one after the other, so that arrays of width V stay small; R is a multiple of it.
  * Where `spread` is fed, the last of the R rows is padding (gradient 0) unless every position is picked.
  */
-import { gradients } from '../onnx/autodiff.js';
+import { gradients, type Seed } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
@@ -31,7 +31,7 @@ import type { Agreement } from './column-parts.js';
 import type { ModelConfig } from './config.js';
 import { headStates } from './head.js';
 import { chunkedHead, chunkedHeadGradients } from './head-chunks.js';
-import { embeddingName, headName, parameterSpecs } from './parameters.js';
+import { embeddingName, headName } from './parameters.js';
 
 export interface TrainingGraphOptions {
   /** Forward: return entropies. Backward: take entropy gradients. */
@@ -48,7 +48,7 @@ export interface ForwardGraphOptions extends TrainingGraphOptions {
 /** ONNX bytes of the graph that scores sequences. */
 export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions): Uint8Array {
   const graph = new Graph();
-  const { trunk, x } = training(graph, config, options.parts);
+  const { trunk, x } = trainingBody(graph, config, { parts: options.parts });
   const inputs = headInputs(graph);
   const states = headStates(trunk, takeRows(x, inputs.rows), inputs.inverseTemperature);
   const scores = chunkedHead(trunk, states, inputs.targets, options);
@@ -60,38 +60,70 @@ export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions):
 /** ONNX bytes of the graph that returns the gradient of every parameter. */
 export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
   const graph = new Graph();
-  const { trunk, x, embedded } = training(graph, config);
-  const inputs = headInputs(graph);
-  const spread = graph.input('spread', 'int32', ['N']);
-  const states = headStates(trunk, takeRows(x, inputs.rows, spread), inputs.inverseTemperature);
-  const head = chunkedHeadGradients(trunk, states, inputs.targets, {
-    chunks: options.chunks,
-    gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
-    ...(options.entropy && { gradEntropy: graph.input('grad_entropy', 'float32', ['R', 1]) }),
-  });
-  graph.output(`grad.${headName(config)}`, head.weight);
-  const names = parameterSpecs(config)
-    .map((spec) => spec.name)
-    .filter((name) => name !== headName(config) && name !== embeddingName);
-  const found = gradients([{ value: states, gradient: head.states }], [...names.map((name) => trunk.parameters.get(name)!), embedded]);
-  names.forEach((name, i) => graph.output(`grad.${name}`, found[i]!));
-  graph.output('grad.embedded', reshape(found.at(-1)!, ['N', config.hiddenSize]));
+  const { body, seed, headGradient } = differentiated(graph, config, options);
+  graph.output(`grad.${headName(config)}`, headGradient!);
+  outputGradients(body, seed, [headName(config)]);
   return graph.encode();
 }
 
-function training(
+/** Makes factors of linear layers from the parameters of the model, by weight. */
+type AdapterInputs = (parameters: ReadonlyMap<string, Value>) => NonNullable<Trunk['adapters']>;
+
+/** The inputs of a gradient graph, and where gradients begin: at the hidden states of the picked positions. With adapters the head is frozen. */
+export function differentiated(
   graph: Graph,
   config: ModelConfig,
-  parts?: Agreement['parts'],
-): { readonly trunk: Trunk; readonly x: Value; readonly embedded: Value } {
+  options: TrainingGraphOptions,
+  adapters?: AdapterInputs,
+): { readonly body: TrainingBody; readonly seed: Seed; readonly headGradient?: Value } {
+  const body = trainingBody(graph, config, undefined, adapters);
+  const inputs = headInputs(graph);
+  const spread = graph.input('spread', 'int32', ['N']);
+  const states = headStates(body.trunk, takeRows(body.x, inputs.rows, spread), inputs.inverseTemperature);
+  const head = chunkedHeadGradients(body.trunk, states, inputs.targets, {
+    chunks: options.chunks,
+    frozen: adapters !== undefined,
+    gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
+    ...(options.entropy && { gradEntropy: graph.input('grad_entropy', 'float32', ['R', 1]) }),
+  });
+  return { body, seed: { value: states, gradient: head.states }, ...(head.weight && { headGradient: head.weight }) };
+}
+
+/** The body of a training graph: what stands before every head. */
+export interface TrainingBody {
+  readonly trunk: Trunk;
+  /** Hidden states of all positions, before the final norm. [N, d] */
+  readonly x: Value;
+  /** Embedding rows. [B, T, d] */
+  readonly embedded: Value;
+}
+
+/** Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter but the embedding and those that are there already. */
+export function outputGradients({ trunk, embedded }: TrainingBody, seed: Seed, there: readonly string[] = []): void {
+  const { config, parameters } = trunk;
+  const { graph } = embedded;
+  const names = [...parameters.keys()].filter((name) => name !== embeddingName && !there.includes(name));
+  const found = gradients([seed], [...names.map((name) => parameters.get(name)!), embedded]);
+  names.forEach((name, i) => graph.output(`grad.${name}`, found[i]!));
+  graph.output('grad.embedded', reshape(found.at(-1)!, ['N', config.hiddenSize]));
+}
+
+/** Embedding and blocks, with the inputs `ids`, parameters and rotary tables. */
+export function trainingBody(
+  graph: Graph,
+  config: ModelConfig,
+  { parts, adapters }: { readonly parts?: Agreement['parts']; readonly adapters?: FindAdapters } = {},
+): TrainingBody {
   const ids = graph.input('ids', 'int32', ['B', 'T']);
+  const parameters = parameterInputs(graph, config);
   const trunk: Trunk = {
     config,
-    parameters: parameterInputs(graph, config),
+    parameters,
     positions: graph.integers([0]),
     tables: tableInputs(graph, config),
     attention: (_, q, k, v) => causalAttention(q, k, v),
     ...(parts && { parts }),
+    ...(adapters && { adapters: adapters(parameters) }),
   };
   const embedded = embed(trunk, ids);
   return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };

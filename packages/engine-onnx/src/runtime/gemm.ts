@@ -23,7 +23,7 @@ export function linearShapes(config: ModelConfig): readonly LinearShape[] {
     [hiddenSize, heads * headDim],
     [intermediateSize, hiddenSize],
     [hiddenSize, intermediateSize],
-    [vocabSize, hiddenSize],
+    [config.head === 'value' ? 1 : vocabSize, hiddenSize],
   ];
 }
 

@@ -37,6 +37,7 @@ function transientPerLayer(config: ModelConfig, time: number): number {
 }
 
 function headCost(config: ModelConfig, picked: number): number {
+  if (config.head === 'value') return 4 * picked * config.hiddenSize;
   return (picked / headChunks(config)) * config.vocabSize * headArrays + 4 * picked * config.hiddenSize;
 }
 

@@ -92,6 +92,30 @@ export async function difference(x: Float32Array, index: number, f: () => Promis
   return (high - low) / (above - below);
 }
 
+/**
+ * Entries of a model's gradient that differ from central differences of `scalar` by more than 1e-2 of the largest entry of their
+ * tensor (at least 0.1); three random ones of every tensor are looked at.
+ */
+export async function modelGradientErrors(
+  specs: readonly { readonly name: string; readonly offset: number; readonly size: number }[],
+  weights: Float32Array,
+  gradient: Float32Array,
+  scalar: () => Promise<number>,
+): Promise<readonly unknown[]> {
+  const random = createRandom(5);
+  const wrong = [];
+  for (const { name, offset, size } of specs) {
+    const part = gradient.subarray(offset, offset + size);
+    const scale = part.reduce((max, x) => Math.max(max, Math.abs(x)), 0.1);
+    for (let probe = 0; probe < 3; probe++) {
+      const index = random.integer(size);
+      const expected = await difference(weights, offset + index, scalar, 4e-3);
+      if (!(Math.abs(part[index]! - expected) / scale < 1e-2)) wrong.push({ name, index, found: part[index], expected });
+    }
+  }
+  return wrong;
+}
+
 function concreteShape(y: Value, args: Readonly<Record<string, Argument>>): readonly number[] {
   const sizes = new Map<string, number>();
   for (const arg of Object.values(args)) arg.dims?.forEach((dim, i) => typeof dim === 'string' && sizes.set(dim, arg.shape[i]!));

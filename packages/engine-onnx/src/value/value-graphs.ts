@@ -1,0 +1,41 @@
+/**
+ * Graphs of the critic: values of whole sequences, and their gradients. The names are those of `model/training-graphs.ts`, with another head:
+ *
+ * | name          | type         | forward | backward | meaning                                        |
+ * | ------------- | ------------ | ------- | -------- | ---------------------------------------------- |
+ * | `rows`        | i32 [R]      | in      | in       | flat b * T + t of positions whose value counts |
+ * | `grad_values` | f32 [R, 1]   |         | in       | dL/dvalue; 0 in padding rows                   |
+ * | `values`      | f32 [R, 1]   | out     |          | norm(x) w + b                                  |
+ */
+import { Graph, type Value } from '../onnx/graph.js';
+import { linear } from '../onnx/ops/matmul.js';
+import { rmsNorm } from '../onnx/ops/norm.js';
+import { takeRows } from '../onnx/ops/shape.js';
+import type { Agreement } from '../model/column-parts.js';
+import type { ModelConfig } from '../model/config.js';
+import { valueHeadNames } from '../model/parameters.js';
+import { outputGradients, trainingBody, type TrainingBody } from '../model/training-graphs.js';
+
+/** ONNX bytes of the graph that values positions. @param parts see {@link Agreement} */
+export function valueGraph(config: ModelConfig, parts: Agreement['parts']): Uint8Array {
+  const graph = new Graph();
+  const body = trainingBody(graph, config, { parts });
+  graph.output('values', valuesOf(body, graph.input('rows', 'int32', ['R'])));
+  return graph.encode();
+}
+
+/** ONNX bytes of the graph that returns the gradient of every parameter. */
+export function valueGradientGraph(config: ModelConfig): Uint8Array {
+  const graph = new Graph();
+  const body = trainingBody(graph, config);
+  const value = valuesOf(body, graph.input('rows', 'int32', ['R']), graph.input('spread', 'int32', ['N']));
+  outputGradients(body, { value, gradient: graph.input('grad_values', 'float32', ['R', 1]) });
+  return graph.encode();
+}
+
+/** One number for each of `rows`. [R, 1] */
+function valuesOf({ trunk, x }: TrainingBody, rows: Value, spread?: Value): Value {
+  const parameter = (name: string): Value => trunk.parameters.get(name)!;
+  const states = rmsNorm(takeRows(x, rows, spread), parameter('model.norm.weight'), trunk.config.normEpsilon);
+  return linear(states, parameter(valueHeadNames.weight), parameter(valueHeadNames.bias));
+}
