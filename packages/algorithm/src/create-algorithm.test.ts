@@ -2,6 +2,7 @@ import { ConfigError, EngineError, InvariantError, type LossInput } from '@trini
 import { describe, expect, it } from 'vitest';
 import { createAlgorithm, type AlgorithmOptions } from './create-algorithm.js';
 import { algorithmPresets } from './presets.js';
+import type { AlgorithmPreset } from './tables.js';
 
 const ppo = { advantageFn: { name: 'grpo' }, policyLossFn: { name: 'ppo' } } as const;
 
@@ -59,7 +60,7 @@ describe('createAlgorithm', () => {
   });
 
   it.each([
-    [{ ...ppo, policyLossFn: { name: 'pppo' } }, 'There is no policy loss "pppo". Did you mean "ppo"? Known: ppo, sft.'],
+    [{ ...ppo, policyLossFn: { name: 'pppo' } }, 'There is no policy loss "pppo". Did you mean "ppo"? Known: ppo, '],
     [{ ...ppo, advantageFn: { name: 'stepwise_grpo' } }, 'There is no advantage function "stepwise_grpo". Did you mean "step_wise_grpo"?'],
     [{ ...ppo, klLossFn: { name: 'k4' } }, 'There is no KL loss "k4".'],
     [{ ...ppo, entropyLossFn: { name: 'mix' } }, 'There is no entropy loss "mix".'],
@@ -76,7 +77,7 @@ describe('createAlgorithm', () => {
     [{ ...ppo, klLossFn: { name: 'k2', args: { adaptive: true, targetKl: 1, horizon: 10 } } }, 'Remove "adaptive"'],
     [
       { policyLossFn: { name: 'ppo' } },
-      'The policy loss "ppo" needs advantages, and there is no advantage function. Choose one of grpo, step_wise_grpo.',
+      'The policy loss "ppo" needs advantages, and there is no advantage function. Choose one of grpo, step_wise_grpo, ',
     ],
   ] as [AlgorithmOptions, string][])('refuses %j', (options, message) => {
     expect(() => createAlgorithm(options)).toThrow(message);
@@ -87,9 +88,11 @@ describe('createAlgorithm', () => {
     expect(() => createAlgorithm({ ...ppo, advantageFn: { name: 'grpo', args: { stdThreshold: null, rankPenalty: null } } })).not.toThrow();
   });
 
-  it.each(Object.entries(algorithmPresets))('makes the preset %s', (name, options) => {
-    const { needs, advantage } = createAlgorithm(options);
-    expect([needs.rollouts, needs.referenceLogprobs, advantage !== undefined]).toEqual(Array.from({ length: 3 }, () => name !== 'sft'));
+  it.each(Object.entries<AlgorithmPreset>(algorithmPresets))('makes the preset %s', (_name, preset) => {
+    const { needs, advantage, batchAdvantage } = createAlgorithm({ ...preset, lossAggNorm: 8 });
+    expect(needs.rollouts).toBe(preset.schema === 'experience');
+    expect([advantage, batchAdvantage].filter((each) => each !== undefined)).toHaveLength(preset.schema === 'experience' ? 1 : 0);
+    expect(needs.pairs).toBe(preset.schema === 'dpo');
   });
 });
 

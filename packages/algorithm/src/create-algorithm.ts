@@ -1,7 +1,7 @@
 /** Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss, and what they need. */
 import { ConfigError, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core';
 import type { AdvantageStrategy } from './advantage/strategy.js';
-import { lossAggModes, type LossAggMode } from './aggregate.js';
+import { aggregationWeights, lossAggModes, type LossAggMode } from './aggregate.js';
 import { mergeNeeds } from './needs.js';
 import { objective } from './objective.js';
 import type { Part } from './part.js';
@@ -27,6 +27,8 @@ export interface AlgorithmOptions {
   readonly entropyLossFn?: PartChoice | undefined;
   /** @default "token-mean" */
   readonly lossAggMode?: LossAggMode | undefined;
+  /** What the sums of `seq-mean-token-sum` (default 1) and `seq-mean-token-sum-norm` (longest row) are divided by. > 0 */
+  readonly lossAggNorm?: number | undefined;
 }
 
 export interface AlgorithmContext {
@@ -55,7 +57,7 @@ export function createAlgorithm(options: AlgorithmOptions, { seed = 0, tables = 
     ...(advantage && placed(advantage, undefined, options)),
     loss: objective(
       parts.map(({ term }) => term),
-      mode,
+      (input) => aggregationWeights(input, mode, { norm: options.lossAggNorm }),
       needs,
     ),
     needs,

@@ -1,15 +1,14 @@
 /** The objective of an algorithm: the sum of its terms, checked and aggregated once. */
 import type { AlgorithmNeeds, LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
-import { aggregationWeights, type LossAggMode } from './aggregate.js';
 import { checkLossInput, type LossField } from './check-input.js';
 import type { LossTerm, TermOutput } from './part.js';
 
-/** Adds terms, their gradients and their metrics; `final_loss` is the sum. */
-export function objective(terms: readonly LossTerm[], mode: LossAggMode, needs: AlgorithmNeeds): PolicyLossFn {
+/** Adds terms, their gradients and their metrics; `final_loss` is the sum. `weigh` gives the weights of the batch's tokens. [N] */
+export function objective(terms: readonly LossTerm[], weigh: (input: LossInput) => Float64Array, needs: AlgorithmNeeds): PolicyLossFn {
   const fields = fieldsOf(needs);
   return (input: LossInput): LossOutput => {
     checkLossInput(input, fields);
-    const weights = aggregationWeights(input, mode);
+    const weights = weigh(input);
     const outputs = terms.map((term) => term(input, weights));
     const loss = outputs.reduce((sum, output) => sum + output.loss, 0);
     return {

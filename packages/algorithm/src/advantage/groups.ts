@@ -15,6 +15,15 @@ export function rewardOf(experience: Experience): number {
   );
 }
 
+/** The sum of its token rewards, where it has some; its reward otherwise. @throws RewardError when it has none of them */
+export function returnOf(experience: Experience): number {
+  const { tokenRewards } = experience;
+  if (!tokenRewards) return rewardOf(experience);
+  let sum = 0;
+  for (const reward of tokenRewards) sum += reward;
+  return rewardOf({ ...experience, reward: sum });
+}
+
 export interface GroupStats {
   readonly mean: number;
   /** Of the sample (n - 1). */
@@ -29,8 +38,7 @@ export interface GroupStats {
 export function groupStats(rewards: readonly number[]): GroupStats {
   const size = rewards.length;
   if (size === 1) return { mean: 0, std: 1, size };
-  if (allEqual(rewards)) return { mean: rewards[0]!, std: 0, size };
-  return { mean: mean(rewards), std: sampleStd(rewards), size };
+  return { mean: groupMean(rewards), std: allEqual(rewards) ? 0 : sampleStd(rewards), size };
 }
 
 /** Deviation over all rewards of a batch; 1 for a single one. */
@@ -52,10 +60,15 @@ export function zeroVarianceRatio(groups: readonly (readonly number[])[]): numbe
   return groups.filter(allEqual).length / groups.length;
 }
 
-const allEqual = (rewards: readonly number[]): boolean => rewards.every((reward) => reward === rewards[0]);
+export const allEqual = (rewards: readonly number[]): boolean => rewards.every((reward) => reward === rewards[0]);
+
+/** Arithmetic mean; of equal rewards exactly that reward, whatever the rounding. */
+export const groupMean = (rewards: readonly number[]): number => (allEqual(rewards) ? rewards[0]! : mean(rewards));
 
 /** A copy with `advantages` and `returns` = score * actionMask. */
 export function withScore(experience: Experience, score: number): Experience {
-  const advantages = Float32Array.from(experience.actionMask, (bit) => (bit === 1 ? score : 0));
+  const { actionMask } = experience;
+  const advantages = new Float32Array(actionMask.length);
+  for (let t = 0; t < actionMask.length; t++) if (actionMask[t] === 1) advantages[t] = score;
   return withFields(experience, { advantages, returns: advantages.slice() });
 }

@@ -1,6 +1,27 @@
 /** The advantage functions by the names of YAML's `advantage_fn`. A new one is a file here and a row. */
+import { asymre, asymreVerl } from './asymre.js';
+import { gigpo } from './gigpo.js';
+import { grpoVerl } from './grpo-verl.js';
 import { grpo } from './grpo.js';
+import { opmd, opmdVerl } from './opmd.js';
+import { raft } from './raft.js';
+import { rec } from './rec.js';
+import { reinforce } from './reinforce.js';
+import { rloo } from './rloo.js';
 import { stepWiseGrpo } from './step-wise-grpo.js';
 import type { AdvantagePart } from './strategy.js';
 
-export const advantageFns = { grpo, step_wise_grpo: stepWiseGrpo } satisfies Readonly<Record<string, AdvantagePart>>;
+export const advantageFns = {
+  grpo,
+  step_wise_grpo: stepWiseGrpo,
+  gigpo,
+  rloo,
+  reinforce,
+  opmd,
+  asymre,
+  rec,
+  raft,
+  grpo_verl: grpoVerl,
+  opmd_verl: opmdVerl,
+  asymre_verl: asymreVerl,
+} satisfies Readonly<Record<string, AdvantagePart>>;
