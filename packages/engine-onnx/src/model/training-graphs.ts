@@ -76,7 +76,7 @@ export function differentiated(
   options: TrainingGraphOptions,
   adapters?: AdapterInputs,
 ): { readonly body: TrainingBody; readonly seed: Seed; readonly headGradient?: Value } {
-  const body = trainingBody(graph, config, undefined, adapters);
+  const body = trainingBody(graph, config, adapters && { adapters });
   const inputs = headInputs(graph);
   const spread = graph.input('spread', 'int32', ['N']);
   const states = headStates(body.trunk, takeRows(body.x, inputs.rows, spread), inputs.inverseTemperature);
@@ -112,7 +112,7 @@ export function outputGradients({ trunk, embedded }: TrainingBody, seed: Seed, t
 export function trainingBody(
   graph: Graph,
   config: ModelConfig,
-  { parts, adapters }: { readonly parts?: Agreement['parts']; readonly adapters?: FindAdapters } = {},
+  { parts, adapters }: { readonly parts?: Agreement['parts']; readonly adapters?: AdapterInputs } = {},
 ): TrainingBody {
   const ids = graph.input('ids', 'int32', ['B', 'T']);
   const parameters = parameterInputs(graph, config);
