@@ -1,5 +1,6 @@
 /** A model's way to read and write conversations: tokenizer, template and parsers together, shared by all its rollouts. */
-import { ConfigError, ModelError, type ToolDefinition } from '@trinity-rft/core';
+import { ConfigError, ModelError, type TextGrammar, type ToolDefinition } from '@trinity-rft/core';
+import { answerGrammar, type AnswerForm } from './constraint/answer-grammar.js';
 import { createLru } from './lru.js';
 import { reasoningParsers } from './reasoning-parser/table.js';
 import type { ReasoningParser } from './reasoning-parser/types.js';
@@ -58,6 +59,11 @@ export interface ChatFormat {
   /** Ids of a rendered text; equal texts share one array, so do not write to it. */
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
+  /**
+   * What the sampler has to keep to so that the answer to `promptIds` has this form; nothing where the form leaves everything open.
+   * @throws ModelError 400 naming what of a schema cannot be followed
+   */
+  constrain(form: AnswerForm, promptIds: Int32Array): TextGrammar | undefined;
 }
 
 /** How many prompts are remembered; a group of runs asks for the same one again and again. */
@@ -88,6 +94,13 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
         toolCalls: parsed.toolCalls,
         malformedToolCalls: parsed.malformed,
       };
+    },
+    constrain: (form, promptIds) => {
+      const thinking = reasoningParser !== undefined && tokenizer.decode(promptIds.slice(-8)).trimEnd().endsWith('<think>');
+      const reasoning = thinking ? 'open' : reasoningParser ? 'may' : 'none';
+      const [open, close] = toolCallParser?.markers ?? [];
+      const call = open === undefined || close === undefined ? undefined : { open, close };
+      return answerGrammar(form, { reasoning, call, excludedTokenIds: [...hidden] });
     },
   };
 }

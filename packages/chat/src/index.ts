@@ -6,6 +6,7 @@ export {
   type PromptInput,
   type ReadTurnOptions,
 } from './chat-format.js';
+export type { AnswerForm } from './constraint/answer-grammar.js';
 export { encodeConversation, type ConversationInput, type EncodedConversation } from './conversation.js';
 export type { Fork, ForkReason } from './ledger/fork-reason.js';
 export { createLedger, type Ledger, type LedgerOptions, type LedgerPrompt } from './ledger/ledger.js';

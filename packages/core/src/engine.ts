@@ -100,7 +100,21 @@ export interface SamplingOptions {
   readonly seed: number;
   /** How many alternatives to report per token. @default 0 */
   readonly topLogprobs?: number;
+  /** The answer follows it; a stop token can be drawn where it is complete. @default any text */
+  readonly grammar?: TextGrammar;
 }
+
+/**
+ * What an answer may be, as plain data: a context-free grammar over bytes (UTF-8). Rule 0 is the whole text; a rule is a list of
+ * alternatives, an alternative a list of symbols, a symbol the number of a rule or the ranges of one byte: `[from, to, from, to ...]`.
+ */
+export interface TextGrammar {
+  readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
+  /** Tokens that may not stand for their bytes: those that control a conversation. */
+  readonly excludedTokenIds: readonly number[];
+}
+
+export type GrammarSymbol = number | readonly number[];
 
 export type SampleStop = 'stop' | 'length';
 
@@ -112,7 +126,7 @@ export interface TokenLogprob {
 export interface SampledSequence {
   /** Sampled ids, the stop id included when one was drawn. [R] */
   readonly tokens: Int32Array;
-  /** Of the distribution that was sampled from: temperature, top-p and top-k applied. [R] */
+  /** Of the distribution that was sampled from: temperature, top-p, top-k and grammar applied. [R] */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
   /** The stop string that ended it, if one did. */

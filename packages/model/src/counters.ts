@@ -9,6 +9,7 @@ import type { Metrics } from '@trinity-rft/core';
  * - `tool_calls`, `malformed_tool_calls`: understood, and left in the text
  * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls refused for their prompt
  * - `sampling_overridden`, `unconstrained`: client requests whose sampling settings, or forced formats, were not followed
+ * - `constrained`: client requests whose answers were kept to the form they asked for
  * - `replayed`: requests that got the answer of an equal one; `undelivered`: answers that no client received
  */
 type CounterName =
@@ -27,6 +28,7 @@ type CounterName =
   | 'prompt_too_long'
   | 'sampling_overridden'
   | 'unconstrained'
+  | 'constrained'
   | 'replayed'
   | 'undelivered';
 

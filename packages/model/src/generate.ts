@@ -1,5 +1,13 @@
 /** The one path from messages to a recorded answer; the chat method and the endpoint both go through it. */
-import { createLedger, normalizeMessages, type LedgerPrompt, type NormalMessage, type ParsedTurn, type Tokenizer } from '@trinity-rft/chat';
+import {
+  createLedger,
+  normalizeMessages,
+  type AnswerForm,
+  type LedgerPrompt,
+  type NormalMessage,
+  type ParsedTurn,
+  type Tokenizer,
+} from '@trinity-rft/chat';
 import {
   CancelledError,
   EngineError,
@@ -26,6 +34,8 @@ interface GenerateRequest {
   /** Look for tool calls in the answer, if there are tools. */
   readonly parseTools: boolean;
   readonly sampling: CallSampling;
+  /** What was asked for of the answer's form; `constrainedDecoding` decides whether it is enforced. */
+  readonly form?: Omit<AnswerForm, 'tools'>;
   readonly signal?: AbortSignal;
 }
 
@@ -96,7 +106,9 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
     throwIfAborted(signal);
     const tools = normalizeTools(request.tools);
     const prompt = promptFor(request, tools);
-    const settings = sampling(request.sampling, prompt.ids.length);
+    const grammar =
+      options.constrainedDecoding && request.form ? format.constrain({ ...request.form, ...(tools && { tools }) }, prompt.ids) : undefined;
+    const settings = { ...sampling(request.sampling, prompt.ids.length), ...(grammar && { grammar }) };
     const callIndex = calls++;
     const sequences = await sampler.sample(prompt.ids, settings, signal);
     throwIfAborted(signal);

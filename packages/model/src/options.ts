@@ -56,6 +56,11 @@ export interface RolloutModelOptions extends EndpointPolicy {
   readonly reasoning?: 'as-sent' | 'restore';
   /** Left to the chat template when absent. */
   readonly enableThinking?: boolean;
+  /**
+   * Draws only tokens that keep to the answer format and the forced calls that a request asks for, where the sampler can. What is
+   * recorded are log-probabilities of the distribution that was drawn from. @default false: the model is told, and samples freely
+   */
+  readonly constrainedDecoding?: boolean;
   /** Off for models that are not trained. @default true */
   readonly recordHistory?: boolean;
   /** Puts the prompt as text into experiences. @default false */

@@ -25,6 +25,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     modelPath,
     tokenizer: options.format.tokenizer,
     clientSampling: options.clientSampling ?? 'override',
+    constrainedDecoding: options.constrainedDecoding ?? false,
     runtime: options.runtime,
     notices: options.notices ?? new Set(),
     answered: (id, { recorded }) => {

@@ -28,6 +28,7 @@ export function deriveExplorer(
     failureReward: explorer.failure_reward ?? undefined,
     experienceShape: explorer.experience_shape,
     reasoningHistory: explorer.reasoning_history,
+    constrainedDecoding: explorer.constrained_decoding,
     envVars: deriveEnvVars(context),
     ...models,
     evalInterval: deriveEvalInterval(context),

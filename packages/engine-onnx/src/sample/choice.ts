@@ -9,6 +9,7 @@ import {
   type TrinityError,
 } from '@trinity-rft/core';
 
+import type { AnswerConstraint, ConstraintFactory } from './constraint/constraint.js';
 import type { KvOwner, KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 import { createStopMatcher, type StopMatcher, type TokenBytes } from './stop-matcher.js';
@@ -41,6 +42,7 @@ export interface Choice extends KvOwner {
   readonly index: number;
   readonly random: Random;
   readonly matcher?: StopMatcher;
+  readonly constraint?: AnswerConstraint;
   /** The token that the next run reads. */
   newest: number;
   readonly tokens: number[];
@@ -49,14 +51,21 @@ export interface Choice extends KvOwner {
   finished: boolean;
 }
 
+/** What the engine knows of the texts of its tokens. */
+export interface TokenTexts {
+  readonly tokenBytes: TokenBytes;
+  readonly constraints: ConstraintFactory;
+}
+
 /** Choice k of a request draws from the stream (seed, k), one number per token. */
-export function createChoice(request: Request, index: number, pool: KvPool, tokenBytes: TokenBytes | undefined): Choice {
+export function createChoice(request: Request, index: number, pool: KvPool, texts: TokenTexts | undefined): Choice {
   const { plan } = request;
   return {
     request,
     index,
     random: createRandom(deriveSeed(plan.seed, plan.firstChoice + index)),
-    ...(plan.stops.length > 0 && tokenBytes !== undefined && { matcher: createStopMatcher(plan.stops, tokenBytes) }),
+    ...(plan.stops.length > 0 && texts && { matcher: createStopMatcher(plan.stops, texts.tokenBytes) }),
+    ...(plan.grammar && texts && { constraint: texts.constraints.begin(plan.grammar) }),
     newest: plan.prompt.at(-1)!,
     tokens: [],
     logprobs: [],
@@ -76,6 +85,7 @@ export function acceptToken(choice: Choice, token: number, logprob: number, top:
   choice.logprobs.push(logprob);
   if (top !== undefined) choice.top.push(top);
   const matched = choice.matcher?.push(token);
+  if (!plan.stopTokenIds.has(token)) choice.constraint?.push(token);
   const mayStop = choice.tokens.length >= plan.minTokens;
   if (plan.stopTokenIds.has(token)) finish(choice, 'stop');
   else if (matched !== undefined && mayStop) finish(choice, 'stop', matched);

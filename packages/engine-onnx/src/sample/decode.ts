@@ -1,11 +1,12 @@
 /** One more token for every row of a pool. */
-import { EngineError } from '@trinity-rft/core';
+import { EngineError, ModelError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type { Feeds } from '../model/weights.js';
 import { acceptToken, failRequest, isDone, type Choice } from './choice.js';
 import { drawToken } from './draw.js';
+import type { AnswerConstraint } from './constraint/constraint.js';
 import type { SamplerKernels } from './kernels.js';
 import type { KvPool } from './kv-pool.js';
 
@@ -60,14 +61,37 @@ function rowInputs(variant: DecodeVariant, choices: readonly Choice[], uniforms:
 
 function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): void {
   const { plan } = choice.request;
+  const forbidden = choice.tokens.length < plan.minTokens ? plan.stopTokenIds : undefined;
+  const allowed = choice.constraint && allowedTokens(choice.constraint, plan.stopTokenIds);
+  if (allowed?.every((may, id) => may === 0 || forbidden?.has(id) === true)) {
+    failRequest(choice.request, noWayOn(choice));
+    return;
+  }
   const { token, logprob, top } = drawToken(distribution, uniform, {
     greedy: plan.temperature === 0,
     topP: plan.topP,
     topK: plan.topK,
-    forbidden: choice.tokens.length < plan.minTokens ? plan.stopTokenIds : undefined,
+    forbidden,
+    allowed,
     topLogprobs: plan.topLogprobs,
   });
   accept(choice, token, logprob, top);
+}
+
+/** Those that go on with the answer, and the stop tokens where it is complete. [V] */
+function allowedTokens(constraint: AnswerConstraint, stopTokenIds: ReadonlySet<number>): Uint8Array {
+  const { mask, complete } = constraint.allowed();
+  const allowed = mask.slice();
+  for (const id of stopTokenIds) allowed[id] = complete ? 1 : 0;
+  return allowed;
+}
+
+function noWayOn(choice: Choice): ModelError {
+  return new ModelError(
+    `After ${choice.tokens.length} tokens, no token of the vocabulary goes on with the form that the answer must have. ` +
+      'Ask for a form that can be written with this vocabulary, or do not constrain the answer.',
+    { status: 400, code: 'constraint_unreachable', details: { tokens: choice.tokens.length } },
+  );
 }
 
 function accept(choice: Choice, token: number, logprob: number, top?: Parameters<typeof acceptToken>[3]): void {

@@ -10,6 +10,8 @@ export interface DrawOptions {
   readonly topK: number;
   /** Ids that may not be drawn. */
   readonly forbidden?: ReadonlySet<number> | undefined;
+  /** The only ids that may be drawn: 1 = may. [V] @default all */
+  readonly allowed?: Uint8Array | undefined;
   /** How many alternatives to report. */
   readonly topLogprobs: number;
 }
@@ -31,12 +33,14 @@ export interface Draw {
 export function drawToken(logprobs: Float32Array, uniform: number, options: DrawOptions): Draw {
   const weights = Float64Array.from(logprobs, Math.exp);
   for (const id of options.forbidden ?? []) weights[id] = 0;
+  const { allowed } = options;
+  if (allowed) for (let id = 0; id < weights.length; id++) if (allowed[id] === 0) weights[id] = 0;
   const all = sum(weights);
   const kept = keepNucleus(keepTopK(weights, options.topK), weights, options.topP, all);
   if (kept !== undefined) dropOthers(weights, kept);
   const total = kept === undefined ? all : sum(weights);
   // A whole distribution keeps the graph's own log-probabilities, which are the trainer's to the last bits.
-  const logTotal = kept === undefined && !options.forbidden?.size ? 0 : Math.log(total);
+  const logTotal = kept === undefined && !options.forbidden?.size && !allowed ? 0 : Math.log(total);
   const token = options.greedy ? argMax(weights) : firstAbove(weights, uniform * total);
   const logprob = (id: number): number => logprobs[id]! - logTotal;
   const drawn = { token, logprob: Number.isNaN(total) ? NaN : logprob(token) };

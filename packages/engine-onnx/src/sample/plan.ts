@@ -1,5 +1,5 @@
 /** Sampling options checked and completed: what the sampler does for one request. */
-import { ModelError, type SamplingOptions } from '@trinity-rft/core';
+import { ModelError, type SamplingOptions, type TextGrammar } from '@trinity-rft/core';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 
@@ -22,6 +22,7 @@ export interface SamplePlan {
   readonly stops: readonly StopString[];
   readonly seed: number;
   readonly topLogprobs: number;
+  readonly grammar?: TextGrammar;
   /** `sampled`: tokens are drawn inside the graph. `logprobs`: in TypeScript, from the distribution, which the graph returns. */
   readonly variant: DecodeVariant;
 }
@@ -45,7 +46,7 @@ const mostTopLogprobs = 100;
 /** @throws ModelError 400 that names the option, its value and what is possible */
 export function planSample(prompt: Int32Array, options: SamplingOptions, limits: SampleLimits, firstChoice = 0): SamplePlan {
   checkPrompt(prompt, limits);
-  const { n = 1, temperature = 1, topP = 1, topK = -1, minTokens = 0, topLogprobs = 0, stop = [] } = options;
+  const { n = 1, temperature = 1, topP = 1, topK = -1, minTokens = 0, topLogprobs = 0, stop = [], grammar } = options;
   demand(Number.isInteger(n) && n >= 1, 'n', n, 'a whole number of at least 1');
   demand(Number.isFinite(temperature) && temperature >= 0, 'temperature', temperature, 'a number of at least 0 (0 = greedy)');
   demand(topP > 0 && topP <= 1, 'topP', topP, 'a number above 0 and at most 1');
@@ -65,7 +66,8 @@ export function planSample(prompt: Int32Array, options: SamplingOptions, limits:
   );
   demand(!stop.includes(''), 'stop', '', 'strings that are not empty');
   demand(stop.length === 0 || limits.hasTokenBytes, 'stop', stop, 'none, because the engine was created without tokenBytes');
-  const plain = temperature > 0 && topP === 1 && topK === -1 && minTokens === 0 && topLogprobs === 0;
+  demand(!grammar || limits.hasTokenBytes, 'grammar', 'set', 'none, because the engine was created without tokenBytes');
+  const plain = temperature > 0 && topP === 1 && topK === -1 && minTokens === 0 && topLogprobs === 0 && !grammar;
   return {
     prompt,
     choices: n,
@@ -79,6 +81,7 @@ export function planSample(prompt: Int32Array, options: SamplingOptions, limits:
     stops: stop.map((text) => ({ text, bytes: Buffer.from(text, 'utf8') })),
     seed: options.seed,
     topLogprobs,
+    ...(grammar && { grammar }),
     variant: plain ? 'sampled' : 'logprobs',
   };
 }

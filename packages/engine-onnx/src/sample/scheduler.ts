@@ -7,7 +7,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvariantError, ModelError, TrinityError, type SampledSequence } from '@trinity-rft/core';
 
 import type { Feeds } from '../model/weights.js';
-import { createChoice, failRequest, isDone, type Choice, type Request } from './choice.js';
+import { createChoice, failRequest, isDone, type Choice, type Request, type TokenTexts } from './choice.js';
+import { createConstraintFactory } from './constraint/constraint.js';
 import { decodeRows } from './decode.js';
 import type { SamplerKernels } from './kernels.js';
 import { KvCache } from './kv-cache.js';
@@ -54,6 +55,7 @@ export class SampleScheduler {
   readonly #kernels: SamplerKernels;
   readonly #options: SchedulerOptions;
   readonly #turn: NonNullable<SchedulerOptions['turn']>;
+  readonly #texts: TokenTexts | undefined;
   #queue: (Request | Switch)[] = [];
   readonly #cache: KvCache;
   #choices: Choice[] = [];
@@ -69,6 +71,8 @@ export class SampleScheduler {
     this.#weights = weights;
     this.#options = options;
     this.#turn = options.turn ?? ((run) => run());
+    const { tokenBytes } = options;
+    this.#texts = tokenBytes && { tokenBytes, constraints: createConstraintFactory(tokenBytes, kernels.config.vocabSize) };
   }
 
   get policyVersion(): number {
@@ -192,7 +196,7 @@ export class SampleScheduler {
   #start(request: Request, count: number, pool: KvPool): void {
     const { plan, admitted, prefix } = request;
     for (let index = admitted - count; index < admitted; index++) {
-      const choice = createChoice(request, index, pool, this.#options.tokenBytes);
+      const choice = createChoice(request, index, pool, this.#texts);
       pool.add(choice);
       if (prefix !== undefined) pool.storePrompt(choice, prefix.data, prefix.index, prefix.stride, plan.prompt.length - 1);
       this.#choices.push(choice);

@@ -25,6 +25,7 @@ export function modelFactory(
     limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
     ...(enableThinking !== undefined && { enableThinking }),
     reasoning: stage.explorer.reasoningHistory,
+    constrainedDecoding: stage.explorer.constrainedDecoding,
     runtime,
     notices,
   };

@@ -15,7 +15,7 @@ interface Parts {
 
 /** A recording model for each session. Ids are random, so that those of an earlier process stay what they are. */
 export function sessionHandlers({ stage, runtime }: StageContext, { sampler, format, start }: Parts): ServeOptions['createHandler'] {
-  const { rolloutModel, reasoningHistory } = stage.explorer;
+  const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
   const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking, temperature, topP, topK } = rolloutModel;
   const { clock, logger } = runtime;
   const notices = new Set<string>();
@@ -29,6 +29,7 @@ export function sessionHandlers({ stage, runtime }: StageContext, { sampler, for
       defaults: { temperature, topP, topK, maxTokens: maxResponseTokens, minTokens: minResponseTokens },
       ...(enableThinking !== undefined && { enableThinking }),
       reasoning: reasoningHistory,
+      constrainedDecoding,
       // The turn store records.
       recordHistory: false,
       onAnswer: ({ id, experiences }) => onCall({ msgId: id, experiences }),

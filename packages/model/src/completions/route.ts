@@ -19,7 +19,7 @@ export async function textCompletions(request: Request, context: RouteContext): 
   const { value, digest } = await readBody(request, context, 'a completion request');
   const wanted = readRequest(value, context.tokenizer.vocabularySize);
   checkChoices(context, wanted.n);
-  report({ ...wanted, unconstrained: [] }, context);
+  report({ ...wanted, formFields: [] }, context);
   const form = wanted.stream
     ? eventForm<Completed>((completed) => [...toChunks(completed.generation, completed.context).map((data) => ({ data })), done])
     : jsonForm<Completed>((completed) => toCompletion(completed.generation, completed.context));

@@ -28,11 +28,12 @@ export async function chatCompletions(request: Request, context: RouteContext): 
 
 async function complete(wanted: ChatCompletionRequest, options: RouteContext, signal: AbortSignal): Promise<Completed> {
   const { generate, modelPath: model, tokenizer, runtime, clientSampling } = options;
-  const { messages, tools, parseTools, n, maxTokens, stop, topLogprobs, sampling } = wanted;
+  const { messages, tools, parseTools, n, maxTokens, stop, topLogprobs, sampling, form } = wanted;
   const generation = await generate({
     messages,
     tools,
     parseTools,
+    ...(form && { form }),
     sampling: {
       n,
       stop,

@@ -18,6 +18,7 @@ import { withInstructions } from './instructions.js';
 import { quote, refusal } from './refusal.js';
 import { readToolChoice, toolChoiceInstruction } from './tool-choice.js';
 import { checkToolResults } from './tool-results.js';
+import { formOf, type WantedForm } from './wanted-form.js';
 
 /** A request as far as it matters here. Fields that are not named in this file are ignored. */
 export interface ChatCompletionRequest {
@@ -40,8 +41,10 @@ export interface ChatCompletionRequest {
   readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK'>;
   /** Names of all sampling settings the client gave. */
   readonly samplingFields: readonly string[];
-  /** Names of fields that ask for constrained decoding; nothing is constrained, because that would change the log-probabilities. */
-  readonly unconstrained: readonly string[];
+  /** Names of fields that ask for constrained decoding. */
+  readonly formFields: readonly string[];
+  /** What they ask for. */
+  readonly form?: WantedForm;
 }
 
 /** OpenAI's own limits. */
@@ -72,7 +75,7 @@ export function readRequest(value: unknown): ChatCompletionRequest {
     includeUsage: flag(record(value, 'stream_options'), 'include_usage'),
     returnTokenIds: flag(value, 'return_token_ids'),
     ...readSampling(value),
-    unconstrained: [...(forced === undefined ? [] : ['tool_choice']), ...(format ? ['response_format'] : [])],
+    ...formOf(choice, format, ['tool_choice', 'response_format']),
   };
 }
 

@@ -14,6 +14,7 @@ export interface HandlerOptions extends EndpointPolicy {
   readonly modelPath: string;
   readonly tokenizer: Tokenizer;
   readonly clientSampling: 'override' | 'respect';
+  readonly constrainedDecoding: boolean;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   readonly notices: Set<string>;
   /** Told of an answer before its client is. */

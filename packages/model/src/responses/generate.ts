@@ -15,7 +15,7 @@ export async function generate(
   signal: AbortSignal,
   { generate: run, clientSampling }: Pick<RouteContext, 'generate' | 'clientSampling'>,
 ): ReturnType<Generate> {
-  const { instructions, tools, toolChoice, format, maxTokens, topLogprobs, sampling } = wanted;
+  const { instructions, tools, toolChoice, format, maxTokens, topLogprobs, sampling, form } = wanted;
   const parseTools = toolChoice !== 'none';
   const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   const told = [format && formatInstruction(format, parseTools && tools.length > 0), toolChoiceInstruction(toolChoice)];
@@ -24,6 +24,7 @@ export async function generate(
       messages: withInstructions([...system, ...items.map(({ message }) => message)], told),
       tools,
       parseTools,
+      ...(form && { form }),
       sampling: {
         ...(topLogprobs !== undefined && { topLogprobs }),
         ...(maxTokens !== undefined && { maxTokens }),

@@ -5,6 +5,7 @@ import { flag, given, integer, isRecord, list, record, refuseUnavailable, type B
 import { quote, refusal } from '../handler/refusal.js';
 import { readSampling } from '../handler/request.js';
 import { readToolChoice, type ToolChoice } from '../handler/tool-choice.js';
+import { formOf, type WantedForm } from '../handler/wanted-form.js';
 
 /** A request as far as it matters here. Fields that are not named in this file are ignored. */
 export interface ResponsesRequest {
@@ -27,8 +28,10 @@ export interface ResponsesRequest {
   readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK'>;
   /** Names of all sampling settings the client gave. */
   readonly samplingFields: readonly string[];
-  /** Names of fields that ask for constrained decoding; nothing is constrained, because that would change the log-probabilities. */
-  readonly unconstrained: readonly string[];
+  /** Names of fields that ask for constrained decoding. */
+  readonly formFields: readonly string[];
+  /** What they ask for. */
+  readonly form?: WantedForm;
   /** `text.format` where it asks for JSON. */
   readonly format?: AnswerFormat;
   /** As the client sent it. */
@@ -65,7 +68,7 @@ export function readRequest(body: unknown): ResponsesRequest {
     store,
     sealReasoning: !store || include.includes('reasoning.encrypted_content'),
     ...readSampling(body),
-    unconstrained: [...(toolChoice === 'auto' || toolChoice === 'none' ? [] : ['tool_choice']), ...(format ? ['text.format'] : [])],
+    ...formOf(toolChoice, format, ['tool_choice', 'text.format']),
     ...(format && { format }),
     body,
   };

@@ -1,0 +1,80 @@
+/** The rules of JSON: white space, strings, numbers and any value. */
+import { literal, oneOf, repeated, upTo, type GrammarBuilder, type Sequence } from './grammar.js';
+
+/** Digits before the point, and after it: a model that has learned nothing would write them for ever. */
+const mostDigits = 16;
+/** White space between two parts: nothing, a blank, or a line break with an indentation. */
+const deepestIndentation = 32;
+
+export const space = (grammar: GrammarBuilder): number =>
+  grammar.once('space', () => grammar.rule([[], literal(' '), [...literal('\n'), upTo(grammar, literal(' '), deepestIndentation)]]));
+
+export const string = (grammar: GrammarBuilder): number =>
+  grammar.once('string', () => grammar.rule([[...literal('"'), repeated(grammar, [character(grammar)]), ...literal('"')]]));
+
+export const integer = (grammar: GrammarBuilder): number =>
+  grammar.once('integer', () => {
+    const digits = [oneOf('19'), upTo(grammar, [oneOf('09')], mostDigits - 1)];
+    return grammar.rule([literal('0'), digits, [...literal('-'), ...digits]]);
+  });
+
+export const number = (grammar: GrammarBuilder): number =>
+  grammar.once('number', () => {
+    const whole = grammar.rule([literal('0'), [oneOf('19'), upTo(grammar, [oneOf('09')], mostDigits - 1)]]);
+    const digit = oneOf('09');
+    const fraction = grammar.rule([[], [...literal('.'), digit, upTo(grammar, [digit], mostDigits - 1)]]);
+    const sign = grammar.rule([[], literal('-'), literal('+')]);
+    const exponent = grammar.rule([[], [oneOf('ee', 'EE'), sign, digit, upTo(grammar, [digit], 2)]]);
+    return grammar.rule([
+      [whole, fraction, exponent],
+      [...literal('-'), whole, fraction, exponent],
+    ]);
+  });
+
+/** Objects and arrays of anything, as deep as wanted. */
+export const anyValue = (grammar: GrammarBuilder): number =>
+  grammar.once('value', () => {
+    const value = grammar.declare();
+    const gap = space(grammar);
+    const member: Sequence = [string(grammar), ...literal(':'), gap, value];
+    grammar.define(value, [
+      [string(grammar)],
+      [number(grammar)],
+      ...['true', 'false', 'null'].map(literal),
+      ...[bracketed(grammar, '[', ']', [value]), bracketed(grammar, '{', '}', member)],
+    ]);
+    return value;
+  });
+
+/** Any object. */
+export const anyObject = (grammar: GrammarBuilder): number =>
+  grammar.once('object', () =>
+    grammar.rule([bracketed(grammar, '{', '}', [string(grammar), ...literal(':'), space(grammar), anyValue(grammar)])]),
+  );
+
+function bracketed(grammar: GrammarBuilder, open: string, close: string, item: Sequence): Sequence {
+  const gap = space(grammar);
+  const more = repeated(grammar, [...literal(','), gap, ...item, gap]);
+  const inside = grammar.rule([[], [...item, gap, more]]);
+  return [...literal(open), gap, inside, ...literal(close)];
+}
+
+/** One character of a string: UTF-8 without controls, or an escape. @see RFC 8259 section 7, RFC 3629 section 4 */
+function character(grammar: GrammarBuilder): number {
+  const tail: readonly number[] = [0x80, 0xbf];
+  const hex = oneOf('09', 'af', 'AF');
+  return grammar.once('character', () =>
+    grammar.rule([
+      [[0x20, 0x21, 0x23, 0x5b, 0x5d, 0x7f]],
+      [[0xc2, 0xdf], tail],
+      [[0xe0, 0xe0], [0xa0, 0xbf], tail],
+      [[0xe1, 0xec, 0xee, 0xef], tail, tail],
+      [[0xed, 0xed], [0x80, 0x9f], tail],
+      [[0xf0, 0xf0], [0x90, 0xbf], tail, tail],
+      [[0xf1, 0xf3], tail, tail, tail],
+      [[0xf4, 0xf4], [0x80, 0x8f], tail, tail],
+      [...literal('\\'), oneOf('""', '\\\\', '//', 'bb', 'ff', 'nn', 'rr', 'tt')],
+      [...literal('\\u'), hex, hex, hex, hex],
+    ]),
+  );
+}

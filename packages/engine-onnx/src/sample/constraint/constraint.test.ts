@@ -1,0 +1,90 @@
+import type { TextGrammar } from '@trinity-rft/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { packTokenBytes } from '../stop-matcher.js';
+import { createAutomaton } from './automaton.js';
+import { createConstraintFactory } from './constraint.js';
+
+const char = (text: string): readonly number[] => [text.charCodeAt(0), text.charCodeAt(0)];
+const digit: readonly number[] = [48, 57];
+
+/** Sums in brackets: S -> T | T "+" S, T -> digit | "(" S ")". */
+const sums: TextGrammar['rules'] = [
+  [[1], [1, char('+'), 0]],
+  [[digit], [char('('), 0, char(')')]],
+];
+
+function accepts(rules: TextGrammar['rules'], text: string): boolean {
+  const machine = createAutomaton({ rules });
+  let state = machine.start;
+  for (const byte of Buffer.from(text)) if (state >= 0) state = machine.next(state, byte);
+  return state >= 0 && machine.accepts(state);
+}
+
+describe('createAutomaton', () => {
+  it.for([
+    ['1', true],
+    ['(1+2)+3', true],
+    ['((((7))))', true],
+    ['', false],
+    ['1+', false],
+    ['(1', false],
+    ['1)', false],
+    ['12', false],
+  ] as const)('reads %j: %s', ([text, expected]) => {
+    expect(accepts(sums, text)).toBe(expected);
+  });
+
+  it('ends with rules that lead back to themselves', () => {
+    expect(accepts([[[0], [1]], [[1], [0], [char('a')], []]], 'a')).toBe(true);
+    expect(accepts([[[0]]], '')).toBe(false);
+  });
+
+  it('knows states that it has seen, so that a long text costs no more than a short one', () => {
+    const list: TextGrammar['rules'] = [[[], [char('a'), 0]]];
+    const machine = createAutomaton({ rules: list });
+    const first = machine.next(machine.start, 97);
+    expect(machine.next(first, 97)).toBe(first);
+  });
+});
+
+const vocabulary = ['(', ')', '+', '1', '2', '1+', '+(', '))', '(((', 'x', '', '<end>'];
+const end = vocabulary.indexOf('<end>');
+const grammar: TextGrammar = { rules: sums, excludedTokenIds: [end] };
+const factory = createConstraintFactory(packTokenBytes(vocabulary.map((text) => Buffer.from(text))), vocabulary.length);
+const names = (mask: Uint8Array): readonly string[] => vocabulary.filter((_, id) => mask[id] === 1);
+
+describe('createConstraintFactory', () => {
+  it('allows tokens all of whose bytes go on with the grammar', () => {
+    const answer = factory.begin(grammar);
+    expect(names(answer.allowed().mask)).toEqual(['(', '1', '2', '1+', '(((']);
+    expect(answer.allowed().complete).toBe(false);
+    answer.push(vocabulary.indexOf('('));
+    answer.push(vocabulary.indexOf('1'));
+    expect(names(answer.allowed().mask)).toEqual([')', '+', '+(']);
+    answer.push(vocabulary.indexOf(')'));
+    expect(answer.allowed()).toMatchObject({ complete: true, count: 2 });
+  });
+
+  it('lets every text of the grammar be written, and no other', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { maxLength: 30 }), (picks) => {
+        const answer = factory.begin(grammar);
+        let text = '';
+        for (const pick of picks) {
+          const { mask, count, complete } = answer.allowed();
+          expect(complete).toBe(accepts(sums, text));
+          expect(count).toBe(names(mask).length);
+          const ids = [...mask.keys()].filter((id) => mask[id] === 1);
+          const token = ids[pick % ids.length]!;
+          // What is not allowed would leave the grammar, whatever came after it.
+          answer.push(token);
+          text += vocabulary[token];
+        }
+        const open = text.replaceAll(/[^(]/g, '').length - text.replaceAll(/[^)]/g, '').length;
+        expect(accepts(sums, `${text}${/[\d)]$/.test(text) ? '' : '1'}${')'.repeat(open)}`)).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,34 @@
+/** The vocabulary as a tree of bytes, so that tokens with a common beginning are looked at together. */
+import type { TokenBytes } from '../stop-matcher.js';
+
+/** Nodes by number, 0 is the root. */
+export interface TokenTrie {
+  /** First child of each node; 0 = none. */
+  readonly child: Int32Array;
+  /** Next sibling of each node; 0 = none. */
+  readonly sibling: Int32Array;
+  /** The byte that leads to each node. */
+  readonly byte: Uint8Array;
+  /** Tokens that end at each node. */
+  readonly tokens: readonly (readonly number[] | undefined)[];
+}
+
+/** Tokens without bytes are in no text. */
+export function createTokenTrie({ bytes, offsets }: TokenBytes): TokenTrie {
+  const size = bytes.length + 1;
+  const [child, sibling, byte] = [new Int32Array(size), new Int32Array(size), new Uint8Array(size)];
+  const tokens: (number[] | undefined)[] = [undefined];
+  const childOf = (node: number, value: number): number => {
+    for (let at = child[node]!; at !== 0; at = sibling[at]!) if (byte[at] === value) return at;
+    const made = tokens.push(undefined) - 1;
+    byte[made] = value;
+    sibling[made] = child[node]!;
+    return (child[node] = made);
+  };
+  for (let token = 0; token + 1 < offsets.length; token++) {
+    let node = 0;
+    for (let i = offsets[token]!; i < offsets[token + 1]!; i++) node = childOf(node, bytes[i]!);
+    if (node !== 0) (tokens[node] ??= []).push(token);
+  }
+  return { child, sibling, byte, tokens };
+}
