@@ -1,0 +1,94 @@
+/** The adapters of a model while it is trained: the base stays as it is, and every set of weights is the base with the adapters in it. */
+import { Tensor, type InferenceSession } from 'onnxruntime-node';
+
+import type { ModelConfig } from '../model/config.js';
+import type { ParameterSpec } from '../model/parameters.js';
+import type { TrainingGraphOptions } from '../model/training-graphs.js';
+import type { Feeds, WeightBuffers, WeightLease } from '../model/weights.js';
+import { createSession } from '../runtime/session.js';
+import { adamW, type AdamWOptions, type OptimizerState } from '../train/adamw.js';
+import { GradientSum } from '../train/gradient.js';
+import type { Trainable } from '../train/trainable.js';
+import { adapterGradientGraph, mergeGraph } from './graphs.js';
+import { adapterSpecs, adapterTargets, type AdapterPlan, type AdapterTarget } from './plan.js';
+
+export interface AdaptersOptions {
+  readonly config: ModelConfig;
+  readonly plan: AdapterPlan;
+  /** Its training set is the base, and is never written to. */
+  readonly weights: WeightBuffers;
+  /** All matrices in the order of `adapterTargets`; becomes the state, and is not copied. */
+  readonly initial: Float32Array;
+  /** Threads inside one operator. */
+  readonly threads: number;
+}
+
+/**
+ * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler work on merged matrices, so they agree as without adapters, and
+ * neither has more to compute; the gradient graph finds dL/dA and dL/dB without the gradient of any whole matrix.
+ */
+export class Adapters implements Trainable {
+  readonly plan: AdapterPlan;
+  readonly specs: readonly ParameterSpec[];
+  readonly feeds: Feeds;
+  /** All matrices, live. */
+  readonly flat: Float32Array;
+  readonly #config: ModelConfig;
+  readonly #targets: readonly AdapterTarget[];
+  readonly #weights: WeightBuffers;
+  readonly #base: WeightLease;
+  readonly #threads: number;
+  #merger: InferenceSession | undefined;
+
+  constructor({ config, plan, weights, initial, threads }: AdaptersOptions) {
+    this.plan = plan;
+    this.flat = initial;
+    this.#config = config;
+    this.#targets = adapterTargets(config, plan);
+    this.specs = adapterSpecs(this.#targets);
+    this.feeds = Object.fromEntries(this.specs.map((spec) => [spec.name, this.#tensor(spec)]));
+    this.#weights = weights;
+    this.#base = weights.lease();
+    this.#threads = threads;
+  }
+
+  /** The frozen weights. */
+  get base(): Float32Array {
+    return this.#base.flat;
+  }
+
+  backwardGraph(options: TrainingGraphOptions): Uint8Array {
+    return adapterGradientGraph(this.#config, this.plan, options);
+  }
+
+  newGradient(): GradientSum {
+    return new GradientSum(this.specs);
+  }
+
+  async update(gradient: Float32Array, state: OptimizerState, options: AdamWOptions): Promise<void> {
+    adamW(this.specs, this.flat, this.flat, gradient, state, options);
+    await this.merge();
+  }
+
+  /** Makes the training weights the base with the adapters in it. */
+  async merge(): Promise<void> {
+    this.#merger ??= await createSession(mergeGraph(this.plan), { threads: this.#threads, kind: 'train' });
+    const merger = this.#merger;
+    await this.#weights.replace(async (to) => {
+      to.set(this.#base.flat);
+      for (const { weight, a, b } of this.#targets) {
+        const feeds = { weight: this.#base.feeds[weight.name]!, a: this.feeds[a.name]!, b: this.feeds[b.name]! };
+        to.set((await merger.run(feeds))['merged']!.data as Float32Array, weight.offset);
+      }
+    });
+  }
+
+  /** Frees the session. The weights belong to whoever made them. */
+  async close(): Promise<void> {
+    await this.#merger?.release();
+  }
+
+  #tensor({ shape, offset, size }: ParameterSpec): Tensor {
+    return new Tensor('float32', this.flat.subarray(offset, offset + size), shape);
+  }
+}
