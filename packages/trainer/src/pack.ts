@@ -1,13 +1,5 @@
 /** Experiences packed for the engine and the loss: rows one after the other, with offsets. */
-import {
-  assertAligned,
-  responseLength,
-  spansOf,
-  type CallSpan,
-  type Experience,
-  type LossInput,
-  type TokenBatch,
-} from '@trinity-rft/core';
+import { assertAligned, responseLength, spansOf, type CallSpan, type Experience, type LossInput, type TokenBatch } from '@trinity-rft/core';
 import { assertComplete, isExpert, type Requirements } from './requirements.js';
 
 /** One row of the loss: a model call. */

@@ -22,9 +22,9 @@ export interface ScoreOptions {
 
 /** Asks each model once, and only for what the algorithm needs. @throws EngineError naming the experience of a number that is not finite */
 export async function scoreBatch(batch: PackedBatch, { engine, critic, needs, time }: ScoreOptions): Promise<Scores> {
-  const { tokens, toLoss } = batch;
+  const { tokens } = batch;
   const checked = (what: string, values: Float32Array): Float32Array => {
-    const inLoss = toLoss(values);
+    const inLoss = batch.toLoss(values);
     assertFinite(batch, what, inLoss, { mask: batch.static.actionMask });
     return inLoss;
   };

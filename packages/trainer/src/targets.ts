@@ -79,8 +79,10 @@ function advantageInput(batch: PackedBatch, { entropy, refLogprobs, critic }: Sc
 }
 
 /** The reward of a call sits on its last token; rewards per token win. [N] */
-function rewardsOf({ calls, column, static: { offsets } }: PackedBatch): Float32Array {
-  const rewards = column((experience) => experience.tokenRewards);
+function rewardsOf(batch: PackedBatch): Float32Array {
+  const { calls } = batch;
+  const { offsets } = batch.static;
+  const rewards = batch.column((experience) => experience.tokenRewards);
   calls.forEach(({ experience, span }, row) => {
     const last = offsets[row + 1]! - 1;
     if (!experience.tokenRewards && last >= offsets[row]!) rewards[last] = span.reward ?? 0;

@@ -1,0 +1,88 @@
+/** A trainer that was killed goes on as if it had not been: policy, critic and coefficient. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { MetricRecord } from '@trinity-rft/core';
+import { fakeEngine, fakeValueEngine, testRuntime } from '@trinity-rft/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { listCheckpoints, writeCheckpoint } from '../src/checkpoint.js';
+import { loadTrainer } from '../src/resume.js';
+import { createTrainer } from '../src/trainer.js';
+import { actorCritic, sample, sourceOf } from './support/fixtures.js';
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'trainer-resume-'));
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const batches = Array.from({ length: 8 }, (_, step) => [0, 1, 2].map((run) => sample(run + step)));
+const schedule = { learningRate: 0.1, kind: 'cosine', warmupSteps: 2, minRatio: 0, totalSteps: 8 } as const;
+
+/** A fresh process: models, then what the newest checkpoint holds, then the steps that are left. */
+async function process(folder: string, totalSteps: number) {
+  const checkpointRoot = path.join(root, folder);
+  const [engine, critic] = [fakeEngine({ vocabSize: 8 }), fakeValueEngine({ vocabSize: 8 })];
+  const records: MetricRecord[] = [];
+  const newest = (await listCheckpoints(checkpointRoot)).at(-1);
+  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, critic }) : {};
+  const from = newest?.manifest.step ?? 0;
+  const trainer = createTrainer({
+    engine: engine.trainer,
+    critic: { engine: critic, schedule: { ...schedule, learningRate: 0.2 }, optimizer: {}, warmupSteps: 3 },
+    algorithm: actorCritic,
+    state,
+    source: sourceOf(batches, from),
+    batchSize: 3,
+    totalSteps,
+    schedule,
+    optimizer: {},
+    saveInterval: 2,
+    checkpointRoot,
+    reportWaitMs: 1000,
+    sink: { write: (record) => void records.push(record), close: () => Promise.resolve() },
+    runtime: testRuntime(),
+    signal: new AbortController().signal,
+  });
+  await trainer.run(from);
+  return { weights: engine.weights(), values: critic.weights(), records };
+}
+
+it('a resumed run equals one that was not stopped', async () => {
+  const whole = await process('whole', 8);
+  const [first, second] = [await process('parts', 5), await process('parts', 8)];
+  expect(second.weights).toEqual(whole.weights);
+  expect(second.values).toEqual(whole.values);
+  expect([...first.records, ...second.records].map(({ metrics }) => metrics['critic/kl_coef'])).toEqual(
+    whole.records.map(({ metrics }) => metrics['critic/kl_coef']),
+  );
+  // The coefficient did move, so that a new one would have been noticed.
+  expect(new Set(whole.records.map(({ metrics }) => metrics['critic/kl_coef'])).size).toBeGreaterThan(3);
+});
+
+it('a checkpoint holds the critic and the state beside the policy', async () => {
+  await process('whole', 2);
+  const [checkpoint] = await listCheckpoints(path.join(root, 'whole'));
+  expect(checkpoint!.manifest.files.map((file) => file.path)).toEqual([
+    'config.json',
+    'critic/config.json',
+    'critic/optimizer.bin',
+    'critic/weights.bin',
+    'optimizer.bin',
+    'trainer_state.json',
+    'weights.bin',
+  ]);
+  const state = path.join(checkpoint!.directory, 'trainer_state.json');
+  expect(JSON.parse(await readFile(state, 'utf8'))).toEqual({ klCoefficient: expect.any(Number) as unknown });
+  await writeFile(state, '{"klCoefficient": 1}');
+  const models = { engine: fakeEngine({ vocabSize: 8 }).trainer, critic: fakeValueEngine({ vocabSize: 8 }) };
+  await expect(loadTrainer(checkpoint!, models)).rejects.toThrow('trainer_state.json differs from its digest');
+});
+
+it('a checkpoint without a critic is refused where one is needed', async () => {
+  const engine = fakeEngine({ vocabSize: 8 }).trainer;
+  const fill = (directory: string) => engine.save(directory, { optimizer: true });
+  const checkpoint = await writeCheckpoint(root, { step: 1, final: false, fill });
+  expect(await loadTrainer(checkpoint, { engine })).toEqual({});
+  await expect(loadTrainer(checkpoint, { engine, critic: fakeValueEngine() })).rejects.toMatchObject({ code: 'CHECKPOINT_WITHOUT_CRITIC' });
+});
