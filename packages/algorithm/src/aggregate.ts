@@ -1,12 +1,36 @@
 /** How the losses of tokens become one number: a weight per token, normalised over the whole optimizer batch. */
-import type { LossInput } from '@trinity-rft/core';
+import type { Arg, LossInput } from '@trinity-rft/core';
 
 /** As in YAML. */
 export const lossAggModes = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
 export type LossAggMode = (typeof lossAggModes)[number];
 
+/** The argument of a term that is aggregated in a way of its own. */
+export const lossAggModeArg: Arg<LossAggMode | undefined> = {
+  fallback: undefined,
+  expected: `one of ${lossAggModes.map((mode) => JSON.stringify(mode)).join(', ')}`,
+  accepts: (value) => (lossAggModes as readonly unknown[]).includes(value),
+  help: 'How the losses of tokens become one number, for this term alone. Default: loss_agg_mode of the algorithm.',
+};
+
 /** Keeps an empty batch from dividing by zero; the value of the original. */
 const epsilon = 1e-8;
+
+/** How an algorithm makes one number of the losses of tokens. */
+export interface Aggregation {
+  readonly mode: LossAggMode;
+  readonly norm?: number | undefined;
+}
+
+/** What the weights of a batch depend on. */
+export type AggregationInput = Pick<LossInput, 'offsets' | 'actionMask'>;
+
+export interface AggregationOptions {
+  /** Constant to divide the sums of `seq-mean-token-sum` (1 when not given) and `seq-mean-token-sum-norm` (longest row) by. > 0 */
+  readonly norm?: number | undefined;
+  /** 1 = the row takes part; others weigh 0 and are not counted. [B] @default all */
+  readonly rows?: Uint8Array | undefined;
+}
 
 /**
  * Weight w of every token, so that the aggregate of token losses l is sum(w * l) and its gradient is w * dl/dx. Masked tokens
@@ -15,24 +39,30 @@ const epsilon = 1e-8;
  * | mode | w |
  * |---|---|
  * | `token-mean` | 1 / (M + epsilon) |
- * | `seq-mean-token-sum` | 1 / B |
+ * | `seq-mean-token-sum` | 1 / (B * norm); norm 1 unless given |
  * | `seq-mean-token-mean` | 1 / (B * (M_i + epsilon)); a row without trained tokens counts as 0 in the mean |
- * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon), norm = response length of the longest row |
+ * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm = response length of the longest row unless given |
+ *
+ * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the longest response that is allowed: a constant, so that
+ * short answers are not favoured. verl's `loss_scale_factor` is the norm of `seq-mean-token-sum-norm`.
  *
  * B, M and norm are those of the whole optimizer batch, so that the result does not depend on how an engine packs rows. The
  * original normalises within each micro-batch, where short ones weigh too much.
- * @param norm of the last mode. @default the longest row
  * @returns [N]
  */
-export function aggregationWeights(input: Pick<LossInput, 'offsets' | 'actionMask'>, mode: LossAggMode, norm?: number): Float64Array {
+export function aggregationWeights(input: AggregationInput, mode: LossAggMode, options: AggregationOptions = {}): Float64Array {
   const { offsets, actionMask } = input;
-  const rows = offsets.length - 1;
+  const { norm, rows: taking } = options;
   const weights = new Float64Array(actionMask.length);
-  const total = count(actionMask, 0, actionMask.length);
-  const longest = norm ?? longestRow(offsets);
+  const [longest, rows] = [longestRow(offsets), offsets.length - 1];
+  const counted = taking ? count(taking, 0, rows) : rows;
+  let total = 0;
+  for (let row = 0; row < rows; row++) if (taking?.[row] !== 0) total += count(actionMask, offsets[row]!, offsets[row + 1]!);
   for (let row = 0; row < rows; row++) {
+    if (taking?.[row] === 0) continue;
     const [start, end] = [offsets[row]!, offsets[row + 1]!];
-    const weight = weightOf[mode]({ rows, total, longest, inRow: count(actionMask, start, end) });
+    const inRow = mode === 'seq-mean-token-mean' ? count(actionMask, start, end) : 0;
+    const weight = weightOf[mode]({ rows: counted, total, inRow, longest, norm });
     for (let t = start; t < end; t++) if (actionMask[t] === 1) weights[t] = weight;
   }
   return weights;
@@ -41,15 +71,16 @@ export function aggregationWeights(input: Pick<LossInput, 'offsets' | 'actionMas
 interface Sizes {
   readonly rows: number;
   readonly total: number;
-  readonly longest: number;
   readonly inRow: number;
+  readonly longest: number;
+  readonly norm: number | undefined;
 }
 
 const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
   'token-mean': ({ total }) => 1 / (total + epsilon),
-  'seq-mean-token-sum': ({ rows }) => 1 / rows,
+  'seq-mean-token-sum': ({ rows, norm = 1 }) => 1 / (rows * norm),
   'seq-mean-token-mean': ({ rows, inRow }) => 1 / (rows * (inRow + epsilon)),
-  'seq-mean-token-sum-norm': ({ longest }) => 1 / (longest + epsilon),
+  'seq-mean-token-sum-norm': ({ longest, norm = longest }) => 1 / (norm + epsilon),
 };
 
 /** sum(w * v) over tokens of weight above 0, in float64; what masked tokens hold has no influence, not even NaN. */
@@ -59,16 +90,24 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
   return sum;
 }
 
-/** Mean over trained tokens: sum(v) / (M + epsilon). What metrics use, whatever the mode of the loss. */
-export function maskedMean(values: ArrayLike<number>, actionMask: Uint8Array): number {
-  let sum = 0;
-  for (let t = 0; t < actionMask.length; t++) if (actionMask[t] === 1) sum += values[t]!;
+/** sum / (M + epsilon), with M trained tokens: what metrics use, whatever the mode of the loss. */
+export function meanOverTrained(sum: number, actionMask: Uint8Array): number {
   return sum / (count(actionMask, 0, actionMask.length) + epsilon);
 }
 
-function count(actionMask: Uint8Array, start: number, end: number): number {
+/** The tokens of some rows: the mask where `rows` is `kind`, 0 elsewhere. [N] */
+export function maskOfRows({ offsets, actionMask }: AggregationInput, rows: Uint8Array, kind: 0 | 1): Uint8Array {
+  const mask = new Uint8Array(actionMask.length);
+  for (let row = 0; row < rows.length; row++) {
+    if (rows[row] === kind) mask.set(actionMask.subarray(offsets[row], offsets[row + 1]), offsets[row]);
+  }
+  return mask;
+}
+
+/** Ones of a mask in [start, end). */
+export function count(mask: Uint8Array, start: number, end: number): number {
   let sum = 0;
-  for (let t = start; t < end; t++) sum += actionMask[t]!;
+  for (let t = start; t < end; t++) sum += mask[t]!;
   return sum;
 }
 

@@ -1,34 +1,68 @@
-/** What a loss may be given: aligned arrays of finite numbers. */
-import { EngineError, InvariantError, type LossInput } from '@trinity-rft/core';
+/** What losses and advantages may be given: aligned arrays of finite numbers. */
+import { EngineError, InvariantError, type AdvantageInput, type LossInput, type ValueLossInput } from '@trinity-rft/core';
 
 export type LossField = 'currentLogprobs' | 'oldLogprobs' | 'advantages' | 'refLogprobs' | 'entropy';
+export type AdvantageField = 'rewards' | 'oldLogprobs' | 'values' | 'refLogprobs' | 'teacherLogprobs' | 'entropy';
+
+interface Batch {
+  readonly offsets: Int32Array;
+  readonly actionMask: Uint8Array;
+}
 
 /**
- * Looks at trained tokens only: what masked ones hold has no influence.
+ * Looks at trained tokens only: what masked ones hold has no influence. Fields that are missing are left to who needs them.
  * @throws InvariantError when arrays are not aligned, EngineError naming row and token when a number is not finite
  */
 export function checkLossInput(input: LossInput, fields: readonly LossField[]): void {
-  const { offsets, actionMask } = input;
+  checkRows('loss', input);
+  for (const field of fields) checkField(input, field, input[field]);
+  checkExpertMask(input);
+}
+
+/** As {@link checkLossInput}. Rewards count on masked tokens too: that of a row sits on its last token, trained or not. */
+export function checkAdvantageInput(input: AdvantageInput, fields: readonly AdvantageField[]): void {
+  checkRows('advantage', input);
+  for (const field of fields) checkField(input, field, input[field], field === 'rewards');
+}
+
+/** As {@link checkLossInput}. */
+export function checkValueLossInput(input: ValueLossInput): void {
+  checkRows('value loss', input);
+  for (const field of ['values', 'oldValues', 'returns'] as const) checkField(input, field, input[field]);
+}
+
+function checkRows(kind: string, { offsets, actionMask }: Batch): void {
   const size = offsets.at(-1);
-  if (offsets[0] !== 0 || size !== actionMask.length) {
-    throw new InvariantError(
-      `The rows of a loss input cover tokens ${offsets[0]} to ${size}; expected 0 to ${actionMask.length}, the length of actionMask.`,
-      { code: 'LOSS_INPUT_MISALIGNED' },
-    );
-  }
-  for (const field of fields) {
-    const values = input[field];
-    if (!values) continue;
-    if (values.length !== size)
-      throw new InvariantError(`${field} has ${values.length} entries; expected one per response token, ${size}.`, {
-        code: 'LOSS_INPUT_MISALIGNED',
-      });
-    const bad = values.findIndex((value, t) => actionMask[t] === 1 && !Number.isFinite(value));
-    if (bad >= 0) throw notFinite(input, field, bad, values[bad]!);
+  if (offsets[0] === 0 && size === actionMask.length) return;
+  throw new InvariantError(
+    `The rows of a ${kind} input cover tokens ${offsets[0]} to ${size}; expected 0 to ${actionMask.length}, the length of actionMask.`,
+    { code: 'LOSS_INPUT_MISALIGNED' },
+  );
+}
+
+function checkField(batch: Batch, field: string, values: Float32Array | undefined, everywhere = false): void {
+  if (!values) return;
+  const { actionMask } = batch;
+  const size = actionMask.length;
+  if (values.length !== size)
+    throw new InvariantError(`${field} has ${values.length} entries; expected one per response token, ${size}.`, {
+      code: 'LOSS_INPUT_MISALIGNED',
+    });
+  for (let t = 0; t < size; t++) {
+    // v - v is 0 for finite numbers and NaN for all others: cheaper than a call per token.
+    const value = values[t]!;
+    if (value - value !== 0 && (everywhere || actionMask[t] === 1)) throw notFinite(batch, field, t, value);
   }
 }
 
-function notFinite({ offsets }: LossInput, field: LossField, t: number, value: number): EngineError {
+function checkExpertMask({ offsets, expertMask }: LossInput): void {
+  if (!expertMask || expertMask.length === offsets.length - 1) return;
+  throw new InvariantError(`expertMask has ${expertMask.length} entries; expected one per row, ${offsets.length - 1}.`, {
+    code: 'LOSS_INPUT_MISALIGNED',
+  });
+}
+
+function notFinite({ offsets }: Batch, field: string, t: number, value: number): EngineError {
   const row = offsets.findLastIndex((offset) => offset <= t);
   return new EngineError(
     `${field} is ${value} at response token ${t - offsets[row]!} of row ${row}; expected a finite number. Lower the learning rate, or look at that row.`,

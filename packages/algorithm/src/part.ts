@@ -1,5 +1,6 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
 import { readArgs, type ArgSpec, type ArgValues, type AlgorithmNeeds, type LossInput, type Metrics } from '@trinity-rft/core';
+import type { Aggregation } from './aggregate.js';
 
 /** What documents say of a part. */
 export interface PartDoc {
@@ -34,8 +35,11 @@ export function definePart<S extends ArgSpec, Made, Context extends readonly unk
   return { args, doc, make: (owner, given, ...context) => create(readArgs(owner, args, given), ...context) };
 }
 
-/** A term of the objective. `weights` are those of `aggregationWeights`. [N] */
-export type LossTerm = (input: LossInput, weights: Float64Array) => TermOutput;
+/**
+ * A term of the objective. `weights` [N] are those of `aggregationWeights` for all rows; `aggregation` says how they were
+ * made, for terms over some of the rows. @default aggregation token-mean
+ */
+export type LossTerm = (input: LossInput, weights: Float64Array, aggregation?: Aggregation) => TermOutput;
 
 export interface TermOutput {
   readonly loss: number;

@@ -5,7 +5,7 @@ import { advantageFns } from './advantage/table.js';
 import type { LossAggMode } from './aggregate.js';
 import type { EntropyPart } from './entropy/entropy-loss.js';
 import { entropyLossFns } from './entropy/table.js';
-import type { KlPart } from './kl/kl-loss.js';
+import type { KlPart } from './kl/kl-function.js';
 import { klLossFns } from './kl/table.js';
 import { experienceOperators, type OperatorPart } from './operator/table.js';
 import type { Part, PartDoc, TermWithNeeds } from './part.js';

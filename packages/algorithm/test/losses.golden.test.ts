@@ -1,17 +1,27 @@
+import type { AdvantageInput, LossInput } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { aggregateLoss, aggregationWeights, createAlgorithm, entropyLossFns, klLossFns, type LossAggMode } from '../src/index.js';
+import { aggregateLoss, aggregationWeights, createAlgorithm, entropyLossFns, klLossFns, policyLossFns, type LossAggMode } from '../src/index.js';
 import { klEstimators } from '../src/kl/estimators.js';
+import { trustMask } from '../src/policy-loss/m2po-mask.js';
+import { muAt, type MuSchedule } from '../src/policy-loss/mix-chord.js';
+import { valueLoss } from '../src/value-loss/value-loss.js';
 import { camelCased, expectClose, expectMetrics, readVectors, toLossInput, type InputVectors, type Matrix } from './support.js';
 
 type Numbers = Readonly<Record<string, number>>;
+
+interface TokenVector {
+  readonly log_ratio: Matrix | string;
+  readonly advantages: Matrix;
+  readonly action_mask: Matrix;
+}
 
 interface Vectors {
   readonly tolerance: number;
   readonly inputs: Readonly<Record<string, InputVectors>>;
   readonly policy_loss: readonly {
     readonly id: string;
-    readonly fn: string;
-    readonly args: { readonly loss_agg_mode: LossAggMode } & Readonly<Record<string, unknown>>;
+    readonly fn: keyof typeof policyLossFns;
+    readonly args: { readonly loss_agg_mode?: LossAggMode } & Readonly<Record<string, unknown>>;
     readonly input: string;
     readonly expect: { readonly loss: number; readonly metrics: Numbers };
     readonly grad_logprob_run: Matrix;
@@ -26,14 +36,44 @@ interface Vectors {
     readonly kl_loss: Readonly<Record<LossAggMode, { readonly loss: number; readonly metrics: Numbers }>>;
     readonly grad_token_mean?: Matrix;
   }[];
+  readonly kl_penalty_in_reward: {
+    readonly token_level_scores: Matrix;
+    readonly cases: readonly {
+      readonly fn: keyof typeof klLossFns;
+      readonly kl_coef: number;
+      readonly token_level_rewards: Matrix;
+      readonly metrics: Numbers;
+    }[];
+  };
   readonly entropy_loss: readonly {
-    readonly fn: string;
+    readonly fn: keyof typeof entropyLossFns;
     readonly entropy_coef: number;
     readonly loss_agg_mode: LossAggMode;
     readonly loss: number;
     readonly metrics: Numbers;
   }[];
   readonly aggregate_loss: readonly { readonly mode: LossAggMode; readonly normalizer?: number; readonly value: number }[];
+  readonly chord_mu_schedule: {
+    readonly args: Numbers;
+    readonly cases: readonly { readonly step: number; readonly mu: number }[];
+    readonly zero_steps: { readonly args: readonly [number, number, number, number]; readonly step: number; readonly mu: number };
+  };
+  readonly critic_value_loss: readonly {
+    readonly V: number;
+    readonly V_old: number;
+    readonly R: number;
+    readonly c: number;
+    readonly loss: number;
+    readonly grad_V: number;
+    readonly grad_without_clip?: number;
+  }[];
+  readonly m2po_mask: readonly (TokenVector & {
+    readonly threshold: number;
+    readonly mask: Matrix;
+    readonly m2_before?: number;
+    readonly m2_after?: number;
+    readonly masked_fraction?: number;
+  })[];
 }
 
 const vectors = readVectors<Vectors>('losses');
@@ -45,13 +85,14 @@ describe('policy losses of the original', () => {
   it.each(vectors.policy_loss)(
     '$id: loss, metrics and gradient',
     ({ fn, args: { loss_agg_mode: lossAggMode, ...args }, input, ...expected }) => {
+      const { rollouts } = policyLossFns[fn].make(fn, {}).needs;
       const algorithm = createAlgorithm({
         policyLossFn: { name: fn, args: camelCased(args) },
         lossAggMode,
-        ...(fn === 'ppo' && { advantageFn: { name: 'grpo' } }),
+        ...(rollouts && { advantageFn: { name: 'grpo' } }),
       });
       const { loss, gradLogprobs, metrics } = algorithm.loss(inputOf(input));
-      expect(loss).toBeCloseTo(expected.expect.loss, 5);
+      expectClose([loss], [expected.expect.loss], tolerance);
       expectMetrics(metrics, { ...expected.expect.metrics, final_loss: expected.expect.loss }, tolerance);
       expectClose(gradLogprobs, expected.grad_logprob_run.flat(), tolerance);
     },
@@ -69,11 +110,10 @@ describe('KL losses of the original', () => {
         expect(output.loss).toBeCloseTo(loss, 7);
         expectMetrics(output.metrics, metrics, tolerance);
       }
-      const estimate = fn === 'none' ? undefined : klEstimators[fn];
+      const estimator = fn === 'none' ? undefined : klEstimators[fn === 'corrected_k3' && !rollouts ? 'k3' : fn];
       const values = Array.from(
         input.currentLogprobs,
-        (current, t) =>
-          estimate?.({ current, reference: input.refLogprobs![t]!, old: rollouts ? input.oldLogprobs[t]! : undefined }).value ?? 0,
+        (current, t) => estimator?.value(input.refLogprobs![t]! - current, current - input.oldLogprobs[t]!) ?? 0,
       );
       expectClose(values, expected.kl.flat(), tolerance);
       const gradient = part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ?? new Float64Array(values.length);
@@ -82,22 +122,96 @@ describe('KL losses of the original', () => {
   );
 });
 
+describe('KL penalties on rewards of the original', () => {
+  const { token_level_scores: scores, cases } = vectors.kl_penalty_in_reward;
+
+  it.each(cases)('$fn', ({ fn, kl_coef: klCoef, token_level_rewards: rewards, metrics }) => {
+    const input: AdvantageInput = { ...small, rewards: Float32Array.from(scores.flat()), tasks: new Int32Array(4) };
+    const penalty = klLossFns[fn].makePenalty(`KL penalty "${fn}"`, { klCoef });
+    const output = penalty?.apply(input, penalty.initialCoefficient) ?? { rewards: input.rewards, metrics: {}, nextCoefficient: klCoef };
+    expectClose(output.rewards, rewards.flat(), tolerance);
+    expectMetrics(output.metrics, metrics, tolerance);
+    expect(output.nextCoefficient).toBe(klCoef);
+  });
+});
+
 describe('entropy losses of the original', () => {
-  // `mix` belongs to an algorithm that is not in the table.
-  it.each(vectors.entropy_loss.filter(({ fn }) => fn !== 'mix'))(
-    '$fn, $loss_agg_mode',
-    ({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => {
-      const part = entropyLossFns[fn as keyof typeof entropyLossFns].make(`entropy loss "${fn}"`, { entropyCoef });
-      const output = part?.term(small, aggregationWeights(small, mode)) ?? { loss: 0, metrics: {} };
-      // The original states what it subtracts.
-      expect(output.loss).toBeCloseTo(-loss, 7);
-      expectMetrics(output.metrics, metrics, tolerance);
-    },
-  );
+  it.each(vectors.entropy_loss)('$fn, $loss_agg_mode', ({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => {
+    const part = entropyLossFns[fn].make(`entropy loss "${fn}"`, { entropyCoef });
+    const output = part?.term(small, aggregationWeights(small, mode), { mode }) ?? { loss: 0, metrics: {} };
+    // The original states what it subtracts.
+    expect(output.loss).toBeCloseTo(-loss, 7);
+    expectMetrics(output.metrics, metrics, tolerance);
+  });
+
+  it('are aggregated in the mode of the algorithm', () => {
+    const vector = vectors.entropy_loss.find(({ fn }) => fn === 'mix')!;
+    const { metrics } = createAlgorithm({
+      policyLossFn: { name: 'sft' },
+      entropyLossFn: { name: 'mix' },
+      lossAggMode: vector.loss_agg_mode,
+    }).loss(small);
+    expect(metrics['entropy_loss']).toBeCloseTo(vector.metrics['entropy_loss']!, 7);
+  });
 });
 
 describe('loss aggregation of the original', () => {
-  it.each(vectors.aggregate_loss)('$mode, normaliser $normalizer', ({ mode, normalizer, value }) => {
-    expect(aggregateLoss(small.entropy!, aggregationWeights(small, mode, normalizer))).toBeCloseTo(value, 5);
+  it.each(vectors.aggregate_loss)('$mode, normaliser $normalizer', ({ mode, normalizer: norm, value }) => {
+    expect(aggregateLoss(small.entropy!, aggregationWeights(small, mode, { norm }))).toBeCloseTo(value, 5);
+  });
+});
+
+describe('the schedule of mix_chord in the original', () => {
+  const { args, cases, zero_steps: zero } = vectors.chord_mu_schedule;
+  const names = ['muWarmupSteps', 'muDecaySteps', 'muPeak', 'muValley'] as const;
+  const schedules: [MuSchedule, number, number][] = [
+    ...cases.map(({ step, mu }): [MuSchedule, number, number] => [camelCased(args) as unknown as MuSchedule, step, mu]),
+    [Object.fromEntries(names.map((name, i) => [name, zero.args[i]!])) as unknown as MuSchedule, zero.step, zero.mu],
+  ];
+
+  it.each(schedules)('%j at step %d is %d', (schedule, step, mu) => {
+    expect(muAt(step, schedule)).toBeCloseTo(mu, 8);
+  });
+});
+
+describe('the value loss of the original', () => {
+  const evaluate = (cliprangeValue: number, V: number, oldValue: number, R: number): readonly [number, number] => {
+    const one = { offsets: Int32Array.of(0, 1), actionMask: Uint8Array.of(1) };
+    const input = { ...one, values: Float32Array.of(V), oldValues: Float32Array.of(oldValue), returns: Float32Array.of(R) };
+    const { loss, gradValues } = valueLoss.make('value loss', { cliprangeValue })(input);
+    return [loss, gradValues[0]!];
+  };
+
+  it.each(vectors.critic_value_loss)('V $V, before $V_old, return $R, range $c', ({ V, V_old: old, R, c, loss, grad_V: gradient, ...rest }) => {
+    expectClose(evaluate(c, V, old, R), [loss, gradient], tolerance);
+    if (rest.grad_without_clip !== undefined) expect(evaluate(0.5, V, old, R)[1]).toBeCloseTo(rest.grad_without_clip, 6);
+  });
+});
+
+describe('m2po of the original', () => {
+  const toInput = ({ log_ratio: given, advantages, action_mask: mask }: TokenVector): LossInput => {
+    const ratios = typeof given === 'string' ? [[0.01, 0.09, 0.05].map(Math.sqrt)] : given;
+    const zero = ratios.map((row) => row.map(() => 0));
+    return toLossInput({ logprob: ratios, old_logprob: zero, ref_logprob: zero, advantages, action_mask: mask });
+  };
+
+  it.each(vectors.m2po_mask)('keeps $mask of $log_ratio', (vector) => {
+    const { kept, metrics } = trustMask(toInput(vector), vector.threshold);
+    expect([...kept]).toEqual(vector.mask.flat());
+    for (const name of ['m2_before', 'm2_after', 'masked_fraction'] as const) {
+      if (vector[name] !== undefined) expect(metrics[name]).toBeCloseTo(vector[name], 6);
+    }
+  });
+
+  it('counts tokens it leaves out in the denominator', () => {
+    const input = toInput({ log_ratio: [[0, 1]], advantages: [[1, 1]], action_mask: [[1, 1]] });
+    const { loss, gradLogprobs } = policyLossFns.m2po.make('m2po', {}).term(input, aggregationWeights(input, 'token-mean'));
+    expectClose([loss, ...gradLogprobs!], [-0.5, -0.5, 0], tolerance);
+  });
+
+  it('lets the gradient through the clip of the log-ratio', () => {
+    const input = toInput({ log_ratio: [[25]], advantages: [[-1]], action_mask: [[1]] });
+    const { loss, gradLogprobs } = policyLossFns.m2po.make('m2po', {}).term(input, Float64Array.of(1));
+    expectClose([loss, ...gradLogprobs!], [Math.exp(20), Math.exp(20)], tolerance);
   });
 });

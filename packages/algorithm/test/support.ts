@@ -12,6 +12,10 @@ export interface InputVectors {
   readonly action_mask: Matrix;
   readonly advantages: Matrix;
   readonly entropy?: Matrix;
+  /** [B] */
+  readonly expert_mask?: readonly number[];
+  /** The same in every row. [B] */
+  readonly step?: readonly number[];
 }
 
 export interface ExperienceVector {
@@ -37,8 +41,9 @@ export function toLossInput(vectors: InputVectors): LossInput {
     oldLogprobs: flat(vectors.old_logprob),
     refLogprobs: flat(vectors.ref_logprob),
     advantages: flat(vectors.advantages),
-    step: 1,
+    step: vectors.step?.[0] ?? 1,
     ...(vectors.entropy && { entropy: flat(vectors.entropy) }),
+    ...(vectors.expert_mask && { expertMask: Uint8Array.from(vectors.expert_mask) }),
   };
 }
 

@@ -1,29 +1,42 @@
 /** The entropy term: a bonus for undecided policies. */
-import { InvariantError, numberArg } from '@trinity-rft/core';
-import { aggregateLoss } from '../aggregate.js';
-import { definePart, type Part, type TermWithNeeds } from '../part.js';
+import { InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
+import { aggregateLoss, aggregationWeights } from '../aggregate.js';
+import { definePart, type LossTerm, type Part, type PartDoc, type TermWithNeeds } from '../part.js';
 
-/** Negative values reward certainty. */
-const args = { entropyCoef: numberArg(0) };
+const args = { entropyCoef: numberArg(0, {}, 'Coefficient of the bonus. 0: entropy is only reported. Negative values reward certainty.') };
 
 export type EntropyPart = Part<TermWithNeeds | undefined>;
 
-/** loss = -entropyCoef * agg(H), dloss/dH = -entropyCoef * w. Metric `entropy_loss` = agg(H), also where the coefficient is 0. */
-export const entropyBonus: EntropyPart = definePart(args, ({ entropyCoef }): TermWithNeeds => {
-  const term: TermWithNeeds['term'] = ({ entropy }, weights) => {
-    if (!entropy)
-      throw new InvariantError('The entropy loss was given no entropies; the algorithm declares that it needs them.', {
-        code: 'ENTROPY_MISSING',
-      });
-    const mean = aggregateLoss(entropy, weights);
-    return {
-      loss: -entropyCoef * mean,
-      metrics: { entropy_loss: mean },
-      ...(entropyCoef !== 0 && { gradEntropy: weights.map((weight) => -entropyCoef * weight) }),
+/**
+ * loss = -entropyCoef * agg(H), dloss/dH = -entropyCoef * w. Metric `entropy_loss` = agg(H), also where the coefficient is 0.
+ * With `sampledRowsOnly` agg goes over rows whose `expertMask` is 0.
+ */
+export function entropyPart(doc: PartDoc, sampledRowsOnly: boolean): EntropyPart {
+  const create = ({ entropyCoef }: { readonly entropyCoef: number }): TermWithNeeds => {
+    const term: LossTerm = (input, given, { mode, norm } = { mode: 'token-mean' }) => {
+      if (!input.entropy)
+        throw new InvariantError('The entropy loss was given no entropies; the algorithm declares that it needs them.', {
+          code: 'ENTROPY_MISSING',
+        });
+      const weights = sampledRowsOnly ? aggregationWeights(input, mode, { norm, rows: sampledRows(input) }) : given;
+      const mean = aggregateLoss(input.entropy, weights);
+      const output = { loss: -entropyCoef * mean, metrics: { entropy_loss: mean } };
+      if (entropyCoef === 0) return output;
+      const gradEntropy = new Float64Array(weights.length);
+      for (let t = 0; t < weights.length; t++) gradEntropy[t] = -entropyCoef * weights[t]!;
+      return { ...output, gradEntropy };
     };
+    return { term, needs: { entropy: entropyCoef !== 0 ? 'gradient' : 'value', ...(sampledRowsOnly && { expertMask: true }) } };
   };
-  return { term, needs: { entropy: entropyCoef !== 0 ? 'gradient' : 'value' } };
-});
+  return definePart(args, create, doc);
+}
 
-/** No term, and no entropy is computed. Takes the argument of the other. */
-export const noEntropy: EntropyPart = definePart(args, () => undefined);
+/** No term, and no entropy is computed. Takes the argument of the others. */
+export const noEntropy: EntropyPart = definePart(args, () => undefined, { summary: 'No bonus, and no entropy is computed.', formula: '0' });
+
+function sampledRows({ expertMask }: LossInput): Uint8Array {
+  if (expertMask) return expertMask.map((expert) => 1 - expert);
+  throw new InvariantError('The entropy loss "mix" was given no expert mask; the algorithm declares that it needs one. Use sample_strategy "mix".', {
+    code: 'EXPERT_MASK_MISSING',
+  });
+}

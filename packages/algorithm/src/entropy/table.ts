@@ -1,4 +1,8 @@
 /** The entropy losses by the names of YAML's `entropy_loss_fn`. */
-import { entropyBonus, noEntropy, type EntropyPart } from './entropy-loss.js';
+import { entropyPart, noEntropy, type EntropyPart } from './entropy-loss.js';
 
-export const entropyLossFns = { default: entropyBonus, none: noEntropy } satisfies Readonly<Record<string, EntropyPart>>;
+export const entropyLossFns = {
+  default: entropyPart({ summary: 'A bonus for undecided policies.', formula: '-entropy_coef agg(H)' }, false),
+  mix: entropyPart({ summary: 'The bonus over sampled rows, without those of an expert.', formula: '-entropy_coef agg(H of sampled rows)' }, true),
+  none: noEntropy,
+} satisfies Readonly<Record<string, EntropyPart>>;

@@ -1,96 +1,76 @@
 /** Clipped policy gradient with a second clip for negative advantages. */
 import { booleanArg, numberArg, type ArgValues, type LossInput } from '@trinity-rft/core';
-import { aggregateLoss, maskedMean } from '../aggregate.js';
-import { definePart, type TermWithNeeds } from '../part.js';
+import { meanOverTrained } from '../aggregate.js';
+import type { TermOutput } from '../part.js';
+import { clamp, definePolicyLoss, largestLogRatio } from './define.js';
 import { sequenceMask } from './sequence-mask.js';
 
-const args = {
-  /** 0.2 allows importance ratios from 0.8 to 1.2. */
-  clipRange: numberArg(0.2, { min: 0 }),
-  /** Overrides the lower side of `clipRange`. */
-  clipRangeLow: numberArg(undefined, { min: 0 }),
-  /** Overrides the upper side of `clipRange`. */
-  clipRangeHigh: numberArg(undefined, { min: 0 }),
-  /** Where the advantage is negative, the loss is at most -A times this. */
-  clipRatioC: numberArg(3, { above: 1 }),
-  /** Leave out tokens of negative advantage in rows that the policy has moved away from. */
-  enableSequenceMasking: booleanArg(false),
-  /** Mean of old - current log-probability above which a row counts as such. */
-  deltaSequenceMasking: numberArg(0.1),
-  /** Take the ratio as 1: plain policy gradient, without clipping. */
-  fallbackToPolicyGradient: booleanArg(false),
+/** Of the clip: those of `mix` too. */
+export const clipArgs = {
+  clipRange: numberArg(0.2, { min: 0 }, 'Importance ratios are clipped to 1 - this and 1 + this.'),
+  clipRangeLow: numberArg(undefined, { min: 0 }, 'Lower side of the clip. Default: clip_range.'),
+  clipRangeHigh: numberArg(undefined, { min: 0 }, 'Upper side of the clip. Default: clip_range.'),
+  clipRatioC: numberArg(3, { above: 1 }, 'Where the advantage is negative, the loss is at most -A times this.'),
 };
 
-/** exp overflows float32 at 88; one such token would poison the batch. */
-const largestLogRatio = 20;
+const args = {
+  ...clipArgs,
+  enableSequenceMasking: booleanArg(false, 'Leave out tokens of negative advantage in rows that the policy has moved away from.'),
+  deltaSequenceMasking: numberArg(0.1, {}, 'Mean of old - current log-probability above which a row counts as such.'),
+  fallbackToPolicyGradient: booleanArg(false, 'Take the ratio as 1: plain policy gradient, without clipping.'),
+};
 
 /**
  * With d = clip(x - o, -20, 20), r = e^d, a = -A r, b = -A clip(r, 1 - low, 1 + high):
  * l = max(a, b), and l = min(l, -A c) where A < 0. dl/dx = -A r where a is active, 0 where a clip is.
- * A ratio exactly on a bound is not clipped.
+ * A ratio exactly on a bound is not clipped. With `fallbackToPolicyGradient` d = x - sg(x), so r = 1 and dl/dx = -A.
  *
  * Metrics: `pg_loss`, `pg_clipfrac` (share b > a), `pg_clipfrac_lower` (share of the second clip), `ppo_kl` (mean of -d).
  * @see PPO, arXiv:1707.06347, eq. 7; dual clip, arXiv:1912.09729, eq. 5
  */
-export const ppo = definePart(args, (options): TermWithNeeds => ({
-  term: (input, weights) => evaluate(input, weights, options),
-  needs: { rollouts: true },
-}));
+export const ppo = definePolicyLoss({
+  args,
+  doc: {
+    summary: 'Proximal policy optimisation: no gain from moving a token beyond the clip range; a second clip bounds the loss of bad tokens.',
+    formula: 'l = max(-A r, -A clip(r, 1 - low, 1 + high)); where A < 0: l = min(l, -A clip_ratio_c)',
+    source: { title: 'Proximal Policy Optimization Algorithms', url: 'https://arxiv.org/abs/1707.06347' },
+  },
+  create: (options) => (input, weights) => {
+    const masked = options.enableSequenceMasking ? sequenceMask(input, options) : undefined;
+    const { metrics, ...output } = clippedPolicyGradient(input, weights, options, masked?.tokens);
+    return { ...output, metrics: { ...metrics, ...masked?.metrics } };
+  },
+});
 
-type Options = ArgValues<typeof args>;
+export type ClipOptions = ArgValues<typeof clipArgs> & { readonly fallbackToPolicyGradient?: boolean };
 
-function evaluate(input: LossInput, weights: Float64Array, options: Options): ReturnType<TermWithNeeds['term']> {
-  const { actionMask, advantages } = input;
+/** `leftOut`: tokens without loss that stay in every denominator. [N] */
+export function clippedPolicyGradient(input: LossInput, weights: Float64Array, options: ClipOptions, leftOut?: Uint8Array): TermOutput {
+  const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
   const { clipRatioC, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
-  const logRatios = logRatiosOf(input, options);
-  const masked = options.enableSequenceMasking ? sequenceMask(input, logRatios, options.deltaSequenceMasking) : undefined;
-  const size = actionMask.length;
-  const [losses, gradLogprobs, clipped, clippedLower] = [
-    new Float64Array(size),
-    new Float64Array(size),
-    new Uint8Array(size),
-    new Uint8Array(size),
-  ];
-
-  for (let t = 0; t < size; t++) {
+  const [low, high, plain] = [1 - clipRangeLow, 1 + clipRangeHigh, options.fallbackToPolicyGradient === true];
+  const gradLogprobs = new Float64Array(weights.length);
+  let [loss, kl, clipped, clippedLower] = [0, 0, 0, 0];
+  for (let t = 0; t < weights.length; t++) {
     if (actionMask[t] === 0) continue;
     const advantage = advantages[t]!;
-    const ratio = Math.exp(logRatios[t]!);
+    const raw = plain ? 0 : currentLogprobs[t]! - oldLogprobs[t]!;
+    const d = clamp(raw, -largestLogRatio, largestLogRatio);
+    const ratio = Math.exp(d);
     const free = -advantage * ratio;
-    const bounded = -advantage * Math.min(Math.max(ratio, 1 - clipRangeLow), 1 + clipRangeHigh);
+    const bounded = -advantage * clamp(ratio, low, high);
     const ceiling = advantage < 0 ? -advantage * clipRatioC : Infinity;
-    clipped[t] = bounded > free ? 1 : 0;
-    clippedLower[t] = Math.max(free, bounded) > ceiling ? 1 : 0;
-    if (masked?.tokens[t]) continue;
-    losses[t] = Math.min(Math.max(free, bounded), ceiling);
-    if (!clipped[t] && !clippedLower[t] && Math.abs(logRatioOf(input, t, options)) <= largestLogRatio) gradLogprobs[t] = weights[t]! * free;
+    const isClipped = bounded > free;
+    const larger = isClipped ? bounded : free;
+    const isCut = larger > ceiling;
+    kl -= d;
+    if (isClipped) clipped++;
+    if (isCut) clippedLower++;
+    if (leftOut?.[t] === 1) continue;
+    loss += weights[t]! * (isCut ? ceiling : larger);
+    if (!isClipped && !isCut && raw === d) gradLogprobs[t] = weights[t]! * free;
   }
-
-  const loss = aggregateLoss(losses, weights);
-  return {
-    loss,
-    gradLogprobs,
-    metrics: {
-      pg_loss: loss,
-      pg_clipfrac: maskedMean(clipped, actionMask),
-      pg_clipfrac_lower: maskedMean(clippedLower, actionMask),
-      ppo_kl: maskedMean(
-        logRatios.map((d) => -d),
-        actionMask,
-      ),
-      ...masked?.metrics,
-    },
-  };
-}
-
-/** x - o before the clamp; 0 where the ratio is taken as 1. */
-function logRatioOf({ currentLogprobs, oldLogprobs }: LossInput, t: number, { fallbackToPolicyGradient }: Options): number {
-  return fallbackToPolicyGradient ? 0 : currentLogprobs[t]! - oldLogprobs[t]!;
-}
-
-/** d of every trained token, 0 elsewhere. [N] */
-function logRatiosOf(input: LossInput, options: Options): Float64Array {
-  return Float64Array.from(input.actionMask, (trained, t) =>
-    trained ? Math.min(Math.max(logRatioOf(input, t, options), -largestLogRatio), largestLogRatio) : 0,
-  );
+  const mean = (sum: number): number => meanOverTrained(sum, actionMask);
+  const metrics = { pg_loss: loss, pg_clipfrac: mean(clipped), pg_clipfrac_lower: mean(clippedLower), ppo_kl: mean(kl) };
+  return { loss, gradLogprobs, metrics };
 }

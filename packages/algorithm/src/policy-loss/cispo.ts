@@ -1,0 +1,51 @@
+/** Policy gradient whose importance weights are clipped, so that no token is left out. */
+import { booleanArg, numberArg } from '@trinity-rft/core';
+import { meanOverTrained } from '../aggregate.js';
+import { clamp, definePolicyLoss, ratioOf } from './define.js';
+
+const args = {
+  clipRangeLow: numberArg(1, { min: 0 }, 'Importance weights are at least 1 - this; 1 leaves them as low as they are.'),
+  clipRangeHigh: numberArg(0.28, { min: 0 }, 'Importance weights are at most 1 + this.'),
+  enableMaskClip: booleanArg(false, 'Leave out tokens that the advantage would push further out of the range below, as PPO does.'),
+  maskClipRangeLow: numberArg(1, { min: 0 }, 'Lower side of that range: 1 - this.'),
+  maskClipRangeHigh: numberArg(0.28, { min: 0 }, 'Upper side of that range: 1 + this.'),
+};
+
+/**
+ * w = clip(r, 1 - low, 1 + high): l = -sg(w M) A x, dl/dx = -w M A. M is 1; with `enableMaskClip` it is 0 where A > 0 and
+ * r > 1 + maskHigh, or A < 0 and r < 1 - maskLow. Metrics `cispo_loss`, `ppo_kl` (mean of -d), `unmasked_frac` (mean of M).
+ * @see MiniMax-M1, arXiv:2506.13585, eq. 4 to 7
+ */
+export const cispo = definePolicyLoss({
+  args,
+  doc: {
+    summary: 'Clipped importance-sampling policy optimisation: the weight is clipped, the gradient of the token is not.',
+    formula: 'l = -sg(clip(r, 1 - clip_range_low, 1 + clip_range_high)) A x',
+    source: { title: 'MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention', url: 'https://arxiv.org/abs/2506.13585' },
+  },
+  create: (options) => {
+    const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
+    const [maskLow, maskHigh] = options.enableMaskClip ? [1 - options.maskClipRangeLow, 1 + options.maskClipRangeHigh] : [-Infinity, Infinity];
+    return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+      const gradLogprobs = new Float64Array(weights.length);
+      let [loss, kl, unmasked] = [0, 0, 0];
+      for (let t = 0; t < weights.length; t++) {
+        if (actionMask[t] === 0) continue;
+        const [current, advantage] = [currentLogprobs[t]!, advantages[t]!];
+        const d = current - oldLogprobs[t]!;
+        const ratio = ratioOf(d);
+        kl -= d;
+        if ((advantage > 0 && ratio > maskHigh) || (advantage < 0 && ratio < maskLow)) continue;
+        const gradient = -weights[t]! * clamp(ratio, low, high) * advantage;
+        loss += gradient * current;
+        gradLogprobs[t] = gradient;
+        unmasked++;
+      }
+      return {
+        loss,
+        gradLogprobs,
+        metrics: { cispo_loss: loss, ppo_kl: meanOverTrained(kl, actionMask), unmasked_frac: meanOverTrained(unmasked, actionMask) },
+      };
+    };
+  },
+});

@@ -1,0 +1,38 @@
+/** What every policy loss has: an aggregation mode of its own, needs, and a bound on what is exponentiated. */
+import { readArgs, type AlgorithmNeeds, type ArgSpec, type ArgValues } from '@trinity-rft/core';
+import { aggregationWeights, lossAggModeArg } from '../aggregate.js';
+import type { LossTerm, Part, PartDoc, TermWithNeeds } from '../part.js';
+
+export interface PolicyLossDefinition<S extends ArgSpec> {
+  /** Names, defaults and ranges; `lossAggMode` is added. */
+  readonly args: S;
+  readonly doc: PartDoc;
+  /** @default advantages and sampling log-probabilities */
+  readonly needs?: Partial<AlgorithmNeeds>;
+  /** @throws ConfigError for arguments that contradict each other */
+  readonly create: (options: ArgValues<S>) => LossTerm;
+}
+
+/** Types a policy loss by its arguments. */
+export function definePolicyLoss<S extends ArgSpec>(definition: PolicyLossDefinition<S>): Part<TermWithNeeds> {
+  const { doc, needs = { rollouts: true }, create } = definition;
+  const args = { ...definition.args, lossAggMode: lossAggModeArg };
+  return {
+    args,
+    doc,
+    make: (owner, given) => {
+      const options = readArgs(owner, args, given);
+      const { lossAggMode: mode } = options;
+      const term = create(options as ArgValues<S>);
+      return { needs, term: mode ? (input) => term(input, aggregationWeights(input, mode), { mode }) : term };
+    },
+  };
+}
+
+/** Largest |log-ratio| that is exponentiated. exp overflows float32 at 88; one such token would poison the batch. */
+export const largestLogRatio = 20;
+
+/** e^d, d within {@link largestLogRatio}. */
+export const ratioOf = (d: number): number => Math.exp(clamp(d, -largestLogRatio, largestLogRatio));
+
+export const clamp = (value: number, low: number, high: number): number => (value < low ? low : value > high ? high : value);

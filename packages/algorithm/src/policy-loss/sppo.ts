@@ -1,0 +1,43 @@
+/** Log-ratio policy gradient that stops where the policy has moved far enough. */
+import { numberArg } from '@trinity-rft/core';
+import { meanOverTrained } from '../aggregate.js';
+import { definePolicyLoss, ratioOf } from './define.js';
+
+const args = { epsilon: numberArg(0.3, { min: 0 }, 'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.') };
+
+/**
+ * l = -A d where 1 / (1 + epsilon) <= r <= 1 + epsilon, else 0; dl/dx = -A there. Metrics `pg_loss`, `pg_clipfrac` (share out
+ * of range).
+ * @see arXiv:2108.05828, section 5
+ */
+export const sppo = definePolicyLoss({
+  args,
+  doc: {
+    summary: 'Simplified PPO: log-ratios instead of ratios, and no step beyond the trust range on either side.',
+    formula: 'l = -A d [1 / (1 + epsilon) <= r <= 1 + epsilon]',
+    source: {
+      title: 'A General Class of Surrogate Functions for Stable and Efficient Reinforcement Learning',
+      url: 'https://arxiv.org/abs/2108.05828',
+    },
+  },
+  create: ({ epsilon }) => {
+    const [low, high] = [1 / (1 + epsilon), 1 + epsilon];
+    return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+      const gradLogprobs = new Float64Array(weights.length);
+      let [loss, outside] = [0, 0];
+      for (let t = 0; t < weights.length; t++) {
+        if (actionMask[t] === 0) continue;
+        const d = currentLogprobs[t]! - oldLogprobs[t]!;
+        const ratio = ratioOf(d);
+        if (ratio < low || ratio > high) {
+          outside++;
+          continue;
+        }
+        const gradient = -weights[t]! * advantages[t]!;
+        loss += gradient * d;
+        gradLogprobs[t] = gradient;
+      }
+      return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOverTrained(outside, actionMask) } };
+    };
+  },
+});

@@ -1,0 +1,50 @@
+/** Off-policy policy gradient that tapers the importance of bad answers only. */
+import { booleanArg, numberArg } from '@trinity-rft/core';
+import { meanOverTrained } from '../aggregate.js';
+import { definePolicyLoss, ratioOf } from './define.js';
+import { rowLogRatios } from './rows.js';
+
+const args = {
+  advantageThreshold: numberArg(0, {}, 'Tokens whose advantage is at most this are weighed by their importance ratio, at most 1.'),
+  sequenceRatio: booleanArg(false, 'Take the ratio of the whole answer, as the paper does, instead of that of each token.'),
+};
+
+/**
+ * alpha = clip(r, 0, 1) where A <= `advantageThreshold`, else 1: l = -sg(alpha) A x, dl/dx = -alpha A. What the policy says
+ * more often than it did is not unlearned faster; good answers are imitated wherever they come from. With `sequenceRatio` the
+ * ratio is e^sum(d) of the row. Metrics `topr_loss`, `avg_alpha`, `avg_ratio`.
+ * @see TOPR, arXiv:2503.14286, eq. 6 (canonical parameters)
+ */
+export const topr = definePolicyLoss({
+  args,
+  doc: {
+    summary: 'Tapered off-policy REINFORCE: importance weights, at most 1, for bad answers; none for good ones.',
+    formula: 'alpha = clip(r, 0, 1) where A <= advantage_threshold, else 1; l = -sg(alpha) A x',
+    source: { title: 'Tapered Off-Policy REINFORCE: Stable and efficient reinforcement learning for LLMs', url: 'https://arxiv.org/abs/2503.14286' },
+  },
+  create:
+    ({ advantageThreshold, sequenceRatio }) =>
+    (input, weights) => {
+      const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
+      const rows = sequenceRatio ? rowLogRatios(input, 'sum') : undefined;
+      const gradLogprobs = new Float64Array(weights.length);
+      let [loss, alphas, ratios] = [0, 0, 0];
+      for (let row = 0; row + 1 < offsets.length; row++) {
+        for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
+          if (actionMask[t] === 0) continue;
+          const ratio = ratioOf(rows ? rows[row]! : currentLogprobs[t]! - oldLogprobs[t]!);
+          const alpha = advantages[t]! <= advantageThreshold ? Math.min(ratio, 1) : 1;
+          const gradient = -weights[t]! * alpha * advantages[t]!;
+          loss += gradient * currentLogprobs[t]!;
+          gradLogprobs[t] = gradient;
+          alphas += alpha;
+          ratios += ratio;
+        }
+      }
+      return {
+        loss,
+        gradLogprobs,
+        metrics: { topr_loss: loss, avg_alpha: meanOverTrained(alphas, actionMask), avg_ratio: meanOverTrained(ratios, actionMask) },
+      };
+    },
+});
