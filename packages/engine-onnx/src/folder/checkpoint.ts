@@ -1,4 +1,7 @@
 /** Checkpoints: a model folder, with the optimizer's moments and counter beside the weights. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { CheckpointError } from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
@@ -6,6 +9,9 @@ import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';
 import { loadWeights, readModelFiles, saveModelFolder, type ModelFiles } from './model-folder.js';
 import { loadOptimizer, saveOptimizer } from './optimizer.js';
+
+/** Folder inside a checkpoint that holds adapters, as the original names it. */
+export const adapterFolder = 'lora_adapter';
 
 export interface Checkpoint {
   readonly weights: Float32Array;
@@ -22,6 +28,8 @@ export async function saveCheckpoint(
 ): Promise<void> {
   await saveModelFolder(directory, files, weights);
   await saveOptimizer(directory, parameterSpecs(files.config), optimizer);
+  // What an earlier save left here does not belong to these weights.
+  await rm(join(directory, adapterFolder), { recursive: true, force: true });
 }
 
 /** @throws CheckpointError when the folder is not a checkpoint of this model */

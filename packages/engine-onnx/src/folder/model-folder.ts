@@ -66,11 +66,14 @@ function parseJson(text: string, path: string): unknown {
   }
 }
 
-/** The weights of a folder as one flat array in the layout of `parameterSpecs(config)`. */
-export async function loadWeights(directory: string, config: ModelConfig): Promise<Float32Array> {
+/**
+ * The weights of a folder as one flat array in the layout of `parameterSpecs(config)`.
+ * @param fresh parameters that are 0 where the folder has none of that name
+ */
+export async function loadWeights(directory: string, config: ModelConfig, fresh: readonly string[] = []): Promise<Float32Array> {
   const files = await openWeightFiles(directory);
   try {
-    const specs = parameterSpecs(config);
+    const specs = parameterSpecs(config).filter(({ name }) => files.tensors.has(name) || !fresh.includes(name));
     assertSameTensors(directory, specs, files, config);
     const weights = new Float32Array(parameterCount(config));
     for (const { name, offset, size } of specs) {
@@ -82,9 +85,9 @@ export async function loadWeights(directory: string, config: ModelConfig): Promi
   }
 }
 
-/** Tensors that a checkpoint may hold although the model has no such parameter: a copy of the tied head, and saved constants. */
+/** Tensors that a checkpoint may hold although the model has no such parameter: a head that is tied or not used, and saved constants. */
 function isSurplus(name: string, config: ModelConfig): boolean {
-  return (config.tieEmbeddings && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
+  return ((config.tieEmbeddings || config.head === 'value') && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
 }
 
 function assertSameTensors(directory: string, specs: readonly ParameterSpec[], files: WeightFiles, config: ModelConfig): void {

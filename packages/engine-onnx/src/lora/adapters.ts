@@ -83,6 +83,12 @@ export class Adapters implements Trainable {
     });
   }
 
+  /** Goes on from a checkpoint: the matrices, and the weights that they made. */
+  async restore(flat: Float32Array, weights: Float32Array): Promise<void> {
+    this.flat.set(flat);
+    await this.#weights.replace(async (to) => to.set(weights));
+  }
+
   /** Frees the session. The weights belong to whoever made them. */
   async close(): Promise<void> {
     await this.#merger?.release();

@@ -1,0 +1,31 @@
+/** Opens adapters on a model: new ones, or those of a folder. */
+import type { ModelConfig } from '../model/config.js';
+import type { WeightBuffers } from '../model/weights.js';
+import { Adapters } from './adapters.js';
+import { initialAdapters } from './initial.js';
+import { loadAdapters, type AdapterState } from './peft-folder.js';
+import { adapterTargets, planAdapters, type LoraOptions } from './plan.js';
+
+export interface OpenAdaptersOptions {
+  readonly config: ModelConfig;
+  /** Its training set becomes the base. */
+  readonly weights: WeightBuffers;
+  readonly lora: LoraOptions;
+  readonly threads: number;
+}
+
+/**
+ * The training weights have the adapters in them afterwards; new ones change nothing.
+ * @throws EngineError when the options do not fit the model, CheckpointError when the folder does not
+ */
+export async function openAdapters({ config, weights, lora, threads }: OpenAdaptersOptions): Promise<Adapters> {
+  const { plan, flat } = 'path' in lora ? await loadAdapters(lora.path, config) : newAdapters(config, lora);
+  const adapters = new Adapters({ config, plan, weights, initial: flat, threads });
+  if ('path' in lora) await adapters.merge();
+  return adapters;
+}
+
+function newAdapters(config: ModelConfig, lora: Exclude<LoraOptions, { readonly path: string }>): AdapterState {
+  const plan = planAdapters(config, lora);
+  return { plan, flat: initialAdapters(adapterTargets(config, plan), lora.seed ?? 0) };
+}

@@ -1,0 +1,152 @@
+/** Adapters on disk in the layout of PEFT: `adapter_config.json` and `adapter_model.safetensors`. */
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { CheckpointError } from '@trinity-rft/core';
+import { z } from 'zod';
+
+import { isFile, writeWhole } from '../folder/files.js';
+import { openSafetensors, writeSafetensors, type SafetensorsFile } from '../folder/safetensors.js';
+import type { ModelConfig } from '../model/config.js';
+import { adapterSpecs, adapterTargets, planAdapters, type AdapterPlan } from './plan.js';
+
+const configFile = 'adapter_config.json';
+const weightFile = 'adapter_model.safetensors';
+/** What PEFT puts before the names of a causal language model's own tensors. */
+const namePrefix = 'base_model.model.';
+
+/** What adapters are, and their matrices in the order of `adapterTargets`. */
+export interface AdapterState {
+  readonly plan: AdapterPlan;
+  readonly flat: Float32Array;
+}
+
+export interface SaveAdaptersOptions extends AdapterState {
+  readonly config: ModelConfig;
+  /** Where PEFT finds the frozen model. */
+  readonly baseModel: string;
+}
+
+/** Equal adapters give equal bytes. */
+export async function saveAdapters(directory: string, { config, plan, flat, baseModel }: SaveAdaptersOptions): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const text = JSON.stringify(peftConfig(plan, baseModel), null, 2);
+  await writeWhole(join(directory, configFile), Buffer.from(`${text}\n`));
+  const tensors = adapterSpecs(adapterTargets(config, plan)).map(({ name, shape, offset, size }) => ({
+    name: namePrefix + name,
+    shape,
+    data: flat.subarray(offset, offset + size),
+  }));
+  await writeSafetensors(join(directory, weightFile), tensors);
+}
+
+function peftConfig({ rank, alpha, modules }: AdapterPlan, baseModel: string): Readonly<Record<string, unknown>> {
+  return {
+    base_model_name_or_path: baseModel,
+    bias: 'none',
+    fan_in_fan_out: false,
+    inference_mode: true,
+    init_lora_weights: true,
+    lora_alpha: alpha,
+    lora_dropout: 0,
+    modules_to_save: null,
+    peft_type: 'LORA',
+    r: rank,
+    target_modules: modules,
+    task_type: 'CAUSAL_LM',
+    use_dora: false,
+    use_rslora: false,
+  };
+}
+
+/** What changes the meaning of the matrices, with the only value that is understood. Whatever else a config says concerns how they were trained. */
+const understood = {
+  peft_type: ['LORA'],
+  bias: ['none', undefined],
+  fan_in_fan_out: [false, undefined],
+  use_dora: [false, undefined],
+  use_rslora: [false, undefined],
+  use_qalora: [false, undefined],
+  lora_bias: [false, undefined],
+} as const;
+/** Likewise: they name layers that are different, and must name none. */
+const exceptions = ['rank_pattern', 'alpha_pattern', 'modules_to_save', 'layers_to_transform', 'layer_replication', 'target_parameters'] as const;
+
+const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });
+
+/** @throws CheckpointError naming the file and what of it cannot be used with the model */
+export async function loadAdapters(directory: string, config: ModelConfig): Promise<AdapterState> {
+  const { r: rank, lora_alpha: alpha } = await readConfig(join(directory, configFile));
+  const path = join(directory, weightFile);
+  if (!(await isFile(path))) throw unusable(path, 'there is no such file; save the adapter as safetensors');
+  const file = await openSafetensors(path);
+  try {
+    return await readMatrices(path, file, config, { rank, alpha });
+  } finally {
+    await file.close();
+  }
+}
+
+async function readMatrices(
+  path: string,
+  file: SafetensorsFile,
+  config: ModelConfig,
+  size: Pick<AdapterPlan, 'rank' | 'alpha'>,
+): Promise<AdapterState> {
+  const found = [...file.tensors.keys()];
+  // Layers are named in many ways (endings, patterns, full names); the tensors tell which were meant.
+  const { modules } = planAdapters(config, size);
+  const plan = { ...size, modules: modules.filter((module) => found.some((name) => name.endsWith(`.${module}.lora_A.weight`))) };
+  const specs = adapterSpecs(adapterTargets(config, plan));
+  const known = new Set(specs.map(({ name }) => namePrefix + name));
+  const strange = found.find((name) => !known.has(name));
+  if (strange !== undefined) throw unusable(path, `tensor ${strange} has no place in the model; expected names as ${namePrefix}${anyName(config)}`);
+  const flat = new Float32Array(specs.reduce((sum, spec) => sum + spec.size, 0));
+  for (const spec of specs) {
+    const stored = file.tensors.get(namePrefix + spec.name);
+    const shape = `[${spec.shape.join(', ')}]`;
+    if (!stored) throw unusable(path, `tensor ${namePrefix}${spec.name} of shape ${shape} is missing; layers of one kind all have an adapter, or none`);
+    if (stored.shape.join() !== spec.shape.join())
+      throw unusable(path, `tensor ${stored.name} has shape [${stored.shape.join(', ')}], but the model and the rank ask for ${shape}`);
+    await file.read(stored.name, flat.subarray(spec.offset, spec.offset + spec.size));
+  }
+  if (specs.length === 0) throw unusable(path, 'it holds no adapter');
+  return { plan, flat };
+}
+
+const anyName = (config: ModelConfig): string => adapterTargets(config, planAdapters(config, { rank: 1, alpha: 1 }))[0]!.a.name;
+
+async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new CheckpointError(`${path} cannot be read; expected a folder with an adapter as PEFT writes it.`, {
+      code: 'ADAPTER_MISSING',
+      cause,
+    });
+  });
+  const config = parseConfig(path, text);
+  for (const [key, values] of Object.entries(understood)) {
+    const value = config[key];
+    if (!(values as readonly unknown[]).includes(value))
+      throw unusable(path, `${key} is ${JSON.stringify(value)}; only ${JSON.stringify(values[0])} can be trained here`);
+  }
+  const special = exceptions.find((key) => !isEmpty(config[key]));
+  if (special !== undefined) throw unusable(path, `${special} is ${JSON.stringify(config[special])}; layers of one kind must all be alike`);
+  return config;
+}
+
+function parseConfig(path: string, text: string): z.infer<typeof configSchema> {
+  try {
+    return configSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new CheckpointError(`${path} is not the config of a LoRA adapter: expected JSON with a positive r and lora_alpha.`, {
+      code: 'ADAPTER_UNUSABLE',
+      cause,
+    });
+  }
+}
+
+const isEmpty = (value: unknown): boolean => value === null || value === undefined || Object.keys(value as object).length === 0;
+
+function unusable(path: string, why: string): CheckpointError {
+  return new CheckpointError(`${path}: ${why}.`, { code: 'ADAPTER_UNUSABLE' });
+}
