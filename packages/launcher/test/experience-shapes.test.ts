@@ -5,12 +5,12 @@ import path from 'node:path';
 import { createAlgorithm, type AlgorithmOptions } from '@trinity-rft/algorithm';
 import { buildCharTokenizer, chatTemplates, createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
 import { createRandom, deriveSeed, mergeCalls, withFields, type ChatMessage, type Engine, type Experience } from '@trinity-rft/core';
-import { createOnnxEngine, loadModelFolder } from '@trinity-rft/engine-onnx';
+import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createRolloutModel } from '@trinity-rft/model';
 import { testRuntime } from '@trinity-rft/testing';
-import { trainStep } from '@trinity-rft/trainer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';
+import { difference, gradientOf, norm } from './support/gradient.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-shapes-'));
 const modelPath = path.join(root, 'model');
@@ -70,22 +70,8 @@ async function rollout(index: number): Promise<readonly Experience[]> {
   );
 }
 
-/** The update of AdamW is proportional to the gradient where epsilon dwarfs it; the factor keeps the digits of small gradients. */
-const [epsilon, factor] = [1e8, 1e4];
-
-async function gradientOf(options: AlgorithmOptions, experiences: readonly Experience[]) {
-  const directory = path.join(root, 'trained');
-  await engine.trainer.load(modelPath);
-  const lease = { experiences, metrics: {}, acknowledge: async () => undefined, release: async () => undefined };
-  const optimizer = { learningRate: factor * epsilon, epsilon, weightDecay: 0, clipGradNorm: 0 };
-  const algorithm = createAlgorithm(options);
-  const { metrics } = await trainStep(lease, { engine: engine.trainer, algorithm, optimizer, step: 1, clock: testRuntime().clock });
-  await engine.trainer.save(directory, { optimizer: false });
-  const [before, after] = await Promise.all([modelPath, directory].map(async (folder) => (await loadModelFolder(folder)).weights));
-  return { metrics, gradient: before!.map((weight, i) => (weight - after![i]!) / factor) };
-}
-
-const norm = (values: Float32Array): number => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+const stepOf = (options: AlgorithmOptions, experiences: readonly Experience[]) =>
+  gradientOf({ engine, modelPath, directory: root, algorithm: createAlgorithm(options), experiences });
 
 const aggregations = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
 const advantageFns = [{ name: 'grpo' }, { name: 'step_wise_grpo' }, { name: 'step_wise_grpo', args: { enableStepNorm: true } }] as const;
@@ -111,12 +97,10 @@ describe('trajectories', () => {
       lossAggMode,
     };
     const { experiences } = createAlgorithm(options).advantage!(calls);
-    const step = await gradientOf(options, experiences);
-    const trajectory = await gradientOf(options, mergeCalls(experiences).experiences);
-    const size = norm(step.gradient);
-    const difference = norm(step.gradient.map((value, i) => value - trajectory.gradient[i]!));
-    expect(size).toBeGreaterThan(1e-3);
-    expect(difference / size).toBeLessThan(1e-6);
+    const step = await stepOf(options, experiences);
+    const trajectory = await stepOf(options, mergeCalls(experiences).experiences);
+    expect(norm(step.gradient)).toBeGreaterThan(1e-3);
+    expect(difference(step.gradient, trajectory.gradient)).toBeLessThan(1e-6);
     for (const name of ['actor/final_loss', 'actor/pg_loss', 'actor/pg_clipfrac', 'actor/kl_loss', 'critic/advantages/max'])
       expect(trajectory.metrics[name]).toBeCloseTo(step.metrics[name]!, 6);
   });
