@@ -1,6 +1,7 @@
 import { ConfigError, RewardError, type RewardInput, type RewardParts } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { createRewardFn, rewardFnNames } from './create.js';
+import { everyReward } from '../test/every-reward.js';
+import { createRewardFn, rewardFnNames, rewardKinds } from './create.js';
 
 const input = (response: string, truth?: string): RewardInput => ({
   response,
@@ -14,8 +15,18 @@ const parts = async (name: string, args: Record<string, unknown>, response: stri
 const tidy = '<think>\nHm.\n</think>\n<answer>\n4\n</answer>';
 
 describe('createRewardFn', () => {
-  it('knows the registered names', () => {
-    expect(rewardFnNames).toEqual(['accuracy_reward', 'exact_match_reward', 'format_reward', 'math_boxed_reward', 'math_reward']);
+  it('knows the names of the original, and more', () => {
+    const originals = 'accuracy_reward countdown_reward format_reward math_boxed_reward math_dapo_reward math_reward rm_gallery_reward';
+    expect(rewardFnNames).toEqual(expect.arrayContaining(originals.split(' ')));
+    expect(rewardFnNames).toEqual(rewardFnNames.toSorted());
+  });
+
+  it.each(Object.entries(rewardKinds))('has a sentence for all that %s is, takes and returns', (_name, { summary, parts, args }) => {
+    for (const text of [summary, ...Object.values(parts), ...Object.values(args).map(({ help }) => help)]) expect(text).toMatch(/^.{8,}$/);
+  });
+
+  it('refuses RM-Gallery and says what to use instead', () => {
+    expect(() => createRewardFn('rm_gallery_reward', { reward_name: 'x' })).toThrow(/rubric_judge_workflow.*defineReward/);
   });
 
   it('refuses a name it does not know and suggests one that it does', () => {
@@ -58,9 +69,16 @@ describe('rewards', () => {
     expect(await parts('exact_match_reward', {}, '4.0', '4')).toEqual({ accuracy: 0 });
   });
 
-  it.each(rewardFnNames.filter((name) => name !== 'format_reward'))('blame the data when there is no expected answer: %s', (name) => {
-    expect(() => createRewardFn(name, {})(input('4'))).toThrow(RewardError);
-    expect(() => createRewardFn(name, {})(input('4'))).toThrow(/question, solution.*response_key/);
+  const withTruth = everyReward.filter(({ name }) => !['format_reward', 'overlong_penalty_reward'].includes(name));
+
+  it.each(withTruth)('blame the data when there is no expected answer: $name', ({ reward }) => {
+    expect(() => reward(input('4'))).toThrow(RewardError);
+    expect(() => reward(input('4'))).toThrow(/question, solution.*response_key/);
+  });
+
+  it.each(everyReward)('return the parts that they declare: $name', async ({ name, reward, truth }) => {
+    const parts = await reward({ ...input('4', truth ?? '4'), responseTokens: 1 });
+    expect(Object.keys(parts)).toEqual(Object.keys(rewardKinds[name]!.parts));
   });
 
   it('need no expected answer for the format', async () => {

@@ -1,19 +1,35 @@
 /** Reward functions by the names that configurations use. */
 import { pickRow, type RewardFn } from '@trinity-rft/core';
 import { accuracyReward } from './accuracy-reward.js';
+import { countdownReward } from './countdown-reward.js';
 import type { RewardKind } from './define.js';
 import { exactMatchReward } from './exact-match-reward.js';
 import { formatReward } from './format-reward.js';
+import { lengthPenaltyReward } from './length-penalty-reward.js';
 import { mathBoxedReward } from './math-boxed-reward.js';
+import { mathDapoReward } from './math-dapo-reward.js';
+import { mathEvalReward } from './math-eval-reward.js';
 import { mathReward } from './math-reward.js';
+import { overlongPenaltyReward } from './overlong-penalty-reward.js';
+import { rlcrReward } from './rlcr-reward.js';
+import { rmGalleryReward } from './rm-gallery-reward.js';
+import { toolCallReward } from './tool-call-reward.js';
 
-/** Every built-in reward function, with what documents say of it. */
+/** Every built-in reward function, with what documents say of it. A new one is one file and one row. */
 export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   accuracy_reward: accuracyReward,
+  countdown_reward: countdownReward,
   exact_match_reward: exactMatchReward,
   format_reward: formatReward,
+  length_penalty_reward: lengthPenaltyReward,
   math_boxed_reward: mathBoxedReward,
+  math_dapo_reward: mathDapoReward,
+  math_eval_reward: mathEvalReward,
   math_reward: mathReward,
+  overlong_penalty_reward: overlongPenaltyReward,
+  rlcr_reward: rlcrReward,
+  rm_gallery_reward: rmGalleryReward,
+  tool_call_reward: toolCallReward,
 };
 
 /** The names that {@link createRewardFn} knows, sorted. */

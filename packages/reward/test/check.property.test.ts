@@ -1,16 +1,8 @@
 /** What holds for every answer: spellings of one value agree, others do not, and nothing a model writes can hurt. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  checkBoxedAnswer,
-  checkMathAnswer,
-  createRewardFn,
-  extractAnswer,
-  maxAnswerLength,
-  normalizeAnswer,
-  rewardFnNames,
-  sameMath,
-} from '../src/index.js';
+import { checkBoxedAnswer, checkMathAnswer, extractAnswer, maxAnswerLength, normalizeAnswer, sameMath } from '../src/index.js';
+import { everyReward } from './every-reward.js';
 
 const integer = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
 const small = fc.integer({ min: -5_000_000, max: 5_000_000 });
@@ -162,11 +154,10 @@ describe('normalizeAnswer', () => {
 
 describe('what a model writes', () => {
   it('never makes a reward throw or return what is no number', async () => {
-    const rewards = rewardFnNames.map((name) => createRewardFn(name, {}));
     await fc.assert(
       fc.asyncProperty(fc.oneof(scribble, fc.string({ unit: 'binary', maxLength: 200 })), scribble, async (response, truth) => {
-        for (const reward of rewards) {
-          const parts = await reward({ response, truth, prompt: undefined, rawTask: {} });
+        for (const { reward, truth: readable = truth } of everyReward) {
+          const parts = await reward({ response, truth: readable, prompt: undefined, rawTask: {}, responseTokens: response.length });
           expect(Object.values(parts).every(Number.isFinite)).toBe(true);
         }
       }),
@@ -183,8 +174,8 @@ describe('what a model writes', () => {
       .map((unit) => unit.replaceAll('_', ' ').replaceAll('¶', '\n')),
   )('costs time in proportion to its length: %s repeated', (unit) => {
     const response = unit.repeat(Math.ceil(300_000 / unit.length));
-    for (const name of rewardFnNames) {
-      const parts = createRewardFn(name, {})({ response, truth: '(1, 2)', prompt: undefined, rawTask: {} });
+    for (const { reward, truth = '(1, 2)' } of everyReward) {
+      const parts = reward({ response, truth, prompt: undefined, rawTask: {}, responseTokens: response.length });
       expect(Object.values(parts).every(Number.isFinite)).toBe(true);
     }
   });

@@ -1,114 +1,16 @@
 /** What of sympy's `sympify` the comparisons of Trinity-RFT need: Python expressions, without products that are only implied. */
-import { apply, evaluate, numeral, variablesOf, type Expression, type Operator } from '../math/expression.js';
+import { evaluate, variablesOf } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';
+import { readPython } from '../math/python-expression.js';
 import { sameExpression } from '../math/same.js';
 import { isClose } from './python.js';
 
-/** Longer or deeper texts are not read; they equal nothing but themselves. */
-const maxLength = 1_000;
-const maxDepth = 50;
-
-const functions: ReadonlyMap<string, Operator> = new Map(
-  Object.entries({
-    sqrt: 'sqrt',
-    exp: 'exp',
-    log: 'ln',
-    ln: 'ln',
-    sin: 'sin',
-    cos: 'cos',
-    tan: 'tan',
-    asin: 'arcsin',
-    acos: 'arccos',
-    atan: 'arctan',
-  }),
-);
-const constants: ReadonlyMap<string, string> = new Map([
-  ['pi', '\\pi'],
-  ['E', 'e'],
-]);
-
 /** Equal for all values of their variables, or, without any, to a ten-thousandth. Texts that cannot be read are not equal. */
 export function symbolicEqual(a: string, b: string): boolean {
-  const [left, right] = [sympify(a), sympify(b)];
+  const [left, right] = [readPython(a), readPython(b)];
   if (!left || !right) return a.replaceAll('\\\\', '\\') === b.replaceAll('\\\\', '\\');
   if (sameExpression(left, right)) return true;
   if (variablesOf(left).size + variablesOf(right).size > 0) return false;
   const [x, y] = [left, right].map((side) => toApproximate(evaluate(side, new Map())));
   return x !== undefined && y !== undefined && isClose(x.value, y.value, 1e-4);
-}
-
-function sympify(text: string): Expression | undefined {
-  if (text.length > maxLength) return undefined;
-  const reader = new Reader(text);
-  const expression = reader.sum();
-  return reader.atEnd() ? expression : undefined;
-}
-
-/** Recursive descent over Python's grammar of arithmetic; undefined where the text is none. */
-class Reader {
-  readonly #text: string;
-  #at = 0;
-  #depth = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  atEnd(): boolean {
-    this.#take(/\s*/y);
-    return this.#at >= this.#text.length;
-  }
-
-  sum(): Expression | undefined {
-    return this.#chain(/\s*([+-])/y, () => this.#product(), { '+': 'add', '-': 'add' });
-  }
-
-  #product(): Expression | undefined {
-    return this.#chain(/\s*(\*(?!\*)|\/(?!\/))/y, () => this.#signed(), { '*': 'multiply', '/': 'divide' });
-  }
-
-  #chain(signs: RegExp, next: () => Expression | undefined, operators: Readonly<Record<string, Operator>>): Expression | undefined {
-    let left = next();
-    for (let sign = left && this.#take(signs)?.[1]; left && sign; sign = this.#take(signs)?.[1]) {
-      const right = next();
-      left = right && apply(operators[sign]!, left, sign === '-' ? apply('negate', right) : right);
-      if (!left) break;
-    }
-    return left;
-  }
-
-  /** Every way down leads through here. */
-  #signed(): Expression | undefined {
-    if (this.#depth >= maxDepth) return undefined;
-    this.#depth++;
-    const signs = this.#take(/(?:\s*[+-])*/y)?.[0].replace(/[^-]/g, '') ?? '';
-    const value = this.#power();
-    this.#depth--;
-    return value && signs.length % 2 === 1 ? apply('negate', value) : value;
-  }
-
-  #power(): Expression | undefined {
-    const base = this.#atom();
-    if (!base || !this.#take(/\s*(?:\*\*|\^)/y)) return base;
-    const exponent = this.#signed();
-    return exponent && apply('power', base, exponent);
-  }
-
-  #atom(): Expression | undefined {
-    const number = this.#take(/\s*((?:[1-9]\d*|0+)(?:\.\d*)?(?:e[+-]?\d{1,4})?|0*\d*\.\d+(?:e[+-]?\d{1,4})?)(?![\w.])/iy)?.[1];
-    if (number !== undefined) return numeral(number.replace(/\.(?=$|e)/i, ''));
-    const name = this.#take(/\s*([A-Za-z_]\w*)/y)?.[1];
-    if (!this.#take(/\s*\(/y)) return name === undefined ? undefined : { kind: 'symbol', name: constants.get(name) ?? `python ${name}` };
-    const operator = name === undefined ? undefined : functions.get(name);
-    const inner = name === undefined || operator ? this.sum() : undefined;
-    if (!inner || !this.#take(/\s*\)/y)) return undefined;
-    return operator ? apply(operator, inner) : inner;
-  }
-
-  #take(pattern: RegExp): RegExpExecArray | null {
-    pattern.lastIndex = this.#at;
-    const match = pattern.exec(this.#text);
-    if (match) this.#at = pattern.lastIndex;
-    return match;
-  }
 }

@@ -1,0 +1,33 @@
+/** `length_penalty_reward`: a right answer, and a cost for every token. */
+import { ConfigError, numberArg } from '@trinity-rft/core';
+import { rewardKind } from './define.js';
+import { checkMathAnswer } from './math/check.js';
+import { requireTokens } from './overlong.js';
+import { requireTruth } from './truth.js';
+import { accuracyCoef } from './weights.js';
+
+/**
+ * Accuracy by {@link checkMathAnswer}, and -length_coef * min(1, tokens / max_response_length). With `length_coef` below
+ * `accuracy_coef` a right long answer is still better than a wrong short one. Source: the token cost of Arora and Zanette,
+ * arXiv:2502.04463, without its normalisation within the group.
+ */
+export const lengthPenaltyReward = rewardKind('length_penalty_reward', {
+  summary: 'Accuracy of the answer, and a cost in proportion to the number of tokens.',
+  parts: { accuracy: '1 when the answer is the expected one, else 0', length_penalty: '0 down to -0.1 at max_response_length' },
+  args: {
+    max_response_length: numberArg(undefined, { min: 1 }, 'Tokens at which the cost reaches length_coef; required.'),
+    length_coef: numberArg(0.1, { min: 0 }, 'The largest cost.'),
+    accuracy_coef: accuracyCoef,
+  },
+  create: ({ max_response_length: longest, length_coef: coef, accuracy_coef: accuracy }) => {
+    if (longest === undefined) {
+      throw new ConfigError('length_penalty_reward needs max_response_length, the tokens at which its cost is largest. Set it.', {
+        code: 'REWARD_LENGTHS_MISSING',
+      });
+    }
+    return (input) => ({
+      accuracy: checkMathAnswer(input.response, requireTruth('length_penalty_reward', input)) ? accuracy : 0,
+      length_penalty: 0 - coef * Math.min(1, requireTokens('length_penalty_reward', input) / longest),
+    });
+  },
+});

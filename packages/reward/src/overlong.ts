@@ -1,0 +1,53 @@
+/** What long responses cost, by their number of tokens. */
+import { ConfigError, RewardError, type RewardInput } from '@trinity-rft/core';
+
+/** Lengths in tokens; `maxResponseLength > cacheLength >= 0`. */
+export interface OverlongOptions {
+  readonly maxResponseLength: number;
+  /** Over how many tokens below the maximum the penalty grows. */
+  readonly cacheLength: number;
+  /** The whole penalty; >= 0. */
+  readonly penaltyFactor: number;
+}
+
+/**
+ * Soft overlong punishment: 0 up to L - c tokens, then falling linearly to -f at L, -f beyond.
+ * Source: DAPO, arXiv:2503.14476, equation 13.
+ */
+export function overlongPenalty(tokens: number, { maxResponseLength, cacheLength, penaltyFactor }: OverlongOptions): number {
+  const free = maxResponseLength - cacheLength;
+  if (tokens <= free) return 0;
+  return tokens > maxResponseLength ? 0 - penaltyFactor : ((free - tokens) / cacheLength) * penaltyFactor;
+}
+
+interface GivenLengths {
+  readonly max_response_length: number | undefined;
+  readonly cache_length: number | undefined;
+  readonly penalty_factor: number | undefined;
+}
+
+/** @throws ConfigError when a length is missing, or the penalty would begin below the first token */
+export function readOverlong(owner: string, given: GivenLengths): OverlongOptions {
+  const { max_response_length: maxResponseLength, cache_length: cacheLength, penalty_factor: penaltyFactor } = given;
+  if (maxResponseLength === undefined || cacheLength === undefined || penaltyFactor === undefined) {
+    throw new ConfigError(`The overlong penalty of ${owner} needs max_response_length, cache_length and penalty_factor. Set all three.`, {
+      code: 'REWARD_LENGTHS_MISSING',
+    });
+  }
+  if (cacheLength >= maxResponseLength) {
+    throw new ConfigError(
+      `cache_length of ${owner} is ${cacheLength} and max_response_length ${maxResponseLength}; expected a cache_length below it, for the penalty begins that many tokens before the maximum.`,
+      { code: 'REWARD_LENGTHS_INVALID' },
+    );
+  }
+  return { maxResponseLength, cacheLength, penaltyFactor };
+}
+
+/** @throws RewardError when the workflow does not say how many tokens the response has */
+export function requireTokens(owner: string, { responseTokens }: RewardInput): number {
+  if (responseTokens !== undefined) return responseTokens;
+  throw new RewardError(
+    `${owner} needs the number of response tokens, which the workflow does not give. Use a workflow of one answer (simple_workflow, math_workflow, math_boxed_workflow), or give scoreResponse the number.`,
+    { code: 'REWARD_TOKENS_MISSING', details: { owner } },
+  );
+}

@@ -1,0 +1,40 @@
+/** `tool_call_reward`: are the tools called that should be, with the right arguments? */
+import { booleanArg, numberArg, RewardError } from '@trinity-rft/core';
+import { rewardKind } from './define.js';
+import { hasOneThought } from './layout.js';
+import { callsIn, readCalls, sameCalls, sameNames, type Call } from './tool-calls.js';
+import { requireTruth } from './truth.js';
+import { accuracyCoef } from './weights.js';
+
+/**
+ * By the last `<tool_call>..</tool_call>`, JSON `[{"name": .., "arguments": ..}]`: all calls of the truth, none other, in any
+ * order, with equal arguments; and before the first call exactly one thought. Two empty lists are right.
+ * Source: Tool-N1, arXiv:2505.00024; Trinity-RFT 0.5.2, `tool_call_workflow`.
+ */
+export const toolCallReward = rewardKind('tool_call_reward', {
+  summary: 'Are exactly the expected tools called, with the expected arguments, after one thought?',
+  parts: { accuracy: '1 when they are, else 0' },
+  args: {
+    with_think: booleanArg(true, 'Must there be exactly one <think> and </think> before the first call?'),
+    names_coef: numberArg(0, undefined, 'Value when the tools are right and their arguments are not.'),
+    accuracy_coef: accuracyCoef,
+  },
+  create: (options) => (input) => {
+    const truth = requireTruth('tool_call_reward', input);
+    const expected = readCalls(truth) ?? wrongTruth(truth);
+    const calls = callsIn(input.response);
+    if (!calls || (options.with_think && !thinksFirst(input.response))) return { accuracy: 0 };
+    if (sameCalls(calls, expected)) return { accuracy: options.accuracy_coef };
+    return { accuracy: sameNames(calls, expected) ? options.names_coef : 0 };
+  },
+});
+
+const thinksFirst = (response: string): boolean =>
+  hasOneThought(response) && response.indexOf('</think>') < response.indexOf('<tool_call>');
+
+function wrongTruth(truth: string): readonly Call[] {
+  throw new RewardError(
+    `The expected answer of a tool_call_reward task is ${truth.slice(0, 80)}; expected JSON like [{"name": "f", "arguments": {"a": 1}}]. Change the row, or name the right column in format.response_key of the task set.`,
+    { code: 'REWARD_TRUTH_INVALID' },
+  );
+}
