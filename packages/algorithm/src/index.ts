@@ -1,7 +1,11 @@
+export { byGroup, type RewardGroup, type ScoreGroup } from './advantage/group-scores.js';
+export { onExperiences, type OnExperiencesOptions } from './advantage/on-experiences.js';
 export type { AdvantagePart, AdvantageStrategy } from './advantage/strategy.js';
 export * from './advantage/table.js';
 export * from './aggregate.js';
 export * from './create-algorithm.js';
+export * from './define/definitions.js';
+export * from './define/extend-tables.js';
 export * from './entropy/table.js';
 export * from './kl/table.js';
 export * from './operator/create-operators.js';
@@ -9,5 +13,6 @@ export * from './operator/table.js';
 export type { LossTerm, PaperRef, Part, PartDoc, TermOutput, TermWithNeeds } from './part.js';
 export * from './policy-loss/table.js';
 export * from './presets.js';
+export * from './sample-strategy/expert-count.js';
 export * from './sample-strategy/table.js';
 export * from './tables.js';

@@ -1,4 +1,6 @@
 export * from './experience-json.js';
+export * from './mix/mixed-experience-source.js';
+export * from './mix/stored-rows.js';
 export * from './source/open-task-source.js';
 export type { Selector } from './source/row-order.js';
 export * from './source/scheduler.js';

@@ -66,6 +66,6 @@ export interface ExperienceStore extends ExperienceSource {
   finish(): void;
   /** The producer died: waiting takers reject with this error. */
   fail(error: Error): void;
-  /** How many are stored, waiting, leased and trained. */
+  /** How many are stored, waiting, leased and trained. What a waiting taker has refused as too old is in none of the last three. */
   counts(): Promise<{ readonly total: number; readonly waiting: number; readonly leased: number; readonly trained: number }>;
 }

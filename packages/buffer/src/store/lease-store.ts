@@ -112,7 +112,8 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
     counts: async () => {
       assertOpen('Counting');
       const { total, trained, dropped } = driver.counts();
-      return { total, waiting: queue.length, leased: total - trained - dropped - queue.length, trained };
+      const refused = queue.held().length;
+      return { total, waiting: queue.length, leased: total - trained - dropped - queue.length - refused, trained };
     },
     close: async () => {
       if (ended === 'closed') return;

@@ -11,6 +11,8 @@ export interface ExperienceReader {
   experiences(policyVersion?: number): Iterable<Experience>;
   /** Rows after the one with this id, in the order in which they were stored; what a run adds meanwhile comes with the next call. */
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
+  /** Of all rows, in the order in which they were stored. */
+  ids(): readonly number[];
   /** Undefined when there is no such row. */
   row(id: number): ExperienceRow | undefined;
   /** Ids of what train steps have used up, and by which, from `trainStep` on. */
@@ -34,6 +36,7 @@ export function readExperiences(path: string): ExperienceReader {
   const statement = (sql: string): ReturnType<DatabaseSync['prepare']> => guarded(path, () => database.prepare(sql));
   const versions = statement('SELECT policy_version AS version, count(*) AS count FROM experience GROUP BY policy_version ORDER BY 1');
   const after = statement('SELECT id, bytes FROM experience WHERE id > ? ORDER BY id LIMIT ?');
+  const ids = statement('SELECT id FROM experience ORDER BY id');
   const one = statement('SELECT id, bytes FROM experience WHERE id = ?');
   const used = statement('SELECT id, train_step, dropped FROM used WHERE train_step >= ?');
   return {
@@ -47,6 +50,7 @@ export function readExperiences(path: string): ExperienceReader {
       for (const row of rows) yield decodeExperience(row['bytes'] as Uint8Array);
     },
     rowsAfter: (id, limit) => guarded(path, () => after.all(id, limit).map(toRow)),
+    ids: () => guarded(path, () => ids.all().map((row) => Number(row['id']))),
     row: (id) =>
       guarded(path, () => {
         const found = one.get(id);

@@ -43,8 +43,11 @@ export function waitingCases(create: CreateExperienceStore): void {
     const taking = store.take(2, { minPolicyVersion: 3 }, controller.signal);
     await store.put([numbered(0, 1), numbered(1, 3)]);
     expect(await isPending(taking)).toBe(true);
+    // Neither can anybody take it, nor is it on its way.
+    expect(await store.counts()).toEqual({ total: 2, waiting: 1, leased: 0, trained: 0 });
     controller.abort();
     await expect(taking).rejects.toThrow(CancelledError);
+    expect(await store.counts()).toEqual({ total: 2, waiting: 2, leased: 0, trained: 0 });
     expect(numbersOf(await takeNow(store, 2))).toEqual([0, 1]);
   });
 

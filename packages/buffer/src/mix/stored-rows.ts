@@ -1,0 +1,22 @@
+/** Stored experiences of an earlier run as rows, for sources that read files. */
+import type { RawTask } from '@trinity-rft/core';
+import type { FileExperienceSourceOptions } from '../supervised/file-experience-source.js';
+import { readExperiences } from '../store/read-experiences.js';
+
+export interface StoredRows extends Pick<FileExperienceSourceOptions, 'rows' | 'toExperiences'> {
+  close(): void;
+}
+
+/** In the order in which they were stored, trained or not. The store is only read. @throws BufferError when `path` holds none */
+export function storedRows(path: string): StoredRows {
+  const reader = readExperiences(path);
+  const rows: readonly RawTask[] = reader.ids().map((id) => ({ id }));
+  return {
+    rows,
+    toExperiences: ({ id }) => {
+      const found = reader.row(Number(id));
+      return found ? [found.experience] : [];
+    },
+    close: () => reader.close(),
+  };
+}
