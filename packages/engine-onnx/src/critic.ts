@@ -1,5 +1,12 @@
 /** The embedded critic: a model of its own, in a worker thread of its own, with one value per position. */
-import { EngineError, type Logger, type ValueEngine } from '@trinity-rft/core';
+import { availableParallelism } from 'node:os';
+
+import { silentLogger, type Logger, type ValueEngine } from '@trinity-rft/core';
+
+import { defaultMemoryBudget } from './train/memory.js';
+import type { CriticOptions } from './value/protocol.js';
+import { connectCritic } from './value/remote-critic.js';
+import { startWorker } from './worker/worker-link.js';
 
 export interface OnnxCriticOptions {
   /**
@@ -19,6 +26,19 @@ export interface OnnxCriticOptions {
  * Opens a model folder as a critic in a worker thread. The process stays alive until the critic is closed.
  * @throws CheckpointError when the folder cannot be used
  */
-export async function createOnnxCritic({ modelPath }: OnnxCriticOptions): Promise<ValueEngine> {
-  throw new EngineError(`The critic of ${modelPath} cannot be opened by this build.`);
+export async function createOnnxCritic(options: OnnxCriticOptions): Promise<ValueEngine> {
+  const complete = completeCriticOptions(options);
+  const { critic, parameters } = await connectCritic((worker) => startWorker({ kind: 'critic', options: worker }), complete);
+  const { modelPath, threads } = complete;
+  (options.logger ?? silentLogger).info('The embedded critic is ready', { modelPath, threads, parameters });
+  return critic;
+}
+
+/** The options as the worker gets them. */
+export function completeCriticOptions(options: OnnxCriticOptions): CriticOptions {
+  return {
+    modelPath: options.modelPath,
+    threads: options.threads ?? Math.min(8, availableParallelism()),
+    memoryBudgetBytes: options.memoryBudgetBytes ?? defaultMemoryBudget,
+  };
 }

@@ -37,7 +37,7 @@ export interface OnnxEngineOptions {
  */
 export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engine> {
   const complete = completeOptions(options);
-  const { engine, facts } = await connectEngine(startWorker, complete);
+  const { engine, facts } = await connectEngine((worker) => startWorker({ kind: 'engine', options: worker }), complete);
   const { modelPath, threads } = complete;
   const { maxModelLen, parameters } = facts;
   (options.logger ?? silentLogger).info('The embedded engine is ready', { modelPath, threads, maxModelLen, parameters });

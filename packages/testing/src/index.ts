@@ -11,3 +11,5 @@ export * from './manual-clock.js';
 export * from './recording-logger.js';
 export * from './scripted-sampler.js';
 export * from './test-runtime.js';
+export * from './value-contract/describe-value-engine.js';
+export type { ValueEngineContract } from './value-contract/fixture.js';

@@ -2,16 +2,7 @@
 import type { TrinityError } from '@trinity-rft/core';
 
 import { reviveError } from './error-record.js';
-import {
-  buffersOf,
-  type CallMessage,
-  type Calls,
-  type FromWorker,
-  type Handed,
-  type Method,
-  type Reply,
-  type ToWorker,
-} from './protocol.js';
+import { buffersOf, type Calls, type CallTable, type FromWorker, type Handed, type Reply, type ToWorker } from './protocol.js';
 
 /** How messages get to the engine and back. */
 export interface EngineLink {
@@ -43,7 +34,8 @@ export interface CallHandle<T> {
 /** Answers handed out per turn of the event loop, so that a burst of them never blocks it. */
 const answersPerTurn = 32;
 
-export class EngineClient {
+/** @typeParam C the calls that the other side answers */
+export class EngineClient<C extends CallTable<keyof C> = Calls> {
   readonly #link: EngineLink;
   readonly #pending = new Map<number, Pending>();
   readonly #arrived: Reply[] = [];
@@ -57,13 +49,13 @@ export class EngineClient {
   }
 
   /** Arrays in `args` are handed over: they must belong to this call alone. */
-  call<M extends Method>(method: M, args: Calls[M]['args']): CallHandle<Calls[M]['result']> {
-    const { promise, resolve, reject } = Promise.withResolvers<Calls[M]['result']>();
+  call<M extends keyof C & string>(method: M, args: C[M]['args']): CallHandle<C[M]['result']> {
+    const { promise, resolve, reject } = Promise.withResolvers<C[M]['result']>();
     const id = this.#nextId++;
     if (this.#ended !== undefined) reject(this.#ended);
     else {
       this.#pending.set(id, { resolve: resolve as Pending['resolve'], reject });
-      this.#link.post({ id, method, args } as CallMessage, buffersOf(args));
+      this.#link.post({ id, method, args }, buffersOf(args));
     }
     const cancel = (error: TrinityError): void => {
       if (!this.#pending.delete(id)) return;

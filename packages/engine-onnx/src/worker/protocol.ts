@@ -17,7 +17,7 @@ import type { ModelConfig } from '../model/config.js';
 import type { TokenBytes } from '../sample/stop-matcher.js';
 import type { ErrorRecord } from './error-record.js';
 
-/** What the worker is started with. */
+/** What the worker of the engine is started with. */
 export interface WorkerOptions {
   readonly modelPath: string;
   readonly threads: number;
@@ -30,7 +30,7 @@ export interface WorkerOptions {
   readonly samples?: ModelConfig;
 }
 
-/** What the worker says when it is ready for calls. */
+/** What that worker says when it is ready for calls. */
 export interface EngineFacts {
   readonly maxModelLen: number;
   readonly parameters: number;
@@ -40,7 +40,10 @@ export interface EngineFacts {
 /** Where a sampler gets weights from: what the engine's caller names, those it begins with, or a copy that another thread sends. */
 export type LaneSource = WeightSource | { readonly kind: 'initial' } | { readonly kind: 'sent'; readonly port: MessagePort };
 
-/** Every call: its arguments and its answer. */
+/** Calls by name, each with its arguments and its answer. */
+export type CallTable<Names extends PropertyKey = string> = Readonly<Record<Names, { readonly args: object; readonly result: unknown }>>;
+
+/** Every call of the engine: its arguments and its answer. */
 export interface Calls {
   open: { args: Record<string, never>; result: EngineFacts };
   /** `first`: index of the first of its choices, when other threads sample the rest of the request. */
@@ -57,14 +60,18 @@ export interface Calls {
 }
 export type Method = keyof Calls;
 
-export type CallMessage = { [M in Method]: { readonly id: number; readonly method: M; readonly args: Calls[M]['args'] } }[Method];
+export interface CallMessage {
+  readonly id: number;
+  readonly method: string;
+  readonly args: object;
+}
 /** Nobody waits for call `cancel` any more. */
 interface CancelMessage {
   readonly cancel: number;
 }
 export type ToWorker = CallMessage | CancelMessage;
 
-export type Reply = { readonly id: number } & ({ readonly result: Calls[Method]['result'] } | { readonly error: ErrorRecord });
+export type Reply = { readonly id: number } & ({ readonly result: unknown } | { readonly error: ErrorRecord });
 /** Answers that became ready in the same turn. */
 export type FromWorker = readonly Reply[];
 

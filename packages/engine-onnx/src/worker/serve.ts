@@ -1,13 +1,25 @@
-/** The engine's side of the protocol: answers calls that come in through a port. */
+/** The worker's side of the protocol: answers calls that come in through a port. */
 import type { MessagePort } from 'node:worker_threads';
 
-import { EngineCore } from './engine-core.js';
-import { toErrorRecord } from './error-record.js';
-import { buffersOf, type CallMessage, type Reply, type ToWorker, type WorkerOptions } from './protocol.js';
+import type { TrinityError } from '@trinity-rft/core';
 
-/** Opens the engine and answers calls. What fails while opening is the answer to every call. */
-export function serveEngine(port: MessagePort, options: WorkerOptions): Promise<EngineCore> {
-  const opening = EngineCore.open(options);
+import { toErrorRecord } from './error-record.js';
+import { buffersOf, type CallMessage, type CallTable, type Reply, type ToWorker } from './protocol.js';
+
+/** What answers the calls. */
+export interface Core<C extends CallTable<keyof C>> {
+  /** Runs one call; `id` is what {@link cancel} refers to. */
+  call<M extends keyof C>(id: number, method: M, args: C[M]['args']): Promise<C[M]['result']>;
+  /** Gives up the call `id`, if it is still open and can be given up. */
+  cancel(id: number): void;
+  /** Answers what waits with `error`, waits for the run in progress and frees the sessions. */
+  close(error: TrinityError): Promise<void>;
+}
+
+/** Answers calls as soon as `opening` has opened what answers them. What fails while opening is the answer to every call. */
+export function serve<C extends CallTable<keyof C>>(port: MessagePort, opening: Promise<Core<C>>): void {
+  // A folder that cannot be opened is reported to the first call, not as a crash of the thread.
+  opening.catch(() => undefined);
   const replies: Reply[] = [];
 
   /** Answers that become ready in one turn leave together: the other side wakes once. */
@@ -22,7 +34,7 @@ export function serveEngine(port: MessagePort, options: WorkerOptions): Promise<
   const answer = async ({ id, method, args }: CallMessage): Promise<void> => {
     try {
       const core = await opening;
-      reply({ id, result: await core.call(id, method, args) });
+      reply({ id, result: await core.call(id, method as keyof C, args) });
     } catch (error) {
       reply({ id, error: toErrorRecord(error) });
     }
@@ -32,5 +44,4 @@ export function serveEngine(port: MessagePort, options: WorkerOptions): Promise<
     core?.cancel(id);
   };
   port.on('message', (message: ToWorker) => void ('cancel' in message ? cancel(message.cancel) : answer(message)));
-  return opening;
 }

@@ -4,12 +4,13 @@ import { Worker } from 'node:worker_threads';
 import { EngineError } from '@trinity-rft/core';
 
 import type { EngineLink } from './client.js';
-import type { FromWorker, WorkerOptions } from './protocol.js';
+import type { FromWorker } from './protocol.js';
+import type { WorkerTask } from './worker.js';
 
 /** Starts the thread. It keeps the process alive until the link is closed. */
-export function startWorker(options: WorkerOptions): EngineLink {
+export function startWorker(task: WorkerTask): EngineLink {
   // Beside this file in the sources, and beside the bundle in the package.
-  return linkTo(new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-engine', workerData: options }));
+  return linkTo(new Worker(new URL('./worker.js', import.meta.url), { name: `trinity-${task.kind}`, workerData: task }));
 }
 
 /** The messages and the end of a thread. */

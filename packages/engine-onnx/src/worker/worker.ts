@@ -1,12 +1,23 @@
-/** Entry of the worker thread. */
+/** Entry of the worker threads. */
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { InvariantError } from '@trinity-rft/core';
 
+import { CriticCore } from '../value/critic-core.js';
+import type { CriticOptions } from '../value/protocol.js';
+import { EngineCore } from './engine-core.js';
 import type { WorkerOptions } from './protocol.js';
-import { serveEngine } from './serve.js';
+import { serve } from './serve.js';
+
+/** What a thread is started for. */
+export type WorkerTask =
+  | { readonly kind: 'engine'; readonly options: WorkerOptions }
+  | { readonly kind: 'critic'; readonly options: CriticOptions };
 
 if (parentPort === null)
-  throw new InvariantError('The worker of the embedded engine was loaded outside a worker thread; use createOnnxEngine.');
-// A folder that cannot be opened is reported to the first call, not as a crash of the thread.
-serveEngine(parentPort, workerData as WorkerOptions).catch(() => undefined);
+  throw new InvariantError(
+    'The worker of the embedded engine was loaded outside a worker thread; use createOnnxEngine or createOnnxCritic.',
+  );
+const task = workerData as WorkerTask;
+if (task.kind === 'critic') serve(parentPort, CriticCore.open(task.options));
+else serve(parentPort, EngineCore.open(task.options));

@@ -34,11 +34,23 @@ export interface EngineFixture extends Required<EngineContract> {
   readonly prompt: (length: number) => Int32Array;
 }
 
-export function engineFixture(contract: EngineContract): EngineFixture {
-  const ids = (length: number, seed: number): Int32Array => {
-    const random = createRandom(seed);
-    return Int32Array.from({ length }, () => random.integer(contract.vocabSize));
+function randomIds(vocabSize: number, length: number, seed: number): Int32Array {
+  const random = createRandom(seed);
+  return Int32Array.from({ length }, () => random.integer(vocabSize));
+}
+
+/** Three rows of different length; the prompts have 3, 1 and 4 tokens. */
+export function contractRows(vocabSize: number, temperature: number): TokenBatch {
+  return {
+    rows: [
+      { tokens: randomIds(vocabSize, 9, 1), promptLength: 3, temperature },
+      { tokens: randomIds(vocabSize, 5, 2), promptLength: 1, temperature },
+      { tokens: randomIds(vocabSize, 12, 3), promptLength: 4, temperature },
+    ],
   };
+}
+
+export function engineFixture(contract: EngineContract): EngineFixture {
   return {
     tolerance: 1e-5,
     learningRate: 0.003,
@@ -51,14 +63,8 @@ export function engineFixture(contract: EngineContract): EngineFixture {
         await engine.close();
       }
     },
-    batch: (temperature = 1) => ({
-      rows: [
-        { tokens: ids(9, 1), promptLength: 3, temperature },
-        { tokens: ids(5, 2), promptLength: 1, temperature },
-        { tokens: ids(12, 3), promptLength: 4, temperature },
-      ],
-    }),
-    prompt: (length) => ids(length, 4),
+    batch: (temperature = 1) => contractRows(contract.vocabSize, temperature),
+    prompt: (length) => randomIds(contract.vocabSize, length, 4),
   };
 }
 

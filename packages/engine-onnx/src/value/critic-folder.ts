@@ -1,0 +1,43 @@
+/** Model folders as critics: Hugging Face's token classification with one label, which is what verl trains and saves as a critic. */
+import { loadWeights, readModelFiles, type ModelFolder } from '../folder/model-folder.js';
+import type { ModelFamily } from '../model/config.js';
+import { valueHeadNames } from '../model/parameters.js';
+
+/**
+ * Opens any folder that has the body of a model. The head that is there is kept if it has one label, that of a reward model (which
+ * has no bias) included; otherwise it is new and 0, so that every value begins at 0 and no seed has a say.
+ * @throws CheckpointError when the folder cannot be used
+ */
+export async function openCriticFolder(directory: string): Promise<ModelFolder> {
+  const { config: found, configText, companions } = await readModelFiles(directory);
+  const config = { ...found, head: 'value' } as const;
+  const weights = await loadWeights(directory, config, Object.values(valueHeadNames));
+  return { config, configText: criticConfigText(configText, config.family), companions, weights };
+}
+
+const architectures: Record<ModelFamily, string> = {
+  qwen3: 'Qwen3ForTokenClassification',
+  qwen2: 'Qwen2ForTokenClassification',
+  llama: 'LlamaForTokenClassification',
+};
+
+/**
+ * `config.json` of a critic: its class, its one label, and no dropout, which transformers would otherwise apply at 0.1. The rest of the
+ * text stays as it was.
+ */
+export function criticConfigText(configText: string, family: ModelFamily): string {
+  const keys = {
+    architectures: [architectures[family]],
+    id2label: { 0: 'LABEL_0' },
+    label2id: { LABEL_0: 0 },
+    classifier_dropout: 0.0,
+  };
+  return Object.entries(keys).reduce((text, [key, value]) => withKey(text, key, JSON.stringify(value)), configText);
+}
+
+/** Sets a key whose value holds no further brackets. */
+function withKey(text: string, key: string, value: string): string {
+  const pair = `"${key}": ${value}`;
+  const known = new RegExp(String.raw`"${key}"\s*:\s*(\[[^\]]*\]|\{[^}]*\}|[^,{}[\]\s]+)`);
+  return known.test(text) ? text.replace(known, pair) : text.replace('{', `{\n  ${pair},`);
+}

@@ -1,0 +1,16 @@
+/** The contract that every critic meets, as a suite to run in the engine's own tests. */
+import { describe } from 'vitest';
+import { valueFixture, type ValueEngineContract } from './fixture.js';
+import { valueCases } from './value-cases.js';
+import { valueLearningCases } from './value-learning-cases.js';
+import { valueWeightsCases } from './value-weights-cases.js';
+
+/** Call it at the top level of a test file: `describeValueEngine('onnx', { open, vocabSize: 64 })`. */
+export function describeValueEngine(name: string, contract: ValueEngineContract): void {
+  const fixture = valueFixture(contract);
+  describe(`${name} meets the contract of a critic`, { tags: ['contract'] }, () => {
+    valueCases(fixture);
+    valueLearningCases(fixture);
+    valueWeightsCases(fixture);
+  });
+}

@@ -1,0 +1,81 @@
+/** Contract cases: the weights of a critic on their way to disk and back, and its end. */
+import { CheckpointError, TrinityError, type ValueEngine } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { withFolder } from '../engine-contract/fixture.js';
+import { fitOnce, valuesOf, type ValueFixture } from './fixture.js';
+
+export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixture): void {
+  const fitAndLook = async (critic: ValueEngine): Promise<unknown> => {
+    const { stats } = await fitOnce(critic, batch(), learningRate);
+    return { stats, values: await valuesOf(critic, batch()) };
+  };
+
+  describe('save and load', () => {
+    it('goes on to the same bits as if it had not been interrupted', () =>
+      withFolder(async (directory) => {
+        const uninterrupted = await withCritic(async (critic) => {
+          for (let i = 0; i < 2; i++) await fitOnce(critic, batch(), learningRate);
+          await critic.save(directory, { optimizer: true });
+          return fitAndLook(critic);
+        });
+        const resumed = await withCritic(async (critic) => {
+          await critic.load(directory);
+          return fitAndLook(critic);
+        });
+        expect(resumed).toEqual(uninterrupted);
+      }));
+
+    it('starts the moments at zero without the optimizer', () =>
+      withFolder(async (directory) => {
+        const saved = await withCritic(async (critic) => {
+          await fitOnce(critic, batch(), learningRate);
+          await critic.save(directory, { optimizer: false });
+          return valuesOf(critic, batch());
+        });
+        await withCritic(async (critic) => {
+          await critic.load(directory);
+          expect(await valuesOf(critic, batch())).toEqual(saved);
+          expect((await fitOnce(critic, batch(), learningRate)).stats.step).toBe(1);
+        });
+      }));
+
+    it('drops a gradient that was accumulated before loading', () =>
+      withFolder((directory) =>
+        withCritic(async (critic) => {
+          await critic.save(directory, { optimizer: true });
+          const pass = await critic.forward(batch());
+          await critic.backward(
+            pass,
+            pass.values.map(() => 1),
+          );
+          await critic.load(directory);
+          expect((await critic.step({ learningRate, weightDecay: 0 })).gradNorm).toBe(0);
+        }),
+      ));
+
+    it('refuses a folder that is not a checkpoint and keeps its weights', () =>
+      withFolder((directory) =>
+        withCritic(async (critic) => {
+          const before = await valuesOf(critic, batch());
+          await expect(critic.load(directory)).rejects.toBeInstanceOf(CheckpointError);
+          expect(await valuesOf(critic, batch())).toEqual(before);
+        }),
+      ));
+  });
+
+  describe('the end', () => {
+    it('reports finite numbers about itself', () =>
+      withCritic(async (critic) => {
+        await fitOnce(critic, batch(), learningRate);
+        expect(Object.values(await critic.stats()).filter((value) => !Number.isFinite(value))).toEqual([]);
+      }));
+
+    it('closes twice and refuses work afterwards', () =>
+      withCritic(async (critic) => {
+        await critic.close();
+        await critic.close();
+        const [refusal] = await Promise.allSettled([critic.forward(batch())]);
+        expect(refusal?.status === 'rejected' && TrinityError.is(refusal.reason)).toBe(true);
+      }));
+  });
+}
