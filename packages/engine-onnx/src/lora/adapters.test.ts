@@ -30,7 +30,13 @@ function newTrainer(model: ModelConfig, { lively = false, memoryBudgetBytes, ...
   const initial = initialAdapters(targets, 7);
   if (lively) initial.set(normals(createRandom(8), initial.length).map((x) => 0.2 * x));
   const adapters = new Adapters({ config: model, plan, weights, initial, threads: 1 });
-  const trainer = new OnnxTrainer({ config: model, weights, trainable: adapters, threads: 1, ...(memoryBudgetBytes && { memoryBudgetBytes }) });
+  const trainer = new OnnxTrainer({
+    config: model,
+    weights,
+    trainable: adapters,
+    threads: 1,
+    ...(memoryBudgetBytes && { memoryBudgetBytes }),
+  });
   open.push(trainer, adapters);
   return { trainer, adapters, weights, targets };
 }

@@ -59,18 +59,25 @@ export async function loadAdapterCheckpoint(
   const weights = await loadWeightsOf(directory, config);
   const folder = join(directory, adapterFolder);
   if (!(await isFile(join(folder, 'adapter_config.json')))) {
-    throw mismatch(`${directory} has no ${adapterFolder}: it was written by a run that trains all weights. Give it as the model to begin with.`);
+    throw mismatch(
+      `${directory} has no ${adapterFolder}: it was written by a run that trains all weights. Give it as the model to begin with.`,
+    );
   }
   const found = await loadAdapters(folder, config);
   const describe = ({ rank, alpha, modules }: AdapterPlan): string => `rank ${rank}, alpha ${alpha}, ${modules.join(', ')}`;
   if (describe(found.plan) !== describe(plan))
-    throw mismatch(`${folder} holds adapters of ${describe(found.plan)}, but those that are trained are of ${describe(plan)}. Set these, or begin anew.`);
+    throw mismatch(
+      `${folder} holds adapters of ${describe(found.plan)}, but those that are trained are of ${describe(plan)}. Set these, or begin anew.`,
+    );
   const targets = adapterTargets(config, plan);
   const adapted = new Set(targets.map(({ weight }) => weight.name));
   const other = parameterSpecs(config).find(
     ({ name, offset, size }) => !adapted.has(name) && !equal(weights.subarray(offset, offset + size), base.subarray(offset, offset + size)),
   );
-  if (other) throw mismatch(`${directory} belongs to another model: its ${other.name} differs, and no adapter changes it. Begin with the same model.`);
+  if (other)
+    throw mismatch(
+      `${directory} belongs to another model: its ${other.name} differs, and no adapter changes it. Begin with the same model.`,
+    );
   const optimizer = await loadOptimizer(folder, adapterSpecs(targets));
   return { weights, flat: found.flat, ...(optimizer && { optimizer }) };
 }

@@ -70,7 +70,14 @@ const understood = {
   lora_bias: [false, undefined],
 } as const;
 /** Likewise: they name layers that are different, and must name none. */
-const exceptions = ['rank_pattern', 'alpha_pattern', 'modules_to_save', 'layers_to_transform', 'layer_replication', 'target_parameters'] as const;
+const exceptions = [
+  'rank_pattern',
+  'alpha_pattern',
+  'modules_to_save',
+  'layers_to_transform',
+  'layer_replication',
+  'target_parameters',
+] as const;
 
 const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });
 
@@ -100,12 +107,17 @@ async function readMatrices(
   const specs = adapterSpecs(adapterTargets(config, plan));
   const known = new Set(specs.map(({ name }) => namePrefix + name));
   const strange = found.find((name) => !known.has(name));
-  if (strange !== undefined) throw unusable(path, `tensor ${strange} has no place in the model; expected names as ${namePrefix}${anyName(config)}`);
+  if (strange !== undefined)
+    throw unusable(path, `tensor ${strange} has no place in the model; expected names as ${namePrefix}${anyName(config)}`);
   const flat = new Float32Array(specs.reduce((sum, spec) => sum + spec.size, 0));
   for (const spec of specs) {
     const stored = file.tensors.get(namePrefix + spec.name);
     const shape = `[${spec.shape.join(', ')}]`;
-    if (!stored) throw unusable(path, `tensor ${namePrefix}${spec.name} of shape ${shape} is missing; layers of one kind all have an adapter, or none`);
+    if (!stored)
+      throw unusable(
+        path,
+        `tensor ${namePrefix}${spec.name} of shape ${shape} is missing; layers of one kind all have an adapter, or none`,
+      );
     if (stored.shape.join() !== spec.shape.join())
       throw unusable(path, `tensor ${stored.name} has shape [${stored.shape.join(', ')}], but the model and the rank ask for ${shape}`);
     await file.read(stored.name, flat.subarray(spec.offset, spec.offset + spec.size));

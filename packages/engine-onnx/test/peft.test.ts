@@ -1,0 +1,156 @@
+/** Adapters against PEFT, transformers and torch; the fixture comes from tools/fixtures/peft_adapter.py. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import type { TokenRow } from '@trinity-rft/core';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { loadModelFolder } from '../src/folder/model-folder.js';
+import { openSafetensors, writeSafetensors, type NamedTensor } from '../src/folder/safetensors.js';
+import { openAdapters } from '../src/lora/open.js';
+import { loadAdapters, saveAdapters } from '../src/lora/peft-folder.js';
+import { WeightBuffers } from '../src/model/weights.js';
+import { clipScale, globalNorm } from '../src/train/adamw.js';
+import { blankOptimizer } from '../src/train/optimizer-file.js';
+import { OnnxTrainer } from '../src/train/trainer.js';
+
+const base = fileURLToPath(new URL('fixtures/qwen3', import.meta.url));
+const peft = fileURLToPath(new URL('fixtures/peft-qwen3', import.meta.url));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'peft-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function tensorsOf(path: string): Promise<ReadonlyMap<string, NamedTensor>> {
+  const file = await openSafetensors(path);
+  const found = new Map<string, NamedTensor>();
+  for (const [name, { shape }] of file.tensors) {
+    const data = new Float32Array(shape.reduce((a, b) => a * b, 1));
+    await file.read(name, data);
+    found.set(name, { name, shape, data });
+  }
+  await file.close();
+  return found;
+}
+
+const distance = (a: Float32Array, b: Float32Array): number => a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
+const largest = (a: Float32Array): number => a.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
+
+describe('an adapter of PEFT', () => {
+  test('scores, learns and steps as there', async () => {
+    const { config, weights } = await loadModelFolder(base);
+    const expected = await tensorsOf(join(peft, 'expected.safetensors'));
+    const numbers = (name: string): Float32Array => expected.get(name)!.data;
+    const { rows, optimizer } = JSON.parse(await readFile(join(base, 'batch.json'), 'utf8')) as BatchFile;
+    const batch = { rows: rows.map((row) => ({ ...row, tokens: Int32Array.from(row.tokens) })) };
+    const buffers = new WeightBuffers(config, weights);
+    const adapters = await openAdapters({ config, weights: buffers, lora: { path: peft }, threads: 1 });
+    const trainer = new OnnxTrainer({ config, weights: buffers, trainable: adapters, threads: 1 });
+
+    const pass = await trainer.forward(batch, { entropy: true });
+    expect(distance(pass.logprobs, numbers('logprobs'))).toBeLessThan(1e-5);
+    expect(distance(pass.entropy!, numbers('entropy'))).toBeLessThan(1e-5);
+    await trainer.backward(pass, { logprobs: numbers('grad_logprobs'), entropy: numbers('grad_entropy') });
+    const errors = adapters.specs.map(({ name, offset, size }) => {
+      const wanted = numbers(`grad.${name}`);
+      return { name, error: distance(trainer.gradient!.subarray(offset, offset + size), wanted) / largest(wanted) };
+    });
+    expect(errors.filter(({ error }) => !(error < 1e-4))).toEqual([]);
+
+    const gradient = Float32Array.from(adapters.specs.flatMap(({ name }) => [...numbers(`grad.${name}`)]));
+    const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
+    const state = blankOptimizer(adapters.specs, 0);
+    for (let i = 0; i < optimizer.steps; i++) await adapters.update(gradient, state, { ...optimizer, gradientScale });
+    const stepped = adapters.specs.map(({ name, offset, size }) => ({
+      name,
+      error: distance(adapters.flat.subarray(offset, offset + size), numbers(`stepped.${name}`)),
+    }));
+    expect(stepped.filter(({ error }) => !(error < 1e-6))).toEqual([]);
+    expect(distance((await trainer.forward(batch)).logprobs, numbers('stepped_logprobs'))).toBeLessThan(1e-5);
+    await trainer.close();
+    await adapters.close();
+  });
+
+  test('is written with the names, shapes and numbers it was read with', async () => {
+    const { config } = await loadModelFolder(base);
+    const state = await loadAdapters(peft, config);
+    expect(state.plan).toEqual({ rank: 4, alpha: 6, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'down_proj'] });
+    await saveAdapters(folder, { ...state, config, baseModel: base });
+    const [written, original] = [
+      await tensorsOf(join(folder, 'adapter_model.safetensors')),
+      await tensorsOf(join(peft, 'adapter_model.safetensors')),
+    ];
+    const sorted = (tensors: ReadonlyMap<string, NamedTensor>) => [...tensors.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+    expect(sorted(written)).toEqual(sorted(original));
+    const mine = JSON.parse(await readFile(join(folder, 'adapter_config.json'), 'utf8')) as Record<string, unknown>;
+    const theirs = JSON.parse(await readFile(join(peft, 'adapter_config.json'), 'utf8')) as Record<string, unknown>;
+    const own = { base_model_name_or_path: base, target_modules: state.plan.modules };
+    expect(mine).toEqual({ ...Object.fromEntries(Object.keys(mine).map((key) => [key, theirs[key]])), ...own });
+    expect(await loadAdapters(folder, config)).toEqual(state);
+  });
+});
+
+interface BatchFile {
+  readonly rows: readonly (Omit<TokenRow, 'tokens'> & { readonly tokens: readonly number[] })[];
+  readonly optimizer: {
+    readonly learningRate: number;
+    readonly betas: readonly [number, number];
+    readonly epsilon: number;
+    readonly weightDecay: number;
+    readonly clipGradNorm: number;
+    readonly steps: number;
+  };
+}
+
+describe('a folder that is no adapter of the model is refused', () => {
+  const change = async (edit: (config: Record<string, unknown>) => Record<string, unknown>): Promise<void> => {
+    await cp(peft, folder, { recursive: true });
+    const path = join(folder, 'adapter_config.json');
+    await writeFile(path, JSON.stringify(edit(JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>)));
+  };
+  const load = async (): Promise<unknown> => loadAdapters(folder, (await loadModelFolder(base)).config);
+
+  test.each([
+    [{ use_dora: true }, 'use_dora is true; only false can be trained here'],
+    [{ use_rslora: true }, 'use_rslora is true'],
+    [{ bias: 'all' }, 'bias is "all"; only "none" can be trained here'],
+    [{ peft_type: 'IA3' }, 'peft_type is "IA3"; only "LORA"'],
+    [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern is {"q_proj":8}'],
+    [{ modules_to_save: ['lm_head'] }, 'modules_to_save is ["lm_head"]'],
+    [{ r: 0 }, 'is not the config of a LoRA adapter'],
+    [{ r: 5 }, 'q_proj.lora_A.weight has shape [4, 32], but the model and the rank ask for [5, 32]'],
+  ])('%j', async (keys, message) => {
+    await change((config) => ({ ...config, ...keys }));
+    await expect(load()).rejects.toThrow(message);
+  });
+
+  test.each([
+    [
+      'of another model',
+      (all: NamedTensor[]) => [{ ...all[0]!, name: 'base_model.model.model.layers.2.self_attn.q_proj.lora_A.weight' }, ...all],
+      'layers.2.self_attn.q_proj.lora_A.weight has no place in the model',
+    ],
+    [
+      'with a layer left out',
+      (all: NamedTensor[]) => all.filter(({ name }) => !name.includes('layers.1.self_attn.v_proj')),
+      'layers.1.self_attn.v_proj.lora_A.weight of shape [4, 32] is missing',
+    ],
+    ['without layers', () => [], 'it holds no adapter'],
+  ])('matrices %s', async (_, edit, message) => {
+    await cp(peft, folder, { recursive: true });
+    const path = join(folder, 'adapter_model.safetensors');
+    await writeSafetensors(path, edit([...(await tensorsOf(path)).values()]));
+    await expect(load()).rejects.toThrow(message);
+  });
+
+  test('one that is not there', async () => {
+    await expect(load()).rejects.toThrow('adapter_config.json cannot be read; expected a folder with an adapter as PEFT writes it');
+    await cp(peft, folder, { recursive: true });
+    await rm(join(folder, 'adapter_model.safetensors'));
+    await expect(load()).rejects.toThrow('there is no such file; save the adapter as safetensors');
+  });
+});
