@@ -1,13 +1,15 @@
 /** The trainer's options, from the configuration of a stage. */
 import type { OptimizerConfig, StageConfig } from '@trinity-rft/config';
-import { ConfigError, type Algorithm, type Engine, type MetricSink, type TakeFilter, type ValueEngine } from '@trinity-rft/core';
+import { ConfigError, type Algorithm, type Engine, type MetricSink, type ValueEngine } from '@trinity-rft/core';
 import type { CriticOptions, ScheduleOptions, TrainerOptions, TrainerState } from '@trinity-rft/trainer';
 import type { StageContext } from '../context.js';
+import type { Sampling } from './sample-strategy.js';
 
 interface TrainerParts {
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;
+  readonly sampling: Pick<Sampling, 'source' | 'filter'>;
   /** Of the checkpoint that the stage goes on from. */
   readonly state: TrainerState;
   /** As far as it is known; a bound only where `trainer.total_steps` or supervised data say so. */
@@ -17,13 +19,12 @@ interface TrainerParts {
 
 export function trainerOptions(
   context: StageContext,
-  { engine, critic, algorithm, state, totalSteps, sink }: TrainerParts,
-): Omit<TrainerOptions, 'source' | 'signal'> {
+  { engine, critic, algorithm, sampling, state, totalSteps, sink }: TrainerParts,
+): Omit<TrainerOptions, 'signal'> {
   const { stage, runtime } = context;
   const { optimizer } = stage.algorithm;
   const { saveInterval, totalSteps: bound } = stage.trainer;
   const checkpointsToKeep = checkpointsNeeded(stage);
-  const filter = filterOf(stage.algorithm.sampleStrategy);
   return {
     engine: engine.trainer,
     ...(critic && { critic: criticOptions(stage, critic, totalSteps) }),
@@ -31,7 +32,8 @@ export function trainerOptions(
     state,
     batchSize: stage.buffer.trainBatchSize,
     groupSize: stage.algorithm.repeatTimes,
-    ...(filter && { filter }),
+    source: sampling.source,
+    ...(sampling.filter && { filter: sampling.filter }),
     ...(bound !== undefined && { totalSteps: bound }),
     schedule: scheduleOf('algorithm.optimizer', optimizer, totalSteps),
     optimizer: updateOf(optimizer),
@@ -55,15 +57,6 @@ const updateOf = ({ betas, weightDecay, clipGradNorm }: OptimizerConfig): Critic
   weightDecay,
   clipGradNorm,
 });
-
-/**
- * Which experiences a step may read. With `staleness_control`, those of policy version >= max(step - max_staleness, 0): weights after
- * step s have version s, so a limit of 1 takes on-policy experiences only.
- */
-function filterOf({ name, args }: StageConfig['algorithm']['sampleStrategy']): ((step: number) => TakeFilter) | undefined {
-  const limit = name === 'staleness_control' ? args['maxStaleness'] : undefined;
-  return typeof limit === 'number' ? (step) => ({ minPolicyVersion: Math.max(step - limit, 0) }) : undefined;
-}
 
 /** @throws ConfigError when the schedule depends on a number of steps that nobody knows */
 function scheduleOf(section: string, optimizer: OptimizerConfig, totalSteps: number | undefined): ScheduleOptions {

@@ -2,14 +2,14 @@
 import { fileExperienceSource } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
-import { ConfigError, type ExperienceSource } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
 import type { StageContext } from '../context.js';
 import { openExperienceStore } from './experience-store.js';
+import { checkExperts, openSampling, type Sampling } from './sample-strategy.js';
 import { ownDatabase } from './stored-experiences.js';
 import { readSupervisedRows, rowEncoder } from './supervised-data.js';
 
-export interface TrainingData {
-  readonly source: ExperienceSource;
+export interface TrainingData extends Pick<Sampling, 'source' | 'filter' | 'close'> {
   /** Train steps until the data ends, when that is known. */
   readonly totalSteps: number | undefined;
 }
@@ -19,7 +19,7 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
   const { stage, signal } = context;
   const { buffer, seed, algorithm } = stage;
   const config = buffer.trainerInput.experienceBuffer;
-  if (config.storageType !== 'file') return openStored(context);
+  if (config.storageType !== 'file') return openStored(context, format);
   if (algorithm.schema === 'experience') {
     throw new ConfigError(`${algorithm.algorithmType} learns from experiences; its experience_buffer is the file ${config.path}.`, {
       code: 'BUFFER_KIND',
@@ -37,20 +37,33 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
     batchSize: buffer.trainBatchSize,
     totalRows: totalSteps * buffer.trainBatchSize,
   });
-  return { source, totalSteps };
+  return { source, totalSteps, close: () => source.close() };
 }
 
 /** Reads what the trainer of a stage will read from files. @throws TaskError */
-export async function checkTrainingData({ algorithm, buffer }: StageConfig, signal: AbortSignal): Promise<void> {
+export async function checkTrainingData(stage: StageConfig, signal: AbortSignal): Promise<void> {
+  const { algorithm, buffer } = stage;
   const { experienceBuffer } = buffer.trainerInput;
   if (experienceBuffer.storageType === 'file' && algorithm.schema !== 'experience')
     await readSupervisedRows(experienceBuffer, algorithm.schema, signal);
+  await checkExperts(stage, signal);
 }
 
 /** Experiences of an earlier run, or of a server in another process, until that has ended. */
-async function openStored({ stage, runtime }: StageContext): Promise<TrainingData> {
+async function openStored(context: StageContext, format: ChatFormat): Promise<TrainingData> {
+  const { stage, runtime } = context;
   const { path } = stage.buffer.trainerInput.experienceBuffer;
   const own = path === undefined ? {} : { path: await ownDatabase(path, stage.jobDirectory) };
   const store = openExperienceStore(stage, { ...own, followWriter: { clock: runtime.clock } });
-  return { source: store, totalSteps: stage.buffer.totalSteps };
+  try {
+    const sampling = await openSampling(context, format, store);
+    const close = async (): Promise<void> => {
+      await sampling.close();
+      await store.close();
+    };
+    return { ...sampling, totalSteps: stage.buffer.totalSteps, close };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }

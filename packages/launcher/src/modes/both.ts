@@ -1,5 +1,13 @@
 /** Mode `both`: explores and trains, from where the stage was left, to its last evaluation. */
-import { BufferError, ConfigError, type Engine, type ExperienceStore, type MetricSink, type ValueEngine } from '@trinity-rft/core';
+import {
+  BufferError,
+  ConfigError,
+  type Engine,
+  type ExperienceSource,
+  type ExperienceStore,
+  type MetricSink,
+  type ValueEngine,
+} from '@trinity-rft/core';
 import { createExplorer, type Explorer, type ExplorerState } from '@trinity-rft/explorer';
 import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
 import {
@@ -20,6 +28,7 @@ import { openEndpoint } from '../build/endpoint.js';
 import { openEngine } from '../build/engine.js';
 import { explorerOptions } from '../build/explorer.js';
 import { openExperienceStore } from '../build/experience-store.js';
+import { openSampling } from '../build/sample-strategy.js';
 import { openTasks, type StageTasks } from '../build/tasks.js';
 import { trainerOptions } from '../build/trainer.js';
 import { createTransport, type StageTransport } from '../build/transport.js';
@@ -43,6 +52,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   }
   assertResumable(context, progress);
   const algorithm = algorithmOf(stage);
+  await using sampling = disposable(await openSampling(context, format, store));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   await using critic = await openCritic(context, algorithm);
   await using endpoint = disposable(await openEndpoint(context));
@@ -58,19 +68,18 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     offset: stage.synchronizer.syncOffset,
     timeoutMs: stage.synchronizer.syncTimeoutMs,
     transport,
-    starved: async () => trainerWaits && (await hasTooFew(store, stage.buffer.trainBatchSize)),
+    starved: async () => trainerWaits && (await hasTooFew(store, sampling.fromBuffer)),
     clock: runtime.clock,
     logger: runtime.logger,
   });
-  const { point, state } = await resume(context, { engine, critic, store, synchronizer, transport, progress });
+  const { point, state } = await resume(context, { engine, critic, source: sampling.source, synchronizer, transport, progress });
   // Without a stored explore step the evaluation before the first one is made again as well.
   const sink = context.openSink({ explorer: progress.explorer?.step ?? -1, trainer: point.trainStep });
-  const totalSteps = totalTrainSteps(context, tasks);
+  const totalSteps = totalTrainSteps(context, tasks, sampling.fromBuffer);
   context.expectSteps(totalSteps);
 
   const trainer = createTrainer({
-    ...trainerOptions(context, { engine, critic, algorithm, state, totalSteps, sink }),
-    source: store,
+    ...trainerOptions(context, { engine, critic, algorithm, sampling, state, totalSteps, sink }),
     sync: {
       trainStepDone: (step, abort) => synchronizer.trainStepDone(step, abort),
       setTrainerWaiting: (waiting) => {
@@ -142,15 +151,15 @@ function nothingLeft({ stage }: StageContext, tasks: StageTasks, { checkpoints, 
 }
 
 /** True when the trainer's next batch is not there and not on its way. */
-async function hasTooFew(store: ExperienceStore, trainBatchSize: number): Promise<boolean> {
+async function hasTooFew(store: ExperienceStore, needed: number): Promise<boolean> {
   const { waiting, leased } = await store.counts();
-  return leased === 0 && waiting < trainBatchSize;
+  return leased === 0 && waiting < needed;
 }
 
 interface ResumeParts {
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
-  readonly store: ExperienceStore;
+  readonly source: ExperienceSource;
   readonly synchronizer: Synchronizer;
   readonly transport: StageTransport;
   readonly progress: Progress;
@@ -159,7 +168,7 @@ interface ResumeParts {
 /** Puts trainer, store and sampler where the run goes on. */
 async function resume(
   context: StageContext,
-  { engine, critic, store, synchronizer, transport, progress }: ResumeParts,
+  { engine, critic, source, synchronizer, transport, progress }: ResumeParts,
 ): Promise<{ readonly point: ResumePoint; readonly state: TrainerState }> {
   const { stage, runtime } = context;
   const { syncStyle: style, syncInterval: interval } = stage.synchronizer;
@@ -169,18 +178,18 @@ async function resume(
   const state = point.checkpoint ? await loadTrainer(point.checkpoint, models) : {};
   if (explorer || point.checkpoint)
     runtime.logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${point.trainStep}.`);
-  await store.rollback(point.trainStep);
+  await source.rollback(point.trainStep);
   await synchronizer.start({ trainStep: point.trainStep, explorerVersion: point.explorerVersion });
   if (!point.catchUp) await transport.adopt(point.trainStep);
   return { point, state };
 }
 
 /** Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls. */
-function totalTrainSteps({ stage }: StageContext, tasks: StageTasks): number | undefined {
+function totalTrainSteps({ stage }: StageContext, tasks: StageTasks, experiencesPerStep: number): number | undefined {
   const { trainer, buffer, algorithm } = stage;
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
   if (algorithm.advantageFn?.name === 'step_wise_grpo') return undefined;
-  return Math.ceil((tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / buffer.trainBatchSize);
+  return Math.ceil((tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / experiencesPerStep);
 }
 
 /** A stage that ends without one train step has not done what it was asked for. */

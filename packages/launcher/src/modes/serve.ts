@@ -1,6 +1,7 @@
 /** Mode `serve`: the recording endpoint in front of a running product, with training here or in another process. */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
+import type { ChatFormat } from '@trinity-rft/chat';
 import type { Algorithm, ExperienceStore, MetricSink } from '@trinity-rft/core';
 import { runPipeline, type ExplorerState } from '@trinity-rft/explorer';
 import { openEndpointServer } from '@trinity-rft/model';
@@ -12,6 +13,7 @@ import { openCritic } from '../build/critic.js';
 import { disposable } from '../build/disposable.js';
 import { openEngine, type StageEngine } from '../build/engine.js';
 import { openExperienceStore, openExperienceWriter } from '../build/experience-store.js';
+import { openSampling } from '../build/sample-strategy.js';
 import { createTransport } from '../build/transport.js';
 import type { StageContext, StageResult } from '../context.js';
 import { adoptNewest, followCheckpoints, type Followed } from '../serve/follow-checkpoints.js';
@@ -27,7 +29,13 @@ export async function runServe(context: StageContext): Promise<StageResult> {
   const algorithm = algorithmOf(stage);
   await using turns = closing(openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
-  const parts = { turns, engine, algorithm, handlers: sessionHandlers(context, { sampler: engine.sampler, format, start: turns.starts }) };
+  const parts = {
+    turns,
+    engine,
+    algorithm,
+    format,
+    handlers: sessionHandlers(context, { sampler: engine.sampler, format, start: turns.starts }),
+  };
   return await ((options.train ?? true) ? besideTrainer(context, parts) : besideProcess(context, parts));
 }
 
@@ -35,6 +43,7 @@ interface Parts {
   readonly turns: TurnStore;
   readonly engine: StageEngine;
   readonly algorithm: Algorithm;
+  readonly format: ChatFormat;
   readonly handlers: ReturnType<typeof sessionHandlers>;
 }
 
@@ -43,9 +52,10 @@ async function besideTrainer(context: StageContext, parts: Parts): Promise<Stage
   const { engine, algorithm } = parts;
   await using critic = await openCritic(context, algorithm);
   await using store = disposable(openExperienceStore(stage));
+  await using sampling = disposable(await openSampling(context, parts.format, store));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
-  const { from, state } = await goOn({ newest, engine, critic, store, transport });
+  const { from, state } = await goOn({ newest, engine, critic, source: sampling.source, transport });
   const sink = context.openSink({ explorer: await lastStep(store), trainer: from });
   return await serveWhile(context, {
     ...parts,
@@ -54,7 +64,7 @@ async function besideTrainer(context: StageContext, parts: Parts): Promise<Stage
       const { waiting, trained } = await store.counts();
       return { 'trainer/waiting_experience_count': waiting, 'trainer/trained_experience_count': trained };
     },
-    alongside: (signal) => trainHere(context, { engine, critic, algorithm, store, transport, sink, from, state, signal }),
+    alongside: (signal) => trainHere(context, { engine, critic, algorithm, sampling, transport, sink, from, state, signal }),
   });
 }
 

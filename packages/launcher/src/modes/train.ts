@@ -14,8 +14,7 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
   const format = await openChatFormat(context);
   const algorithm = algorithmOf(stage);
-  const data = await openTrainingData(context, format);
-  await using source = disposable(data.source);
+  await using data = disposable(await openTrainingData(context, format));
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
@@ -27,10 +26,10 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   context.expectSteps(totalSteps);
   const state = newest ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) }) : {};
   if (newest) runtime.logger.info(`Resumes at train step ${from}.`);
-  await source.rollback(from);
+  await data.source.rollback(from);
   const sink = context.openSink({ trainer: from });
-  const options = trainerOptions(context, { engine, critic, algorithm, state, totalSteps, sink });
-  const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), source, signal });
+  const options = trainerOptions(context, { engine, critic, algorithm, sampling: data, state, totalSteps, sink });
+  const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), signal });
   const { step, interrupted, checkpoint } = await trainer.run(from);
   if (step === 0 && !interrupted) {
     throw new BufferError(

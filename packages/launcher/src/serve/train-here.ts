@@ -1,6 +1,7 @@
 /** Training in the process that serves: one engine, whose sampler takes new weights between two calls. */
-import type { Algorithm, Engine, ExperienceStore, MetricSink, ValueEngine } from '@trinity-rft/core';
+import type { Algorithm, Engine, ExperienceSource, MetricSink, ValueEngine } from '@trinity-rft/core';
 import { createTrainer, loadTrainer, type Checkpoint, type TrainerResult, type TrainerState } from '@trinity-rft/trainer';
+import type { Sampling } from '../build/sample-strategy.js';
 import { trainerOptions } from '../build/trainer.js';
 import type { StageTransport } from '../build/transport.js';
 import type { StageContext } from '../context.js';
@@ -9,7 +10,7 @@ export interface GoOn {
   readonly newest: Checkpoint | undefined;
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
-  readonly store: Pick<ExperienceStore, 'rollback'>;
+  readonly source: Pick<ExperienceSource, 'rollback'>;
   readonly transport: StageTransport;
 }
 
@@ -18,13 +19,13 @@ export async function goOn({
   newest,
   engine,
   critic,
-  store,
+  source,
   transport,
 }: GoOn): Promise<{ readonly from: number; readonly state: TrainerState }> {
   const step = newest?.manifest.step ?? 0;
   const state = newest ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) }) : {};
   // What later steps had used is trained on again.
-  await store.rollback(step);
+  await source.rollback(step);
   await transport.publish(step);
   await transport.adopt(step);
   return { from: step, state };
@@ -34,7 +35,7 @@ export interface TrainHere {
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;
-  readonly store: ExperienceStore;
+  readonly sampling: Sampling;
   readonly transport: StageTransport;
   readonly sink: MetricSink;
   readonly from: number;
@@ -47,14 +48,13 @@ export interface TrainHere {
 /** What is being sampled when new weights come ends on those it began with. */
 export function trainHere(
   context: StageContext,
-  { engine, critic, algorithm, store, transport, sink, from, state, signal }: TrainHere,
+  { engine, critic, algorithm, sampling, transport, sink, from, state, signal }: TrainHere,
 ): Promise<TrainerResult> {
   const { syncInterval } = context.stage.synchronizer;
   const { totalSteps } = context.stage.trainer;
   context.expectSteps(totalSteps);
   const trainer = createTrainer({
-    ...trainerOptions(context, { engine, critic, algorithm, state, totalSteps, sink }),
-    source: store,
+    ...trainerOptions(context, { engine, critic, algorithm, sampling, state, totalSteps, sink }),
     sync: {
       trainStepDone: async (step) => {
         if (step % syncInterval !== 0) return;
