@@ -61,6 +61,10 @@ export interface AdvantageInput {
   readonly teacherLogprobs?: Float32Array;
   /** Entropy in nats of the distribution each token was drawn from, when the algorithm uses it. [N] */
   readonly entropy?: Float32Array;
+  /** H * sum(p^2) + sum(p^2 log p) of the distribution each token was drawn from, when the algorithm uses it. [N] */
+  readonly necs?: Float32Array;
+  /** Reward of the greedy answer to the task of each row, where workflows write `info.reward_baseline`. [B] */
+  readonly rewardBaselines?: Float32Array;
 }
 
 export interface AdvantageOutput {
@@ -145,6 +149,8 @@ export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /** `value`: for metrics only; `gradient`: the loss differentiates it. */
   readonly entropy: 'none' | 'value' | 'gradient';
+  /** `AdvantageInput.necs`. */
+  readonly necs: boolean;
   /** A critic: {@link ValueLossFn} trains it, `AdvantageInput.values` come from it. */
   readonly valueHead: boolean;
   /** The loss reads advantages and sampling log-probabilities. */
@@ -161,6 +167,7 @@ export interface AlgorithmNeeds {
 export const noNeeds: AlgorithmNeeds = {
   referenceLogprobs: false,
   entropy: 'none',
+  necs: false,
   valueHead: false,
   rollouts: false,
   teacherLogprobs: false,
