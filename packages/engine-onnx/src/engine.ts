@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 
 import { silentLogger, type Engine, type Logger } from '@trinity-rft/core';
 
+import type { LoraOptions } from './lora/plan.js';
 import { packTokenBytes } from './sample/stop-matcher.js';
 import { defaultMemoryBudget } from './train/memory.js';
 import type { WorkerOptions } from './worker/protocol.js';
@@ -17,8 +18,13 @@ export interface OnnxEngineOptions {
    * share operators, and results depend on their number in the last bits. @default the machine's cores, at most 8
    */
   readonly threads?: number;
-  /** Keep the weights of `modelPath` as a frozen reference; costs their memory once more. @default false */
+  /** Keep the weights of `modelPath` as a frozen reference; costs their memory once more, unless adapters are trained. @default false */
   readonly reference?: boolean;
+  /**
+   * Train low-rank adapters; the weights of `modelPath` stay as they are. The sampler has the adapters, the reference has not. Checkpoints
+   * hold the adapted weights, and the adapters in `lora_adapter` as PEFT reads them. @default all weights are trained
+   */
+  readonly lora?: LoraOptions;
   /** Longest prompt + response. @default what the model was made for */
   readonly maxModelLen?: number;
   /** The byte string of each token id; stop strings need it. @default none */
@@ -39,14 +45,14 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
   const complete = completeOptions(options);
   const { engine, facts } = await connectEngine((worker) => startWorker({ kind: 'engine', options: worker }), complete);
   const { modelPath, threads } = complete;
-  const { maxModelLen, parameters } = facts;
-  (options.logger ?? silentLogger).info('The embedded engine is ready', { modelPath, threads, maxModelLen, parameters });
+  const { maxModelLen, parameters, trained } = facts;
+  (options.logger ?? silentLogger).info('The embedded engine is ready', { modelPath, threads, maxModelLen, parameters, trained });
   return engine;
 }
 
 /** The options as the worker gets them. */
 export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
-  const { modelPath, maxModelLen, tokenBytes } = options;
+  const { modelPath, maxModelLen, tokenBytes, lora } = options;
   return {
     modelPath,
     threads: options.threads ?? Math.min(8, availableParallelism()),
@@ -54,6 +60,7 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
     memoryBudgetBytes: options.memoryBudgetBytes ?? defaultMemoryBudget,
     maxBatchSize: options.maxBatchSize ?? 256,
     ...(maxModelLen !== undefined && { maxModelLen }),
+    ...(lora && { lora }),
     ...(tokenBytes && { tokenBytes: packTokenBytes(tokenBytes) }),
   };
 }

@@ -1,21 +1,24 @@
 /** The engine itself, in one thread: weights, trainer, sampler and model folder, behind the calls of the protocol. */
 import type { MessagePort } from 'node:worker_threads';
 
-import { CancelledError, EngineError, type Metrics, type TrinityError } from '@trinity-rft/core';
+import { CancelledError, EngineError, type Metrics, type TokenRow, type TrinityError } from '@trinity-rft/core';
 
-import { loadCheckpoint, loadWeightsOf, saveCheckpoint } from '../folder/checkpoint.js';
+import { loadWeightsOf } from '../folder/checkpoint.js';
 import { loadModelFolder, type ModelFiles, type ModelFolder } from '../folder/model-folder.js';
 import type { ModelConfig } from '../model/config.js';
-import { parameterCount, parameterSpecs } from '../model/parameters.js';
+import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers, type WeightLease } from '../model/weights.js';
+import { inOrder } from '../runtime/in-order.js';
 import { Turns } from '../runtime/turns.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
 import { samplingThreads, type SamplingThreads } from '../sample/lanes.js';
 import { planSample } from '../sample/plan.js';
 import { SampleScheduler, type SampleTicket, type SamplingWeights } from '../sample/scheduler.js';
+import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
 import { OnnxTrainer } from '../train/trainer.js';
 import { packSequences, unpackBatch, type Calls, type EngineFacts, type LaneSource, type Method, type WorkerOptions } from './protocol.js';
+import { openTrainingState, type TrainingState } from './training-state.js';
 import { receiveWeights, sendWeights } from './weight-port.js';
 
 /** Requests that may wait for a row before more are refused. */
@@ -27,29 +30,36 @@ export class EngineCore {
   readonly #options: WorkerOptions;
   readonly #files: ModelFiles;
   readonly #weights: WeightBuffers;
+  readonly #state: TrainingState;
   readonly #trainer: OnnxTrainer;
   readonly #kernels: SamplerKernels;
   readonly #maxModelLen: number;
   readonly #turns: Turns;
   readonly #sampling: SamplingThreads;
-  readonly #tickets = new Map<number, SampleTicket>();
+  readonly #tickets = new Map<number, Pick<SampleTicket, 'cancel'>>();
+  readonly #scorer: Scorer;
   #scheduler: SampleScheduler | undefined;
-  /** Ends when the trainer's last call has: its calls run one at a time, in order. */
-  #training: Promise<unknown> = Promise.resolve();
+  /** Calls of the trainer. */
+  readonly #training = inOrder();
   #sampledBefore = 0;
 
-  private constructor(options: WorkerOptions, files: ModelFiles, weights: WeightBuffers) {
+  private constructor(options: WorkerOptions, files: ModelFiles, weights: WeightBuffers, state: TrainingState) {
     const { config } = files;
     this.#options = options;
     this.#files = files;
     this.#weights = weights;
+    this.#state = state;
     this.#maxModelLen = options.maxModelLen ?? config.maxPositions;
     this.#turns = new Turns(() => performance.now());
     const turn = <T>(run: () => Promise<T>): Promise<T> => this.#turns.take('train', run);
     const { threads, memoryBudgetBytes } = options;
     this.#sampling = samplingThreads(config, threads);
-    this.#trainer = new OnnxTrainer({ config, weights, threads, samplerThreads: this.#sampling.threads, memoryBudgetBytes, turn });
+    const { trainable } = state;
+    const samplerThreads = this.#sampling.threads;
+    this.#trainer = new OnnxTrainer({ config, weights, trainable, threads, samplerThreads, memoryBudgetBytes, turn });
     this.#kernels = createSamplerKernels(config, this.#sampling);
+    const read: ScorerOptions['read'] = (batch, feeds) => this.#train(() => this.#trainer.score(batch, feeds));
+    this.#scorer = new Scorer({ read, maxRows: options.maxBatchSize });
   }
 
   /** @throws CheckpointError when the model folder cannot be used, EngineError when the options do not fit it */
@@ -65,12 +75,15 @@ export class EngineCore {
       );
     }
     const buffers = new WeightBuffers(files.config, weights);
-    if (options.reference) buffers.setReference(weights.slice());
-    return new EngineCore(options, files, buffers);
+    // What adapters are beside is never written to.
+    if (options.reference) buffers.setReference(options.lora ? weights : weights.slice());
+    return new EngineCore(options, files, buffers, await openTrainingState(options, files, buffers));
   }
 
   get facts(): EngineFacts {
-    return { maxModelLen: this.#maxModelLen, parameters: this.#weights.training.flat.length, config: this.#files.config };
+    const trained = this.#state.trainable.specs.reduce((sum, { size }) => sum + size, 0);
+    const { config } = this.#files;
+    return { maxModelLen: this.#maxModelLen, parameters: parameterCount(config), trained, config };
   }
 
   /** Runs one call of the protocol; `id` is what {@link cancel} refers to. */
@@ -79,6 +92,7 @@ export class EngineCore {
       open: async () => this.facts,
       sample: (wanted) => this.#sample(id, wanted),
       adopt: (wanted) => this.#adopt(wanted),
+      score: ({ batch }) => this.#score(id, unpackBatch(batch).rows[0]!),
       forward: ({ batch, options: wanted }) =>
         this.#train(async () => {
           const { offsets, logprobs, entropy } = await this.#trainer.forward(unpackBatch(batch), wanted);
@@ -98,8 +112,8 @@ export class EngineCore {
         }),
       save: ({ directory, optimizer }) =>
         this.#train(async () => {
-          const state = optimizer ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0)) : undefined;
-          await saveCheckpoint(directory, this.#files, this.#weights.training.flat, state);
+          const state = optimizer ? (this.#trainer.optimizer ?? blankOptimizer(this.#state.trainable.specs, 0)) : undefined;
+          await this.#state.save(directory, state);
           return undefined;
         }),
       load: ({ directory }) => this.#train(() => this.#load(directory)),
@@ -108,16 +122,18 @@ export class EngineCore {
     return handlers[method](args);
   }
 
-  /** Gives up the sampling call `id`, if it is still open. */
+  /** Gives up the sampling or scoring call `id`, if it is still open. */
   cancel(id: number): void {
-    this.#tickets.get(id)?.cancel(new CancelledError('Sampling was aborted by its caller.', { code: 'SAMPLE_ABORTED', reason: 'aborted' }));
+    this.#tickets.get(id)?.cancel(new CancelledError('The call was aborted by its caller.', { code: 'SAMPLE_ABORTED', reason: 'aborted' }));
   }
 
-  /** Answers open sampling calls with `error`, waits for the run in progress and frees the sessions. */
+  /** Answers open calls of the sampler with `error`, waits for the run in progress and frees the sessions. */
   async close(error: TrinityError): Promise<void> {
     await this.#scheduler?.close(error);
-    await this.#training;
+    await this.#scorer.close(error);
+    await this.#training.idle();
     await this.#trainer.close();
+    await this.#state.close();
     await this.#kernels.close();
   }
 
@@ -128,9 +144,20 @@ export class EngineCore {
       hasTokenBytes: this.#options.tokenBytes !== undefined,
     };
     const ticket = this.#sampler().submit(planSample(prompt, options, limits, first));
+    return packSequences(await this.#answer(id, ticket));
+  }
+
+  async #score(id: number, row: TokenRow): Promise<Float32Array> {
+    checkScore(row, this.#files.config, { maxModelLen: this.#maxModelLen });
+    const weights = await this.#sampler().borrow();
+    return this.#answer(id, this.#scorer.submit(row, weights));
+  }
+
+  /** The result of a call that can be given up until then. */
+  async #answer<T>(id: number, ticket: { readonly result: Promise<T>; cancel(error: TrinityError): void }): Promise<T> {
     this.#tickets.set(id, ticket);
     try {
-      return packSequences(await ticket.result);
+      return await ticket.result;
     } finally {
       this.#tickets.delete(id);
     }
@@ -138,8 +165,11 @@ export class EngineCore {
 
   async #adopt({ source, version, copyTo }: Calls['adopt']['args']): Promise<undefined> {
     const sampler = this.#sampler();
-    if (source.kind === 'initial') sendWeights(copyTo, () => this.#weights.training.flat);
-    else await sampler.adopt(this.#source(source, version, copyTo));
+    if (source.kind === 'initial') {
+      const weights = await sampler.borrow();
+      sendWeights(copyTo, () => weights.flat);
+      weights.release();
+    } else await sampler.adopt(this.#source(source, version, copyTo));
     return undefined;
   }
 
@@ -171,9 +201,7 @@ export class EngineCore {
   }
 
   async #load(directory: string): Promise<undefined> {
-    const { weights, optimizer } = await loadCheckpoint(directory, this.#files.config);
-    this.#weights.update((_, to) => to.set(weights));
-    this.#trainer.restore(optimizer);
+    this.#trainer.restore(await this.#state.load(directory));
     return undefined;
   }
 
@@ -185,9 +213,7 @@ export class EngineCore {
   }
 
   #train<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#training.then(work);
-    this.#training = result.catch(() => undefined);
-    return result;
+    return this.#training.run(work);
   }
 }
 
@@ -197,5 +223,5 @@ function blankModel(config: ModelConfig): ModelFolder {
 }
 
 function samplingWeights(lease: WeightLease, version: number): SamplingWeights {
-  return { feeds: lease.feeds, version, release: () => lease.release() };
+  return { ...lease, version };
 }

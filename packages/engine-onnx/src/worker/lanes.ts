@@ -1,10 +1,10 @@
 /** The samplers of an engine: one in the thread of the trainer, the others in threads of their own. What a request gets is the same in each. */
 import { MessageChannel } from 'node:worker_threads';
 
-import type { Metrics, SampledSequence, SamplingOptions, TrinityError, WeightSource } from '@trinity-rft/core';
+import type { Metrics, SampledSequence, SamplingOptions, TokenRow, TrinityError, WeightSource } from '@trinity-rft/core';
 
 import { EngineClient, type CallHandle, type EngineLink } from './client.js';
-import { unpackSequences } from './protocol.js';
+import { packBatch, unpackSequences } from './protocol.js';
 
 interface Lane {
   readonly client: EngineClient;
@@ -39,6 +39,11 @@ export class Lanes {
     const result = Promise.all(calls.map((call) => call.result)).then((parts) => parts.flat());
     result.catch(cancel);
     return { result, cancel };
+  }
+
+  /** By the thread that has the trainer's graphs, with the weights that all samplers have. */
+  score(row: TokenRow): CallHandle<Float32Array> {
+    return this.#lanes[0]!.client.call('score', { batch: packBatch({ rows: [row] }) });
   }
 
   /** All samplers take the same weights at the same place in the order of calls. */

@@ -13,6 +13,7 @@ import type {
   WeightSource,
 } from '@trinity-rft/core';
 
+import type { LoraOptions } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
 import type { TokenBytes } from '../sample/stop-matcher.js';
 import type { ErrorRecord } from './error-record.js';
@@ -26,6 +27,8 @@ export interface WorkerOptions {
   readonly maxBatchSize: number;
   readonly maxModelLen?: number;
   readonly tokenBytes?: TokenBytes;
+  /** Adapters are trained. @default all weights are */
+  readonly lora?: LoraOptions;
   /** Only samples: a model of this shape, whose weights another thread of the engine sends. @default reads `modelPath` */
   readonly samples?: ModelConfig;
 }
@@ -34,6 +37,8 @@ export interface WorkerOptions {
 export interface EngineFacts {
   readonly maxModelLen: number;
   readonly parameters: number;
+  /** Numbers that a step changes. */
+  readonly trained: number;
   readonly config: ModelConfig;
 }
 
@@ -50,6 +55,8 @@ export interface Calls {
   sample: { args: { prompt: Int32Array; options: SamplingOptions; first: number }; result: PackedSequences };
   /** `copyTo`: who else gets a copy of these weights, see {@link LaneSource}. */
   adopt: { args: { source: LaneSource; version: number; copyTo: readonly MessagePort[] }; result: undefined };
+  /** A batch of one row. */
+  score: { args: { batch: PackedBatch }; result: Float32Array };
   forward: { args: { batch: PackedBatch; options: ForwardOptions }; result: PackedPass };
   backward: { args: PackedGradients; result: undefined };
   step: { args: OptimizerOptions; result: StepStats };

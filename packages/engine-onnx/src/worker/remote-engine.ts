@@ -11,16 +11,16 @@ import {
 } from '@trinity-rft/core';
 
 import { samplingThreads } from '../sample/lanes.js';
-import { EngineClient, type EngineLink } from './client.js';
+import { EngineClient, type CallHandle, type EngineLink } from './client.js';
 import { Lanes } from './lanes.js';
 import { packBatch, type EngineFacts, type WorkerOptions } from './protocol.js';
 
 const capabilities: EngineCapabilities = {
   entropyGradient: 'exact',
   logprobConvention: 'processed',
-  valueHead: false,
+  valueHead: true,
   fullParameter: true,
-  lora: false,
+  lora: true,
   referenceModel: true,
 };
 
@@ -38,7 +38,8 @@ export async function connectEngine(
     const facts = await client.call('open', {}).result;
     const own = { ...capabilities, referenceModel: options.reference };
     const others = samplingThreads(facts.config, options.threads).lanes - 1;
-    const sampling = { ...options, reference: false, samples: facts.config };
+    const { lora: _, ...shared } = options;
+    const sampling = { ...shared, reference: false, samples: facts.config };
     const lanes = new Lanes(
       client,
       Array.from({ length: others }, () => () => start(sampling)),
@@ -82,17 +83,8 @@ function samplerOf(lanes: Lanes, { maxModelLen }: EngineFacts): Sampler {
     get policyVersion() {
       return policyVersion;
     },
-    sample: async (prompt, options, signal) => {
-      if (signal?.aborted) throw aborted(signal.reason);
-      const call = lanes.sample(prompt, options);
-      const onAbort = (): void => call.cancel(aborted(signal?.reason));
-      signal?.addEventListener('abort', onAbort, { once: true });
-      try {
-        return await call.result;
-      } finally {
-        signal?.removeEventListener('abort', onAbort);
-      }
-    },
+    sample: (prompt, options, signal) => abortable(signal, () => lanes.sample(prompt, options)),
+    score: (row, signal) => abortable(signal, () => lanes.score(row)),
     adopt: async (source, version) => {
       await lanes.adopt(source, version);
       policyVersion = version;
@@ -100,9 +92,22 @@ function samplerOf(lanes: Lanes, { maxModelLen }: EngineFacts): Sampler {
   };
 }
 
+/** The answer of a call that is given up when the signal aborts. */
+async function abortable<T>(signal: AbortSignal | undefined, begin: () => CallHandle<T>): Promise<T> {
+  if (signal?.aborted) throw aborted(signal.reason);
+  const call = begin();
+  const onAbort = (): void => call.cancel(aborted(signal?.reason));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await call.result;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
 function aborted(cause: unknown): TrinityError {
   const reason = cause instanceof CancelledError ? cause.reason : 'aborted';
-  return cancelled('Sampling was aborted by its caller.', reason, cause);
+  return cancelled('The call to the sampler was aborted by its caller.', reason, cause);
 }
 
 function cancelled(message: string, reason: CancelReason, cause?: unknown): CancelledError {
