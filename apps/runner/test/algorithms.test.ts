@@ -1,0 +1,67 @@
+/** Every algorithm of the tables, by its name in a configuration: two train steps from end to end. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { builtInTables, type AlgorithmPreset } from '@trinity-rft/algorithm';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { checkpointSteps, metricLines } from './support/run-record.js';
+import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
+
+let workspace: Workspace;
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  const pair = (a: number): Tree => ({ question: `${a}+1=`, right: String(a + 1), wrong: String(a) });
+  workspace.write('pairs.jsonl', Array.from({ length: 8 }, (_, a) => `${JSON.stringify(pair(a))}\n`).join(''));
+});
+
+const presets = Object.entries<AlgorithmPreset>(builtInTables.presets);
+
+/** Two explore steps of two tasks with four runs each, or two steps on stored data. */
+const base: Tree = {
+  algorithm: { repeat_times: 4, kl_loss_fn: null },
+  buffer: { batch_size: 2, total_steps: 2 },
+  trainer: { save_interval: 1 },
+};
+
+/** Worked sums, as answers to imitate or pairs of a right and a wrong one. */
+const answers = { path: 'tasks.jsonl', format: { prompt_key: 'question', response_key: 'answer', prompt_type: 'plaintext' } };
+const pairs = {
+  path: 'pairs.jsonl',
+  format: { prompt_key: 'question', chosen_key: 'right', rejected_key: 'wrong', prompt_type: 'plaintext' },
+};
+const stored = (data: Tree): Tree => ({
+  mode: 'train',
+  algorithm: { repeat_times: null },
+  buffer: { train_batch_size: 4, trainer_input: { experience_buffer: { name: 'stored', storage_type: 'file', ...data } } },
+});
+
+/** What an algorithm learns from, by its kind of data. */
+const dataOf: Readonly<Record<AlgorithmPreset['schema'], Tree>> = { experience: {}, sft: stored(answers), dpo: stored(pairs) };
+
+const experts: Tree = {
+  buffer: { trainer_input: { auxiliary_buffers: { sft_dataset: { storage_type: 'file', schema_type: 'sft', ...answers } } } },
+};
+/** What some need beyond that: batches for what they leave of the runs, demonstrations. */
+const more: Readonly<Record<string, Tree>> = { raft: { buffer: { train_batch_size: 2 } }, mix: experts, mix_chord: experts };
+
+describe.each(presets)('%s', (name, preset) => {
+  it('makes two train steps that move the weights, from its name alone', { timeout: 60_000 }, async () => {
+    const config = workspace.config(`${name}.yaml`, base, dataOf[preset.schema], more[name] ?? {}, {
+      name,
+      algorithm: { algorithm_type: name },
+    });
+    expect((await runHere(workspace, config)).error).toBeUndefined();
+    const job = path.join(workspace.root, 'runs/tests', name);
+    const trained = metricLines(job).filter(({ role }) => role === 'trainer');
+    expect(trained.map(({ step }) => step)).toEqual([1, 2]);
+    for (const { metrics } of trained) {
+      for (const [key, value] of Object.entries(metrics)) expect([key, Number.isFinite(value)]).toEqual([key, true]);
+      expect(metrics).toMatchObject({ 'actor/update_skipped': 0, 'actor/grad_norm': expect.any(Number) as unknown });
+    }
+    expect(trained.some(({ metrics }) => metrics['actor/grad_norm']! > 0)).toBe(true);
+    expect(checkpointSteps(job)).toEqual([1, 2]);
+    const [first, second] = [1, 2].map((step) => readFileSync(path.join(job, `global_step_${step}`, 'model.safetensors')));
+    expect(second!.equals(first!)).toBe(false);
+    expect(readdirSync(path.join(job, 'global_step_2')).includes('critic')).toBe('critic/vf_loss' in trained[1]!.metrics);
+  });
+});
