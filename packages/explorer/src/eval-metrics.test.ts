@@ -1,7 +1,7 @@
-import { defaultFormatArgs, type Task } from '@trinity-rft/core';
-import fc from 'fast-check';
+import { defaultFormatArgs, meanMetrics, type Task } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { evalMetrics, expectedBest } from './eval-metrics.js';
+import vectors from '../test/trinity-eval-metrics.json' with { type: 'json' };
+import { evalMetrics, keyMetrics } from './eval-metrics.js';
 import type { RunOutcome, TaskOutcome } from './run-task.js';
 
 const outcome = (values: readonly (number | undefined)[]): TaskOutcome => ({
@@ -16,32 +16,62 @@ const outcome = (values: readonly (number | undefined)[]): TaskOutcome => ({
   seconds: 2,
 });
 
-describe('expectedBest', () => {
-  it('is pass@n for successes and failures', () => {
-    // 1 - C(2, 2) / C(4, 2) with two successes among four.
-    expect(expectedBest([0, 1, 0, 1], 2)).toBeCloseTo(1 - 1 / 6, 12);
-    expect(expectedBest([0, 1, 0, 1], 3)).toBeCloseTo(1, 12);
+describe('figures of the original', () => {
+  const rows = vectors.cases.flatMap(({ values, metrics }) => Object.entries(metrics).map(([name, figure]) => ({ values, name, figure })));
+
+  it.each(rows.filter(({ name }) => name.startsWith('accuracy/')))('$values: $name is $figure', ({ values, name, figure }) => {
+    expect(keyMetrics('accuracy', values)[name]).toBeCloseTo(figure, 8);
   });
 
-  it('equals the mean over all subsets', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 7 }),
-        fc.integer({ min: 1, max: 7 }),
-        (values, wanted) => {
-          const n = Math.min(wanted, values.length);
-          const subsets = Array.from({ length: 2 ** values.length }, (_, bits) => values.filter((_value, i) => (bits >> i) & 1)).filter(
-            (subset) => subset.length === n,
-          );
-          const average = subsets.reduce((sum, subset) => sum + Math.max(...subset), 0) / subsets.length;
-          expect(expectedBest(values, n)).toBeCloseTo(average, 9);
-        },
-      ),
-    );
+  it('are plain means for times, and for training', () => {
+    expect(keyMetrics('time/run_execution', [1, 3])).toEqual({ 'time/run_execution': 2 });
+    expect(meanMetrics(vectors.train_mode.in)).toEqual(vectors.train_mode.out);
+  });
+
+  it('are means over tasks', () => {
+    const { tasks, 'eval/dummy/accuracy/mean@2': mean, 'eval/dummy/accuracy/std@2': std } = vectors.docs;
+    const metrics = evalMetrics(tasks.map(outcome));
+    expect(metrics['reward/mean@2']).toBeCloseTo(mean, 6);
+    expect(metrics['reward/std@2']).toBeCloseTo(std, 6);
   });
 });
 
 describe('evalMetrics', () => {
+  it('has names that do not depend on which runs failed', () => {
+    const names = (values: (number | undefined)[][]) => Object.keys(evalMetrics(values.map(outcome))).toSorted();
+    expect(
+      names([
+        [1, 1, 0],
+        [0, undefined, undefined],
+      ]),
+    ).toEqual(
+      names([
+        [0, 1, 0],
+        [1, 1, 1],
+      ]),
+    );
+    expect(names([[undefined, undefined]])).toEqual([
+      'failed_run_count',
+      'failed_task_count',
+      'finished_task_count',
+      'run_count',
+      'task_count',
+      'time/task_execution',
+    ]);
+  });
+
+  it('takes tasks with different numbers of runs apart', () => {
+    expect(evalMetrics([outcome([1]), outcome([1, 0]), outcome([0, 0])])).toMatchObject({ 'reward/mean@1': 1, 'reward/mean@2': 0.25 });
+  });
+
+  it('says how sure the mean is, for two tasks or more', () => {
+    const metrics = evalMetrics([1, 1, 1, 1, 1, 1, 1, 1, 0, 0].map((value) => outcome([value])));
+    // Wilson's interval of 8 successes in 10, e.g. by R's prop.test without correction.
+    expect(metrics['reward/mean@1/ci95_low']).toBeCloseTo(0.4901625, 6);
+    expect(metrics['reward/mean@1/ci95_high']).toBeCloseTo(0.9433178, 6);
+    expect(evalMetrics([outcome([1])])).not.toHaveProperty('reward/mean@1/ci95_low');
+  });
+
   it('spreads each number over the tasks on request', () => {
     const metrics = evalMetrics([outcome([1]), outcome([0])], { detailed: true });
     expect(metrics).toMatchObject({
@@ -55,7 +85,8 @@ describe('evalMetrics', () => {
   it('counts failures as zero and reports them', () => {
     const metrics = evalMetrics([outcome([1, undefined]), outcome([1, 1]), outcome([undefined, undefined])]);
     expect(metrics).toMatchObject({ finished_task_count: 1, failed_task_count: 1, failed_run_count: 3, 'reward/mean@2': 0.5 });
-    expect(metrics['reward/best@2']).toBeCloseTo(2 / 3, 12);
-    expect(metrics['reward/worst@2']).toBeCloseTo(1 / 3, 12);
+    expect(metrics['reward/pass@2']).toBeCloseTo(2 / 3, 12);
+    expect(metrics['reward/pass^2']).toBeCloseTo(1 / 3, 12);
+    expect(metrics).toMatchObject({ task_count: 3, run_count: 6 });
   });
 });

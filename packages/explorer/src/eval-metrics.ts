@@ -1,44 +1,77 @@
-/** Numbers about one evaluation: mean@k, std@k, and the exact expectation of best@n and worst@n. */
+/** Numbers about one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts. */
 import { gatherMetrics, mean, populationStd, type Metrics } from '@trinity-rft/core';
+import { createBootstrap, type Bootstrap } from './eval-metrics/bootstrap.js';
+import { meanInterval } from './eval-metrics/interval.js';
+import { expectedBest, expectedWorst } from './eval-metrics/pass-at-n.js';
 import { isOk } from './rollout-metrics.js';
 import type { TaskOutcome } from './run-task.js';
 
 /**
- * Per task over its k runs, then the mean over tasks: `<key>/mean@k`, `<key>/std@k` (population) and for n = 2, 4, … < k and k:
- * `<key>/best@n`, `<key>/worst@n`. A run that failed counts as 0, so failures cannot raise a score; they are counted besides.
- * `detailed` adds `/mean`, `/max`, `/min` and `/std` over tasks to each.
+ * Per key and task over its k runs, then the mean over tasks:
+ *
+ * | name | what |
+ * |---|---|
+ * | `<key>/mean@k`, `<key>/std@k` | mean and population standard deviation over runs |
+ * | `<key>/best@n`, `<key>/worst@n` | largest and smallest of n draws with replacement, by bootstrap: Trinity-RFT's figures |
+ * | `<key>/pass@n`, `<key>/pass^n` | largest and smallest of n runs without replacement, exactly: pass@n and pass^n for 0/1 values |
+ * | `<key>/mean@k/ci95_low`, `.../ci95_high` | 95% confidence interval of `mean@k` over tasks, for two tasks or more |
+ * | `task_count`, `run_count` | how many there are |
+ * | `finished_task_count`, `failed_task_count`, `failed_run_count` | tasks without a failed run, tasks with nothing else, failed runs |
+ *
+ * for n = 2, 4, … < k and k, when k > 1. A run that failed, or lacks a key, counts as 0, so names depend on `repeat_times` alone and
+ * failures cannot raise a score. `detailed` adds `/mean`, `/max`, `/min` and `/std` over tasks to each. Times are plain means.
  */
 export function evalMetrics(outcomes: readonly TaskOutcome[], options: { readonly detailed?: boolean } = {}): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const keys = new Set(runs.filter(isOk).flatMap((run) => Object.keys(run.metrics)));
+  const bootstrap = createBootstrap();
   let out: Record<string, number> = {
+    task_count: outcomes.length,
+    run_count: runs.length,
     finished_task_count: outcomes.filter((outcome) => outcome.runs.every(isOk)).length,
     failed_task_count: outcomes.filter((outcome) => !outcome.runs.some(isOk)).length,
     failed_run_count: runs.filter((run) => !isOk(run)).length,
   };
   for (const key of keys) {
-    const perTask = outcomes.map((outcome) =>
+    const perTask = outcomes.map(({ runs: each }) =>
       keyMetrics(
         key,
-        outcome.runs.map((run) => (isOk(run) ? (run.metrics[key] ?? 0) : 0)),
+        each.map((run) => (isOk(run) ? (run.metrics[key] ?? 0) : 0)),
+        bootstrap,
       ),
     );
-    for (const name of Object.keys(perTask[0] ?? {})) out[name] = mean(perTask.map((metrics) => metrics[name] ?? 0));
+    out = { ...out, ...overTasks(perTask) };
     if (options.detailed) out = { ...out, ...gatherMetrics(perTask, '', { std: true }) };
   }
   if (outcomes.length > 0) out['time/task_execution'] = mean(outcomes.map((outcome) => outcome.seconds));
   return out;
 }
 
-function keyMetrics(key: string, values: readonly number[]): Metrics {
+/** Numbers about the runs of one task under one key, by the names of {@link evalMetrics}. */
+export function keyMetrics(key: string, values: readonly number[], bootstrap: Bootstrap = createBootstrap()): Metrics {
+  if (/time\/(?:task|run)_execution/.test(key)) return { [key]: mean(values) };
   const k = values.length;
   const out: Record<string, number> = { [`${key}/mean@${k}`]: mean(values), [`${key}/std@${k}`]: populationStd(values) };
   for (const n of drawCounts(k)) {
-    out[`${key}/best@${n}`] = expectedBest(values, n);
-    out[`${key}/worst@${n}`] = -expectedBest(
-      values.map((value) => -value),
-      n,
-    );
+    const { best, worst } = bootstrap(values, n);
+    out[`${key}/best@${n}`] = best;
+    out[`${key}/worst@${n}`] = worst;
+    out[`${key}/pass@${n}`] = expectedBest(values, n);
+    out[`${key}/pass^${n}`] = expectedWorst(values, n);
+  }
+  return out;
+}
+
+/** Means over the tasks that have a name (all of them, unless tasks have different numbers of runs), with their confidence. */
+function overTasks(perTask: readonly Metrics[]): Metrics {
+  const out: Record<string, number> = {};
+  for (const name of new Set(perTask.flatMap(Object.keys))) {
+    const values = perTask.flatMap((metrics) => metrics[name] ?? []);
+    out[name] = mean(values);
+    const interval = name.includes('/mean@') ? meanInterval(values) : undefined;
+    if (!interval) continue;
+    out[`${name}/ci95_low`] = interval.low;
+    out[`${name}/ci95_high`] = interval.high;
   }
   return out;
 }
@@ -48,21 +81,4 @@ function drawCounts(k: number): readonly number[] {
   for (let n = 2; n < k; n *= 2) counts.push(n);
   if (k > 1) counts.push(k);
   return counts;
-}
-
-/**
- * Expectation of the largest of n draws without replacement from k values: sum over sorted v_(i) of v_(i) C(i-1, n-1) / C(k, n).
- * For 0/1 values it is pass@n = 1 - C(k-c, n)/C(k, n) (Chen et al., arXiv:2107.03374).
- */
-export function expectedBest(values: readonly number[], n: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const k = sorted.length;
-  // weight(i) = C(i-1, n-1) / C(k, n), from the largest value down: n/k for i = k, then times (i-n)/(i-1) for each step down.
-  let weight = n / k;
-  let sum = 0;
-  for (let i = k; i >= n; i--) {
-    sum += sorted[i - 1]! * weight;
-    if (i > 1) weight *= (i - n) / (i - 1);
-  }
-  return sum;
 }

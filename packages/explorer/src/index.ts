@@ -1,4 +1,7 @@
 export type { FailureKind } from './classify-failure.js';
+export { expectedBestOfDraws } from './eval-metrics/bootstrap.js';
+export { meanInterval, type Interval } from './eval-metrics/interval.js';
+export { expectedBest, expectedWorst } from './eval-metrics/pass-at-n.js';
 export * from './eval-metrics.js';
 export * from './explorer.js';
 export * from './finish-runs.js';

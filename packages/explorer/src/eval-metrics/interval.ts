@@ -1,0 +1,54 @@
+/** 95% confidence intervals of a mean over tasks. Tasks are the sample: runs of one task are not independent. */
+import { mean, populationStd, sampleStd } from '@trinity-rft/core';
+
+export interface Interval {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Quantile 0.975 of the normal distribution. */
+const z = 1.959963984540054;
+
+/**
+ * Interval of the mean of one number per task. Numbers in [0, 1] are rates: Wilson's score interval, which is right near 0 and 1
+ * where there is no spread to measure, with the effective sample size mean (1 - mean) / variance of the mean, that is the number of
+ * tasks for one run each and more when runs agree less within a task than between tasks. Other numbers: Student's t.
+ * Undefined for less than two tasks. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard 1998.
+ */
+export function meanInterval(perTask: readonly number[]): Interval | undefined {
+  const count = perTask.length;
+  if (count < 2) return undefined;
+  const average = mean(perTask);
+  if (perTask.every((value) => value >= 0 && value <= 1)) return wilson(average, effectiveSize(perTask, average));
+  const half = (studentQuantile(count - 1) * sampleStd(perTask)) / Math.sqrt(count);
+  return { low: average - half, high: average + half };
+}
+
+function effectiveSize(perTask: readonly number[], average: number): number {
+  const variance = populationStd(perTask) ** 2 / perTask.length;
+  // Without spread nothing is known of how runs agree: as if there was one run per task.
+  return variance > 1e-15 ? (average * (1 - average)) / variance : perTask.length;
+}
+
+function wilson(rate: number, count: number): Interval {
+  const centre = rate + z ** 2 / (2 * count);
+  const half = z * Math.sqrt((rate * (1 - rate)) / count + z ** 2 / (4 * count ** 2));
+  const scale = 1 + z ** 2 / count;
+  return { low: Math.max(0, (centre - half) / scale), high: Math.min(1, (centre + half) / scale) };
+}
+
+/**
+ * Quantile 0.975 of Student's t: exact for one and two degrees of freedom, else the Cornish-Fisher expansion (Abramowitz and Stegun
+ * 26.7.5), within 0.2%.
+ */
+export function studentQuantile(freedom: number): number {
+  if (freedom === 1) return Math.tan(Math.PI * 0.475);
+  if (freedom === 2) return 0.95 * Math.sqrt(2 / (1 - 0.95 ** 2));
+  const terms = [
+    (z ** 3 + z) / 4,
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
+    (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160,
+  ];
+  return terms.reduce((sum, term, index) => sum + term / freedom ** (index + 1), z);
+}
