@@ -65,6 +65,7 @@ export function targetsOf(
 function advantageInput(batch: PackedBatch, { entropy, refLogprobs, critic }: Scores): AdvantageInput {
   const { offsets, oldLogprobs } = batch.static;
   const teacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);
+  const rewardBaselines = baselinesOf(batch);
   return {
     offsets,
     actionMask: batch.sampledMask,
@@ -75,7 +76,14 @@ function advantageInput(batch: PackedBatch, { entropy, refLogprobs, critic }: Sc
     ...(refLogprobs && { refLogprobs }),
     ...(teacher && { teacherLogprobs: batch.column((experience) => experience.teacherLogprobs) }),
     ...(entropy && { entropy }),
+    ...(rewardBaselines && { rewardBaselines }),
   };
+}
+
+/** `info.reward_baseline` of each row, where every sampled one has it. [B] */
+function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
+  const baselines = calls.map(({ experience }, row) => (expertMask[row] ? 0 : experience.info['reward_baseline']));
+  return baselines.every((value) => typeof value === 'number') ? Float32Array.from(baselines) : undefined;
 }
 
 /** The reward of a call sits on its last token; rewards per token win. [N] */

@@ -151,6 +151,20 @@ describe('advantages from the batch', () => {
     expect(tasks).toEqual([[0, 1, 2, 0]]);
   });
 
+  it('see the baselines that workflows wrote, when all of them did', async () => {
+    const seen: unknown[] = [];
+    const algorithm = fromBatch({
+      batchAdvantage: ({ rewardBaselines, rewards }) => (
+        seen.push(rewardBaselines),
+        { advantages: rewards, returns: rewards, metrics: {} }
+      ),
+    });
+    const of = (run: number): Experience => sample(run, { info: { reward_baseline: run } });
+    await lossInput(algorithm, [of(0), of(1)]);
+    await lossInput(algorithm, [of(0), sample(1)]);
+    expect(seen).toEqual([Float32Array.of(0, 1), undefined]);
+  });
+
   it('may take tokens out, and none in', async () => {
     const masking = (mask: readonly number[]): Algorithm =>
       fromBatch({
