@@ -118,7 +118,9 @@ describe('gradients of adapters are the projected gradients of the matrices', ()
       ];
     });
     expect(errors.filter(({ error }) => !(error < 1e-5))).toEqual([]);
-    if (!lively) expect(targets.every(({ a }) => trainer.gradient!.subarray(a.offset, a.offset + a.size).every((x) => x === 0))).toBe(true);
+    const moved = targets.some(({ a }) => trainer.gradient!.subarray(a.offset, a.offset + a.size).some((x) => x !== 0));
+    // While B is 0, A does not matter.
+    expect(moved).toBe(lively);
   });
 });
 
