@@ -1,6 +1,14 @@
 import type { AdvantageInput, LossInput } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { aggregateLoss, aggregationWeights, createAlgorithm, entropyLossFns, klLossFns, policyLossFns, type LossAggMode } from '../src/index.js';
+import {
+  aggregateLoss,
+  aggregationWeights,
+  createAlgorithm,
+  entropyLossFns,
+  klLossFns,
+  policyLossFns,
+  type LossAggMode,
+} from '../src/index.js';
 import { klEstimators } from '../src/kl/estimators.js';
 import { trustMask } from '../src/policy-loss/m2po-mask.js';
 import { muAt, type MuSchedule } from '../src/policy-loss/mix-chord.js';
@@ -182,10 +190,13 @@ describe('the value loss of the original', () => {
     return [loss, gradValues[0]!];
   };
 
-  it.each(vectors.critic_value_loss)('V $V, before $V_old, return $R, range $c', ({ V, V_old: old, R, c, loss, grad_V: gradient, ...rest }) => {
-    expectClose(evaluate(c, V, old, R), [loss, gradient], tolerance);
-    if (rest.grad_without_clip !== undefined) expect(evaluate(0.5, V, old, R)[1]).toBeCloseTo(rest.grad_without_clip, 6);
-  });
+  it.each(vectors.critic_value_loss)(
+    'V $V, before $V_old, return $R, range $c',
+    ({ V, V_old: old, R, c, loss, grad_V: gradient, ...rest }) => {
+      expectClose(evaluate(c, V, old, R), [loss, gradient], tolerance);
+      if (rest.grad_without_clip !== undefined) expect(evaluate(0.5, V, old, R)[1]).toBeCloseTo(rest.grad_without_clip, 6);
+    },
+  );
 });
 
 describe('m2po of the original', () => {

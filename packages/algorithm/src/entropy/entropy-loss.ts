@@ -36,7 +36,10 @@ export const noEntropy: EntropyPart = definePart(args, () => undefined, { summar
 
 function sampledRows({ expertMask }: LossInput): Uint8Array {
   if (expertMask) return expertMask.map((expert) => 1 - expert);
-  throw new InvariantError('The entropy loss "mix" was given no expert mask; the algorithm declares that it needs one. Use sample_strategy "mix".', {
-    code: 'EXPERT_MASK_MISSING',
-  });
+  throw new InvariantError(
+    'The entropy loss "mix" was given no expert mask; the algorithm declares that it needs one. Use sample_strategy "mix".',
+    {
+      code: 'EXPERT_MASK_MISSING',
+    },
+  );
 }

@@ -35,9 +35,12 @@ export function klPenalty(estimator: KlEstimator | undefined, options: KlPenalty
     apply: (input, coefficient) => {
       const { offsets, actionMask, oldLogprobs, refLogprobs } = input;
       if (!refLogprobs)
-        throw new InvariantError('The KL penalty was given no log-probabilities of the reference; the algorithm declares that it needs them.', {
-          code: 'REFERENCE_MISSING',
-        });
+        throw new InvariantError(
+          'The KL penalty was given no log-probabilities of the reference; the algorithm declares that it needs them.',
+          {
+            code: 'REFERENCE_MISSING',
+          },
+        );
       checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'refLogprobs']);
       const rewards = input.rewards.slice();
       const rows = offsets.length - 1;

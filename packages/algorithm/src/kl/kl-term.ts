@@ -13,7 +13,10 @@ export interface KlTermOptions {
 }
 
 /** loss = klCoef * agg(kl). Metrics `kl_loss` = agg(kl), without the coefficient, and `kl_coef`. */
-export function klTerm(estimator: KlEstimator | undefined, { owner, klCoef, adaptive, rollouts }: KlTermOptions): TermWithNeeds | undefined {
+export function klTerm(
+  estimator: KlEstimator | undefined,
+  { owner, klCoef, adaptive, rollouts }: KlTermOptions,
+): TermWithNeeds | undefined {
   if (adaptive)
     throw new ConfigError(
       `The argument "adaptive" of ${owner} is true; the coefficient of a loss stays as it is given. Remove "adaptive", "targetKl" and "horizon", or use kl_penalty_fn.`,

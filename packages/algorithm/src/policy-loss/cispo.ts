@@ -21,11 +21,16 @@ export const cispo = definePolicyLoss({
   doc: {
     summary: 'Clipped importance-sampling policy optimisation: the weight is clipped, the gradient of the token is not.',
     formula: 'l = -sg(clip(r, 1 - clip_range_low, 1 + clip_range_high)) A x',
-    source: { title: 'MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention', url: 'https://arxiv.org/abs/2506.13585' },
+    source: {
+      title: 'MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention',
+      url: 'https://arxiv.org/abs/2506.13585',
+    },
   },
   create: (options) => {
     const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
-    const [maskLow, maskHigh] = options.enableMaskClip ? [1 - options.maskClipRangeLow, 1 + options.maskClipRangeHigh] : [-Infinity, Infinity];
+    const [maskLow, maskHigh] = options.enableMaskClip
+      ? [1 - options.maskClipRangeLow, 1 + options.maskClipRangeHigh]
+      : [-Infinity, Infinity];
     return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, kl, unmasked] = [0, 0, 0];

@@ -28,7 +28,10 @@ export const dpo = definePolicyLoss({
   doc: {
     summary: 'Direct preference optimisation from pairs of a chosen and a rejected answer.',
     formula: 'z = beta (sum_chosen(x - f) - sum_rejected(x - f)); l = -(1 - e) log sigmoid(z) - e log sigmoid(-z)',
-    source: { title: 'Direct Preference Optimization: Your Language Model is Secretly a Reward Model', url: 'https://arxiv.org/abs/2305.18290' },
+    source: {
+      title: 'Direct Preference Optimization: Your Language Model is Secretly a Reward Model',
+      url: 'https://arxiv.org/abs/2305.18290',
+    },
   },
   create:
     ({ beta, labelSmoothing, pairing }) =>

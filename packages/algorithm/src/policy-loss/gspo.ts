@@ -24,26 +24,28 @@ export const gspo = definePolicyLoss({
     formula: 's = e^(mean of d over the row); l = max(-A s, -A clip(s, 1 - clip_range_low, 1 + clip_range_high))',
     source: { title: 'Group Sequence Policy Optimization', url: 'https://arxiv.org/abs/2507.18071' },
   },
-  create: ({ clipRangeLow, clipRangeHigh }) => (input, weights) => {
-    const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-    const rows = rowLogRatios(input, 'mean');
-    const gradLogprobs = new Float64Array(weights.length);
-    let [loss, kl, klOfRows, clipped] = [0, 0, 0, 0];
-    for (let row = 0; row < rows.length; row++) {
-      const ratio = Math.exp(rows[row]!);
-      const bounded = clamp(ratio, 1 - clipRangeLow, 1 + clipRangeHigh);
-      klOfRows -= rows[row]!;
-      for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-        if (actionMask[t] === 0) continue;
-        const scale = -weights[t]! * advantages[t]!;
-        const isClipped = scale * bounded > scale * ratio;
-        loss += scale * (isClipped ? bounded : ratio);
-        if (isClipped) clipped++;
-        else gradLogprobs[t] = scale * ratio;
-        kl -= currentLogprobs[t]! - oldLogprobs[t]!;
+  create:
+    ({ clipRangeLow, clipRangeHigh }) =>
+    (input, weights) => {
+      const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
+      const rows = rowLogRatios(input, 'mean');
+      const gradLogprobs = new Float64Array(weights.length);
+      let [loss, kl, klOfRows, clipped] = [0, 0, 0, 0];
+      for (let row = 0; row < rows.length; row++) {
+        const ratio = Math.exp(rows[row]!);
+        const bounded = clamp(ratio, 1 - clipRangeLow, 1 + clipRangeHigh);
+        klOfRows -= rows[row]!;
+        for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
+          if (actionMask[t] === 0) continue;
+          const scale = -weights[t]! * advantages[t]!;
+          const isClipped = scale * bounded > scale * ratio;
+          loss += scale * (isClipped ? bounded : ratio);
+          if (isClipped) clipped++;
+          else gradLogprobs[t] = scale * ratio;
+          kl -= currentLogprobs[t]! - oldLogprobs[t]!;
+        }
       }
-    }
-    const metrics = { pg_clipfrac: meanOverTrained(clipped, actionMask), ppo_kl: meanOverTrained(kl, actionMask) };
-    return { loss, gradLogprobs, metrics: { pg_loss: loss, ...metrics, ppo_kl_seq: rows.length === 0 ? 0 : klOfRows / rows.length } };
-  },
+      const metrics = { pg_clipfrac: meanOverTrained(clipped, actionMask), ppo_kl: meanOverTrained(kl, actionMask) };
+      return { loss, gradLogprobs, metrics: { pg_loss: loss, ...metrics, ppo_kl_seq: rows.length === 0 ? 0 : klOfRows / rows.length } };
+    },
 });

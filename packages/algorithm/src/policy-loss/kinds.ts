@@ -1,5 +1,15 @@
 /** What `mix` and `mix_chord` share: a policy loss on sampled rows beside a supervised loss on demonstrated ones. */
-import { booleanArg, choiceArg, ConfigError, InvariantError, numberArg, prefixMetrics, type ArgValues, type LossInput, type Metrics } from '@trinity-rft/core';
+import {
+  booleanArg,
+  choiceArg,
+  ConfigError,
+  InvariantError,
+  numberArg,
+  prefixMetrics,
+  type ArgValues,
+  type LossInput,
+  type Metrics,
+} from '@trinity-rft/core';
 import { aggregationWeights, count, lossAggModeArg, maskOfRows } from '../aggregate.js';
 import type { LossTerm } from '../part.js';
 import { clipArgs, clippedPolicyGradient } from './ppo.js';

@@ -22,8 +22,12 @@ export const m2po = definePolicyLoss({
   args,
   doc: {
     summary: 'Second-moment trust policy optimisation: leaves out the few tokens that make a stale batch diverge.',
-    formula: 'l = -A e^clip(d) where kept; kept: the longest prefix by rising d^2, of tokens with A d > 0, whose mean of d^2 <= m2_threshold',
-    source: { title: 'Prosperity before Collapse: How Far Can Off-Policy RL Reach with Stale Data on LLMs?', url: 'https://arxiv.org/abs/2510.01161' },
+    formula:
+      'l = -A e^clip(d) where kept; kept: the longest prefix by rising d^2, of tokens with A d > 0, whose mean of d^2 <= m2_threshold',
+    source: {
+      title: 'Prosperity before Collapse: How Far Can Off-Policy RL Reach with Stale Data on LLMs?',
+      url: 'https://arxiv.org/abs/2510.01161',
+    },
   },
   create:
     ({ m2Threshold, logRatioClip }) =>

@@ -23,5 +23,11 @@ export const mix = definePolicyLoss({
     },
   },
   create: (options) =>
-    kindsTerm({ ...options, owner: 'mix', mu: () => options.mu, supervised: sft.make('policy loss "mix"', {}).term, reportsEmptyKinds: false }),
+    kindsTerm({
+      ...options,
+      owner: 'mix',
+      mu: () => options.mu,
+      supervised: sft.make('policy loss "mix"', {}).term,
+      reportsEmptyKinds: false,
+    }),
 });

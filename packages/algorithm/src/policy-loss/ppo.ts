@@ -31,7 +31,8 @@ const args = {
 export const ppo = definePolicyLoss({
   args,
   doc: {
-    summary: 'Proximal policy optimisation: no gain from moving a token beyond the clip range; a second clip bounds the loss of bad tokens.',
+    summary:
+      'Proximal policy optimisation: no gain from moving a token beyond the clip range; a second clip bounds the loss of bad tokens.',
     formula: 'l = max(-A r, -A clip(r, 1 - low, 1 + high)); where A < 0: l = min(l, -A clip_ratio_c)',
     source: { title: 'Proximal Policy Optimization Algorithms', url: 'https://arxiv.org/abs/1707.06347' },
   },

@@ -8,7 +8,11 @@ import { rowLogRatios } from './rows.js';
 const args = {
   epsilonLow: numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
   epsilonHigh: numberArg(0.2, { above: 0 }, 'Upper side of the trust range: 1 + this.'),
-  epsilonLowPrime: numberArg(0.6, { above: 0, max: 1 }, 'Lower side of the outer range, of clip_mode "ring" and of truncated weights: 1 - this.'),
+  epsilonLowPrime: numberArg(
+    0.6,
+    { above: 0, max: 1 },
+    'Lower side of the outer range, of clip_mode "ring" and of truncated weights: 1 - this.',
+  ),
   epsilonHighPrime: numberArg(2, { above: 0 }, 'Upper side of the outer range: 1 + this.'),
   clipMode: choiceArg(['none', 'two-side', 'one-side', 'gspo-one-side', 'ring'], 'none', 'Which tokens learn, by their importance ratio.'),
   weight: choiceArg(

@@ -6,7 +6,10 @@ import { definePolicyLoss, largestLogRatio, ratioOf } from './define.js';
 const args = {
   tauPos: numberArg(1, { above: 0 }, 'Steepness of the gate where the advantage is positive.'),
   tauNeg: numberArg(1.05, { above: 0 }, 'Steepness elsewhere; at least tau_pos, so that unlearning fades sooner than learning.'),
-  differentiateGate: booleanArg(false, 'Train the objective of the paper, -A g(r); otherwise the gate only weighs the token, -A sg(g) x, as in Trinity-RFT.'),
+  differentiateGate: booleanArg(
+    false,
+    'Train the objective of the paper, -A g(r); otherwise the gate only weighs the token, -A sg(g) x, as in Trinity-RFT.',
+  ),
 };
 
 /**

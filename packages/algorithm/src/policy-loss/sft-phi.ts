@@ -3,7 +3,11 @@ import { numberArg } from '@trinity-rft/core';
 import { definePolicyLoss, ratioOf } from './define.js';
 
 const args = {
-  cutoffProb: numberArg(1, { above: 0, max: 1 }, 'Tokens that the policy gives more than this probability teach nothing; 1 leaves none out.'),
+  cutoffProb: numberArg(
+    1,
+    { above: 0, max: 1 },
+    'Tokens that the policy gives more than this probability teach nothing; 1 leaves none out.',
+  ),
 };
 
 /**

@@ -3,7 +3,9 @@ import { numberArg } from '@trinity-rft/core';
 import { meanOverTrained } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
 
-const args = { epsilon: numberArg(0.3, { min: 0 }, 'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.') };
+const args = {
+  epsilon: numberArg(0.3, { min: 0 }, 'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.'),
+};
 
 /**
  * l = -A d where 1 / (1 + epsilon) <= r <= 1 + epsilon, else 0; dl/dx = -A there. Metrics `pg_loss`, `pg_clipfrac` (share out

@@ -20,7 +20,10 @@ export const topr = definePolicyLoss({
   doc: {
     summary: 'Tapered off-policy REINFORCE: importance weights, at most 1, for bad answers; none for good ones.',
     formula: 'alpha = clip(r, 0, 1) where A <= advantage_threshold, else 1; l = -sg(alpha) A x',
-    source: { title: 'Tapered Off-Policy REINFORCE: Stable and efficient reinforcement learning for LLMs', url: 'https://arxiv.org/abs/2503.14286' },
+    source: {
+      title: 'Tapered Off-Policy REINFORCE: Stable and efficient reinforcement learning for LLMs',
+      url: 'https://arxiv.org/abs/2503.14286',
+    },
   },
   create:
     ({ advantageThreshold, sequenceRatio }) =>

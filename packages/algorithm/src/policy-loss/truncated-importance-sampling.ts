@@ -24,7 +24,10 @@ export const truncatedImportanceSampling = definePolicyLoss({
   doc: {
     summary: 'Policy gradient with truncated (or masked) importance ratios per token or per answer, as in TRL and verl.',
     formula: 'w = min(rho, threshold), or 0 above it; l = -sg(w) A x',
-    source: { title: 'Your Efficient RL Framework Secretly Brings You Off-Policy RL Training', url: 'https://fengyao.notion.site/off-policy-rl' },
+    source: {
+      title: 'Your Efficient RL Framework Secretly Brings You Off-Policy RL Training',
+      url: 'https://fengyao.notion.site/off-policy-rl',
+    },
   },
   create:
     ({ level, threshold, mode }) =>

@@ -1,0 +1,69 @@
+/** Batches made of other batches: rows in another order, some of them, copies, masked tokens in between. */
+import type { LossInput } from '@trinity-rft/core';
+
+export interface RowRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export const rowsOf = ({ offsets }: LossInput): readonly RowRange[] =>
+  Array.from({ length: offsets.length - 1 }, (_, row) => ({ start: offsets[row]!, end: offsets[row + 1]! }));
+
+/** The rows of these numbers, in this order; a number may occur several times. */
+export function permuteRows(input: LossInput, order: readonly number[]): LossInput {
+  const rows = order.map((row) => rowsOf(input)[row]!);
+  const floats = (values: Float32Array): Float32Array =>
+    Float32Array.from(rows.flatMap(({ start, end }) => [...values.subarray(start, end)]));
+  let end = 0;
+  return {
+    ...input,
+    offsets: Int32Array.from([0, ...rows.map((row) => (end += row.end - row.start))]),
+    actionMask: Uint8Array.from(rows.flatMap((row) => [...input.actionMask.subarray(row.start, row.end)])),
+    currentLogprobs: floats(input.currentLogprobs),
+    oldLogprobs: floats(input.oldLogprobs),
+    refLogprobs: floats(input.refLogprobs!),
+    advantages: floats(input.advantages),
+    entropy: floats(input.entropy!),
+    expertMask: Uint8Array.from(order, (row) => input.expertMask![row]!),
+  };
+}
+
+export const sliceRows = (input: LossInput, from: number, to: number): LossInput =>
+  permuteRows(
+    input,
+    Array.from({ length: to - from }, (_, i) => from + i),
+  );
+
+export function repeatRows(input: LossInput, times: number): LossInput {
+  const rows = input.offsets.length - 1;
+  return permuteRows(
+    input,
+    Array.from({ length: rows * times }, (_, i) => i % rows),
+  );
+}
+
+/** Masked tokens holding NaN and infinities before, between and after those of every row. `positions`: where tokens went. */
+export function withMaskedJunk(input: LossInput, seed: number): { readonly padded: LossInput; readonly positions: readonly number[] } {
+  const sources: number[] = [];
+  const offsets = [0];
+  for (const { start, end } of rowsOf(input)) {
+    for (let t = start; t <= end; t++) {
+      if (((seed >>> (t % 29)) & 1) === 1) sources.push(-1);
+      if (t < end) sources.push(t);
+    }
+    offsets.push(sources.length);
+  }
+  const floats = (values: Float32Array): Float32Array =>
+    Float32Array.from(sources, (t, i) => (t < 0 || input.actionMask[t] === 0 ? [NaN, Infinity, -Infinity, 1e30][i % 4]! : values[t]!));
+  const padded: LossInput = {
+    ...input,
+    offsets: Int32Array.from(offsets),
+    actionMask: Uint8Array.from(sources, (t) => (t < 0 ? 0 : input.actionMask[t]!)),
+    currentLogprobs: floats(input.currentLogprobs),
+    oldLogprobs: floats(input.oldLogprobs),
+    refLogprobs: floats(input.refLogprobs!),
+    advantages: floats(input.advantages),
+    entropy: floats(input.entropy!),
+  };
+  return { padded, positions: sources.flatMap((t, i) => (t < 0 ? [] : [i])) };
+}
