@@ -17,6 +17,8 @@ export interface WeightSet {
 
 /** Keeps a set unchanged until it is released. */
 export interface WeightLease extends WeightSet {
+  /** Another lease on the same set. */
+  share(): WeightLease;
   /** Gives the set back; the second call does nothing. */
   release(): void;
 }
@@ -67,6 +69,7 @@ export class WeightBuffers {
     return {
       flat: set.flat,
       feeds: set.feeds,
+      share: () => this.lease(set),
       release: () => {
         if (held) this.#release(set);
         held = false;

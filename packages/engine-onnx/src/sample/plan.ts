@@ -86,14 +86,19 @@ export function planSample(prompt: Int32Array, options: SamplingOptions, limits:
   };
 }
 
-function checkPrompt(prompt: Int32Array, { vocabSize, maxModelLen }: SampleLimits): void {
-  if (prompt.length >= maxModelLen) {
-    throw new ModelError(
-      `The prompt has ${prompt.length} tokens and leaves no room for an answer: prompt and answer together have at most ${maxModelLen}. ` +
-        'Shorten the prompt, or raise max_model_len if the model was made for more.',
-      { status: 400, code: 'context_length_exceeded', details: { promptLength: prompt.length, maxModelLen } },
-    );
-  }
+/** @throws ModelError 400 when a prompt leaves no room for an answer */
+export function assertRoom(promptLength: number, { maxModelLen }: Pick<SampleLimits, 'maxModelLen'>): void {
+  if (promptLength < maxModelLen) return;
+  throw new ModelError(
+    `The prompt has ${promptLength} tokens and leaves no room for an answer: prompt and answer together have at most ${maxModelLen}. ` +
+      'Shorten the prompt, or raise max_model_len if the model was made for more.',
+    { status: 400, code: 'context_length_exceeded', details: { promptLength, maxModelLen } },
+  );
+}
+
+function checkPrompt(prompt: Int32Array, limits: SampleLimits): void {
+  const { vocabSize } = limits;
+  assertRoom(prompt.length, limits);
   demand(prompt.length > 0, 'prompt', '[]', 'at least one token');
   const outside = prompt.findIndex((id) => id < 0 || id >= vocabSize);
   if (outside >= 0)

@@ -22,7 +22,7 @@ const prompt = [1, 2, 3, 4];
 function otherWeights({ buffers, config }: TestSampler, version: number): SamplingWeights {
   const lease = buffers.leaseEmpty();
   lease.flat.set(initialWeights(config, 99, { std: 0.15 }));
-  return { feeds: lease.feeds, version, release: () => lease.release() };
+  return { ...lease, version };
 }
 
 describe('a request', () => {

@@ -31,8 +31,11 @@ export interface SchedulerOptions {
 
 /** The weights that a sequence is sampled from. */
 export interface SamplingWeights {
+  readonly flat: Float32Array;
   readonly feeds: Feeds;
   readonly version: number;
+  /** The same weights for somebody else, who releases them too. */
+  share(): Omit<SamplingWeights, 'version'>;
   release(): void;
 }
 
@@ -47,7 +50,11 @@ interface Switch {
   readonly take: () => SamplingWeights | Promise<SamplingWeights>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
+  /** Who else waits for the weights that are in use after it. */
+  readonly borrowers: Borrower[];
 }
+
+type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
 /** Prompt tokens read between two turns, so that a flood of prompts does not hold up the sequences that are running. */
 const prefillTokensPerTurn = 4096;
@@ -102,16 +109,30 @@ export class SampleScheduler {
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     if (this.#closed !== undefined) reject(this.#closed);
-    else this.#queue.push({ take, resolve, reject });
+    else this.#queue.push({ take, resolve, reject, borrowers: [] });
     this.#wake();
     return promise;
+  }
+
+  /** The weights that a request submitted now gets, once they are there: for those who use them beside the sampler. */
+  borrow(): Promise<SamplingWeights> {
+    const { promise, resolve, reject } = Promise.withResolvers<SamplingWeights>();
+    const change = this.#queue.findLast(isSwitch);
+    if (this.#closed !== undefined) reject(this.#closed);
+    else if (change === undefined) resolve(this.#lend());
+    else change.borrowers.push({ resolve, reject });
+    return promise;
+  }
+
+  #lend(): SamplingWeights {
+    return { ...this.#weights.share(), share: this.#weights.share, version: this.#weights.version };
   }
 
   /** Answers everything that is open with `error`; nothing is accepted afterwards. Resolves when no run is in progress. */
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
     for (const request of this.#openRequests()) failRequest(request, error);
-    for (const entry of this.#queue) if (isSwitch(entry)) entry.reject(error);
+    for (const entry of this.#queue.filter(isSwitch)) for (const waiting of [entry, ...entry.borrowers]) waiting.reject(error);
     this.#queue = [];
     await this.#loop;
     this.#cache.clear();
@@ -154,6 +175,7 @@ export class SampleScheduler {
       } catch (error) {
         next.reject(error);
       }
+      for (const borrower of next.borrowers) borrower.resolve(this.#lend());
     }
   }
 

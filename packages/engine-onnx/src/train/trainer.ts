@@ -3,6 +3,7 @@ import type { ForwardOptions, ForwardPass, TokenBatch, TokenGradients } from '@t
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/config.js';
 import { forwardGraph } from '../model/training-graphs.js';
+import type { Feeds } from '../model/weights.js';
 import { GraphTrainer, isActive, type TrainerOptions, type TrainingHead } from './graph-trainer.js';
 import { headChunks } from './memory.js';
 import { assertFinite, assertPerToken, checkedRows, responseOffsets } from './rows.js';
@@ -31,6 +32,13 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
     assertFinite('The log-probability', logprobs, offsets);
     if (entropy) assertFinite('The entropy', entropy, offsets);
     return { batch, offsets, logprobs, ...(entropy && { entropy }) };
+  }
+
+  /** Log-probabilities by weights that are not being trained; whether they are finite is for the caller to see. */
+  async score(batch: TokenBatch, feeds: Feeds): Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>> {
+    const offsets = responseOffsets(batch);
+    const rows = checkedRows(batch, offsets, this.config);
+    return { offsets, ...(await this.read('forward', feeds, rows, offsets.at(-1)!, ['logprobs'])) };
   }
 
   /**

@@ -1,0 +1,126 @@
+/** Scores text by the weights that the sampler uses: calls that come together share runs. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { EngineError, InvariantError, ModelError, TrinityError, type ForwardPass, type TokenBatch, type TokenRow } from '@trinity-rft/core';
+
+import type { ModelConfig } from '../model/config.js';
+import type { Feeds } from '../model/weights.js';
+import { checkedRows, responseOffsets } from '../train/rows.js';
+import { assertRoom, type SampleLimits } from './plan.js';
+import type { SamplingWeights } from './scheduler.js';
+
+export interface ScorerOptions {
+  /** Log-probabilities of all rows by the weights that are fed. A row's do not depend on the others. */
+  readonly read: (batch: TokenBatch, feeds: Feeds) => Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>>;
+  /** Rows read at once. */
+  readonly maxRows: number;
+}
+
+/** What a scorer needs of {@link SamplingWeights}. */
+export type ScoringWeights = Pick<SamplingWeights, 'feeds' | 'version' | 'release'>;
+
+export interface ScoreTicket {
+  /** [R] */
+  readonly result: Promise<Float32Array>;
+  /** Answers with `error`; the row is left out unless it is being read. */
+  cancel(error: TrinityError): void;
+}
+
+interface Entry {
+  readonly row: TokenRow;
+  readonly weights: ScoringWeights;
+  settled: boolean;
+  settle(outcome: Float32Array | TrinityError): void;
+}
+
+export class Scorer {
+  readonly #options: ScorerOptions;
+  #queue: Entry[] = [];
+  #loop: Promise<void> | undefined;
+  #closed: TrinityError | undefined;
+
+  constructor(options: ScorerOptions) {
+    this.#options = options;
+  }
+
+  /** @param weights are released when the row is answered */
+  submit(row: TokenRow, weights: ScoringWeights): ScoreTicket {
+    const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
+    const entry: Entry = {
+      row,
+      weights,
+      settled: false,
+      settle: (outcome) => {
+        if (entry.settled) return;
+        entry.settled = true;
+        weights.release();
+        if (outcome instanceof Float32Array) resolve(outcome);
+        else reject(outcome);
+      },
+    };
+    if (this.#closed !== undefined) entry.settle(this.#closed);
+    else this.#queue.push(entry);
+    this.#loop ??= this.#run();
+    return { result: promise, cancel: (error) => entry.settle(error) };
+  }
+
+  /** Answers everything that is open with `error`. Resolves when no run is in progress. */
+  async close(error: TrinityError): Promise<void> {
+    this.#closed ??= error;
+    for (const entry of this.#queue.splice(0)) entry.settle(error);
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    // Rows that were sent together arrive in one turn and should share runs.
+    await nextTurn();
+    for (let group = this.#next(); group.length > 0; group = this.#next()) await this.#score(group);
+    this.#loop = undefined;
+  }
+
+  /** Rows that wait, as far as the same weights score them. */
+  #next(): readonly Entry[] {
+    this.#queue = this.#queue.filter((entry) => !entry.settled);
+    const feeds = this.#queue[0]?.weights.feeds;
+    const other = this.#queue.findIndex((entry) => entry.weights.feeds !== feeds);
+    return this.#queue.splice(0, Math.min(other < 0 ? Infinity : other, this.#options.maxRows));
+  }
+
+  async #score(group: readonly Entry[]): Promise<void> {
+    try {
+      const { offsets, logprobs } = await this.#options.read({ rows: group.map(({ row }) => row) }, group[0]!.weights.feeds);
+      group.forEach((entry, i) => {
+        const own = logprobs.slice(offsets[i], offsets[i + 1]);
+        entry.settle(own.every(Number.isFinite) ? own : notFinite(entry.weights.version));
+      });
+    } catch (cause) {
+      const error = TrinityError.is(cause) ? cause : new InvariantError('The scorer failed; this is a bug, please report it.', { cause });
+      for (const entry of group) entry.settle(error);
+    }
+  }
+}
+
+/** @throws ModelError 400 when a row cannot be scored */
+export function checkScore(row: TokenRow, config: ModelConfig, limits: Pick<SampleLimits, 'maxModelLen'>): void {
+  const { maxModelLen } = limits;
+  assertRoom(row.promptLength, limits);
+  if (row.tokens.length > maxModelLen) {
+    throw new ModelError(
+      `The row to score has ${row.tokens.length} tokens, prompt and response together; expected at most ${maxModelLen}. Raise max_model_len if the model was made for more.`,
+      { status: 400, code: 'context_length_exceeded', details: { promptLength: row.promptLength, maxModelLen } },
+    );
+  }
+  const batch = { rows: [row] };
+  try {
+    checkedRows(batch, responseOffsets(batch), config);
+  } catch (cause) {
+    throw new ModelError(`A row cannot be scored. ${(cause as Error).message}`, { status: 400, code: 'invalid_row', cause });
+  }
+}
+
+function notFinite(policyVersion: number): EngineError {
+  return new EngineError(
+    `Scoring by policy version ${policyVersion} gave a log-probability that is not finite: the weights hold NaN or infinity. Use another checkpoint.`,
+    { code: 'ENGINE_NOT_FINITE', details: { policyVersion } },
+  );
+}
