@@ -4,6 +4,7 @@ import { engineFixture, type EngineContract } from './fixture.js';
 import { forwardCases } from './forward-cases.js';
 import { learningCases } from './learning-cases.js';
 import { samplingCases } from './sampling-cases.js';
+import { scoreCases } from './score-cases.js';
 import { weightsCases } from './weights-cases.js';
 
 /** Call it at the top level of a test file: `describeEngine('onnx', { open, vocabSize: 64 })`. */
@@ -13,6 +14,7 @@ export function describeEngine(name: string, contract: EngineContract): void {
     forwardCases(fixture);
     learningCases(fixture);
     samplingCases(fixture);
+    scoreCases(fixture);
     weightsCases(fixture);
   });
 }

@@ -159,26 +159,25 @@ function samplerOf(state: State): Sampler {
     },
     score: async (row, signal) => {
       state.failures.enter('score');
-      const { model } = state.serving;
-      assertPrompt(model, row.tokens.subarray(0, row.promptLength), maxModelLen);
       throwIfAborted(signal);
-      return scores(model, row, maxModelLen);
+      return scores(state.serving.model, row, maxModelLen);
     },
   };
 }
 
-/** What is wrong with a row of a request is its sender's to mend. */
+/** What is wrong with a row is its sender's to mend. */
 function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array {
-  const { length } = row.tokens;
+  if (row.tokens.length > maxModelLen || row.promptLength >= maxModelLen) {
+    throw new ModelError(
+      `The row has ${row.tokens.length} tokens, ${row.promptLength} of them the prompt; expected at most ${maxModelLen} with room for a response.`,
+      { code: 'PROMPT_TOO_LONG', status: 400 },
+    );
+  }
   try {
-    if (length <= maxModelLen) return forwardPass(model, { rows: [row] }, {}).logprobs;
+    return forwardPass(model, { rows: [row] }, {}).logprobs;
   } catch (cause) {
     throw new ModelError('The row cannot be scored; see the cause.', { code: 'invalid_row', status: 400, cause });
   }
-  throw new ModelError(`The row has ${length} tokens; expected at most ${maxModelLen}, prompt and response together.`, {
-    code: 'PROMPT_TOO_LONG',
-    status: 400,
-  });
 }
 
 function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): void {
