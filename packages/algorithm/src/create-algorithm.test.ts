@@ -63,7 +63,7 @@ describe('createAlgorithm', () => {
     [{ ...ppo, policyLossFn: { name: 'pppo' } }, 'There is no policy loss "pppo". Did you mean "ppo"? Known: ppo, '],
     [{ ...ppo, advantageFn: { name: 'stepwise_grpo' } }, 'There is no advantage function "stepwise_grpo". Did you mean "step_wise_grpo"?'],
     [{ ...ppo, klLossFn: { name: 'k4' } }, 'There is no KL loss "k4".'],
-    [{ ...ppo, entropyLossFn: { name: 'mix' } }, 'There is no entropy loss "mix".'],
+    [{ ...ppo, entropyLossFn: { name: 'mixed' } }, 'There is no entropy loss "mixed".'],
     [{ ...ppo, lossAggMode: 'token_mean' as 'token-mean' }, 'There is no loss_agg_mode "token_mean". Did you mean "token-mean"?'],
     [
       { ...ppo, policyLossFn: { name: 'ppo', args: { clipRang: 0.1 } } },

@@ -1,11 +1,12 @@
 /** Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss, and what they need. */
 import { ConfigError, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core';
 import type { AdvantageStrategy } from './advantage/strategy.js';
-import { aggregationWeights, lossAggModes, type LossAggMode } from './aggregate.js';
+import { lossAggModes, type LossAggMode } from './aggregate.js';
 import { mergeNeeds } from './needs.js';
 import { objective } from './objective.js';
 import type { Part } from './part.js';
 import { builtInTables, type AlgorithmTables } from './tables.js';
+import { valueLoss } from './value-loss/value-loss.js';
 
 /** A row of a table, with arguments that differ from its defaults. */
 export interface PartChoice {
@@ -29,6 +30,8 @@ export interface AlgorithmOptions {
   readonly lossAggMode?: LossAggMode | undefined;
   /** What the sums of `seq-mean-token-sum` (default 1) and `seq-mean-token-sum-norm` (longest row) are divided by. > 0 */
   readonly lossAggNorm?: number | undefined;
+  /** Arguments of the loss of the critic, where there is one. */
+  readonly valueLoss?: object | undefined;
 }
 
 export interface AlgorithmContext {
@@ -50,16 +53,24 @@ export function createAlgorithm(options: AlgorithmOptions, { seed = 0, tables = 
   const rollouts = advantage !== undefined;
   const kl = make('KL loss', tables.klFns, options.klLossFn ?? none, { rollouts });
   const entropy = make('entropy loss', tables.entropyLossFns, options.entropyLossFn ?? none);
+  const penalty = options.klPenaltyFn ?? none;
+  const klPenalty = pickRow('KL penalty', tables.klFns, penalty.name).makePenalty(`KL penalty "${penalty.name}"`, penalty.args);
+  if (klPenalty && !advantage) throw noRewards(penalty.name);
   const parts = [policy, kl, entropy].filter((part) => part !== undefined);
 
-  const needs = mergeNeeds([{ rollouts }, ...(advantage?.needs ? [advantage.needs] : []), ...parts.map((part) => part.needs)]);
+  const needs = mergeNeeds([
+    { rollouts, referenceLogprobs: klPenalty !== undefined },
+    advantage?.needs ?? {},
+    ...parts.map((part) => part.needs),
+  ]);
   return {
-    ...(advantage && placed(advantage, undefined, options)),
+    ...(advantage && placed(advantage, klPenalty, options)),
     loss: objective(
       parts.map(({ term }) => term),
-      (input) => aggregationWeights(input, mode, { norm: options.lossAggNorm }),
+      { mode, norm: options.lossAggNorm },
       needs,
     ),
+    ...(needs.valueHead && { valueLoss: valueLoss.make('value loss', options.valueLoss) }),
     needs,
   };
 }
@@ -83,6 +94,15 @@ function noAdvantage(policyLoss: string, { advantageFns }: AlgorithmTables): Con
   return new ConfigError(
     `The policy loss "${policyLoss}" needs advantages, and there is no advantage function. Choose one of ${Object.keys(advantageFns).join(', ')}.`,
     { code: 'ADVANTAGE_MISSING' },
+  );
+}
+
+function noRewards(penalty: string): ConfigError {
+  return new ConfigError(
+    `The KL penalty "${penalty}" changes rewards, and there is no advantage function that reads any. Set kl_penalty_fn to none.`,
+    {
+      code: 'KL_PENALTY',
+    },
   );
 }
 

@@ -1,15 +1,16 @@
 /** The objective of an algorithm: the sum of its terms, checked and aggregated once. */
 import type { AlgorithmNeeds, LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
+import { aggregationWeights, type Aggregation } from './aggregate.js';
 import { checkLossInput, type LossField } from './check-input.js';
 import type { LossTerm, TermOutput } from './part.js';
 
-/** Adds terms, their gradients and their metrics; `final_loss` is the sum. `weigh` gives the weights of the batch's tokens. [N] */
-export function objective(terms: readonly LossTerm[], weigh: (input: LossInput) => Float64Array, needs: AlgorithmNeeds): PolicyLossFn {
+/** Adds terms, their gradients and their metrics; `final_loss` is the sum. */
+export function objective(terms: readonly LossTerm[], aggregation: Aggregation, needs: AlgorithmNeeds): PolicyLossFn {
   const fields = fieldsOf(needs);
   return (input: LossInput): LossOutput => {
     checkLossInput(input, fields);
-    const weights = weigh(input);
-    const outputs = terms.map((term) => term(input, weights));
+    const weights = aggregationWeights(input, aggregation.mode, { norm: aggregation.norm });
+    const outputs = terms.map((term) => term(input, weights, aggregation));
     const loss = outputs.reduce((sum, output) => sum + output.loss, 0);
     return {
       loss,
@@ -31,11 +32,9 @@ function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
 
 /** In float64, rounded once. [N] */
 function sum(outputs: readonly TermOutput[], field: 'gradLogprobs' | 'gradEntropy', size: number): Float32Array {
-  const arrays = outputs.map((output) => output[field]).filter((array) => array !== undefined);
-  const [first, ...others] = arrays;
-  if (!first) return new Float32Array(size);
-  if (others.length === 0) return Float32Array.from(first);
   const total = new Float32Array(size);
+  const [first, ...others] = outputs.map((output) => output[field]).filter((array) => array !== undefined);
+  if (!first) return total;
   for (let t = 0; t < size; t++) {
     let value = first[t]!;
     for (const other of others) value += other[t]!;

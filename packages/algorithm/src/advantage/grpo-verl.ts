@@ -1,6 +1,6 @@
 /** The group-relative advantage on train batches, where rewards may have been penalised. */
 import { numberArg } from '@trinity-rft/core';
-import { byGroup } from './group-scores.js';
+import { byGroup, type ScoreGroup } from './group-scores.js';
 import { groupStats, returnOf } from './groups.js';
 import { defineAdvantagePart } from './strategy.js';
 
@@ -22,12 +22,16 @@ export const grpoVerl = defineAdvantagePart({
     },
   },
   comparesRuns: true,
-  create: ({ epsilon }) =>
-    byGroup(({ rewards }) => {
-      const { mean, std } = groupStats(rewards);
-      return {
-        scores: rewards.map((reward) => (reward - mean) / (std + epsilon)),
-        metrics: { reward_mean: mean, reward_std: std },
-      };
-    }, returnOf),
+  create: ({ epsilon }) => byGroup(byDeviation(epsilon), returnOf),
 });
+
+/** (R_i - mean(R)) / (std(R) + epsilon). */
+export function byDeviation(epsilon: number): ScoreGroup {
+  return ({ rewards }) => {
+    const { mean, std } = groupStats(rewards);
+    return {
+      scores: rewards.map((reward) => (reward - mean) / (std + epsilon)),
+      metrics: { reward_mean: mean, reward_std: std },
+    };
+  };
+}

@@ -1,0 +1,102 @@
+/** Runs a function over packed token arrays on experiences. */
+import {
+  groupBy,
+  responseLength,
+  spansOf,
+  taskKey,
+  withFields,
+  type AdvantageFn,
+  type AdvantageInput,
+  type BatchAdvantageFn,
+  type Experience,
+} from '@trinity-rft/core';
+import { rewardOf } from './groups.js';
+
+export interface OnExperiencesOptions {
+  /** Whether the function reads rewards: then every call needs one, or token rewards. @default true */
+  readonly rewards?: boolean;
+}
+
+/**
+ * Each model call becomes a row: an experience, or each span of one that holds several. Its reward lies on its last response token,
+ * trained or not, unless it has token rewards. Tasks are those of `eid`; what lies between the calls of an experience gets 0. A mask
+ * that the function changes replaces that of the experience.
+ * @throws RewardError for a call without a finite reward
+ */
+export function onExperiences(compute: BatchAdvantageFn, { rewards = true }: OnExperiencesOptions = {}): AdvantageFn {
+  return (experiences) => {
+    if (experiences.length === 0) return { experiences, metrics: {} };
+    const rows = experiences.flatMap(rowsOf);
+    const input = pack(rows, rewards);
+    const { advantages, returns, actionMask, metrics } = compute(input);
+    const out = experiences.map((experience) =>
+      withFields(experience, {
+        advantages: new Float32Array(responseLength(experience)),
+        returns: new Float32Array(responseLength(experience)),
+        ...(actionMask && { actionMask: new Uint8Array(responseLength(experience)) }),
+      }),
+    );
+    const byInput = new Map(experiences.map((experience, i) => [experience, out[i]!]));
+    for (const [i, { experience, start }] of rows.entries()) {
+      const target = byInput.get(experience)!;
+      const [from, to] = [input.offsets[i]!, input.offsets[i + 1]!];
+      target.advantages!.set(advantages.subarray(from, to), start);
+      target.returns!.set(returns.subarray(from, to), start);
+      if (actionMask) target.actionMask.set(actionMask.subarray(from, to), start);
+    }
+    return { experiences: out, metrics };
+  };
+}
+
+interface Row {
+  readonly experience: Experience;
+  /** Response tokens [start, end). */
+  readonly start: number;
+  readonly end: number;
+  readonly reward: number | undefined;
+}
+
+function rowsOf(experience: Experience): readonly Row[] {
+  const spans = spansOf(experience);
+  return spans.map(({ start, end, reward }, i) => ({
+    experience,
+    start,
+    end,
+    reward: reward ?? (i === spans.length - 1 ? experience.reward : undefined),
+  }));
+}
+
+function pack(rows: readonly Row[], withRewards: boolean): AdvantageInput {
+  const offsets = new Int32Array(rows.length + 1);
+  for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
+  const size = offsets.at(-1)!;
+  const tasks = new Map([...groupBy(rows, ({ experience }) => taskKey(experience.eid)).keys()].map((key, index) => [key, index]));
+  const input = {
+    offsets,
+    actionMask: new Uint8Array(size),
+    rewards: new Float32Array(size),
+    tasks: Int32Array.from(rows, ({ experience }) => tasks.get(taskKey(experience.eid))!),
+    oldLogprobs: new Float32Array(size),
+    ...(rows.every(({ experience }) => typeof baselineOf(experience) === 'number') && {
+      rewardBaselines: Float32Array.from(rows, ({ experience }) => baselineOf(experience) as number),
+    }),
+    ...(rows.every(({ experience }) => experience.teacherLogprobs) && { teacherLogprobs: new Float32Array(size) }),
+  };
+  for (const [i, { experience, start, end, reward }] of rows.entries()) {
+    const at = offsets[i]!;
+    input.actionMask.set(experience.actionMask.subarray(start, end), at);
+    input.oldLogprobs.set(experience.logprobs.subarray(start, end), at);
+    input.teacherLogprobs?.set(experience.teacherLogprobs!.subarray(start, end), at);
+    if (!withRewards) continue;
+    if (experience.tokenRewards) input.rewards.set(experience.tokenRewards.subarray(start, end), at);
+    else input.rewards[offsets[i + 1]! - 1] = rewardOf(reward === experience.reward ? experience : withReward(experience, reward));
+  }
+  return input;
+}
+
+const baselineOf = ({ info }: Experience): unknown => info['reward_baseline'];
+
+function withReward(experience: Experience, reward: number | undefined): Experience {
+  const { reward: _, ...rest } = experience;
+  return reward === undefined ? rest : { ...rest, reward };
+}

@@ -1,0 +1,26 @@
+/** Distillation on the student's own samples. */
+import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
+import { onExperiences } from './on-experiences.js';
+import { defineAdvantagePart } from './strategy.js';
+import { towardsTeacher } from './teacher.js';
+
+const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
+
+/**
+ * A_t = klCoef * (teacher - student) log-probability on trained tokens: the policy gradient of KL(student || teacher) per token.
+ * Metrics: `kl/mean`, `kl/std`, `advantages/mean`, over the sums of each row.
+ */
+export const onPolicyDistill = defineAdvantagePart({
+  args,
+  doc: {
+    summary: 'Pulls every sampled token towards the probability that a teacher gives it.',
+    formula: 'A_t = c (log p_teacher - log p_student)_t',
+    source: { title: 'On-Policy Distillation', url: 'https://thinkingmachines.ai/blog/on-policy-distillation/' },
+  },
+  comparesRuns: false,
+  create: ({ klCoef }) => {
+    const compute: BatchAdvantageFn = (input) =>
+      towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: (student, teacher) => student - teacher });
+    return { advantage: onExperiences(compute, { rewards: false }), batchAdvantage: compute, needs: { teacherLogprobs: true } };
+  },
+});

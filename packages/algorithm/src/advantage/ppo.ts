@@ -1,0 +1,63 @@
+/** Generalised advantage estimation with a critic. */
+import { booleanArg, InvariantError, numberArg, type AdvantageInput, type AdvantageOutput, type ArgValues } from '@trinity-rft/core';
+import { checkAdvantageInput } from '../check-input.js';
+import { defineAdvantagePart } from './strategy.js';
+import { trainedMean, whiten } from './whiten.js';
+
+const args = {
+  gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.'),
+  lam: numberArg(1, { min: 0, max: 1 }, 'Between the one-step error of the critic (0) and the whole return (1).'),
+  skipMasked: booleanArg(
+    false,
+    'Leave tokens that are not trained out of the recursion: the value after a token is that of the next trained one, as agents with long tool outputs need.',
+  ),
+};
+
+/**
+ * Backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) - V_t with V = 0 after the last,
+ * g_t = delta_t + gamma lam g_(t+1). returns = g + V; advantages = g whitened over the trained tokens of the batch. Runs in the trainer
+ * alone. One trained token in the whole batch keeps its g. With `skipMasked` rewards of masked tokens go to the trained token before.
+ *
+ * Metric: `returns/mean` over trained tokens.
+ */
+export const ppo = defineAdvantagePart({
+  args,
+  doc: {
+    summary: 'How much better each token did than a critic expected.',
+    formula: 'A_t = whiten(g)_t, g_t = R_t + gamma V_(t+1) - V_t + gamma lam g_(t+1); returns = g + V',
+    source: {
+      title: 'High-Dimensional Continuous Control Using Generalized Advantage Estimation',
+      url: 'https://arxiv.org/abs/1506.02438',
+    },
+  },
+  comparesRuns: false,
+  create: (options) => ({ batchAdvantage: (input) => estimate(input, options), needs: { valueHead: true } }),
+});
+
+function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<typeof args>): AdvantageOutput {
+  checkAdvantageInput(input, ['rewards', 'values']);
+  const { offsets, actionMask, rewards, values } = input;
+  if (!values)
+    throw new InvariantError('The advantage function "ppo" was given no values; the algorithm declares that it needs a critic.', {
+      code: 'VALUES_MISSING',
+    });
+  const advantages = new Float64Array(rewards.length);
+  const returns = new Float32Array(rewards.length);
+  for (let row = offsets.length - 2; row >= 0; row--) {
+    let next = 0;
+    let nextValue = 0;
+    let carried = 0;
+    for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) {
+      carried += rewards[t]!;
+      if (skipMasked && actionMask[t] === 0) continue;
+      const value = values[t]!;
+      next = carried + gamma * nextValue - value + gamma * lam * next;
+      nextValue = value;
+      carried = 0;
+      advantages[t] = next;
+      returns[t] = next + value;
+    }
+  }
+  const mean = trainedMean(returns, actionMask);
+  return { advantages: whiten(advantages, actionMask), returns, metrics: mean === undefined ? {} : { 'returns/mean': mean } };
+}

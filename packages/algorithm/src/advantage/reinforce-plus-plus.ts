@@ -1,0 +1,43 @@
+/** REINFORCE++: discounted returns, whitened over the batch. */
+import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
+import { checkAdvantageInput } from '../check-input.js';
+import { onExperiences } from './on-experiences.js';
+import { defineAdvantagePart } from './strategy.js';
+import { trainedMean, whiten } from './whiten.js';
+
+const args = { gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.') };
+
+/**
+ * returns_t = reward_t + gamma returns_(t+1) over all tokens of a row; advantages = returns whitened over the trained tokens of the
+ * batch, 0 on others. Groups do not matter: equal rewards everywhere give 0, one trained token keeps its return.
+ *
+ * Metric: `returns/mean` over trained tokens.
+ */
+export const reinforcePlusPlus = defineAdvantagePart({
+  args,
+  doc: {
+    summary: 'Discounted returns, normalised over all trained tokens of the batch instead of per task.',
+    formula: 'A_t = whiten(G)_t, G_t = R_t + gamma G_(t+1)',
+    source: {
+      title: 'REINFORCE++: Stabilizing Critic-Free Policy Optimization with Global Advantage Normalization',
+      url: 'https://arxiv.org/abs/2501.03262',
+    },
+  },
+  comparesRuns: false,
+  create: ({ gamma }) => {
+    const compute: BatchAdvantageFn = (input) => {
+      checkAdvantageInput(input, ['rewards']);
+      const { offsets, actionMask, rewards } = input;
+      const sums = new Float64Array(rewards.length);
+      for (let row = offsets.length - 2; row >= 0; row--) {
+        let sum = 0;
+        for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) sums[t] = sum = rewards[t]! + gamma * sum;
+      }
+      const advantages = whiten(sums, actionMask);
+      for (let t = 0; t < sums.length; t++) if (actionMask[t] === 0) advantages[t] = 0;
+      const mean = trainedMean(sums, actionMask);
+      return { advantages, returns: Float32Array.from(sums), metrics: mean === undefined ? {} : { 'returns/mean': mean } };
+    };
+    return { advantage: onExperiences(compute), batchAdvantage: compute };
+  },
+});

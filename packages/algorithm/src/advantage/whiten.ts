@@ -1,0 +1,36 @@
+/** Advantages of mean 0 and deviation 1 over the trained tokens of a batch. */
+
+/** Keeps equal values from dividing by zero; the value of the original. */
+const epsilon = 1e-8;
+
+/**
+ * (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over tokens where the mask is 1; masked tokens are shifted and scaled
+ * with the others. A single trained token keeps its value, as does everything where there is none. [N]
+ */
+export function whiten(values: Float64Array, actionMask: Uint8Array): Float32Array {
+  let count = 0;
+  for (let t = 0; t < values.length; t++) count += actionMask[t]!;
+  if (count <= 1) return Float32Array.from(values);
+  const mean = trainedMean(values, actionMask)!;
+  let squares = 0;
+  for (let t = 0; t < values.length; t++) {
+    const distance = actionMask[t] === 1 ? values[t]! - mean : 0;
+    squares += distance * distance;
+  }
+  const scale = 1 / Math.sqrt(squares / (count - 1) + epsilon);
+  const out = new Float32Array(values.length);
+  for (let t = 0; t < values.length; t++) out[t] = (values[t]! - mean) * scale;
+  return out;
+}
+
+/** Over tokens where the mask is 1; undefined where there are none. */
+export function trainedMean(values: Float64Array | Float32Array, actionMask: Uint8Array): number | undefined {
+  let count = 0;
+  let sum = 0;
+  for (let t = 0; t < values.length; t++) {
+    if (actionMask[t] === 0) continue;
+    count++;
+    sum += values[t]!;
+  }
+  return count === 0 ? undefined : sum / count;
+}

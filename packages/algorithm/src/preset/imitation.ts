@@ -1,0 +1,80 @@
+/** Presets that learn from answers: stored ones, an expert's, a teacher's probabilities, or the policy's own best. */
+import { chord, paper, plain, rollouts, supervised, type PresetTable } from './base.js';
+
+export const imitation = {
+  sft: {
+    ...supervised,
+    schema: 'sft',
+    policyLossFn: { name: 'sft' },
+    doc: { summary: 'Supervised fine-tuning: stored answers are imitated.', formula: 'l = -x' },
+  },
+  dpo: {
+    ...supervised,
+    schema: 'dpo',
+    repeatTimes: 2,
+    policyLossFn: { name: 'dpo', args: { pairing: 'each' } },
+    klLossFn: { name: 'k2' },
+    entropyLossFn: { name: 'default' },
+    doc: {
+      summary: 'Direct preference optimisation: of two stored answers to a prompt, one was chosen.',
+      formula: 'l = -log sigmoid(beta ((x - f)_chosen - (x - f)_rejected)) per pair + KL loss',
+      source: paper('Direct Preference Optimization: Your Language Model is Secretly a Reward Model', '2305.18290'),
+    },
+  },
+  raft: {
+    ...plain,
+    repeatTimes: 4,
+    advantageFn: { name: 'raft' },
+    policyLossFn: { name: 'sft' },
+    doc: {
+      summary: 'Rejection sampling: the best run of each task is imitated.',
+      formula: 'l = -x over the run of the highest reward of each task',
+      source: paper('RAFT: Reward rAnked FineTuning for Generative Foundation Model Alignment', '2304.06767'),
+    },
+  },
+  mix: {
+    ...rollouts,
+    repeatTimes: 8,
+    policyLossFn: { name: 'mix', args: { normalization: 'kinds' } },
+    entropyLossFn: { name: 'mix' },
+    sampleStrategy: { name: 'mix' },
+    doc: {
+      summary: 'grpo on runs of the policy beside supervised learning from answers of an expert, in constant proportion.',
+      formula: '(1 - mu) L_grpo(runs) + mu L_sft(expert)',
+      source: chord,
+    },
+  },
+  mix_chord: {
+    ...rollouts,
+    repeatTimes: 8,
+    policyLossFn: { name: 'mix_chord', args: { normalization: 'kinds' } },
+    entropyLossFn: { name: 'mix' },
+    sampleStrategy: { name: 'mix' },
+    doc: {
+      summary:
+        'mix whose share of the expert rises and decays, and whose supervised loss looks at tokens that the policy is undecided about.',
+      formula: '(1 - mu(step)) L_grpo(runs) + mu(step) L_sft_phi(expert)',
+      source: chord,
+    },
+  },
+  on_policy_distill: {
+    ...plain,
+    repeatTimes: 8,
+    advantageFn: { name: 'on_policy_distill', args: { klCoef: 1 } },
+    doc: {
+      summary: 'A teacher scores every token that the policy sampled; rewards are not needed.',
+      formula: 'A_t = log p_teacher - log p_student; clipped ratio loss',
+      source: { title: 'On-Policy Distillation', url: 'https://thinkingmachines.ai/blog/on-policy-distillation/' },
+    },
+  },
+  jsd: {
+    ...plain,
+    repeatTimes: 8,
+    advantageFn: { name: 'jsd', args: { klCoef: 1, lambdaCoef: 0.5 } },
+    doc: {
+      summary: 'on_policy_distill with the Jensen-Shannon divergence between student and teacher.',
+      formula: 'A_t = -(b (t - log M) + (1 - b) (s - log M)), log M = log((1 - b) e^s + b e^t); clipped ratio loss',
+      source: paper('On-Policy Distillation of Language Models: Learning from Self-Generated Mistakes', '2306.13649'),
+    },
+  },
+} satisfies PresetTable;
