@@ -12,19 +12,22 @@ export interface StageEngine extends Engine {
   readonly gone: AbortSignal;
 }
 
-/** Opens the stage's model; `reference` keeps its first weights for the KL term. @throws ConfigError when the model cannot be used */
+/** Opens the stage's model, with adapters if it trains some; `reference` keeps its first weights for the KL term: with adapters, those without. @throws ConfigError when the model cannot be used */
 export async function openEngine(
   context: StageContext,
   options: { readonly reference: boolean; readonly format: ChatFormat },
 ): Promise<StageEngine> {
-  const { stage, startModel } = context;
-  const { threads, memoryBudgetMb, maxModelLen } = stage.model;
+  const { stage, startModel, runtime } = context;
+  const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
   const engine = await aboutModel(context, () =>
     createOnnxEngine({
       modelPath: startModel,
       reference: options.reference,
       maxModelLen,
       tokenBytes: tokenByteTable(options.format.tokenizer),
+      ...(lora && {
+        lora: { rank: lora.rank, alpha: lora.alpha, targetModules: lora.targetModules, seed: runtime.seedFor('lora', stage.stageIndex) },
+      }),
       ...(threads !== undefined && { threads }),
       ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * bytesPerMebibyte }),
     }),
