@@ -1,14 +1,6 @@
 // Writes the tables of docs/config.md from the schema and the status table of packages/config: `pnpm docs:config`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  advantageArgs,
-  algorithmRecipes,
-  builtAlgorithms,
-  entropyArgs,
-  klArgs,
-  policyLossArgs,
-} from '../packages/config/src/algorithm-defaults.ts';
 import { choicesOf, coreOf, defaultAt, expectedText, keysOf, schemaAt } from '../packages/config/src/schema/introspect.ts';
 import { keyAliases } from '../packages/config/src/schema/renamed.ts';
 import { runSchema } from '../packages/config/src/schema/root.ts';
@@ -32,7 +24,7 @@ const alike: Readonly<Record<string, string>> = {
 /** The page with its tables made anew; what is before the mark is written by hand. */
 export function renderConfigDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
-  return [intro, '', ...sectionsBelow([]), ...algorithmParts()].join('\n');
+  return [intro, '', ...sectionsBelow([])].join('\n');
 }
 
 const inSchema = (path: Path): (string | number)[] => path.map((part) => (part === '*' ? 0 : part));
@@ -194,46 +186,5 @@ function closed(keys: readonly Path[]): readonly string[] {
 const isInside = (path: string, key: Path): boolean => path.startsWith(`${key.join('.')}.`) && !path.endsWith('.*');
 
 const names = (paths: readonly Path[]): string => paths.map((path) => code(path.at(-1)!)).join(', ');
-
-/** What `algorithm_type` stands for, and the arguments of each part. */
-function algorithmParts(): readonly string[] {
-  const recipes = builtAlgorithms.map((name) => {
-    const { repeatTimes, advantageFn, policyLossFn, klLossFn, entropyLossFn } = algorithmRecipes[name];
-    return [
-      code(name),
-      String(repeatTimes),
-      ...[advantageFn, policyLossFn, klLossFn, entropyLossFn].map((part) => (part === undefined ? '' : code(part))),
-    ];
-  });
-  const parts: readonly (readonly [string, Schema])[] = [
-    ...Object.entries(advantageArgs).map(([name, schema]) => [`advantage_fn: ${name}`, schema] as const),
-    ...Object.entries(policyLossArgs).map(([name, schema]) => [`policy_loss_fn: ${name}`, schema] as const),
-    ['kl_loss_fn: k1, k2, k3, low_var_kl, abs, corrected_k3', klArgs],
-    ['entropy_loss_fn: default', entropyArgs],
-  ];
-  return [
-    '## What an algorithm stands for',
-    '',
-    ...markdownTable(
-      ['`algorithm_type`', '`repeat_times`', '`advantage_fn`', '`policy_loss_fn`', '`kl_loss_fn`', '`entropy_loss_fn`'],
-      recipes,
-    ),
-    ...parts.flatMap(([title, schema]) => [
-      `### Arguments of ${code(title)}`,
-      '',
-      ...markdownTable(
-        ['Key', 'Type', 'Default', 'Meaning'],
-        keysOf(schema).map((key) => argumentRow(title, schema, key)),
-      ),
-    ]),
-  ];
-}
-
-function argumentRow(title: string, schema: Schema, key: string): readonly string[] {
-  const inner = schemaAt(schema, [key])!;
-  const refused = valuesOf(['algorithm', `${title.split(':')[0]}_args`, key]);
-  const notBuilt = refused.length === 0 ? '' : ` Not built: ${refused.map((value) => code(String(value))).join(', ')}.`;
-  return [code(key), typeWords(inner, []), valueText(defaultAt(schema, [key])?.value), `${inner.description ?? ''}${notBuilt}`];
-}
 
 if (process.argv[1] === import.meta.filename) writeFileSync(file, renderConfigDocs(readFileSync(file, 'utf8')));

@@ -1,4 +1,3 @@
-export { builtAlgorithms, algorithmNames, algorithmRecipes, type AlgorithmRecipe, type KnownAlgorithm } from './algorithm-defaults.js';
 export { flattenConfig } from './flatten.js';
 export { configJsonSchema, type JsonSchema } from './json-schema.js';
 export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';
@@ -7,6 +6,6 @@ export { planConfig, type PlanOptions, type RunPlan, type StagePlan } from './pl
 export { renderPlan } from './plan/render.js';
 export type { StepPlan } from './plan/steps.js';
 export { problemsOf, renderProblem, type ConfigProblem, type SourcePosition } from './problem.js';
-export type * from './resolved-algorithm.js';
+export * from './reference/algorithms.js';
 export type * from './resolved.js';
 export { keyStatuses, type KeyStatus, type KeyStatusName } from './schema/status.js';

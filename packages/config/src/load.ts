@@ -1,5 +1,6 @@
 /** Reads a configuration: the YAML text, its interpolations, its checks, and what it means. */
 import { readFile } from 'node:fs/promises';
+import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError, boundary } from '@trinity-rft/core';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';
@@ -9,7 +10,8 @@ import { stageTrees } from './derive/stages.js';
 import { configError, renderProblem, sortProblems, type ConfigProblem, type SourcePosition } from './problem.js';
 import type { ResolvedConfig } from './resolved.js';
 import { defaultAt } from './schema/introspect.js';
-import { fileSchema, runSchema } from './schema/root.js';
+import { schemasOf } from './schema/root.js';
+import { statusesOf } from './schema/status.js';
 import { decodeUtf8 } from './tree/decode.js';
 import { interpolate } from './tree/interpolate.js';
 import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './tree/node.js';
@@ -29,6 +31,8 @@ export interface ParseConfigOptions {
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** @default "arguments" */
   readonly overridesName?: string;
+  /** The algorithms and parts that the file may name. @default those that are built in */
+  readonly algorithms?: AlgorithmTables;
 }
 
 /** Stands for values that are in no file. */
@@ -57,21 +61,22 @@ export async function loadConfig(path: string, options: Omit<ParseConfigOptions,
 
 /** As {@link loadConfig}, from text. Looks at model folders, template files and the run directory, and writes nothing. */
 export function parseConfig(text: string, options: ParseConfigOptions = {}): LoadedConfig {
-  const file = options.file ?? 'config.yaml';
+  const { file = 'config.yaml', algorithms: tables = builtInTables } = options;
+  const schemas = schemasOf(tables);
   const parsed = parseTree(text);
   if (parsed.root === undefined) throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
   const whole = withOverrides(parsed.root, options.overrides);
   const locate = (problem: SyntaxProblem): ConfigProblem =>
     locateProblem(problem.at.line === nowhere.line ? (options.overridesName ?? 'arguments') : file, problem);
-  const interpolated = interpolate(whole, { env: options.env ?? process.env, defaultAt: (path) => defaultAt(fileSchema, path) });
+  const interpolated = interpolate(whole, { env: options.env ?? process.env, defaultAt: (path) => defaultAt(schemas.file, path) });
   const renamed = renameKeys(interpolated.root);
-  const checked = checkStructure(renamed.root, fileSchema);
+  const checked = checkStructure(renamed.root, schemas.file);
   const findings: Findings = {
     problems: [...parsed.problems, ...interpolated.problems, ...renamed.problems, ...checked.problems],
     warnings: [...renamed.warnings],
     failed: [...interpolated.failed, ...checked.failed],
   };
-  const config = deriveRun(contexts(checked.root, findings, options.cwd ?? process.cwd()), options.timestamp);
+  const config = deriveRun(contexts(checked.root, { findings, tables, disk: diskAt(options.cwd ?? process.cwd()) }), options.timestamp);
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
   const warnings = sortProblems(findings.warnings.map(locate)).map(renderProblem);
   return { config, warnings, file, positions: positionsOf(parsed.root) };
@@ -84,14 +89,15 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   return file.entries.size === 0 ? over : (merge(file, over, 'base') as MapNode);
 }
 
-function contexts(root: MapNode, findings: Findings, cwd: string): readonly [StageContext, ...StageContext[]] {
-  const disk = diskAt(cwd);
+function contexts(root: MapNode, surroundings: Parameters<typeof stageContext>[2]): readonly [StageContext, ...StageContext[]] {
+  const { findings, tables } = surroundings;
+  const { run } = schemasOf(tables);
   const [first, ...others] = stageTrees(root).map((stage) => {
-    const input = runSchema.parse(toPlain(stage.tree));
-    const status = checkStatus(stage.tree, input, runSchema);
+    const input = run.parse(toPlain(stage.tree));
+    const status = checkStatus(stage.tree, input, run, statusesOf(tables));
     findings.problems.push(...status.problems);
     findings.warnings.push(...status.warnings);
-    return stageContext(stage, input, disk, findings);
+    return stageContext(stage, input, surroundings);
   });
   return [first as StageContext, ...others];
 }

@@ -1,5 +1,5 @@
 /** What a configuration means once everything is filled in: plain data, camelCase, grouped as the YAML is. */
-import type { FormatArgs, LogLevel, RolloutArgs } from '@trinity-rft/core';
+import type { AlgorithmNeeds, FormatArgs, LogLevel, RolloutArgs } from '@trinity-rft/core';
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 
 /** `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints. */
@@ -72,6 +72,10 @@ export interface AlgorithmConfig {
   readonly klPenaltyFn: PartConfig;
   readonly entropyLossFn: PartConfig;
   readonly lossAggMode: LossAggMode;
+  /** What sums over tokens are divided by, where `lossAggMode` has them; undefined: what the mode says. */
+  readonly lossAggNorm: number | undefined;
+  /** What these parts need together. */
+  readonly needs: AlgorithmNeeds;
 }
 
 export interface OptimizerConfig {
@@ -224,6 +228,8 @@ export interface ExplorerConfig {
   readonly experienceShape: 'step' | 'trajectory';
   /** Whether reasoning that the agent left out of earlier answers is put back. */
   readonly reasoningHistory: 'as-sent' | 'restore';
+  /** Answers are kept to the formats and forced calls that requests ask for. */
+  readonly constrainedDecoding: boolean;
   /** Environment of the user's workflows. */
   readonly envVars: Readonly<Record<string, string>>;
   readonly rolloutModel: RolloutModelConfig;

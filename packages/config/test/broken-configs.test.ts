@@ -187,15 +187,9 @@ const cases: readonly Broken[] = [
   // Not built
   {
     name: 'an algorithm that is not built',
-    file: { algorithm: 'algorithm:\n  «algorithm_type: gspo' },
+    file: { algorithm: 'algorithm:\n  «algorithm_type: cod' },
     key: 'algorithm.algorithm_type',
-    says: ['known but not built yet', 'Built: grpo, multi_step_grpo, sft'],
-  },
-  {
-    name: 'no algorithm',
-    file: { algorithm: '«algorithm:\n  repeat_times: 4' },
-    key: 'algorithm.algorithm_type',
-    says: ['not set', 'ppo', 'Set one of grpo'],
+    says: ['got "cod"', 'known but not built yet', 'across tasks'],
   },
   { name: 'a mode that is not built', file: { top: '«mode: explore' }, key: 'mode', says: ['not built yet', 'Use both'] },
   {
@@ -205,16 +199,132 @@ const cases: readonly Broken[] = [
     says: ['"wandb"', 'not built yet', 'tensorboard'],
   },
   {
-    name: 'LoRA',
-    file: { model: 'model:\n  model_path: ./tiny\n  «lora_configs: [{lora_rank: 8}]' },
-    key: 'model.lora_configs',
-    says: ['not built yet', 'Full weights'],
+    name: 'two adapters',
+    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - lora_rank: 8\n    - «lora_rank: 4' },
+    key: 'model.lora_configs[1]',
+    says: ['a second adapter', 'keep one'],
   },
   {
-    name: 'operators',
-    file: { rest: 'data_processor:\n  experience_pipeline:\n    «operators:\n      - name: reward_filter' },
-    key: 'data_processor.experience_pipeline.operators',
-    says: ['not built yet', 'std_threshold'],
+    name: 'an adapter to go on from',
+    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {«path: ./tiny, lora_rank: 4}' },
+    key: 'model.lora_configs[0].path',
+    says: ['not built yet', 'merged'],
+  },
+  {
+    name: 'an adapter without a rank',
+    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs: [{lora_rank: «0}]' },
+    key: 'model.lora_configs[0].lora_rank',
+    says: ['got 0', 'at least 1'],
+  },
+  {
+    name: 'an adapter of a layer that no model has',
+    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: [q_proj, «v_pro]}]' },
+    key: 'model.lora_configs[0].target_modules[1]',
+    says: ['got "v_pro"', 'Did you mean "v_proj"?'],
+  },
+  {
+    name: 'an adapter of no layer',
+    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: q_proj, exclude_modules: «q_proj}]' },
+    key: 'model.lora_configs[0].exclude_modules',
+    says: ['no layer', 'Name fewer'],
+  },
+  {
+    name: 'a critic that is nowhere',
+    file: { model: 'model:\n  model_path: ./tiny\n  critic_model_path: «./nowhere' },
+    key: 'model.critic_model_path',
+    says: ['./nowhere'],
+  },
+  {
+    name: 'a critic without a model in it',
+    file: { model: 'model:\n  model_path: ./tiny\n  critic_model_path: «./no-config' },
+    key: 'model.critic_model_path',
+    says: ['no-config', 'config.json'],
+  },
+  {
+    name: 'a mistyped key of the critic',
+    file: { rest: 'trainer:\n  trainer_config:\n    critic:\n      «cliprange: 0.2' },
+    key: 'trainer.trainer_config.critic.cliprange',
+    says: ['Did you mean "cliprange_value"?'],
+  },
+  {
+    name: 'a critic that learns backwards',
+    file: { rest: 'trainer:\n  trainer_config:\n    critic:\n      optim: {lr: «-1e-5}' },
+    key: 'trainer.trainer_config.critic.optim.lr',
+    says: ['a number, above 0'],
+  },
+  {
+    name: 'two bounds of the gradient of the critic',
+    file: { rest: 'trainer:\n  trainer_config:\n    critic:\n      grad_clip: «2\n      optim: {clip_grad: 1}' },
+    key: 'trainer.trainer_config.critic.grad_clip',
+    says: ['got 2', 'Keep one'],
+  },
+  {
+    name: 'a mistyped operator',
+    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: «reward_filtre' },
+    key: 'data_processor.experience_pipeline.operators[0].name',
+    says: ['got "reward_filtre"', 'Did you mean "reward_filter"?'],
+  },
+  {
+    name: 'an operator without a name',
+    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - «args: {threshold: 1}' },
+    key: 'data_processor.experience_pipeline.operators[0].name',
+    says: ['got nothing', 'expected one of reward_filter'],
+  },
+  {
+    name: 'an operator that is not built',
+    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - {«name: data_juicer}' },
+    key: 'data_processor.experience_pipeline.operators[0].name',
+    says: ['not built yet', 'plugin'],
+  },
+  {
+    name: 'a mistyped argument of an operator',
+    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: reward_filter\n        args: {«treshold: 1}' },
+    key: 'data_processor.experience_pipeline.operators[0].args.treshold',
+    says: ['Did you mean "threshold"?'],
+  },
+  {
+    name: 'a wrong argument of an operator',
+    file: {
+      rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: reward_filter\n        args: {threshold: «high}',
+    },
+    key: 'data_processor.experience_pipeline.operators[0].args.threshold',
+    says: ['got "high"', 'a number'],
+  },
+  {
+    name: 'an expert without data',
+    file: {
+      buffer: `${taskset}      {path: ./tasks.jsonl, default_workflow_type: w}\n  trainer_input:\n    auxiliary_buffers:\n      «sft_dataset: {storage_type: file}`,
+    },
+    key: 'buffer.trainer_input.auxiliary_buffers.sft_dataset.path',
+    says: ['is missing', 'JSON lines'],
+  },
+  {
+    name: 'an expert who waits in a queue',
+    file: {
+      buffer: `${taskset}      {path: ./tasks.jsonl, default_workflow_type: w}\n  trainer_input:\n    auxiliary_buffers:\n      sft_dataset: {path: ./tasks.jsonl, storage_type: «queue}`,
+    },
+    key: 'buffer.trainer_input.auxiliary_buffers.sft_dataset.storage_type',
+    says: ['got "queue"', 'Use storage_type: file'],
+  },
+  {
+    name: 'stored experiences beside, that are not there',
+    file: {
+      buffer: `${taskset}      {path: ./tasks.jsonl, default_workflow_type: w}\n  trainer_input:\n    auxiliary_buffers:\n      old: {schema_type: experience, storage_type: sql, path: «sqlite:///none.db}`,
+    },
+    key: 'buffer.trainer_input.auxiliary_buffers.old.path',
+    says: ['no stored experiences', 'earlier run'],
+  },
+  {
+    name: 'a KL coefficient of the loss that adapts',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  kl_loss_fn_args: {adaptive: «true}' },
+    key: 'algorithm.kl_loss_fn_args.adaptive',
+    says: ['got true', '"target_kl"'],
+  },
+  {
+    name: 'a number that is a word among arguments',
+    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  kl_loss_fn_args: {kl_coef: «small}' },
+    key: 'algorithm.kl_loss_fn_args.kl_coef',
+    says: ['got "small"', 'a number, at least 0'],
   },
   {
     name: 'a database of tasks',

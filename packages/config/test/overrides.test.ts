@@ -35,14 +35,14 @@ describe('overrides', () => {
         expect.stringMatching(/^base\.yaml:2:\d+ buffer\.batch_size: /),
         expect.stringMatching(/^tune\(\): monitor\.monitor_type/),
         expect.stringMatching(/^tune\(\): buffer\.total_epochs: /),
-        expect.stringMatching(/^base\.yaml:1:1 algorithm\.algorithm_type: is not set/),
+        expect.stringMatching(/^base\.yaml:1:1 model\.model_path: is not set/),
       ]),
     );
   });
 
   it('stand alone when the file says nothing', () => {
     expect(problems('{}', { model: { model_path: '' } })).toEqual(
-      expect.arrayContaining([expect.stringMatching(/^tune\(\): algorithm\.algorithm_type: is not set/)]),
+      expect.arrayContaining([expect.stringMatching(/^tune\(\): model\.model_path: is not set/)]),
     );
   });
 });

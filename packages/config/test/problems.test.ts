@@ -11,8 +11,8 @@ describe('all problems of a file', () => {
   it('are reported at once, one line each, by place', () => {
     const text = yaml({
       top: 'mod: both',
-      algorithm: 'algorithm:\n  algorithm_type: gspo\n  repeat_times: eight',
-      model: 'model:\n  model_path: ./missing\n  temperature: warm\n  lora_configs: [{}]',
+      algorithm: 'algorithm:\n  algorithm_type: cod\n  repeat_times: eight',
+      model: 'model:\n  model_path: ./missing\n  temperature: warm\n  lora_configs: [{}, {}]',
       rest: 'synchronizer:\n  sync_interval: -1\nexplorer:\n  over_rollout: {ratio: 0.2}',
     });
     expect(problems(cwd, text).map(({ line, key }) => [line, key])).toEqual([
@@ -21,7 +21,7 @@ describe('all problems of a file', () => {
       [4, 'algorithm.repeat_times'],
       [6, 'model.model_path'],
       [7, 'model.temperature'],
-      [8, 'model.lora_configs'],
+      [8, 'model.lora_configs[1]'],
       [15, 'synchronizer.sync_interval'],
       [17, 'explorer.over_rollout.ratio'],
     ]);

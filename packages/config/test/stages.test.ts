@@ -29,7 +29,7 @@ describe('stages', () => {
       algorithm: {
         repeatTimes: 8,
         advantageFn: { name: 'step_wise_grpo', args: { enableStepNorm: true } },
-        policyLossFn: { args: { clipRangeLow: 0.1 } },
+        policyLossFn: { args: { clipRange: 0.1 } },
       },
       buffer: { totalSteps: undefined, trainBatchSize: 32, trainerInput: { experienceBuffer: { name: 'q', storageType: 'queue' } } },
     });
@@ -50,10 +50,10 @@ describe('stages', () => {
     const rest =
       'stages:\n  - stage_name: a\n    algorithm: {advantage_fn: grpo}\n  - stage_name: b\n    algorithm: {advantage_fn_args: {epsilon: 0.5}}';
     const { stages } = parse(cwd, yaml({ ...base, rest })).config;
-    expect(stages[0].algorithm.advantageFn).toEqual({
-      name: 'grpo',
-      args: { epsilon: 1e-6, stdThreshold: null, duplicateExperiences: false, rankPenalty: null, stdCalLevel: 'group' },
-    });
+    const { args, name } = stages[0].algorithm.advantageFn!;
+    expect(name).toBe('grpo');
+    expect(args).toMatchObject({ epsilon: 1e-6, duplicateExperiences: false, stdCalLevel: 'group' });
+    expect(args).not.toHaveProperty('enableStepNorm');
     expect(stages[1]?.algorithm.advantageFn).toMatchObject({ name: 'step_wise_grpo', args: { epsilon: 0.5, enableStepNorm: true } });
   });
 
@@ -79,10 +79,7 @@ describe('stages', () => {
   it('are checked as what they become: the top level alone need not be complete', () => {
     const rest = 'stages:\n  - stage_name: a\n    algorithm: {algorithm_type: grpo}\n    model: {model_path: ./tiny}';
     expect(problems(cwd, yaml({ algorithm: '', model: '', rest }))).toEqual([]);
-    expect(problems(cwd, yaml({ algorithm: '', model: '' })).map(({ key }) => key)).toEqual([
-      'algorithm.algorithm_type',
-      'model.model_path',
-    ]);
+    expect(problems(cwd, yaml({ algorithm: '', model: '' })).map(({ key }) => key)).toEqual(['model.model_path']);
   });
 
   it('take nothing as inherited', () => {

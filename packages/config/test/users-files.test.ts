@@ -90,8 +90,8 @@ describe('a file written for the original', () => {
     expect(stage.algorithm).toMatchObject({
       algorithmType: 'grpo',
       repeatTimes: 4,
-      advantageFn: { name: 'step_wise_grpo', args: { epsilon: 1e-6, enableStepNorm: false, stdCalLevel: 'group', stdThreshold: null } },
-      policyLossFn: { name: 'ppo', args: { clipRangeLow: 0.2, clipRangeHigh: 0.2, clipRatioC: 3 } },
+      advantageFn: { name: 'step_wise_grpo', args: { epsilon: 1e-6, enableStepNorm: false, stdCalLevel: 'group' } },
+      policyLossFn: { name: 'ppo', args: { clipRange: 0.2, clipRatioC: 3 } },
       klLossFn: { name: 'k2', args: { klCoef: 0.001 } },
       entropyLossFn: { name: 'default', args: { entropyCoef: 0 } },
       lossAggMode: 'token-mean',

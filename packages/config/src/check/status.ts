@@ -1,7 +1,7 @@
 /** Applies the status table to one stage: features that are not built are refused, harmless keys are warned about. */
 import type { z } from 'zod';
 import { defaultAt, schemaAt } from '../schema/introspect.js';
-import { keyStatuses, type KeyStatus } from '../schema/status.js';
+import type { KeyStatus } from '../schema/status.js';
 import { showValue } from '../secrets.js';
 import { childOf, placeOf, type KeyPath, type Node } from '../tree/node.js';
 import type { SyntaxProblem } from '../tree/parse.js';
@@ -12,10 +12,10 @@ export interface StatusReport {
 }
 
 /** `values` is what the schema made of `tree`. */
-export function checkStatus(tree: Node, values: unknown, schema: z.ZodType): StatusReport {
+export function checkStatus(tree: Node, values: unknown, schema: z.ZodType, rows: readonly KeyStatus[]): StatusReport {
   const problems: SyntaxProblem[] = [];
   const warnings: SyntaxProblem[] = [];
-  for (const row of keyStatuses) {
+  for (const row of rows) {
     for (const path of matches(tree, row.path.split('.'))) {
       const value = valueAt(values, path);
       if (!applies(row, value, defaultAt(schema, path)?.value)) continue;

@@ -1,187 +1,168 @@
-/** The algorithm: its recipe, completed and checked. */
-import type { z } from 'zod';
-import {
-  advantageArgs,
-  algorithmRecipes,
-  builtAlgorithms,
-  entropyArgs,
-  klArgs,
-  noArgs,
-  policyLossArgs,
-  type AdvantageInput,
-  type AlgorithmRecipe,
-  type PolicyLossInput,
-} from '../algorithm-defaults.js';
-import type { LossAggMode } from '@trinity-rft/algorithm';
-import type { AdvantageArgs, EntropyLossName, KlLossName, PolicyLossArgs } from '../resolved-algorithm.js';
-import type { AlgorithmConfig, OptimizerConfig, PartConfig } from '../resolved.js';
-import { checkStructure } from '../check/structure.js';
-import { nodeAt, toPlain, type KeyPath } from '../tree/node.js';
+/** The algorithm: its preset, completed by the file and checked. */
+import { createAlgorithm, type AdvantagePart, type AlgorithmPreset, type AlgorithmTables, type PartRef } from '@trinity-rft/algorithm';
+import { ConfigError, noNeeds, type AlgorithmNeeds } from '@trinity-rft/core';
+import type { AlgorithmConfig, ModelConfig, PartConfig } from '../resolved.js';
+import type { RunInput } from '../schema/root.js';
+import type { KeyPath } from '../tree/node.js';
+import { checkNeeds } from './algorithm-needs.js';
 import type { StageContext } from './context.js';
+import { deriveOptimizer } from './optimizer.js';
+import { derivePart, madeOf } from './parts.js';
 
-/** The recipe of the stage's algorithm. */
-export function recipeOf(context: StageContext): AlgorithmRecipe {
-  return algorithmRecipes[context.input.algorithm.algorithm_type];
+/** Keys of the section that choose a part. */
+type PartKey = {
+  [K in keyof RunInput['algorithm']]: `${K}_args` extends keyof RunInput['algorithm'] ? K : never;
+}[keyof RunInput['algorithm']];
+
+const kinds: Readonly<Record<PartKey, string>> = {
+  sample_strategy: 'sample strategy',
+  advantage_fn: 'advantage function',
+  kl_penalty_fn: 'KL penalty',
+  policy_loss_fn: 'policy loss',
+  kl_loss_fn: 'KL loss',
+  entropy_loss_fn: 'entropy loss',
+};
+
+const none: PartRef = { name: 'none' };
+const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
+
+/** The preset of the stage's algorithm; any other where there is none, which the schema or the status table have told. */
+export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
+  const { presets } = tables;
+  const name = input.algorithm.algorithm_type;
+  const [first] = Object.values(presets);
+  if (first === undefined)
+    throw new ConfigError('The tables hold no algorithm. Pass some with at least one preset.', { code: 'TABLES_EMPTY' });
+  return (Object.hasOwn(presets, name) ? presets[name] : presets['grpo']) ?? first;
 }
 
-export function deriveAlgorithm(context: StageContext): AlgorithmConfig {
+export function deriveAlgorithm(context: StageContext, model: ModelConfig): AlgorithmConfig {
   const { algorithm } = context.input;
-  checkAlgorithmType(context);
-  const recipe = recipeOf(context);
-  const advantageFn = deriveAdvantage(context, recipe);
-  const policy = derivePolicyLoss(context, recipe);
-  const klName: KlLossName = algorithm.kl_loss_fn ?? recipe.klLossFn;
-  const kl = argsOf(context, 'kl_loss_fn', klName === 'none' ? undefined : klArgs);
-  const entropyName = (algorithm.entropy_loss_fn ?? recipe.entropyLossFn) as EntropyLossName;
-  const entropy = argsOf(context, 'entropy_loss_fn', entropyName === 'none' ? undefined : entropyArgs);
-  argsOf(context, 'sample_strategy', noArgs);
-  return {
-    algorithmType: algorithm.algorithm_type,
-    schema: recipe.schema === 'text' ? 'sft' : recipe.schema,
-    repeatTimes: deriveRepeatTimes(context, recipe),
-    needsRollouts: recipe.schema === 'experience',
-    optimizer: deriveOptimizer(context),
-    sampleStrategy: { name: 'default', args: {} },
-    advantageFn,
-    policyLossFn: policy.choice,
-    klPenaltyFn: { name: 'none', args: {} },
-    klLossFn: { name: klName, args: { klCoef: kl?.kl_coef ?? 0 } },
-    entropyLossFn: { name: entropyName, args: { entropyCoef: entropy?.entropy_coef ?? 0 } },
-    lossAggMode: policy.lossAggMode,
+  const { tables } = context;
+  const preset = presetOf(context);
+  const part = (key: PartKey, table: Parameters<typeof derivePart>[2], own: PartRef): PartConfig =>
+    derivePart(context, placeOf(key), table, { name: algorithm[key] ?? own.name, preset: own }) ?? { name: own.name, args: own.args ?? {} };
+  const parts = {
+    advantageFn: deriveAdvantage(context, preset, part),
+    policyLossFn: part('policy_loss_fn', tables.policyLossFns, preset.policyLossFn),
+    klLossFn: part('kl_loss_fn', tables.klFns, preset.klLossFn),
+    klPenaltyFn: part('kl_penalty_fn', tables.klFns, preset.klPenaltyFn ?? none),
+    entropyLossFn: part('entropy_loss_fn', tables.entropyLossFns, preset.entropyLossFn),
   };
+  const config = {
+    algorithmType: algorithm.algorithm_type,
+    schema: preset.schema,
+    repeatTimes: deriveRepeatTimes(context, preset, parts.advantageFn && tables.advantageFns[parts.advantageFn.name]),
+    needsRollouts: preset.schema === 'experience',
+    optimizer: deriveOptimizer(context),
+    sampleStrategy: part('sample_strategy', tables.sampleStrategies, preset.sampleStrategy),
+    ...parts,
+    klLossFn: preset.schema === 'dpo' ? keepReference(context, preset, parts.klLossFn) : parts.klLossFn,
+    ...deriveAggregation(context, preset, parts.policyLossFn, model),
+  };
+  const needs = needsOf(context, tables, config);
+  checkNeeds(context, { ...config, needs });
+  return { ...config, needs };
 }
 
-function checkAlgorithmType(context: StageContext): void {
-  if (context.isSet('algorithm', 'algorithm_type')) return;
-  const path: KeyPath = ['algorithm', 'algorithm_type'];
-  context.report(path, `is not set, and means "ppo" then, which is not built yet. Set one of ${builtAlgorithms.join(', ')}.`);
-}
+const placeOf = (key: PartKey) => ({ name: ['algorithm', key], args: ['algorithm', `${key}_args`], kind: kinds[key] });
 
-function deriveRepeatTimes(context: StageContext, recipe: AlgorithmRecipe): number {
-  const given = context.input.algorithm.repeat_times;
-  if (recipe.schema !== 'experience') return 1;
-  const group = recipe.advantageFn !== undefined && recipe.repeatTimes > 1;
-  if (given === 1 && group && context.input.mode !== 'bench') {
-    const message = `got 1, but ${context.input.algorithm.algorithm_type} compares the runs of one task with each other, so it learns nothing from a single run. Use at least 2; ${recipe.repeatTimes} if the key is left out.`;
-    context.report(['algorithm', 'repeat_times'], message, [['algorithm', 'algorithm_type']]);
-  }
-  return given ?? recipe.repeatTimes;
-}
-
-function deriveAdvantage(context: StageContext, recipe: AlgorithmRecipe): AlgorithmConfig['advantageFn'] {
+function deriveAdvantage(
+  context: StageContext,
+  { schema, advantageFn: own }: AlgorithmPreset,
+  part: (key: PartKey, table: AlgorithmTables['advantageFns'], own: PartRef) => PartConfig,
+): PartConfig | undefined {
   const { algorithm } = context.input;
-  if (recipe.advantageFn === undefined) {
+  if (schema !== 'experience') {
     if (context.isSet('algorithm', 'advantage_fn'))
       context.warn(['algorithm', 'advantage_fn'], `ignored. ${algorithm.algorithm_type} has no rewards.`);
     return undefined;
   }
-  const name = algorithm.advantage_fn ?? recipe.advantageFn;
-  if (name === 'step_wise_grpo') return { name, args: stepWiseArgs(argsOf(context, 'advantage_fn', advantageArgs.step_wise_grpo)) };
-  // Any other name is refused by the status table.
-  const args = argsOf(context, 'advantage_fn', name === 'grpo' ? advantageArgs.grpo : undefined) ?? advantageArgs.grpo.parse({});
-  if (args.duplicate_experiences && args.std_threshold === null) {
-    context.report(
-      ['algorithm', 'advantage_fn_args', 'duplicate_experiences'],
-      'got true, but std_threshold is not set, so no group is ever dropped and replaced. Set std_threshold, for example to 0.',
-    );
+  if (own === undefined && algorithm.advantage_fn === null) return undefined;
+  return part('advantage_fn', context.tables.advantageFns, own ?? { name: algorithm.advantage_fn ?? '' });
+}
+
+function deriveRepeatTimes(context: StageContext, preset: AlgorithmPreset, advantage: AdvantagePart | undefined): number {
+  const { mode, algorithm } = context.input;
+  const given = algorithm.repeat_times;
+  if (preset.schema !== 'experience') return 1;
+  if (given === 1 && advantage?.comparesRuns === true && mode !== 'bench') {
+    const more = Math.max(2, preset.repeatTimes);
+    const message = `got 1, but ${algorithm.advantage_fn ?? algorithm.algorithm_type} compares the runs of one task with each other, so it learns nothing from a single run. Use at least 2${preset.repeatTimes > 1 ? `; ${more} if the key is left out` : ''}.`;
+    context.report(['algorithm', 'repeat_times'], message, [typeKey, ['algorithm', 'advantage_fn']]);
   }
-  return { name: 'grpo', args: grpoArgs(args) };
+  return given ?? preset.repeatTimes;
 }
 
-function grpoArgs(args: AdvantageInput['grpo']): AdvantageArgs['grpo'] & PartConfig['args'] {
-  return {
-    epsilon: args.epsilon,
-    stdThreshold: args.std_threshold,
-    duplicateExperiences: args.duplicate_experiences,
-    rankPenalty: args.rank_penalty,
-    stdCalLevel: args.std_cal_level,
-  };
-}
-
-function stepWiseArgs(given: AdvantageInput['step_wise_grpo'] | undefined): AdvantageArgs['step_wise_grpo'] {
-  const args = given ?? advantageArgs.step_wise_grpo.parse({});
-  return {
-    epsilon: args.epsilon,
-    enableStepNorm: args.enable_step_norm,
-    stdCalLevel: args.std_cal_level,
-    stdThreshold: args.std_threshold,
-  };
-}
-
-function derivePolicyLoss(
+/** `algorithm.loss_agg_mode` is for all terms, the argument of the policy loss for that one; both and different is refused. */
+function deriveAggregation(
   context: StageContext,
-  recipe: AlgorithmRecipe,
-): { readonly choice: AlgorithmConfig['policyLossFn']; readonly lossAggMode: LossAggMode } {
-  const { algorithm } = context.input;
-  const name = algorithm.policy_loss_fn ?? recipe.policyLossFn;
-  if (name === 'ppo' && recipe.advantageFn === undefined) {
-    context.report(
-      ['algorithm', 'policy_loss_fn'],
-      `got "ppo", which needs advantages, and ${algorithm.algorithm_type} has none. Use sft, or another algorithm_type.`,
-      [['algorithm', 'algorithm_type']],
-    );
+  preset: AlgorithmPreset,
+  { args }: PartConfig,
+  { maxResponseTokens }: ModelConfig,
+): Pick<AlgorithmConfig, 'lossAggMode' | 'lossAggNorm'> {
+  const { loss_agg_mode: own, loss_agg_norm: norm } = context.input.algorithm;
+  const path: KeyPath = ['algorithm', 'policy_loss_fn_args', 'loss_agg_mode'];
+  const { lossAggMode: ofLoss } = args;
+  if (own !== null && context.isSet(...path) && typeof ofLoss === 'string' && ofLoss !== own) {
+    context.report(path, `got "${ofLoss}", but algorithm.loss_agg_mode says "${own}". Keep one of the two.`, [
+      ['algorithm', 'loss_agg_mode'],
+    ]);
   }
-  if (name === 'sft') {
-    const args = argsOf(context, 'policy_loss_fn', policyLossArgs.sft);
-    return { choice: { name, args: {} }, lossAggMode: deriveAggregation(context, args?.loss_agg_mode ?? null) };
-  }
-  const args = argsOf(context, 'policy_loss_fn', name === 'ppo' ? policyLossArgs.ppo : undefined) ?? policyLossArgs.ppo.parse({});
-  return { choice: { name: 'ppo', args: ppoArgs(args) }, lossAggMode: deriveAggregation(context, args.loss_agg_mode) };
+  const divisor = norm ?? preset.lossAggNorm;
+  return { lossAggMode: own ?? preset.lossAggMode, lossAggNorm: divisor === 'max_response_tokens' ? maxResponseTokens : divisor };
 }
 
-function ppoArgs(args: PolicyLossInput['ppo']): PolicyLossArgs['ppo'] {
-  return {
-    clipRangeLow: args.clip_range_low ?? args.clip_range,
-    clipRangeHigh: args.clip_range_high ?? args.clip_range,
-    clipRatioC: args.clip_ratio_c,
-    enableSequenceMasking: args.enable_sequence_masking,
-    deltaSequenceMasking: args.delta_sequence_masking,
-    fallbackToPolicyGradient: args.fallback_to_policy_gradient,
+/** As the original does, a KL loss belongs to dpo; its coefficient may be 0. */
+function keepReference(context: StageContext, preset: AlgorithmPreset, klLoss: PartConfig): PartConfig {
+  if (klLoss.name !== 'none' || preset.klLossFn.name === 'none') return klLoss;
+  const { name, args = {} } = preset.klLossFn;
+  context.warn(
+    ['algorithm', 'kl_loss_fn'],
+    `"none" is read as "${name}", as in the original. Set kl_loss_fn_args.kl_coef: 0 for no KL loss.`,
+  );
+  return derivePart(context, placeOf('kl_loss_fn'), context.tables.klFns, { name, preset: preset.klLossFn }) ?? { name, args };
+}
+
+type Parts = Pick<AlgorithmConfig, 'advantageFn' | 'policyLossFn' | 'klLossFn' | 'klPenaltyFn' | 'entropyLossFn' | 'lossAggMode'>;
+
+/** Makes every part, and then the whole, only to see whether they can be made and what they need. */
+function needsOf(context: StageContext, tables: AlgorithmTables, parts: Parts): AlgorithmNeeds {
+  const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn } = parts;
+  const check = <P extends MadePart>(
+    key: PartKey,
+    { name }: PartConfig,
+    table: Readonly<Record<string, P>>,
+    make: (row: P, owner: string) => unknown,
+  ) => {
+    const row = table[name];
+    return row !== undefined && madeOf(context, placeOf(key), row.args, () => [make(row, `${kinds[key]} "${name}"`)]) !== undefined;
   };
+  const rollouts = advantageFn !== undefined;
+  const all = [
+    !rollouts || check('advantage_fn', advantageFn, tables.advantageFns, (row, owner) => row.make(owner, advantageFn.args, 0)),
+    check('policy_loss_fn', policyLossFn, tables.policyLossFns, (row, owner) => row.make(owner, policyLossFn.args)),
+    check('kl_loss_fn', klLossFn, tables.klFns, (row, owner) => row.make(owner, klLossFn.args, { rollouts })),
+    check('entropy_loss_fn', entropyLossFn, tables.entropyLossFns, (row, owner) => row.make(owner, entropyLossFn.args)),
+  ];
+  if (all.includes(false) || !advantagesThere(context, tables, parts)) return noNeeds;
+  const name: KeyPath = context.isSet('algorithm', 'kl_penalty_fn') ? ['algorithm', 'kl_penalty_fn'] : typeKey;
+  const spec = tables.klFns[klPenaltyFn.name]?.args ?? {};
+  return madeOf(context, { ...placeOf('kl_penalty_fn'), name }, spec, () => createAlgorithm(parts, { tables }))?.needs ?? noNeeds;
 }
 
-/** `algorithm.loss_agg_mode`, else the one among the arguments of the loss, else token-mean; both and different is refused. */
-function deriveAggregation(context: StageContext, fromArgs: LossAggMode | null): LossAggMode {
-  const own = context.input.algorithm.loss_agg_mode;
-  if (own !== null && fromArgs !== null && own !== fromArgs) {
-    const message = `got "${fromArgs}", but algorithm.loss_agg_mode says "${own}". Keep one of the two.`;
-    context.report(['algorithm', 'policy_loss_fn_args', 'loss_agg_mode'], message, [['algorithm', 'loss_agg_mode']]);
-  }
-  return own ?? fromArgs ?? 'token-mean';
-}
+type MadePart = Pick<AlgorithmTables['policyLossFns'][string], 'args'>;
 
-/** The arguments of a part, completed; problems are reported at the argument. Without a schema they are not looked at. */
-function argsOf<S extends z.ZodType>(context: StageContext, part: string, schema: S | undefined): z.output<S> | undefined {
-  if (schema === undefined) return undefined;
-  const node = nodeAt(context.tree, ['algorithm', `${part}_args`]);
-  if (node?.kind !== 'map') return schema.parse(undefined);
-  const checked = checkStructure(node, schema);
-  context.add(checked.problems);
-  return schema.parse(toPlain(checked.root));
-}
-
-function deriveOptimizer(context: StageContext): OptimizerConfig {
-  const { optimizer } = context.input.algorithm;
-  const at = (key: string): KeyPath => ['algorithm', 'optimizer', key];
-  if (optimizer.warmup_style !== null) context.warn(at('warmup_style'), 'is an old name; it is read as lr_scheduler_type.');
-  const { grad_clip: trainerClip } = context.input.trainer;
-  const clipSet = context.isSet(...at('clip_grad'));
-  if (clipSet && context.isSet('trainer', 'grad_clip') && trainerClip !== optimizer.clip_grad) {
-    context.report(
-      ['trainer', 'grad_clip'],
-      `got ${trainerClip}, but algorithm.optimizer.clip_grad says ${optimizer.clip_grad}, and both bound the gradient norm. Keep one of the two.`,
-      [at('clip_grad')],
-    );
-  }
-  return {
-    lr: optimizer.lr,
-    lrWarmupSteps: optimizer.lr_warmup_steps < 0 ? undefined : optimizer.lr_warmup_steps,
-    lrWarmupStepsRatio: optimizer.lr_warmup_steps_ratio,
-    minLrRatio: optimizer.min_lr_ratio,
-    lrSchedulerType:
-      optimizer.warmup_style !== null && !context.isSet(...at('lr_scheduler_type')) ? optimizer.warmup_style : optimizer.lr_scheduler_type,
-    betas: optimizer.betas,
-    weightDecay: optimizer.weight_decay,
-    clipGradNorm: clipSet ? optimizer.clip_grad : trainerClip,
-  };
+/** A loss over rollouts has advantages to weigh them by. */
+function advantagesThere(context: StageContext, tables: AlgorithmTables, { advantageFn, policyLossFn }: Parts): boolean {
+  const row = tables.policyLossFns[policyLossFn.name];
+  const needs = row?.make(`policy loss "${policyLossFn.name}"`, policyLossFn.args).needs;
+  if (needs?.rollouts !== true || advantageFn !== undefined) return true;
+  const name = context.input.algorithm.algorithm_type;
+  context.report(
+    ['algorithm', 'policy_loss_fn'],
+    `got "${policyLossFn.name}", which needs advantages, and ${name} has none. Use sft, or another algorithm_type.`,
+    [typeKey],
+  );
+  return false;
 }

@@ -1,19 +1,18 @@
 /** Tasks in, experiences out: batch sizes, task sets and the experience buffer. */
 import type { RolloutArgs } from '@trinity-rft/core';
-import type { BufferConfig, ModelConfig, TasksetConfig } from '../resolved.js';
+import type { AlgorithmConfig, BufferConfig, ModelConfig, TasksetConfig } from '../resolved.js';
 import type { RunInput } from '../schema/root.js';
 import type { KeyPath } from '../tree/node.js';
-import { recipeOf } from './algorithm.js';
 import type { StageContext } from './context.js';
 import { deriveFormat, deriveSelector } from './dataset.js';
-import { deriveExperienceBuffer } from './experience-buffer.js';
+import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
 import { checkName, locate } from './paths.js';
 
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 
 export interface BufferNeeds {
   readonly model: ModelConfig;
-  readonly repeatTimes: number;
+  readonly algorithm: AlgorithmConfig;
   /** The stage's folder. */
   readonly jobDirectory: string;
 }
@@ -30,11 +29,14 @@ export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferC
   checkTasksets(context, explores, tasksets, evalTasksets);
   return {
     batchSize: buffer.batch_size,
-    trainBatchSize: deriveTrainBatchSize(context, needs.repeatTimes),
+    trainBatchSize: deriveTrainBatchSize(context, needs.algorithm),
     totalEpochs: buffer.total_epochs,
     totalSteps: buffer.total_steps ?? undefined,
     explorerInput: { tasksets, evalTasksets },
-    trainerInput: { experienceBuffer: deriveExperienceBuffer(context, needs.model, needs.jobDirectory), auxiliaryBuffers: {} },
+    trainerInput: {
+      experienceBuffer: deriveExperienceBuffer(context, needs.model, needs),
+      auxiliaryBuffers: deriveAuxiliaryBuffers(context, needs.model),
+    },
   };
 }
 
@@ -71,8 +73,8 @@ function checkTasksets(
   }
 }
 
-/** Experiences per train step: as set, else what one explore step makes. */
-function deriveTrainBatchSize(context: StageContext, repeatTimes: number): number {
+/** Experiences per train step (pairs, where the algorithm learns from them): as set, else what one explore step makes, and the experts beside it. */
+function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig): number {
   const { buffer, mode, synchronizer } = context.input;
   const path: KeyPath = ['buffer', 'train_batch_size'];
   const uses: readonly KeyPath[] = [
@@ -80,23 +82,35 @@ function deriveTrainBatchSize(context: StageContext, repeatTimes: number): numbe
     ['algorithm', 'repeat_times'],
     ['algorithm', 'algorithm_type'],
   ];
-  const perStep = buffer.batch_size * repeatTimes;
+  const perStep = buffer.batch_size * algorithm.repeatTimes;
+  const share = expertShare(algorithm);
   if (buffer.train_batch_size === 0) {
     if (mode === 'train' && !context.isSet('buffer', 'batch_size'))
       context.report(path, 'is not set. Mode train needs the number of experiences per train step, for example 64.', uses);
-    return perStep;
+    return share < 1 ? Math.floor(perStep / (1 - share)) : perStep;
   }
   if (mode !== 'both' && mode !== 'colocate') return buffer.train_batch_size;
-  const advantage = context.input.algorithm.advantage_fn ?? recipeOf(context).advantageFn;
-  const shortage = buffer.train_batch_size > perStep;
-  const sum = `batch_size ${buffer.batch_size} x repeat_times ${repeatTimes} = ${perStep}`;
-  if (shortage && synchronizer.sync_style === 'fixed' && advantage === 'grpo') {
-    const message = `got ${buffer.train_batch_size}, but an explore step makes ${sum} experiences, so with sync_style fixed explorer and trainer would wait for each other. Use at most ${perStep}, or sync_style: explorer_driven.`;
+  const experts = Math.ceil(buffer.train_batch_size * share);
+  const explored = buffer.train_batch_size - experts;
+  const shortage = explored > perStep;
+  const sum = `batch_size ${buffer.batch_size} x repeat_times ${algorithm.repeatTimes} = ${perStep}`;
+  const own = experts === 0 ? '' : `, ${explored} of them from the explorer`;
+  if (shortage && synchronizer.sync_style === 'fixed' && !manyPerRun.has(algorithm.advantageFn?.name ?? '')) {
+    const message = `got ${buffer.train_batch_size}${own}, but an explore step makes ${sum} experiences, so with sync_style fixed explorer and trainer would wait for each other. Use at most ${Math.floor(perStep / (1 - share))}, or sync_style: explorer_driven.`;
     context.report(path, message, [...uses, ['synchronizer', 'sync_style']]);
-  } else if (!shortage && perStep % buffer.train_batch_size !== 0) {
-    context.warn(path, `${buffer.train_batch_size} does not divide ${sum}; what is left of a step waits for the next one.`);
+  } else if (!shortage && explored > 0 && perStep % explored !== 0) {
+    context.warn(path, `${explored} does not divide ${sum}; what is left of a step waits for the next one.`);
   }
   return buffer.train_batch_size;
+}
+
+/** Advantages for runs of several calls, each of which is an experience. */
+const manyPerRun: ReadonlySet<string> = new Set(['step_wise_grpo', 'gigpo']);
+
+/** Of a train batch, from the experts' buffer. */
+function expertShare({ sampleStrategy: { name, args } }: AlgorithmConfig): number {
+  const { expertDataRatio: share } = args;
+  return name === 'mix' && typeof share === 'number' ? share : 0;
 }
 
 function deriveTaskset(
@@ -140,7 +154,7 @@ function deriveTaskset(
     rolloutArgs: deriveRolloutArgs(context, at('rollout_args'), input.rollout_args, needs.model),
     workflowArgs: input.workflow_args,
     rewardFnArgs: input.reward_fn_args,
-    repeatTimes: isEval ? input.repeat_times : needs.repeatTimes,
+    repeatTimes: isEval ? input.repeat_times : needs.algorithm.repeatTimes,
   };
 }
 

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RunInput } from '../schema/root.js';
+import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { nodeAt, placeOf, type KeyPath, type MapNode } from '../tree/node.js';
 import type { SyntaxProblem } from '../tree/parse.js';
 import type { StageTree } from './stages.js';
@@ -17,6 +18,7 @@ export interface Disk {
 
 export interface StageContext extends StageTree {
   readonly input: RunInput;
+  readonly tables: AlgorithmTables;
   readonly disk: Disk;
   /** The stage that comes before, if there is one. */
   readonly hasPrevious: boolean;
@@ -41,13 +43,21 @@ export interface Findings {
   readonly failed: readonly KeyPath[];
 }
 
-export function stageContext(stage: StageTree, input: RunInput, disk: Disk, findings: Findings): StageContext {
+/** What is the same for all stages. */
+interface Surroundings {
+  readonly disk: Disk;
+  readonly tables: AlgorithmTables;
+  readonly findings: Findings;
+}
+
+export function stageContext(stage: StageTree, input: RunInput, { disk, tables, findings }: Surroundings): StageContext {
   const failed = findings.failed.map(inStage);
   const isFailed = (path: KeyPath): boolean => failed.some((wrong) => startsWith(path, wrong) || startsWith(wrong, path));
   return {
     ...stage,
     input,
     disk,
+    tables,
     hasPrevious: stage.stageIndex > 0,
     isSet: (...path) => isGiven(stage.tree, path),
     stageSets: (...path) => nodeAt(stage.tree, path)?.path[0] === 'stages',

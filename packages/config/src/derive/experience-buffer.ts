@@ -1,20 +1,93 @@
 /** Where the trainer reads: a store that an explorer fills, stored experiences, or supervised data. */
 import { join } from 'node:path';
-import type { ExperienceBufferConfig, ExperienceStoreConfig, ModelConfig, SupervisedBufferConfig } from '../resolved.js';
+import type { AlgorithmConfig, ExperienceBufferConfig, ExperienceStoreConfig, ModelConfig, SupervisedBufferConfig } from '../resolved.js';
+import type { RunInput } from '../schema/root.js';
 import type { KeyPath } from '../tree/node.js';
-import { recipeOf } from './algorithm.js';
 import type { StageContext } from './context.js';
 import { deriveFormat, deriveSelector } from './dataset.js';
 import { checkName, locate, sqlitePath } from './paths.js';
 
+type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
+
 const section: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
 const at = (key: string): KeyPath => [...section, key];
 
-export function deriveExperienceBuffer(context: StageContext, model: ModelConfig, jobDirectory: string): ExperienceBufferConfig {
+export function deriveExperienceBuffer(
+  context: StageContext,
+  model: ModelConfig,
+  { algorithm, jobDirectory }: { readonly algorithm: AlgorithmConfig; readonly jobDirectory: string },
+): ExperienceBufferConfig {
   const { experience_buffer: input } = context.input.buffer.trainer_input;
   checkName(context, at('name'), input.name);
-  if (recipeOf(context).schema !== 'experience') return supervised(context, model);
+  if (!algorithm.needsRollouts) return supervised(context, model);
   return store(context, jobDirectory);
+}
+
+/** Further buffers that the trainer reads beside the experience buffer. */
+export function deriveAuxiliaryBuffers(context: StageContext, model: ModelConfig): Readonly<Record<string, ExperienceBufferConfig>> {
+  const buffers = Object.entries(context.input.buffer.trainer_input.auxiliary_buffers).map(
+    ([key, input]): readonly [string, ExperienceBufferConfig] => {
+      const path: KeyPath = ['buffer', 'trainer_input', 'auxiliary_buffers', key];
+      const schema = input.schema_type ?? (input.storage_type === 'sql' ? 'experience' : 'sft');
+      const name = context.isSet(...path, 'name') ? input.name : key;
+      checkName(context, [...path, 'name'], name);
+      return [
+        key,
+        schema === 'sft' ? expertRows(context, path, { ...input, name }, model) : storedBuffer(context, path, { ...input, name }),
+      ];
+    },
+  );
+  return Object.fromEntries(buffers);
+}
+
+/** Answers of an expert. */
+function expertRows(context: StageContext, path: KeyPath, input: BufferInput, model: ModelConfig): SupervisedBufferConfig {
+  if (input.storage_type === 'sql' || input.storage_type === 'queue') {
+    context.report(
+      [...path, 'storage_type'],
+      `got "${input.storage_type}", but answers to imitate are read from a data set. Use storage_type: file.`,
+      [[...path, 'schema_type']],
+    );
+  }
+  if (input.path === null) {
+    context.report([...path, 'path'], 'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.', [
+      [...path, 'storage_type'],
+    ]);
+  }
+  return rowsOf(context, path, input, model);
+}
+
+/** Experiences that an earlier run has stored. */
+function storedBuffer(context: StageContext, path: KeyPath, input: BufferInput): ExperienceStoreConfig {
+  const database = input.path === null ? undefined : sqlitePath(context, [...path, 'path'], input.path);
+  if (input.storage_type !== 'sql' || database === undefined || context.disk.kind(database) !== 'file') {
+    context.report(
+      context.isSet(...path, 'path') ? [...path, 'path'] : path,
+      'holds no stored experiences. Use storage_type: sql with the path of the database of an earlier run, or schema_type: sft.',
+    );
+  }
+  return {
+    name: input.name,
+    storageType: 'sql',
+    storage: 'sqlite',
+    path: database,
+    capacity: input.capacity,
+    maxReadTimeoutMs: input.max_read_timeout * 1000,
+  };
+}
+
+function rowsOf(context: StageContext, path: KeyPath, input: BufferInput, model: ModelConfig): SupervisedBufferConfig {
+  const location = input.path === null ? undefined : locate(context, [...path, 'path'], input.path, 'data');
+  return {
+    name: input.name,
+    storageType: 'file',
+    path: location?.path ?? input.path ?? '',
+    isLocal: location?.isLocal ?? false,
+    subsetName: input.subset_name ?? undefined,
+    split: input.split,
+    format: deriveFormat(input.format, model),
+    dataSelector: deriveSelector(input.data_selector),
+  };
 }
 
 /** Rows to imitate. The documentation of the original leaves `storage_type` out, and means a file. */
@@ -44,17 +117,7 @@ function supervised(context: StageContext, model: ModelConfig): SupervisedBuffer
       uses,
     );
   }
-  const location = input.path === null ? undefined : locate(context, at('path'), input.path, 'data');
-  return {
-    name: input.name,
-    storageType: 'file',
-    path: location?.path ?? input.path ?? '',
-    isLocal: location?.isLocal ?? false,
-    subsetName: input.subset_name ?? undefined,
-    split: input.split,
-    format: deriveFormat(input.format, model),
-    dataSelector: deriveSelector(input.data_selector),
-  };
+  return rowsOf(context, section, input, model);
 }
 
 function store(context: StageContext, jobDirectory: string): ExperienceStoreConfig {

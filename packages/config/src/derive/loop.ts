@@ -12,6 +12,7 @@ import type {
 } from '../resolved.js';
 import { showValue } from '../secrets.js';
 import type { StageContext } from './context.js';
+import { deriveCritic } from './optimizer.js';
 
 export function deriveExplorer(
   context: StageContext,
@@ -88,7 +89,7 @@ export function deriveTrainer(context: StageContext, optimizer: OptimizerConfig)
     maxCheckpointsToKeep:
       trainer.max_checkpoints_to_keep === null || trainer.max_checkpoints_to_keep === 0 ? undefined : trainer.max_checkpoints_to_keep,
     enablePreview: trainer.enable_preview,
-    critic: { optimizer, warmupSteps: trainer.critic_warmup, cliprangeValue: 0.5 },
+    critic: deriveCritic(context, optimizer),
   };
 }
 

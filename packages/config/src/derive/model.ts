@@ -5,6 +5,7 @@ import { deriveAuxiliaryModels } from './auxiliary-models.js';
 import type { StageContext } from './context.js';
 import { checkToolChoice, ownLengths, speech } from './inference.js';
 import { deriveLengths, type Lengths } from './lengths.js';
+import { deriveLora } from './lora.js';
 import { readModelFolder, type ModelShape } from './model-folder.js';
 import { locate, type Location } from './paths.js';
 
@@ -38,8 +39,8 @@ export function deriveModel(context: StageContext): DerivedModel {
     enableThinking: input.enable_thinking ?? undefined,
     threads: input.threads ?? undefined,
     memoryBudgetMb: input.memory_budget_mb ?? undefined,
-    criticModelPath: undefined,
-    lora: undefined,
+    criticModelPath: deriveCriticPath(context),
+    lora: deriveLora(context),
   };
   return { model, rolloutModel: deriveRolloutModel(context, model), auxiliaryModels: deriveAuxiliaryModels(context, model) };
 }
@@ -57,6 +58,21 @@ function readShape(context: StageContext, folder: string): ModelShape | undefine
   if (read.kind === 'shape') return read.shape;
   context.report(['model', 'model_path'], `got "${context.input.model.model_path}": ${folder} ${read.message}.`);
   return undefined;
+}
+
+function deriveCriticPath(context: StageContext): string | undefined {
+  const { critic_model_path: given } = context.input.model;
+  if (given === '') return undefined;
+  const path: KeyPath = ['model', 'critic_model_path'];
+  const location = locate(context, path, given, 'model');
+  if (location?.isLocal !== true) {
+    if (location !== undefined)
+      context.report(path, `got "${given}", but there is no such folder. Give the folder of a model on this disk.`);
+    return undefined;
+  }
+  const read = readModelFolder(context.disk, location.path);
+  if (read.kind === 'problem') context.report(path, `got "${given}": ${location.path} ${read.message}.`);
+  return location.path;
 }
 
 /** The file wins over the inline text, as the original documents it. */

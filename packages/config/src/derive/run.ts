@@ -6,6 +6,7 @@ import { deriveBuffer } from './buffer.js';
 import type { StageContext } from './context.js';
 import { deriveExplorer, deriveLog, deriveMonitor, deriveSynchronizer, deriveTrainer } from './loop.js';
 import { deriveModel } from './model.js';
+import { deriveOperators } from './operators.js';
 import { checkName, unfitName } from './paths.js';
 import { placeOf } from '../tree/node.js';
 
@@ -61,9 +62,9 @@ function checkStageNames(stages: Stages): void {
 function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const { stageName, stageIndex, input } = context;
   const jobDirectory = stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
-  const algorithm = deriveAlgorithm(context);
   const { model, rolloutModel, auxiliaryModels } = deriveModel(context);
-  const buffer = deriveBuffer(context, { model, repeatTimes: algorithm.repeatTimes, jobDirectory });
+  const algorithm = deriveAlgorithm(context, model);
+  const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
   return {
     stageName,
     stageIndex,
@@ -79,7 +80,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     buffer,
     explorer: deriveExplorer(context, { rolloutModel, auxiliaryModels }, buffer, algorithm.repeatTimes),
     trainer: deriveTrainer(context, algorithm.optimizer),
-    dataProcessor: { experiencePipeline: { operators: [] } },
+    dataProcessor: { experiencePipeline: { operators: deriveOperators(context) } },
     synchronizer: deriveSynchronizer(context),
     monitor: deriveMonitor(context, jobDirectory),
     log: deriveLog(context, jobDirectory),

@@ -39,7 +39,7 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   const once = (parameters * float) / mebibyte;
   const trains = mode !== 'bench';
   const samples = mode !== 'train';
-  const reference = trains && algorithm.klLossFn.name !== 'none' && algorithm.klLossFn.args.klCoef !== 0;
+  const reference = trains && algorithm.needs.referenceLogprobs;
   const budget = model.memoryBudgetMb ?? engineBudget;
   const parts = {
     weights: once,

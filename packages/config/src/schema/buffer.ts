@@ -38,7 +38,7 @@ export const taskset = z.strictObject({
   ray_namespace: filledIn(),
 });
 
-export const experienceBuffer = z.strictObject({
+const experienceBufferShape = {
   name: field(text(), 'experience_buffer', 'Name of the buffer, and of its file.'),
   storage_type: maybe(
     oneOf(['queue', 'sql', 'file']),
@@ -74,6 +74,14 @@ export const experienceBuffer = z.strictObject({
   total_epochs: filledIn(),
   total_steps: filledIn(),
   ray_namespace: filledIn(),
+};
+
+export const experienceBuffer = z.strictObject(experienceBufferShape);
+
+/** Rows of one schema, unlike the experience buffer, whose schema is that of the algorithm. */
+const auxiliaryBuffer = z.strictObject({
+  ...experienceBufferShape,
+  schema_type: maybe(oneOf(['sft', 'experience']), 'Answers to imitate, or experiences. Default: experience for sql, else sft.'),
 });
 
 export const buffer = section(
@@ -96,7 +104,11 @@ export const buffer = section(
     trainer_input: section(
       {
         experience_buffer: experienceBuffer.prefault({}).describe('Where the trainer reads.'),
-        auxiliary_buffers: field(z.record(z.string(), experienceBuffer), {}, 'Further buffers, by name.'),
+        auxiliary_buffers: field(
+          z.record(z.string(), auxiliaryBuffer),
+          {},
+          'Further buffers, by name: experts to imitate, for sample_strategy mix.',
+        ),
       },
       'Where the trainer reads.',
     ),

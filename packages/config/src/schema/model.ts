@@ -1,18 +1,30 @@
 /** The `model` section, and what models of the explorer share with it. */
 import { z } from 'zod';
-import { cast, dict, field, filledIn, flag, float, int, maybe, section, text, word } from './scalars.js';
+import { cast, dict, field, filledIn, flag, float, int, maybe, oneOf, section, text, word } from './scalars.js';
 
-const lora = z.strictObject({
-  name: maybe(text(), 'Name of the adapter.'),
-  path: maybe(text(), 'Folder of the adapter.'),
-  base_model_name: maybe(text(), 'Model the adapter belongs to.'),
-  lora_rank: field(int({ min: 1 }), 32, 'Rank.'),
-  lora_alpha: field(float(), 32, 'Scale.'),
-  lora_dtype: field(text(), 'auto', 'Number format.'),
-  target_modules: field(text(), 'all-linear', 'Layers with an adapter.'),
-  exclude_modules: maybe(text(), 'Layers without one.'),
-  is_dummy: filledIn(),
-});
+/** Linear layers of a decoder with grouped-query attention and a gated feed-forward block. */
+export const linearModules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
+
+const oneOrMore = <S extends z.ZodType>(item: S) =>
+  z.preprocess((value) => (typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value), z.array(item));
+
+const lora = z
+  .strictObject({
+    name: maybe(text(), 'Name of the adapter.'),
+    path: maybe(text(), 'Folder of the adapter.'),
+    base_model_name: maybe(text(), 'Model the adapter belongs to.'),
+    lora_rank: field(int({ min: 1 }), 32, 'Rank.'),
+    lora_alpha: field(float({ above: 0 }), 32, 'Scale: the adapter counts alpha / rank times.'),
+    lora_dtype: field(text(), 'auto', 'Number format.'),
+    target_modules: field(
+      oneOrMore(oneOf(['all-linear', ...linearModules])),
+      ['all-linear'],
+      'Layers with an adapter: all-linear, one name or a list.',
+    ),
+    exclude_modules: maybe(oneOrMore(oneOf(linearModules)), 'Layers without one; one name or a list.'),
+    is_dummy: filledIn(),
+  })
+  .describe('An adapter.');
 
 const externalModel = section(
   {
@@ -27,7 +39,7 @@ const externalModel = section(
 export const model = section(
   {
     model_path: field(text(), '', 'Folder of a Hugging Face model. A hub id can be planned, but not run.'),
-    critic_model_path: field(text(), '', 'Model of the critic; default: model_path.'),
+    critic_model_path: field(text(), '', 'Folder of the model that the critic starts from. Default: model_path.'),
     trust_remote_code: field(flag(), false, 'Python models only.'),
     custom_chat_template: maybe(text(), 'Chat template as text.'),
     chat_template_path: maybe(word(), 'File of the chat template; wins over custom_chat_template.'),
@@ -49,7 +61,7 @@ export const model = section(
     ),
     repetition_penalty: field(float({ above: 0 }), 1, 'Other than 1: tokens that occurred become less likely.'),
     enable_thinking: maybe(flag(), 'Passed to the chat template.'),
-    lora_configs: maybe(z.array(lora), 'Adapters; at most one.'),
+    lora_configs: maybe(z.array(lora), 'The adapter that is trained instead of the weights themselves; at most one.'),
     fully_sharded_loras: field(flag(), false, 'vLLM only.'),
     max_cpu_loras: maybe(int(), 'vLLM only.'),
     rope_scaling: maybe(dict(), 'Stretches the positions; the folder of the model may hold its own.'),

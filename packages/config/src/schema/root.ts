@@ -1,6 +1,7 @@
 /** The whole tree: the top level, and the stages that may override any section of it. */
 import { z } from 'zod';
-import { algorithm } from './algorithm.js';
+import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
+import { algorithmSection } from './algorithm.js';
 import { buffer } from './buffer.js';
 import { model } from './model.js';
 import { cluster, cod, dataProcessor, explorer, log, monitor, service, synchronizer, trainer } from './runtime.js';
@@ -10,8 +11,7 @@ const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] as cons
 
 const stageMode = oneOf(modes);
 
-const sections = {
-  algorithm,
+const otherSections = {
   data_processor: dataProcessor,
   model,
   buffer,
@@ -25,7 +25,7 @@ const sections = {
   cod,
 };
 
-const runShape = {
+const runKeys = {
   mode: field(
     stageMode,
     'both',
@@ -44,26 +44,47 @@ const runShape = {
   ),
   ignore_validator_suggestions: field(flag(), false, 'Skip the check of GPU memory.'),
   seed: field(int({ min: 0, max: 4294967295 }), 42, 'Extension. Root of all randomness of the run.'),
-  ...sections,
 };
 
-/** What one stage means after it was laid over the top level. */
-export const runSchema = z.strictObject(runShape);
-export type RunInput = z.output<typeof runSchema>;
+/** The schemas for the algorithms of some tables. */
+export interface ConfigSchemas {
+  readonly file: ReturnType<typeof fileOf>;
+  /** What one stage means after it was laid over the top level. */
+  readonly run: ReturnType<typeof runOf>;
+}
 
-const partialSections = Object.fromEntries(
-  Object.entries(sections).map(([name, schema]) => [name, z.optional((schema as z.ZodPrefault).unwrap())]),
-);
+const runOf = (tables: AlgorithmTables) => z.strictObject({ ...runKeys, algorithm: algorithmSection(tables), ...otherSections });
+export type RunInput = z.output<ReturnType<typeof runOf>>;
 
-const stage = z.strictObject({
-  // Required, and missed when stages are named: without it the rest of the stage can still be checked.
-  stage_name: word().optional().describe('Name of the stage; it becomes a folder inside the run.'),
-  mode: stageMode.nullish(),
-  ...partialSections,
-});
+function fileOf(tables: AlgorithmTables) {
+  const algorithm = algorithmSection(tables);
+  const partialSections = Object.fromEntries(
+    Object.entries({ algorithm, ...otherSections }).map(([name, schema]) => [name, z.optional((schema as z.ZodPrefault).unwrap())]),
+  );
+  const stage = z.strictObject({
+    // Required, and missed when stages are named: without it the rest of the stage can still be checked.
+    stage_name: word().optional().describe('Name of the stage; it becomes a folder inside the run.'),
+    mode: stageMode.nullish(),
+    ...partialSections,
+  });
+  return z.strictObject({
+    ...runKeys,
+    algorithm,
+    ...otherSections,
+    stages: z
+      .array(stage)
+      .default([])
+      .describe('Stages in their order. Each inherits what it does not set from the top level, key by key.'),
+  });
+}
 
-/** The file. */
-export const fileSchema = z.strictObject({
-  ...runShape,
-  stages: z.array(stage).default([]).describe('Stages in their order. Each inherits what it does not set from the top level, key by key.'),
-});
+const made = new WeakMap<AlgorithmTables, ConfigSchemas>();
+
+export function schemasOf(tables: AlgorithmTables): ConfigSchemas {
+  const known = made.get(tables) ?? { file: fileOf(tables), run: runOf(tables) };
+  made.set(tables, known);
+  return known;
+}
+
+/** For the algorithms that are built in. */
+export const { file: fileSchema, run: runSchema } = schemasOf(builtInTables);

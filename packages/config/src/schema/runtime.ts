@@ -1,5 +1,6 @@
 /** The sections about how a run proceeds: explorer, trainer, synchronizer, monitor, log, cluster, services, data processing. */
 import { z } from 'zod';
+import { optimizerValues } from './algorithm.js';
 import { experienceBuffer, taskset } from './buffer.js';
 import { auxiliaryModelShape, inferenceModelShape } from './model.js';
 import { dict, field, filledIn, flag, float, int, listOf, maybe, oneOf, section, text, word } from './scalars.js';
@@ -25,6 +26,11 @@ export const explorer = section(
       oneOf(['as-sent', 'restore']),
       'as-sent',
       'restore: put reasoning back that the agent left out of earlier answers. as-sent: train on what it sends.',
+    ),
+    constrained_decoding: field(
+      flag(),
+      false,
+      'Draw only tokens that keep to the answer format and the forced calls that an agent asks for. false: the model is told, and samples freely.',
     ),
     env_vars: field(dict(), {}, 'Environment of the workflows.'),
     concurrent_mode: field(
@@ -89,6 +95,81 @@ const megatron = section(
   'Megatron only.',
 );
 
+const free = (description: string) => maybe(dict(), description);
+
+const as = (key: string): string => `Default: algorithm.optimizer.${key}.`;
+
+/** What is not set is as in `algorithm.optimizer`. */
+const criticOptimizer = section(
+  {
+    lr: maybe(optimizerValues.lr, as('lr')),
+    lr_warmup_steps: maybe(optimizerValues.lr_warmup_steps, as('lr_warmup_steps')),
+    lr_warmup_steps_ratio: maybe(optimizerValues.lr_warmup_steps_ratio, as('lr_warmup_steps_ratio')),
+    min_lr_ratio: maybe(optimizerValues.min_lr_ratio, as('min_lr_ratio')),
+    warmup_style: maybe(optimizerValues.lr_scheduler_type, 'Old name of lr_scheduler_type.'),
+    lr_scheduler_type: maybe(optimizerValues.lr_scheduler_type, as('lr_scheduler_type')),
+    betas: maybe(optimizerValues.betas, as('betas')),
+    weight_decay: maybe(optimizerValues.weight_decay, as('weight_decay')),
+    clip_grad: maybe(optimizerValues.clip_grad, as('clip_grad')),
+    optimizer: filledIn(),
+    optimizer_impl: filledIn(),
+    total_training_steps: filledIn(),
+    lr_warmup_init: filledIn(),
+    lr_decay_steps: filledIn(),
+    lr_decay_style: filledIn(),
+    min_lr: filledIn(),
+    weight_decay_incr_style: filledIn(),
+    lr_wsd_decay_style: filledIn(),
+    lr_wsd_decay_steps: filledIn(),
+    use_checkpoint_opt_param_scheduler: filledIn(),
+    override_optimizer_config: filledIn(),
+  },
+  'How the weights of the critic follow gradients.',
+);
+
+const critic = section(
+  {
+    optim: criticOptimizer,
+    cliprange_value: field(float({ min: 0 }), 0.5, 'A new value counts as at most this far from the old one.'),
+    grad_clip: maybe(float({ min: 0 }), 'Largest global gradient norm of the critic; 0 = no clipping. Default: as of the policy.'),
+    ppo_epochs: field(int({ min: 1 }), 1, 'Times that a batch is trained on.'),
+    ppo_mini_batch_size: field(int({ min: 0 }), 0, 'Experiences per update; 0 = the whole batch.'),
+    enable: field(flag(), false, 'verl only; the algorithm decides.'),
+    loss_agg_mode: field(text(), 'token-mean', 'verl only.'),
+    ...Object.fromEntries(
+      [
+        'strategy model ppo_micro_batch_size ppo_micro_batch_size_per_gpu forward_micro_batch_size forward_micro_batch_size_per_gpu',
+        'use_dynamic_bsz ppo_max_token_len_per_gpu forward_max_token_len_per_gpu ulysses_sequence_parallel_size shuffle checkpoint',
+        'megatron profile profiler data_loader_seed load_weight',
+      ]
+        .flatMap((line) => line.split(' '))
+        .map((key) => [key, maybe(z.unknown(), 'verl only.')]),
+    ),
+    rollout_n: filledIn(),
+    nccl_timeout: filledIn(),
+    ray_namespace: filledIn(),
+  },
+  'The critic of algorithms that have one.',
+);
+
+/** The tree of verl, of which only the critic means something here. */
+const trainerConfig = section(
+  {
+    critic,
+    actor_rollout_ref: free('verl only.'),
+    algorithm: free('verl only.'),
+    buffer: free('verl only.'),
+    custom_reward_function: free('verl only.'),
+    data: free('verl only.'),
+    global_profiler: free('verl only.'),
+    reward_model: free('verl only.'),
+    trainer: free('verl only.'),
+    synchronizer: filledIn(),
+    enable_preview: filledIn(),
+  },
+  'The critic, under its name in verl; the rest tunes verl.',
+);
+
 export const trainer = section(
   {
     name: field(word(), 'trainer', 'Name in logs and states.'),
@@ -102,7 +183,7 @@ export const trainer = section(
     use_dynamic_bsz: field(flag(), true, 'verl only.'),
     use_remove_padding: field(flag(), true, 'verl only.'),
     balance_batch: field(flag(), true, 'verl only.'),
-    critic_warmup: field(int({ min: 0 }), 0, 'Algorithms with a critic only.'),
+    critic_warmup: field(int({ min: 0 }), 0, 'Train steps in which only the critic learns; algorithms with a critic only.'),
     max_token_len_per_gpu: maybe(int({ min: 1 }), 'verl only.'),
     ulysses_sequence_parallel_size: field(int(), 1, 'verl only.'),
     fix_actor_microbatch_loss_scale: field(flag(), false, 'verl only; losses are always scaled over the whole batch here.'),
@@ -114,7 +195,7 @@ export const trainer = section(
     max_checkpoints_to_keep: maybe(int({ min: 0 }), 'Older ones are removed; 0 or nothing = keep all.'),
     megatron,
     trust_remote_code: filledIn(),
-    trainer_config: field(z.record(z.string(), z.unknown()).nullable(), {}, 'verl only.'),
+    trainer_config: trainerConfig,
     trainer_config_path: field(text(), '', 'Removed; not even the original accepts it.'),
   },
   'What learns.',

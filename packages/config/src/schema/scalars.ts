@@ -43,7 +43,8 @@ function bounded<S extends z.ZodNumber>(schema: S, range: Range): S {
   return result;
 }
 
-function toNumber(value: unknown): unknown {
+/** A number that is written as text becomes one. */
+export function toNumber(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[-+]?[\d_.]+(?:e[-+]?\d+)?\s*$/i.test(value)) return value;
   const number = Number(value.replaceAll('_', ''));
   return Number.isNaN(number) ? value : number;

@@ -8,17 +8,8 @@
  * laid over the top level; `*` stands for any index or name. Keys that the run fills in by itself (`filledIn()` in the
  * schema) are ignored with a warning as well.
  */
-import {
-  advantageNames,
-  algorithmNames,
-  builtAdvantages,
-  builtAlgorithms,
-  builtEntropies,
-  builtPolicyLosses,
-  entropyNames,
-  klNames,
-  policyLossNames,
-} from '../algorithm-defaults.js';
+import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
+import { missingNames, namedKeys } from './known-names.js';
 
 export type KeyStatusName = 'notBuilt' | 'ignoredHarmless';
 
@@ -33,9 +24,6 @@ export interface KeyStatus {
   readonly note: string;
 }
 
-const rest = <T>(all: readonly T[], built: readonly T[]): readonly T[] => all.filter((name) => !built.includes(name));
-const built = (names: readonly string[]): string => `Built: ${names.join(', ')}.`;
-
 function notBuilt(path: string, note: string, only: Pick<KeyStatus, 'values' | 'except'> = {}): KeyStatus {
   return { path, status: 'notBuilt', note, ...only };
 }
@@ -48,10 +36,12 @@ function ignored(sectionPath: string, keys: string, note: string, only: Pick<Key
 }
 
 const tasksets = ['buffer.explorer_input.tasksets.*', 'buffer.explorer_input.eval_tasksets.*'];
-const experienceBuffer = 'buffer.trainer_input.experience_buffer';
+const experienceBuffers = ['buffer.trainer_input.experience_buffer', 'buffer.trainer_input.auxiliary_buffers.*'];
 const rolloutModel = 'explorer.rollout_model';
 const auxiliaryModel = 'explorer.auxiliary_models.*';
-const verlActor = 'trainer.trainer_config.actor_rollout_ref.actor';
+const verl = 'trainer.trainer_config';
+const verlActor = `${verl}.actor_rollout_ref.actor`;
+const verlCritic = `${verl}.critic`;
 
 const perCall = 'A workflow asks for alternatives per call, with top_logprobs.';
 
@@ -79,20 +69,13 @@ const inferenceModel = (section: string): readonly KeyStatus[] => [
   notBuilt(`${section}.reasoning_parser`, 'Built: deepseek_r1, qwen3.', { except: [null, 'deepseek_r1', 'qwen3'] }),
 ];
 
-export const keyStatuses: readonly KeyStatus[] = [
+const ownStatuses: readonly KeyStatus[] = [
   notBuilt('mode', 'Use both: explorer and trainer share one process.', { values: ['explore'] }),
   ...ignored('', 'mode', 'It means both: explorer and trainer always share one process.', { values: ['colocate'] }),
   ...ignored('model', 'enable_prompt_truncation', 'A prompt that is too long is never cut; its run is counted as prompt_too_long.'),
   ...ignored('', 'ignore_validator_suggestions', 'There is no check of GPU memory.'),
   notBuilt('cod', 'Remove it.'),
 
-  notBuilt('algorithm.algorithm_type', built(builtAlgorithms), { values: rest(algorithmNames, builtAlgorithms) }),
-  notBuilt('algorithm.advantage_fn', built(builtAdvantages), { values: rest(advantageNames, builtAdvantages) }),
-  notBuilt('algorithm.policy_loss_fn', built(builtPolicyLosses), { values: rest(policyLossNames, builtPolicyLosses) }),
-  notBuilt('algorithm.entropy_loss_fn', built(builtEntropies), { values: rest(entropyNames, builtEntropies) }),
-  notBuilt('algorithm.kl_penalty_fn', 'Built: none. Use kl_loss_fn for a KL term in the loss.', { values: rest(klNames, ['none']) }),
-  notBuilt('algorithm.sample_strategy', 'Built: default.', { values: ['staleness_control', 'mix'] }),
-  notBuilt('algorithm.kl_loss_fn_args.adaptive', 'Use a fixed kl_coef.', { values: [true] }),
   notBuilt('algorithm.optimizer.optimizer_type', 'Use adam.', { values: ['sgd'] }),
   notBuilt('algorithm.enable_router_replay', 'Mixture-of-experts models cannot be trained yet.'),
   notBuilt('algorithm.bypass_old_logprobs', 'The log-probabilities of the sampler are the old ones; remove the key.'),
@@ -101,11 +84,14 @@ export const keyStatuses: readonly KeyStatus[] = [
   }),
 
   ...ignored('model', 'trust_remote_code', 'No Python code of a model is ever run.'),
-  ...ignored('model', 'critic_model_path', 'No algorithm with a critic is built.'),
   ...ignored('model', 'fully_sharded_loras max_cpu_loras', 'It tunes vLLM.'),
   ...ignored('model', 'logprobs', perCall),
   notBuilt('model.repetition_penalty', 'Use 1.0.'),
-  notBuilt('model.lora_configs', 'Full weights are trained; remove it.', { except: [null, []] }),
+  notBuilt('model.lora_configs.*.path', 'An adapter starts from nothing; use a model folder that the adapter was merged into.', {
+    except: [null],
+  }),
+  ...ignored('model.lora_configs.*', 'lora_dtype', 'The embedded engine computes in float32.'),
+  ...ignored('model.lora_configs.*', 'base_model_name', 'It is model.model_path.', { except: [null] }),
   notBuilt('model.rope_scaling', 'Put it into config.json of the model folder, if the model supports it.', { except: [null] }),
   notBuilt('model.rope_theta', 'It is read from config.json of the model folder.', { except: [null] }),
   notBuilt('model.tinker.enable', 'The embedded engine trains; remove it.'),
@@ -128,16 +114,17 @@ export const keyStatuses: readonly KeyStatus[] = [
   ]),
   ...ignored('buffer.explorer_input.tasksets.*', 'repeat_times', 'algorithm.repeat_times decides for task sets that are learnt from.'),
 
-  notBuilt(`${experienceBuffer}.replay_buffer.enable`, 'Every experience is trained on once.'),
-  notBuilt(`${experienceBuffer}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', {
-    values: ['offline_easy2hard', 'difficulty_based'],
-  }),
-  notBuilt(`${experienceBuffer}.format.image_key`, 'Only text can be trained.', { except: [null] }),
-  notBuilt(`${experienceBuffer}.format.video_key`, 'Only text can be trained.', { except: [null] }),
-  ...ignored(experienceBuffer, 'max_retry_times max_retry_interval', 'A file on this machine needs no retries.'),
-  ...ignored(experienceBuffer, 'enable_progress_bar', 'Progress is always shown.'),
-  ...ignored(`${experienceBuffer}.format`, 'chat_template', 'The model section decides.', { except: [null] }),
-  notBuilt('buffer.trainer_input.auxiliary_buffers', 'No algorithm that mixes buffers is built.', { except: [{}] }),
+  ...experienceBuffers.flatMap((buffer) => [
+    notBuilt(`${buffer}.replay_buffer.enable`, 'Every experience is trained on once.'),
+    notBuilt(`${buffer}.data_selector.selector_type`, 'Built: sequential, shuffle, random.', {
+      values: ['offline_easy2hard', 'difficulty_based'],
+    }),
+    notBuilt(`${buffer}.format.image_key`, 'Only text can be trained.', { except: [null] }),
+    notBuilt(`${buffer}.format.video_key`, 'Only text can be trained.', { except: [null] }),
+    ...ignored(buffer, 'max_retry_times max_retry_interval', 'A file on this machine needs no retries.'),
+    ...ignored(buffer, 'enable_progress_bar', 'Progress is always shown.'),
+    ...ignored(`${buffer}.format`, 'chat_template', 'The model section decides.', { except: [null] }),
+  ]),
 
   notBuilt('explorer.over_rollout.ratio', 'Every task of a step is waited for; use max_timeout.'),
   notBuilt('explorer.dynamic_timeout.enable', 'Use max_timeout.'),
@@ -170,13 +157,22 @@ export const keyStatuses: readonly KeyStatus[] = [
   ),
   ...ignored('trainer', 'param_offload optimizer_offload grad_offload offload_policy save_strategy megatron', 'It tunes verl.'),
   ...ignored('trainer', 'name', 'There is one trainer.'),
-  ...ignored('trainer', 'critic_warmup', 'No algorithm with a critic is built.'),
   ...ignored('trainer', 'fix_actor_microbatch_loss_scale', 'Losses are always scaled over the whole batch.'),
   ...ignored('trainer', 'save_hf_checkpoint', 'Every checkpoint is a Hugging Face folder.', { values: ['never'] }),
   notBuilt('trainer.trainer_config_path', 'Remove it, and set algorithm.optimizer, trainer.grad_clip and the like.'),
-  ...ignored('trainer', 'trainer_config', 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.', {
-    except: [null, {}],
-  }),
+  ...ignored(
+    verl,
+    'actor_rollout_ref algorithm buffer custom_reward_function data global_profiler reward_model trainer',
+    'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.',
+    { except: [undefined, null, {}] },
+  ),
+  ...ignored(
+    verlCritic,
+    'checkpoint data_loader_seed enable forward_max_token_len_per_gpu forward_micro_batch_size forward_micro_batch_size_per_gpu load_weight loss_agg_mode megatron model ppo_max_token_len_per_gpu ppo_micro_batch_size ppo_micro_batch_size_per_gpu profile profiler shuffle strategy ulysses_sequence_parallel_size use_dynamic_bsz',
+    'It tunes verl.',
+  ),
+  notBuilt(`${verlCritic}.ppo_epochs`, 'The critic, too, is trained on every batch once; remove it.'),
+  notBuilt(`${verlCritic}.ppo_mini_batch_size`, 'A train step is one update of the whole batch; remove it.'),
   notBuilt(`${verlActor}.ppo_epochs`, 'Every batch is trained on once; remove it.', { except: [undefined, null, 1] }),
   notBuilt(
     `${verlActor}.ppo_mini_batch_size`,
@@ -208,12 +204,18 @@ export const keyStatuses: readonly KeyStatus[] = [
 
   notBuilt('service.data_juicer', 'Prepare the data before the run.', { except: [null] }),
   notBuilt('data_processor.task_pipeline', 'Prepare the task set before the run.', { except: [null] }),
-  notBuilt(
-    'data_processor.experience_pipeline.operators',
-    'Filter by advantage_fn_args.std_threshold, or shape the reward in the workflow.',
-    { except: [[]] },
-  ),
   notBuilt('data_processor.experience_pipeline.input_save_path', 'Experiences are kept in the buffer of the run.', { except: [null] }),
   ...ignored('data_processor.experience_pipeline', 'save_input', 'Experiences are kept in the buffer of the run.'),
   ...ignored('data_processor.experience_pipeline', 'inputs output', 'It has no effect in the original either.', { except: [null, {}] }),
 ];
+
+/** Algorithms and parts that are known and not in the tables. */
+const nameStatuses = (tables: AlgorithmTables): readonly KeyStatus[] =>
+  namedKeys.flatMap((named) =>
+    missingNames(named, tables).map((name) => notBuilt(named.path, named.known[name] ?? '', { values: [name] })),
+  );
+
+/** The table, for the algorithms of some tables. */
+export const statusesOf = (tables: AlgorithmTables): readonly KeyStatus[] => [...nameStatuses(tables), ...ownStatuses];
+
+export const keyStatuses: readonly KeyStatus[] = statusesOf(builtInTables);

@@ -1,0 +1,47 @@
+/** What an algorithm needs from the rest of the file, and what the engine can give it. */
+import type { AlgorithmConfig } from '../resolved.js';
+import type { KeyPath } from '../tree/node.js';
+import type { StageContext } from './context.js';
+
+const lossKey: KeyPath = ['algorithm', 'policy_loss_fn'];
+const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
+const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
+
+/** Problems stand at the key that the file sets, else at the algorithm. */
+export function checkNeeds(context: StageContext, config: AlgorithmConfig): void {
+  checkPairs(context, config);
+  checkExperts(context, config);
+}
+
+const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath => paths.find((path) => context.isSet(...path)) ?? typeKey;
+
+function checkPairs(context: StageContext, { schema, needs, policyLossFn, algorithmType }: AlgorithmConfig): void {
+  if (needs.pairs && schema !== 'dpo') {
+    context.report(
+      setOne(context, lossKey),
+      `got "${policyLossFn.name}", which compares a better answer with a worse one, but ${algorithmType} has no pairs. Use algorithm_type: dpo.`,
+      [typeKey],
+    );
+  }
+  if (schema === 'dpo' && !needs.pairs && context.isSet(...lossKey)) {
+    context.report(lossKey, `got "${policyLossFn.name}", which does not compare the answers of a pair. Remove the key.`, [typeKey]);
+  }
+}
+
+function checkExperts(context: StageContext, { needs, policyLossFn, sampleStrategy, needsRollouts }: AlgorithmConfig): void {
+  const mixes = sampleStrategy.name === 'mix';
+  if (needs.expertMask && !mixes) {
+    context.report(
+      setOne(context, strategyKey, lossKey),
+      `the sample strategy is "${sampleStrategy.name}", but the policy loss "${policyLossFn.name}" needs batches of sampled and of expert experiences. Use sample_strategy: mix.`,
+      [typeKey, lossKey],
+    );
+  }
+  if (mixes && needsRollouts && !needs.expertMask) {
+    context.report(
+      setOne(context, lossKey, strategyKey),
+      `the policy loss "${policyLossFn.name}" cannot tell expert experiences from sampled ones, so sample_strategy mix makes no sense with it. Use policy_loss_fn: mix or mix_chord.`,
+      [typeKey, strategyKey],
+    );
+  }
+}

@@ -1,0 +1,149 @@
+/** What the tables of algorithms hold, as plain data under the names of YAML: for documents and for the terminal. */
+import { createAlgorithm, type AlgorithmPreset, type AlgorithmTables, type PartDoc, type PartRef } from '@trinity-rft/algorithm';
+import { ConfigError, type AlgorithmNeeds, type Arg, type ArgSpec } from '@trinity-rft/core';
+import { yamlName } from '../schema/args.js';
+
+export interface ArgReference {
+  /** As in YAML. */
+  readonly name: string;
+  /** `number >= 0`, `one of "group", "batch"` */
+  readonly type: string;
+  /** Null: it means something when it is left out. */
+  readonly default: unknown;
+  readonly help: string;
+}
+
+/** The key of YAML that chooses a part. */
+export type PartKey = 'advantage_fn' | 'policy_loss_fn' | 'kl_loss_fn' | 'entropy_loss_fn' | 'sample_strategy' | 'operator';
+
+export interface PartReference extends PartDoc {
+  readonly key: PartKey;
+  readonly name: string;
+  readonly args: readonly ArgReference[];
+  /** Beyond log-probabilities, rewards and masks, in words. */
+  readonly needs: readonly string[];
+}
+
+/** A part with the arguments of a preset that differ from its defaults, by the names of YAML. */
+export interface ChosenPart {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+export interface PresetReference extends PartDoc {
+  readonly name: string;
+  readonly schema: AlgorithmPreset['schema'];
+  readonly repeatTimes: number;
+  /** Undefined: no rewards, so no advantages. */
+  readonly advantageFn: ChosenPart | undefined;
+  readonly policyLossFn: ChosenPart;
+  readonly klLossFn: ChosenPart;
+  readonly klPenaltyFn: ChosenPart;
+  readonly entropyLossFn: ChosenPart;
+  readonly sampleStrategy: ChosenPart;
+  readonly lossAggMode: string;
+  readonly lossAggNorm: number | string | undefined;
+  readonly operators: readonly ChosenPart[];
+  readonly needs: readonly string[];
+}
+
+export interface AlgorithmReference {
+  readonly presets: readonly PresetReference[];
+  readonly parts: readonly PartReference[];
+}
+
+/** In the order of the tables. */
+export function algorithmReference(tables: AlgorithmTables): AlgorithmReference {
+  const { advantageFns, policyLossFns, klFns, entropyLossFns, sampleStrategies, operators } = tables;
+  const parts = <Row extends { readonly args: ArgSpec; readonly doc: PartDoc }>(
+    key: PartKey,
+    table: Readonly<Record<string, Row>>,
+    needs: (row: Row) => Partial<AlgorithmNeeds> | undefined = () => undefined,
+  ): readonly PartReference[] =>
+    Object.entries(table).map(([name, row]) => ({
+      key,
+      name,
+      ...row.doc,
+      args: Object.entries(row.args).map(([arg, spec]) => argReference(arg, spec)),
+      needs: words(ifMade(() => needs(row)) ?? {}),
+    }));
+  return {
+    presets: Object.entries(tables.presets).map(([name, preset]) => presetReference(name, preset, tables)),
+    parts: [
+      ...parts('advantage_fn', advantageFns, (row) => row.make('', {}, 0).needs),
+      ...parts('policy_loss_fn', policyLossFns, (row) => row.make('', {}).needs),
+      ...parts('kl_loss_fn', klFns, (row) => row.make('', {}, { rollouts: true })?.needs),
+      ...parts('entropy_loss_fn', entropyLossFns, (row) => row.make('', {})?.needs),
+      ...parts('sample_strategy', sampleStrategies),
+      ...parts('operator', operators),
+    ],
+  };
+}
+
+function presetReference(name: string, preset: AlgorithmPreset, tables: AlgorithmTables): PresetReference {
+  return {
+    name,
+    ...preset.doc,
+    schema: preset.schema,
+    repeatTimes: preset.repeatTimes,
+    advantageFn: preset.advantageFn && chosen(preset.advantageFn),
+    policyLossFn: chosen(preset.policyLossFn),
+    klLossFn: chosen(preset.klLossFn),
+    klPenaltyFn: chosen(preset.klPenaltyFn ?? { name: 'none' }),
+    entropyLossFn: chosen(preset.entropyLossFn),
+    sampleStrategy: chosen(preset.sampleStrategy),
+    lossAggMode: preset.lossAggMode,
+    lossAggNorm: preset.lossAggNorm,
+    operators: (preset.operators ?? []).map(chosen),
+    needs: words(ifMade(() => createAlgorithm({ ...preset, lossAggNorm: undefined }, { tables }).needs) ?? {}),
+  };
+}
+
+const chosen = ({ name, args = {} }: PartRef): ChosenPart => ({
+  name,
+  args: Object.fromEntries(Object.entries(args).map(([arg, value]) => [yamlName(arg), value])),
+});
+
+/** Parts that cannot be made from defaults alone tell no needs. */
+function ifMade<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+/** In the order in which they are told. `rollouts` are what every algorithm that explores needs. */
+const needWords = {
+  referenceLogprobs: 'reference model',
+  valueHead: 'critic',
+  teacherLogprobs: 'teacher',
+  pairs: 'pairs of answers',
+  expertMask: 'expert data',
+} as const satisfies Partial<Record<keyof AlgorithmNeeds, string>>;
+
+function words(needs: Partial<AlgorithmNeeds>): readonly string[] {
+  const flags = (Object.keys(needWords) as (keyof typeof needWords)[]).filter((need) => needs[need] === true);
+  const entropy = needs.entropy === 'gradient' ? ['gradient of the entropy'] : needs.entropy === 'value' ? ['entropy'] : [];
+  return [...flags.map((need) => needWords[need]), ...entropy];
+}
+
+const signs = [
+  ['min', '>='],
+  ['above', '>'],
+  ['max', '<='],
+] as const;
+
+function argReference(name: string, { form, expected, fallback, help }: Arg<unknown>): ArgReference {
+  return { name: yamlName(name), type: typeWords(form) ?? expected, default: fallback ?? null, help };
+}
+
+function typeWords(form: Arg<unknown>['form']): string | undefined {
+  if (form?.type === 'number') {
+    const bounds = signs.flatMap(([bound, sign]) => (form[bound] === undefined ? [] : [`${sign} ${form[bound]}`]));
+    return ['number', bounds.join(', ')].join(' ').trim();
+  }
+  if (form?.type === 'choice') return form.words.join(', ');
+  return form === undefined || form.type === 'list' ? undefined : form.type;
+}

@@ -1,0 +1,52 @@
+/** Arguments of the parts of an algorithm: from their specification to the schema of the file, and from the names of YAML back to theirs. */
+import type { Arg, ArgSpec } from '@trinity-rft/core';
+import { z } from 'zod';
+import { expectations, field, flag, float, maybe, oneOf, section, text } from './scalars.js';
+
+/** `clipRangeLow` -> `clip_range_low` */
+export const yamlName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** What the file says of `policy_loss_fn_args` and the like. Values in `defaults`, by the names of the specification, win over its own. */
+export function argsSchema(spec: ArgSpec, description: string, defaults: Readonly<Record<string, unknown>> = {}): ArgsSchema {
+  const shape = Object.entries(spec).map(([name, arg]) => [yamlName(name), argSchema(arg, defaults[name] ?? arg.fallback)] as const);
+  return section(Object.fromEntries(shape), description);
+}
+
+export type ArgsSchema = ReturnType<typeof section<Readonly<Record<string, z.ZodType>>>>;
+
+/** Names as in the specification; those without a value are left out. */
+export function fromYaml(spec: ArgSpec, values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const named = Object.keys(spec).map((name) => [name, values[yamlName(name)]] as const);
+  return Object.fromEntries(named.filter(([, value]) => value !== null && value !== undefined));
+}
+
+/** An argument that means something when it is left out may also be set to nothing. */
+function argSchema(arg: Arg<unknown>, value: unknown): z.ZodType {
+  const { fallback, help } = arg;
+  const schema = valueSchema(arg);
+  if (fallback !== undefined) return field(schema, value, help);
+  return maybe(schema, help).default(value ?? null);
+}
+
+function valueSchema(arg: Arg<unknown>): z.ZodType {
+  const { form } = arg;
+  switch (form?.type) {
+    case 'number':
+      return float(form);
+    case 'boolean':
+      return flag();
+    case 'text':
+      return text();
+    case 'choice':
+      return oneOf(form.words as [string, ...string[]]);
+    default:
+      return judged(form?.type === 'list' ? z.array(z.unknown()) : z.unknown(), arg);
+  }
+}
+
+/** Whatever the argument itself accepts. */
+function judged(schema: z.ZodType, { accepts, expected }: Arg<unknown>): z.ZodType {
+  const checked = schema.refine(accepts);
+  expectations.add(checked, { text: expected });
+  return checked;
+}
