@@ -1,0 +1,112 @@
+import { ConfigError, createExperience, numberArg, type LossInput } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { aggregateLoss, builtInTables, byGroup, createAlgorithm } from '../index.js';
+import { defineAdvantage, defineAlgorithm, defineOperator, definePolicyLoss, isAlgorithmPlugin } from './definitions.js';
+import { extendTables } from './extend-tables.js';
+
+/** Rewards above the median of the task. */
+const median = defineAdvantage({
+  name: 'median',
+  args: { scale: numberArg(1, { above: 0 }, 'Multiplies the advantages.') },
+  create: ({ scale }) =>
+    byGroup(({ rewards }) => {
+      const middle = rewards.toSorted((a, b) => a - b)[Math.floor(rewards.length / 2)]!;
+      return { scores: rewards.map((reward) => scale * (reward - middle)), metrics: { median: middle } };
+    }),
+});
+
+const plainGradient = definePolicyLoss({
+  name: 'plain_gradient',
+  create: () => (input, weights) => ({
+    loss: -aggregateLoss(
+      input.currentLogprobs.map((x, t) => x * input.advantages[t]!),
+      weights,
+    ),
+    gradLogprobs: weights.map((weight, t) => -weight * input.advantages[t]!),
+    metrics: {},
+  }),
+});
+
+const mine = defineAlgorithm({
+  name: 'median_gradient',
+  repeatTimes: 5,
+  advantageFn: median,
+  policyLossFn: plainGradient,
+  klLossFn: { name: 'none' },
+  operators: ['reward_filter', defineOperator({ name: 'everything', create: () => (experiences) => ({ experiences, metrics: {} }) })],
+});
+
+describe('definitions of plugins', () => {
+  it('make an algorithm of one file and one name', () => {
+    const tables = extendTables(builtInTables, [mine]);
+    const preset = tables.presets['median_gradient']!;
+    expect(preset).toMatchObject({ repeatTimes: 5, schema: 'experience', lossAggMode: 'token-mean', sampleStrategy: { name: 'default' } });
+    const { advantage, loss, needs } = createAlgorithm({ ...preset, lossAggNorm: undefined }, { tables });
+    const experiences = [0, 1, 5].map((reward, run) =>
+      createExperience({ tokens: [1, 2], promptLength: 1, reward, eid: { batch: 0, task: 0, run } }),
+    );
+    const scored = advantage!(experiences);
+    expect(scored.experiences.map(({ advantages }) => advantages![0])).toEqual([-1, 0, 4]);
+    expect(scored.metrics['group_advantages/median/mean']).toBe(1);
+    const input: LossInput = {
+      offsets: Int32Array.of(0, 1),
+      actionMask: Uint8Array.of(1),
+      currentLogprobs: Float32Array.of(-2),
+      oldLogprobs: Float32Array.of(-2),
+      advantages: Float32Array.of(3),
+      entropy: Float32Array.of(0),
+      step: 1,
+    };
+    expect(loss(input).loss).toBeCloseTo(6, 6);
+    expect([...loss(input).gradLogprobs]).toEqual([expect.closeTo(-3, 6)]);
+    expect(needs).toMatchObject({ rollouts: true, referenceLogprobs: false });
+    expect(Object.keys(tables.operators)).toEqual(expect.arrayContaining(['reward_filter', 'everything']));
+  });
+
+  it('are read with their arguments like built-in parts', () => {
+    const tables = extendTables(builtInTables, [median]);
+    const wrong = { advantageFn: { name: 'median', args: { scale: 0 } }, policyLossFn: { name: 'ppo' } };
+    expect(() => createAlgorithm(wrong, { tables })).toThrow(
+      'The argument "scale" of advantage function "median" is 0; expected a number > 0.',
+    );
+  });
+
+  it('leave the tables that they extend alone', () => {
+    extendTables(builtInTables, [mine]);
+    expect(Object.keys(builtInTables.presets)).not.toContain('median_gradient');
+    expect(Object.keys(builtInTables.advantageFns)).not.toContain('median');
+  });
+
+  it('count once where a part is exported beside the algorithm that brings it', () => {
+    expect(Object.keys(extendTables(builtInTables, [median, mine, plainGradient]).advantageFns)).toContain('median');
+  });
+
+  it('are told from other exports', () => {
+    expect([mine, median, plainGradient, { kind: 'trinity-rft.workflow', name: 'x' }, null, 'text'].map(isAlgorithmPlugin)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it.each([
+    ['a built-in name', () => [defineAdvantage({ name: 'grpo', create: () => ({}) })], 'The advantage function "grpo" is there already.'],
+    [
+      'a name twice',
+      () => [median, defineAdvantage({ name: 'median', create: () => ({}) })],
+      'The advantage function "median" is defined twice.',
+    ],
+    [
+      'a part that does not exist',
+      () => [defineAlgorithm({ name: 'broken', policyLossFn: 'pppo' })],
+      'There is no policy loss of algorithm "broken": "pppo". Did you mean "ppo"?',
+    ],
+    ['a name that YAML cannot hold', () => [defineAlgorithm({ name: 'a b' })], '"a b" cannot name a part of an algorithm.'],
+  ])('refuse %s', (_what, definitions, message) => {
+    expect(() => extendTables(builtInTables, definitions())).toThrow(message);
+    expect(() => extendTables(builtInTables, definitions())).toThrow(ConfigError);
+  });
+});
