@@ -1,3 +1,4 @@
+export { onnxCapabilities } from './capabilities.js';
 export { createOnnxCritic, type OnnxCriticOptions } from './critic.js';
 export { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
 export { loadModelFolder, readModelFiles, saveModelFolder, type ModelFiles, type ModelFolder } from './folder/model-folder.js';

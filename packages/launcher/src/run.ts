@@ -2,6 +2,7 @@
 import { loadConfig, type LoadedConfig, type ResolvedConfig } from '@trinity-rft/config';
 import { systemClock, type Clock } from '@trinity-rft/core';
 import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
+import { assertTrainable } from './build/algorithm.js';
 import type { Terminal } from './build/monitor.js';
 import type { ServeOptions, StageResult } from './context.js';
 import { catchStrays } from './failure.js';
@@ -57,6 +58,7 @@ export async function run(options: RunOptions): Promise<RunSummary> {
     rewardFns: createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]),
   };
   assertNamesKnown(config, registries);
+  assertTrainable(config.stages);
 
   const unlock = await lockRun(config.jobDirectory, options.serve?.train === false ? 'serve' : 'run');
   const strays = catchStrays((line) => terminal.write(`${line}\n`));

@@ -4,25 +4,16 @@ import {
   EngineError,
   type CancelReason,
   type Engine,
-  type EngineCapabilities,
   type Sampler,
   type TrainEngine,
   type TrinityError,
 } from '@trinity-rft/core';
 
+import { onnxCapabilities } from '../capabilities.js';
 import { samplingThreads } from '../sample/lanes.js';
 import { EngineClient, type CallHandle, type EngineLink } from './client.js';
 import { Lanes } from './lanes.js';
 import { packBatch, type EngineFacts, type WorkerOptions } from './protocol.js';
-
-const capabilities: EngineCapabilities = {
-  entropyGradient: 'exact',
-  logprobConvention: 'processed',
-  valueHead: true,
-  fullParameter: true,
-  lora: true,
-  referenceModel: true,
-};
 
 /**
  * Starts a thread and waits until it is ready; starts others when their samplers are needed.
@@ -36,7 +27,7 @@ export async function connectEngine(
   const ends = [cancelled('The engine was closed before this call was answered.', 'shutdown'), engineClosed()] as const;
   try {
     const facts = await client.call('open', {}).result;
-    const own = { ...capabilities, referenceModel: options.reference };
+    const own = { ...onnxCapabilities, referenceModel: options.reference };
     const others = samplingThreads(facts.config, options.threads).lanes - 1;
     const { lora: _, ...shared } = options;
     const sampling = { ...shared, reference: false, samples: facts.config };
