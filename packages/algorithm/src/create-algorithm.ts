@@ -83,6 +83,14 @@ function placed(
 ): Pick<Algorithm, 'advantage' | 'batchAdvantage' | 'klPenalty'> {
   if (advantage && !klPenalty) return { advantage };
   if (batchAdvantage) return { batchAdvantage, ...(klPenalty && { klPenalty }) };
+  if (!advantage) {
+    throw new ConfigError(
+      `The advantage function "${advantageFn?.name}" defines neither \`advantage\` nor \`batchAdvantage\`. Let \`create\` return one.`,
+      {
+        code: 'ADVANTAGE_MISSING',
+      },
+    );
+  }
   throw new ConfigError(
     `The KL penalty "${klPenaltyFn?.name}" changes rewards in the trainer, where the advantage function "${advantageFn?.name}" does not run. ` +
       'Set kl_penalty_fn to none and use kl_loss_fn, or choose an advantage function that runs on train batches.',

@@ -2,7 +2,7 @@
 import { readArgs, type AdvantageFn, type AlgorithmNeeds, type ArgSpec, type ArgValues, type BatchAdvantageFn } from '@trinity-rft/core';
 import type { Part, PartDoc } from '../part.js';
 
-/** At least one of the two functions; where both are there they agree. */
+/** At least one of the two functions; where both are there they agree where a train batch holds one explore step. */
 export interface AdvantageStrategy {
   /** Runs in the explorer's pipeline on one explore step, so groups are whole. */
   readonly advantage?: AdvantageFn;

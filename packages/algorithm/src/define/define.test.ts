@@ -71,6 +71,12 @@ describe('definitions of plugins', () => {
     );
   });
 
+  it('must compute something', () => {
+    const tables = extendTables(builtInTables, [defineAdvantage({ name: 'nothing', create: () => ({}) })]);
+    const empty = { advantageFn: { name: 'nothing' }, policyLossFn: { name: 'ppo' } };
+    expect(() => createAlgorithm(empty, { tables })).toThrow('"nothing" defines neither `advantage` nor `batchAdvantage`.');
+  });
+
   it('leave the tables that they extend alone', () => {
     extendTables(builtInTables, [mine]);
     expect(Object.keys(builtInTables.presets)).not.toContain('median_gradient');
