@@ -21,5 +21,6 @@ export { readTokenizerFiles, writeTokenizerFiles, type TokenizerFiles } from './
 export { tokenByteTable } from './tokenizer/token-bytes.js';
 export { tokenTexts } from './tokenizer/token-texts.js';
 export { createTokenizer, loadTokenizer, type DecodeOptions, type Tokenizer } from './tokenizer/tokenizer.js';
+export { vocabularyOf } from './tokenizer/vocabulary.js';
 export { toolCallParsers } from './tool-call-parser/table.js';
 export type { ParsedToolCall, ToolCallParse, ToolCallParser } from './tool-call-parser/types.js';

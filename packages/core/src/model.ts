@@ -59,6 +59,20 @@ export interface ChatResponse {
   readonly temperature: number;
 }
 
+/** What ids mean to a model. */
+export interface Vocabulary {
+  /** Largest id + 1. */
+  readonly size: number;
+  /** As the tokenizer writes it; undefined for an id without a token. */
+  token(id: number): string | undefined;
+}
+
+export interface ScoreOptions {
+  /** Logits are divided by it before the softmax; above 0. @default that of the model's sampling, or 1 where that is greedy */
+  readonly temperature?: number;
+  readonly signal?: AbortSignal;
+}
+
 /** What workflows see of the model being trained, or of an auxiliary model. One per run; not shared between runs. */
 export interface RolloutModel<Client = unknown> {
   /** The value for `model=` in OpenAI requests. */
@@ -67,6 +81,13 @@ export interface RolloutModel<Client = unknown> {
   readonly policyVersion: number;
   /** `n` choices for one conversation. @throws ModelError, CancelledError */
   chat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<readonly ChatResponse[]>;
+  /**
+   * Natural-log probability of each token after the first `promptLength`, by the weights in use. Nothing is sampled or recorded. [R]
+   * @throws ModelError, also where the model cannot score tokens that it has not sampled; CancelledError
+   */
+  logprobs(tokens: ArrayLike<number>, promptLength: number, options?: ScoreOptions): Promise<Float32Array>;
+  /** Models of one tokenizer share the object. Undefined where only the service knows it. */
+  readonly vocabulary: Vocabulary | undefined;
   /** A client of the `openai` package whose calls are served and recorded here. */
   openaiClient(): Client;
   /** One experience per recorded call and choice, in call order, `eid.step` counting the calls. @default clear = true */

@@ -1,4 +1,5 @@
 /** The model as one rollout sees it: chat and an OpenAI client, with every call recorded. */
+import { vocabularyOf } from '@trinity-rft/chat';
 import { createAgentEndpoint } from '@trinity-rft/workflow';
 import { createClient, type RolloutClient } from './client.js';
 import { createCounters } from './counters.js';
@@ -7,6 +8,7 @@ import { createHandler } from './handler/handler.js';
 import { createHistory, toExperience } from './history.js';
 import type { RecordingModel, RolloutModelOptions } from './options.js';
 import { createResponseStore } from './responses/store.js';
+import { scoreTokens } from './score.js';
 
 /**
  * One per run: it has its own history, ledger and client. Cheap; the client is made when it is asked for.
@@ -44,6 +46,8 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
       const { choices } = await generate({ messages, sampling, parseTools: true, ...(tools && { tools }), ...(signal && { signal }) });
       return choices.map(({ response }) => response);
     },
+    logprobs: (tokens, promptLength, score) => scoreTokens(options, { tokens, promptLength }, score),
+    vocabulary: vocabularyOf(options.format.tokenizer),
     openaiClient: () => (client ??= createClient(endpoint)),
     endpoint: () => endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => history.extract(clear),

@@ -6,6 +6,8 @@ export * from './built-in.js';
 export * from './calculator.js';
 export * from './chat-options.js';
 export * from './define.js';
+export { OnPolicyDistillMathWorkflow } from './distill/on-policy-distill-math-workflow.js';
+export { OnPolicyDistillWorkflow } from './distill/on-policy-distill-workflow.js';
 export { askJudge, type JudgeQuestion, type Verdict } from './judge/ask-judge.js';
 export * from './judge/parse.js';
 export { RubricJudgeWorkflow } from './judge/rubric-judge-workflow.js';

@@ -41,19 +41,21 @@ const goneCodes = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
 
 /** `gone` aborts when the engine behind the sampler has died. */
 export function watched(sampler: Sampler, gone: AbortController): Sampler {
+  const watch = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof EngineError && goneCodes.has(error.code)) gone.abort(error);
+      throw error;
+    }
+  };
   return {
     maxModelLen: sampler.maxModelLen,
     get policyVersion() {
       return sampler.policyVersion;
     },
     adopt: (source, version) => sampler.adopt(source, version),
-    sample: async (prompt, options, signal) => {
-      try {
-        return await sampler.sample(prompt, options, signal);
-      } catch (error) {
-        if (error instanceof EngineError && goneCodes.has(error.code)) gone.abort(error);
-        throw error;
-      }
-    },
+    sample: (prompt, options, signal) => watch(() => sampler.sample(prompt, options, signal)),
+    ...(sampler.score && { score: (row, signal) => watch(() => sampler.score!(row, signal)) }),
   };
 }

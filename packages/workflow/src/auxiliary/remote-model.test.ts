@@ -78,3 +78,26 @@ describe('createRemoteModel', () => {
     expect(() => model.extractExperiencesFromHistory()).toThrow('keeps no history');
   });
 });
+
+describe('logprobs of a remote model', () => {
+  const entry = (id: number, logprob: number) => ({ [id]: { logprob, rank: 1, decoded_token: 'x' } });
+  const scored = (list: readonly unknown[]) => ({ choices: [{ index: 0, text: '', finish_reason: 'length', prompt_logprobs: list }] });
+
+  it('are those of the given tokens, where the service says them as vLLM does', async () => {
+    const { model, seen } = await serve([[200, scored([null, entry(8, -1), { ...entry(9, -0.5), ...entry(3, -0.1) }, entry(7, 1e-9)])]]);
+    expect([...(await model.logprobs([5, 8, 9, 7], 2))]).toEqual([-0.5, 0]);
+    expect(seen[0]!.body).toEqual({ model: 'big', prompt: [5, 8, 9, 7], max_tokens: 1, temperature: 1, prompt_logprobs: 0 });
+    expect(model.vocabulary).toBeUndefined();
+  });
+
+  it('are refused with the reason where it does not', async () => {
+    const plain = { choices: [{ index: 0, text: '', finish_reason: 'length', logprobs: null }] };
+    const { model } = await serve([[200, plain], [200, scored([null, entry(1, -1)])], [404, { error: { message: 'no such route' } }]]); // prettier-ignore
+    const refusal = { status: 501, message: expect.stringContaining('does not answer prompt_logprobs') as string };
+    await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject(refusal);
+    await expect(model.logprobs([1, 2], 1)).rejects.toThrow('no log-probability of token 2 at place 1');
+    await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject({ status: 404, code: 'remote_error' });
+    await expect(model.logprobs([1, 2], 1, { temperature: 0.7 })).rejects.toThrow('services score at 1 only');
+    await expect(model.logprobs([1], 1)).rejects.toThrow('expected at least one of either');
+  });
+});

@@ -1,8 +1,6 @@
 /** A model behind an OpenAI-compatible address, for workflows to ask: never trained, never recorded. */
 import {
-  CancelledError,
   ModelError,
-  TrinityError,
   unknownPolicyVersion,
   WorkflowError,
   type ChatMessage,
@@ -13,6 +11,8 @@ import {
 import { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../agent-endpoint.js';
 import type { AgentModel } from '../types.js';
+import { longestTimer, remoteCall } from './remote-call.js';
+import { remoteLogprobs } from './remote-logprobs.js';
 
 export interface RemoteModelOptions {
   /** Ends in `/v1`, or wherever the API begins. */
@@ -54,6 +54,8 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
     openaiClient,
     endpoint: () => endpoint,
     chat: (messages, call = {}) => chat(openaiClient(), options, { messages, call }),
+    logprobs: (tokens, promptLength, score) => remoteLogprobs(openaiClient(), options, { tokens, promptLength, ...score }),
+    vocabulary: undefined,
     extractExperiencesFromHistory: () => {
       throw new WorkflowError(
         `The auxiliary model "${modelPath}" keeps no history, because it is not trained. Take experiences from the rollout model.`,
@@ -65,16 +67,13 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   };
 }
 
-/** What a Node timer can wait. */
-const longestTimer = 2 ** 31 - 1;
-
 interface Call {
   readonly messages: readonly ChatMessage[];
   readonly call: ChatOptions;
 }
 
 async function chat(client: OpenAI, options: RemoteModelOptions, { messages, call }: Call): Promise<readonly ChatResponse[]> {
-  const { modelPath, defaults = {}, timeoutMs } = options;
+  const { modelPath, defaults = {} } = options;
   if (call.topLogprobs !== undefined && call.topLogprobs > 0) {
     throw new ModelError(`Log-probabilities of "${modelPath}" are not known here: it is a remote model. Remove topLogprobs.`, {
       status: 400,
@@ -82,15 +81,11 @@ async function chat(client: OpenAI, options: RemoteModelOptions, { messages, cal
     });
   }
   const temperature = call.temperature ?? defaults.temperature;
-  const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
-  const signal = AbortSignal.any([deadline, ...[options.signal, call.signal].filter((one) => one !== undefined)]);
-  try {
+  return remoteCall(options, call.signal, async (signal) => {
     const body = { ...toRequest(messages, { ...defaults, ...call }, options), ...(temperature !== undefined && { temperature }) };
     const { choices } = await client.chat.completions.create(body, { signal });
     return choices.map((choice) => toResponse(choice, temperature ?? 1));
-  } catch (error) {
-    throw explain(error, { signal, deadline, options });
-  }
+  });
 }
 
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
@@ -135,36 +130,6 @@ function toResponse({ message, finish_reason: reason }: OpenAI.ChatCompletion.Ch
     policyVersion: unknownPolicyVersion,
     temperature,
   };
-}
-
-interface Circumstances {
-  readonly signal: AbortSignal;
-  readonly deadline: AbortSignal;
-  readonly options: RemoteModelOptions;
-}
-
-/** Says which model failed. Never holds the key: causes are left out, since client libraries keep the request in their errors. */
-function explain(error: unknown, { signal, deadline, options }: Circumstances): TrinityError {
-  const what = `The auxiliary model "${options.modelPath}" at ${new URL(options.baseURL).host}`;
-  if (deadline.aborted && signal.reason === deadline.reason) {
-    return new ModelError(`${what} did not answer within ${options.timeoutMs / 1000} s.`, {
-      status: 504,
-      code: 'timeout',
-      retryable: true,
-    });
-  }
-  if (signal.aborted) {
-    const { reason } = signal;
-    return TrinityError.is(reason)
-      ? reason
-      : new CancelledError(`The call of ${what} was given up.`, { code: 'CALL_ABORTED', reason: 'aborted' });
-  }
-  if (TrinityError.is(error)) return error;
-  const { status, message } = error as { readonly status?: number; readonly message?: string };
-  const said = String(message ?? error).replaceAll(options.apiKey === '' ? /(?!)/ : options.apiKey, '[redacted]');
-  if (status === undefined)
-    return new ModelError(`${what} could not be reached: ${said} Check base_url.`, { status: 502, code: 'unreachable', retryable: true });
-  return new ModelError(`${what} answered ${said}`, { status, code: 'remote_error', retryable: status === 429 || status >= 500 });
 }
 
 /** Every request ends with the run that makes it, whoever makes it. */

@@ -7,6 +7,7 @@ import {
   type ChatResponse,
   type Experience,
   type ToolCall,
+  type Vocabulary,
 } from '@trinity-rft/core';
 import { OpenAI } from 'openai';
 import { createAgentEndpoint } from '../agent-endpoint.js';
@@ -33,6 +34,10 @@ export interface ScriptedCall {
 export interface ScriptedModelOptions {
   /** A list is used up one answer per choice, in call order; a function is asked for each choice. */
   readonly answers: readonly ScriptedAnswer[] | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
+  /** What `logprobs` says of the tokens after the prompt. @default -0.25 of each */
+  readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
+  /** @default not known */
+  readonly vocabulary?: Vocabulary;
   /** @default "scripted" */
   readonly modelPath?: string;
 }
@@ -43,7 +48,7 @@ export interface ScriptedModel extends AgentModel {
 }
 
 /** Records as the real one does; tokens are character codes, and every log-probability is -0.25. */
-export function scriptedModel({ answers, modelPath = 'scripted' }: ScriptedModelOptions): ScriptedModel {
+export function scriptedModel({ answers, score, vocabulary, modelPath = 'scripted' }: ScriptedModelOptions): ScriptedModel {
   const calls: ScriptedCall[] = [];
   let recorded: Experience[] = [];
   let used = 0;
@@ -59,11 +64,7 @@ export function scriptedModel({ answers, modelPath = 'scripted' }: ScriptedModel
     const call = { messages: structuredClone(messages) as readonly ChatMessage[], options };
     const step = calls.push(call) - 1;
     const responses = Array.from({ length: options.n ?? 1 }, (_, choice) => toResponse(next(call, choice), call, `call_${step}_${choice}`));
-    recorded.push(
-      ...responses.map((response, choice) =>
-        createExperience({ ...response, eid: { step, suffix: String(choice) }, ...truncation(response) }),
-      ),
-    );
+    recorded.push(...responses.map((response, choice) => createExperience({ ...response, eid: { step, suffix: String(choice) } })));
     return responses;
   };
   const endpoint = createAgentEndpoint({
@@ -78,6 +79,11 @@ export function scriptedModel({ answers, modelPath = 'scripted' }: ScriptedModel
     policyVersion: 0,
     calls,
     chat,
+    logprobs: async (tokens, promptLength, { signal } = {}) => {
+      signal?.throwIfAborted();
+      return score ? Float32Array.from(score(Int32Array.from(tokens), promptLength)) : steady(tokens.length - promptLength);
+    },
+    vocabulary,
     openaiClient: () => client,
     endpoint: () => endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => {
@@ -106,13 +112,12 @@ function toResponse(answer: ScriptedAnswer, { messages, options }: ScriptedCall,
     toolCalls: calls,
     tokens: Int32Array.from([...prompt, ...response]),
     promptLength: prompt.length,
-    logprobs: new Float32Array(response.length).fill(-0.25),
+    logprobs: steady(response.length),
     finishReason: given.finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop'),
     policyVersion: 0,
     temperature: options.temperature ?? 1,
   };
 }
 
+const steady = (length: number): Float32Array => new Float32Array(length).fill(-0.25);
 const codes = (text: string): readonly number[] => [...text].map((character) => character.codePointAt(0) ?? 0);
-const truncation = ({ finishReason }: ChatResponse): { readonly truncateStatus?: 'response_truncated' } =>
-  finishReason === 'length' ? { truncateStatus: 'response_truncated' } : {};

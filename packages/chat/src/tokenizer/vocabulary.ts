@@ -1,0 +1,12 @@
+/** What the ids of a tokenizer mean, for comparing two of them. */
+import type { Vocabulary } from '@trinity-rft/core';
+import type { Tokenizer } from './tokenizer.js';
+
+const known = new WeakMap<Tokenizer, Vocabulary>();
+
+/** One object per tokenizer. */
+export function vocabularyOf(tokenizer: Tokenizer): Vocabulary {
+  const made = known.get(tokenizer) ?? { size: tokenizer.vocabularySize, token: (id: number) => tokenizer.idToToken(id) };
+  known.set(tokenizer, made);
+  return made;
+}
