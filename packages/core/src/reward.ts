@@ -1,7 +1,7 @@
 /** The reward seam: a function that says how well a response did. */
 
 export interface RewardInput {
-  /** The model's final text. */
+  /** The model's final text, without reasoning when a reasoning parser takes it out. */
   readonly response: string;
   /** Expected answer, if the task has one. */
   readonly truth: string | undefined;
@@ -9,6 +9,8 @@ export interface RewardInput {
   readonly rawTask: Readonly<Record<string, unknown>>;
   /** Number of tokens that the model sampled for the response, where the workflow knows it; rewards of length need it. */
   readonly responseTokens?: number;
+  /** What the reasoning parser took out of the response; rewards of layout put it back. */
+  readonly reasoning?: string;
 }
 
 /** Named parts; the reward is their sum, and each part is a metric. A bare number is the part `reward`. */

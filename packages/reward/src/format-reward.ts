@@ -1,7 +1,7 @@
 /** `format_reward`: does the response keep to the layout of thought and answer? */
 import { choiceArg } from '@trinity-rft/core';
 import { rewardKind } from './define.js';
-import { hasLooseLayout, hasStrictLayout } from './layout.js';
+import { hasLooseLayout, hasStrictLayout, wholeResponse } from './layout.js';
 import { formatScoreCoef, signed } from './weights.js';
 
 /** By {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. Trinity-RFT 0.5.2, `format_reward`. */
@@ -14,6 +14,6 @@ export const formatReward = rewardKind('format_reward', {
   },
   create: ({ format_score_coef: coef, layout }) => {
     const fits = layout === 'strict' ? hasStrictLayout : hasLooseLayout;
-    return ({ response }) => ({ format_score: signed(fits(response), coef) });
+    return (input) => ({ format_score: signed(fits(wholeResponse(input)), coef) });
   },
 });

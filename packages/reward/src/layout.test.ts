@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasLooseLayout, hasOneThought, hasStrictLayout } from './layout.js';
+import { hasLooseLayout, hasOneThought, hasStrictLayout, wholeResponse } from './layout.js';
 
 /** Texts of the marks that layouts are made of: short, so that the patterns below, which may backtrack, end. */
 const text = fc
@@ -27,5 +27,10 @@ describe('layouts', () => {
     expect(hasOneThought('a <think>b</think> c')).toBe(true);
     const others = ['', '<think>', '</think><think>', '<think></think></think>', '<think><think></think>'];
     expect(others.filter(hasOneThought)).toEqual([]);
+  });
+
+  it('are those of the whole response, also where a reasoning parser has cut it', () => {
+    expect(wholeResponse({ response: '<answer>\n4\n</answer>', reasoning: 'Hm.' })).toSatisfy(hasStrictLayout);
+    expect(wholeResponse({ response: '4' })).toBe('4');
   });
 });

@@ -1,4 +1,10 @@
 /** Layouts of thought and answer. Every check reads the response once, from left to right. */
+import type { RewardInput } from '@trinity-rft/core';
+
+/** The response with its reasoning back where a reasoning parser took it from. */
+export function wholeResponse({ response, reasoning }: Pick<RewardInput, 'response' | 'reasoning'>): string {
+  return reasoning === undefined ? response : `<think>\n${reasoning}\n</think>\n${response}`;
+}
 
 /**
  * `<think>`, `</think>`, `<answer>`, `</answer>`, each on a line of its own, from the very start; further lines may follow.

@@ -1,7 +1,7 @@
 /** `math_boxed_reward`: the answer must stand in a box. */
 import { booleanArg } from '@trinity-rft/core';
 import { rewardKind } from './define.js';
-import { hasOneThought } from './layout.js';
+import { hasOneThought, wholeResponse } from './layout.js';
 import { checkBoxedAnswer } from './math/check.js';
 import { computeScoreV0 } from './original/boxed.js';
 import { requireTruth } from './truth.js';
@@ -22,7 +22,7 @@ export const mathBoxedReward = rewardKind('math_boxed_reward', {
       options.checker === 'math' ? checkBoxedAnswer : (response: string, truth: string) => computeScoreV0(response, truth) === 1;
     return (input) => ({
       accuracy: isRight(input.response, requireTruth('math_boxed_reward', input)) ? options.accuracy_coef : 0,
-      format_score: options.with_think && !hasOneThought(input.response) ? 0 - options.format_score_coef : 0,
+      format_score: options.with_think && !hasOneThought(wholeResponse(input)) ? 0 - options.format_score_coef : 0,
     });
   },
 });

@@ -1,6 +1,6 @@
 /** `math_reward`: accuracy of the answer, and a little for the layout around it. */
 import { rewardKind } from './define.js';
-import { hasLooseLayout } from './layout.js';
+import { hasLooseLayout, wholeResponse } from './layout.js';
 import { checkMathAnswer } from './math/check.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef, formatScoreCoef, signed } from './weights.js';
@@ -14,6 +14,6 @@ export const mathReward = rewardKind('math_reward', {
     ({ accuracy_coef: accuracy, format_score_coef: format }) =>
     (input) => ({
       accuracy: checkMathAnswer(input.response, requireTruth('math_reward', input)) ? accuracy : 0,
-      format_score: signed(hasLooseLayout(input.response), format),
+      format_score: signed(hasLooseLayout(wholeResponse(input)), format),
     }),
 });

@@ -2,6 +2,7 @@
 import type { Arg } from '@trinity-rft/core';
 import { readConfidence, readRlcrLayout } from './confidence.js';
 import { rewardKind } from './define.js';
+import { wholeResponse } from './layout.js';
 import { checkMathAnswer } from './math/check.js';
 import { requireTruth } from './truth.js';
 
@@ -37,9 +38,10 @@ export const rlcrReward = rewardKind('rlcr_reward', {
     const weights: Weights = { ...standardWeights, ...given };
     return (input) => {
       const truth = requireTruth('rlcr_reward', input);
-      const layout = readRlcrLayout(input.response);
+      const response = wholeResponse(input);
+      const layout = readRlcrLayout(response);
       const right = layout !== undefined && checkMathAnswer(layout.answer, truth) ? 1 : 0;
-      const confidence = readConfidence(input.response);
+      const confidence = readConfidence(response);
       const isExtreme = confidence !== undefined && (confidence < 0.01 || confidence > 0.99);
       return {
         format: layout ? weights.format : 0,

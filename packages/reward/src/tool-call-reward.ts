@@ -1,7 +1,7 @@
 /** `tool_call_reward`: are the tools called that should be, with the right arguments? */
 import { booleanArg, numberArg, RewardError } from '@trinity-rft/core';
 import { rewardKind } from './define.js';
-import { hasOneThought } from './layout.js';
+import { hasOneThought, wholeResponse } from './layout.js';
 import { callsIn, readCalls, sameCalls, sameNames, type Call } from './tool-calls.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef } from './weights.js';
@@ -22,8 +22,9 @@ export const toolCallReward = rewardKind('tool_call_reward', {
   create: (options) => (input) => {
     const truth = requireTruth('tool_call_reward', input);
     const expected = readCalls(truth) ?? wrongTruth(truth);
-    const calls = callsIn(input.response);
-    if (!calls || (options.with_think && !thinksFirst(input.response))) return { accuracy: 0 };
+    const response = wholeResponse(input);
+    const calls = callsIn(response);
+    if (!calls || (options.with_think && !thinksFirst(response))) return { accuracy: 0 };
     if (sameCalls(calls, expected)) return { accuracy: options.accuracy_coef };
     return { accuracy: sameNames(calls, expected) ? options.names_coef : 0 };
   },

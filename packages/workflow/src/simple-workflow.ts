@@ -12,7 +12,7 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import { chatOptions } from './chat-options.js';
-import { scoreResponse } from './rewards.js';
+import { scoreChoice } from './rewards.js';
 import { Workflow } from './workflow.js';
 
 /** Asks the prompt of the task once per run (all runs of a group in one request) and scores each answer. */
@@ -25,7 +25,7 @@ export class SimpleWorkflow extends Workflow {
     const rewardFn = this.requireRewardFn();
     return Promise.all(
       responses.map(async (response, index) => {
-        const { reward, parts } = await scoreResponse(rewardFn, this.task, response.responseText);
+        const { reward, parts } = await scoreChoice(rewardFn, this.task, response);
         return this.experienceOf(response, index, { reward, metrics: parts });
       }),
     );
@@ -47,7 +47,7 @@ export class SimpleWorkflow extends Workflow {
   }
 
   protected messages(): readonly ChatMessage[] {
-    const prompt = taskPrompt(this.task);
+    const prompt = this.prompt();
     if (prompt === undefined) throw missingPrompt(this.task);
     const system = this.systemPrompt();
     const { replyPrefix } = this.task.formatArgs;
@@ -56,6 +56,10 @@ export class SimpleWorkflow extends Workflow {
       { role: 'user', content: prompt },
       ...(replyPrefix === undefined ? [] : [{ role: 'assistant', content: replyPrefix } as const]),
     ];
+  }
+
+  protected prompt(): string | undefined {
+    return taskPrompt(this.task);
   }
 
   /** The row's own system prompt, else the task set's. */

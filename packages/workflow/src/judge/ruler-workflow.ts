@@ -1,7 +1,7 @@
 /** RULER: another model compares all answers of a group and gives each a score. */
 import { taskPrompt, type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
-import { scoreResponse } from '../rewards.js';
+import { scoreChoice } from '../rewards.js';
 import { SimpleWorkflow } from '../simple-workflow.js';
 import { parseScores } from './parse.js';
 import { rulerPrompt } from './ruler-prompt.js';
@@ -38,7 +38,7 @@ export class RulerWorkflow extends SimpleWorkflow {
 /** `math_ruler_workflow`: also reports what the reward function (`math_reward`) says, as `gold_reward`. */
 export class MathRulerWorkflow extends RulerWorkflow {
   protected override async ownMetrics(response: ChatResponse): Promise<Metrics> {
-    const { reward, parts } = await scoreResponse(this.rewardFn ?? createRewardFn('math_reward', {}), this.task, response.responseText);
+    const { reward, parts } = await scoreChoice(this.rewardFn ?? createRewardFn('math_reward', {}), this.task, response);
     return { ...parts, gold_reward: reward };
   }
 

@@ -2,7 +2,7 @@
 import { createExperience, mean, taskPrompt, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { chatOptions } from '../chat-options.js';
-import { scoreResponse } from '../rewards.js';
+import { scoreChoice } from '../rewards.js';
 import { SimpleWorkflow } from '../simple-workflow.js';
 import { wrongArg } from '../workflow-args.js';
 import { parseScores } from './parse.js';
@@ -21,7 +21,7 @@ export class MathTrainableRulerWorkflow extends SimpleWorkflow {
     const { task } = this;
     const responses = await this.respond();
     const rewardFn = this.rewardFn ?? createRewardFn('math_reward', {});
-    const golds = await Promise.all(responses.map(({ responseText }) => scoreResponse(rewardFn, task, responseText)));
+    const golds = await Promise.all(responses.map((response) => scoreChoice(rewardFn, task, response)));
     const knowsTruth = this.runtime.random('trainable_ruler', task.batchId, task.taskId).next() < this.#groundTruthRatio();
     const verdicts = await this.#judge(responses, knowsTruth ? this.repeatTimes : 1);
     const scores = verdicts.map(({ responseText }) => parseScores(responseText, responses.length));

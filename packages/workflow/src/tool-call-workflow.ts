@@ -1,0 +1,76 @@
+/** `tool_call_workflow`: given tools and a conversation, which tools does the model call, and with what? */
+import { TaskError, type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
+import { createRewardFn } from '@trinity-rft/reward';
+import { SimpleWorkflow } from './simple-workflow.js';
+
+const instruction = `You may call the tools below. Reason first, inside <think> and </think>. Then write your calls inside <tool_call> and
+</tool_call>, in the same reply, as a JSON list of objects with "name" and "arguments", where arguments have the types that the tool
+declares:
+<think> reasoning </think> <tool_call>[{"name": "tool", "arguments": {"key": "value"}}]</tool_call>`;
+
+/**
+ * Reads rows of Tool-N1: `tools` (function declarations), `conversations` ([{from, value}]), `raw_system`, `answer` (the expected
+ * calls); lists may be JSON texts. Uses `tool_call_reward` when the task names no reward function. The tools are part of the prompt,
+ * in the layout that the reward reads, whatever tool-call format the model's template has. Source: Tool-N1, arXiv:2505.00024.
+ */
+export class ToolCallWorkflow extends SimpleWorkflow {
+  protected override messages(): readonly ChatMessage[] {
+    const { raw_system: system = '' } = this.task.rawTask;
+    const tools = listIn(this.task, 'tools').map((tool) => JSON.stringify({ type: 'function', function: tool }));
+    const content = `${String(system)}\n${instruction}\n\n<tools>\n${tools.join('\n')}\n</tools>`.trimStart();
+    return [{ role: 'system', content }, ...listIn(this.task, 'conversations').map((turn) => this.#message(turn))];
+  }
+
+  protected override requireRewardFn(): RewardFn {
+    if (this.rewardFn) return this.rewardFn;
+    const score = createRewardFn('tool_call_reward', {});
+    return (input) => score({ ...input, truth: input.truth ?? textOf(input.rawTask['answer']) });
+  }
+
+  #message(turn: unknown): ChatMessage {
+    const { from, value } = (typeof turn === 'object' && turn !== null ? turn : {}) as {
+      readonly from?: unknown;
+      readonly value?: unknown;
+    };
+    const role = roles.get(String(from));
+    if (role === undefined) {
+      throw rowError(this.task, `a turn of "conversations" from ${JSON.stringify(from)}`, `one of ${[...roles.keys()].join(', ')}`);
+    }
+    return { role, content: textOf(value) ?? '' };
+  }
+}
+
+const roles: ReadonlyMap<string, ChatMessage['role']> = new Map([
+  ['human', 'user'],
+  ['user', 'user'],
+  ['gpt', 'assistant'],
+  ['assistant', 'assistant'],
+  ['function_call', 'assistant'],
+  ['observation', 'tool'],
+  ['tool', 'tool'],
+]);
+
+const textOf = (value: unknown): string | undefined => (value === undefined || typeof value === 'string' ? value : JSON.stringify(value));
+
+function listIn(task: Task, key: string): readonly unknown[] {
+  const value = task.rawTask[key];
+  const list = typeof value === 'string' ? parsed(value) : value;
+  if (Array.isArray(list)) return list;
+  throw rowError(task, `"${key}" ${value === undefined ? 'missing' : 'as no list'}`, 'a list, or one as JSON text');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No JSON is no list, which the caller says.
+    return undefined;
+  }
+}
+
+function rowError({ index, workflow }: Task, what: string, expected: string): TaskError {
+  return new TaskError(
+    `Row ${index.row} of task set "${index.taskset}" has ${what}; expected ${expected}. Workflow "${workflow}" reads rows of Tool-N1: tools, conversations, raw_system, answer.`,
+    { code: 'TASK_ROW_INVALID' },
+  );
+}
