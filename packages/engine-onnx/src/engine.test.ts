@@ -165,6 +165,53 @@ describe('samplers side by side', () => {
   });
 });
 
+describe('scores', () => {
+  const rowOf = ({ tokens }: SampledSequence, temperature: number) => ({
+    tokens: Int32Array.of(...prompt, ...tokens),
+    promptLength: prompt.length,
+    temperature,
+  });
+
+  it.each([1, 0.6])('are what the samplers recorded, to the last bit, at temperature %d', async (temperature) => {
+    const engine = await open({ threads: 3 });
+    const sampled = await engine.sampler.sample(prompt, { maxTokens: 40, seed: 5, n: 7, temperature });
+    const scored = await Promise.all(sampled.map((sequence) => engine.sampler.score!(rowOf(sequence, temperature))));
+    expect(scored).toEqual(sampled.map(({ logprobs }) => logprobs));
+    const stopped = await engine.sampler.sample(prompt, { maxTokens: 40, seed: 6, temperature, stopTokenIds: [1, 2, 3, 4] });
+    expect(await engine.sampler.score!(rowOf(stopped[0]!, temperature))).toEqual(stopped[0]!.logprobs);
+  });
+
+  it('are by the weights that a request sent at the same time gets', async () => {
+    const engine = await open({ threads: 2 });
+    const row = rows[0]!;
+    const scoreOf = async (directory: string) => {
+      await engine.trainer.load(directory);
+      return (await engine.trainer.forward({ rows: [row] })).logprobs;
+    };
+    const old = await scoreOf(modelPath);
+    const running = engine.sampler.sample(prompt, { maxTokens: 200, seed: 1, n: 8 });
+    const next = await scoreOf(checkpoints[0]!);
+    await engine.trainer.publish(1);
+    const before = engine.sampler.score!(row);
+    const adopting = engine.sampler.adopt({ kind: 'published' }, 1);
+    const after = engine.sampler.score!(row);
+    expect([await before, await after]).toEqual([old, next]);
+    expect(new Set((await running).map(({ policyVersion }) => policyVersion))).toEqual(new Set([-1]));
+    await adopting;
+  });
+
+  it('of a first call are by the weights that later samplers begin with', async () => {
+    const engine = await open({ threads: 2 });
+    const before = await engine.sampler.score!(rows[0]!);
+    await engine.trainer.load(checkpoints[0]!);
+    const sampled = await engine.sampler.sample(prompt, { maxTokens: 12, seed: 1, n: 4 });
+    expect(await Promise.all(sampled.map((sequence) => engine.sampler.score!(rowOf(sequence, 1))))).toEqual(
+      sampled.map(({ logprobs }) => logprobs),
+    );
+    expect(await engine.sampler.score!(rows[0]!)).toEqual(before);
+  });
+});
+
 describe('an engine that ends', () => {
   it('gives up open calls when it is closed, and refuses later ones', async () => {
     const engine = await open();
@@ -172,6 +219,7 @@ describe('an engine that ends', () => {
       engine.sampler.sample(prompt, { maxTokens: 200, seed: 1, n: 64 }),
       engine.trainer.forward({ rows }),
       engine.trainer.stats(),
+      engine.sampler.score!(rows[0]!),
     ]);
     await engine.close();
     for (const outcome of await outcomes)
