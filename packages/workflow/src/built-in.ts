@@ -2,14 +2,18 @@
 import { createRewardFn, rewardFnNames } from '@trinity-rft/reward';
 import { runAgentscopeReact } from './agentscope/agentscope-react-workflow.js';
 import { defineWorkflow, type WorkflowClassOptions, type WorkflowFunctionOptions } from './define.js';
+import { OnPolicyDistillMathWorkflow } from './distill/on-policy-distill-math-workflow.js';
+import { OnPolicyDistillWorkflow } from './distill/on-policy-distill-workflow.js';
 import { RubricJudgeOpenaiWorkflow, RubricJudgeWorkflow } from './judge/rubric-judge-workflow.js';
 import { MathRulerWorkflow, RulerWorkflow } from './judge/ruler-workflow.js';
 import { MathBoxedWorkflow } from './math-boxed-workflow.js';
+import { MathEvalWorkflow } from './math-eval-workflow.js';
 import { MathTrainableRulerWorkflow } from './judge/trainable-ruler-workflow.js';
 import { MathWorkflow } from './math-workflow.js';
 import { reactWorkflow } from './react-workflow.js';
 import { createRegistry, type Registry } from './registry.js';
 import { SimpleWorkflow } from './simple-workflow.js';
+import { ToolCallWorkflow } from './tool-call-workflow.js';
 import type { RewardDefinition, WorkflowDefinition } from './types.js';
 
 /** Every workflow is asynchronous here, so the names that the original has for asynchronous ones mean the same. */
@@ -17,12 +21,18 @@ const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], { workflow: SimpleWorkflow }),
   ...named(['math_workflow', 'async_math_workflow'], { workflow: MathWorkflow }),
   ...named(['math_boxed_workflow', 'async_math_boxed_workflow'], { workflow: MathBoxedWorkflow }),
+  ...named(['math_eval_workflow', 'async_math_eval_workflow'], { workflow: MathEvalWorkflow }),
+  // What sets it apart in the original is the signature of its reward function; here there is one for all.
+  ...named(['math_rm_workflow', 'async_math_rm_workflow'], { workflow: SimpleWorkflow }),
+  ...named(['tool_call_workflow', 'toolcall_workflow'], { workflow: ToolCallWorkflow }),
   reactWorkflow,
   ...named(['agentscope_react_workflow', 'as_react_workflow'], { run: runAgentscopeReact }),
   ...named(['rubric_judge_workflow'], { workflow: RubricJudgeWorkflow }),
   ...named(['rubric_judge_openai_workflow'], { workflow: RubricJudgeOpenaiWorkflow }),
   ...named(['ruler_workflow'], { workflow: RulerWorkflow }),
   ...named(['math_ruler_workflow', 'async_math_ruler_workflow'], { workflow: MathRulerWorkflow }),
+  ...named(['on_policy_distill_workflow'], { workflow: OnPolicyDistillWorkflow }),
+  ...named(['on_policy_distill_math_workflow'], { workflow: OnPolicyDistillMathWorkflow }),
   ...named(['math_trainable_ruler_workflow'], { workflow: MathTrainableRulerWorkflow }),
 ];
 
