@@ -1,0 +1,288 @@
+// Losses, gradients, KL functions, entropy terms and aggregation.
+import type { AdvantageInput, LossInput } from '../../packages/core/src/index.ts';
+import { valueLoss } from '../../packages/algorithm/src/value-loss/value-loss.ts';
+import { trustMask } from '../../packages/algorithm/src/policy-loss/m2po-mask.ts';
+import { muAt } from '../../packages/algorithm/src/policy-loss/mix-chord.ts';
+import { klEstimators } from '../../packages/algorithm/src/kl/estimators.ts';
+import { whiten } from '../../packages/algorithm/src/advantage/whiten.ts';
+import { aggregateLoss, aggregationWeights, builtInTables, createAlgorithm, type LossAggMode } from '../../packages/algorithm/src/index.ts';
+import { expectSame } from './compare.ts';
+import {
+  camelCased,
+  flat,
+  inputOf,
+  offsetsOf,
+  rowsLike,
+  type InputVectors,
+  type Matrix,
+  type Numbers,
+  type VectorCase,
+  type VectorFile,
+} from './suite.ts';
+
+/** The padded matrices as rows of equal length; what they do not hold is 0. */
+function lossInput(vectors: InputVectors): LossInput {
+  const mask = vectors['action_mask']!;
+  const column = (name: string): Float32Array => flat(vectors[name] ?? mask.map((row) => row.map(() => 0)));
+  // One number per row.
+  const perRow = (name: string): readonly number[] | undefined => vectors[name] as unknown as readonly number[] | undefined;
+  return {
+    offsets: offsetsOf(mask),
+    actionMask: Uint8Array.from(mask.flat()),
+    currentLogprobs: column('logprob'),
+    oldLogprobs: column('old_logprob'),
+    refLogprobs: column('ref_logprob'),
+    advantages: column('advantages'),
+    step: perRow('step')?.[0] ?? 1,
+    ...(vectors['entropy'] && { entropy: column('entropy') }),
+    ...(vectors['expert_mask'] && { expertMask: Uint8Array.from(perRow('expert_mask')!, Number) }),
+  };
+}
+
+interface PolicyLossVector {
+  readonly id: string;
+  readonly fn: string;
+  readonly args: { readonly loss_agg_mode?: LossAggMode } & Readonly<Record<string, unknown>>;
+  readonly input: string;
+  readonly expect: { readonly loss: number; readonly metrics: Numbers };
+  readonly grad_logprob_run?: Matrix;
+}
+
+export function policyLoss(vectors: readonly PolicyLossVector[], file: VectorFile): readonly VectorCase[] {
+  return vectors.map(({ id, fn, args: { loss_agg_mode: lossAggMode, ...args }, input, expect, grad_logprob_run: gradient }) => ({
+    id,
+    run: () => {
+      const row = builtInTables.policyLossFns[fn];
+      if (!row) throw new RangeError(`there is no policy loss "${fn}"`);
+      const { rollouts } = row.make(fn, {}).needs;
+      const advantageFn = rollouts ? { name: 'grpo' } : undefined;
+      const algorithm = createAlgorithm({ policyLossFn: { name: fn, args: camelCased(args) }, lossAggMode, advantageFn });
+      const { loss, gradLogprobs, metrics } = algorithm.loss(lossInput(inputOf(file, input)));
+      expectSame({ loss, metrics }, expect);
+      if (gradient) expectSame(rowsLike(gradLogprobs, gradient), gradient, undefined, 'gradient');
+    },
+  }));
+}
+
+interface KlVector {
+  readonly id: string;
+  readonly fn: keyof typeof klEstimators | 'none';
+  readonly kl_coef: number;
+  readonly input: string;
+  readonly with_old_logprob: boolean;
+  readonly kl: Matrix;
+  readonly kl_loss: Readonly<Record<LossAggMode, { readonly loss: number; readonly metrics: Numbers }>>;
+  readonly grad_token_mean?: Matrix;
+}
+
+export function kl(vectors: readonly KlVector[], file: VectorFile): readonly VectorCase[] {
+  return vectors.map(({ id, fn, kl_coef: klCoef, input: name, with_old_logprob: rollouts, ...expected }) => ({
+    id,
+    run: () => {
+      const input = lossInput(inputOf(file, name));
+      const part = builtInTables.klFns[fn]!.make(`KL loss "${fn}"`, { klCoef }, { rollouts });
+      for (const [mode, stated] of Object.entries(expected.kl_loss) as [LossAggMode, { loss: number; metrics: Numbers }][]) {
+        const output = part?.term(input, aggregationWeights(input, mode)) ?? { loss: 0, metrics: {} };
+        expectSame(output, stated, undefined, mode);
+      }
+      const estimator = fn === 'none' ? undefined : klEstimators[fn === 'corrected_k3' && !rollouts ? 'k3' : fn];
+      const { currentLogprobs, refLogprobs, oldLogprobs } = input;
+      const values = Array.from(currentLogprobs, (x, t) => estimator?.value(refLogprobs![t]! - x, x - oldLogprobs[t]!) ?? 0);
+      expectSame(rowsLike(values, expected.kl), expected.kl, undefined, 'kl');
+      if (!expected.grad_token_mean) return;
+      const gradient = part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ?? values.map(() => 0);
+      expectSame(rowsLike(gradient, expected.grad_token_mean), expected.grad_token_mean, undefined, 'gradient');
+    },
+  }));
+}
+
+interface KlPenaltyVectors {
+  readonly input: string;
+  readonly token_level_scores: Matrix;
+  readonly cases: readonly {
+    readonly fn: string;
+    readonly kl_coef: number;
+    readonly token_level_rewards: Matrix;
+    readonly metrics: Numbers;
+  }[];
+}
+
+export function klPenalty({ input: name, token_level_scores: scores, cases }: KlPenaltyVectors, file: VectorFile): readonly VectorCase[] {
+  return cases.map(({ fn, kl_coef: klCoef, token_level_rewards: rewards, metrics }) => ({
+    id: `kl_penalty/${fn}`,
+    run: () => {
+      const loss = lossInput(inputOf(file, name.split(' ')[0]!));
+      const input: AdvantageInput = { ...loss, rewards: flat(scores), tasks: new Int32Array(scores.length) };
+      const penalty = builtInTables.klFns[fn]!.makePenalty(`KL penalty "${fn}"`, { klCoef });
+      const output = penalty?.apply(input, penalty.initialCoefficient) ?? { rewards: input.rewards, metrics: {} };
+      expectSame(rowsLike(output.rewards, rewards), rewards, undefined, 'rewards');
+      expectSame(output.metrics, metrics, undefined, 'metrics');
+    },
+  }));
+}
+
+interface EntropyVectors {
+  readonly input: string;
+  readonly cases: readonly {
+    readonly fn: string;
+    readonly entropy_coef: number;
+    readonly loss_agg_mode: LossAggMode;
+    readonly loss: number;
+    readonly metrics: Numbers;
+  }[];
+}
+
+/** The original states what it subtracts from the loss. */
+export function entropyLoss({ input: name, cases }: EntropyVectors, file: VectorFile): readonly VectorCase[] {
+  return cases.map(({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => ({
+    id: `entropy/${fn}/${mode}`,
+    run: () => {
+      const input = lossInput(inputOf(file, name));
+      const part = builtInTables.entropyLossFns[fn]!.make(`entropy loss "${fn}"`, { entropyCoef });
+      const output = part?.term(input, aggregationWeights(input, mode), { mode }) ?? { loss: 0, metrics: {} };
+      expectSame({ loss: output.loss === 0 ? 0 : -output.loss, metrics: output.metrics }, { loss, metrics });
+    },
+  }));
+}
+
+interface AggregateVectors {
+  readonly values: string;
+  readonly mask: string;
+  readonly cases: readonly { readonly mode: LossAggMode; readonly normalizer?: number; readonly value: number }[];
+  readonly masked_var_unbiased?: number;
+  readonly masked_whiten?: Matrix;
+  readonly masked_whiten_no_shift?: Matrix;
+}
+
+export function aggregate({ values: place, cases, ...more }: AggregateVectors, file: VectorFile): readonly VectorCase[] {
+  const [name, column] = place.split('.') as [string, string];
+  const vectors = inputOf(file, name);
+  const input = lossInput(vectors);
+  const values = flat(vectors[column]!);
+  const modes = cases.map(({ mode, normalizer, value }) => ({
+    id: `aggregate/${mode}${normalizer === undefined ? '' : `/${normalizer}`}`,
+    run: () => expectSame(aggregateLoss(values, aggregationWeights(input, mode, { norm: normalizer })), value),
+  }));
+  const { masked_whiten: whitened, masked_whiten_no_shift: unshifted, masked_var_unbiased: variance } = more;
+  const white = Float64Array.from(whiten(Float64Array.from(values), input.actionMask));
+  const trained = (numbers: ArrayLike<number>): number[] => Array.from(numbers).filter((_, t) => input.actionMask[t] === 1);
+  const mean = trained(values).reduce((sum, value) => sum + value, 0) / trained(values).length;
+  // Whitening divides by the deviation, so a whitened pair tells it.
+  const spread = (trained(values)[0]! - trained(values)[1]!) / (trained(white)[0]! - trained(white)[1]!);
+  return [
+    ...modes,
+    ...(variance === undefined ? [] : [{ id: 'aggregate/masked_var', run: () => expectSame(spread ** 2, variance) }]),
+    ...(whitened ? [{ id: 'aggregate/masked_whiten', run: () => expectSame(white, whitened.flat()) }] : []),
+    ...(unshifted
+      ? [
+          {
+            id: 'aggregate/masked_whiten_no_shift',
+            run: () =>
+              expectSame(
+                white.map((value) => value + mean),
+                unshifted.flat(),
+              ),
+          },
+        ]
+      : []),
+  ];
+}
+
+interface ChordVectors {
+  readonly args: Readonly<Record<string, number>>;
+  readonly cases: readonly { readonly step: number; readonly mu: number }[];
+  readonly zero_steps?: { readonly args: readonly number[]; readonly step: number; readonly mu: number };
+}
+
+export function chordSchedule({ args, cases, zero_steps: zero }: ChordVectors): readonly VectorCase[] {
+  const schedule = camelCased(args) as unknown as Parameters<typeof muAt>[1];
+  const [muWarmupSteps = 0, muDecaySteps = 0, muPeak = 0, muValley = 0] = zero?.args ?? [];
+  return [
+    ...cases.map(({ step, mu }) => ({ id: `chord_mu/${step}`, run: () => expectSame(muAt(step, schedule), mu) })),
+    ...(zero
+      ? [{ id: 'chord_mu/zero_steps', run: () => expectSame(muAt(zero.step, { muWarmupSteps, muDecaySteps, muPeak, muValley }), zero.mu) }]
+      : []),
+  ];
+}
+
+interface CriticVectors {
+  readonly cases: readonly {
+    readonly V: number;
+    readonly V_old: number;
+    readonly R: number;
+    readonly c: number;
+    readonly loss: number;
+    readonly grad_V: number;
+  }[];
+}
+
+export function criticValueLoss({ cases }: CriticVectors): readonly VectorCase[] {
+  return cases.map(({ V, V_old, R, c, loss, grad_V }) => ({
+    id: `critic/V=${V},V_old=${V_old},R=${R},c=${c}`,
+    run: () => {
+      const one = { offsets: Int32Array.of(0, 1), actionMask: Uint8Array.of(1) };
+      const input = { ...one, values: Float32Array.of(V), oldValues: Float32Array.of(V_old), returns: Float32Array.of(R) };
+      const output = valueLoss.make('value loss', { cliprangeValue: c })(input);
+      expectSame({ loss: output.loss, grad: output.gradValues[0] }, { loss, grad: grad_V });
+    },
+  }));
+}
+
+interface M2poVector {
+  readonly log_ratio: Matrix | string;
+  readonly advantages: Matrix;
+  readonly action_mask: Matrix;
+  readonly threshold: number;
+  readonly mask: Matrix;
+  readonly m2_before?: number;
+  readonly m2_after?: number;
+  readonly masked_fraction?: number;
+}
+
+export function m2poMask({ cases }: { readonly cases: readonly M2poVector[] }): readonly VectorCase[] {
+  return cases.map(({ log_ratio, advantages, action_mask, threshold, mask, m2_before, m2_after, masked_fraction }, i) => ({
+    id: `m2po_mask/${i}`,
+    run: () => {
+      const ratios = typeof log_ratio === 'string' ? rootsOf(log_ratio) : log_ratio;
+      const input = lossInput({ logprob: ratios, advantages, action_mask });
+      const { kept, metrics } = trustMask(input, threshold);
+      expectSame(rowsLike(kept, mask), mask, 0, 'mask');
+      const stated = Object.entries({ m2_before, m2_after, masked_fraction }).filter(([, value]) => value !== undefined);
+      expectSame(metrics, Object.fromEntries(stated), undefined, 'metrics');
+    },
+  }));
+}
+
+/** `sqrt of [0.01,0.09,0.05]` */
+function rootsOf(text: string): Matrix {
+  return [(JSON.parse(text.slice(text.indexOf('['))) as number[]).map(Math.sqrt)];
+}
+
+interface M2poLossVector {
+  readonly logprob: Matrix;
+  readonly old_logprob: Matrix;
+  readonly advantages: Matrix;
+  readonly m2po_mask: Matrix;
+  readonly loss: number | string;
+  readonly grad: Matrix | string;
+}
+
+/** The masks of these cases keep what a threshold at the largest kept square keeps. */
+export function m2poLoss({ cases }: { readonly cases: readonly M2poLossVector[] }): readonly VectorCase[] {
+  return cases.map(({ logprob, old_logprob, advantages, m2po_mask, loss, grad }, i) => ({
+    id: `m2po_loss/${i}`,
+    run: () => {
+      const input = lossInput({ logprob, old_logprob, advantages, action_mask: logprob.map((row) => row.map(() => 1)) });
+      const squares = logprob.flat().map((x, t) => (x - old_logprob.flat()[t]!) ** 2);
+      const kept = squares.filter((_, t) => m2po_mask.flat()[t] === 1);
+      const threshold = Math.max(1e-6, kept.reduce((sum, square) => sum + square, 0) / kept.length);
+      const { term } = builtInTables.policyLossFns['m2po']!.make('policy loss "m2po"', { m2Threshold: threshold });
+      const output = term(input, aggregationWeights(input, 'token-mean'));
+      expectSame(output.loss, numberOf(loss), undefined, 'loss');
+      expectSame(rowsLike(output.gradLogprobs!, logprob), typeof grad === 'string' ? [[numberOf(grad)]] : grad, undefined, 'grad');
+    },
+  }));
+}
+
+/** A number, or `exp(20)`. */
+const numberOf = (value: number | string): number => (typeof value === 'number' ? value : Math.exp(Number(/\d+/.exec(value)![0])));
