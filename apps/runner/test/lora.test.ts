@@ -1,0 +1,142 @@
+/** Runs that train adapters: what they leave behind opens everywhere, and they resume and repeat as other runs do. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { loadModelFolder } from '@trinity-rft/engine-onnx';
+import { verifyRun } from '@trinity-rft/launcher';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runHere } from './support/run-here.js';
+import { checkpointSteps, metricLines, weightsDigest } from './support/run-record.js';
+import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
+import { createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
+
+/** Supervised warm-up of all weights, then GRPO of adapters, with the warmed-up model as reference. */
+const adapters: Tree = {
+  stages: (twoStages['stages'] as readonly Tree[]).map((stage) =>
+    stage['stage_name'] === 'warmup'
+      ? stage
+      : {
+          ...stage,
+          model: { lora_configs: [{ lora_rank: 4, lora_alpha: 8, target_modules: ['q_proj', 'v_proj', 'down_proj'] }] },
+          algorithm: { algorithm_type: 'grpo', kl_loss_fn: 'k2', kl_loss_fn_args: { kl_coef: 0.01 } },
+        },
+  ),
+};
+const base: readonly Tree[] = [evalTasksets, adapters, { trainer: { save_interval: 1 } }];
+
+let workspace: Workspace;
+let config: string;
+const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
+
+function recordOf(name: string) {
+  const folder = path.join(job(name), 'grpo');
+  const newest = path.join(folder, `global_step_${checkpointSteps(folder).at(-1)}`, 'lora_adapter');
+  return {
+    lines: metricLines(folder).filter(({ role }) => role === 'trainer'),
+    digest: weightsDigest(folder),
+    files: ['adapter_model.safetensors', 'optimizer.safetensors'].map((file) => readFileSync(path.join(newest, file), 'base64')),
+  };
+}
+
+/** What evaluations of the run `single` found, by step, without times. */
+function evaluations(prefix: 'eval' | 'bench'): readonly (readonly [step: number, metrics: Record<string, number>])[] {
+  return metricLines(job('single')).flatMap(({ step, metrics }) => {
+    const found = Object.entries(metrics).filter(([name]) => name.startsWith(`${prefix}/`) && !name.includes('time'));
+    return found.length === 0
+      ? []
+      : [[step, Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length + 1), value]))] as const];
+  });
+}
+
+async function finish(name: string, ...over: readonly Tree[]): Promise<string> {
+  const file = workspace.config(`${name}.yaml`, ...base, { name }, ...over);
+  expect((await runHere(workspace, file)).error).toBeUndefined();
+  return file;
+}
+
+beforeAll(async () => {
+  workspace = await createWorkspace();
+  config = await finish('whole');
+}, 60_000);
+
+describe('a run that trains adapters', () => {
+  it('moves only the layers that have one, away from the model of the stage before', async () => {
+    const [start, end] = [
+      await loadModelFolder(path.join(job('whole'), 'warmup/global_step_8')),
+      await loadModelFolder(path.join(job('whole'), 'grpo/global_step_6')),
+    ];
+    const changed = end.weights.filter((x, i) => x !== start.weights[i]).length;
+    const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = end.config;
+    expect(changed).toBeLessThanOrEqual(hiddenSize * (heads + kvHeads) * headDim + hiddenSize * intermediateSize);
+    expect(changed).toBeGreaterThan(1000);
+    const lines = recordOf('whole').lines.map(({ metrics }) => metrics);
+    expect(lines.filter((metrics) => metrics['actor/grad_norm']! > 0).length).toBeGreaterThan(2);
+    expect(lines.at(-1)!['actor/kl_loss']).toBeGreaterThan(0);
+  });
+
+  it('names the model that its adapters belong to', () => {
+    const folder = path.join(job('whole'), 'grpo/global_step_6/lora_adapter');
+    const peft = JSON.parse(readFileSync(path.join(folder, 'adapter_config.json'), 'utf8')) as Record<string, unknown>;
+    expect(peft).toMatchObject({ r: 4, lora_alpha: 8, base_model_name_or_path: path.join(job('whole'), 'warmup/global_step_8') });
+  });
+
+  it('is verified: every recorded token under the weights that sampled it', async () => {
+    const verification = await verifyRun({ run: config, cwd: workspace.root, env: {} });
+    expect(verification).toMatchObject({ ok: true, uncheckedTokens: 0 });
+    expect(verification.largest).toBe(0);
+  });
+
+  it('is evaluated afterwards, by step, as it was on the way', async () => {
+    const single: Tree = { model: { lora_configs: [{ lora_rank: 4, lora_alpha: 32 }] }, trainer: { save_interval: 3 } };
+    const run = (mode: string) => {
+      const explorer = { eval_on_startup: true, eval_interval: 3 };
+      return runHere(workspace, workspace.config('single.yaml', evalTasksets, single, { name: 'single', mode, explorer }));
+    };
+    expect((await run('both')).error).toBeUndefined();
+    const [first, last] = [evaluations('eval')[0]!, evaluations('eval').at(-1)!];
+    expect((await run('bench')).error).toBeUndefined();
+    const afterwards = new Map(evaluations('bench'));
+    expect([...afterwards.keys()]).toEqual([0, 3, 6]);
+    expect(afterwards.get(0)).toEqual(first[1]);
+    expect(afterwards.get(6)).toEqual(last[1]);
+    expect(first[1]).not.toEqual(last[1]);
+  });
+
+  it('has equal bytes in two runs', async () => {
+    await finish('again');
+    const [one, two] = [recordOf('whole'), recordOf('again')];
+    expect(two).toEqual(one);
+  });
+
+  it('publishes through checkpoints as it does through memory', async () => {
+    await finish('folders', { synchronizer: { sync_method: 'checkpoint' } });
+    expect(recordOf('folders')).toEqual(recordOf('whole'));
+  });
+
+  const points: readonly (readonly [string, KillPoint])[] = [
+    ['between an optimizer step and using its experiences up', { call: 'commit', match: '', nth: 7, when: 'before' }],
+    ['while a checkpoint is written', { call: 'writeFile', match: 'grpo/global_step_5.tmp/manifest.json', nth: 1, when: 'before' }],
+  ];
+  it.each(points)('ends as if it had not been killed: %s', { tags: ['slow'], timeout: 60_000 }, async (where, point) => {
+    const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
+    const file = workspace.config(`${name}.yaml`, ...base, { name });
+    const killed = await killedTrinity(workspace.root, runArgs(file), point);
+    expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
+    expect((await runHere(workspace, file)).error).toBeUndefined();
+    expect(recordOf(name)).toEqual(recordOf('whole'));
+  });
+});
+
+it('refuses to go on with adapters of another rank', async () => {
+  const changed = {
+    stages: (adapters['stages'] as readonly Tree[]).map((stage) =>
+      stage['stage_name'] === 'warmup' ? stage : { ...stage, model: { lora_configs: [{ lora_rank: 2 }] } },
+    ),
+  };
+  const name = 'other rank';
+  const file = workspace.config(`${name}.yaml`, ...base, { name });
+  await killedTrinity(workspace.root, runArgs(file), { call: 'commit', match: '', nth: 9, when: 'after' });
+  const { error } = await runHere(workspace, workspace.config(`${name}.yaml`, ...base, changed, { name }));
+  expect(error?.message).toContain(
+    'holds adapters of rank 4, alpha 8, q_proj, v_proj, down_proj, but those that are trained are of rank 2',
+  );
+}, 60_000);
