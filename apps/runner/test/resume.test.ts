@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
-import { checkpointSteps, metricLines, usedRows, weightsDigest } from './support/run-record.js';
+import { checkpointSteps, criticDigest, metricLines, usedRows, weightsDigest } from './support/run-record.js';
 import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
-import { createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
+import { actorCritic, createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
 
 const stages = ['warmup', 'grpo'] as const;
 
@@ -15,6 +15,7 @@ function recordOf({ root }: Workspace, name: string) {
       const lines = metricLines(path.join(job, stage));
       return {
         digest: weightsDigest(path.join(job, stage)),
+        critic: criticDigest(path.join(job, stage)),
         checkpoints: checkpointSteps(path.join(job, stage)),
         explorer: lines.filter(({ role }) => role === 'explorer'),
         trainer: lines.filter(({ role }) => role === 'trainer'),
@@ -69,6 +70,18 @@ const starving: typeof everywhere = [
   ['before the last train step', at('commit', '', 11)],
 ];
 
+const withCritic: typeof everywhere = [
+  ['between an optimizer step and using its experiences up', at('commit', '', 11)],
+  ['when the critic has been written and the coefficient has not', at('writeFile', 'grpo/global_step_3.tmp/trainer_state.json')],
+  ['when everything is trained, before the last evaluation', at('rename', 'latest_checkpointed_iteration.txt', 6, 'after')],
+];
+/** The second stage under its old name, learning with a critic and a penalty that adapts. */
+const ppoStage: Tree = {
+  stages: (twoStages['stages'] as readonly Tree[]).map((stage) =>
+    stage['mode'] === 'both' ? { ...stage, algorithm: actorCritic } : stage,
+  ),
+};
+
 interface Kind {
   readonly what: string;
   readonly over: Tree;
@@ -100,6 +113,7 @@ const kinds: readonly Kind[] = [
     experiences: 64,
     perTrainStep: 16,
   },
+  { what: 'with a critic and an adaptive penalty', over: ppoStage, points: withCritic, experiences: 96, perTrainStep: 16 },
 ];
 
 describe.each(kinds)('a run $what, killed and started again,', { tags: ['slow'] }, ({ over, points, experiences, perTrainStep }) => {

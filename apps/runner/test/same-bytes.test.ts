@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
-import { metricLines, weightsDigest } from './support/run-record.js';
-import { createWorkspace, evalTasksets, type Tree } from './support/workspace.js';
+import { criticDigest, metricLines, weightsDigest } from './support/run-record.js';
+import { actorCritic, createWorkspace, evalTasksets, type Tree } from './support/workspace.js';
 
 const kinds: readonly (readonly [what: string, over: Tree])[] = [
+  ['a policy, its critic and a penalty that adapts', { algorithm: { ...actorCritic, repeat_times: 2 } }],
   ['a workflow that repeats by itself', { explorer: { eval_on_startup: true, eval_interval: 3 } }],
   [
     'an agent of several turns whose sixteen runs overtake each other',
@@ -27,11 +28,11 @@ describe('two runs of one seed', () => {
       const config = workspace.config(`${name}.yaml`, evalTasksets, over, { name, seed });
       expect((await runHere(workspace, config)).error).toBeUndefined();
       const job = path.join(workspace.root, 'runs/tests', name);
-      return { lines: metricLines(job), digest: weightsDigest(job) };
+      return { lines: metricLines(job), digest: weightsDigest(job), critic: criticDigest(job) };
     };
     const [first, second, other] = await Promise.all([record('first', 7), record('second', 7), record('other', 8)]);
     expect(second.lines).toEqual(first.lines);
-    expect(second.digest).toBe(first.digest);
+    expect([second.digest, second.critic]).toEqual([first.digest, first.critic]);
     expect(other.digest).not.toBe(first.digest);
     expect(other.lines).not.toEqual(first.lines);
     // The weights did move, and the agent did talk.

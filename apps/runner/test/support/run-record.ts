@@ -36,11 +36,19 @@ export function checkpointSteps(jobDirectory: string): readonly number[] {
 
 /** sha256 of the weights of the newest checkpoint. */
 export function weightsDigest(jobDirectory: string): string {
-  const newest = checkpointSteps(jobDirectory).at(-1);
-  return createHash('sha256')
-    .update(readFileSync(path.join(jobDirectory, `global_step_${newest}`, 'model.safetensors')))
-    .digest('hex');
+  return digestOf(newestFile(jobDirectory, 'model.safetensors'));
 }
+
+/** As {@link weightsDigest}, of the critic; undefined where nothing was trained with one. */
+export function criticDigest(jobDirectory: string): string | undefined {
+  const file = newestFile(jobDirectory, path.join('critic', 'model.safetensors'));
+  return existsSync(file) ? digestOf(file) : undefined;
+}
+
+const newestFile = (jobDirectory: string, name: string): string =>
+  path.join(jobDirectory, `global_step_${checkpointSteps(jobDirectory).at(-1)}`, name);
+
+const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 export interface UsedRow {
   readonly uid: string;

@@ -135,6 +135,13 @@ export const twoStages: Tree = {
   ],
 };
 
+/** A critic, and a penalty on rewards whose coefficient moves with every step. */
+export const actorCritic: Tree = {
+  algorithm_type: 'ppo',
+  kl_penalty_fn: 'k3',
+  kl_penalty_fn_args: { kl_coef: 0.2, adaptive: true, target_kl: 0.01, horizon: 100 },
+};
+
 function merge(base: Tree, over: Tree): Tree {
   const merged = Object.entries(over).map(([key, value]) => [key, isTree(base[key]) && isTree(value) ? merge(base[key], value) : value]);
   return { ...base, ...(Object.fromEntries(merged) as Tree) };
