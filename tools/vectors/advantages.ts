@@ -81,7 +81,7 @@ export function groupAdvantages(vectors: readonly GroupVector[]): readonly Vecto
       const { advantage } = createAlgorithm({ advantageFn: { name: fn, args: argsOf(fn, args) }, policyLossFn: { name: 'ppo' } });
       const result = advantage!(experiences.map(experienceOf));
       const output = result.experiences.map(({ eid: { task, run, step }, advantages }) => ({
-        task,
+        task: Number(task),
         run,
         step,
         advantages: [...advantages!],

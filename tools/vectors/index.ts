@@ -67,6 +67,14 @@ export function casesOf(file: VectorFile): readonly KeyCases[] {
 
 function casesOfKey(key: string, value: unknown, file: VectorFile): KeyCases {
   const suite = (suites as Readonly<Record<string, Suite>>)[key];
-  if (suite) return { key, cases: suite(value as never, file) };
+  try {
+    if (suite) return { key, cases: suite(value as never, file) };
+  } catch (cause) {
+    // A key of another shape is a failure of its own, not the end of the file.
+    const run = (): never => {
+      throw cause;
+    };
+    return { key, cases: [{ id: key, run }] };
+  }
   return { key, cases: [], skipped: notRun[key] ?? 'nothing is known about this key' };
 }

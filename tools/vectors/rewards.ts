@@ -9,7 +9,8 @@ interface RewardSet extends Case {
 }
 
 async function parts(name: string, args: Case, response: string, truth?: string): Promise<Readonly<Record<string, number>>> {
-  return createRewardFn(name, args)({ response, truth, prompt: undefined, rawTask: {} });
+  const found = await createRewardFn(name, args)({ response, truth, prompt: undefined, rawTask: {} });
+  return typeof found === 'number' ? { [name]: found } : found;
 }
 async function total(...given: Parameters<typeof parts>): Promise<number> {
   return Object.values(await parts(...given)).reduce((sum, part) => sum + part, 0);
