@@ -15,6 +15,7 @@ import { WeightBuffers } from '../src/model/weights.js';
 import { clipScale, globalNorm } from '../src/train/adamw.js';
 import { blankOptimizer } from '../src/train/optimizer-file.js';
 import { OnnxTrainer } from '../src/train/trainer.js';
+import { distance, largest, readBatch, readTensors } from './support/fixtures.js';
 
 const base = fileURLToPath(new URL('fixtures/qwen3', import.meta.url));
 const peft = fileURLToPath(new URL('fixtures/peft-qwen3', import.meta.url));
@@ -25,28 +26,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function tensorsOf(path: string): Promise<ReadonlyMap<string, NamedTensor>> {
-  const file = await openSafetensors(path);
-  const found = new Map<string, NamedTensor>();
-  for (const [name, { shape }] of file.tensors) {
-    const data = new Float32Array(shape.reduce((a, b) => a * b, 1));
-    await file.read(name, data);
-    found.set(name, { name, shape, data });
-  }
-  await file.close();
-  return found;
-}
-
-const distance = (a: Float32Array, b: Float32Array): number => a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
-const largest = (a: Float32Array): number => a.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
-
 describe('an adapter of PEFT', () => {
   test('scores, learns and steps as there', async () => {
     const { config, weights } = await loadModelFolder(base);
-    const expected = await tensorsOf(join(peft, 'expected.safetensors'));
+    const expected = await readTensors(join(peft, 'expected.safetensors'));
     const numbers = (name: string): Float32Array => expected.get(name)!.data;
-    const { rows, optimizer } = JSON.parse(await readFile(join(base, 'batch.json'), 'utf8')) as BatchFile;
-    const batch = { rows: rows.map((row) => ({ ...row, tokens: Int32Array.from(row.tokens) })) };
+    const { batch, optimizer } = await readBatch(base);
     const buffers = new WeightBuffers(config, weights);
     const adapters = await openAdapters({ config, weights: buffers, lora: { path: peft }, threads: 1 });
     const trainer = new OnnxTrainer({ config, weights: buffers, trainable: adapters, threads: 1 });
@@ -81,8 +66,8 @@ describe('an adapter of PEFT', () => {
     expect(state.plan).toEqual({ rank: 4, alpha: 6, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'down_proj'] });
     await saveAdapters(folder, { ...state, config, baseModel: base });
     const [written, original] = [
-      await tensorsOf(join(folder, 'adapter_model.safetensors')),
-      await tensorsOf(join(peft, 'adapter_model.safetensors')),
+      await readTensors(join(folder, 'adapter_model.safetensors')),
+      await readTensors(join(peft, 'adapter_model.safetensors')),
     ];
     const sorted = (tensors: ReadonlyMap<string, NamedTensor>) => [...tensors.values()].toSorted((a, b) => a.name.localeCompare(b.name));
     expect(sorted(written)).toEqual(sorted(original));
@@ -143,7 +128,7 @@ describe('a folder that is no adapter of the model is refused', () => {
   ])('matrices %s', async (_, edit, message) => {
     await cp(peft, folder, { recursive: true });
     const path = join(folder, 'adapter_model.safetensors');
-    await writeSafetensors(path, edit([...(await tensorsOf(path)).values()]));
+    await writeSafetensors(path, edit([...(await readTensors(path)).values()]));
     await expect(load()).rejects.toThrow(message);
   });
 

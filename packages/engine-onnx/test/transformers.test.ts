@@ -1,45 +1,21 @@
 /** The engine against Hugging Face transformers and torch; the fixtures come from tools/fixtures/transformers_models.py. */
-import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { loadModelFolder } from '../src/folder/model-folder.js';
-import { openSafetensors } from '../src/folder/safetensors.js';
 import { parameterSpecs } from '../src/model/parameters.js';
 import { WeightBuffers } from '../src/model/weights.js';
 import { adamW, clipScale, globalNorm } from '../src/train/adamw.js';
 import { blankOptimizer } from '../src/train/optimizer-file.js';
 import { OnnxTrainer } from '../src/train/trainer.js';
-
-interface BatchFile {
-  readonly rows: readonly { readonly tokens: readonly number[]; readonly promptLength: number; readonly temperature: number }[];
-  readonly optimizer: {
-    readonly learningRate: number;
-    readonly betas: readonly [number, number];
-    readonly epsilon: number;
-    readonly weightDecay: number;
-    readonly clipGradNorm: number;
-    readonly steps: number;
-  };
-}
+import { distance, largest, readBatch, readTensors } from './support/fixtures.js';
 
 async function fixture(family: string) {
   const folder = new URL(`fixtures/${family}/`, import.meta.url).pathname;
   const { config, weights } = await loadModelFolder(folder);
-  const file = JSON.parse(await readFile(`${folder}batch.json`, 'utf8')) as BatchFile;
-  const stored = await openSafetensors(`${folder}expected.safetensors`);
-  const expected = new Map<string, Float32Array>();
-  for (const [name, { shape }] of stored.tensors) {
-    const numbers = new Float32Array(shape.reduce((a, b) => a * b, 1));
-    await stored.read(name, numbers);
-    expected.set(name, numbers);
-  }
-  await stored.close();
-  const batch = { rows: file.rows.map((row) => ({ ...row, tokens: Int32Array.from(row.tokens) })) };
+  const { batch, optimizer } = await readBatch(folder);
+  const stored = await readTensors(`${folder}expected.safetensors`);
   const buffers = new WeightBuffers(config, weights);
-  return { config, batch, buffers, optimizer: file.optimizer, expected: (name: string) => expected.get(name)! };
+  return { config, batch, buffers, optimizer, expected: (name: string) => stored.get(name)!.data };
 }
-
-const distance = (a: Float32Array, b: Float32Array): number => a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
-const largest = (a: Float32Array): number => a.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
 
 describe.each(['qwen3', 'qwen2', 'llama'])('%s', (family) => {
   test('scores, gradients and steps equal those of transformers and torch', async () => {

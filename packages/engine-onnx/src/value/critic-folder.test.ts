@@ -104,8 +104,8 @@ it('the config of a critic changes four keys and leaves every other character', 
   const text =
     '{\n  "rms_norm_eps": 1e-06,\n  "architectures": [\n    "X"\n  ],\n  "rope_theta": 10000.0,\n  "id2label": { "0": "a", "1": "b" }\n}\n';
   expect(criticConfigText(text, 'qwen2')).toBe(
-    '{\n  "classifier_dropout": 0,\n  "label2id": {"LABEL_0":0},\n  "rms_norm_eps": 1e-06,\n  "architectures": ["Qwen2ForTokenClassification"],\n' +
-      '  "rope_theta": 10000.0,\n  "id2label": {"0":"LABEL_0"}\n}\n',
+    '{\n  "classifier_dropout": 0.0,\n  "label2id": { "LABEL_0": 0 },\n  "rms_norm_eps": 1e-06,\n  "architectures": ["Qwen2ForTokenClassification"],\n' +
+      '  "rope_theta": 10000.0,\n  "id2label": { "0": "LABEL_0" }\n}\n',
   );
   const twice = criticConfigText(criticConfigText(text, 'qwen2'), 'qwen2');
   expect(twice).toBe(criticConfigText(text, 'qwen2'));

@@ -27,12 +27,12 @@ const architectures: Record<ModelFamily, string> = {
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {
-    architectures: [architectures[family]],
-    id2label: { 0: 'LABEL_0' },
-    label2id: { LABEL_0: 0 },
-    classifier_dropout: 0.0,
+    architectures: `["${architectures[family]}"]`,
+    id2label: '{ "0": "LABEL_0" }',
+    label2id: '{ "LABEL_0": 0 }',
+    classifier_dropout: '0.0',
   };
-  return Object.entries(keys).reduce((text, [key, value]) => withKey(text, key, JSON.stringify(value)), configText);
+  return Object.entries(keys).reduce((text, [key, value]) => withKey(text, key, value), configText);
 }
 
 /** Sets a key whose value holds no further brackets. */
