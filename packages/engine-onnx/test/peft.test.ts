@@ -8,7 +8,7 @@ import type { TokenRow } from '@trinity-rft/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { loadModelFolder } from '../src/folder/model-folder.js';
-import { openSafetensors, writeSafetensors, type NamedTensor } from '../src/folder/safetensors.js';
+import { writeSafetensors, type NamedTensor } from '../src/folder/safetensors.js';
 import { openAdapters } from '../src/lora/open.js';
 import { loadAdapters, saveAdapters } from '../src/lora/peft-folder.js';
 import { WeightBuffers } from '../src/model/weights.js';
@@ -78,18 +78,6 @@ describe('an adapter of PEFT', () => {
     expect(await loadAdapters(folder, config)).toEqual(state);
   });
 });
-
-interface BatchFile {
-  readonly rows: readonly (Omit<TokenRow, 'tokens'> & { readonly tokens: readonly number[] })[];
-  readonly optimizer: {
-    readonly learningRate: number;
-    readonly betas: readonly [number, number];
-    readonly epsilon: number;
-    readonly weightDecay: number;
-    readonly clipGradNorm: number;
-    readonly steps: number;
-  };
-}
 
 describe('a folder that is no adapter of the model is refused', () => {
   const change = async (edit: (config: Record<string, unknown>) => Record<string, unknown>): Promise<void> => {
