@@ -2,14 +2,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, type AlgorithmPreset } from '@trinity-rft/algorithm';
+import { defineWorkflow } from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { checkpointSteps, metricLines } from './support/run-record.js';
+import { createWideModel } from './support/wide-model.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
+  await createWideModel(workspace, 'teacher');
   const pair = (a: number): Tree => ({ question: `${a}+1=`, right: String(a + 1), wrong: String(a) });
   workspace.write('pairs.jsonl', Array.from({ length: 8 }, (_, a) => `${JSON.stringify(pair(a))}\n`).join(''));
 });
@@ -41,8 +44,31 @@ const dataOf: Readonly<Record<AlgorithmPreset['schema'], Tree>> = { experience: 
 const experts: Tree = {
   buffer: { trainer_input: { auxiliary_buffers: { sft_dataset: { storage_type: 'file', schema_type: 'sft', ...answers } } } },
 };
-/** What some need beyond that: batches for what they leave of the runs, demonstrations. */
-const more: Readonly<Record<string, Tree>> = { raft: { buffer: { train_batch_size: 2 } }, mix: experts, mix_chord: experts };
+const distillation: Tree = {
+  buffer: { explorer_input: { default_workflow_type: 'on_policy_distill_workflow' } },
+  explorer: { auxiliary_models: [{ name: 'teacher', model_path: 'teacher' }] },
+};
+/** Ends with its first digit, which is what it should find: answers that are cut off are not trained on. */
+const brief = defineWorkflow({
+  name: 'brief',
+  run: async ({ task, model }) => {
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask?.['question']) }], { stop: [...'0123456789'] });
+    return answer!.finishReason === 'stop' ? 1 : 0;
+  },
+});
+
+/** What some need beyond that: batches for what they leave of the runs, demonstrations, a teacher, answers that end. */
+const more: Readonly<Record<string, Tree>> = {
+  raft: { buffer: { train_batch_size: 2 } },
+  mix: experts,
+  mix_chord: experts,
+  on_policy_distill: distillation,
+  jsd: distillation,
+  dapo: {
+    buffer: { total_steps: 8, train_batch_size: 4, explorer_input: { default_workflow_type: 'brief' } },
+    trainer: { total_steps: 2 },
+  },
+};
 
 describe.each(presets)('%s', (name, preset) => {
   it('makes two train steps that move the weights, from its name alone', { timeout: 60_000 }, async () => {
@@ -50,7 +76,7 @@ describe.each(presets)('%s', (name, preset) => {
       name,
       algorithm: { algorithm_type: name },
     });
-    expect((await runHere(workspace, config)).error).toBeUndefined();
+    expect((await runHere(workspace, config, { workflows: [brief] })).error).toBeUndefined();
     const job = path.join(workspace.root, 'runs/tests', name);
     const trained = metricLines(job).filter(({ role }) => role === 'trainer');
     expect(trained.map(({ step }) => step)).toEqual([1, 2]);
