@@ -31,25 +31,30 @@ export function trainedMoments(values: Float64Array, actionMask: Uint8Array): { 
   if (count === 0) return { mean: 0, variance: 0 };
   const mean = sum / count;
   let squares = 0;
-  for (let t = 0; t < values.length; t++) if (actionMask[t] === 1) squares += (values[t]! - mean) ** 2;
+  for (let t = 0; t < values.length; t++) {
+    const distance = actionMask[t] === 1 ? values[t]! - mean : 0;
+    squares += distance * distance;
+  }
   return { mean, variance: squares / count };
 }
 
 /** `frac_clipped`: share of trained tokens taken out; `frac_clipped_pos`, `frac_clipped_neg`: among those of such advantage, 0 where there are none. */
 export function clipMetrics(before: Uint8Array, after: Uint8Array, advantages: Float32Array): Metrics {
-  const share = (counts: (advantage: number) => boolean): number => {
-    let all = 0;
-    let taken = 0;
-    for (let t = 0; t < before.length; t++) {
-      if (before[t] === 0 || !counts(advantages[t]!)) continue;
-      all++;
-      if (after[t] === 0) taken++;
-    }
-    return all === 0 ? 0 : taken / all;
-  };
+  // By the sign of the advantage: below, at, above 0.
+  const [all, taken] = [
+    [0, 0, 0],
+    [0, 0, 0],
+  ];
+  for (let t = 0; t < before.length; t++) {
+    if (before[t] === 0) continue;
+    const sign = advantages[t]! > 0 ? 2 : advantages[t]! < 0 ? 0 : 1;
+    all[sign]!++;
+    if (after[t] === 0) taken[sign]!++;
+  }
+  const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
   return {
-    frac_clipped: share(() => true),
-    frac_clipped_pos: share((advantage) => advantage > 0),
-    frac_clipped_neg: share((advantage) => advantage < 0),
+    frac_clipped: share(taken[0]! + taken[1]! + taken[2]!, all[0]! + all[1]! + all[2]!),
+    frac_clipped_pos: share(taken[2]!, all[2]!),
+    frac_clipped_neg: share(taken[0]!, all[0]!),
   };
 }

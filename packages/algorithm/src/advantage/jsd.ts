@@ -12,26 +12,26 @@ const args = {
   form: choiceArg(
     ['sampled', 'original', 'gradient'],
     'sampled',
-    'sampled: the terms of the divergence at the sampled token. original: the same, but at lambda_coef 1 away from the teacher, as Trinity-RFT 0.5.2. ' +
-      'gradient: the exact policy gradient of the divergence.',
+    'gradient: the policy gradient of the divergence. sampled: its terms at the sampled token, as Trinity-RFT 0.5.2, which never push a token down. ' +
+      'original: also its lambda_coef 1, which pushes away from the teacher.',
   ),
 };
 
 /**
  * With s, t the log-probabilities of student and teacher over temperature, b = lambdaCoef and log M = log((1 - b) e^s + b e^t):
  *
- * - `sampled`: J = b (t - log M) + (1 - b) (s - log M), and J = s - t at b = 0 and 1. The definition of Trinity-RFT 0.5.2, whose
- *   b = 1 has t - s (`original`).
  * - `gradient`: J = -log(1 + b (e^(t - s) - 1)) / b. That is the policy gradient of b KL(T || M) + (1 - b) KL(S || M), over
  *   b (1 - b) so that it does not vanish: b = 1 is KL(student || teacher), b = 0 is KL(teacher || student).
+ * - `sampled`: J = b (t - log M) + (1 - b) (s - log M), and J = s - t at b = 0 and 1. The definition of Trinity-RFT 0.5.2, whose
+ *   b = 1 has t - s (`original`). For 0 < b < 1 that J is never above 0, so no token is ever pushed down.
  *
- * A_t = -klCoef J on trained tokens. Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the sums of each row.
+ * A_t = -klCoef J on trained tokens. Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the sums of J and A of each row.
  */
 export const jsd = defineAdvantagePart({
   args,
   doc: {
     summary: 'Pulls sampled tokens towards a mixture of student and teacher.',
-    formula: 'A_t = -c (b (t - log M) + (1 - b) (s - log M)), log M = log((1 - b) e^s + b e^t)',
+    formula: 'gradient: A_t = c log(1 - b + b e^u) / b; sampled: A_t = c (log(1 - b + b e^u) - b u); u = log p_teacher - log p_student',
     source: {
       title: 'On-Policy Distillation of Language Models: Learning from Self-Generated Mistakes',
       url: 'https://arxiv.org/abs/2306.13649',
@@ -40,31 +40,24 @@ export const jsd = defineAdvantagePart({
   comparesRuns: false,
   create: (options) => {
     const divergence = divergenceOf(options);
-    const { klCoef, temperature } = options;
-    const compute: BatchAdvantageFn = (input) =>
-      towardsTeacher(input, {
-        name: 'jsd',
-        coefficient: klCoef,
-        divergence: (student, teacher) => divergence(student / temperature, teacher / temperature),
-      });
+    const compute: BatchAdvantageFn = (input) => towardsTeacher(input, { name: 'jsd', coefficient: options.klCoef, divergence });
     return { advantage: onExperiences(compute, { rewards: false }), batchAdvantage: compute, needs: { teacherLogprobs: true } };
   },
 });
 
-/** Largest t - s that is exponentiated: a token that the student hardly ever samples must not drown the batch. */
+/** Largest u that is exponentiated: a token that the student hardly ever samples must not drown the batch. */
 const largestGap = 20;
 
-function divergenceOf({ lambdaCoef: b, form }: ArgValues<typeof args>): (s: number, t: number) => number {
-  if (form === 'gradient') {
-    if (b === 0) return (s, t) => -Math.expm1(Math.min(t - s, largestGap));
-    return (s, t) => -Math.log1p(b * Math.expm1(Math.min(t - s, largestGap))) / b;
-  }
-  if (b === 0) return (s, t) => s - t;
-  if (b === 1) return form === 'original' ? (s, t) => t - s : (s, t) => s - t;
-  return (s, t) => {
-    // log M around the larger of the two, so that neither underflows.
-    const top = Math.max(s, t);
-    const logMixture = top + Math.log((1 - b) * Math.exp(s - top) + b * Math.exp(t - top));
-    return b * (t - logMixture) + (1 - b) * (s - logMixture);
+/** J as a function of u = t - s. */
+function divergenceOf({ lambdaCoef: b, form, temperature }: ArgValues<typeof args>): (gap: number) => number {
+  const scale = 1 / temperature;
+  if (form === 'gradient' && b === 0) return (gap) => 1 - Math.exp(Math.min(gap * scale, largestGap));
+  if (form === 'original' && b === 1) return (gap) => gap * scale;
+  if (b === 0 || b === 1) return (gap) => -gap * scale;
+  if (form === 'gradient') return (gap) => -Math.log(1 - b + b * Math.exp(Math.min(gap * scale, largestGap))) / b;
+  // b u - log(1 - b + b e^u), around the larger of s and t, so that nothing overflows.
+  return (gap) => {
+    const u = gap * scale;
+    return u <= 0 ? b * u - Math.log(1 - b + b * Math.exp(u)) : (b - 1) * u - Math.log(b + (1 - b) * Math.exp(-u));
   };
 }

@@ -19,8 +19,7 @@ export const onPolicyDistill = defineAdvantagePart({
   },
   comparesRuns: false,
   create: ({ klCoef }) => {
-    const compute: BatchAdvantageFn = (input) =>
-      towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: (student, teacher) => student - teacher });
+    const compute: BatchAdvantageFn = (input) => towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: (gap) => -gap });
     return { advantage: onExperiences(compute, { rewards: false }), batchAdvantage: compute, needs: { teacherLogprobs: true } };
   },
 });

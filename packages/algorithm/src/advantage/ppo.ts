@@ -2,7 +2,7 @@
 import { booleanArg, InvariantError, numberArg, type AdvantageInput, type AdvantageOutput, type ArgValues } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { defineAdvantagePart } from './strategy.js';
-import { trainedMean, whiten } from './whiten.js';
+import { returnMetrics, whiten } from './whiten.js';
 
 const args = {
   gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.'),
@@ -58,6 +58,5 @@ function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<t
       returns[t] = next + value;
     }
   }
-  const mean = trainedMean(returns, actionMask);
-  return { advantages: whiten(advantages, actionMask), returns, metrics: mean === undefined ? {} : { 'returns/mean': mean } };
+  return { advantages: whiten(advantages, actionMask), returns, metrics: { ...returnMetrics(returns, actionMask) } };
 }

@@ -3,7 +3,7 @@ import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
-import { trainedMean, whiten } from './whiten.js';
+import { returnMetrics, whiten } from './whiten.js';
 
 const args = { gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.') };
 
@@ -29,14 +29,18 @@ export const reinforcePlusPlus = defineAdvantagePart({
       checkAdvantageInput(input, ['rewards']);
       const { offsets, actionMask, rewards } = input;
       const sums = new Float64Array(rewards.length);
+      const returns = new Float32Array(rewards.length);
       for (let row = offsets.length - 2; row >= 0; row--) {
         let sum = 0;
-        for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) sums[t] = sum = rewards[t]! + gamma * sum;
+        for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) {
+          sum = rewards[t]! + gamma * sum;
+          sums[t] = sum;
+          returns[t] = sum;
+        }
       }
       const advantages = whiten(sums, actionMask);
       for (let t = 0; t < sums.length; t++) if (actionMask[t] === 0) advantages[t] = 0;
-      const mean = trainedMean(sums, actionMask);
-      return { advantages, returns: Float32Array.from(sums), metrics: mean === undefined ? {} : { 'returns/mean': mean } };
+      return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask) } };
     };
     return { advantage: onExperiences(compute), batchAdvantage: compute };
   },

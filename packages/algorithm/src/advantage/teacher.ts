@@ -3,13 +3,13 @@ import { InvariantError, mean, sampleStd, type AdvantageInput, type AdvantageOut
 import { checkAdvantageInput } from '../check-input.js';
 
 /**
- * A_t = -coefficient * divergence(s, t) on trained tokens, s and t the log-probabilities of student (at sampling) and teacher.
+ * A_t = -coefficient * divergence(u) on trained tokens, u = teacher - student (at sampling) log-probability.
  * Rewards and groups do not matter. Metrics: `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample
  * deviation, 0 for one row), `advantages/mean` of the sum of the advantages over each row.
  */
 export function towardsTeacher(
   input: AdvantageInput,
-  options: { readonly name: string; readonly coefficient: number; readonly divergence: (student: number, teacher: number) => number },
+  options: { readonly name: string; readonly coefficient: number; readonly divergence: (gap: number) => number },
 ): AdvantageOutput {
   checkAdvantageInput(input, ['oldLogprobs', 'teacherLogprobs']);
   const { offsets, actionMask, oldLogprobs, teacherLogprobs } = input;
@@ -25,7 +25,7 @@ export function towardsTeacher(
     let sum = 0;
     for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
       if (actionMask[t] === 0) continue;
-      const value = divergence(oldLogprobs[t]!, teacherLogprobs[t]!);
+      const value = divergence(teacherLogprobs[t]! - oldLogprobs[t]!);
       advantages[t] = -coefficient * value;
       sum += value;
     }

@@ -9,12 +9,18 @@ const epsilon = 1e-8;
  */
 export function whiten(values: Float64Array, actionMask: Uint8Array): Float32Array {
   let count = 0;
-  for (let t = 0; t < values.length; t++) count += actionMask[t]!;
+  let sum = 0;
+  for (let t = 0; t < values.length; t++) {
+    if (actionMask[t] === 0) continue;
+    count++;
+    sum += values[t]!;
+  }
   if (count <= 1) return Float32Array.from(values);
-  const mean = trainedMean(values, actionMask)!;
+  const mean = sum / count;
   let squares = 0;
   for (let t = 0; t < values.length; t++) {
-    const distance = actionMask[t] === 1 ? values[t]! - mean : 0;
+    if (actionMask[t] === 0) continue;
+    const distance = values[t]! - mean;
     squares += distance * distance;
   }
   const scale = 1 / Math.sqrt(squares / (count - 1) + epsilon);
@@ -23,14 +29,14 @@ export function whiten(values: Float64Array, actionMask: Uint8Array): Float32Arr
   return out;
 }
 
-/** Over tokens where the mask is 1; undefined where there are none. */
-export function trainedMean(values: Float64Array | Float32Array, actionMask: Uint8Array): number | undefined {
+/** Metric `returns/mean`: over tokens where the mask is 1; absent where there are none. */
+export function returnMetrics(returns: Float32Array, actionMask: Uint8Array): { readonly 'returns/mean'?: number } {
   let count = 0;
   let sum = 0;
-  for (let t = 0; t < values.length; t++) {
+  for (let t = 0; t < returns.length; t++) {
     if (actionMask[t] === 0) continue;
     count++;
-    sum += values[t]!;
+    sum += returns[t]!;
   }
-  return count === 0 ? undefined : sum / count;
+  return count === 0 ? {} : { 'returns/mean': sum / count };
 }

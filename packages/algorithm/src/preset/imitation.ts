@@ -70,10 +70,10 @@ export const imitation = {
   jsd: {
     ...plain,
     repeatTimes: 8,
-    advantageFn: { name: 'jsd', args: { klCoef: 1, lambdaCoef: 0.5 } },
+    advantageFn: { name: 'jsd', args: { klCoef: 1, lambdaCoef: 0.5, form: 'gradient' } },
     doc: {
       summary: 'on_policy_distill with the Jensen-Shannon divergence between student and teacher.',
-      formula: 'A_t = -(b (t - log M) + (1 - b) (s - log M)), log M = log((1 - b) e^s + b e^t); clipped ratio loss',
+      formula: 'A_t = log(1 - b + b e^u) / b, u = log p_teacher - log p_student; clipped ratio loss',
       source: paper('On-Policy Distillation of Language Models: Learning from Self-Generated Mistakes', '2306.13649'),
     },
   },
