@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import type { TokenRow } from '@trinity-rft/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { loadModelFolder } from '../src/folder/model-folder.js';

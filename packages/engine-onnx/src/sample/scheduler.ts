@@ -125,7 +125,7 @@ export class SampleScheduler {
   }
 
   #lend(): SamplingWeights {
-    return { ...this.#weights.share(), share: this.#weights.share, version: this.#weights.version };
+    return { ...this.#weights.share(), version: this.#weights.version };
   }
 
   /** Answers everything that is open with `error`; nothing is accepted afterwards. Resolves when no run is in progress. */

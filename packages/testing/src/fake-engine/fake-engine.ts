@@ -84,7 +84,7 @@ export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       return Promise.resolve();
     },
     weights: () => state.current.weights.slice(),
-    failNext: state.failures.failNext,
+    failNext: (verb, error) => state.failures.failNext(verb, error),
   };
 }
 

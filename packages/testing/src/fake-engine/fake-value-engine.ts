@@ -61,7 +61,7 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
     stats: async () => ({ 'perf/parameters': vocabSize }),
     close: () => Promise.resolve(failures.close()),
     weights: () => weights.slice(),
-    failNext: failures.failNext,
+    failNext: (verb, error) => failures.failNext(verb, error),
   };
 }
 
