@@ -36,43 +36,7 @@ describe.each([
     );
   });
 
-  it('does not change when a constant is added to the rewards', () => {
-    fc.assert(
-      fc.property(rewards, fc.integer({ min: -100, max: 100 }), (values, shift) => {
-        const shifted = scores(
-          make()(
-            group(
-              0,
-              values.map((value) => value + shift),
-            ),
-          ).experiences,
-        );
-        scores(make()(group(0, values)).experiences).forEach((score, i) => expect(shifted[i]).toBeCloseTo(score, 4));
-      }),
-    );
-  });
-
-  it('groups by id, never by position', () => {
-    fc.assert(
-      fc.property(rewards, rewards, fc.array(fc.nat(), { minLength: 20, maxLength: 20 }), (first, second, keys) => {
-        const all = [...group(0, first), ...group(1, second)];
-        const shuffled = all.map((experience, i) => ({ experience, key: keys[i]! })).toSorted((a, b) => a.key - b.key);
-        const byId = (experiences: readonly Experience[]): unknown =>
-          Object.fromEntries(experiences.map((experience) => [uid(experience.eid), experience.advantages]));
-        const again = byId(make()(shuffled.map(({ experience }) => experience)).experiences);
-        for (const [id, advantages] of Object.entries(byId(make()(all).experiences) as Record<string, Float32Array>)) {
-          advantages.forEach((advantage, t) => expect((again as Record<string, Float32Array>)[id]![t]).toBeCloseTo(advantage, 5));
-        }
-      }),
-    );
-  });
-
-  it('gives a single run its reward', () => {
-    expect(scores(make()(group(0, [0.5])).experiences)[0]).toBeCloseTo(0.5, 5);
-  });
-
-  it('gives exactly 0 to rewards that are equal, whatever their rounding', () => {
-    expect(scores(make()(group(0, [0.1, 0.1, 0.1])).experiences)).toEqual([0, 0, 0]);
+  it('drops groups of equal rewards with a threshold of 0, whatever their rounding', () => {
     expect(make({ stdThreshold: 0 })(group(0, [0.1, 0.1, 0.1])).metrics).toMatchObject({ filtered_count: 3 });
   });
 
@@ -97,10 +61,6 @@ describe.each([
     const bad = withFields(run(3, 1, 0), { reward: value } as Partial<Experience>);
     expect(() => make()([run(3, 0, 1), bad])).toThrow(`Experience 0/3/1/0/ ${message}`);
     expect(() => make()([run(3, 0, 1), bad])).toThrow(RewardError);
-  });
-
-  it('has nothing to say about nothing', () => {
-    expect(make()([]).experiences).toEqual([]);
   });
 });
 
@@ -150,5 +110,74 @@ describe('step_wise_grpo', () => {
   it('counts what it keeps and drops', () => {
     const { metrics } = stepWise({ stdThreshold: 0.1 })([...twoRuns, ...group(1, [1, 1]), ...group(2, [1])]);
     expect(metrics).toMatchObject({ experience_count: 5, filtered_count: 3, skipped_group_ratio: 2 / 3 });
+  });
+});
+
+describe('std_cal_level none', () => {
+  it.each([
+    ['grpo', grpo],
+    ['step_wise_grpo', stepWise],
+  ])('leaves the distance to the mean as it is (%s)', (_name, make) => {
+    expect(scores(make({ stdCalLevel: 'none' })(group(0, [0, 1, 5])).experiences)).toEqual([-2, -1, 3]);
+  });
+});
+
+describe('raft', () => {
+  const raft = (args: object = {}): AdvantageFn => advantageFns.raft.make('raft', args, 0).advantage!;
+  const batch = [...group(0, [0, 1, 1]), ...group(1, [-1, -2]), run(2, 0, 0.5, 0), run(2, 0, 2, 1), run(2, 1, 3, 0), run(2, 1, 1, 1)];
+  const ids = (experiences: readonly Experience[]): readonly string[] => experiences.map(({ eid }) => `${eid.task}/${eid.run}/${eid.step}`);
+
+  it('keeps the best run of each task, whole, to be imitated', () => {
+    const { experiences, metrics } = raft()(batch);
+    expect(ids(experiences)).toEqual(['0/1/0', '1/0/0', '2/0/0', '2/0/1']);
+    expect(experiences.flatMap(({ advantages }) => [...advantages!])).toEqual(Array.from({ length: 8 }, () => 1));
+    expect(metrics).toMatchObject({ experience_count: 4, filtered_count: 5, 'raft/kept_run_ratio': 3 / 7 });
+    expect(metrics['raft/kept_reward_mean']).toBeCloseTo((1 - 1 + 2) / 3, 10);
+  });
+
+  it.each([
+    [{ keep: 'positive' }, ['0/1/0', '0/2/0', '2/0/0', '2/0/1', '2/1/0', '2/1/1']],
+    [{ keep: 'all', minReward: -1 }, ['0/0/0', '0/1/0', '0/2/0', '1/0/0', '2/0/0', '2/0/1', '2/1/0', '2/1/1']],
+    [{ minReward: 0.5 }, ['0/1/0', '2/0/0', '2/0/1']],
+    [{ minReward: 9 }, []],
+  ])('with %j keeps %j', (args, kept) => {
+    expect(ids(raft(args)(batch).experiences)).toEqual(kept);
+  });
+});
+
+describe('gigpo', () => {
+  const gigpo = (args: object = {}): AdvantageFn => advantageFns.gigpo.make('gigpo', { epsilon: 0, ...args }, 0).advantage!;
+  const step = (task: number, index: number, at: number, info: object, reward?: number): Experience =>
+    withFields(run(task, index, reward, at), { info: { ...info } });
+
+  it('gives the reward of a run without step rewards to its last step', () => {
+    const { experiences } = gigpo({ gamma: 0.5 })([
+      step(0, 0, 1, { env_state_hash: 'b' }, 4),
+      step(0, 0, 0, { env_state_hash: 'a' }, 9),
+      step(0, 1, 0, { env_state_hash: 'a' }, 0),
+    ]);
+    // Runs: 4 and 0, mean 2. Steps in state a: 0.5 * 4 and 0, mean 1.
+    expect(experiences.map(({ eid }) => `${eid.run}/${eid.step}`)).toEqual(['0/0', '0/1', '1/0']);
+    expect(scores(experiences)).toEqual([2 + 1, 2, -2 - 1]);
+  });
+
+  it('takes missing step rewards as 0 where another step of the run has one', () => {
+    const { experiences } = gigpo({ omega: 0 })([
+      step(0, 0, 0, { step_reward: 3 }),
+      step(0, 0, 1, {}, 100),
+      step(0, 1, 0, { step_reward: 1 }),
+    ]);
+    expect(scores(experiences)).toEqual([1, 1, -1]);
+  });
+
+  it('compares equal states within a task, or across the batch when told to', () => {
+    const batch = [step(0, 0, 0, { env_state_hash: 'a' }, 1), step(1, 0, 0, { env_state_hash: 'a' }, 0)];
+    expect(gigpo()(batch).metrics).toMatchObject({ 'gigpo/anchor_groups_size_gt1': 0, 'gigpo/anchor_group_hit_ratio': 0 });
+    expect(scores(gigpo({ anchorScope: 'batch' })(batch).experiences)).toEqual([1.5, -0.5]);
+  });
+
+  it('divides by the deviation when told to', () => {
+    const batch = [step(0, 0, 0, {}, 4), step(0, 1, 0, {}, 0)];
+    expect(scores(gigpo({ fnorm: 'std' })(batch).experiences)[0]).toBeCloseTo(2 / Math.sqrt(8), 6);
   });
 });
