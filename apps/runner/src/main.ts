@@ -1,5 +1,6 @@
 /** The `trinity` command line: arguments to commands, errors to messages and exit codes. */
 import { Command, CommanderError } from 'commander';
+import type { AlgorithmsOptions } from './algorithms-command.js';
 import { checkCommand, planCommand, schemaCommand } from './config-commands.js';
 import { exitCodes, toFailure } from './exit-codes.js';
 
@@ -13,7 +14,7 @@ const standardOutput: Output = { out: (text) => void process.stdout.write(text),
 
 const pluginDirOption = [
   '--plugin-dir <directory>',
-  'directory whose modules export workflows and reward functions; may be repeated',
+  'directory whose modules export workflows, reward functions and algorithms; may be repeated',
   (dir: string, all: readonly string[]): readonly string[] => [...all, dir],
   [] as readonly string[],
 ] as const;
@@ -58,7 +59,7 @@ export async function main(args: readonly string[], output: Output = standardOut
     .command('serve')
     .description('serve the model to a running product, and train on its feedback')
     .requiredOption('-c, --config <file>', 'YAML file')
-    .option('--plugin-dir <directory>', 'as for run', (dir, all: readonly string[]) => [...all, dir], [])
+    .option(...pluginDirOption)
     .option('--port <number>', 'instead of explorer.proxy_port; 0 = any that is free')
     .option('--host <address>', 'instead of explorer.listen_address')
     .option('--no-train', 'another process trains, with mode: train')
@@ -72,10 +73,11 @@ export async function main(args: readonly string[], output: Output = standardOut
     .command('verify <run>')
     .description('recompute the log-probabilities of recorded tokens under the weights that sampled them')
     .option('--tolerance <number>', 'largest difference of a log-probability', '1e-5')
+    .option(...pluginDirOption)
     .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
-    .action(async (run: string, { tolerance }: { tolerance: string }) => {
+    .action(async (run: string, options: { tolerance: string; pluginDir: readonly string[] }) => {
       const { verifyCommand } = await import('./verify-command.js');
-      exitCode = await verifyCommand(run, tolerance, output.out);
+      exitCode = await verifyCommand(run, options, output.out);
     });
 
   program
@@ -107,24 +109,37 @@ export async function main(args: readonly string[], output: Output = standardOut
       exitCode = await viewCommand(run, options, output.out);
     });
 
+  program
+    .command('algorithms [name]')
+    .description('the algorithms and their parts, or one of them in full: formula, arguments, source')
+    .option(...pluginDirOption)
+    .option('--json', 'as JSON')
+    .action(async (name: string | undefined, options: AlgorithmsOptions) => {
+      const { algorithmsCommand } = await import('./algorithms-command.js');
+      exitCode = await algorithmsCommand(name, options, output.out);
+    });
+
   const config = program.command('config').description('look at a configuration without running it');
   config
     .command('check <file>')
     .description('every error and warning, with its place and cure')
-    .action(async (file: string) => {
-      exitCode = await checkCommand(file, output.out);
+    .option(...pluginDirOption)
+    .action(async (file: string, { pluginDir }: { pluginDir: readonly string[] }) => {
+      exitCode = await checkCommand(file, pluginDir, output.out);
     });
   config
     .command('schema')
     .description('the JSON Schema, for editors')
-    .action(() => {
-      exitCode = schemaCommand(output.out);
+    .option(...pluginDirOption)
+    .action(async ({ pluginDir }: { pluginDir: readonly string[] }) => {
+      exitCode = await schemaCommand(pluginDir, output.out);
     });
   config
     .command('plan <file>')
     .description('what would run: stages, steps, batches, memory, files')
-    .action(async (file: string) => {
-      exitCode = await planCommand(file, output.out);
+    .option(...pluginDirOption)
+    .action(async (file: string, { pluginDir }: { pluginDir: readonly string[] }) => {
+      exitCode = await planCommand(file, pluginDir, output.out);
     });
 
   try {

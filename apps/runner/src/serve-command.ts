@@ -1,7 +1,6 @@
 /** `trinity serve`: a model for a running product, and training on what the product says about its answers. */
-import { loadConfig } from '@trinity-rft/config';
-import { ConfigError, systemClock } from '@trinity-rft/core';
-import { run, standardTerminal, timestamp, type ServeOptions, type Terminal } from '@trinity-rft/launcher';
+import { ConfigError } from '@trinity-rft/core';
+import { readConfiguration, run, standardTerminal, type ServeOptions, type Terminal } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupts } from './interrupt.js';
 
@@ -22,8 +21,9 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
   const { host, train } = options;
   const terminal = standardTerminal();
   const access = serveAccess(terminal);
-  const loaded = await loadConfig(options.config, {
-    timestamp: timestamp(systemClock),
+  const { loaded } = await readConfiguration({
+    configPath: options.config,
+    pluginDirs: options.pluginDir,
     // Keys of other modes, task sets above all, stand in the file without a meaning.
     overrides: { mode: 'serve' },
     overridesName: 'trinity serve',

@@ -1,3 +1,4 @@
+export { embeddedEngine, engineLacks, type Lack } from './check/engine.js';
 export { flattenConfig } from './flatten.js';
 export { configJsonSchema, type JsonSchema } from './json-schema.js';
 export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';

@@ -1,9 +1,10 @@
 /** JSON Schema of the file, for completion and checks in editors. */
 import { z } from 'zod';
 import { keyAliases } from './schema/renamed.js';
-import { fileSchema } from './schema/root.js';
+import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
+import { schemasOf } from './schema/root.js';
 import { expectations } from './schema/scalars.js';
-import { keyStatuses } from './schema/status.js';
+import { statusesOf, type KeyStatus } from './schema/status.js';
 
 export type JsonSchema = { [key: string]: unknown };
 
@@ -12,8 +13,8 @@ export type JsonSchema = { [key: string]: unknown };
  * are allowed, and descriptions say what is ignored or not built. It allows more than `parseConfig` does, never less,
  * but for names in another case.
  */
-export function configJsonSchema(): JsonSchema {
-  const schema = z.toJSONSchema(fileSchema, {
+export function configJsonSchema(algorithms: AlgorithmTables = builtInTables): JsonSchema {
+  const schema = z.toJSONSchema(schemasOf(algorithms).file, {
     target: 'draft-7',
     io: 'output',
     unrepresentable: 'any',
@@ -22,7 +23,7 @@ export function configJsonSchema(): JsonSchema {
   const sections = [schema, ...stageSections(schema)];
   for (const section of sections) {
     for (const alias of keyAliases) addAlias(section, alias.section, alias.from, alias.to);
-    addStatuses(section);
+    addStatuses(section, statusesOf(algorithms));
   }
   for (const stage of stageSections(schema)) stage['required'] = ['stage_name'];
   return { ...schema, title: 'Trinity-RFT configuration' };
@@ -89,8 +90,8 @@ function single(schema: JsonSchema): readonly JsonSchema[] {
 
 const suffixes = { notBuilt: 'Not built yet', ignoredHarmless: 'Ignored' } as const;
 
-function addStatuses(root: JsonSchema): void {
-  for (const row of keyStatuses) {
+function addStatuses(root: JsonSchema, rows: readonly KeyStatus[]): void {
+  for (const row of rows) {
     const property = propertyAt(
       root,
       row.path.split('.').filter((part) => part !== '*'),

@@ -1,4 +1,5 @@
 /** What every mode gets: the stage to run and what all stages share. */
+import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import type { MetricSink, RewardFn, Runtime, Task } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
 import type { ResumePoint } from '@trinity-rft/monitor';
@@ -15,6 +16,8 @@ export interface StageContext {
   readonly openSink: (resume: ResumePoint) => MetricSink;
   readonly workflows: Registry<WorkflowDefinition>;
   readonly rewardFns: Registry<RewardDefinition>;
+  /** With those of plugins. */
+  readonly algorithms: AlgorithmTables;
   /** Interrupts the run: finish the step, save, stop. */
   readonly signal: AbortSignal;
   /** Told how many train steps are to come, as soon as that is known. */

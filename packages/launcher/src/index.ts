@@ -1,3 +1,12 @@
+export {
+  loadExtensions,
+  readConfiguration,
+  timestamp,
+  type Configuration,
+  type ConfigurationOptions,
+  type Extensions,
+  type PluginOptions,
+} from './configuration.js';
 export { createModel, type CreateModelOptions } from './create-model.js';
 export { findRecords, type FindRecordsOptions, type RecordsPlace } from './debug/find-records.js';
 export { serveDebugModel, type DebugModelOptions, type ServedDebugModel } from './debug/inference-model.js';
@@ -7,7 +16,7 @@ export type { Span, WorkflowDebugReport } from './debug/report.js';
 export { debugFiles, debugWorkflow, type DebugWorkflowOptions } from './debug/workflow.js';
 export { loadPlugins, type Plugins } from './plugins.js';
 export { openRollouts, type Rollouts, type RolloutsOptions } from './rollouts.js';
-export { run, timestamp, type RunOptions, type RunSummary } from './run.js';
+export { run, type RunOptions, type RunSummary } from './run.js';
 export { isUnfinished } from './stage-progress.js';
 export { standardTerminal } from './terminal.js';
 export type { ServeAddress, ServeOptions } from './context.js';

@@ -1,6 +1,7 @@
-/** A user's modules: every workflow and reward function that the plugin directories export. */
+/** A user's modules: every workflow, reward function and algorithm that the plugin directories export. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import * as algorithm from '@trinity-rft/algorithm';
 import * as core from '@trinity-rft/core';
 import * as reward from '@trinity-rft/reward';
 import * as workflow from '@trinity-rft/workflow';
@@ -12,20 +13,34 @@ const { isRewardDefinition, isWorkflowDefinition } = workflow;
 export interface Plugins {
   readonly workflows: readonly workflow.WorkflowDefinition[];
   readonly rewardFns: readonly workflow.RewardDefinition[];
+  /** Algorithms and their parts. */
+  readonly algorithms: readonly algorithm.Definition[];
 }
 
 /**
  * What modules of plugins get for these names: the very copies that this program runs with. A folder of plugins therefore needs no
  * `node_modules` for them, and sources, builds and installed packages behave alike.
  */
-const virtualModules = { '@trinity-rft/core': core, '@trinity-rft/reward': reward, '@trinity-rft/workflow': workflow };
+const virtualModules = {
+  '@trinity-rft/algorithm': algorithm,
+  '@trinity-rft/core': core,
+  '@trinity-rft/reward': reward,
+  '@trinity-rft/workflow': workflow,
+};
+
+const algorithmKinds = {
+  'trinity-rft.algorithm': 'algorithm',
+  'trinity-rft.advantage': 'advantage function',
+  'trinity-rft.policy-loss': 'policy loss',
+  'trinity-rft.operator': 'operator',
+} as const satisfies Readonly<Record<algorithm.Definition['kind'], string>>;
 
 const modulePattern = /^[^_.].*\.(?:ts|mts|js|mjs)$/;
 const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
 
 /**
  * Loads every module at the top of each directory (TypeScript as is; modules may import each other and packages) and collects
- * what `defineWorkflow` and `defineReward` made. Relative directories start at `cwd`. Names beginning with `_` or `.`, tests and declarations are left alone.
+ * what `defineWorkflow`, `defineReward`, `defineAlgorithm` and those of its parts made. Relative directories start at `cwd`. Names beginning with `_` or `.`, tests and declarations are left alone.
  * @throws ConfigError naming the directory or file that cannot be loaded, or the two files that use one name
  */
 export async function loadPlugins(directories: readonly string[], cwd = process.cwd()): Promise<Plugins> {
@@ -42,6 +57,9 @@ export async function loadPlugins(directories: readonly string[], cwd = process.
   return {
     workflows: distinct('workflow', definitions, isWorkflowDefinition),
     rewardFns: distinct('reward function', definitions, isRewardDefinition),
+    algorithms: Object.entries(algorithmKinds).flatMap(([kind, word]) =>
+      distinct(word, definitions, (value): value is algorithm.Definition => algorithm.isAlgorithmPlugin(value) && value.kind === kind),
+    ),
   };
 }
 

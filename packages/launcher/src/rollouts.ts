@@ -1,4 +1,5 @@
 /** Runs of workflows with a model that stays as it is: to try a workflow before training, and to compare models. */
+import { builtInTables } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import {
@@ -59,6 +60,7 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
     openSink: () => ({ write: () => undefined, close: () => Promise.resolve() }),
     workflows: createWorkflowRegistry(workflows),
     rewardFns: createRewardRegistry([]),
+    algorithms: builtInTables,
     signal,
     expectSteps: () => undefined,
   };

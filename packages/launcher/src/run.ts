@@ -1,24 +1,27 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
-import { loadConfig, type LoadedConfig, type ResolvedConfig } from '@trinity-rft/config';
+import type { Definition } from '@trinity-rft/algorithm';
+import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { systemClock, type Clock } from '@trinity-rft/core';
 import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { assertTrainable } from './build/algorithm.js';
 import type { Terminal } from './build/monitor.js';
+import { loadExtensions, readConfiguration, type Extensions } from './configuration.js';
 import type { ServeOptions, StageResult } from './context.js';
 import { catchStrays } from './failure.js';
-import { loadPlugins } from './plugins.js';
 import { lockRun } from './run-lock.js';
 import { checkData, runStage, type Registries, type Surroundings } from './stage.js';
 import { readStageProgress, writeStageProgress } from './stage-progress.js';
 
 export interface RunOptions {
-  /** YAML file, or what `parseConfig` made of something else. */
+  /** YAML file, or what `parseConfig` made of something else, with the same algorithms. */
   readonly configPath: string | Pick<LoadedConfig, 'config' | 'warnings'>;
-  /** Directories whose modules export workflows and reward functions. @default none */
+  /** Directories whose modules export workflows, reward functions and algorithms. @default none */
   readonly pluginDirs?: readonly string[];
   /** More workflows and reward functions, for programs. */
   readonly workflows?: readonly WorkflowDefinition[];
   readonly rewardFns?: readonly RewardDefinition[];
+  /** More algorithms and parts of them, for programs. */
+  readonly algorithms?: readonly Definition[];
   /** Where progress goes. */
   readonly terminal: Terminal;
   /** Interrupts: the step in progress is finished, a checkpoint written, and the run can be resumed. */
@@ -50,15 +53,19 @@ export interface RunSummary {
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
   const { terminal, clock = systemClock } = options;
-  const { config, warnings } = await readConfig(options, clock);
+  const {
+    loaded: { config, warnings },
+    plugins,
+    algorithms,
+  } = await readAll(options);
   for (const warning of warnings) terminal.write(`${warning}\n`);
-  const plugins = await loadPlugins(options.pluginDirs ?? [], options.cwd);
   const registries: Registries = {
     workflows: createWorkflowRegistry([...plugins.workflows, ...(options.workflows ?? [])]),
     rewardFns: createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]),
+    algorithms,
   };
   assertNamesKnown(config, registries);
-  assertTrainable(config.stages);
+  assertTrainable(config.stages, { algorithms });
 
   const unlock = await lockRun(config.jobDirectory, options.serve?.train === false ? 'serve' : 'run');
   const strays = catchStrays((line) => terminal.write(`${line}\n`));
@@ -71,9 +78,10 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   }
 }
 
-async function readConfig({ configPath, env, cwd }: RunOptions, clock: Clock): Promise<Pick<LoadedConfig, 'config' | 'warnings'>> {
-  if (typeof configPath !== 'string') return configPath;
-  return loadConfig(configPath, { timestamp: timestamp(clock), ...(env && { env }), ...(cwd !== undefined && { cwd }) });
+async function readAll(options: RunOptions): Promise<Extensions & { readonly loaded: Pick<LoadedConfig, 'config' | 'warnings'> }> {
+  const { configPath } = options;
+  if (typeof configPath === 'string') return readConfiguration({ ...options, configPath });
+  return { ...(await loadExtensions(options)), loaded: configPath };
 }
 
 /** Wrong names are found before anything starts. */
@@ -106,9 +114,4 @@ async function runStages(config: ResolvedConfig, surroundings: Surroundings): Pr
     if (!endedBefore) await save(stage.stageIndex + 1);
   }
   return { ...last, jobDirectory };
-}
-
-/** `20260701093000`, in UTC. */
-export function timestamp(clock: Clock): string {
-  return new Date(clock.now()).toISOString().replaceAll(/\D/g, '').slice(0, 14);
 }

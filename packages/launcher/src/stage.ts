@@ -16,7 +16,7 @@ import { runBoth } from './modes/both.js';
 import { runServe } from './modes/serve.js';
 import { runTrain } from './modes/train.js';
 
-export type Registries = Pick<StageContext, 'workflows' | 'rewardFns'>;
+export type Registries = Pick<StageContext, 'workflows' | 'rewardFns' | 'algorithms'>;
 
 /** What all stages of a run share. */
 export interface Surroundings {

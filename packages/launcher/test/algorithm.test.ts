@@ -1,4 +1,4 @@
-import { parseConfig } from '@trinity-rft/config';
+import { embeddedEngine, parseConfig } from '@trinity-rft/config';
 import type { EngineCapabilities } from '@trinity-rft/core';
 import { onnxCapabilities } from '@trinity-rft/engine-onnx';
 import { describe, expect, it } from 'vitest';
@@ -39,15 +39,23 @@ describe('an algorithm that asks for more than the engine has', () => {
   ] as const)('is refused before anything is opened, with the reason: %j', (algorithm, capabilities, message) => {
     const stages = stagesOf(algorithm);
     expect(() => assertTrainable(stages)).not.toThrow();
-    expect(() => assertTrainable(stages, lacking(capabilities))).toThrow(message);
+    expect(() => assertTrainable(stages, { capabilities: lacking(capabilities) })).toThrow(message);
   });
 
   it('is told everything at once', () => {
     const stages = stagesOf({ algorithm_type: 'ppo' });
-    expect(() => assertTrainable(stages, lacking({ valueHead: false, referenceModel: false }))).toThrow(/value head.*frozen reference/);
+    expect(() => assertTrainable(stages, { capabilities: lacking({ valueHead: false, referenceModel: false }) })).toThrow(
+      /value head.*frozen reference/,
+    );
   });
 
   it('does not matter where nothing is trained', () => {
-    expect(() => assertTrainable(stagesOf({ algorithm_type: 'grpo' }, 'bench'), lacking({ referenceModel: false }))).not.toThrow();
+    expect(() =>
+      assertTrainable(stagesOf({ algorithm_type: 'grpo' }, 'bench'), { capabilities: lacking({ referenceModel: false }) }),
+    ).not.toThrow();
+  });
+
+  it('is told by the configuration, which knows the engine as it is', () => {
+    expect(embeddedEngine).toEqual(onnxCapabilities);
   });
 });

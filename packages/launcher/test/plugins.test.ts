@@ -112,7 +112,7 @@ describe('loadPlugins', () => {
       'notes.md': bad,
       'deep/a.ts': bad,
     });
-    expect(await loadPlugins([directory])).toEqual({ workflows: [], rewardFns: [] });
+    expect(await loadPlugins([directory])).toEqual({ workflows: [], rewardFns: [], algorithms: [] });
   });
 });
 

@@ -1,6 +1,7 @@
 /** The configuration of a run: arguments laid over a file, or over Trinity's defaults for agents. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, systemClock, type Clock } from '@trinity-rft/core';
 import { timestamp } from '@trinity-rft/launcher';
@@ -10,6 +11,8 @@ import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './
 export interface PlanSettings extends TuneSettings {
   /** YAML file; arguments that are given override it, key by key. Stages of the file keep what they set themselves. */
   readonly configPath?: string | undefined;
+  /** Algorithms of your own, and parts of them, which `algorithm` or the file may name. @default none */
+  readonly algorithms?: readonly Definition[] | undefined;
   /** What `${oc.env:...}` sees. @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** What relative paths start from. @default the working directory of the process */
@@ -32,7 +35,7 @@ export interface Plan {
 
 /** @throws ConfigError with every problem: file, line and column of what the file says, `caller` for what the arguments say */
 export function plan(caller: string, settings: PlanSettings, file = readConfigFile(settings)): Plan {
-  const { clock = systemClock, env, cwd } = settings;
+  const { clock = systemClock, env, cwd, algorithms = [] } = settings;
   if (!file) assertComplete(caller, settings);
   const now = timestamp(clock);
   const inFile = file ? plainTree(file.text) : {};
@@ -44,6 +47,7 @@ export function plan(caller: string, settings: PlanSettings, file = readConfigFi
     overrides: file ? overrides : tree,
     overridesName: caller,
     timestamp: now,
+    algorithms: algorithms.length === 0 ? builtInTables : extendTables(builtInTables, algorithms),
     ...(env && { env }),
     ...(cwd !== undefined && { cwd }),
   });

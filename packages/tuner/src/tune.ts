@@ -50,13 +50,14 @@ export async function train<Row, Response, Model>(
   file?: ConfigFile,
 ): Promise<RunSummary> {
   const { loaded } = plan(caller, settings, file);
-  const { signal, env, cwd, clock, terminal = standardTerminal() } = settings;
+  const { signal, env, cwd, clock, algorithms, terminal = standardTerminal() } = settings;
   const workflow = adapterWorkflow(functions);
   // A run that goes on has passed it before.
   if (settings.dryRun !== false && !loaded.config.resume) await dryRun({ config: loaded.config, workflow, signal });
   return run({
     configPath: loaded,
     workflows: [workflow],
+    ...(algorithms && { algorithms }),
     terminal,
     ...(signal && { signal }),
     ...(env && { env }),

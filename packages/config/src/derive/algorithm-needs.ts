@@ -1,4 +1,5 @@
 /** What an algorithm needs from the rest of the file, and what the engine can give it. */
+import { embeddedEngine, engineLacks } from '../check/engine.js';
 import type { AlgorithmConfig } from '../resolved.js';
 import type { KeyPath } from '../tree/node.js';
 import type { StageContext } from './context.js';
@@ -11,6 +12,11 @@ const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 export function checkNeeds(context: StageContext, config: AlgorithmConfig): void {
   checkPairs(context, config);
   checkExperts(context, config);
+  if (context.input.mode === 'bench') return;
+  for (const { reason, cure, keys } of engineLacks(config.needs, embeddedEngine)) {
+    const path = setOne(context, ...keys);
+    context.report(path, `${config.algorithmType} ${reason}. ${cure}.`, [typeKey, ...keys]);
+  }
 }
 
 const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath => paths.find((path) => context.isSet(...path)) ?? typeKey;

@@ -22,7 +22,7 @@ export const namedKeys: readonly NamedKey[] = [
   {
     path: 'algorithm.advantage_fn',
     table: 'advantageFns',
-    known: { cod: crossEpisode, remax: 'Nothing makes the greedy run that it takes as the baseline; use rloo.' },
+    known: { cod: crossEpisode },
   },
   { path: 'algorithm.policy_loss_fn', table: 'policyLossFns', known: {} },
   { path: 'algorithm.kl_loss_fn', table: 'klFns', known: {} },

@@ -23,7 +23,7 @@ export function explorerOptions(
   context: StageContext,
   { sampler, format, auxiliary, endpoint, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
-  const { stage, runtime, workflows, rewardFns } = context;
+  const { stage, runtime, workflows, rewardFns, algorithms } = context;
   const { concurrency, maxTimeoutMs, maxRetryTimes, failureReward, experienceShape, evalInterval, evalOnStartup } = stage.explorer;
   return {
     feed: tasks.feed,
@@ -36,7 +36,7 @@ export function explorerOptions(
     timeoutMs: maxTimeoutMs,
     maxRetries: maxRetryTimes,
     ...(failureReward !== undefined && { failureReward }),
-    operators: createOperators(stage.dataProcessor.experiencePipeline.operators),
+    operators: createOperators(stage.dataProcessor.experiencePipeline.operators, algorithms.operators),
     experienceShape,
     evalInterval: evalInterval ?? 0,
     evalOnStartup,

@@ -1,23 +1,25 @@
 /** What all debug commands begin with: a configuration, its plugins, and the stage and weights to debug with. */
-import { loadConfig, type ResolvedConfig, type StageConfig } from '@trinity-rft/config';
+import type { Definition } from '@trinity-rft/algorithm';
+import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { createRuntime, systemClock, type Clock } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
 import { resolveModelFolder } from '../build/model-folder.js';
+import { readConfiguration } from '../configuration.js';
 import type { StageContext } from '../context.js';
-import { loadPlugins } from '../plugins.js';
 import { exploringStage } from '../rollouts.js';
-import { timestamp } from '../run.js';
 import { collectNotices } from './notices.js';
 
 export interface DebugOptions {
   /** YAML file. */
   readonly configPath: string;
-  /** Directories whose modules export workflows and reward functions. @default none */
+  /** Directories whose modules export workflows, reward functions and algorithms. @default none */
   readonly pluginDirs?: readonly string[];
   /** More workflows and reward functions, for programs. */
   readonly workflows?: readonly WorkflowDefinition[];
   readonly rewardFns?: readonly RewardDefinition[];
+  /** More algorithms and parts of them, for programs. */
+  readonly algorithms?: readonly Definition[];
   /** Where the command leaves files, and where a served model is found again. @default "debug_output" */
   readonly outputDirectory?: string;
   /** Take the newest checkpoint of the run instead of the model it begins with. @default false */
@@ -40,16 +42,15 @@ export interface DebugContext {
 
 /** Nothing of the run's folder is changed. @throws ConfigError */
 export async function openDebugContext(options: DebugOptions): Promise<DebugContext> {
-  const { configPath, cwd, env, clock = systemClock } = options;
-  const { config, warnings } = await loadConfig(configPath, {
-    timestamp: timestamp(clock),
-    ...(env && { env }),
-    ...(cwd !== undefined && { cwd }),
-  });
+  const { clock = systemClock } = options;
+  const {
+    loaded: { config, warnings },
+    plugins,
+    algorithms,
+  } = await readConfiguration(options);
   const stage = exploringStage(config);
   const { logger, lines } = collectNotices();
   for (const warning of warnings) logger.warn(warning);
-  const plugins = await loadPlugins(options.pluginDirs ?? [], cwd);
   const context: StageContext = {
     stage,
     startModel:
@@ -59,6 +60,7 @@ export async function openDebugContext(options: DebugOptions): Promise<DebugCont
     openSink: () => ({ write: () => undefined, close: () => Promise.resolve() }),
     workflows: createWorkflowRegistry([...plugins.workflows, ...(options.workflows ?? [])]),
     rewardFns: createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]),
+    algorithms,
     signal: options.signal ?? new AbortController().signal,
     expectSteps: () => undefined,
   };

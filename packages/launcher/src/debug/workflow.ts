@@ -21,7 +21,7 @@ import { modelFactory, type RecordedAttempt } from '../build/model.js';
 import { readTasks } from '../build/tasks.js';
 import { rewardFnFinder, type StageContext } from '../context.js';
 import { catchStrays, firstCause } from '../failure.js';
-import { timestamp } from '../run.js';
+import { timestamp } from '../configuration.js';
 import { openDebugModels, type DebugModels } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';
 import { profilePage } from './profile-page.js';

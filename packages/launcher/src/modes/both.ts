@@ -51,7 +51,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     return { interrupted: false, doneBefore: true, trainStep: last.manifest.step, checkpoint: last.directory };
   }
   assertResumable(context, progress);
-  const algorithm = algorithmOf(stage);
+  const algorithm = algorithmOf(context);
   await using sampling = disposable(await openSampling(context, format, store));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   await using critic = await openCritic(context, algorithm);

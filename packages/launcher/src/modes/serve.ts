@@ -26,7 +26,7 @@ const defaultDrainMs = 30_000;
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, serve: options = {} } = context;
   const format = await openChatFormat(context);
-  const algorithm = algorithmOf(stage);
+  const algorithm = algorithmOf(context);
   await using turns = closing(openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   const parts = {
@@ -85,10 +85,10 @@ const lastStep = async (store: Pick<ExperienceStore, 'explorerState'>): Promise<
 function commitInto(
   store: Pick<ExperienceStore, 'put' | 'explorerState'>,
   sink: MetricSink,
-  { stage }: StageContext,
+  { stage, algorithms }: StageContext,
   { turns, algorithm: { advantage } }: Parts,
 ): Commit {
-  const operators = createOperators(stage.dataProcessor.experiencePipeline.operators);
+  const operators = createOperators(stage.dataProcessor.experiencePipeline.operators, algorithms.operators);
   const options = { operators, experienceShape: stage.explorer.experienceShape, ...(advantage && { advantage }) };
   return createCommit({ turns, store, pipeline: (experiences) => runPipeline(experiences, options), sink });
 }

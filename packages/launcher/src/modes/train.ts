@@ -13,7 +13,7 @@ import type { StageContext, StageResult } from '../context.js';
 export async function runTrain(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;
   const format = await openChatFormat(context);
-  const algorithm = algorithmOf(stage);
+  const algorithm = algorithmOf(context);
   await using data = disposable(await openTrainingData(context, format));
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);

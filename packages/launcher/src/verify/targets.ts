@@ -1,9 +1,9 @@
 /** What there is to verify: experience stores, and the weights of each version that still exist. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { loadConfig } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
+import { readConfiguration } from '../configuration.js';
 import { startModelOf } from '../stage.js';
 
 /** The store of one stage. */
@@ -16,6 +16,7 @@ export interface VerifyTarget {
 interface TargetOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  readonly pluginDirs?: readonly string[];
 }
 
 /**
@@ -35,7 +36,7 @@ export async function findTargets(run: string, options: TargetOptions): Promise<
 }
 
 async function targetsOfConfig(configPath: string, options: TargetOptions): Promise<readonly VerifyTarget[]> {
-  const { config } = await loadConfig(configPath, options);
+  const { config } = (await readConfiguration({ ...options, configPath })).loaded;
   const targets: VerifyTarget[] = [];
   for (const stage of config.stages) {
     const { experienceBuffer } = stage.buffer.trainerInput;

@@ -17,6 +17,8 @@ export interface VerifyOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @default the working directory of the process */
   readonly cwd?: string;
+  /** Directories whose modules export what the configuration names. @default none */
+  readonly pluginDirs?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
