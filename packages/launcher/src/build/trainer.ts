@@ -49,7 +49,12 @@ export function trainerOptions(
 
 function criticOptions({ trainer }: StageConfig, engine: ValueEngine, totalSteps: number | undefined): CriticOptions {
   const { optimizer, warmupSteps } = trainer.critic;
-  return { engine, schedule: scheduleOf('critic.optimizer', optimizer, totalSteps), optimizer: updateOf(optimizer), warmupSteps };
+  return {
+    engine,
+    schedule: scheduleOf('trainer.trainer_config.critic.optim', optimizer, totalSteps),
+    optimizer: updateOf(optimizer),
+    warmupSteps,
+  };
 }
 
 const updateOf = ({ betas, weightDecay, clipGradNorm }: OptimizerConfig): CriticOptions['optimizer'] => ({
