@@ -125,12 +125,23 @@ export interface ModelConfig {
 }
 
 /** A low-rank adapter: W + alpha / rank * B A for each adapted weight W. */
-export interface LoraConfig {
+export type LoraConfig = NewAdapter | StoredAdapter;
+
+/** It begins without effect. */
+export interface NewAdapter {
   readonly name: string | undefined;
+  readonly path: undefined;
   readonly rank: number;
   readonly alpha: number;
   /** Every linear layer but the output, or endings of module names, as `q_proj`. */
   readonly targetModules: 'all-linear' | readonly string[];
+}
+
+/** It begins as a folder has it, which also says its rank, scale and layers. */
+export interface StoredAdapter {
+  readonly name: string | undefined;
+  /** Absolute folder, in the layout of PEFT. */
+  readonly path: string;
 }
 
 export interface BufferConfig {

@@ -205,10 +205,16 @@ const cases: readonly Broken[] = [
     says: ['a second adapter', 'keep one'],
   },
   {
-    name: 'an adapter to go on from',
-    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {«path: ./tiny, lora_rank: 4}' },
+    name: 'an adapter to go on from that is none',
+    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: «./tiny, lora_rank: 4}' },
     key: 'model.lora_configs[0].path',
-    says: ['not built yet', 'merged'],
+    says: ['got "./tiny"', 'adapter_config.json', 'as PEFT saves it'],
+  },
+  {
+    name: 'an adapter to go on from, of another rank',
+    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: ./adapter, lora_rank: «4}' },
+    key: 'model.lora_configs[0].lora_rank',
+    says: ['got 4', 'is 8', 'Remove the key'],
   },
   {
     name: 'an adapter without a rank',

@@ -160,6 +160,25 @@ describe('lengths', () => {
   });
 });
 
+describe('an adapter', () => {
+  const lora = (text: string) => stageOf(cwd, yaml({ model: model(`lora_configs: [${text}]`) })).model.lora;
+
+  it('is new unless a folder is given, which then decides', () => {
+    expect(lora('{}')).toEqual({ name: undefined, path: undefined, rank: 32, alpha: 32, targetModules: 'all-linear' });
+    expect(lora('{path: ./adapter, name: mine}')).toEqual({ name: 'mine', path: join(cwd, 'adapter') });
+    expect(lora('{path: ./adapter, lora_rank: 8, lora_alpha: 16}')).toEqual({ name: undefined, path: join(cwd, 'adapter') });
+  });
+
+  it('has the layers that are named and not left out', () => {
+    expect(lora('{target_modules: "q_proj, v_proj"}')).toMatchObject({ targetModules: ['q_proj', 'v_proj'] });
+    expect(lora('{exclude_modules: [o_proj, up_proj]}')).toMatchObject({
+      targetModules: ['q_proj', 'k_proj', 'v_proj', 'gate_proj', 'down_proj'],
+    });
+    const { warnings } = parse(cwd, yaml({ model: model('lora_configs: [{path: ./adapter, target_modules: q_proj}]') }));
+    expect(warnings[0]).toContain('The adapter in path says which layers have one');
+  });
+});
+
 describe('the loop', () => {
   it.each([
     ['eval_interval: 100', 1, 100],

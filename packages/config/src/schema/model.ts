@@ -11,7 +11,10 @@ const oneOrMore = <S extends z.ZodType>(item: S) =>
 const lora = z
   .strictObject({
     name: maybe(text(), 'Name of the adapter.'),
-    path: maybe(text(), 'Folder of the adapter.'),
+    path: maybe(
+      text(),
+      'Folder of an adapter as PEFT saves it, to go on from: its rank, scale and layers are those of the run. Default: a new one.',
+    ),
     base_model_name: maybe(text(), 'Model the adapter belongs to.'),
     lora_rank: field(int({ min: 1 }), 32, 'Rank.'),
     lora_alpha: field(float({ above: 0 }), 32, 'Scale: the adapter counts alpha / rank times.'),

@@ -87,9 +87,6 @@ const ownStatuses: readonly KeyStatus[] = [
   ...ignored('model', 'fully_sharded_loras max_cpu_loras', 'It tunes vLLM.'),
   ...ignored('model', 'logprobs', perCall),
   notBuilt('model.repetition_penalty', 'Use 1.0.'),
-  notBuilt('model.lora_configs.*.path', 'An adapter starts from nothing; use a model folder that the adapter was merged into.', {
-    except: [null],
-  }),
   ...ignored('model.lora_configs.*', 'lora_dtype', 'The embedded engine computes in float32.'),
   ...ignored('model.lora_configs.*', 'base_model_name', 'It is model.model_path.', { except: [null] }),
   notBuilt('model.rope_scaling', 'Put it into config.json of the model folder, if the model supports it.', { except: [null] }),

@@ -1,7 +1,8 @@
 /** The engine of a stage, and what becomes of the stage when the engine dies. */
 import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
+import type { LoraConfig } from '@trinity-rft/config';
 import { EngineError, type Engine, type Sampler } from '@trinity-rft/core';
-import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { createOnnxEngine, type LoraOptions } from '@trinity-rft/engine-onnx';
 import type { StageContext } from '../context.js';
 import { aboutModel } from './model-folder.js';
 
@@ -25,9 +26,7 @@ export async function openEngine(
       reference: options.reference,
       maxModelLen,
       tokenBytes: tokenByteTable(options.format.tokenizer),
-      ...(lora && {
-        lora: { rank: lora.rank, alpha: lora.alpha, targetModules: lora.targetModules, seed: runtime.seedFor('lora', stage.stageIndex) },
-      }),
+      ...(lora && { lora: adaptersOf(lora, runtime.seedFor('lora', stage.stageIndex)) }),
       ...(threads !== undefined && { threads }),
       ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * bytesPerMebibyte }),
     }),
@@ -35,6 +34,12 @@ export async function openEngine(
   const gone = new AbortController();
   const { capabilities, trainer } = engine;
   return { capabilities, trainer, sampler: watched(engine.sampler, gone), gone: gone.signal, close: () => engine.close() };
+}
+
+function adaptersOf(lora: LoraConfig, seed: number): LoraOptions {
+  if (lora.path !== undefined) return { path: lora.path };
+  const { rank, alpha, targetModules } = lora;
+  return { rank, alpha, targetModules, seed };
 }
 
 const goneCodes = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
