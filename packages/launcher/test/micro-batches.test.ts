@@ -5,7 +5,8 @@ import path from 'node:path';
 import { createAlgorithm, type AlgorithmOptions } from '@trinity-rft/algorithm';
 import { buildCharTokenizer } from '@trinity-rft/chat';
 import { createExperience, createRandom, withFields, type Engine, type Experience } from '@trinity-rft/core';
-import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { createOnnxCritic, createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { packBatch } from '@trinity-rft/trainer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createModel } from '../src/create-model.js';
 import { difference, gradientOf, norm } from './support/gradient.js';
@@ -49,6 +50,10 @@ const experiences = ((): readonly Experience[] => {
   });
 })();
 
+const criticLoss = createAlgorithm({ advantageFn: { name: 'ppo' }, policyLossFn: { name: 'ppo' } }).valueLoss!;
+/** AdamW whose epsilon dwarfs the gradient: weights move in proportion to it. */
+const plainDescent = { learningRate: 1e6, epsilon: 1e6, betas: [0, 0], weightDecay: 0, clipGradNorm: 0 } as const;
+
 const aggregations = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
 
 describe('the gradient of a batch', () => {
@@ -72,6 +77,30 @@ describe('the gradient of a batch', () => {
     const counts = steps.map(({ stats }) => stats['perf/backward_micro_batches']!);
     expect(counts[0]).toBe(experiences.length);
     expect(counts[1]!).toBeLessThan(counts[0]!);
+    expect(counts[2]!).toBeLessThan(counts[1]!);
+  });
+
+  it('is the same for the values of a critic', async () => {
+    const moved: Float32Array[] = [];
+    const counts: number[] = [];
+    for (const memoryBudgetBytes of budgets) {
+      const critic = await createOnnxCritic({ modelPath, threads: 1, memoryBudgetBytes });
+      const { tokens, static: batch } = packBatch(experiences);
+      // Head and body take turns: a head of zeros gives the body no gradient.
+      for (const _ of [1, 2]) {
+        const pass = await critic.forward(tokens);
+        const returns = pass.values.map((value, t) => value + Math.sin(t));
+        await critic.backward(pass, criticLoss({ ...batch, values: pass.values, oldValues: pass.values, returns }).gradValues);
+        await critic.step(plainDescent);
+      }
+      moved.push((await critic.forward(tokens)).values);
+      counts.push((await critic.stats())['perf/backward_micro_batches']!);
+      await critic.close();
+    }
+    expect(norm(moved[2]!)).toBeGreaterThan(1e-3);
+    expect(difference(moved[2]!, moved[0]!)).toBeLessThan(1e-4);
+    expect(difference(moved[2]!, moved[1]!)).toBeLessThan(1e-4);
+    expect(counts[0]).toBe(2 * experiences.length);
     expect(counts[2]!).toBeLessThan(counts[1]!);
   });
 });
