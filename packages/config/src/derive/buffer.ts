@@ -1,4 +1,5 @@
 /** Tasks in, experiences out: batch sizes, task sets and the experience buffer. */
+import { expertCount } from '@trinity-rft/algorithm';
 import type { RolloutArgs } from '@trinity-rft/core';
 import type { AlgorithmConfig, BufferConfig, ModelConfig, TasksetConfig } from '../resolved.js';
 import type { RunInput } from '../schema/root.js';
@@ -90,7 +91,7 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
     return share < 1 ? Math.floor(perStep / (1 - share)) : perStep;
   }
   if (mode !== 'both' && mode !== 'colocate') return buffer.train_batch_size;
-  const experts = Math.ceil(buffer.train_batch_size * share);
+  const experts = expertCount(share, buffer.train_batch_size);
   const explored = buffer.train_batch_size - experts;
   const shortage = explored > perStep;
   const sum = `batch_size ${buffer.batch_size} x repeat_times ${algorithm.repeatTimes} = ${perStep}`;

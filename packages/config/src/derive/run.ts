@@ -8,6 +8,7 @@ import { deriveExplorer, deriveLog, deriveMonitor, deriveSynchronizer, deriveTra
 import { deriveModel } from './model.js';
 import { deriveOperators } from './operators.js';
 import { checkName, unfitName } from './paths.js';
+import { checkSampling } from './sample-strategy.js';
 import { placeOf } from '../tree/node.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
@@ -65,6 +66,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const { model, rolloutModel, auxiliaryModels } = deriveModel(context);
   const algorithm = deriveAlgorithm(context, model);
   const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
+  checkSampling(context, algorithm, buffer);
   return {
     stageName,
     stageIndex,

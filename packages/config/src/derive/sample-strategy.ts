@@ -1,0 +1,58 @@
+/** What a sample strategy asks of the rest of the file: an expert buffer, and room for experiences beside it; or weights that move on. */
+import { expertCount } from '@trinity-rft/algorithm';
+import type { AlgorithmConfig, BufferConfig } from '../resolved.js';
+import type { KeyPath } from '../tree/node.js';
+import type { StageContext } from './context.js';
+
+const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
+const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
+const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
+
+/** Problems stand at the argument if the file sets it, else at the strategy, else at the algorithm. */
+export function checkSampling(context: StageContext, { sampleStrategy: { name, args } }: AlgorithmConfig, buffer: BufferConfig): void {
+  if (context.input.mode === 'bench') return;
+  if (name === 'mix') checkMix(context, args, buffer);
+  if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
+}
+
+function checkMix(
+  context: StageContext,
+  args: AlgorithmConfig['sampleStrategy']['args'],
+  { trainBatchSize, trainerInput }: BufferConfig,
+): void {
+  const { expertDataRatio, sftDatasetName } = args;
+  const expert = typeof sftDatasetName === 'string' ? sftDatasetName : 'sft_dataset';
+  const buffers = Object.keys(trainerInput.auxiliaryBuffers);
+  if (!buffers.includes(expert)) {
+    const there = buffers.length === 0 ? 'and there are none' : `which is not among ${buffers.join(', ')}`;
+    context.report(
+      setOne(context, argKey('sft_dataset_name')),
+      `the sample strategy mix takes experts from buffer.trainer_input.auxiliary_buffers, under "${expert}", ${there}. Add it, with storage_type: file and a path; or name another one with sft_dataset_name.`,
+      [typeKey, ['buffer', 'trainer_input', 'auxiliary_buffers']],
+    );
+  }
+  const count = typeof expertDataRatio === 'number' ? expertCount(expertDataRatio, trainBatchSize) : 0;
+  if (trainBatchSize > 0 && count >= trainBatchSize) {
+    context.report(
+      setOne(context, argKey('expert_data_ratio')),
+      `${String(expertDataRatio)} of a train_batch_size of ${trainBatchSize} leaves nothing for experiences of the model. Lower it, or raise buffer.train_batch_size; to learn from experts only use algorithm_type: sft.`,
+      [typeKey, ['buffer', 'train_batch_size']],
+    );
+  }
+}
+
+/** Between two publications the version stands still while steps go on: a step would wait for weights that only come after it. */
+function checkStaleness(context: StageContext, limit: unknown): void {
+  const { mode, synchronizer } = context.input;
+  const fixed = (mode === 'both' || mode === 'colocate') && synchronizer.sync_style === 'fixed';
+  if (!fixed || typeof limit !== 'number' || limit >= synchronizer.sync_interval) return;
+  context.report(
+    argKey('max_staleness'),
+    `got ${limit}, but weights are published every ${synchronizer.sync_interval} train steps (synchronizer.sync_interval), so the later of them would wait for ever for fresh experiences. Use at least ${synchronizer.sync_interval}.`,
+    [['synchronizer', 'sync_interval'], strategyKey],
+  );
+}
+
+function setOne(context: StageContext, arg: KeyPath): KeyPath {
+  return [arg, strategyKey].find((path) => context.isSet(...path)) ?? typeKey;
+}
