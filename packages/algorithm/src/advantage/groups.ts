@@ -46,8 +46,9 @@ export const batchStd = (rewards: readonly number[]): number => (rewards.length 
 
 /** What divides a score: of the group, of the batch, or 1. */
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
+export type StdCalLevel = (typeof stdCalLevels)[number];
 
-export function stdOf(level: (typeof stdCalLevels)[number], group: GroupStats, batch: number, epsilon: number): number {
+export function stdOf(level: StdCalLevel, group: GroupStats, batch: number, epsilon: number): number {
   return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
 }
 

@@ -1,7 +1,7 @@
 /** The group-relative advantage on train batches, where rewards may have been penalised. */
 import { numberArg } from '@trinity-rft/core';
 import { byGroup, type ScoreGroup } from './group-scores.js';
-import { groupStats, returnOf } from './groups.js';
+import { batchStd, groupStats, returnOf, stdOf, type StdCalLevel } from './groups.js';
 import { defineAdvantagePart } from './strategy.js';
 
 const args = { epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.') };
@@ -25,13 +25,14 @@ export const grpoVerl = defineAdvantagePart({
   create: ({ epsilon }) => byGroup(byDeviation(epsilon), returnOf),
 });
 
-/** (R_i - mean(R)) / (std(R) + epsilon). */
-export function byDeviation(epsilon: number): ScoreGroup {
-  return ({ rewards }) => {
-    const { mean, std } = groupStats(rewards);
+/** (R_i - mean(R)) / (std(R) + epsilon), the deviation that of `level`. */
+export function byDeviation(epsilon: number, level: StdCalLevel = 'group'): ScoreGroup {
+  return ({ rewards }, all) => {
+    const stats = groupStats(rewards);
+    const divisor = stdOf(level, stats, level === 'batch' ? batchStd(all) : 1, epsilon);
     return {
-      scores: rewards.map((reward) => (reward - mean) / (std + epsilon)),
-      metrics: { reward_mean: mean, reward_std: std },
+      scores: rewards.map((reward) => (reward - stats.mean) / divisor),
+      metrics: { reward_mean: stats.mean, reward_std: stats.std },
     };
   };
 }

@@ -11,6 +11,8 @@ import {
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
+import { byGroup } from './group-scores.js';
+import { byDeviation } from './grpo-verl.js';
 import { duplicateGroups } from './duplicates.js';
 import { batchStd, groupStats, isDropped, rewardOf, stdCalLevels, stdOf, withScore, zeroVarianceRatio, type GroupStats } from './groups.js';
 import { penaliseRanks } from './rank-penalty.js';
@@ -51,7 +53,8 @@ interface Group {
  * in order of first appearance.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped groups included),
- * `group_advantages/zero_variance_ratio`, `filtered_count` (experiences dropped).
+ * `group_advantages/zero_variance_ratio`, `filtered_count` (experiences dropped; not on train batches, where nothing is dropped or
+ * penalised by rank).
  */
 export const grpo = defineAdvantagePart({
   args,
@@ -71,7 +74,9 @@ export const grpo = defineAdvantagePart({
         { code: 'ARGUMENT_INVALID' },
       );
     }
-    return { advantage: (experiences) => compare(experiences, options, seed) };
+    const { batchAdvantage } = byGroup(byDeviation(options.epsilon, options.stdCalLevel));
+    const selects = options.stdThreshold !== undefined || options.rankPenalty !== undefined;
+    return { advantage: (experiences) => compare(experiences, options, seed), ...(!selects && { batchAdvantage }) };
   },
 });
 
