@@ -4,7 +4,7 @@ import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from './simple-workflow.js';
 
 /** What Qwen2.5-Math was trained with; its model card says so. */
-const request = 'Please reason step by step, and put your final answer within \\boxed{}.';
+export const boxedRequest = 'Please reason step by step, and put your final answer within \\boxed{}.';
 
 /**
  * Reads the problem from the key `question` of the row, or else from `format.prompt_key`. Uses `math_eval_reward` when the task names
@@ -15,7 +15,7 @@ export class MathEvalWorkflow extends SimpleWorkflow {
   protected override messages(): readonly ChatMessage[] {
     const messages = super.messages();
     return messages.map((message) =>
-      message.role === 'user' ? { ...message, content: `${String(message.content)}\n${request}` } : message,
+      message.role === 'user' ? { ...message, content: `${String(message.content)}\n${boxedRequest}` } : message,
     );
   }
 

@@ -1,7 +1,7 @@
 /** `on_policy_distill_workflow`: the model answers, and a teacher says how likely each of its tokens was. */
-import { withFields, type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
+import { withFields, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { auxiliaryModel } from '../auxiliary/find.js';
-import { scoreResponse } from '../rewards.js';
+import { scoreChoice, type Score } from '../rewards.js';
 import { SimpleWorkflow } from '../simple-workflow.js';
 import type { AgentModel } from '../types.js';
 import { positiveArg, wrongArg } from '../workflow-args.js';
@@ -21,21 +21,19 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
     const responses = await this.respond();
     return Promise.all(
       responses.map(async (response, index) => {
-        const [teacherLogprobs, { reward, metrics }] = await Promise.all([
+        const [teacherLogprobs, { reward, parts }] = await Promise.all([
           teacher.logprobs(response.tokens, response.promptLength, { temperature, signal: this.signal }),
           this.score(response),
         ]);
         const kl = { kl_divergence: divergence(response.logprobs, teacherLogprobs) };
-        return withFields(this.experienceOf(response, index, { reward, metrics: { ...metrics, ...kl } }), { teacherLogprobs });
+        return withFields(this.experienceOf(response, index, { reward, metrics: { ...parts, ...kl } }), { teacherLogprobs });
       }),
     );
   }
 
   /** Reward and metrics of an answer; the teacher's opinion does not depend on them. */
-  protected async score({ responseText }: ChatResponse): Promise<{ readonly reward: number; readonly metrics: Metrics }> {
-    if (!this.rewardFn) return { reward: 0, metrics: {} };
-    const { reward, parts } = await scoreResponse(this.rewardFn, this.task, responseText);
-    return { reward, metrics: parts };
+  protected async score(response: ChatResponse): Promise<Score> {
+    return this.rewardFn ? scoreChoice(this.rewardFn, this.task, response) : { reward: 0, parts: {} };
   }
 
   #teacher(): AgentModel {
