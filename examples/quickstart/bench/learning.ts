@@ -1,0 +1,57 @@
+/**
+ * Every preset from the same half-trained models, three seeds each: `pnpm bench learning [--seeds 1,2,3] [NAME...]`. Scores are shares
+ * of right answers to 512 fresh problems at temperature 1, before and after 60 steps.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { margin, presets, steps } from './learning/presets.ts';
+import { prepareGround, runStage, scoreOf, type Ground } from './learning/task.ts';
+
+const { values, positionals } = parseArgs({ options: { seeds: { type: 'string', default: '1,2,3' } }, allowPositionals: true });
+const seeds = values.seeds.split(',').map(Number);
+const names = positionals.length > 0 ? positionals : Object.keys(presets);
+const unknown = names.filter((name) => !Object.hasOwn(presets, name));
+if (unknown.length > 0)
+  throw new RangeError(`There is no preset ${unknown.join(', ')} here; there are ${Object.keys(presets).join(', ')}.`);
+
+const mean = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+const spread = (numbers: readonly number[]): number =>
+  numbers.length < 2 ? 0 : Math.sqrt(numbers.reduce((sum, value) => sum + (value - mean(numbers)) ** 2, 0) / (numbers.length - 1));
+const cell = (numbers: readonly number[]): string => `${mean(numbers).toFixed(3)} ± ${spread(numbers).toFixed(3)}`.padEnd(15);
+
+const root = await mkdtemp(path.join(tmpdir(), 'trinity-learning-'));
+let short = 0;
+try {
+  const grounds: Ground[] = [];
+  for (const seed of seeds) grounds.push(await prepareGround(root, seed));
+  const before = await each(grounds, (ground) => scoreOf(ground, 'before', 'model'));
+  const teacher = await each(grounds, (ground) => scoreOf(ground, 'teacher-score', 'teacher'));
+  console.log(`${steps} steps, seeds ${seeds.join(', ')}; the model before: ${cell(before).trim()}, the teacher: ${cell(teacher).trim()}`);
+  console.log(`preset                  after            gain             least   wall s   gains at least ${margin}`);
+  for (const name of names) {
+    const begun = performance.now();
+    const after = await each(grounds, async (ground) => {
+      const { checkpoint } = await runStage(ground, name, presets[name]!);
+      return scoreOf(ground, `${name}-score`, checkpoint);
+    });
+    const gains = after.map((score, i) => score - before[i]!);
+    const least = Math.min(...gains);
+    // A preset that fails on one seed has not learned.
+    const enough = least >= margin;
+    if (!enough) short++;
+    const seconds = ((performance.now() - begun) / 1000 / seeds.length).toFixed(0);
+    console.log(`${name.padEnd(23)} ${cell(after)}  ${cell(gains)}  ${least.toFixed(3)}   ${seconds.padEnd(8)} ${enough ? 'yes' : 'NO'}`);
+  }
+} finally {
+  await rm(root, { recursive: true, force: true });
+}
+process.exitCode = short > 0 ? 1 : 0;
+
+/** One after the other, so that times mean something. */
+async function each(grounds: readonly Ground[], work: (ground: Ground) => Promise<number>): Promise<readonly number[]> {
+  const results: number[] = [];
+  for (const ground of grounds) results.push(await work(ground));
+  return results;
+}
