@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseConfig, problemsOf, renderProblem } from '../packages/config/src/index.ts';
+import { renderAlgorithmDocs } from './algorithm-docs.ts';
 import { renderConfigDocs } from './config-docs.ts';
 import { describeBlock, listDocuments, readBlocks, type Block } from './readme/blocks.ts';
 import { commandFault, readCommands } from './readme/commands.ts';
@@ -59,6 +60,11 @@ describe('the documentation', { tags: ['slow'] }, () => {
   it('has the keys of the configuration as they are: else run `pnpm docs:config`', () => {
     const page = readFileSync(join(root, 'docs/config.md'), 'utf8');
     expect(renderConfigDocs(page)).toBe(page);
+  });
+
+  it('has the algorithms as they are: else run `pnpm docs:algorithms`', () => {
+    const page = readFileSync(join(root, 'docs/algorithms.md'), 'utf8');
+    expect(renderAlgorithmDocs(page)).toBe(page);
   });
 
   it('names and links to files that exist', () => {

@@ -7,6 +7,7 @@ import * as reward from '@trinity-rft/reward';
 import * as workflow from '@trinity-rft/workflow';
 import { createJiti } from 'jiti';
 
+const { isAlgorithmPlugin } = algorithm;
 const { ConfigError, describeError } = core;
 const { isRewardDefinition, isWorkflowDefinition } = workflow;
 
@@ -58,7 +59,7 @@ export async function loadPlugins(directories: readonly string[], cwd = process.
     workflows: distinct('workflow', definitions, isWorkflowDefinition),
     rewardFns: distinct('reward function', definitions, isRewardDefinition),
     algorithms: Object.entries(algorithmKinds).flatMap(([kind, word]) =>
-      distinct(word, definitions, (value): value is algorithm.Definition => algorithm.isAlgorithmPlugin(value) && value.kind === kind),
+      distinct(word, definitions, (value): value is algorithm.Definition => isAlgorithmPlugin(value) && value.kind === kind),
     ),
   };
 }

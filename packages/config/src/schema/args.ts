@@ -39,8 +39,10 @@ function valueSchema(arg: Arg<unknown>): z.ZodType {
       return text();
     case 'choice':
       return oneOf(form.words as [string, ...string[]]);
-    default:
-      return judged(form?.type === 'list' ? z.array(z.unknown()) : z.unknown(), arg);
+    case 'list':
+      return judged(z.array(z.unknown()), arg);
+    case undefined:
+      return judged(z.unknown(), arg);
   }
 }
 
