@@ -15,7 +15,7 @@ const rows = Object.entries<Readonly<Record<string, Row>>>({ ...builtInTables })
 describe('the tables', () => {
   it.each(rows)('say what $table $name is', ({ row: { doc } }) => {
     expect(doc.summary).toMatch(/^\w.*\.$/);
-    if (doc.source) expect(doc.source.url).toMatch(/^https?:\/\/\S+$/);
+    expect(doc.source?.url ?? 'https://none').toMatch(/^https?:\/\/\S+$/);
   });
 
   it.each(rows.filter(({ row }) => Object.keys(row.args ?? {}).length > 0))('say what the arguments of $table $name do', ({ row }) => {

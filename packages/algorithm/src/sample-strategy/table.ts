@@ -4,6 +4,7 @@ import type { SampleStrategy } from '../tables.js';
 
 export const sampleStrategies = {
   default: { args: {}, doc: { summary: 'The oldest experiences of the buffer, whatever their age.', formula: '' } },
+  warmup: { args: {}, doc: { summary: 'Older name of default.', formula: '' } },
   staleness_control: {
     args: {
       maxStaleness: numberArg(undefined, { min: 0 }, 'Train steps that an experience may be older than the weights; unset: no limit.'),

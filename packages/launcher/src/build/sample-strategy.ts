@@ -35,6 +35,7 @@ const plain: Open = ({ context, experiences }) => ({
 /** By the names of YAML's `sample_strategy`. */
 const strategies: Readonly<Record<string, Open>> = {
   default: plain,
+  warmup: plain,
   staleness_control: async (given) => {
     const filter = stalenessFilter(given.context.stage);
     return { ...(await plain(given)), ...(filter && { filter }) };
