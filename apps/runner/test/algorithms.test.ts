@@ -48,11 +48,12 @@ const distillation: Tree = {
   buffer: { explorer_input: { default_workflow_type: 'on_policy_distill_workflow' } },
   explorer: { auxiliary_models: [{ name: 'teacher', model_path: 'teacher' }] },
 };
+const digits = Array.from({ length: 10 }, (_, digit) => String(digit));
 /** Ends with its first digit, which is what it should find: answers that are cut off are not trained on. */
 const brief = defineWorkflow({
   name: 'brief',
   run: async ({ task, model }) => {
-    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask?.['question']) }], { stop: [...'0123456789'] });
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask?.['question']) }], { stop: digits });
     return answer!.finishReason === 'stop' ? 1 : 0;
   },
 });

@@ -1,9 +1,9 @@
 export * from './checkpoint.js';
 export * from './data-metrics.js';
 export * from './pack.js';
-export * from './requirements.js';
-export * from './resume.js';
+export type { Requirements } from './requirements.js';
+export { criticIn, loadTrainer, type TrainedModels } from './resume.js';
 export * from './schedule.js';
-export * from './targets.js';
+export type { TrainerState } from './targets.js';
 export * from './train-step.js';
 export * from './trainer.js';

@@ -184,11 +184,14 @@ async function resume(
   return { point, state };
 }
 
+/** Advantage functions for runs of several calls. */
+const multiStepFns: ReadonlySet<string> = new Set(['step_wise_grpo', 'gigpo']);
+
 /** Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls. */
 function totalTrainSteps({ stage }: StageContext, tasks: StageTasks, experiencesPerStep: number): number | undefined {
   const { trainer, buffer, algorithm } = stage;
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
-  if (algorithm.advantageFn?.name === 'step_wise_grpo') return undefined;
+  if (multiStepFns.has(algorithm.advantageFn?.name ?? '')) return undefined;
   return Math.ceil((tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / experiencesPerStep);
 }
 
