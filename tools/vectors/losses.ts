@@ -84,9 +84,10 @@ export function kl(vectors: readonly KlVector[], file: VectorFile): readonly Vec
         const output = part?.term(input, aggregationWeights(input, mode)) ?? { loss: 0, metrics: {} };
         expectSame(output, stated, undefined, mode);
       }
-      // The mean over one token is its value.
+      // The mean over one token is its value, masked ones included.
+      const open = { ...input, actionMask: input.actionMask.map(() => 1) };
       const only = (t: number): Float64Array => Float64Array.from(input.currentLogprobs, (_, other) => (other === t ? 1 : 0));
-      const values = Array.from(input.currentLogprobs, (_, t) => part?.term(input, only(t)).metrics['kl_loss'] ?? 0);
+      const values = Array.from(input.currentLogprobs, (_, t) => part?.term(open, only(t)).metrics['kl_loss'] ?? 0);
       expectSame(rowsLike(values, expected.kl), expected.kl, undefined, 'kl');
       if (!expected.grad_token_mean) return;
       const gradient = part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ?? values.map(() => 0);
