@@ -72,12 +72,28 @@ function advantageInput(batch: PackedBatch, { entropy, refLogprobs, critic }: Sc
     oldLogprobs,
     rewards: rewardsOf(batch),
     tasks: tasksOf(batch),
-    ...(critic && { values: critic.values }),
+    ...(critic && { values: bridged(critic.values, batch) }),
     ...(refLogprobs && { refLogprobs }),
     ...(teacher && { teacherLogprobs: batch.column((experience) => experience.teacherLogprobs) }),
     ...(entropy && { entropy }),
     ...(rewardBaselines && { rewardBaselines }),
   };
+}
+
+/**
+ * A critic never learns what the states of masked tokens are worth. Each takes the value of the next state that is trained, 0 after
+ * the last: what the policy will get from there, so that nothing is gained or lost on the way. [N]
+ */
+function bridged(values: Float32Array, { sampledMask, static: { offsets } }: PackedBatch): Float32Array {
+  const out = values.slice();
+  for (let row = 0; row + 1 < offsets.length; row++) {
+    let next = 0;
+    for (let i = offsets[row + 1]! - 1; i >= offsets[row]!; i--) {
+      if (sampledMask[i]) next = values[i]!;
+      else out[i] = next;
+    }
+  }
+  return out;
 }
 
 /** `info.reward_baseline` of each row, where every sampled one has it. [B] */

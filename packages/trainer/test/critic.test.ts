@@ -77,6 +77,20 @@ describe('a step with a critic', () => {
     expect([1, 2, 3, 4].map((token) => critic.weights()[token]!.toFixed(1))).toEqual(['0.5', '0.5', '1.0', '0.0']);
   });
 
+  it('has no say about masked tokens: they are worth what comes next', async () => {
+    let seen: readonly number[] = [];
+    const spying: Algorithm = {
+      ...actorCritic,
+      batchAdvantage: (input) => ((seen = [...input.values!]), actorCritic.batchAdvantage!(input)),
+    };
+    const { critic, options } = setUp({ algorithm: spying });
+    const row = sample(0, { tokens: [1, 2, 3, 4, 5, 6], logprobs: [-1, -1, -1, -1, -1], actionMask: [0, 1, 0, 1, 0] });
+    const values = Float32Array.from(critic.weights());
+    await trainStep(leaseOf([row, sample(1)]), options);
+    expect(seen.slice(0, 5)).toEqual([values[2], values[2], values[4], values[4], 0]);
+    expect(seen.slice(5)).toEqual([values[1], values[3]]);
+  });
+
   it('leaves the policy alone before critic_warmup', async () => {
     const { engine, critic, options } = setUp();
     const warm = { ...options, critic: { ...options.critic!, warmupSteps: 3 } };
