@@ -1,6 +1,6 @@
 // Checks that every package of the repository has the shape that CONTRIBUTING.md promises. What other tools check is left to
 // them: `turbo boundaries` the imports between layers, `knip` the dependencies, `publint` what is published.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
 
@@ -14,7 +14,25 @@ export function checkStructure(root: string): readonly string[] {
     ...[...layers.keys()]
       .filter((path) => !packages.some((pkg) => pkg.path === path))
       .map((path) => `CONTRIBUTING.md: the table of layers names ${path}, which does not exist`),
+    ...strategyFolders.flatMap((folder) => longFiles(root, folder)),
   ];
+}
+
+/** Where a file is one strategy that a reader learns an algorithm from. */
+const strategyFolders = ['advantage', 'entropy', 'kl', 'operator', 'policy-loss', 'sample-strategy', 'value-loss'].map(
+  (folder) => `packages/algorithm/src/${folder}`,
+);
+const mostLines = 120;
+
+function longFiles(root: string, folder: string): readonly string[] {
+  if (!existsSync(join(root, folder))) return [];
+  const files = readdirSync(join(root, folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  return files.flatMap((file) => {
+    const lines = readFileSync(join(root, folder, file), 'utf8')
+      .trimEnd()
+      .split('\n').length;
+    return lines > mostLines ? [`${folder}/${file}: ${lines} lines; a strategy has at most ${mostLines}`] : [];
+  });
 }
 
 function checkPackage(root: string, { path, manifest }: WorkspacePackage, layer: string | undefined, version: string | undefined) {
