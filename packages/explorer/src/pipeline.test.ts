@@ -53,7 +53,10 @@ it('says that nothing is left to train on after three steps, six, twelve, and be
   const said = (steps: readonly (readonly [made: number, stored: number])[]) => {
     const before = logger.messages('warn').length;
     for (const [made, stored] of steps) watch(made, stored);
-    return logger.messages('warn').slice(before).map((message) => /last (\d+)/.exec(message)?.[1]);
+    return logger
+      .messages('warn')
+      .slice(before)
+      .map((message) => /last (\d+)/.exec(message)?.[1]);
   };
   const nothing = (count: number) => Array.from({ length: count }, () => [4, 0] as const);
   expect(said([...nothing(2), [4, 1], ...nothing(2)])).toEqual([]);

@@ -52,8 +52,9 @@ function applyOperators(
   let current = experiences;
   let filtered = 0;
   let all: Metrics = {};
-  for (const [index, { name, apply }] of operators.entries()) {
-    const { experiences: next, metrics } = apply(current);
+  for (const [index, operator] of operators.entries()) {
+    const { name } = operator;
+    const { experiences: next, metrics } = operator.apply(current);
     const before = operators.slice(0, index).filter((other) => other.name === name).length;
     filtered += metrics['filtered_count'] ?? 0;
     all = { ...all, ...prefixMetrics(before === 0 ? name : `${name}_${before + 1}`, metrics) };

@@ -4,7 +4,7 @@ import type { FileExperienceSourceOptions } from '../supervised/file-experience-
 import { readExperiences } from '../store/read-experiences.js';
 
 export interface StoredRows extends Pick<FileExperienceSourceOptions, 'rows' | 'toExperiences'> {
-  close(): void;
+  readonly close: () => void;
 }
 
 /** In the order in which they were stored, trained or not. The store is only read. @throws BufferError when `path` holds none */
