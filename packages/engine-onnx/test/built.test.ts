@@ -15,16 +15,19 @@ const folder = mkdtempSync(join(root, 'node_modules', '.built-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const script = `
-import { createModelFolder, createOnnxEngine } from './dist/index.js';
+import { createModelFolder, createOnnxCritic, createOnnxEngine } from './dist/index.js';
 await createModelFolder({ directory: './model', seed: 1, config: { vocabSize: 16, hiddenSize: 32, layers: 1, heads: 2 } });
 const engine = await createOnnxEngine({ modelPath: './model', threads: 1 });
 const [sequence] = await engine.sampler.sample(Int32Array.of(1, 2), { maxTokens: 3, seed: 1 });
 const pass = await engine.trainer.forward({ rows: [{ tokens: Int32Array.of(1, 2, ...sequence.tokens), promptLength: 2, temperature: 1 }] });
+const critic = await createOnnxCritic({ modelPath: './model', threads: 1 });
+const { values } = await critic.forward(pass.batch);
+await critic.close();
 await engine.close();
-console.log(JSON.stringify([[...sequence.logprobs], [...pass.logprobs]]));
+console.log(JSON.stringify([[...sequence.logprobs], [...pass.logprobs], [...values]]));
 `;
 
-it('runs from its build, the worker thread included, and ends by itself after close', { timeout: 60_000 }, async () => {
+it('runs from its build, the worker threads included, and ends by itself after close', { timeout: 60_000 }, async () => {
   const options = config as Options;
   const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [name, join(root, file)]);
   await build({
@@ -49,7 +52,8 @@ it('runs from its build, the worker thread included, and ends by itself after cl
     timeout: 30_000,
   });
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
-  const [sampled, scored] = JSON.parse(stdout) as [number[], number[]];
+  const [sampled, scored, values] = JSON.parse(stdout) as [number[], number[], number[]];
   expect(sampled).toHaveLength(3);
+  expect(values).toEqual([0, 0, 0]);
   sampled.forEach((logprob, i) => expect(Math.abs(logprob - scored[i]!)).toBeLessThanOrEqual(1e-5));
 });
