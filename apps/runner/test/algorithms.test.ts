@@ -92,3 +92,45 @@ describe.each(presets)('%s', (name, preset) => {
     expect(readdirSync(path.join(job, 'global_step_2')).includes('critic')).toBe('critic/vf_loss' in trained[1]!.metrics);
   });
 });
+
+/** Rows of a table that no preset is made of, in the place of what grpo has. */
+const unused = (table: object, key: string, used: (preset: AlgorithmPreset) => string | undefined) =>
+  Object.keys(table)
+    .filter((name) => !presets.some(([, preset]) => used(preset) === name))
+    .map((name) => [key, name] as const);
+
+/** Says what the greedy answer would have got. */
+const compared = defineWorkflow({
+  name: 'compared',
+  run: async ({ task, model }) => {
+    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask?.['question']) }]);
+    return { reward: answer!.responseText.length / 4, info: { reward_baseline: 0.5 } };
+  },
+});
+
+describe.each([
+  ...unused(builtInTables.advantageFns, 'advantage_fn', (preset) => preset.advantageFn?.name),
+  ...unused(builtInTables.policyLossFns, 'policy_loss_fn', (preset) => preset.policyLossFn.name),
+])('grpo with %s: %s', (key, name) => {
+  const start = () => {
+    const config = workspace.config(`${key}-${name}.yaml`, base, {
+      name: `${key}-${name}`,
+      algorithm: { algorithm_type: 'grpo', [key]: name },
+      buffer: { explorer_input: { default_workflow_type: 'compared' } },
+    });
+    return runHere(workspace, config, { workflows: [compared] });
+  };
+
+  it.skipIf(name === 'clipv')('makes two train steps that move the weights', { timeout: 60_000 }, async () => {
+    expect((await start()).error).toBeUndefined();
+    const trained = metricLines(path.join(workspace.root, 'runs/tests', `${key}-${name}`)).filter(({ role }) => role === 'trainer');
+    expect(trained.map(({ metrics }) => metrics['actor/grad_norm']! > 0)).toEqual([true, true]);
+  });
+
+  it.runIf(name === 'clipv')('is refused, because the engine does not say what it reads', async () => {
+    expect((await start()).error).toMatchObject({
+      name: 'ConfigError',
+      message: expect.stringMatching(/yaml:\d+:\d+ algorithm.advantage_fn: /) as string,
+    });
+  });
+});
