@@ -1,4 +1,4 @@
-import { CancelledError, EngineError, ModelError } from '@trinity-rft/core';
+import { CancelledError, ConfigError, EngineError, ModelError, WorkflowError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { classifyFailure, isOwnFailure, isWorthRetrying } from './classify-failure.js';
 
@@ -15,6 +15,13 @@ describe('classifyFailure', () => {
     const failure = of(error);
     expect(failure.kind).toBe('prompt_too_long');
     expect([isOwnFailure(failure), isWorthRetrying(failure.error)]).toEqual([true, false]);
+  });
+
+  it.each([
+    ['an argument that is wrong', new ConfigError('workflow_args.max_turns is 0', { code: 'ARGUMENT_INVALID' })],
+    ['a workflow that sets no reward', new WorkflowError('no reward', { code: 'REWARD_MISSING' })],
+  ])('does not repeat %s', (_, error) => {
+    expect(isWorthRetrying(of(error).error)).toBe(false);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 /** What ended an attempt: the agent, its deadline, or the model that it called. */
-import { CancelledError, ModelError, TrinityError, WorkflowError } from '@trinity-rft/core';
+import { CancelledError, ConfigError, ModelError, TrinityError, WorkflowError } from '@trinity-rft/core';
 
 export type FailureKind = 'failed' | 'timed_out' | 'prompt_too_long';
 
@@ -22,8 +22,9 @@ export function isOwnFailure({ kind, error }: Failure): boolean {
   return kind === 'prompt_too_long' || (error instanceof WorkflowError && error.code === 'WORKFLOW_THREW');
 }
 
-/** A request that a model refuses, such as one whose prompt does not fit, is refused again. */
+/** What is configured or written wrongly stays wrong, and a request that a model refuses, such as one whose prompt does not fit, is refused again. */
 export function isWorthRetrying(error: Error): boolean {
+  if (error instanceof ConfigError || (TrinityError.is(error) && error.code === 'REWARD_MISSING')) return false;
   return !(error instanceof ModelError && error.status >= 400 && error.status < 500 && !error.retryable);
 }
 
