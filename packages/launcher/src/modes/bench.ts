@@ -15,7 +15,7 @@ import { orGone } from './gone.js';
 
 /** The model itself counts as the checkpoint of step 0; metrics go out under `bench/<set>/`. */
 export async function runBench(context: StageContext): Promise<StageResult> {
-  const { stage, startModel, runtime } = context;
+  const { stage, runtime } = context;
   const sink = context.openSink({});
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
@@ -35,10 +35,11 @@ export async function runBench(context: StageContext): Promise<StageResult> {
     sync: { isBoundary: () => false, exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }) },
     signal: AbortSignal.any([context.signal, gone]),
   });
-  const targets = await benchTargets(stage.jobDirectory, startModel, stage.explorer);
+  const targets = await benchTargets(stage.jobDirectory, stage.explorer);
   for (const { directory, step } of targets) {
     runtime.logger.info(`Evaluates the weights of step ${step}.`);
-    await engine.sampler.adopt({ kind: 'checkpoint', directory }, step);
+    if (directory === undefined) await engine.trainer.publish(step);
+    await engine.sampler.adopt(directory === undefined ? { kind: 'published' } : { kind: 'checkpoint', directory }, step);
     const metrics = await orGone(gone, () => explorer.evaluate(step, 'bench'));
     sink.write({ role: 'bench', step, metrics });
   }
@@ -50,12 +51,14 @@ interface BenchOptions {
   readonly benchOnLatestCheckpoint: boolean;
 }
 
-async function benchTargets(
-  jobDirectory: string,
-  startModel: string,
-  options: BenchOptions,
-): Promise<readonly { readonly directory: string; readonly step: number }[]> {
+interface BenchTarget {
+  /** Undefined: what the engine was opened with. */
+  readonly directory: string | undefined;
+  readonly step: number;
+}
+
+async function benchTargets(jobDirectory: string, options: BenchOptions): Promise<readonly BenchTarget[]> {
   const checkpoints = (await listCheckpoints(jobDirectory)).map(({ directory, manifest }) => ({ directory, step: manifest.step }));
-  const base = options.evalOnStartup || checkpoints.length === 0 ? [{ directory: startModel, step: 0 }] : [];
+  const base = options.evalOnStartup || checkpoints.length === 0 ? [{ directory: undefined, step: 0 }] : [];
   return [...base, ...(options.benchOnLatestCheckpoint ? checkpoints.slice(-1) : checkpoints)];
 }
