@@ -1,5 +1,6 @@
 /** Runs that train adapters: what they leave behind opens everywhere, and they resume and repeat as other runs do. */
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadModelFolder } from '@trinity-rft/engine-onnx';
 import { verifyRun } from '@trinity-rft/launcher';
@@ -37,13 +38,13 @@ function recordOf(name: string) {
   };
 }
 
-/** What evaluations of the run `single` found, by step, without times. */
-function evaluations(prefix: 'eval' | 'bench'): readonly (readonly [step: number, metrics: Record<string, number>])[] {
-  return metricLines(job('single')).flatMap(({ step, metrics }) => {
-    const found = Object.entries(metrics).filter(([name]) => name.startsWith(`${prefix}/`) && !name.includes('time'));
+/** What evaluations of a run found, by step, without times. */
+function evaluations(prefix: 'eval' | 'bench', name = 'single'): readonly (readonly [step: number, metrics: Record<string, number>])[] {
+  return metricLines(job(name)).flatMap(({ step, metrics }) => {
+    const found = Object.entries(metrics).filter(([key]) => key.startsWith(`${prefix}/`) && !key.includes('time'));
     return found.length === 0
       ? []
-      : [[step, Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length + 1), value]))] as const];
+      : [[step, Object.fromEntries(found.map(([key, value]) => [key.slice(prefix.length + 1), value]))] as const];
   });
 }
 
@@ -101,6 +102,26 @@ describe('a run that trains adapters', () => {
     expect(first[1]).not.toEqual(last[1]);
   });
 
+  it('goes on from the adapter of another run, which is then verified and evaluated with it', async () => {
+    const from = 'runs/tests/whole/grpo/global_step_6/lora_adapter';
+    const model = { model_path: 'runs/tests/whole/warmup/global_step_8', lora_configs: [{ path: from }] };
+    const run = (mode: string) => {
+      const explorer = { eval_on_startup: true, eval_interval: 0 };
+      const over = { name: 'further', model, mode, explorer, buffer: { total_steps: 2 }, trainer: { save_interval: 1 } };
+      return workspace.config('further.yaml', evalTasksets, over);
+    };
+    const file = run('both');
+    expect((await runHere(workspace, file)).error).toBeUndefined();
+    const verification = await verifyRun({ run: file, cwd: workspace.root, env: {} });
+    expect(verification).toMatchObject({ ok: true, uncheckedTokens: 0, largest: 0 });
+    expect(verification.stores[0]!.versions.map(({ policyVersion }) => policyVersion)).toContain(0);
+    expect((await runHere(workspace, run('bench'))).error).toBeUndefined();
+    expect(evaluations('bench', 'further')[0]).toEqual(evaluations('eval', 'further')[0]);
+    const peft = path.join(job('further'), 'global_step_2/lora_adapter/adapter_config.json');
+    const base_model_name_or_path = path.join(job('whole'), 'warmup/global_step_8');
+    expect(JSON.parse(readFileSync(peft, 'utf8'))).toMatchObject({ r: 4, lora_alpha: 8, base_model_name_or_path });
+  });
+
   it('has equal bytes in two runs', async () => {
     await finish('again');
     const [one, two] = [recordOf('whole'), recordOf('again')];
@@ -140,3 +161,27 @@ it('refuses to go on with adapters of another rank', async () => {
     'holds adapters of rank 4, alpha 8, q_proj, v_proj, down_proj, but those that are trained are of rank 2',
   );
 }, 60_000);
+
+it('refuses an adapter of another model, naming the tensor', async () => {
+  const folder = 'foreign/adapter_config.json';
+  workspace.write(folder, JSON.stringify({ peft_type: 'LORA', r: 2, lora_alpha: 2 }));
+  await writeFile(
+    path.join(workspace.root, 'foreign/adapter_model.safetensors'),
+    safetensors('base_model.model.h.0.attn.c_attn.lora_A.weight'),
+  );
+  const { error } = await runHere(
+    workspace,
+    workspace.config('foreign.yaml', { name: 'foreign', model: { lora_configs: [{ path: 'foreign' }] } }),
+  );
+  expect(error?.message).toMatch(
+    /^model\.lora_configs\[0\]\.path: .*tensor base_model\.model\.h\.0\.attn\.c_attn\.lora_A\.weight has no place in the model/,
+  );
+});
+
+/** A file with one tensor of two numbers. */
+function safetensors(name: string): Buffer {
+  const header = Buffer.from(JSON.stringify({ [name]: { dtype: 'F32', shape: [2, 1], data_offsets: [0, 8] } }));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  return Buffer.concat([length, header, Buffer.alloc(8)]);
+}

@@ -34,6 +34,8 @@ export async function aboutModel<T>({ stage }: StageContext, work: () => Promise
   } catch (cause) {
     const unusable =
       cause instanceof CheckpointError || cause instanceof ConfigError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
+    if (unusable && cause.code.startsWith('ADAPTER_'))
+      throw new ConfigError(`model.lora_configs[0].path: ${cause.message}`, { code: 'ADAPTER_UNUSABLE', cause });
     if (!unusable || stage.model.fromPreviousStage) throw cause;
     const { modelPath } = stage.model;
     const folder = cause.message.includes(modelPath) ? '' : ` ${modelPath}`;

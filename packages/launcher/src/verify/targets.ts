@@ -11,6 +11,8 @@ export interface VerifyTarget {
   readonly database: string;
   /** Folders by policy version. */
   readonly weights: ReadonlyMap<number, string>;
+  /** Folder of the adapter that version 0 has on top of its folder. */
+  readonly adapter?: string;
 }
 
 interface TargetOptions {
@@ -43,7 +45,9 @@ async function targetsOfConfig(configPath: string, options: TargetOptions): Prom
     const database = experienceBuffer.storageType === 'file' ? undefined : experienceBuffer.path;
     if (stage.mode !== 'both' || database === undefined || !(await exists(database))) continue;
     const start = await startModelOf(config, stage);
-    targets.push({ database, weights: new Map([[0, start], ...(await checkpointsOf(stage.jobDirectory))]) });
+    const weights = new Map([[0, start], ...(await checkpointsOf(stage.jobDirectory))]);
+    const adapter = stage.model.lora?.path;
+    targets.push({ database, weights, ...(adapter !== undefined && { adapter }) });
   }
   return targets;
 }

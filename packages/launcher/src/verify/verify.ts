@@ -1,9 +1,8 @@
 /** Records against weights: recomputes the log-probabilities of recorded tokens under the version that sampled them. */
 import { readExperiences } from '@trinity-rft/buffer';
-import { CancelledError, spansOf, unknownPolicyVersion, type Experience, type TrainEngine } from '@trinity-rft/core';
-import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { CancelledError, spansOf, unknownPolicyVersion, type Engine, type Experience, type TrainEngine } from '@trinity-rft/core';
+import { createOnnxEngine, type OnnxEngineOptions } from '@trinity-rft/engine-onnx';
 import { packBatch } from '@trinity-rft/trainer';
-import { disposable } from '../build/disposable.js';
 import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
 import { findTargets, type VerifyTarget } from './targets.js';
@@ -44,25 +43,46 @@ export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   return { tolerance, stores, checkedTokens, uncheckedTokens: tokensOf(false), largest, ok: checkedTokens > 0 && largest <= tolerance };
 }
 
-async function verifyStore({ database, weights }: VerifyTarget, signal: AbortSignal | undefined): Promise<VerifiedStore> {
+async function verifyStore({ database, ...target }: VerifyTarget, signal: AbortSignal | undefined): Promise<VerifiedStore> {
   await using reader = closing(readExperiences(database));
   // Merged calls are stored under their oldest version and wait here for the newer ones.
   const later = new Map<number, Recorded[]>();
   const stored = new Set(reader.versions().map(({ policyVersion }) => policyVersion));
-  const [anyFolder] = weights.values();
-  const engine = anyFolder === undefined ? undefined : disposable(await createOnnxEngine({ modelPath: anyFolder }));
-  try {
-    const versions: VerifiedVersion[] = [];
-    for (let version = nextVersion(stored, later); version !== undefined; version = nextVersion(stored, later)) {
-      const records = recordsOf(version, stored.has(version) ? reader.experiences(version) : [], later);
-      stored.delete(version);
-      versions.push(await verifyVersion({ version, records, folder: weights.get(version), trainer: engine?.trainer, signal }));
-      later.delete(version);
-    }
-    return { database, versions };
-  } finally {
-    await engine?.close();
+  await using engines = openEngines(target);
+  const versions: VerifiedVersion[] = [];
+  for (let version = nextVersion(stored, later); version !== undefined; version = nextVersion(stored, later)) {
+    const records = recordsOf(version, stored.has(version) ? reader.experiences(version) : [], later);
+    stored.delete(version);
+    const trainer = await engines.trainerAt(version);
+    versions.push(await verifyVersion({ version, records, folder: target.weights.get(version), trainer, signal }));
+    later.delete(version);
   }
+  return { database, versions };
+}
+
+interface VersionEngines extends AsyncDisposable {
+  /** Has the weights of that version until the next call; undefined where they are gone. */
+  trainerAt(version: number): Promise<TrainEngine | undefined>;
+}
+
+function openEngines({ weights, adapter }: Omit<VerifyTarget, 'database'>): VersionEngines {
+  const opened = new Map<'first' | 'any', Engine>();
+  const open = async (kind: 'first' | 'any', options: OnnxEngineOptions): Promise<Engine> => {
+    const engine = opened.get(kind) ?? (await createOnnxEngine(options));
+    opened.set(kind, engine);
+    return engine;
+  };
+  return {
+    trainerAt: async (version) => {
+      const folder = weights.get(version);
+      if (folder === undefined) return undefined;
+      if (version === 0 && adapter !== undefined) return (await open('first', { modelPath: folder, lora: { path: adapter } })).trainer;
+      const { trainer } = await open('any', { modelPath: folder });
+      await trainer.load(folder);
+      return trainer;
+    },
+    [Symbol.asyncDispose]: async () => void (await Promise.all([...opened.values()].map((engine) => engine.close()))),
+  };
 }
 
 function nextVersion(stored: ReadonlySet<number>, later: ReadonlyMap<number, unknown>): number | undefined {
@@ -93,7 +113,6 @@ interface VersionOptions {
 async function verifyVersion({ version, records, folder, trainer, signal }: VersionOptions): Promise<VerifiedVersion> {
   const comparison = createComparison();
   const checked = folder !== undefined && trainer !== undefined;
-  if (checked) await trainer.load(folder);
   for (const chunk of chunks(records, chunkSize)) {
     if (signal?.aborted) throw new CancelledError('The verification was stopped.', { reason: 'shutdown', cause: signal.reason });
     const recomputed = checked ? await recompute(trainer, chunk) : undefined;
