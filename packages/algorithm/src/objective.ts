@@ -30,15 +30,14 @@ function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
   ];
 }
 
-/** In float64, rounded once. [N] */
+/** In float64, rounded once; what terms return stays as it is. [N] */
 function sum(outputs: readonly TermOutput[], field: 'gradLogprobs' | 'gradEntropy', size: number): Float32Array {
-  const total = new Float32Array(size);
   const [first, ...others] = outputs.map((output) => output[field]).filter((array) => array !== undefined);
-  if (!first) return total;
-  for (let t = 0; t < size; t++) {
-    let value = first[t]!;
-    for (const other of others) value += other[t]!;
-    total[t] = value;
-  }
+  return first ? new Float32Array(others.reduce(added, first)) : new Float32Array(size);
+}
+
+function added(left: Float64Array, right: Float64Array): Float64Array {
+  const total = new Float64Array(left.length);
+  for (let t = 0; t < total.length; t++) total[t] = left[t]! + right[t]!;
   return total;
 }
