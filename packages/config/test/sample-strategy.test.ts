@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createWorkspace, parts, problems, stageOf, yaml } from './workspace.js';
+import { createWorkspace, parse, parts, problems, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 const experts =
@@ -44,4 +44,14 @@ describe('the sample strategy staleness_control', () => {
     expect(found(staleness(2, 2))).toEqual([]);
     expect(found({ ...staleness(1, 2), rest: 'synchronizer:\n  sync_interval: 2\n  sync_style: explorer_driven' })).toEqual([]);
   });
+});
+
+it('says that there is no teacher to learn from', () => {
+  const distill = yaml({ algorithm: 'algorithm:\n  algorithm_type: jsd' });
+  expect(parse(cwd, distill).warnings.join('\n')).toContain('explorer.auxiliary_models is empty. Add the teacher there');
+  const taught = yaml({
+    algorithm: 'algorithm:\n  algorithm_type: jsd',
+    rest: 'explorer:\n  auxiliary_models:\n    - { name: teacher, model_path: ./tiny, max_prompt_tokens: 8, max_response_tokens: 8 }',
+  });
+  expect(parse(cwd, taught).warnings.join('\n')).not.toContain('teacher');
 });
