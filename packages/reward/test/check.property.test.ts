@@ -124,6 +124,28 @@ describe('expressions', () => {
     );
   });
 
+  it('form classes: what equals two spellings of one value equals both', () => {
+    const value = fc.tuple(fc.integer({ min: -40, max: 40 }), fc.integer({ min: 1, max: 8 }));
+    const writing = fc.constantFrom<(a: number, b: number) => string>(
+      (a, b) => `\\frac{${a}}{${b}}`,
+      (a, b) => `${a}/${b}`,
+      (a, b) => `x = \\frac{${2 * a}}{${2 * b}}`,
+      (a, b) => `$${a} \\div ${b}$`,
+      (a, b) => `\\dfrac{${a}}{${b}} \\text{ cm}`,
+      (a, b) => `\\{${a}/${b}\\}`,
+      (a, b) => `${(a / b).toFixed(12)}`,
+      (a, b) => `${a / b}`,
+    );
+    fc.assert(
+      fc.property(value, value, value, writing, writing, writing, (first, second, third, write, rewrite, again) => {
+        const [a, b, c] = [write(...first), rewrite(...second), again(...third)];
+        if (sameMath(a, b) && sameMath(b, c)) expect(sameMath(a, c)).toBe(true);
+        expect(sameMath(a, b)).toBe(first[0] * second[1] === second[0] * first[1]);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
   it('are equal in both orders or in none', () => {
     fc.assert(
       fc.property(scribble, scribble, (a, b) => {
@@ -196,6 +218,26 @@ describe('what a model writes', () => {
     expect(sameMath(`${'('.repeat(400)}7${')'.repeat(400)}`, '7')).toBe(true);
     expect(sameMath(`${'(1+'.repeat(240)}7${')'.repeat(240)}`, '247')).toBe(false);
     expect(sameMath(`${'(1,'.repeat(240)}7${')'.repeat(240)}`, '7')).toBe(false);
+  });
+
+  it.each([
+    ['ten thousand nested braces', '{'.repeat(10_000) + '}'.repeat(10_000)],
+    ['ten thousand nested boxes', '\\boxed{'.repeat(10_000) + '}'.repeat(10_000)],
+    ['nested roots', '\\sqrt{'.repeat(140) + '2' + '}'.repeat(140)],
+    ['nested fractions', '\\frac{1}{'.repeat(90) + '2' + '}'.repeat(90)],
+    ['a million digits', '7'.repeat(1_000_000)],
+    ['a tower of powers', '9**9**9**9'],
+    ['a factorial of a factorial', '9!!!!'],
+    ['a huge binomial', '\\binom{10^9}{5*10^8}'],
+    ['a huge exponent', '1e9999^{1e9999}'],
+    ['what makes expressions backtrack', `${'a'.repeat(500_000)}!`],
+    ['many answers', 'the answer is '.repeat(100_000)],
+    ['many tags', '<answer></answer>'.repeat(50_000)],
+  ])('costs little: %s', (_what, text) => {
+    for (const response of [text, `\\boxed{${text}}`, `<answer>${text}</answer>`]) {
+      expect(checkMathAnswer(response, '(1, 2)')).toBe(false);
+      expect(typeof sameMath(response, `${text}1`)).toBe('boolean');
+    }
   });
 
   it('is compared as plain text when the answer is very long', () => {

@@ -141,6 +141,9 @@ describe('checker: trinity', () => {
 
 describe('hostile texts', () => {
   const units = [
+    '\\sqrt{',
+    '\\frac{',
+    '\\frac{1}{',
     'the answer is ',
     'boxed{',
     '\\boxed ',
@@ -164,6 +167,14 @@ describe('hostile texts', () => {
     for (const response of [text, `${text}7`, `\\boxed{${text}}`]) {
       expect(typeof original.verifyMathAnswer(response, '7')).toBe('boolean');
       expect(original.computeScoreV0(response, '7') + original.naiveDapoScore(response, '7')).toBeLessThan(3);
+    }
+  });
+
+  it.each(units)('cost little where all of it is read: %j repeated', (unit) => {
+    const text = unit.repeat(Math.floor(980 / unit.length));
+    for (const response of [text, `\\boxed{${text}7}`]) {
+      expect(typeof original.verifyMathAnswer(response, '7')).toBe('boolean');
+      expect(original.computeScoreV0(response, `${text}8`) + original.naiveDapoScore(response, `${text}8`)).toBeLessThan(3);
     }
   });
 

@@ -62,6 +62,7 @@ export function isMath(answer: Answer): boolean {
 
 /** In order of how weakly they bind. */
 const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
+  readNamedSet,
   readList,
   readRelation,
   readUnion,
@@ -78,6 +79,13 @@ function read(tokens: readonly Token[]): Answer {
     if (answer) return answer;
   }
   return { kind: 'text', text: tokens.map(({ text }) => text.toLowerCase()).join(' ') };
+}
+
+/** The empty set, and all real numbers. */
+function readNamedSet(tokens: readonly Token[]): Answer | undefined {
+  if (tokens.length !== 1) return undefined;
+  if (tokens[0]!.text === '\\emptyset') return { kind: 'group', shape: 'set', items: [] };
+  return tokens[0]!.text === '\\reals' ? { kind: 'group', shape: '(,)', items: [infinity('-'), infinity('')] } : undefined;
 }
 
 /** `1, 2 and 3` */
@@ -156,11 +164,16 @@ function readRelation(tokens: readonly Token[]): Answer | undefined {
   return readInequality(signs, sides);
 }
 
-/** A variable, or `f(x)`, in one spelling. */
+/** A variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two points or more with what stands around them: `|AB|`, `\angle ABC`. */
 function nameOf(side: readonly Token[]): string | undefined {
-  const shape = side.map(({ kind, text }) => (kind === 'symbol' || (kind === 'command' && text !== '\\pi') ? 'x' : text)).join('');
-  return shape === 'x' || shape === 'x(x)' ? side.map(({ text }) => text).join('') : undefined;
+  const shape = side.map(({ kind, text }) => (kind === 'symbol' || (kind === 'command' && !notNames.has(text)) ? 'x' : text)).join('');
+  const isName = /^x(?:\^\{-1\}|'+)?(?:\(x\))?$|^\(x(?:,x)+\)$|^\|?(?:x?\\angle|\\triangle|\\overline)?\{?(?:x|[A-Z]{2,4})\}?\|?$/.test(
+    shape,
+  );
+  return isName ? side.map(({ text }) => text).join('') : undefined;
 }
+
+const notNames = new Set(['\\pi', '\\angle', '\\triangle', '\\overline']);
 
 /** Words before an equals sign: `Total area = 5`. */
 const isLabel = (side: readonly Token[]): boolean =>

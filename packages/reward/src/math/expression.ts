@@ -1,4 +1,5 @@
 /** Expressions: what the parser makes of tokens, and their values. */
+import { absolute, ceil, factorial, floor } from './functions.js';
 import {
   add,
   approximate,
@@ -31,6 +32,10 @@ const operators = {
   divide,
   power,
   negate: (a: MaybeNum): MaybeNum => negate(a),
+  absolute: (a: MaybeNum): MaybeNum => absolute(a),
+  floor: (a: MaybeNum): MaybeNum => floor(a),
+  ceil: (a: MaybeNum): MaybeNum => ceil(a),
+  factorial: (a: MaybeNum): MaybeNum => factorial(a),
   sqrt: (a: MaybeNum): MaybeNum => squareRoot(a),
   exp: onFloat(Math.exp, Math.exp),
   ln: onFloat(Math.log, (x) => 1 / x),
@@ -82,6 +87,15 @@ export function variablesOf(expression: Expression, found: Set<string> = new Set
   if (expression.kind === 'symbol' && !constants.has(expression.name)) found.add(expression.name);
   if (expression.kind === 'apply') for (const operand of expression.operands) variablesOf(operand, found);
   return found;
+}
+
+/** The same tree: also where it has no value. */
+export function sameTree(a: Expression, b: Expression): boolean {
+  if (a.kind === 'apply' && b.kind === 'apply') {
+    return a.operator === b.operator && a.operands.every((operand, index) => sameTree(operand, b.operands[index]!));
+  }
+  if (a.kind === 'number' && b.kind === 'number') return a.digits === b.digits;
+  return a.kind === 'symbol' && b.kind === 'symbol' && a.name === b.name;
 }
 
 /** Does every part have a meaning? Says nothing of values: 1/0 is readable. */

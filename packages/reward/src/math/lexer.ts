@@ -86,6 +86,7 @@ const rules: readonly Rule[] = [
   (scanner) => takeName(scanner, scanner.take(/\p{L}+/uy)?.[0]),
   (scanner) => scanner.take(/\^(?:\{\s*\\circ\s*\}|\\circ(?![A-Za-z]))/y) !== null && scanner.push('mark', '°'),
   takeMatrixEnd,
+  (scanner) => scanner.take(/\\mathbb[ \t]*(?:\{R\}|R(?![A-Za-z]))/y) !== null && scanner.push('command', '\\reals'),
   takeCommand,
   (scanner) => {
     const escaped = scanner.take(/\\[\\{}]/y);
@@ -122,7 +123,7 @@ function takeSubscript(scanner: Scanner): string {
 
 /** Matrices with any delimiter are one kind; determinants are not. */
 function takeMatrixEnd(scanner: Scanner): boolean {
-  const match = scanner.take(/\\(begin|end)\{[pbB]?(?:small)?matrix\}/y);
+  const match = scanner.take(/\\(begin|end)\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[clr| ]{1,40}\})?/y);
   return match !== null && scanner.push('mark', `\\${match[1]}{matrix}`);
 }
 
@@ -169,12 +170,22 @@ function foldCompatible(character: string): string {
   return folded.includes('\u2044') ? ` ${folded.replace('\u2044', '/')}` : folded;
 }
 
+/** `5!` and `(n+1)!`, but not `Yes!` */
+function isFactorial(tokens: readonly Token[], at: number): boolean {
+  const before = tokens.slice(0, at).findLast(({ text }) => text !== '!');
+  return (
+    tokens[at]!.text === '!' &&
+    before !== undefined &&
+    (before.kind === 'number' || before.kind === 'symbol' || ')]}|'.includes(before.text))
+  );
+}
+
 /** Marks at the ends that belong to the sentence or to Markdown: `= 5`, `**5**`, `5.` */
 function trimMarks(tokens: readonly Token[]): readonly Token[] {
   const isLoose = (token: Token | undefined): boolean => token?.kind === 'mark' && '^*.,;:!?='.includes(token.text);
   let start = 0;
   let end = tokens.length;
-  while (start < end && isLoose(tokens[start])) start++;
-  while (end > start && isLoose(tokens[end - 1])) end--;
+  while (start < end && (isLoose(tokens[start]) || tokens[start]!.text === '\\approx')) start++;
+  while (end > start && isLoose(tokens[end - 1]) && !isFactorial(tokens, end - 1)) end--;
   return tokens.slice(start, end);
 }

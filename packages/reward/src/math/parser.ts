@@ -13,7 +13,14 @@ export function parseExpression(tokens: readonly Token[]): Expression | undefine
   return parser.atEnd() && isReadable(expression) ? expression : undefined;
 }
 
-const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '\\{': '\\}' };
+const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '\\{': '\\}', '|': '|' };
+/** Brackets that are functions. */
+const roundings: Readonly<Record<string, readonly [close: string, operator: Operator]>> = {
+  '\\lfloor': ['\\rfloor', 'floor'],
+  '\\lceil': ['\\rceil', 'ceil'],
+};
+/** `\sin^{-1}` and what it is. */
+const inverses: Readonly<Record<string, Operator>> = { sin: 'arcsin', cos: 'arccos', tan: 'arctan' };
 /** Functions that are one through another. */
 const reciprocals: Readonly<Record<string, Operator>> = { sec: 'cos', csc: 'sin', cot: 'tan' };
 
@@ -21,6 +28,10 @@ class Parser {
   readonly #tokens: Token[];
   #at = 0;
   #depth = 0;
+  /** Open absolute values: in one, a bar is its end. */
+  #bars = 0;
+  /** Functions around the current place: in one, degrees are a measure of angle, and elsewhere a unit. */
+  #functions = 0;
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = [...tokens];
@@ -76,7 +87,7 @@ class Parser {
     if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return this.#primary();
     this.#at++;
     const groups = token.text.length <= 3 ? this.#spacedThousands() : '';
-    return groups === '' ? this.#mixedNumber(numeral(token.text)) : numeral(token.text + groups);
+    return this.#postfixed(groups === '' ? this.#mixedNumber(numeral(token.text)) : numeral(token.text + groups));
   }
 
   /** `10 000` */
@@ -114,9 +125,16 @@ class Parser {
     }
     this.#at++;
     this.#depth++;
-    const expression = this.#read(token);
+    const expression = this.#postfixed(this.#read(token));
     this.#depth--;
     return expression;
+  }
+
+  /** `n!`, and in functions `30°`. */
+  #postfixed(operand: Expression): Expression {
+    let expression = operand;
+    while (this.#take('!')) expression = apply('factorial', expression);
+    return this.#functions > 0 && this.#take('°') ? apply('multiply', expression, degree) : expression;
   }
 
   #read({ kind, text }: Token): Expression {
@@ -131,13 +149,20 @@ class Parser {
   #bracketed(open: string): Expression {
     const close = closers[open];
     if (close === undefined) return invalid;
+    const bars = this.#bars;
+    this.#bars = open === '|' ? bars + 1 : 0;
     const inner = this.sum();
-    return this.#take(close) ? inner : invalid;
+    this.#bars = bars;
+    if (!this.#take(close)) return invalid;
+    return open === '|' ? apply('absolute', inner) : inner;
   }
 
   #command(text: string): Expression {
     if (text === '\\frac') return apply('divide', this.#argument(), this.#argument());
     if (text === '\\sqrt') return this.#root();
+    if (text === '\\binom') return binomial(this.#argument(), this.#argument());
+    const rounding = Object.hasOwn(roundings, text) ? roundings[text] : undefined;
+    if (rounding) return this.#rounded(...rounding);
     if (text === '\\pi' || symbolCommands.has(text.replace(/_.*/, ''))) return { kind: 'symbol', name: text };
     const name = text.slice(1);
     return functionNames.has(name) ? this.#function(name) : invalid;
@@ -151,6 +176,14 @@ class Parser {
     return numeral(token.text[0]!);
   }
 
+  #rounded(close: string, operator: Operator): Expression {
+    const inner = this.sum();
+    const end = this.#tokens[this.#at];
+    if (end?.text !== close) return invalid;
+    this.#at++;
+    return apply(operator, inner);
+  }
+
   #root(): Expression {
     if (!this.#take('[')) return apply('sqrt', this.#primary());
     const index = this.sum();
@@ -161,7 +194,12 @@ class Parser {
   #function(name: string): Expression {
     const base = this.#take('_') ? this.#primary() : undefined;
     const exponent = this.#take('^') ? this.#primary() : undefined;
-    const call = callOf(name, this.#functionArgument(), base);
+    this.#functions++;
+    const argument = this.#functionArgument();
+    this.#functions--;
+    const inverse = exponent && isMinusOne(exponent) ? inverses[name] : undefined;
+    if (inverse) return apply(inverse, argument);
+    const call = callOf(name, argument, base);
     return exponent ? apply('power', call, exponent) : call;
   }
 
@@ -186,6 +224,8 @@ class Parser {
   #startsFactor(): boolean {
     const token = this.#tokens[this.#at];
     if (token === undefined || token.kind === 'number') return false;
+    if (token.text === '|') return this.#bars === 0;
+    if (token.text === '\\rfloor' || token.text === '\\rceil') return false;
     return token.kind !== 'mark' || token.text === '(' || token.text === '{';
   }
 
@@ -193,6 +233,21 @@ class Parser {
     return functionNames.has(this.#tokens[this.#at]?.text.slice(1) ?? '');
   }
 }
+
+/** Of an angle, in radians. */
+const degree = apply('divide', { kind: 'symbol', name: '\\pi' }, numeral('180'));
+
+/** n over k. */
+function binomial(n: Expression, k: Expression): Expression {
+  const rest = apply('factorial', apply('add', n, apply('negate', k)));
+  return apply('divide', apply('factorial', n), apply('multiply', apply('factorial', k), rest));
+}
+
+const isMinusOne = (expression: Expression): boolean =>
+  expression.kind === 'apply' &&
+  expression.operator === 'negate' &&
+  expression.operands[0]?.kind === 'number' &&
+  expression.operands[0].digits === '1';
 
 function isProper(fraction: Expression): boolean {
   if (fraction.kind !== 'apply' || fraction.operator !== 'divide') return false;

@@ -2,7 +2,7 @@
 import { apply, numeral, variablesOf, type Expression } from './expression.js';
 import type { Token } from './lexer.js';
 import { parseExpression } from './parser.js';
-import { numberWords, scaleWords, unitNames } from './vocabulary.js';
+import { functionNames, numberWords, scaleWords, unitNames } from './vocabulary.js';
 
 export interface Quantity {
   readonly kind: 'quantity';
@@ -17,6 +17,11 @@ export interface Quantity {
 export function readQuantity(tokens: readonly Token[]): Quantity | undefined {
   const counted = withNumerals(tokens);
   const start = counted.findIndex((token, index) => isUnitStart(token, counted[index - 1]));
+  // The sine of 30 degrees is no number of degrees.
+  const isAngle =
+    counted[start]?.text === '°' &&
+    counted.slice(0, start).some(({ kind, text }) => kind === 'command' && functionNames.has(text.slice(1)));
+  if (isAngle) return readPlain(counted);
   return (start > 0 ? readMeasured(counted.slice(0, start), counted.slice(start)) : undefined) ?? readPlain(counted);
 }
 

@@ -1,8 +1,9 @@
 /** Do two answers mean the same? */
 import type { Answer, Equation, Group, Inequality } from './answer.js';
-import { apply, evaluate, testPoints, variablesOf, type Assignment, type Expression } from './expression.js';
+import { apply, evaluate, numeral, sameTree, testPoints, variablesOf, type Assignment, type Expression } from './expression.js';
 import { divide, exact, isFiniteDecimal, sameNumber, toApproximate, type Num } from './number.js';
 import type { Quantity } from './quantity.js';
+import { unitRatio } from './units.js';
 
 /** Equality of meaning: of values, not of spellings. Symmetric. */
 export function sameAnswer(a: Answer, b: Answer): boolean {
@@ -56,7 +57,8 @@ function areProportional(a: Expression, b: Expression): boolean {
 }
 
 function sameInequality(a: Inequality, b: Inequality): boolean {
-  return a.signs.join() === b.signs.join() && a.sides.every((side, index) => sameAnswer(side, b.sides[index]!));
+  const isSame = (sides: readonly Answer[]): boolean => a.sides.every((side, index) => sameAnswer(side, sides[index]!));
+  return a.signs.join() === b.signs.join() && (isSame(b.sides) || (a.signs.join() === '\\ne' && isSame(b.sides.toReversed())));
 }
 
 /** Above this many items, order counts: the search for partners is quadratic. */
@@ -64,6 +66,8 @@ const maxUnordered = 32;
 
 /** Brackets must agree; a list without brackets takes the order of a tuple, and the freedom of a set or another list. */
 function sameGroup(a: Group, b: Group): boolean {
+  const [left, right] = [vectorOf(a), vectorOf(b)];
+  if (left && right && (left !== a) !== (right !== b)) return sameGroup(left, right);
   if (a.items.length !== b.items.length) return false;
   const lists = [a, b].filter(({ shape }) => shape === 'list').length;
   if (a.shape !== b.shape && (lists === 0 || !isListLike(a) || !isListLike(b))) return false;
@@ -76,11 +80,20 @@ function sameGroup(a: Group, b: Group): boolean {
   });
 }
 
-const isListLike = ({ shape }: Group): boolean => shape === 'list' || shape === 'set' || shape.includes(',');
+const isListLike = ({ shape }: Group): boolean => shape === 'list' || shape === 'set' || shape === 'union' || shape.includes(',');
+
+/** A matrix of one row or column as a tuple, and a tuple as it is; undefined for others. */
+function vectorOf(group: Group): Group | undefined {
+  if (group.shape === '(,)') return group;
+  const rows = group.items.flatMap((row) => (row.kind === 'group' && row.shape === 'row' ? [row.items] : []));
+  if (group.shape !== 'matrix' || rows.length !== group.items.length) return undefined;
+  if (rows.length === 1 || rows.every((row) => row.length === 1)) return { kind: 'group', shape: '(,)', items: rows.flat() };
+  return undefined;
+}
 
 /** Units must agree where both are known. A percent sign on one side only is worth 1 or 1/100. */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
-  if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) return false;
+  if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) return sameMeasure(a, b);
   if (sameExpression(a.expression, b.expression)) return true;
   if (a.percent === b.percent) return false;
   const hundredth: Expression = apply('divide', { kind: 'number', digits: '1' }, { kind: 'number', digits: '100' });
@@ -88,8 +101,17 @@ function sameQuantity(a: Quantity, b: Quantity): boolean {
   return sameExpression(apply('multiply', part.expression, hundredth), whole.expression);
 }
 
+/** `100 cm` and `1 m`. */
+function sameMeasure(a: Quantity, b: Quantity): boolean {
+  const ratio = unitRatio(a.unit!, b.unit!);
+  if (ratio === undefined) return false;
+  const [numerator, denominator] = ratio.map((side) => numeral(String(side)));
+  return sameExpression(apply('divide', apply('multiply', a.expression, numerator!), denominator!), b.expression);
+}
+
 /** Equal wherever both have a value, and at two points at least if there are variables. */
 export function sameExpression(a: Expression, b: Expression): boolean {
+  if (sameTree(a, b)) return true;
   const variables = new Set([...variablesOf(a), ...variablesOf(b)]);
   const pairs = testPoints(variables).flatMap((point) => valuesAt(a, b, point));
   const needed = variables.size === 0 ? 1 : 2;

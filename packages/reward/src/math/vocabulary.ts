@@ -20,6 +20,10 @@ export const commandTokens: ReadonlyMap<string, string> = new Map([
   ['lbrace', '\\{'],
   ['rbrace', '\\}'],
   ['infin', '\\infty'],
+  ...words('vert lvert rvert').map((name) => [name, '|'] as const),
+  ...words('binom dbinom tbinom').map((name) => [name, '\\binom'] as const),
+  ['langle', '('],
+  ['rangle', ')'],
 ]);
 
 /** Commands around text or with another font: only what is in their braces counts. */

@@ -41,22 +41,18 @@ export function latexToText(latex: string): string {
 function convert(latex: string, depth: number): string {
   if (depth > maxDepth) return '';
   let text = '';
-  let at = 0;
-  const token = /\\([A-Za-z]+)[ \t]*|\\([^A-Za-z])|([^\\])|\\$/suy;
-  for (token.lastIndex = 0; (at = token.lastIndex) < latex.length;) {
-    const match = token.exec(latex);
-    if (!match) break;
+  const token = /\\([A-Za-z]+)[ \t]*|\\([^A-Za-z])|([^\\])/suy;
+  for (let match = token.exec(latex); match; match = token.exec(latex)) {
     const [, name, escaped, plain] = match;
     if (plain !== undefined) text += plain === '{' || plain === '}' ? '' : plain;
-    else if (name === undefined) text += escaped !== undefined && '{}%$&#_'.includes(escaped) ? escaped : escaped === ' ' ? ' ' : '';
-    else if (name === 'frac' || name === 'sqrt') {
+    else if (escaped !== undefined) text += '{}%$&#_ '.includes(escaped) ? escaped : '';
+    else if (name === 'sqrt' || name === 'frac') {
       const first = argument(latex, token.lastIndex);
-      const second = name === 'frac' ? argument(latex, first.end) : first;
-      const parts = [first, second].map(({ content }) => convert(content, depth + 1));
-      text += name === 'frac' ? parts.join('/') : `sqrt(${parts[0]})`;
-      token.lastIndex = second.end;
-    } else text += signs[name] ?? '';
-    if (token.lastIndex <= at) break;
+      const second = name === 'frac' ? argument(latex, first.end) : undefined;
+      const inner = convert(first.content, depth + 1);
+      text += second ? `${inner}/${convert(second.content, depth + 1)}` : `sqrt(${inner})`;
+      token.lastIndex = (second ?? first).end;
+    } else text += signs[name!] ?? '';
   }
   return text;
 }

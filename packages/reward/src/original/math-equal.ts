@@ -4,7 +4,7 @@ import { isClose, pythonFloat } from './python.js';
 import { symbolicEqual } from './sympify.js';
 
 /** Longer answers equal only themselves. */
-const maxLength = 4_000;
+const maxLength = 1_000;
 
 /** `verify_math_answer`: {@link mathEqual} of what {@link extractAnswer} finds in both texts. */
 export function verifyMathAnswer(response: string, truth: string): boolean {

@@ -6,7 +6,7 @@ import { mathdNormalize } from './mathd.js';
 import { pythonFloat, wholeDigits } from './python.js';
 
 /** Longer answers are wrong: none is that long, and it bounds the work. */
-const maxLength = 4_000;
+const maxLength = 1_000;
 
 const units = 'degree cm centimeter meter mile second minute hour day week month year foot feet inch yard liter'
   .split(' ')

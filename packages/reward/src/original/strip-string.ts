@@ -4,7 +4,7 @@ import { eraseUnits } from './units.js';
 import { wordNumber } from './word-number.js';
 
 /** Longer texts stay as they are: no answer is that long, and it bounds the work. */
-const maxLength = 4_000;
+const maxLength = 1_000;
 
 const latexRules: readonly (readonly [string | RegExp, string])[] = [
   ['\\!', ''],

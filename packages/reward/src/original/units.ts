@@ -9,16 +9,26 @@ const units =
     .replaceAll('\n', '')
     .split('|');
 
-/** Each with its neighbours, which stay; then all of them again in the plural. The order is the original's: one may uncover another. */
-const patterns: readonly RegExp[] = [...units, ...units.map((unit) => `${unit}s`)].map(
-  (unit) => new RegExp(String.raw`(^|[^\p{L}\p{N}_])${unit}($|[^\p{L}\p{N}_])`, 'gu'),
-);
+/** A unit between its neighbours, which stay. */
+interface UnitPattern {
+  /** Texts without it need no search; undefined for units with a dot, which stands for any character. */
+  readonly literal: string | undefined;
+  readonly pattern: RegExp;
+}
+
+/** All of them, and then all again in the plural. The order is the original's: one may uncover another. */
+const patterns: readonly UnitPattern[] = [...units, ...units.map((unit) => `${unit}s`)].map((unit) => ({
+  literal: unit.includes('.') ? undefined : unit,
+  pattern: new RegExp(String.raw`(^|[^\p{L}\p{N}_])${unit}($|[^\p{L}\p{N}_])`, 'gu'),
+}));
 
 /** Removes the words between non-word characters, twice over; never the whole text. `a/b` becomes `/b`. */
 export function eraseUnits(text: string): string {
   let erased = text;
   for (let round = 0; round < 2; round++) {
-    for (const pattern of patterns) erased = erased.replace(pattern, '$1$2') || erased;
+    for (const { literal, pattern } of patterns) {
+      if (literal === undefined || erased.includes(literal)) erased = erased.replace(pattern, '$1$2') || erased;
+    }
   }
   return erased;
 }
