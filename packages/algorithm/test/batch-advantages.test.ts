@@ -326,6 +326,15 @@ describe('a function over packed tokens, on experiences', () => {
     expect([...experiences[1]!.advantages!]).toEqual([6, 7]);
   });
 
+  it('leaves an experience without calls at 0', () => {
+    const silent: Experience = { ...call, actionMask: Uint8Array.of(0, 0), spans: [] };
+    const { experiences } = onExperiences(({ rewards }) => ({ advantages: rewards, returns: rewards, metrics: {} }))([silent, call]);
+    expect(experiences.map(({ advantages }) => [...advantages!])).toEqual([
+      [0, 0],
+      [0, 3],
+    ]);
+  });
+
   it('takes token rewards where there are some, and a changed mask', () => {
     const { experiences } = onExperiences(({ rewards, actionMask }) => ({
       advantages: rewards,

@@ -7,6 +7,7 @@ import {
   withFields,
   type AdvantageFn,
   type AdvantageInput,
+  type AdvantageOutput,
   type BatchAdvantageFn,
   type Experience,
 } from '@trinity-rft/core';
@@ -26,26 +27,34 @@ export interface OnExperiencesOptions {
 export function onExperiences(compute: BatchAdvantageFn, { rewards = true }: OnExperiencesOptions = {}): AdvantageFn {
   return (experiences) => {
     if (experiences.length === 0) return { experiences, metrics: {} };
-    const rows = experiences.flatMap(rowsOf);
-    const input = pack(rows, rewards);
-    const { advantages, returns, actionMask, metrics } = compute(input);
-    const out = experiences.map((experience) =>
-      withFields(experience, {
-        advantages: new Float32Array(responseLength(experience)),
-        returns: new Float32Array(responseLength(experience)),
-        ...(actionMask && { actionMask: new Uint8Array(responseLength(experience)) }),
-      }),
-    );
-    const byInput = new Map(experiences.map((experience, i) => [experience, out[i]!]));
-    for (const [i, { experience, start }] of rows.entries()) {
-      const target = byInput.get(experience)!;
-      const [from, to] = [input.offsets[i]!, input.offsets[i + 1]!];
-      target.advantages!.set(advantages.subarray(from, to), start);
-      target.returns!.set(returns.subarray(from, to), start);
-      if (actionMask) target.actionMask.set(actionMask.subarray(from, to), start);
-    }
-    return { experiences: out, metrics };
+    const rows = experiences.map(rowsOf);
+    const input = pack(rows.flat(), rewards);
+    const output = compute(input);
+    let row = 0;
+    const out = rows.map((own, i) => {
+      const first = row;
+      row += own.length;
+      return withOutput(experiences[i]!, own, input.offsets.subarray(first, row + 1), output);
+    });
+    return { experiences: out, metrics: output.metrics };
   };
+}
+
+/** Copies what was computed for its rows back to where they lie in the response; between them is 0. */
+function withOutput(experience: Experience, rows: readonly Row[], offsets: Int32Array, output: AdvantageOutput): Experience {
+  const size = responseLength(experience);
+  const gather = <A extends Float32Array | Uint8Array>(from: A, empty: (size: number) => A): A => {
+    if (rows[0]?.start === 0 && rows[0].end === size) return from.slice(offsets[0], offsets[1]) as A;
+    const target = empty(size);
+    for (const [i, row] of rows.entries()) target.set(from.subarray(offsets[i], offsets[i + 1]), row.start);
+    return target;
+  };
+  const { advantages, returns, actionMask } = output;
+  return withFields(experience, {
+    advantages: gather(advantages, (length) => new Float32Array(length)),
+    returns: gather(returns, (length) => new Float32Array(length)),
+    ...(actionMask && { actionMask: gather(actionMask, (length) => new Uint8Array(length)) }),
+  });
 }
 
 interface Row {
