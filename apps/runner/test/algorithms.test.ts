@@ -112,25 +112,14 @@ describe.each([
   ...unused(builtInTables.advantageFns, 'advantage_fn', (preset) => preset.advantageFn?.name),
   ...unused(builtInTables.policyLossFns, 'policy_loss_fn', (preset) => preset.policyLossFn.name),
 ])('grpo with %s: %s', (key, name) => {
-  const start = () => {
+  it('makes two train steps that move the weights', { timeout: 60_000 }, async () => {
     const config = workspace.config(`${key}-${name}.yaml`, base, {
       name: `${key}-${name}`,
       algorithm: { algorithm_type: 'grpo', [key]: name },
       buffer: { explorer_input: { default_workflow_type: 'compared' } },
     });
-    return runHere(workspace, config, { workflows: [compared] });
-  };
-
-  it.skipIf(name === 'clipv')('makes two train steps that move the weights', { timeout: 60_000 }, async () => {
-    expect((await start()).error).toBeUndefined();
+    expect((await runHere(workspace, config, { workflows: [compared] })).error).toBeUndefined();
     const trained = metricLines(path.join(workspace.root, 'runs/tests', `${key}-${name}`)).filter(({ role }) => role === 'trainer');
     expect(trained.map(({ metrics }) => metrics['actor/grad_norm']! > 0)).toEqual([true, true]);
-  });
-
-  it.runIf(name === 'clipv')('is refused, because the engine does not say what it reads', async () => {
-    expect((await start()).error).toMatchObject({
-      name: 'ConfigError',
-      message: expect.stringMatching(/yaml:\d+:\d+ algorithm.advantage_fn: /) as string,
-    });
   });
 });

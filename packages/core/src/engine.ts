@@ -26,6 +26,8 @@ export interface ForwardPass {
   readonly logprobs: Float32Array;
   /** Entropy (nats) of the distribution each response token was drawn from; when asked for. [N] */
   readonly entropy?: Float32Array;
+  /** Expectation of p (H + log p) under that distribution, H sum(p^2) + sum(p^2 log p); when asked for. [N] */
+  readonly necs?: Float32Array;
 }
 
 export interface ForwardOptions {
@@ -33,6 +35,8 @@ export interface ForwardOptions {
   readonly weights?: 'current' | 'reference';
   /** @default false */
   readonly entropy?: boolean;
+  /** Only where `EngineCapabilities.necs`. @default false */
+  readonly necs?: boolean;
 }
 
 /** dLoss/dlogprob and dLoss/dentropy in the layout of {@link ForwardPass}. Rows whose gradients are all 0 cost nothing. */
@@ -160,6 +164,8 @@ export type WeightSource = { readonly kind: 'published' } | { readonly kind: 'ch
 /** What an engine can do; algorithms that need more are refused when the config is read. */
 export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
+  /** `ForwardPass.necs`. */
+  readonly necs: boolean;
   /** `processed`: of the distribution after temperature, top-p and top-k. */
   readonly logprobConvention: 'raw' | 'processed';
   readonly valueHead: boolean;

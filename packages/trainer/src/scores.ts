@@ -9,6 +9,7 @@ export interface Scores {
   readonly pass: ForwardPass;
   readonly currentLogprobs: Float32Array;
   readonly entropy?: Float32Array;
+  readonly necs?: Float32Array;
   readonly refLogprobs?: Float32Array;
   readonly critic?: { readonly pass: ValuePass; readonly values: Float32Array };
 }
@@ -28,13 +29,14 @@ export async function scoreBatch(batch: PackedBatch, { engine, critic, needs, ti
     assertFinite(batch, what, inLoss, { mask: batch.static.actionMask });
     return inLoss;
   };
-  const pass = await time('forward', engine.forward(tokens, { entropy: needs.entropy !== 'none' }));
+  const pass = await time('forward', engine.forward(tokens, { entropy: needs.entropy !== 'none', necs: needs.necs }));
   const reference = needs.referenceLogprobs ? await time('ref', engine.forward(tokens, { weights: 'reference' })) : undefined;
   const valued = critic && (await time('values', critic.forward(tokens)));
   return {
     pass,
     currentLogprobs: checked('The log-probability', pass.logprobs),
     ...(pass.entropy && { entropy: checked('The entropy', pass.entropy) }),
+    ...(pass.necs && { necs: checked('The expectation over the vocabulary', pass.necs) }),
     ...(reference && { refLogprobs: checked('The log-probability by the reference', reference.logprobs) }),
     ...(valued && { critic: { pass: valued, values: checked('The value', valued.values) } }),
   };

@@ -62,7 +62,7 @@ export function targetsOf(
 }
 
 /** Rows of experts are masked: nothing is estimated from demonstrations. */
-function advantageInput(batch: PackedBatch, { entropy, refLogprobs, critic }: Scores): AdvantageInput {
+function advantageInput(batch: PackedBatch, { entropy, necs, refLogprobs, critic }: Scores): AdvantageInput {
   const { offsets, oldLogprobs } = batch.static;
   const teacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);
   const rewardBaselines = baselinesOf(batch);
@@ -76,6 +76,7 @@ function advantageInput(batch: PackedBatch, { entropy, refLogprobs, critic }: Sc
     ...(refLogprobs && { refLogprobs }),
     ...(teacher && { teacherLogprobs: batch.column((experience) => experience.teacherLogprobs) }),
     ...(entropy && { entropy }),
+    ...(necs && { necs }),
     ...(rewardBaselines && { rewardBaselines }),
   };
 }

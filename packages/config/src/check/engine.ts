@@ -5,6 +5,7 @@ import type { KeyPath } from '../tree/node.js';
 /** As the engine itself says, which is not loaded to read a configuration. */
 export const embeddedEngine: EngineCapabilities = {
   entropyGradient: 'exact',
+  necs: true,
   logprobConvention: 'processed',
   valueHead: true,
   fullParameter: true,
@@ -52,7 +53,7 @@ const demands: readonly Demand[] = [
   },
   {
     needed: ({ necs }) => necs,
-    able: () => false,
+    able: ({ necs }) => necs,
     reason: 'reads sums over the whole distribution of each token, and the engine computes none',
     cure: 'Choose another advantage_fn, as clipb',
     keys: [key('advantage_fn')],

@@ -12,24 +12,36 @@ export interface Scores {
   readonly logprobs: Value;
   /** [R, 1] */
   readonly entropy?: Value;
+  /** [R, 1] */
+  readonly necs?: Value;
 }
 
-/** Log-probability of each target and entropy -sum(p log p). `states` [R, d], `targets` int32 [R, 1] */
+/** Log-probability of each target, entropy H = -sum(p log p) and H sum(p^2) + sum(p^2 log p). `states` [R, d], `targets` int32 [R, 1] */
 export function chunkedHead(
   trunk: Trunk,
   states: Value,
   targets: Value,
-  options: { readonly chunks: number; readonly entropy: boolean },
+  options: { readonly chunks: number; readonly entropy: boolean; readonly necs?: boolean | undefined },
 ): Scores {
   const logprobs: Value[] = [];
   const entropy: Value[] = [];
+  const necs: Value[] = [];
   inChunks([states, targets], options.chunks, ([part, ids]) => {
     const distribution = headLogprobs(trunk, part!);
     logprobs.push(pick(distribution, ids!));
-    if (options.entropy) entropy.push(negate(rowDot(exp(distribution), distribution)));
-    return [logprobs.at(-1)!, ...entropy.slice(-1)];
+    if (options.entropy || options.necs) {
+      const p = exp(distribution);
+      const own = negate(rowDot(p, distribution));
+      if (options.entropy) entropy.push(own);
+      if (options.necs) necs.push(add(multiply(own, rowDot(p, p)), rowDot(multiply(p, p), distribution)));
+    }
+    return [logprobs.at(-1)!, ...entropy.slice(-1), ...necs.slice(-1)];
   });
-  return { logprobs: concat(logprobs, 0, 'R'), ...(options.entropy && { entropy: concat(entropy, 0, 'R') }) };
+  return {
+    logprobs: concat(logprobs, 0, 'R'),
+    ...(options.entropy && { entropy: concat(entropy, 0, 'R') }),
+    ...(options.necs && { necs: concat(necs, 0, 'R') }),
+  };
 }
 
 export interface HeadGradientOptions {

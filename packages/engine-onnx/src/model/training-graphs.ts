@@ -16,6 +16,7 @@
  * | `grad_entropy`        | f32 [R, 1]   |         | in       | with `entropy`: dL/dentropy                                        |
  * | `logprobs`            | f32 [R, 1]   | out     |          | natural logarithm                                                  |
  * | `entropy`             | f32 [R, 1]   | out     |          | with `entropy`: nats                                               |
+ * | `necs`                | f32 [R, 1]   | out     |          | with `necs`: H sum(p^2) + sum(p^2 log p)                           |
  * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one nothing |
  * | `grad.embedded`       | f32 [N, d]   |         | out      | dL/d(embedding row of each id), which the caller adds up by id     |
  *
@@ -41,6 +42,8 @@ export interface TrainingGraphOptions {
 }
 
 export interface ForwardGraphOptions extends TrainingGraphOptions {
+  /** @default false */
+  readonly necs?: boolean;
   /** See {@link Agreement}. */
   readonly parts: Agreement['parts'];
 }
@@ -54,6 +57,7 @@ export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions):
   const scores = chunkedHead(trunk, states, inputs.targets, options);
   graph.output('logprobs', scores.logprobs);
   if (scores.entropy) graph.output('entropy', scores.entropy);
+  if (scores.necs) graph.output('necs', scores.necs);
   return graph.encode();
 }
 

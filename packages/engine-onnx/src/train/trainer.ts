@@ -9,7 +9,7 @@ import { headChunks } from './memory.js';
 import { assertFinite, assertPerToken, checkedRows, responseOffsets } from './rows.js';
 import { allParameters, type Trainable } from './trainable.js';
 
-type GraphKind = 'forward' | 'forward+entropy' | 'backward' | 'backward+entropy';
+type GraphKind = 'forward' | 'forward+entropy' | 'forward+entropy+necs' | 'backward' | 'backward+entropy';
 
 /** Calls are made one at a time, as `TrainEngine` says. */
 export class OnnxTrainer extends GraphTrainer<GraphKind> {
@@ -19,19 +19,17 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Log-probability (and entropy) of every response token, with the bits that the sampler reports.
+   * Log-probability (entropy, necs) of every response token, with the bits that the sampler reports.
    * @throws EngineError naming the row when a row cannot be scored or its result is not finite
    */
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<ForwardPass> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
     const { feeds } = options.weights === 'reference' ? this.weights.reference : this.weights.training;
-    const outputs = options.entropy ? (['logprobs', 'entropy'] as const) : (['logprobs'] as const);
-    const found = await this.read(options.entropy ? 'forward+entropy' : 'forward', feeds, rows, offsets.at(-1)!, outputs);
-    const { logprobs, entropy }: { readonly logprobs: Float32Array; readonly entropy?: Float32Array } = found;
-    assertFinite('The log-probability', logprobs, offsets);
-    if (entropy) assertFinite('The entropy', entropy, offsets);
-    return { batch, offsets, logprobs, ...(entropy && { entropy }) };
+    const { kind, outputs } = forwardKind(options);
+    const found: Pick<ForwardPass, 'logprobs' | 'entropy' | 'necs'> = await this.read(kind, feeds, rows, offsets.at(-1)!, outputs);
+    for (const name of outputs) assertFinite(`The ${forwardNames[name]}`, found[name]!, offsets);
+    return { batch, offsets, ...found };
   }
 
   /** Log-probabilities by weights that are not being trained; whether they are finite is for the caller to see. */
@@ -60,13 +58,24 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 }
 
+const forwardNames = { logprobs: 'log-probability', entropy: 'entropy', necs: 'expectation over the vocabulary' } as const;
+
+/** The smallest graph that says what is asked for, and what is read of it. */
+function forwardKind({ entropy = false, necs = false }: ForwardOptions) {
+  const kind: GraphKind = necs ? 'forward+entropy+necs' : entropy ? 'forward+entropy' : 'forward';
+  const asked = { logprobs: true, entropy, necs };
+  const outputs = (['logprobs', 'entropy', 'necs'] as const).filter((name) => asked[name]);
+  return { kind, outputs };
+}
+
 function languageHead(config: ModelConfig, trainable: Trainable): TrainingHead<GraphKind> {
   const chunks = headChunks(config);
   return {
     chunks,
     graph: (kind, { parts }) => {
-      const options = { entropy: kind.endsWith('+entropy'), chunks };
-      return kind.startsWith('forward') ? forwardGraph(config, { ...options, parts }) : trainable.backwardGraph(options);
+      const options = { entropy: kind.includes('+entropy'), chunks };
+      if (!kind.startsWith('forward')) return trainable.backwardGraph(options);
+      return forwardGraph(config, { ...options, necs: kind.endsWith('+necs'), parts });
     },
     inputs: ({ targets, inverseTemperature, padded }) => ({
       targets: new Tensor('int32', targets, [padded, 1]),

@@ -95,8 +95,8 @@ export class EngineCore {
       score: ({ batch }) => this.#score(id, unpackBatch(batch).rows[0]!),
       forward: ({ batch, options: wanted }) =>
         this.#train(async () => {
-          const { offsets, logprobs, entropy } = await this.#trainer.forward(unpackBatch(batch), wanted);
-          return { offsets, logprobs, ...(entropy && { entropy }) };
+          const { batch: _, ...pass } = await this.#trainer.forward(unpackBatch(batch), wanted);
+          return pass;
         }),
       backward: ({ batch, offsets, ...gradients }) =>
         this.#train(async () => {

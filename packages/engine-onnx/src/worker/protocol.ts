@@ -3,6 +3,7 @@ import { MessagePort } from 'node:worker_threads';
 
 import type {
   ForwardOptions,
+  ForwardPass,
   Metrics,
   OptimizerOptions,
   SampledSequence,
@@ -92,11 +93,7 @@ export interface PackedBatch {
   readonly temperatures: Float64Array;
 }
 
-interface PackedPass {
-  readonly offsets: Int32Array;
-  readonly logprobs: Float32Array;
-  readonly entropy?: Float32Array;
-}
+type PackedPass = Omit<ForwardPass, 'batch'>;
 
 interface PackedGradients {
   readonly batch: PackedBatch;

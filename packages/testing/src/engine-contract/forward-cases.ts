@@ -23,6 +23,28 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
         expect(Number.isFinite(Math.max(...entropy!))).toBe(true);
       }));
 
+    it('gives the expectation of p (H + log p) over the vocabulary when asked, where it says so', ({ skip }) =>
+      withEngine(async ({ trainer, capabilities }) => {
+        skip(!capabilities.necs, 'the engine does not compute it');
+        const next = Array.from({ length: vocabSize }, (_, token) => ({
+          tokens: Int32Array.of(1, 2, token),
+          promptLength: 2,
+          temperature: 0.7,
+        }));
+        const { logprobs, entropy, necs } = await trainer.forward({ rows: next }, { entropy: true, necs: true });
+        const probabilities = logprobs.map((logprob) => Math.exp(logprob));
+        skip(Math.abs(probabilities.reduce((a, b) => a + b, 0) - 1) > 1e-3, 'the vocabulary has other tokens');
+        const expected = probabilities.reduce((sum, p, token) => sum + p * p * (entropy![token]! + logprobs[token]!), 0);
+        expect(
+          largestDifference(
+            necs!,
+            Array.from(necs!, () => expected),
+          ),
+        ).toBeLessThan(1e-5);
+        expect(Math.abs(expected)).toBeGreaterThan(1e-4);
+        expect((await trainer.forward({ rows: next.slice(0, 2) }, { necs: true })).necs).toHaveLength(2);
+      }));
+
     it('gives the same bits twice', () =>
       withEngine(async (engine) => {
         expect(await logprobsOf(engine, batch())).toEqual(await logprobsOf(engine, batch()));

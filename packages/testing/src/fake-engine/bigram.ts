@@ -19,6 +19,8 @@ export interface Distribution {
   readonly logprobs: Float64Array;
   /** -sum p log p, in nats. */
   readonly entropy: number;
+  /** H sum p^2 + sum p^2 log p. */
+  readonly necs: number;
 }
 
 /** softmax(logits / temperature) of the token after `previous`. */
@@ -33,7 +35,9 @@ export function nextToken(model: Bigram, previous: number, temperature: number):
   const logprobs = logits.map((logit) => logit / temperature - logSum);
   let entropy = 0;
   for (const logprob of logprobs) entropy -= Math.exp(logprob) * logprob;
-  return { logprobs, entropy };
+  let necs = 0;
+  for (const logprob of logprobs) necs += Math.exp(2 * logprob) * (entropy + logprob);
+  return { logprobs, entropy, necs };
 }
 
 /**

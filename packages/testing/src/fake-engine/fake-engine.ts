@@ -71,6 +71,7 @@ export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   return {
     capabilities: {
       entropyGradient: 'exact',
+      necs: true,
       logprobConvention: 'processed',
       valueHead: true,
       fullParameter: true,

@@ -8,12 +8,14 @@ export function forwardPass(model: Bigram, batch: TokenBatch, options: ForwardOp
   const total = offsets.at(-1)!;
   const logprobs = new Float32Array(total);
   const entropy = options.entropy ? new Float32Array(total) : undefined;
+  const necs = options.necs ? new Float32Array(total) : undefined;
   eachResponseToken(batch, offsets, ({ previous, token, temperature, index }) => {
     const distribution = nextToken(model, previous, temperature);
     logprobs[index] = Math.min(0, distribution.logprobs[token]!);
     if (entropy) entropy[index] = distribution.entropy;
+    if (necs) necs[index] = distribution.necs;
   });
-  return { batch, offsets, logprobs, ...(entropy && { entropy }) };
+  return { batch, offsets, logprobs, ...(entropy && { entropy }), ...(necs && { necs }) };
 }
 
 /** Adds the gradient of sum(gradients.logprobs * logprobs + gradients.entropy * entropy) to `into`. */
