@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { loadModelFolder } from '@trinity-rft/engine-onnx';
-import { verifyRun } from '@trinity-rft/launcher';
+import { debugWorkflow, verifyRun } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { checkpointSteps, metricLines, weightsDigest } from './support/run-record.js';
@@ -117,6 +117,15 @@ describe('a run that trains adapters', () => {
     expect(verification.stores[0]!.versions.map(({ policyVersion }) => policyVersion)).toContain(0);
     expect((await runHere(workspace, run('bench'))).error).toBeUndefined();
     expect(evaluations('bench', 'further')[0]).toEqual(evaluations('eval', 'further')[0]);
+    const logprobsOf = async (configPath: string, newestCheckpoint: boolean) => {
+      const options = { configPath, newestCheckpoint, cwd: workspace.root, env: {}, pluginDirs: ['plugins'] };
+      return (await debugWorkflow(options)).experiences.map(({ logprobs }) => logprobs);
+    };
+    // What is debugged with the newest checkpoint has the adapter once.
+    const merged = { model: { model_path: 'runs/tests/further/global_step_2' } };
+    const debugged = await logprobsOf(run('both'), true);
+    expect(debugged).toEqual(await logprobsOf(workspace.config('merged.yaml', evalTasksets, merged), false));
+    expect(debugged).not.toEqual(await logprobsOf(run('both'), false));
     const peft = path.join(job('further'), 'global_step_2/lora_adapter/adapter_config.json');
     const base_model_name_or_path = path.join(job('whole'), 'warmup/global_step_8');
     expect(JSON.parse(readFileSync(peft, 'utf8'))).toMatchObject({ r: 4, lora_alpha: 8, base_model_name_or_path });

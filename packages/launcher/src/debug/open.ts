@@ -1,4 +1,5 @@
 /** What all debug commands begin with: a configuration, its plugins, and the stage and weights to debug with. */
+import path from 'node:path';
 import type { Definition } from '@trinity-rft/algorithm';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { createRuntime, systemClock, type Clock } from '@trinity-rft/core';
@@ -51,10 +52,11 @@ export async function openDebugContext(options: DebugOptions): Promise<DebugCont
   const stage = exploringStage(config);
   const { logger, lines } = collectNotices();
   for (const warning of warnings) logger.warn(warning);
+  const startModel =
+    options.newestCheckpoint === true ? await newestWeights(config, stage) : await resolveModelFolder(config.stages[0] ?? stage);
   const context: StageContext = {
-    stage,
-    startModel:
-      options.newestCheckpoint === true ? await newestWeights(config, stage) : await resolveModelFolder(config.stages[0] ?? stage),
+    stage: path.dirname(startModel) === stage.jobDirectory ? withoutAdapter(stage) : stage,
+    startModel,
     endedBefore: false,
     runtime: createRuntime({ seed: stage.seed, clock, logger }),
     openSink: () => ({ write: () => undefined, close: () => Promise.resolve() }),
@@ -66,6 +68,9 @@ export async function openDebugContext(options: DebugOptions): Promise<DebugCont
   };
   return { config, context, notices: lines };
 }
+
+/** Its checkpoints have the adapter in them. */
+const withoutAdapter = (stage: StageConfig): StageConfig => ({ ...stage, model: { ...stage.model, lora: undefined } });
 
 /** Of the stage, else of the stages before it, else what the run begins with. */
 async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promise<string> {
