@@ -1,10 +1,10 @@
-/** `pnpm bench engine [training | sampling | vocabulary | lora]`: JSON lines, then a table. Each part runs in a process of its own, for its peak memory. */
+/** `pnpm bench engine [training | sampling | vocabulary | lora | critic]`: JSON lines, then a table. Each part runs in a process of its own, for its peak memory. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 import { report } from './measure.js';
 
-const parts = ['training', 'sampling', 'vocabulary', 'lora'];
+const parts = ['training', 'sampling', 'vocabulary', 'lora', 'critic'];
 const wanted = process.argv.slice(2);
 const rows = parts.filter((part) => wanted.length === 0 || wanted.includes(part)).flatMap(runPart);
 for (const group of Object.values(Object.groupBy(rows, (row) => String(row['bench'])))) {
