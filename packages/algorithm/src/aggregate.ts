@@ -90,10 +90,22 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
   return sum;
 }
 
-/** sum / (M + epsilon), with M trained tokens: what metrics use, whatever the mode of the loss. */
-export function meanOverTrained(sum: number, actionMask: Uint8Array): number {
-  return sum / (count(actionMask, 0, actionMask.length) + epsilon);
+/**
+ * Positions of trained tokens, rising: losses visit these, and have no branch for masked ones in their loops.
+ * @returns [M]
+ */
+export function trainedTokens(actionMask: Uint8Array): Int32Array {
+  const positions = new Int32Array(actionMask.length);
+  let trained = 0;
+  for (let t = 0; t < actionMask.length; t++) {
+    positions[trained] = t;
+    trained += actionMask[t]!;
+  }
+  return positions.subarray(0, trained);
 }
+
+/** sum / (M + epsilon), with M trained tokens: the mean that metrics use, whatever the mode of the loss. */
+export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 
 /** The tokens of some rows: the mask where `rows` is `kind`, 0 elsewhere. [N] */
 export function maskOfRows({ offsets, actionMask }: AggregationInput, rows: Uint8Array, kind: 0 | 1): Uint8Array {

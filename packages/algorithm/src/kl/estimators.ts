@@ -1,24 +1,38 @@
 /** Per-token estimates of the divergence from the reference policy, with their derivatives. */
-import { clamp, largestLogRatio, ratioOf } from '../policy-loss/define.js';
+import { boundLogRatio, ratioOf } from '../policy-loss/define.js';
 
 /**
- * With x, f, o the log-probabilities of a token by the weights being trained, by the reference and at sampling:
- * a = f - x, d = x - o. Estimates without importance ratio ignore d.
+ * Some tokens at once, so that an estimator is called once for many of them. With x, f, o the log-probabilities of a token by
+ * the weights being trained, by the reference and at sampling:
  */
-export interface KlEstimator {
-  value(a: number, d: number): number;
-  /** Derivative by x. `value` is that of the same token. */
-  gradient(a: number, d: number, value: number): number;
+export interface KlBlock {
+  /** Tokens in it. */
+  size: number;
+  /** f - x */
+  readonly a: Float64Array;
+  /** x - o; 0 where there are no sampling log-probabilities. */
+  readonly d: Float64Array;
+  /** Filled by the estimator. */
+  readonly value: Float64Array;
+  /** d value / dx, filled by the estimator. */
+  readonly gradient: Float64Array;
 }
 
-const grownMost = Math.exp(largestLogRatio);
+export type KlEstimator = (block: KlBlock) => void;
+
+/** Small enough to stay in the nearest cache. */
+export const blockSize = 512;
+
+export function createBlock(): KlBlock {
+  const array = (): Float64Array => new Float64Array(blockSize);
+  return { size: 0, a: array(), d: array(), value: array(), gradient: array() };
+}
 
 /** e^a - 1 - a. Beyond a = 20 its tangent, so that one token cannot overflow the batch. */
-const k3: KlEstimator = {
-  // expm1 keeps the digits that exp - 1 loses where the policies are close.
-  value: (a) => (a > largestLogRatio ? grownMost * (1 + a - largestLogRatio) - 1 - a : Math.expm1(a) - a),
-  gradient: (a, _d, value) => (a > largestLogRatio ? 1 - grownMost : -(value + a)),
-};
+// expm1 keeps the digits that exp - 1 loses where the policies are close.
+const k3Of = (a: number): number => (a > 20 ? Math.exp(20) * (a - 19) - 1 - a : Math.expm1(a) - a);
+
+const k3Slope = (a: number, value: number): number => (a > 20 ? 1 - Math.exp(20) : -(value + a));
 
 /**
  * k1, k2, k3 estimate KL(current || reference) on samples of the current policy.
@@ -26,24 +40,48 @@ const k3: KlEstimator = {
  */
 export const klEstimators = {
   /** x - f: unbiased, high variance, may be negative. */
-  k1: { value: (a) => -a, gradient: () => 1 },
+  k1: ({ size, a, value, gradient }) => {
+    for (let i = 0; i < size; i++) {
+      value[i] = -a[i]!;
+      gradient[i] = 1;
+    }
+  },
   /** (x - f)^2 / 2 */
-  k2: { value: (a) => (a * a) / 2, gradient: (a) => -a },
+  k2: ({ size, a, value, gradient }) => {
+    for (let i = 0; i < size; i++) {
+      value[i] = (a[i]! * a[i]!) / 2;
+      gradient[i] = -a[i]!;
+    }
+  },
   /** e^(f - x) - 1 - (f - x): unbiased, never negative. */
-  k3,
+  k3: ({ size, a, value, gradient }) => {
+    for (let i = 0; i < size; i++) {
+      value[i] = k3Of(a[i]!);
+      gradient[i] = k3Slope(a[i]!, value[i]!);
+    }
+  },
   /** k3 with f - x clamped to 20 and the value to 10 on either side: outside, nothing flows. */
-  low_var_kl: {
-    value: (a) => Math.min(k3.value(clamp(a, -largestLogRatio, largestLogRatio), 0), 10),
-    gradient: (a, _d, value) => (Math.abs(a) <= largestLogRatio && value < 10 ? -(value + a) : 0),
+  low_var_kl: ({ size, a, value, gradient }) => {
+    for (let i = 0; i < size; i++) {
+      const raw = k3Of(boundLogRatio(a[i]!));
+      value[i] = Math.min(raw, 10);
+      gradient[i] = raw <= 10 && a[i]! >= -20 ? k3Slope(a[i]!, raw) : 0;
+    }
   },
   /** |x - f|; derivative 0 at 0. */
-  abs: { value: (a) => Math.abs(a), gradient: (a) => (a === 0 ? 0 : -Math.sign(a)) },
+  abs: ({ size, a, value, gradient }) => {
+    for (let i = 0; i < size; i++) {
+      value[i] = Math.abs(a[i]!);
+      gradient[i] = a[i]! > 0 ? -1 : a[i]! < 0 ? 1 : 0;
+    }
+  },
   /** k3 times clip(e^(x - o), 0, 2): corrects for samples of the old policy. The gradient flows through the factor too. */
-  corrected_k3: {
-    value: (a, d) => Math.min(ratioOf(d), 2) * k3.value(a, d),
-    gradient: (a, d, value) => {
-      const ratio = ratioOf(d);
-      return ratio <= 2 ? value + ratio * k3.gradient(a, d, value / ratio) : 2 * k3.gradient(a, d, value / 2);
-    },
+  corrected_k3: ({ size, a, d, value, gradient }) => {
+    for (let i = 0; i < size; i++) {
+      const [ratio, raw] = [ratioOf(d[i]!), k3Of(a[i]!)];
+      const slope = k3Slope(a[i]!, raw);
+      value[i] = Math.min(ratio, 2) * raw;
+      gradient[i] = ratio <= 2 ? ratio * ((d[i]! < -20 ? 0 : raw) + slope) : 2 * slope;
+    }
   },
 } satisfies Readonly<Record<string, KlEstimator>>;

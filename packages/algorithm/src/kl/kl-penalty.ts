@@ -1,8 +1,8 @@
 /** The divergence from the reference as a penalty on rewards, with a constant or a steered coefficient. */
-import { ConfigError, InvariantError, type KlPenalty } from '@trinity-rft/core';
+import { ConfigError, InvariantError, type AdvantageInput, type KlPenalty } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { clamp } from '../policy-loss/define.js';
-import type { KlEstimator } from './estimators.js';
+import { blockSize, createBlock, type KlEstimator } from './estimators.js';
 
 export interface KlPenaltyOptions {
   /** For messages. */
@@ -33,7 +33,7 @@ export function klPenalty(estimator: KlEstimator | undefined, options: KlPenalty
   return {
     initialCoefficient: klCoef,
     apply: (input, coefficient) => {
-      const { offsets, actionMask, oldLogprobs, refLogprobs } = input;
+      const { offsets, actionMask, refLogprobs } = input;
       if (!refLogprobs)
         throw new InvariantError(
           'The KL penalty was given no log-probabilities of the reference; the algorithm declares that it needs them.',
@@ -43,15 +43,15 @@ export function klPenalty(estimator: KlEstimator | undefined, options: KlPenalty
         );
       checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'refLogprobs']);
       const rewards = input.rewards.slice();
+      const values = divergences(estimator, input, refLogprobs);
       const rows = offsets.length - 1;
       let rowMeans = 0;
       for (let row = 0; row < rows; row++) {
         let [sum, trained] = [0, 0];
         for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
           if (actionMask[t] === 0) continue;
-          const value = estimator.value(refLogprobs[t]! - oldLogprobs[t]!, 0);
-          rewards[t] = rewards[t]! - coefficient * value;
-          sum += value;
+          rewards[t] = rewards[t]! - coefficient * values[t]!;
+          sum += values[t]!;
           trained++;
         }
         rowMeans += sum / (trained + epsilon);
@@ -62,4 +62,17 @@ export function klPenalty(estimator: KlEstimator | undefined, options: KlPenalty
       return { rewards, nextCoefficient, metrics: { kl, kl_coef: coefficient } };
     },
   };
+}
+
+/** Of the sampling policy from the reference, 0 on masked tokens. [N] */
+function divergences(estimator: KlEstimator, { actionMask, oldLogprobs }: AdvantageInput, refLogprobs: Float32Array): Float64Array {
+  const values = new Float64Array(actionMask.length);
+  const block = createBlock();
+  for (let start = 0; start < values.length; start += blockSize) {
+    block.size = Math.min(blockSize, values.length - start);
+    for (let i = 0; i < block.size; i++) block.a[i] = actionMask[start + i] === 1 ? refLogprobs[start + i]! - oldLogprobs[start + i]! : 0;
+    estimator(block);
+    values.set(block.value.subarray(0, block.size), start);
+  }
+  return values;
 }

@@ -1,7 +1,8 @@
 /** The KL loss: a coefficient times the aggregate of an estimator. */
 import { ConfigError, InvariantError } from '@trinity-rft/core';
+import { trainedTokens } from '../aggregate.js';
 import type { TermWithNeeds } from '../part.js';
-import type { KlEstimator } from './estimators.js';
+import { blockSize, createBlock, type KlEstimator } from './estimators.js';
 
 export interface KlTermOptions {
   /** For messages. */
@@ -29,14 +30,22 @@ export function klTerm(
         code: 'REFERENCE_MISSING',
       });
     const gradLogprobs = new Float64Array(weights.length);
+    const [trained, block] = [trainedTokens(actionMask), createBlock()];
     let sum = 0;
-    for (let t = 0; t < weights.length; t++) {
-      if (actionMask[t] === 0) continue;
-      const [current, weight] = [currentLogprobs[t]!, weights[t]!];
-      const [a, d] = [refLogprobs[t]! - current, rollouts ? current - oldLogprobs[t]! : 0];
-      const value = estimator.value(a, d);
-      sum += weight * value;
-      gradLogprobs[t] = klCoef * weight * estimator.gradient(a, d, value);
+    for (let start = 0; start < trained.length; start += blockSize) {
+      const at = trained.subarray(start, start + blockSize);
+      block.size = at.length;
+      for (let i = 0; i < at.length; i++) {
+        const current = currentLogprobs[at[i]!]!;
+        block.a[i] = refLogprobs[at[i]!]! - current;
+        block.d[i] = rollouts ? current - oldLogprobs[at[i]!]! : 0;
+      }
+      estimator(block);
+      for (let i = 0; i < at.length; i++) {
+        const weight = weights[at[i]!]!;
+        sum += weight * block.value[i]!;
+        gradLogprobs[at[i]!] = klCoef * weight * block.gradient[i]!;
+      }
     }
     return { loss: klCoef * sum, gradLogprobs, metrics: { kl_loss: sum, kl_coef: klCoef } };
   };

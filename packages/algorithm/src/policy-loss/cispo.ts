@@ -1,6 +1,6 @@
 /** Policy gradient whose importance weights are clipped, so that no token is left out. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
 import { clamp, definePolicyLoss, ratioOf } from './define.js';
 
 const args = {
@@ -27,15 +27,16 @@ export const cispo = definePolicyLoss({
     },
   },
   create: (options) => {
-    const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
     const [maskLow, maskHigh] = options.enableMaskClip
       ? [1 - options.maskClipRangeLow, 1 + options.maskClipRangeHigh]
       : [-Infinity, Infinity];
     return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+      const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, kl, unmasked] = [0, 0, 0];
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const [current, advantage] = [currentLogprobs[t]!, advantages[t]!];
         const d = current - oldLogprobs[t]!;
         const ratio = ratioOf(d);
@@ -49,7 +50,7 @@ export const cispo = definePolicyLoss({
       return {
         loss,
         gradLogprobs,
-        metrics: { cispo_loss: loss, ppo_kl: meanOverTrained(kl, actionMask), unmasked_frac: meanOverTrained(unmasked, actionMask) },
+        metrics: { cispo_loss: loss, ppo_kl: meanOf(kl, trained.length), unmasked_frac: meanOf(unmasked, trained.length) },
       };
     };
   },

@@ -1,6 +1,6 @@
 /** Clipped policy gradient with one importance ratio per answer. */
 import { numberArg } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
 import { clamp, definePolicyLoss } from './define.js';
 import { rowLogRatios } from './rows.js';
 
@@ -29,14 +29,15 @@ export const gspo = definePolicyLoss({
     (input, weights) => {
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const rows = rowLogRatios(input, 'mean');
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, kl, klOfRows, clipped] = [0, 0, 0, 0];
-      for (let row = 0; row < rows.length; row++) {
+      for (let row = 0, i = 0; row < rows.length; row++) {
         const ratio = Math.exp(rows[row]!);
         const bounded = clamp(ratio, 1 - clipRangeLow, 1 + clipRangeHigh);
         klOfRows -= rows[row]!;
-        for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-          if (actionMask[t] === 0) continue;
+        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
+          const t = trained[i]!;
           const scale = -weights[t]! * advantages[t]!;
           const isClipped = scale * bounded > scale * ratio;
           loss += scale * (isClipped ? bounded : ratio);
@@ -45,7 +46,7 @@ export const gspo = definePolicyLoss({
           kl -= currentLogprobs[t]! - oldLogprobs[t]!;
         }
       }
-      const metrics = { pg_clipfrac: meanOverTrained(clipped, actionMask), ppo_kl: meanOverTrained(kl, actionMask) };
+      const metrics = { pg_clipfrac: meanOf(clipped, trained.length), ppo_kl: meanOf(kl, trained.length) };
       return { loss, gradLogprobs, metrics: { pg_loss: loss, ...metrics, ppo_kl_seq: rows.length === 0 ? 0 : klOfRows / rows.length } };
     },
 });

@@ -1,6 +1,6 @@
 /** Policy gradient corrected by the importance ratio, without any clip. */
-import { meanOverTrained } from '../aggregate.js';
-import { definePolicyLoss, largestLogRatio, ratioOf } from './define.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
+import { boundLogRatio, definePolicyLoss, ratioOf } from './define.js';
 
 /**
  * r = e^clip(d, -20, 20): l = -A r, dl/dx = -A r, and 0 where |d| > 20. Unbiased, with the variance of the ratios.
@@ -12,14 +12,15 @@ export const importanceSampling = definePolicyLoss({
   create:
     () =>
     ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, ratios, kl] = [0, 0, 0];
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const d = currentLogprobs[t]! - oldLogprobs[t]!;
         const ratio = ratioOf(d);
         const value = -weights[t]! * advantages[t]! * ratio;
-        if (Math.abs(d) <= largestLogRatio) gradLogprobs[t] = value;
+        if (boundLogRatio(d) === d) gradLogprobs[t] = value;
         loss += value;
         ratios += ratio;
         kl -= d;
@@ -27,7 +28,7 @@ export const importanceSampling = definePolicyLoss({
       return {
         loss,
         gradLogprobs,
-        metrics: { pg_loss: loss, 'ratio/mean': meanOverTrained(ratios, actionMask), approx_kl: meanOverTrained(kl, actionMask) },
+        metrics: { pg_loss: loss, 'ratio/mean': meanOf(ratios, trained.length), approx_kl: meanOf(kl, trained.length) },
       };
     },
 });

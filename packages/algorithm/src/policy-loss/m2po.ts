@@ -1,6 +1,6 @@
 /** Importance-weighted policy gradient over a batch whose second moment is bounded. */
 import { numberArg } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
 import { clamp, definePolicyLoss } from './define.js';
 import { trustMask } from './m2po-mask.js';
 
@@ -34,10 +34,11 @@ export const m2po = definePolicyLoss({
     (input, weights) => {
       const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const { kept, metrics } = trustMask(input, m2Threshold);
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, ratios, kl] = [0, 0, 0];
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const d = clamp(currentLogprobs[t]! - oldLogprobs[t]!, -logRatioClip, logRatioClip);
         const ratio = Math.exp(d);
         kl -= d;
@@ -47,7 +48,7 @@ export const m2po = definePolicyLoss({
         loss += value;
         gradLogprobs[t] = value;
       }
-      const means = { ppo_kl: meanOverTrained(kl, actionMask), 'ratio/mean': meanOverTrained(ratios, actionMask) };
+      const means = { ppo_kl: meanOf(kl, trained.length), 'ratio/mean': meanOf(ratios, trained.length) };
       return { loss, gradLogprobs, metrics: { pg_loss: loss, ...means, ...metrics } };
     },
 });

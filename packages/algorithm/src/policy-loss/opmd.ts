@@ -1,5 +1,6 @@
 /** Policy gradient scaled down by the temperature of a mirror-descent step. */
 import { numberArg } from '@trinity-rft/core';
+import { trainedTokens } from '../aggregate.js';
 import { definePolicyLoss } from './define.js';
 
 const args = { tau: numberArg(1, { min: 0 }, 'Temperature of the step: the loss is divided by 1 + tau.') };
@@ -22,10 +23,11 @@ export const opmd = definePolicyLoss({
   create:
     ({ tau }) =>
     ({ actionMask, advantages, currentLogprobs }, weights) => {
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let loss = 0;
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const gradient = (-weights[t]! * advantages[t]!) / (1 + tau);
         loss += gradient * currentLogprobs[t]!;
         gradLogprobs[t] = gradient;

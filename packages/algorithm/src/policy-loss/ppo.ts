@@ -1,8 +1,8 @@
 /** Clipped policy gradient with a second clip for negative advantages. */
 import { booleanArg, numberArg, type ArgValues, type LossInput } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
 import type { TermOutput } from '../part.js';
-import { clamp, definePolicyLoss, largestLogRatio } from './define.js';
+import { boundLogRatio, clamp, definePolicyLoss } from './define.js';
 import { sequenceMask } from './sequence-mask.js';
 
 /** Of the clip: those of `mix` too. */
@@ -50,13 +50,14 @@ export function clippedPolicyGradient(input: LossInput, weights: Float64Array, o
   const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
   const { clipRatioC, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
   const [low, high, plain] = [1 - clipRangeLow, 1 + clipRangeHigh, options.fallbackToPolicyGradient === true];
+  const trained = trainedTokens(actionMask);
   const gradLogprobs = new Float64Array(weights.length);
   let [loss, kl, clipped, clippedLower] = [0, 0, 0, 0];
-  for (let t = 0; t < weights.length; t++) {
-    if (actionMask[t] === 0) continue;
+  for (let i = 0; i < trained.length; i++) {
+    const t = trained[i]!;
     const advantage = advantages[t]!;
     const raw = plain ? 0 : currentLogprobs[t]! - oldLogprobs[t]!;
-    const d = clamp(raw, -largestLogRatio, largestLogRatio);
+    const d = boundLogRatio(raw);
     const ratio = Math.exp(d);
     const free = -advantage * ratio;
     const bounded = -advantage * clamp(ratio, low, high);
@@ -71,7 +72,7 @@ export function clippedPolicyGradient(input: LossInput, weights: Float64Array, o
     loss += weights[t]! * (isCut ? ceiling : larger);
     if (!isClipped && !isCut && raw === d) gradLogprobs[t] = weights[t]! * free;
   }
-  const mean = (sum: number): number => meanOverTrained(sum, actionMask);
+  const mean = (sum: number): number => meanOf(sum, trained.length);
   const metrics = { pg_loss: loss, pg_clipfrac: mean(clipped), pg_clipfrac_lower: mean(clippedLower), ppo_kl: mean(kl) };
   return { loss, gradLogprobs, metrics };
 }

@@ -1,6 +1,6 @@
 /** REINFORCE as an off-policy algorithm: what is clipped, how tokens weigh and what holds the policy back, each by choice. */
 import { booleanArg, choiceArg, ConfigError, numberArg, type LossInput } from '@trinity-rft/core';
-import { aggregationWeights, meanOverTrained } from '../aggregate.js';
+import { aggregationWeights, meanOf, trainedTokens } from '../aggregate.js';
 import { clamp, definePolicyLoss, ratioOf } from './define.js';
 import { isInRange, type ClipRanges } from './rec-range.js';
 import { rowLogRatios } from './rows.js';
@@ -70,12 +70,13 @@ export const rec = definePolicyLoss({
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const weights = byRow ? aggregationWeights(input, 'seq-mean-token-mean') : given;
       const rows = byRow ? rowLogRatios(input, 'mean') : undefined;
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, outside] = [0, 0];
-      for (let row = 0; row + 1 < offsets.length; row++) {
+      for (let row = 0, i = 0; row + 1 < offsets.length; row++) {
         const ofRow = rows ? Math.exp(rows[row]!) : 1;
-        for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-          if (actionMask[t] === 0) continue;
+        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
+          const t = trained[i]!;
           const [advantage, current, old] = [advantages[t]!, currentLogprobs[t]!, oldLogprobs[t]!];
           const d = current - old;
           const ratio = ratioOf(d);
@@ -90,7 +91,7 @@ export const rec = definePolicyLoss({
           gradLogprobs[t] = weights[t]! * slope;
         }
       }
-      return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOverTrained(outside, actionMask) } };
+      return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOf(outside, trained.length) } };
     };
   },
 });

@@ -1,13 +1,13 @@
 /** Log-ratios of whole rows. */
 import type { LossInput } from '@trinity-rft/core';
-import { largestLogRatio, clamp } from './define.js';
+import { boundLogRatio } from './define.js';
 
 /** As in the original; an empty row has log-ratio 0. */
 const epsilon = 1e-8;
 
 /**
  * d = current - old log-probability over the trained tokens of each row: their sum, the log-ratio of the whole answer, or their
- * mean, that of an average token. Within {@link largestLogRatio}.
+ * mean, that of an average token. Within `largestLogRatio`.
  * @returns [B]
  */
 export function rowLogRatios(input: LossInput, kind: 'mean' | 'sum'): Float64Array {
@@ -20,7 +20,7 @@ export function rowLogRatios(input: LossInput, kind: 'mean' | 'sum'): Float64Arr
       sum += currentLogprobs[t]! - oldLogprobs[t]!;
       trained++;
     }
-    rows[row] = clamp(kind === 'sum' ? sum : sum / (trained + epsilon), -largestLogRatio, largestLogRatio);
+    rows[row] = boundLogRatio(kind === 'sum' ? sum : sum / (trained + epsilon));
   }
   return rows;
 }

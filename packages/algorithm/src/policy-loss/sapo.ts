@@ -1,7 +1,7 @@
 /** Policy gradient behind a soft gate instead of a hard clip. */
 import { booleanArg, ConfigError, numberArg } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
-import { definePolicyLoss, largestLogRatio, ratioOf } from './define.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
+import { boundLogRatio, definePolicyLoss, ratioOf } from './define.js';
 
 const args = {
   tauPos: numberArg(1, { above: 0 }, 'Steepness of the gate where the advantage is positive.'),
@@ -33,10 +33,11 @@ export const sapo = definePolicyLoss({
         code: 'ARGUMENT_INVALID',
       });
     return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, kl, gates, ratios, positive] = [0, 0, 0, 0, 0];
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const [current, advantage] = [currentLogprobs[t]!, advantages[t]!];
         const d = current - oldLogprobs[t]!;
         const ratio = ratioOf(d);
@@ -44,7 +45,7 @@ export const sapo = definePolicyLoss({
         const sigmoid = 1 / (1 + Math.exp(-tau * (ratio - 1)));
         const gate = (4 / tau) * sigmoid;
         const scale = -weights[t]! * advantage;
-        const slope = Math.abs(d) <= largestLogRatio ? 4 * sigmoid * (1 - sigmoid) * ratio : 0;
+        const slope = boundLogRatio(d) === d ? 4 * sigmoid * (1 - sigmoid) * ratio : 0;
         loss += scale * gate * (differentiateGate ? 1 : current);
         gradLogprobs[t] = scale * (differentiateGate ? slope : gate);
         kl -= d;
@@ -52,7 +53,7 @@ export const sapo = definePolicyLoss({
         ratios += ratio;
         if (advantage > 0) positive++;
       }
-      const mean = (sum: number): number => meanOverTrained(sum, actionMask);
+      const mean = (sum: number): number => meanOf(sum, trained.length);
       const metrics = { ppo_kl: mean(kl), avg_soft_gate: mean(gates), avg_ratio: mean(ratios), pos_adv_frac: mean(positive) };
       return { loss, gradLogprobs, metrics: { sapo_loss: loss, ...metrics } };
     };

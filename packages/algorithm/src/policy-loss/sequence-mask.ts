@@ -1,6 +1,6 @@
 /** Leaves out what would push the policy further from rows that it has moved away from. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
-import { clamp, largestLogRatio } from './define.js';
+import { boundLogRatio } from './define.js';
 
 export interface SequenceMask {
   /** 1 = left out. [N] */
@@ -33,7 +33,7 @@ export function sequenceMask(input: LossInput, options: SequenceMaskOptions): Se
     let [sum, trained] = [0, 0];
     for (let t = start; t < end; t++) {
       if (actionMask[t] === 0) continue;
-      if (!plain) sum -= clamp(currentLogprobs[t]! - oldLogprobs[t]!, -largestLogRatio, largestLogRatio);
+      if (!plain) sum -= boundLogRatio(currentLogprobs[t]! - oldLogprobs[t]!);
       trained++;
     }
     const kl = sum / (trained + epsilon);

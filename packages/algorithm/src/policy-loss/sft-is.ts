@@ -1,4 +1,5 @@
 /** Supervised loss weighted by how likely the policy finds each token already. */
+import { trainedTokens } from '../aggregate.js';
 import { ratioOf, definePolicyLoss } from './define.js';
 
 /**
@@ -20,10 +21,11 @@ export const sftIs = definePolicyLoss({
   create:
     () =>
     ({ actionMask, currentLogprobs }, weights) => {
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let loss = 0;
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const current = currentLogprobs[t]!;
         const gradient = -weights[t]! * ratioOf(current);
         loss += gradient * current;

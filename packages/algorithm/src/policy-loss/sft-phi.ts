@@ -1,5 +1,6 @@
 /** Supervised loss that learns most from tokens that the policy is undecided about. */
 import { numberArg } from '@trinity-rft/core';
+import { trainedTokens } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
 
 const args = {
@@ -29,10 +30,11 @@ export const sftPhi = definePolicyLoss({
   create: ({ cutoffProb }) => {
     const cutoff = cutoffProb === 1 ? Infinity : Math.log(cutoffProb);
     return ({ actionMask, currentLogprobs }, weights) => {
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let loss = 0;
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const current = currentLogprobs[t]!;
         const probability = ratioOf(current);
         const gradient = -weights[t]! * probability * (1 - probability);

@@ -1,6 +1,6 @@
 /** Log-ratio policy gradient that stops where the policy has moved far enough. */
 import { numberArg } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
 
 const args = {
@@ -25,10 +25,11 @@ export const sppo = definePolicyLoss({
   create: ({ epsilon }) => {
     const [low, high] = [1 / (1 + epsilon), 1 + epsilon];
     return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, outside] = [0, 0];
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const d = currentLogprobs[t]! - oldLogprobs[t]!;
         const ratio = ratioOf(d);
         if (ratio < low || ratio > high) {
@@ -39,7 +40,7 @@ export const sppo = definePolicyLoss({
         loss += gradient * d;
         gradLogprobs[t] = gradient;
       }
-      return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOverTrained(outside, actionMask) } };
+      return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOf(outside, trained.length) } };
     };
   },
 });

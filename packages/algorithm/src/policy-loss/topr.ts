@@ -1,6 +1,6 @@
 /** Off-policy policy gradient that tapers the importance of bad answers only. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
 import { rowLogRatios } from './rows.js';
 
@@ -30,11 +30,12 @@ export const topr = definePolicyLoss({
     (input, weights) => {
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const rows = sequenceRatio ? rowLogRatios(input, 'sum') : undefined;
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, alphas, ratios] = [0, 0, 0];
-      for (let row = 0; row + 1 < offsets.length; row++) {
-        for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-          if (actionMask[t] === 0) continue;
+      for (let row = 0, i = 0; row + 1 < offsets.length; row++) {
+        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
+          const t = trained[i]!;
           const ratio = ratioOf(rows ? rows[row]! : currentLogprobs[t]! - oldLogprobs[t]!);
           const alpha = advantages[t]! <= advantageThreshold ? Math.min(ratio, 1) : 1;
           const gradient = -weights[t]! * alpha * advantages[t]!;
@@ -47,7 +48,7 @@ export const topr = definePolicyLoss({
       return {
         loss,
         gradLogprobs,
-        metrics: { topr_loss: loss, avg_alpha: meanOverTrained(alphas, actionMask), avg_ratio: meanOverTrained(ratios, actionMask) },
+        metrics: { topr_loss: loss, avg_alpha: meanOf(alphas, trained.length), avg_ratio: meanOf(ratios, trained.length) },
       };
     },
 });

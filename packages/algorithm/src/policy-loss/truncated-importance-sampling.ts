@@ -1,6 +1,6 @@
 /** Policy gradient corrected by importance ratios that are cut off: by token or by answer. */
 import { choiceArg, numberArg } from '@trinity-rft/core';
-import { meanOverTrained } from '../aggregate.js';
+import { meanOf, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
 import { rowLogRatios } from './rows.js';
 
@@ -34,11 +34,12 @@ export const truncatedImportanceSampling = definePolicyLoss({
     (input, weights) => {
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const rows = level === 'sequence' ? rowLogRatios(input, 'sum') : undefined;
+      const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, corrections, above, kl] = [0, 0, 0, 0];
-      for (let row = 0; row + 1 < offsets.length; row++) {
-        for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-          if (actionMask[t] === 0) continue;
+      for (let row = 0, i = 0; row + 1 < offsets.length; row++) {
+        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
+          const t = trained[i]!;
           const d = currentLogprobs[t]! - oldLogprobs[t]!;
           const ratio = ratioOf(rows ? rows[row]! : d);
           const isAbove = ratio > threshold;
@@ -51,7 +52,7 @@ export const truncatedImportanceSampling = definePolicyLoss({
           kl -= d;
         }
       }
-      const mean = (sum: number): number => meanOverTrained(sum, actionMask);
+      const mean = (sum: number): number => meanOf(sum, trained.length);
       const metrics = { 'is_weight/mean': mean(corrections), is_truncated_frac: mean(above), ppo_kl: mean(kl) };
       return { loss, gradLogprobs, metrics: { pg_loss: loss, ...metrics } };
     },

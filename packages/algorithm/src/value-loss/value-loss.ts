@@ -1,6 +1,6 @@
 /** The loss of a critic: squared error, clipped around what the critic said before. */
 import { numberArg, type ValueLossFn } from '@trinity-rft/core';
-import { aggregationWeights, meanOverTrained } from '../aggregate.js';
+import { aggregationWeights, meanOf, trainedTokens } from '../aggregate.js';
 import { checkValueLossInput } from '../check-input.js';
 import { definePart } from '../part.js';
 
@@ -25,10 +25,11 @@ export const valueLoss = definePart(
       checkValueLossInput(input);
       const { actionMask, values, oldValues, returns } = input;
       const weights = aggregationWeights(input, 'token-mean');
+      const trained = trainedTokens(actionMask);
       const gradValues = new Float32Array(weights.length);
       let [loss, clipped, valueSum, returnSum, returnSquares, errorSquares] = [0, 0, 0, 0, 0, 0];
-      for (let t = 0; t < weights.length; t++) {
-        if (actionMask[t] === 0) continue;
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
         const [low, high] = [oldValues[t]! - c, oldValues[t]! + c];
         const lowered = Math.min(value, high);
@@ -44,7 +45,7 @@ export const valueLoss = definePart(
         returnSquares += target * target;
         errorSquares += free * free;
       }
-      const mean = (sum: number): number => meanOverTrained(sum, actionMask);
+      const mean = (sum: number): number => meanOf(sum, trained.length);
       const variance = mean(returnSquares) - mean(returnSum) ** 2;
       const explained = variance > 1e-12 ? 1 - mean(errorSquares) / variance : 0;
       const metrics = { vf_loss: loss, vf_clipfrac: mean(clipped), vpred_mean: mean(valueSum), vf_explained_var: explained };
