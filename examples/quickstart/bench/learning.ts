@@ -1,6 +1,7 @@
 /**
- * Every preset from the same half-trained models, three seeds each: `pnpm bench learning [--seeds 1,2,3] [NAME...]`. Scores are shares
- * of right answers to 512 fresh problems at temperature 1, before and after 60 steps.
+ * Every preset from the same half-trained models, three seeds each: `pnpm bench learning [--seeds 1,2,3] [--sync-interval N] [NAME...]`.
+ * Scores are shares of right answers to 512 fresh problems at temperature 1, before and after 60 steps. With a sync interval of 1 every
+ * importance ratio is 1 and many losses are the same; with more, experiences are up to N - 1 steps old.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +10,12 @@ import { parseArgs } from 'node:util';
 import { margin, presets, steps } from './learning/presets.ts';
 import { prepareGround, runStage, scoreOf, type Ground } from './learning/task.ts';
 
-const { values, positionals } = parseArgs({ options: { seeds: { type: 'string', default: '1,2,3' } }, allowPositionals: true });
+const { values, positionals } = parseArgs({
+  options: { seeds: { type: 'string', default: '1,2,3' }, 'sync-interval': { type: 'string', default: '1' } },
+  allowPositionals: true,
+});
 const seeds = values.seeds.split(',').map(Number);
+const interval = Number(values['sync-interval']);
 const names = positionals.length > 0 ? positionals : Object.keys(presets);
 const unknown = names.filter((name) => !Object.hasOwn(presets, name));
 if (unknown.length > 0)
@@ -28,12 +33,14 @@ try {
   for (const seed of seeds) grounds.push(await prepareGround(root, seed));
   const before = await each(grounds, (ground) => scoreOf(ground, 'before', 'model'));
   const teacher = await each(grounds, (ground) => scoreOf(ground, 'teacher-score', 'teacher'));
-  console.log(`${steps} steps, seeds ${seeds.join(', ')}; the model before: ${cell(before).trim()}, the teacher: ${cell(teacher).trim()}`);
+  console.log(
+    `${steps} steps, sync interval ${interval}, seeds ${seeds.join(', ')}; the model before: ${cell(before).trim()}, the teacher: ${cell(teacher).trim()}`,
+  );
   console.log(`preset                  after            gain             least   wall s   gains at least ${margin}`);
   for (const name of names) {
     const begun = performance.now();
     const after = await each(grounds, async (ground) => {
-      const { checkpoint } = await runStage(ground, name, presets[name]!);
+      const { checkpoint } = await runStage(ground, name, presets[name]!, interval);
       return scoreOf(ground, `${name}-score`, checkpoint);
     });
     const gains = after.map((score, i) => score - before[i]!);

@@ -83,10 +83,10 @@ export interface StageRun {
 }
 
 /** Runs one configuration, laid over what all share. */
-export async function runStage({ directory, seed }: Ground, name: string, stage: Tree): Promise<StageRun> {
+export async function runStage({ directory, seed }: Ground, name: string, stage: Tree, syncInterval = 1): Promise<StageRun> {
   const configPath = path.join(directory, `${name}.json`);
   await mkdir(directory, { recursive: true });
-  await writeFile(configPath, JSON.stringify(merge(common(name, seed), stage)));
+  await writeFile(configPath, JSON.stringify(merge(merge(common(name, seed), { synchronizer: { sync_interval: syncInterval } }), stage)));
   const { checkpoint } = await run({ configPath, cwd: directory, terminal });
   const jobDirectory = path.join(directory, 'runs', 'learning', name);
   return { jobDirectory, checkpoint: checkpoint ?? jobDirectory };
