@@ -1,7 +1,8 @@
 /** JSON Schema of the file, for completion and checks in editors. */
 import { z } from 'zod';
-import { keyAliases } from './schema/renamed.js';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
+import { argConditions } from './json-schema-args.js';
+import { keyAliases } from './schema/renamed.js';
 import { schemasOf } from './schema/root.js';
 import { expectations } from './schema/scalars.js';
 import { statusesOf, type KeyStatus } from './schema/status.js';
@@ -11,22 +12,37 @@ export type JsonSchema = { [key: string]: unknown };
 /**
  * Draft 7, which editors understand best. Numbers, booleans and names may also be written as `${...}`, old names of keys
  * are allowed, and descriptions say what is ignored or not built. It allows more than `parseConfig` does, never less,
- * but for names in another case.
+ * but for names in another case, and for arguments at the top level that no stage inherits.
  */
 export function configJsonSchema(algorithms: AlgorithmTables = builtInTables): JsonSchema {
-  const schema = z.toJSONSchema(schemasOf(algorithms).file, {
+  const schema = toJson(schemasOf(algorithms).file);
+  const stages = stageSections(schema);
+  for (const section of [schema, ...stages]) {
+    for (const alias of keyAliases) addAlias(section, alias.section, alias.from, alias.to);
+    addStatuses(section, statusesOf(algorithms));
+  }
+  const conditions = argConditions(algorithms, (args) => without(toJson(args), '$schema'));
+  addConditions(propertyAt(schema, ['algorithm']), conditions.algorithm);
+  for (const stage of stages) addConditions(propertyAt(stage, ['algorithm']), conditions.stage);
+  for (const section of [schema, ...stages])
+    addConditions(sectionOf(propertyAt(section, ['data_processor', 'experience_pipeline', 'operators'])), conditions.operator);
+  for (const stage of stageSections(schema)) stage['required'] = ['stage_name'];
+  return { ...schema, title: 'Trinity-RFT configuration', definitions: conditions.definitions };
+}
+
+const toJson = (schema: z.ZodType): JsonSchema =>
+  z.toJSONSchema(schema, {
     target: 'draft-7',
     io: 'output',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => relax(jsonSchema, expectations.get(zodSchema as unknown as z.ZodType)?.aliases ?? []),
   }) as JsonSchema;
-  const sections = [schema, ...stageSections(schema)];
-  for (const section of sections) {
-    for (const alias of keyAliases) addAlias(section, alias.section, alias.from, alias.to);
-    addStatuses(section, statusesOf(algorithms));
-  }
-  for (const stage of stageSections(schema)) stage['required'] = ['stage_name'];
-  return { ...schema, title: 'Trinity-RFT configuration' };
+
+const without = (schema: JsonSchema, key: string): JsonSchema =>
+  Object.fromEntries(Object.entries(schema).filter(([name]) => name !== key));
+
+function addConditions(section: JsonSchema | undefined, conditions: readonly JsonSchema[]): void {
+  if (section !== undefined) section['allOf'] = [...conditions];
 }
 
 /** Nothing is required, and what is not text may be an interpolation. */

@@ -319,7 +319,7 @@ export interface CriticConfig {
   readonly optimizer: OptimizerConfig;
   /** Train steps in which only the critic learns. */
   readonly warmupSteps: number;
-  /** New values count as at most this far from the old ones; above 0. */
+  /** New values count as at most this far from the old ones; at least 0. */
   readonly cliprangeValue: number;
 }
 

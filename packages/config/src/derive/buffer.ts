@@ -88,7 +88,7 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
   if (buffer.train_batch_size === 0) {
     if (mode === 'train' && !context.isSet('buffer', 'batch_size'))
       context.report(path, 'is not set. Mode train needs the number of experiences per train step, for example 64.', uses);
-    return share < 1 ? Math.floor(perStep / (1 - share)) : perStep;
+    return batchWith(perStep, share);
   }
   if (mode !== 'both' && mode !== 'colocate') return buffer.train_batch_size;
   const experts = expertCount(share, buffer.train_batch_size);
@@ -97,7 +97,7 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
   const sum = `batch_size ${buffer.batch_size} x repeat_times ${algorithm.repeatTimes} = ${perStep}`;
   const own = experts === 0 ? '' : `, ${explored} of them from the explorer`;
   if (shortage && synchronizer.sync_style === 'fixed' && !manyPerRun.has(algorithm.advantageFn?.name ?? '')) {
-    const message = `got ${buffer.train_batch_size}${own}, but an explore step makes ${sum} experiences, so with sync_style fixed explorer and trainer would wait for each other. Use at most ${Math.floor(perStep / (1 - share))}, or sync_style: explorer_driven.`;
+    const message = `got ${buffer.train_batch_size}${own}, but an explore step makes ${sum} experiences, so with sync_style fixed explorer and trainer would wait for each other. Use at most ${batchWith(perStep, share)}, or sync_style: explorer_driven.`;
     context.report(path, message, [...uses, ['synchronizer', 'sync_style']]);
   } else if (!shortage && explored > 0 && perStep % explored !== 0) {
     context.warn(path, `${explored} does not divide ${sum}; what is left of a step waits for the next one.`);
@@ -107,6 +107,9 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
 
 /** Advantages for runs of several calls, each of which is an experience. */
 const manyPerRun: ReadonlySet<string> = new Set(['step_wise_grpo', 'gigpo']);
+
+/** Rows of a batch that has so many of the model beside its share of experts; 1e-9 is for the rounding of the quotient. */
+const batchWith = (own: number, share: number): number => (share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own);
 
 /** Of a train batch, from the experts' buffer. */
 function expertShare({ sampleStrategy: { name, args } }: AlgorithmConfig): number {

@@ -1,7 +1,7 @@
 /** How much memory the embedded engine needs for a model, from its shape alone. */
 import type { Disk } from '../derive/context.js';
 import { readModelFolder, type ModelShape } from '../derive/model-folder.js';
-import type { StageConfig } from '../resolved.js';
+import type { LoraConfig, StageConfig } from '../resolved.js';
 
 /** Sizes in MiB. */
 export interface MemoryPlan {
@@ -15,6 +15,8 @@ export interface MemoryPlan {
   readonly moments: number;
   /** Of one micro-batch of the longest rows, within the budget. */
   readonly activations: number;
+  /** Weights, gradients and moments of the critic, where the algorithm has one. */
+  readonly critic: number;
   /** Keys and values of all runs in flight, if each grows to the greatest length, within the budget. */
   readonly keyValueCache: number;
   /** Weights, and keys and values, of the auxiliary models that are folders. */
@@ -41,11 +43,15 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   const samples = mode !== 'train';
   const reference = trains && algorithm.needs.referenceLogprobs;
   const budget = model.memoryBudgetMb ?? engineBudget;
+  // With an adapter the weights below it stay as they are, and are the reference.
+  const adapter = model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte;
+  const trained = adapter ?? once;
   const parts = {
-    weights: once,
-    copies: once * ((trains && samples ? 1 : 0) + (reference ? 1 : 0)),
-    gradients: trains ? once : 0,
-    moments: trains ? 2 * once : 0,
+    weights: once + (adapter ?? 0),
+    copies: (trains && samples ? trained : 0) + (reference && adapter === undefined ? once : 0),
+    gradients: trains ? trained : 0,
+    moments: trains ? 2 * trained : 0,
+    critic: trains && algorithm.needs.valueHead ? critic(stage, disk) : 0,
     activations: trains ? activations(stage, shape, budget) : 0,
     keyValueCache: samples
       ? Math.min(budget, (stage.explorer.concurrency * model.maxModelLen * keyValueBytesPerToken(shape)) / mebibyte)
@@ -54,6 +60,31 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   };
   const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
   return { parameters, ...parts, total };
+}
+
+/** Undefined rank: a stored adapter, whose folder says it; the default of the file is taken for it. */
+function adapterParameters(
+  lora: LoraConfig,
+  { hiddenSize: D, heads: H, keyValueHeads: K, headDim: W, intermediateSize: F, layers }: ModelShape,
+): number {
+  const stored = lora.path !== undefined;
+  const rank = stored ? 32 : lora.rank;
+  const ends: Readonly<Record<string, number>> = {
+    q_proj: D + H * W,
+    k_proj: D + K * W,
+    v_proj: D + K * W,
+    o_proj: H * W + D,
+    gate_proj: D + F,
+    up_proj: D + F,
+    down_proj: F + D,
+  };
+  const targets = stored || lora.targetModules === 'all-linear' ? Object.keys(ends) : lora.targetModules;
+  return layers * rank * targets.reduce((sum, name) => sum + (ends[name] ?? 0), 0);
+}
+
+function critic({ model }: StageConfig, disk: Disk): number {
+  const folder = readModelFolder(disk, model.criticModelPath ?? model.modelPath);
+  return folder.kind === 'problem' ? 0 : (4 * countParameters(folder.shape) * float) / mebibyte;
 }
 
 /** One engine per folder, each with a cache of its own. */

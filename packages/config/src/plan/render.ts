@@ -55,6 +55,7 @@ function memoryRows({ memory }: StagePlan): readonly Row[] {
     ['gradients', memory.gradients],
     ['moments', memory.moments],
     ['activations', memory.activations],
+    ['critic', memory.critic],
     ['key-value cache at most', memory.keyValueCache],
     ['auxiliary models at most', memory.auxiliary],
   ];
