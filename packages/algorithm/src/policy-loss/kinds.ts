@@ -64,7 +64,7 @@ export function kindsTerm(options: KindsOptions): LossTerm {
       const output = kind === 1 ? options.supervised(ofKind, weights) : clippedPolicyGradient(ofKind, weights, options);
       const factor = factorOf(kind, counted, rows.length);
       const share = (kind === 1 ? mu : 1 - mu) * factor;
-      output.gradLogprobs?.forEach((gradient, t) => (gradLogprobs[t]! += share * gradient));
+      if (output.gradLogprobs) addScaled(gradLogprobs, output.gradLogprobs, share);
       loss += share * output.loss;
       const metrics = Object.fromEntries(Object.entries(output.metrics).map(([name, value]) => [name, value * factor]));
       return prefixMetrics(kind === 1 ? 'expert' : 'usual', metrics);
@@ -72,6 +72,10 @@ export function kindsTerm(options: KindsOptions): LossTerm {
     const metrics = { ...addKind(0), ...addKind(1) };
     return { loss, gradLogprobs, metrics: { ...metrics, loss } };
   };
+}
+
+function addScaled(sum: Float64Array, values: Float64Array, factor: number): void {
+  for (let t = 0; t < sum.length; t++) sum[t]! += factor * values[t]!;
 }
 
 type Factor = (kind: 0 | 1, rowsOfKind: number, rows: number) => number;

@@ -1,5 +1,6 @@
 /** Which tokens `m2po` keeps: a prefix by rising squared log-ratio, found without sorting the batch. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
+import { trainedTokens } from '../aggregate.js';
 
 export interface TrustMask {
   /** 1 = trained and kept. [N] */
@@ -19,50 +20,60 @@ const buckets = 1 << 16;
  */
 export function trustMask(input: LossInput, threshold: number): TrustMask {
   const { actionMask } = input;
-  const kept = actionMask.slice();
   const squares = squaresInQuestion(input);
-  const [sums, counts] = [new Float64Array(buckets), new Uint32Array(buckets)];
-  const bits = new Uint32Array(squares.buffer);
   let [total, inQuestion, trained] = [0, 0, 0];
-  for (let t = 0; t < kept.length; t++) {
+  for (let t = 0; t < squares.length; t++) {
     trained += actionMask[t]!;
-    if (squares[t] === 0) continue;
-    const bucket = bits[t]! >>> 16;
-    sums[bucket]! += squares[t]!;
-    counts[bucket]!++;
     total += squares[t]!;
-    inQuestion++;
+    if (squares[t] !== 0) inQuestion++;
   }
-  let [sum, rank] = [total, inQuestion];
-  if (inQuestion > 0 && total / inQuestion > threshold) {
-    [sum, rank] = [0, 0];
-    let cut = 0;
-    while (sum + sums[cut]! <= threshold * (rank + counts[cut]!)) [sum, rank] = [sum + sums[cut]!, rank + counts[cut++]!];
-    const last = [];
-    for (let t = 0; t < kept.length; t++) {
-      if (squares[t] === 0) continue;
-      const bucket = bits[t]! >>> 16;
-      if (bucket >= cut) kept[t] = 0;
-      if (bucket === cut) last.push(t);
-    }
-    for (const t of last.sort((a, b) => squares[a]! - squares[b]!)) {
-      if ((sum + squares[t]!) / (rank + 1) > threshold) break;
-      [sum, rank] = [sum + squares[t]!, rank + 1];
-      kept[t] = 1;
-    }
-  }
+  const isTrusted = inQuestion === 0 || total / inQuestion <= threshold;
+  const { kept, sum, rank } = isTrusted
+    ? { kept: actionMask, sum: total, rank: inQuestion }
+    : longestPrefix(actionMask, squares, threshold);
   const of = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
   const moments = { m2_before: of(total, inQuestion), m2_after: of(sum, rank) };
   return { kept, metrics: { ...moments, masked_fraction: of(inQuestion - rank, trained), trust_region_fraction: of(inQuestion, trained) } };
 }
 
+/** Takes whole buckets while their mean allows it, then tokens of the next one in order. */
+function longestPrefix(actionMask: Uint8Array, squares: Float32Array, threshold: number): { kept: Uint8Array; sum: number; rank: number } {
+  const [sums, counts] = [new Float64Array(buckets), new Uint32Array(buckets)];
+  const bits = new Uint32Array(squares.buffer);
+  for (let t = 0; t < squares.length; t++) {
+    sums[bits[t]! >>> 16]! += squares[t]!;
+    if (squares[t] !== 0) counts[bits[t]! >>> 16]!++;
+  }
+  let [sum, rank, cut] = [0, 0, 0];
+  while (sum + sums[cut]! <= threshold * (rank + counts[cut]!)) {
+    sum += sums[cut]!;
+    rank += counts[cut++]!;
+  }
+  const kept = actionMask.slice();
+  const last = [];
+  for (let t = 0; t < kept.length; t++) {
+    const bucket = bits[t]! >>> 16;
+    if (bucket < cut || squares[t] === 0) continue;
+    kept[t] = 0;
+    if (bucket === cut) last.push(t);
+  }
+  for (const t of last.sort((a, b) => squares[a]! - squares[b]!)) {
+    if ((sum + squares[t]!) / (rank + 1) > threshold) break;
+    sum += squares[t]!;
+    rank++;
+    kept[t] = 1;
+  }
+  return { kept, sum, rank };
+}
+
 /** d^2 of tokens in question, 0 for others. [N] */
 function squaresInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Float32Array {
   const squares = new Float32Array(actionMask.length);
-  for (let t = 0; t < squares.length; t++) {
-    if (actionMask[t] === 0) continue;
+  const trained = trainedTokens(actionMask);
+  for (let i = 0; i < trained.length; i++) {
+    const t = trained[i]!;
     const [d, advantage] = [currentLogprobs[t]! - oldLogprobs[t]!, advantages[t]!];
-    // A difference of two float32 numbers may be too small to square in float32, and would no longer be in question.
+    // The square of a tiny difference is 0 in float32, and the token would no longer be in question.
     if ((advantage > 0 && d > 0) || (advantage < 0 && d < 0)) squares[t] = Math.max(d * d, 2 ** -126);
   }
   return squares;

@@ -2,7 +2,7 @@
 import { booleanArg, numberArg, type ArgValues, type LossInput } from '@trinity-rft/core';
 import { meanOf, trainedTokens } from '../aggregate.js';
 import type { TermOutput } from '../part.js';
-import { boundLogRatio, clamp, definePolicyLoss } from './define.js';
+import { boundLogRatio, definePolicyLoss } from './define.js';
 import { sequenceMask } from './sequence-mask.js';
 
 /** Of the clip: those of `mix` too. */
@@ -48,7 +48,7 @@ export type ClipOptions = ArgValues<typeof clipArgs> & { readonly fallbackToPoli
 /** `leftOut`: tokens without loss that stay in every denominator. [N] */
 export function clippedPolicyGradient(input: LossInput, weights: Float64Array, options: ClipOptions, leftOut?: Uint8Array): TermOutput {
   const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-  const { clipRatioC, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
+  const { clipRatioC: most, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
   const [low, high, plain] = [1 - clipRangeLow, 1 + clipRangeHigh, options.fallbackToPolicyGradient === true];
   const trained = trainedTokens(actionMask);
   const gradLogprobs = new Float64Array(weights.length);
@@ -59,18 +59,20 @@ export function clippedPolicyGradient(input: LossInput, weights: Float64Array, o
     const raw = plain ? 0 : currentLogprobs[t]! - oldLogprobs[t]!;
     const d = boundLogRatio(raw);
     const ratio = Math.exp(d);
-    const free = -advantage * ratio;
-    const bounded = -advantage * clamp(ratio, low, high);
-    const ceiling = advantage < 0 ? -advantage * clipRatioC : Infinity;
-    const isClipped = bounded > free;
-    const larger = isClipped ? bounded : free;
-    const isCut = larger > ceiling;
+    // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
+    const isClipped = advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
+    const isCut = advantage < 0 && ratio > most;
     kl -= d;
     if (isClipped) clipped++;
     if (isCut) clippedLower++;
-    if (leftOut?.[t] === 1) continue;
-    loss += weights[t]! * (isCut ? ceiling : larger);
-    if (!isClipped && !isCut && raw === d) gradLogprobs[t] = weights[t]! * free;
+    if (leftOut !== undefined && leftOut[t] === 1) continue;
+    const scale = -weights[t]! * advantage;
+    if (isClipped) loss += scale * (advantage > 0 ? high : low);
+    else if (isCut) loss += scale * most;
+    else {
+      loss += scale * ratio;
+      if (raw === d) gradLogprobs[t] = scale * ratio;
+    }
   }
   const mean = (sum: number): number => meanOf(sum, trained.length);
   const metrics = { pg_loss: loss, pg_clipfrac: mean(clipped), pg_clipfrac_lower: mean(clippedLower), ppo_kl: mean(kl) };

@@ -4,15 +4,29 @@ export type RecClipMode = 'none' | 'two-side' | 'one-side' | 'gspo-one-side' | '
 
 /** Bounds of ratios, inclusive. */
 export interface ClipRanges {
-  readonly inner: readonly [low: number, high: number];
-  readonly outer: readonly [low: number, high: number];
+  readonly low: number;
+  readonly high: number;
+  readonly outerLow: number;
+  readonly outerHigh: number;
 }
 
-/** The table of `rec`. `ratio` is that of the row for `gspo-one-side`. An advantage of 0 belongs to both signs. */
-export function isInRange(mode: RecClipMode, ratio: number, advantage: number, { inner, outer }: ClipRanges): boolean {
-  const [low, high] = inner;
-  if (mode === 'none') return true;
-  if (mode === 'one-side' || mode === 'gspo-one-side') return (advantage >= 0 && ratio <= high) || (advantage <= 0 && ratio >= low);
-  if (ratio >= low && ratio <= high) return true;
-  return mode === 'ring' && ((advantage >= 0 && ratio <= outer[0]) || (advantage <= 0 && ratio >= outer[1]));
+export type RangeTest = (ratio: number, advantage: number) => boolean;
+
+/** The table of `rec`. The ratio is that of the row for `gspo-one-side`. An advantage of 0 belongs to both signs. */
+export const rangeTests: Readonly<Record<RecClipMode, (ranges: ClipRanges) => RangeTest>> = {
+  none: () => () => true,
+  'two-side':
+    ({ low, high }) =>
+    (ratio) =>
+      ratio >= low && ratio <= high,
+  'one-side': oneSide,
+  'gspo-one-side': oneSide,
+  ring:
+    ({ low, high, outerLow, outerHigh }) =>
+    (ratio, advantage) =>
+      (ratio >= low && ratio <= high) || (advantage >= 0 && ratio <= outerLow) || (advantage <= 0 && ratio >= outerHigh),
+};
+
+function oneSide({ low, high }: ClipRanges): RangeTest {
+  return (ratio, advantage) => (advantage >= 0 && ratio <= high) || (advantage <= 0 && ratio >= low);
 }

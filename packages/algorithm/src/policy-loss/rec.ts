@@ -1,9 +1,9 @@
 /** REINFORCE as an off-policy algorithm: what is clipped, how tokens weigh and what holds the policy back, each by choice. */
-import { booleanArg, choiceArg, ConfigError, numberArg, type LossInput } from '@trinity-rft/core';
+import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
 import { aggregationWeights, meanOf, trainedTokens } from '../aggregate.js';
 import { clamp, definePolicyLoss, ratioOf } from './define.js';
-import { isInRange, type ClipRanges } from './rec-range.js';
-import { rowLogRatios } from './rows.js';
+import { rangeTests } from './rec-range.js';
+import { rowLogRatios, spread } from './rows.js';
 
 const args = {
   epsilonLow: numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
@@ -56,40 +56,34 @@ export const rec = definePolicyLoss({
       throw new ConfigError('The weight "gspo_importance_sampling" of policy loss "rec" needs clipMode "gspo-one-side".', {
         code: 'ARGUMENT_INVALID',
       });
-    const ranges: ClipRanges = {
-      inner: [1 - options.epsilonLow, 1 + options.epsilonHigh],
-      outer: [1 - options.epsilonLowPrime, 1 + options.epsilonHighPrime],
+    const [outerLow, outerHigh] = [1 - options.epsilonLowPrime, 1 + options.epsilonHighPrime];
+    const isInRange = rangeTests[clipMode]({ low: 1 - options.epsilonLow, high: 1 + options.epsilonHigh, outerLow, outerHigh });
+    const weigh = (ratio: number, ofRow: number, advantage: number): number => {
+      if (weight === 'none') return 1;
+      if (weight === 'importance_sampling') return ratio;
+      if (weight === 'truncated_importance_sampling') return clamp(ratio, outerLow, outerHigh);
+      return weight === 'advantage' ? ratioOf(advantage / temp) : ofRow;
     };
-    const weigh = (advantage: number, ratio: number, ofRow: number): number => {
-      if (weight === 'none') return advantage;
-      if (weight === 'importance_sampling') return advantage * ratio;
-      if (weight === 'truncated_importance_sampling') return advantage * clamp(ratio, ...ranges.outer);
-      return advantage * (weight === 'advantage' ? ratioOf(advantage / temp) : ofRow);
-    };
-    return (input: LossInput, given: Float64Array) => {
+    const [squared, linear] = [regularizer === 'k2' ? coef : 0, regularizer === 'forward-kl' ? coef : 0];
+    return (input, given) => {
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const weights = byRow ? aggregationWeights(input, 'seq-mean-token-mean') : given;
-      const rows = byRow ? rowLogRatios(input, 'mean') : undefined;
+      const ofRow = byRow ? spread(rowLogRatios(input, 'mean'), offsets) : undefined;
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, outside] = [0, 0];
-      for (let row = 0, i = 0; row + 1 < offsets.length; row++) {
-        const ofRow = rows ? Math.exp(rows[row]!) : 1;
-        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
-          const t = trained[i]!;
-          const [advantage, current, old] = [advantages[t]!, currentLogprobs[t]!, oldLogprobs[t]!];
-          const d = current - old;
-          const ratio = ratioOf(d);
-          let [value, slope] = [0, 0];
-          if (isInRange(clipMode, byRow ? ofRow : ratio, advantage, ranges)) {
-            slope = -weigh(advantage, ratio, ofRow) - (fixOpdAdvantage ? -d : 0);
-            value = slope * current;
-          } else outside++;
-          if (regularizer === 'k2') [value, slope] = [value + coef * d * d, slope + 2 * coef * d];
-          if (regularizer === 'forward-kl') [value, slope] = [value - coef * current, slope - coef];
-          loss += weights[t]! * value;
-          gradLogprobs[t] = weights[t]! * slope;
-        }
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
+        const advantage = advantages[t]!;
+        const current = currentLogprobs[t]!;
+        const d = current - oldLogprobs[t]!;
+        const ratio = ratioOf(d);
+        const rowRatio = ofRow ? Math.exp(ofRow[t]!) : ratio;
+        let slope = 0;
+        if (isInRange(rowRatio, advantage)) slope = -advantage * weigh(ratio, rowRatio, advantage) + (fixOpdAdvantage ? d : 0);
+        else outside++;
+        loss += weights[t]! * (slope * current + squared * d * d - linear * current);
+        gradLogprobs[t] = weights[t]! * (slope + 2 * squared * d - linear);
       }
       return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOf(outside, trained.length) } };
     };

@@ -24,3 +24,10 @@ export function rowLogRatios(input: LossInput, kind: 'mean' | 'sum'): Float64Arr
   }
   return rows;
 }
+
+/** The number of its row for every token. @returns [N] */
+export function spread(rows: Float64Array, offsets: Int32Array): Float64Array {
+  const tokens = new Float64Array(offsets.at(-1)!);
+  for (let row = 0; row < rows.length; row++) tokens.fill(rows[row]!, offsets[row], offsets[row + 1]);
+  return tokens;
+}

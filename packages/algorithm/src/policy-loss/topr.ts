@@ -2,7 +2,7 @@
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { meanOf, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
-import { rowLogRatios } from './rows.js';
+import { rowLogRatios, spread } from './rows.js';
 
 const args = {
   advantageThreshold: numberArg(0, {}, 'Tokens whose advantage is at most this are weighed by their importance ratio, at most 1.'),
@@ -29,21 +29,19 @@ export const topr = definePolicyLoss({
     ({ advantageThreshold, sequenceRatio }) =>
     (input, weights) => {
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const rows = sequenceRatio ? rowLogRatios(input, 'sum') : undefined;
+      const ofRow = sequenceRatio ? spread(rowLogRatios(input, 'sum'), offsets) : undefined;
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, alphas, ratios] = [0, 0, 0];
-      for (let row = 0, i = 0; row + 1 < offsets.length; row++) {
-        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
-          const t = trained[i]!;
-          const ratio = ratioOf(rows ? rows[row]! : currentLogprobs[t]! - oldLogprobs[t]!);
-          const alpha = advantages[t]! <= advantageThreshold ? Math.min(ratio, 1) : 1;
-          const gradient = -weights[t]! * alpha * advantages[t]!;
-          loss += gradient * currentLogprobs[t]!;
-          gradLogprobs[t] = gradient;
-          alphas += alpha;
-          ratios += ratio;
-        }
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
+        const ratio = ratioOf(ofRow ? ofRow[t]! : currentLogprobs[t]! - oldLogprobs[t]!);
+        const alpha = advantages[t]! <= advantageThreshold ? Math.min(ratio, 1) : 1;
+        const gradient = -weights[t]! * alpha * advantages[t]!;
+        loss += gradient * currentLogprobs[t]!;
+        gradLogprobs[t] = gradient;
+        alphas += alpha;
+        ratios += ratio;
       }
       return {
         loss,

@@ -2,7 +2,7 @@
 import { choiceArg, numberArg } from '@trinity-rft/core';
 import { meanOf, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
-import { rowLogRatios } from './rows.js';
+import { rowLogRatios, spread } from './rows.js';
 
 const args = {
   level: choiceArg(['token', 'sequence'], 'token', 'Whose importance ratio corrects a token: its own, or that of the whole answer.'),
@@ -33,24 +33,22 @@ export const truncatedImportanceSampling = definePolicyLoss({
     ({ level, threshold, mode }) =>
     (input, weights) => {
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const rows = level === 'sequence' ? rowLogRatios(input, 'sum') : undefined;
+      const ofRow = level === 'sequence' ? spread(rowLogRatios(input, 'sum'), offsets) : undefined;
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float64Array(weights.length);
       let [loss, corrections, above, kl] = [0, 0, 0, 0];
-      for (let row = 0, i = 0; row + 1 < offsets.length; row++) {
-        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
-          const t = trained[i]!;
-          const d = currentLogprobs[t]! - oldLogprobs[t]!;
-          const ratio = ratioOf(rows ? rows[row]! : d);
-          const isAbove = ratio > threshold;
-          const correction = !isAbove ? ratio : mode === 'truncate' ? threshold : 0;
-          const gradient = -weights[t]! * correction * advantages[t]!;
-          loss += gradient * currentLogprobs[t]!;
-          gradLogprobs[t] = gradient;
-          corrections += correction;
-          if (isAbove) above++;
-          kl -= d;
-        }
+      for (let i = 0; i < trained.length; i++) {
+        const t = trained[i]!;
+        const d = currentLogprobs[t]! - oldLogprobs[t]!;
+        const ratio = ratioOf(ofRow ? ofRow[t]! : d);
+        const isAbove = ratio > threshold;
+        const correction = !isAbove ? ratio : mode === 'truncate' ? threshold : 0;
+        const gradient = -weights[t]! * correction * advantages[t]!;
+        loss += gradient * currentLogprobs[t]!;
+        gradLogprobs[t] = gradient;
+        corrections += correction;
+        if (isAbove) above++;
+        kl -= d;
       }
       const mean = (sum: number): number => meanOf(sum, trained.length);
       const metrics = { 'is_weight/mean': mean(corrections), is_truncated_frac: mean(above), ppo_kl: mean(kl) };
