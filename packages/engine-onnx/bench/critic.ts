@@ -17,7 +17,7 @@ await withModel('small', async (modelPath) => {
   const [pass, values] = [await engine.trainer.forward({ rows }), await critic.forward({ rows })];
   const work = {
     forward: () => engine.trainer.forward({ rows }),
-    score: () => Promise.all(rows.map((row) => engine.sampler.score?.(row))),
+    score: () => Promise.all(rows.map((row) => engine.sampler.score!(row))),
     values: () => critic.forward({ rows }),
     backward: () => engine.trainer.backward(pass, { logprobs: pass.logprobs }),
     criticBackward: () => critic.backward(values, pass.logprobs),
