@@ -1,4 +1,5 @@
 // Where train batches come from besides rollouts: pairs, experts, teachers, and what operators leave over.
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -27,6 +28,18 @@ async function runIt(name: string, ...over: readonly Tree[]) {
 
 const recordOf = (name: string) => ({ digest: weightsDigest(job(name)), checkpoints: checkpointSteps(job(name)), lines: byRole(name) });
 const byRole = (name: string) => metricLines(job(name)).toSorted((a, b) => a.role.localeCompare(b.role) || a.step - b.step);
+interface Shown {
+  readonly step: number;
+  readonly response_text: string;
+  readonly reward?: number;
+  readonly info: Readonly<Record<string, unknown>>;
+}
+const previewOf = (name: string): readonly Shown[] =>
+  readFileSync(path.join(job(name), 'monitor/samples.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Shown);
+
 const column = (rows: readonly Metrics[], name: string) => rows.map((row) => row[name]);
 
 /** A run that was killed and started again. */
@@ -65,6 +78,13 @@ describe('dpo on a file of pairs', () => {
     expect(trainer[0]!['actor/dpo_loss']).toBeCloseTo(Math.log(2), 5);
     expect(trainer.at(-1)!['actor/dpo_loss']).toBeLessThan(0.5);
     expect(trainer.at(-1)!['actor/accuracy_mean']).toBe(1);
+    const shown = previewOf('dpo');
+    expect(shown.slice(0, 3).map(({ step, info }) => [step, info])).toEqual([
+      [1, { preference: 'chosen' }],
+      [1, { preference: 'rejected' }],
+      [2, { preference: 'chosen' }],
+    ]);
+    expect(shown[1]!.response_text).toBe('no<|im_end|>');
     await killedAndResumed('dpo killed', { call: 'append', match: 'metrics.jsonl', nth: 5, when: 'before' }, dpo);
     expect(recordOf('dpo killed')).toEqual(recordOf('dpo'));
   });
@@ -107,6 +127,11 @@ describe('experts mixed into the batches of a run', () => {
       expect(error).toBeUndefined();
       expect(new Set(column(trainer, 'sample/expert_count'))).toEqual(new Set([4]));
       expect(column(trainer, 'sample/expert_epoch').slice(0, 3)).toEqual([0.2, 0.4, 0.6]);
+      expect(
+        previewOf(type)
+          .filter(({ step }) => step === 1)
+          .map(({ info }) => info['is_expert'] === true),
+      ).toEqual([false, false, true]);
       // 6 explore steps of 16 experiences are 8 train steps of 12.
       expect(trainer).toHaveLength(8);
       const rows = usedRows(path.join(job(type), 'buffer/experience_buffer.db'));

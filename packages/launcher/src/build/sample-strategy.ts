@@ -5,6 +5,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExperienceBufferConfig, StageConfig } from '@trinity-rft/config';
 import { ConfigError, pickRow, type ExperienceSource, type TakeFilter } from '@trinity-rft/core';
 import type { StageContext } from '../context.js';
+import { withPreview } from './sample-preview.js';
 import { readSupervisedRows, rowEncoder } from './supervised-data.js';
 
 export interface Sampling {
@@ -93,8 +94,9 @@ async function openMix(given: Given): Promise<Sampling> {
   const selector = config.storageType === 'file' ? config.dataSelector.selectorType : 'sequential';
   const seed = (config.storageType === 'file' ? config.dataSelector.seed : undefined) ?? stage.seed;
   const experts = fileExperienceSource({ ...data, name: config.name, selector, seed, batchSize: count, totalRows: Infinity });
+  const mixture = mixedExperienceSource({ experiences, experts, expertCount: count });
   return {
-    source: mixedExperienceSource({ experiences, experts, expertCount: count }),
+    source: stage.mode === 'train' ? mixture : withPreview(mixture, context, format),
     fromBuffer: stage.buffer.trainBatchSize - count,
     close: async () => {
       await experts.close();

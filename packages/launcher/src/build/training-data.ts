@@ -5,6 +5,7 @@ import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
 import type { StageContext } from '../context.js';
 import { openExperienceStore } from './experience-store.js';
+import { withPreview } from './sample-preview.js';
 import { checkExperts, openSampling, type Sampling } from './sample-strategy.js';
 import { ownDatabase } from './stored-experiences.js';
 import { readSupervisedRows, rowEncoder } from './supervised-data.js';
@@ -37,7 +38,7 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
     batchSize: buffer.trainBatchSize,
     totalRows: totalSteps * buffer.trainBatchSize,
   });
-  return { source, totalSteps, close: () => source.close() };
+  return { source: withPreview(source, context, format), totalSteps, close: () => source.close() };
 }
 
 /** Reads what the trainer of a stage will read from files. @throws TaskError */
@@ -61,7 +62,7 @@ async function openStored(context: StageContext, format: ChatFormat): Promise<Tr
       await sampling.close();
       await store.close();
     };
-    return { ...sampling, totalSteps: stage.buffer.totalSteps, close };
+    return { ...sampling, source: withPreview(sampling.source, context, format), totalSteps: stage.buffer.totalSteps, close };
   } catch (error) {
     await store.close();
     throw error;

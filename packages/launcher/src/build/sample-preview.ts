@@ -1,0 +1,62 @@
+/** `samples.jsonl`: a few rows of each train batch that the explorer's preview does not show, as the model reads them. */
+import path from 'node:path';
+import { experienceJson } from '@trinity-rft/buffer';
+import type { ChatFormat } from '@trinity-rft/chat';
+import type { Experience, ExperienceSource, Lease } from '@trinity-rft/core';
+import { fileWriter } from '@trinity-rft/monitor';
+import type { StageContext } from '../context.js';
+
+/** Writes once a batch has been trained on. A preview that cannot be written is reported and never ends a run. */
+export function withPreview(
+  source: ExperienceSource,
+  { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
+  format: ChatFormat,
+): ExperienceSource {
+  if (!stage.trainer.enablePreview) return source;
+  const file = path.join(stage.monitor.directory, 'samples.jsonl');
+  const write = (trainStep: number, { experiences }: Lease): void => {
+    try {
+      const writer = fileWriter(file);
+      for (const experience of pick(experiences)) writer.write(JSON.stringify({ step: trainStep, ...readable(experience, format) }));
+      writer.close();
+    } catch (error) {
+      runtime.logger.warn('The preview of samples could not be written.', { error });
+    }
+  };
+  const previewed = (lease: Lease): Lease => ({
+    ...lease,
+    acknowledge: async (trainStep) => {
+      await lease.acknowledge(trainStep);
+      write(trainStep, lease);
+    },
+  });
+  return {
+    take: async (count, filter, signal) => {
+      const lease = await source.take(count, filter, signal);
+      return lease && previewed(lease);
+    },
+    rollback: (trainStep) => source.rollback(trainStep),
+    close: () => source.close(),
+  };
+}
+
+/** The first pair or answer of a file or an expert, and of rollouts those with the highest and the lowest reward. */
+function pick(experiences: readonly Experience[]): readonly Experience[] {
+  const given = experiences.filter(({ policyVersion }) => policyVersion < 0);
+  const scored = experiences
+    .filter(({ policyVersion, reward }) => policyVersion >= 0 && reward !== undefined)
+    .toSorted((a, b) => a.reward! - b.reward!);
+  const isPair = given[0]?.info['preference'] !== undefined;
+  const picked = [scored.at(-1), scored[0], ...given.slice(0, isPair ? 2 : 1)];
+  return [...new Set(picked)].filter((experience) => experience !== undefined);
+}
+
+/** With the exact text of the tokens, where it is not there already. */
+function readable(experience: Experience, { tokenizer }: ChatFormat) {
+  const { tokens, promptLength } = experience;
+  return {
+    prompt_text: tokenizer.decode(tokens.subarray(0, promptLength)),
+    response_text: tokenizer.decode(tokens.subarray(promptLength)),
+    ...experienceJson(experience),
+  };
+}
