@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { productOf, serveKey, until } from './support/product.js';
 import { runHere } from './support/run-here.js';
 import { checkpointSteps, criticDigest, metricLines, usedRows, weightsDigest, type Metrics } from './support/run-record.js';
+import { createWideModel } from './support/wide-model.js';
 import { actorCritic, createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
 let workspace: Workspace;
@@ -26,6 +27,13 @@ const trainSteps = (name: string): readonly Metrics[] =>
   metricLines(job(name)).flatMap(({ role, metrics }) => (role === 'trainer' ? [metrics] : []));
 
 const digests = (name: string) => [weightsDigest(job(name)), criticDigest(job(name))];
+
+/** A folder with a configuration and without weights. */
+function hollowed({ write, read }: Workspace): Tree {
+  write('hollow/config.json', read('wide/config.json'));
+  write('hollow/tokenizer.json', read('wide/tokenizer.json'));
+  return { model: { critic_model_path: 'hollow' } };
+}
 
 describe('a critic', () => {
   it(
@@ -64,6 +72,22 @@ describe('a critic', () => {
     expect(criticDigest(job('staged/second'))).toBe(criticDigest(job('staged/first')));
     expect(weightsDigest(job('staged/second'))).not.toBe(weightsDigest(job('staged/first')));
   });
+
+  it(
+    'begins as the model that critic_model_path names, and a folder that cannot be used is blamed on that key',
+    { timeout: 60_000 },
+    async () => {
+      await createWideModel(workspace, 'wide');
+      const wide: Tree = { model: { critic_model_path: 'wide' }, buffer: { total_steps: 1 } };
+      await finish('own', ppo, wide);
+      await finish('same', ppo, { buffer: { total_steps: 1 } });
+      // Before its first update every critic says 0, so the policy cannot tell them apart yet.
+      expect(weightsDigest(job('own'))).toBe(weightsDigest(job('same')));
+      expect(criticDigest(job('own'))).not.toBe(criticDigest(job('same')));
+      const { error } = await runHere(workspace, workspace.config('hollow.yaml', { name: 'hollow' }, ppo, wide, hollowed(workspace)));
+      expect(error).toMatchObject({ name: 'ConfigError', message: expect.stringMatching(/^model\.critic_model_path.*hollow/) as string });
+    },
+  );
 
   it('learns beside a running product, and is there again after a restart', { timeout: 60_000 }, async () => {
     const config = workspace.config('served.yaml', {

@@ -17,12 +17,13 @@ export async function openCritic(context: StageContext, { needs }: Algorithm): P
   const { stage, startModel } = context;
   const { threads, memoryBudgetMb, criticModelPath, fromPreviousStage } = stage.model;
   const before = fromPreviousStage ? await criticIn(startModel) : undefined;
-  const critic = await aboutModel(context, () =>
+  const own = before === undefined ? criticModelPath : undefined;
+  const open = (): Promise<ValueEngine> =>
     createOnnxCritic({
-      modelPath: before ?? criticModelPath ?? startModel,
+      modelPath: before ?? own ?? startModel,
       ...(threads !== undefined && { threads }),
       ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * bytesPerMebibyte }),
-    }),
-  );
-  return disposable(critic);
+    });
+  const given = own === undefined ? [] : [{ key: 'model.critic_model_path', folder: own }];
+  return disposable(await aboutModel(context, open, ...given));
 }

@@ -27,8 +27,14 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
   return modelPath;
 }
 
-/** Runs what reads the model. A folder that the user gave and that cannot be used is the user's to mend; a checkpoint of ours is not. */
-export async function aboutModel<T>({ stage }: StageContext, work: () => Promise<T>): Promise<T> {
+/** A folder by the key that names it; undefined where it is a checkpoint of ours. */
+type GivenFolder = { readonly key: string; readonly folder: string } | undefined;
+
+const givenModel = ({ stage: { model } }: StageContext): GivenFolder =>
+  model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
+
+/** Runs what reads a model. A folder that the user gave and that cannot be used is the user's to mend; a checkpoint of ours is not. */
+export async function aboutModel<T>(context: StageContext, work: () => Promise<T>, given = givenModel(context)): Promise<T> {
   try {
     return await work();
   } catch (cause) {
@@ -36,9 +42,8 @@ export async function aboutModel<T>({ stage }: StageContext, work: () => Promise
       cause instanceof CheckpointError || cause instanceof ConfigError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
     if (unusable && cause.code.startsWith('ADAPTER_'))
       throw new ConfigError(`model.lora_configs[0].path: ${cause.message}`, { code: 'ADAPTER_UNUSABLE', cause });
-    if (!unusable || stage.model.fromPreviousStage) throw cause;
-    const { modelPath } = stage.model;
-    const folder = cause.message.includes(modelPath) ? '' : ` ${modelPath}`;
-    throw new ConfigError(`model.model_path${folder}: ${cause.message}`, { code: 'MODEL_UNUSABLE', cause });
+    if (!unusable || !given) throw cause;
+    const folder = cause.message.includes(given.folder) ? '' : ` ${given.folder}`;
+    throw new ConfigError(`${given.key}${folder}: ${cause.message}`, { code: 'MODEL_UNUSABLE', cause });
   }
 }
