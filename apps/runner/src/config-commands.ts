@@ -2,11 +2,13 @@
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { configJsonSchema, loadConfig, planConfig, renderPlan } from '@trinity-rft/config';
 import { exitCodes } from './exit-codes.js';
+import { allPluginDirs } from './plugin-dirs.js';
 
 type Write = (text: string) => void;
 
 /** The algorithms that configurations may name. Without plugins nothing of the launcher is loaded, whose engine takes a while. */
-export async function algorithmsOf(pluginDirs: readonly string[]): Promise<AlgorithmTables> {
+export async function algorithmsOf(given: readonly string[]): Promise<AlgorithmTables> {
+  const pluginDirs = allPluginDirs(given);
   if (pluginDirs.length === 0) return builtInTables;
   const { loadExtensions } = await import('@trinity-rft/launcher');
   return (await loadExtensions({ pluginDirs })).algorithms;

@@ -11,6 +11,7 @@ import {
   type DebugOptions,
 } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
+import { allPluginDirs } from './plugin-dirs.js';
 import { untilInterrupted } from './interrupt.js';
 
 export interface DebugCommandOptions {
@@ -54,7 +55,7 @@ export function portOf(text: string | undefined): number {
 const shared = ({ config, pluginDir, outputDir, newestCheckpoint }: DebugCommandOptions): DebugOptions => ({
   configPath: config,
   // As in the original, plugin directories can also come from the environment.
-  pluginDirs: [...pluginDir, ...(process.env['TRINITY_PLUGIN_DIRS']?.split(path.delimiter).filter(Boolean) ?? [])],
+  pluginDirs: allPluginDirs(pluginDir),
   outputDirectory: outputDir,
   newestCheckpoint,
 });

@@ -1,8 +1,8 @@
 /** `trinity run`: a whole run, from the YAML to an exit code. */
-import path from 'node:path';
 import { run, standardTerminal } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupts } from './interrupt.js';
+import { allPluginDirs } from './plugin-dirs.js';
 import { serveAccess } from './serve-command.js';
 
 export interface RunCommandOptions {
@@ -19,8 +19,7 @@ export async function runCommand(options: RunCommandOptions): Promise<number> {
     (code) => process.exit(code),
   );
   try {
-    // As in the original, plugin directories can also come from the environment.
-    const pluginDirs = [...options.pluginDir, ...(process.env['TRINITY_PLUGIN_DIRS']?.split(path.delimiter).filter(Boolean) ?? [])];
+    const pluginDirs = allPluginDirs(options.pluginDir);
     const summary = await run({ configPath: options.config, pluginDirs, terminal, signal: interrupt.signal, serve: serveAccess(terminal) });
     const place = summary.checkpoint ?? summary.jobDirectory;
     if (summary.interrupted) {

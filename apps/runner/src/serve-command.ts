@@ -3,6 +3,7 @@ import { ConfigError } from '@trinity-rft/core';
 import { readConfiguration, run, standardTerminal, type ServeOptions, type Terminal } from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupts } from './interrupt.js';
+import { allPluginDirs } from './plugin-dirs.js';
 
 export interface ServeCommandOptions {
   readonly config: string;
@@ -21,9 +22,10 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
   const { host, train } = options;
   const terminal = standardTerminal();
   const access = serveAccess(terminal);
+  const pluginDirs = allPluginDirs(options.pluginDir);
   const { loaded } = await readConfiguration({
     configPath: options.config,
-    pluginDirs: options.pluginDir,
+    pluginDirs,
     // Keys of other modes, task sets above all, stand in the file without a meaning.
     overrides: { mode: 'serve' },
     overridesName: 'trinity serve',
@@ -40,7 +42,7 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
   try {
     const summary = await run({
       configPath: loaded,
-      pluginDirs: options.pluginDir,
+      pluginDirs,
       terminal,
       signal: interrupt.signal,
       serve: {

@@ -76,6 +76,80 @@ describe('trinity config', () => {
   });
 });
 
+const myAlgorithm = `
+  import { byGroup, defineAdvantage, defineAlgorithm } from '@trinity-rft/algorithm';
+  import { numberArg } from '@trinity-rft/core';
+  const best = defineAdvantage({
+    name: 'best_of',
+    args: { share: numberArg(0.5, { min: 0, max: 1 }, 'Of the best reward.') },
+    create: ({ share }) => byGroup(({ rewards }) => ({ scores: rewards.map((reward) => reward - share * Math.max(...rewards)), metrics: {} })),
+  });
+  export const mine = defineAlgorithm({ name: 'mine', doc: { summary: 'Mine own.', formula: 'A = R - share max(R)' }, repeatTimes: 4, advantageFn: best, klLossFn: { name: 'none' } });
+`;
+
+describe('trinity algorithms', () => {
+  it('shows all algorithms and their parts, with what they need', async () => {
+    const { exitCode, stdout } = await mainHere('algorithms');
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^ppo +1 +ppo +ppo +k2 +default +reference model, critic$/m);
+    expect(stdout).toMatch(/policy_loss_fn +ppo, .*gspo/);
+  });
+
+  it('shows one of them in full: formula, settings, arguments with defaults and ranges, source', async () => {
+    const { stdout } = await mainHere('algorithms', 'gspo');
+    expect(stdout).toMatch(/^algorithm_type: gspo\n.*repeat_times +2\n.*loss_agg_mode +seq-mean-token-mean\n/s);
+    expect(stdout).toMatch(/^policy_loss_fn: gspo\n.*arxiv\.org\/abs\/2507\.18071.*clip_range_low +number >= 0 +0\.0003 /ms);
+    const { presets, parts } = JSON.parse((await mainHere('algorithms', 'gspo', '--json')).stdout);
+    expect([presets, parts]).toMatchObject([[{ name: 'gspo' }], [{ key: 'policy_loss_fn', args: expect.anything() }]]);
+  });
+
+  it('says what a wrong name may have meant', async () => {
+    const { exitCode, stderr } = await mainHere('algorithms', 'gppo');
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/"gppo"\. Did you mean "grpo"\?/)]);
+  });
+});
+
+describe('algorithms of plugins', () => {
+  it('are known to every command, with their mistakes told in the file', async () => {
+    workspace.write('own/mine.ts', myAlgorithm);
+    const dir = path.join(workspace.root, 'own');
+    const file = (name: string, share: number): string =>
+      workspace.write(
+        name,
+        JSON.stringify({
+          algorithm: { algorithm_type: 'mine', advantage_fn_args: { share } },
+          model: { model_path: path.join(workspace.root, 'model'), max_prompt_tokens: 12, max_response_tokens: 4 },
+          buffer: {
+            explorer_input: { taskset: { path: path.join(workspace.root, 'tasks.jsonl'), default_workflow_type: 'math_workflow' } },
+          },
+        }),
+      );
+    const config = file('mine.yaml', 0.25);
+    const unknown = await mainHere('config', 'check', config);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringMatching(/got "mine", expected one of grpo/)]);
+    expect((await mainHere('config', 'check', config, '--plugin-dir', dir)).stderr).toBe('');
+    expect((await mainHere('config', 'plan', config, '--plugin-dir', dir)).stdout).toContain('mine');
+    expect((await mainHere('config', 'schema', '--plugin-dir', dir)).stdout).toContain('advantage_fn.best_of');
+    expect((await mainHere('algorithms', 'mine', '--plugin-dir', dir)).stdout).toMatch(/Mine own\..*A = R - share max\(R\)/s);
+    const wrong = file('wrong.yaml', 2);
+    const { exitCode, stderr } = await mainHere('config', 'check', wrong, '--plugin-dir', dir);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/wrong\.yaml:\d+:\d+ .*share: got 2, expected a number, at least 0 and at most 1/),
+    ]);
+  });
+
+  it('train', { timeout: 60_000 }, async () => {
+    workspace.write('own/mine.ts', myAlgorithm);
+    const config = workspace.config('trains-mine.yaml', { name: 'trains-mine', algorithm: { algorithm_type: 'mine' } });
+    const ended = await startTrinity(workspace.root, runArgs(config), {
+      env: { TRINITY_PLUGIN_DIRS: ['own', 'plugins'].join(path.delimiter) },
+    }).ended;
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(workspace.read('runs/tests/trains-mine/monitor/metrics.jsonl')).toContain('actor/pg_loss');
+  });
+});
+
 describe('trinity run', { timeout: 60_000 }, () => {
   it('trains, takes plugin directories from the command line and the environment, and says where the weights are', async () => {
     const config = workspace.config('trains.yaml', { name: 'trains', buffer: { explorer_input: { default_workflow_type: 'elsewhere' } } });
