@@ -30,14 +30,18 @@ function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
   ];
 }
 
-/** In float64, rounded once; what terms return stays as it is. [N] */
+type Gradient = Float32Array | Float64Array;
+
+/** What terms return belongs to the batch: one gradient is passed on as it is. [N] */
 function sum(outputs: readonly TermOutput[], field: 'gradLogprobs' | 'gradEntropy', size: number): Float32Array {
   const [first, ...others] = outputs.map((output) => output[field]).filter((array) => array !== undefined);
-  return first ? new Float32Array(others.reduce(added, first)) : new Float32Array(size);
+  if (!first) return new Float32Array(size);
+  const total = others.reduce(added, first);
+  return total instanceof Float32Array ? total : new Float32Array(total);
 }
 
-function added(left: Float64Array, right: Float64Array): Float64Array {
-  const total = new Float64Array(left.length);
+function added(left: Gradient, right: Gradient): Float32Array {
+  const total = new Float32Array(left.length);
   for (let t = 0; t < total.length; t++) total[t] = left[t]! + right[t]!;
   return total;
 }

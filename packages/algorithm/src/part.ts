@@ -43,10 +43,10 @@ export type LossTerm = (input: LossInput, weights: Float64Array, aggregation?: A
 
 export interface TermOutput {
   readonly loss: number;
-  /** dLoss/dcurrentLogprobs; missing = 0. [N] */
-  readonly gradLogprobs?: Float64Array;
+  /** dLoss/dcurrentLogprobs; missing = 0. An array of its own. [N] */
+  readonly gradLogprobs?: Float32Array | Float64Array;
   /** dLoss/dentropy; missing = 0. [N] */
-  readonly gradEntropy?: Float64Array;
+  readonly gradEntropy?: Float32Array | Float64Array;
   readonly metrics: Metrics;
 }
 

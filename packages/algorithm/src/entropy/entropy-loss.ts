@@ -22,7 +22,7 @@ export function entropyPart(doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
       const mean = aggregateLoss(input.entropy, weights);
       const output = { loss: -entropyCoef * mean, metrics: { entropy_loss: mean } };
       if (entropyCoef === 0) return output;
-      const gradEntropy = new Float64Array(weights.length);
+      const gradEntropy = new Float32Array(weights.length);
       for (let t = 0; t < weights.length; t++) gradEntropy[t] = -entropyCoef * weights[t]!;
       return { ...output, gradEntropy };
     };

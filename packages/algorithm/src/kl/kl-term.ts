@@ -29,7 +29,7 @@ export function klTerm(
       throw new InvariantError('The KL loss was given no log-probabilities of the reference; the algorithm declares that it needs them.', {
         code: 'REFERENCE_MISSING',
       });
-    const gradLogprobs = new Float64Array(weights.length);
+    const gradLogprobs = new Float32Array(weights.length);
     const [trained, block] = [trainedTokens(actionMask), createBlock()];
     let sum = 0;
     for (let start = 0; start < trained.length; start += blockSize) {

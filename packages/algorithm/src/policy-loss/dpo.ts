@@ -52,7 +52,7 @@ export const dpo = definePolicyLoss({
         rejectedSum += rejected[pair]! / pairs;
         if (z > 0) right++;
       }
-      const gradLogprobs = new Float64Array(input.actionMask.length);
+      const gradLogprobs = new Float32Array(input.actionMask.length);
       for (let row = 0; row < margins.length; row++) {
         const slope = row % 2 === 0 ? slopes[pairOf(row)]! : -slopes[pairOf(row)]!;
         for (let t = input.offsets[row]!; t < input.offsets[row + 1]!; t++) if (input.actionMask[t] === 1) gradLogprobs[t] = slope;

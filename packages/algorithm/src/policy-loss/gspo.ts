@@ -30,7 +30,7 @@ export const gspo = definePolicyLoss({
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const rows = rowLogRatios(input, 'mean');
       const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float64Array(weights.length);
+      const gradLogprobs = new Float32Array(weights.length);
       let [loss, kl, klOfRows, clipped] = [0, 0, 0, 0];
       for (let row = 0, i = 0; row < rows.length; row++) {
         const ratio = Math.exp(rows[row]!);

@@ -52,7 +52,7 @@ export function kindsTerm(options: KindsOptions): LossTerm {
   return (input, _weights, { mode, norm } = { mode: 'token-mean' }) => {
     const experts = expertsOf(input, options.owner);
     const mu = options.mu(input.step);
-    const gradLogprobs = new Float64Array(input.actionMask.length);
+    const gradLogprobs = new Float32Array(input.actionMask.length);
     let loss = 0;
     const addKind = (kind: 0 | 1): Metrics => {
       const rows = kind === 1 ? experts : experts.map((expert) => 1 - expert);
@@ -74,7 +74,7 @@ export function kindsTerm(options: KindsOptions): LossTerm {
   };
 }
 
-function addScaled(sum: Float64Array, values: Float64Array, factor: number): void {
+function addScaled(sum: Float32Array, values: Float32Array | Float64Array, factor: number): void {
   for (let t = 0; t < sum.length; t++) sum[t]! += factor * values[t]!;
 }
 

@@ -51,7 +51,7 @@ export function clippedPolicyGradient(input: LossInput, weights: Float64Array, o
   const { clipRatioC: most, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
   const [low, high, plain] = [1 - clipRangeLow, 1 + clipRangeHigh, options.fallbackToPolicyGradient === true];
   const trained = trainedTokens(actionMask);
-  const gradLogprobs = new Float64Array(weights.length);
+  const gradLogprobs = new Float32Array(weights.length);
   let [loss, kl, clipped, clippedLower] = [0, 0, 0, 0];
   for (let i = 0; i < trained.length; i++) {
     const t = trained[i]!;

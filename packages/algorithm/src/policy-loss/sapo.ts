@@ -34,7 +34,7 @@ export const sapo = definePolicyLoss({
       });
     return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
       const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float64Array(weights.length);
+      const gradLogprobs = new Float32Array(weights.length);
       let [loss, kl, gates, ratios, positive] = [0, 0, 0, 0, 0];
       for (let i = 0; i < trained.length; i++) {
         const t = trained[i]!;

@@ -31,7 +31,7 @@ export const sftPhi = definePolicyLoss({
     const cutoff = cutoffProb === 1 ? Infinity : Math.log(cutoffProb);
     return ({ actionMask, currentLogprobs }, weights) => {
       const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float64Array(weights.length);
+      const gradLogprobs = new Float32Array(weights.length);
       let loss = 0;
       for (let i = 0; i < trained.length; i++) {
         const t = trained[i]!;

@@ -9,7 +9,7 @@ export const sft = definePolicyLoss({
   doc: { summary: 'Negative log-likelihood of demonstrated answers.', formula: 'l = -x' },
   create: () => (input, weights) => {
     const loss = -aggregateLoss(input.currentLogprobs, weights);
-    const gradLogprobs = new Float64Array(weights.length);
+    const gradLogprobs = new Float32Array(weights.length);
     for (let t = 0; t < weights.length; t++) gradLogprobs[t] = -weights[t]!;
     return { loss, gradLogprobs, metrics: { sft_loss: loss } };
   },

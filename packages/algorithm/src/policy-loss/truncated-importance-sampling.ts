@@ -35,7 +35,7 @@ export const truncatedImportanceSampling = definePolicyLoss({
       const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const ofRow = level === 'sequence' ? spread(rowLogRatios(input, 'sum'), offsets) : undefined;
       const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float64Array(weights.length);
+      const gradLogprobs = new Float32Array(weights.length);
       let [loss, corrections, above, kl] = [0, 0, 0, 0];
       for (let i = 0; i < trained.length; i++) {
         const t = trained[i]!;
