@@ -131,6 +131,23 @@ describe('a run that trains adapters', () => {
     expect(JSON.parse(readFileSync(peft, 'utf8'))).toMatchObject({ r: 4, lora_alpha: 8, base_model_name_or_path });
   });
 
+  it('may do so in every stage, each on what the one before has made, also beside a critic', async () => {
+    const model = { model_path: 'model', threads: 1, lora_configs: [{ lora_rank: 2, lora_alpha: 8, exclude_modules: 'o_proj' }] };
+    const stages = (twoStages['stages'] as readonly Tree[]).map((stage) =>
+      stage['stage_name'] === 'warmup' ? stage : { ...stage, algorithm: { algorithm_type: 'ppo', repeat_times: 4 } },
+    );
+    await finish('stages', { model, stages });
+    const folders = ['warmup/global_step_8', 'grpo/global_step_6'].map((folder) => path.join(job('stages'), folder));
+    const bases = folders.map((folder) => {
+      const text = readFileSync(path.join(folder, 'lora_adapter/adapter_config.json'), 'utf8');
+      return (JSON.parse(text) as { readonly base_model_name_or_path: string }).base_model_name_or_path;
+    });
+    expect(bases).toEqual([path.join(workspace.root, 'model'), folders[0]]);
+    const weights = await Promise.all([...bases, folders[1]!].map(async (folder) => (await loadModelFolder(folder)).weights));
+    const changed = weights.slice(1).map((after, i) => after.filter((x, at) => x !== weights[i]![at]).length > 1000);
+    expect(changed).toEqual([true, true]);
+  });
+
   it('has equal bytes in two runs', async () => {
     await finish('again');
     const [one, two] = [recordOf('whole'), recordOf('again')];
