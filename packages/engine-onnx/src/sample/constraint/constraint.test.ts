@@ -1,4 +1,4 @@
-import type { TextGrammar } from '@trinity-rft/core';
+import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -22,6 +22,37 @@ function accepts(rules: TextGrammar['rules'], text: string): boolean {
   return state >= 0 && machine.accepts(state);
 }
 
+/** Rules begin with a byte or with a later rule, so that none begins with itself. */
+const grammars: fc.Arbitrary<TextGrammar['rules']> = fc
+  .tuple(...[0, 1, 2, 3].map((rule) => fc.array(alternative(rule), { minLength: 1, maxLength: 3 })))
+  .map((rules) => rules as unknown as TextGrammar['rules']);
+
+function alternative(rule: number): fc.Arbitrary<readonly GrammarSymbol[]> {
+  const byte = fc.constantFrom(char('a'), char('b'), [97, 98]);
+  const later = rule < 3 ? fc.integer({ min: rule + 1, max: 3 }) : byte;
+  const rest = fc.array(fc.oneof(byte, fc.integer({ min: 0, max: 3 })), { maxLength: 2 });
+  const afterByte = fc.tuple(byte, rest).map(([first, others]) => [first, ...others]);
+  return fc.oneof(afterByte, fc.array(later, { maxLength: 2 }));
+}
+
+/** Every place where a text of the rule that begins at `from` can end. */
+function readings(rules: TextGrammar['rules'], rule: number, text: string, from: number): Set<number> {
+  const found = new Set<number>();
+  for (const symbols of rules[rule]!) {
+    let places = new Set([from]);
+    for (const symbol of symbols) {
+      const next = [...places].flatMap((at) => {
+        if (typeof symbol === 'number') return [...readings(rules, symbol, text, at)];
+        const value = text.charCodeAt(at);
+        return value >= symbol[0]! && value <= symbol[1]! ? [at + 1] : [];
+      });
+      places = new Set(next);
+    }
+    for (const place of places) found.add(place);
+  }
+  return found;
+}
+
 describe('createAutomaton', () => {
   it.for([
     ['1', true],
@@ -37,8 +68,30 @@ describe('createAutomaton', () => {
   });
 
   it('ends with rules that lead back to themselves', () => {
-    expect(accepts([[[0], [1]], [[1], [0], [char('a')], []]], 'a')).toBe(true);
+    expect(
+      accepts(
+        [
+          [[0], [1]],
+          [[1], [0], [char('a')], []],
+        ],
+        'a',
+      ),
+    ).toBe(true);
     expect(accepts([[[0]]], '')).toBe(false);
+  });
+
+  it('agrees with a slow reader of every grammar', () => {
+    fc.assert(
+      fc.property(grammars, fc.stringMatching(/^[ab]{0,6}$/), (rules, text) => {
+        expect(accepts(rules, text)).toBe(readings(rules, 0, text, 0).has(text.length));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('costs the same for each level of a text that can be read in many ways', () => {
+    const depth = 3000;
+    expect(accepts(sums, `${'('.repeat(depth)}1${')'.repeat(depth)}`)).toBe(true);
   });
 
   it('knows states that it has seen, so that a long text costs no more than a short one', () => {

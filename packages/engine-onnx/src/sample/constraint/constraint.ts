@@ -5,7 +5,7 @@ import { createAutomaton, type GrammarAutomaton } from './automaton.js';
 import { createTokenTrie, type TokenTrie } from './token-trie.js';
 
 /** The tokens of one state: 1 = may be drawn. [V] */
-export interface AllowedTokens {
+interface AllowedTokens {
   readonly mask: Uint8Array;
   readonly count: number;
   /** Whether the answer is complete, so that a stop token may be drawn too. */

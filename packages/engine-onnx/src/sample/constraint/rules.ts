@@ -1,0 +1,49 @@
+/** What is known of a grammar before any text: which rules may be empty, and which can begin with which. */
+import type { TextGrammar } from '@trinity-rft/core';
+
+type Rules = TextGrammar['rules'];
+
+/** Rules that the empty text follows. */
+export function nullableRules(rules: Rules): ReadonlySet<number> {
+  const nullable = new Set<number>();
+  const isNullable = (rule: number): boolean =>
+    rules[rule]!.some((symbols) => symbols.every((symbol) => typeof symbol === 'number' && nullable.has(symbol)));
+  for (let before = -1; before < nullable.size;) {
+    before = nullable.size;
+    rules.forEach((_, rule) => isNullable(rule) && nullable.add(rule));
+  }
+  return nullable;
+}
+
+/** Every rule before those that it can begin with. Of rules that begin with each other any one comes first. */
+export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): readonly number[] {
+  const seen = new Set<number>();
+  const leaving: number[] = [];
+  for (let first = 0; first < rules.length; first++) {
+    // Depth first, without recursion: schemas may be nested deeply.
+    const path: { readonly rule: number; readonly below: number[] }[] = [];
+    const enter = (rule: number): void => {
+      if (seen.has(rule)) return;
+      seen.add(rule);
+      path.push({ rule, below: [...beginnings(rules[rule]!, nullable)] });
+    };
+    enter(first);
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const next = top.below.pop();
+      if (next !== undefined) enter(next);
+      else leaving.push(path.pop()!.rule);
+    }
+  }
+  return leaving.toReversed();
+}
+
+function beginnings(alternatives: Rules[number], nullable: ReadonlySet<number>): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const symbols of alternatives) {
+    for (const symbol of symbols) {
+      if (typeof symbol === 'number') found.add(symbol);
+      if (typeof symbol !== 'number' || !nullable.has(symbol)) break;
+    }
+  }
+  return found;
+}
