@@ -113,6 +113,8 @@ describe('rules of the original that no case shows', () => {
     ['\\frac{1}{2}', '1/2'],
     ['7\\frac{3}{4}', '7+3/4'],
     ['\\sqrt{3}\\pi', 'sqrt(3)pi'],
+    ['\\begin{pmatrix}1&22\\\\3&\\frac12\\end{pmatrix}', '[   1+22;   3+1/2 ]'],
+    ['(-\\infty, 1) \\cup [2, \\pi)', '(-inf, 1) u[2, pi)'],
     ['5 minutes', '5'],
     ['X or Y', 'x , y'],
     ['1e3', '1000'],

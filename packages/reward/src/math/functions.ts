@@ -29,14 +29,20 @@ export function factorial(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact' && a.numerator % a.denominator === 0n) {
     const n = a.numerator / a.denominator;
     if (n < 0n || n > largestFactorial) return undefined;
-    let product = 1n;
-    for (let factor = 2n; factor <= n; factor++) product *= factor;
-    return exact(product);
+    return exact(wholeFactorial(Number(n)));
   }
   const x = toApproximate(a);
   if (!x || x.value <= -1 || x.value > 170) return undefined;
   const value = gamma(x.value + 1);
   return approximate(value, Math.abs(value) * (1e-12 + (Math.log(x.value + 2) + 1 / (x.value + 1)) * x.error));
+}
+
+/** Of 0, 1, 2, .., as far as one was asked for: a hostile answer asks for the same one again and again. */
+const factorials: bigint[] = [1n];
+
+function wholeFactorial(n: number): bigint {
+  while (factorials.length <= n) factorials.push(factorials.at(-1)! * BigInt(factorials.length));
+  return factorials[n]!;
 }
 
 const lanczos = [

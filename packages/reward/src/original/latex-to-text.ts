@@ -1,64 +1,74 @@
 /** LaTeX as plain text, the little of it that answers hold, in the spelling that Trinity-RFT's DAPO grader continues with. */
 import { balancedEnd } from './boxed.js';
-
-/** Commands without arguments; unknown ones vanish. */
-const signs: Readonly<Record<string, string>> = {
-  pi: 'pi',
-  infty: 'inf',
-  cup: 'U',
-  cdot: '*',
-  times: '*',
-  div: '÷',
-  pm: '±',
-  le: '≤',
-  leq: '≤',
-  ge: '≥',
-  geq: '≥',
-  ne: '≠',
-  neq: '≠',
-  in: '∈',
-  ldots: '…',
-  dots: '…',
-  circ: '∘',
-  alpha: 'α',
-  beta: 'β',
-  theta: 'θ',
-  sin: 'sin',
-  cos: 'cos',
-  tan: 'tan',
-  log: 'log',
-  ln: 'ln',
-};
+import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
 
 /** Deeper nesting is dropped. */
 const maxDepth = 50;
 
-/** `\frac{a}{b}` is `a/b`, `\sqrt{a}` is `sqrt(a)`, braces and fonts go, signs are letters. Blanks around the whole go. */
+/** `\frac{a}{b}` is `a/b`, `\sqrt{a}` is `sqrt(a)`, a matrix is `[ 1 2; 3 4 ]`, braces and fonts go, signs are letters. Blanks around the whole go. */
 export function latexToText(latex: string): string {
   return convert(latex.replaceAll('\\tfrac', '\\frac').replaceAll('\\dfrac', '\\frac').replaceAll('\\frac', ' \\frac'), 0).trim();
+}
+
+/** A part of the text and where the next one begins. */
+interface Part {
+  readonly content: string;
+  readonly end: number;
 }
 
 function convert(latex: string, depth: number): string {
   if (depth > maxDepth) return '';
   let text = '';
-  const token = /\\([A-Za-z]+)[ \t]*|\\([^A-Za-z])|([^\\])/suy;
+  const token = /\\([A-Za-z]+)[ \t]*\n?[ \t]*|\\([^A-Za-z])|([^\\])/suy;
   for (let match = token.exec(latex); match; match = token.exec(latex)) {
     const [, name, escaped, plain] = match;
-    if (plain !== undefined) text += plain === '{' || plain === '}' ? '' : plain;
-    else if (escaped !== undefined) text += '{}%$&#_ '.includes(escaped) ? escaped : '';
-    else if (name === 'sqrt' || name === 'frac') {
-      const first = argument(latex, token.lastIndex);
-      const second = name === 'frac' ? argument(latex, first.end) : undefined;
-      const inner = convert(first.content, depth + 1);
-      text += second ? `${inner}/${convert(second.content, depth + 1)}` : `sqrt(${inner})`;
-      token.lastIndex = (second ?? first).end;
-    } else text += signs[name!] ?? '';
+    if (plain !== undefined) text += plainSigns.get(plain) ?? plain;
+    else if (escaped !== undefined) text += latexEscapes.get(escaped) ?? '';
+    else {
+      const { content, end } = command(latex, name!, token.lastIndex, depth + 1);
+      text += content;
+      token.lastIndex = end;
+    }
   }
   return text;
 }
 
+const plainSigns: ReadonlyMap<string, string> = new Map([
+  ['{', ''],
+  ['}', ''],
+  ['~', ' '],
+  ['&', '   '],
+]);
+
+/** The text of a command; `from` is behind its name. */
+function command(latex: string, name: string, from: number, depth: number): Part {
+  if (name === 'begin') return environment(latex, from, depth);
+  if (!['sqrt', 'frac', 'mbox', 'mathbf'].includes(name)) return { content: latexSigns.get(name) ?? '', end: from };
+  const first = argument(latex, from);
+  if (name === 'mbox') return { content: '', end: first.end };
+  const inner = convert(first.content, depth);
+  if (name === 'sqrt') return { content: `sqrt(${inner})`, end: first.end };
+  if (name === 'mathbf') return { content: inner.replace(/[A-Za-z]/g, boldLetter), end: first.end };
+  const second = argument(latex, first.end);
+  return { content: `${inner}/${convert(second.content, depth)}`, end: second.end };
+}
+
+/** A matrix in brackets or an array; others are what is in them. */
+function environment(latex: string, from: number, depth: number): Part {
+  const name = argument(latex, from);
+  const start = name.content === 'array' ? argument(latex, name.end).end : name.end;
+  const close = latex.indexOf(`\\end{${name.content}}`, start);
+  if (close < 0) return { content: '', end: start };
+  const inner = latex.slice(start, close);
+  const end = close + `\\end{${name.content}}`.length;
+  if (!/^(?:[pb](?:small)?matrix|array)$/.test(name.content)) return { content: convert(inner, depth), end };
+  const rows = inner.split('\\\\').map((row) => row.split('&').map((cell) => convert(cell, depth).trim()));
+  const width = Math.max(...rows.flat().map((cell) => cell.length));
+  return { content: `[ ${rows.map((row) => row.map((cell) => cell.padStart(width)).join(' ')).join('; ')} ]`, end };
+}
+
 /** An argument: what is in braces, an optional one in brackets before it left out, or one character or command. */
-function argument(latex: string, from: number): { readonly content: string; readonly end: number } {
+function argument(latex: string, from: number): Part {
   const skipped = /\s*(?:\[[^\]]*\])?\s*/y;
   skipped.lastIndex = from;
   skipped.exec(latex);

@@ -27,7 +27,7 @@ export function wordNumber(text: string): string | undefined {
   const whole = wholeOf(point < 0 ? known : known.slice(0, point));
   if (whole === undefined || point < 0) return whole?.toString();
   const digits = known.slice(point + 1).map((word) => values.get(word) ?? 10);
-  return digits.some((digit) => digit > 9) ? undefined : `${whole}.${digits.join('') || '0'}`;
+  return digits.some((digit) => digit > 9) ? undefined : [whole, ...(digits.length > 0 ? [digits.join('')] : [])].join('.');
 }
 
 function wholeOf(words: readonly string[]): number | undefined {

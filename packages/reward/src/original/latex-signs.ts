@@ -1,0 +1,31 @@
+/** LaTeX commands without arguments, and what stands for them in plain text. */
+
+/** In the spelling of Trinity-RFT's DAPO grader, which then reads `pi`, `inf`, `U` and `*`. */
+const named =
+  "pi pi infty inf cup U cdot * times * div ÷ pm ± mp ∓ le ≤ leq ≤ ge ≥ geq ≥ ne ≠ neq ≠ approx ≈ in ∈ cap ∩ to → rightarrow → Rightarrow ⇒ ldots … dots … cdots ⋯ circ ∘ angle ∠ emptyset ∅ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ prime ' sin sin cos cos tan tan log log ln ln exp exp";
+const greek =
+  'alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ lambda λ mu μ nu ν xi ξ rho ρ sigma σ tau τ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Sigma Σ Phi Φ Psi Ψ Omega Ω';
+
+/** By name, without the backslash. */
+export const latexSigns: ReadonlyMap<string, string> = new Map([...pairs(named), ...pairs(greek), ['quad', '  '], ['qquad', '    ']]);
+
+/** Single characters behind a backslash. */
+export const latexEscapes: ReadonlyMap<string, string> = new Map([
+  ...pairs('{ { } } % % $ $ & & # # _ _'),
+  [' ', ' '],
+  [',', ' '],
+  [';', ' '],
+  [':', ' '],
+  ['\\', '\n'],
+]);
+
+function pairs(text: string): readonly (readonly [string, string])[] {
+  const words = text.split(' ');
+  return words.flatMap((word, index) => (index % 2 === 0 ? [[word, words[index + 1]!] as const] : []));
+}
+
+/** `\mathbf` of a letter. */
+export const boldLetter = (letter: string): string => {
+  const start = /[A-Z]/.test(letter) ? 0x1d400 - 65 : /[a-z]/.test(letter) ? 0x1d41a - 97 : 0;
+  return String.fromCodePoint(start + letter.codePointAt(0)!);
+};
