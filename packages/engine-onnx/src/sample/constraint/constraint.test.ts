@@ -29,7 +29,7 @@ const grammars: fc.Arbitrary<TextGrammar['rules']> = fc
 
 function alternative(rule: number): fc.Arbitrary<readonly GrammarSymbol[]> {
   const byte = fc.constantFrom(char('a'), char('b'), [97, 98]);
-  const later = rule < 3 ? fc.integer({ min: rule + 1, max: 3 }) : byte;
+  const later: fc.Arbitrary<GrammarSymbol> = rule < 3 ? fc.integer({ min: rule + 1, max: 3 }) : byte;
   const rest = fc.array(fc.oneof(byte, fc.integer({ min: 0, max: 3 })), { maxLength: 2 });
   const afterByte = fc.tuple(byte, rest).map(([first, others]) => [first, ...others]);
   return fc.oneof(afterByte, fc.array(later, { maxLength: 2 }));
