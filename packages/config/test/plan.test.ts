@@ -65,6 +65,17 @@ describe('a plan', () => {
     expect(memory?.total).toBeCloseTo(6 * once + 16 + (memory?.keyValueCache ?? 0), 9);
   });
 
+  it('counts gradients and moments of an adapter alone, beside a base that is the reference and two merged copies', () => {
+    const withLora = text.replace(
+      'max_model_len: 64',
+      'max_model_len: 64\n  lora_configs: [{lora_rank: 4, target_modules: [q_proj, up_proj]}]',
+    );
+    const [plain, lora] = [text, withLora].map((file) => planConfig(parse(cwd, file).config).stages[0]?.memory);
+    const once = plain?.weights ?? 0;
+    const adapter = (2 * 4 * (64 + 4 * 16 + 64 + 128) * 4) / 2 ** 20;
+    expect(lora).toMatchObject({ weights: once + adapter, copies: 2 * once, gradients: adapter, moments: 2 * adapter });
+  });
+
   it('counts one engine for each folder of auxiliary models', () => {
     const models = [
       '{name: a, model_path: ./tiny}',

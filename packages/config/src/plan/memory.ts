@@ -43,12 +43,12 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   const samples = mode !== 'train';
   const reference = trains && algorithm.needs.referenceLogprobs;
   const budget = model.memoryBudgetMb ?? engineBudget;
-  // With an adapter the weights below it stay as they are, and are the reference.
+  // With an adapter the weights below it stay as they are, and are the reference; merged ones are there twice: a step writes beside those before.
   const adapter = model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte;
   const trained = adapter ?? once;
   const parts = {
     weights: once + (adapter ?? 0),
-    copies: (trains && samples ? trained : 0) + (reference && adapter === undefined ? once : 0),
+    copies: adapter === undefined ? (trains && samples ? once : 0) + (reference ? once : 0) : trains ? 2 * once : 0,
     gradients: trains ? trained : 0,
     moments: trains ? 2 * trained : 0,
     critic: trains && algorithm.needs.valueHead ? critic(stage, disk) : 0,

@@ -192,6 +192,24 @@ describe('a step', () => {
     expect(weights.training.flat).not.toEqual(before);
   });
 
+  test('needs the base and two merged sets while each version is published and adopted', async () => {
+    const { trainer, weights } = newTrainer(config);
+    weights.publish();
+    let sampler = weights.leasePublished();
+    const counts = [];
+    for (let step = 0; step < 4; step++) {
+      const pass = await trainer.forward(randomBatch(config, [8], step));
+      await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1) });
+      await trainer.step({ learningRate: 0.01 });
+      weights.publish();
+      const next = weights.leasePublished();
+      sampler.release();
+      sampler = next;
+      counts.push(weights.count);
+    }
+    expect(counts).toEqual([2, 3, 3, 3]);
+  });
+
   test('learns: the log-probability of a sequence rises', async () => {
     const { trainer } = newTrainer(config);
     const batch = randomBatch(config, [16]);
