@@ -43,27 +43,33 @@ export function argConditions(tables: AlgorithmTables, toJson: (schema: z.ZodTyp
   const rows = partTables(tables).flatMap(({ key, table, ofPreset }) =>
     Object.entries(table).map(([name, { args }]) => {
       const presets = Object.entries(tables.presets).filter(([, preset]) => ofPreset(preset)?.name === name);
-      const then = { properties: { [`${key}_args`]: define(key, name, args) } };
+      const consequence = { properties: { [`${key}_args`]: define(key, name, args) } };
       return {
         chosen: has(key, name),
         implied: implied(
           key,
           presets.map(([preset]) => preset),
         ),
-        then,
+        consequence,
       };
     }),
   );
   return {
     definitions,
-    algorithm: rows.map(({ chosen, implied: other, then }) => ({ if: { anyOf: [chosen, ...other] }, then })),
-    stage: rows.map(({ chosen, then }) => ({ if: chosen, then })),
-    operator: Object.entries(tables.operators).map(([name, { args }]) => ({
-      if: has('name', name),
-      then: { properties: { args: define('operator', name, args) } },
-    })),
+    algorithm: rows.map(({ chosen, implied: other, consequence }) => implies({ anyOf: [chosen, ...other] }, consequence)),
+    stage: rows.map(({ chosen, consequence }) => implies(chosen, consequence)),
+    operator: Object.entries(tables.operators).map(([name, { args }]) =>
+      implies(has('name', name), { properties: { args: define('operator', name, args) } }),
+    ),
   };
 }
+
+/** Made from entries: an object literal with `then` looks like one that may be awaited. */
+const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
+  Object.fromEntries([
+    ['if', condition],
+    ['then', consequence],
+  ]);
 
 const has = (key: string, value: string): JsonSchema => ({ properties: { [key]: { const: value } }, required: [key] });
 

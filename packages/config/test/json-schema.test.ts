@@ -48,4 +48,22 @@ describe('the JSON Schema', () => {
     expect(stage['required']).toEqual(['stage_name']);
     expect(property('synchronizer.sync_interval', stage)).toEqual(property('synchronizer.sync_interval'));
   });
+
+  it('describes the arguments of a part where its name stands, and at the top level where the algorithm implies it', () => {
+    const conditions = property('algorithm')['allOf'] as readonly {
+      readonly if: { readonly anyOf: readonly JsonSchema[] };
+      readonly then: JsonSchema;
+    }[];
+    const gspo = conditions.find(({ then }) => JSON.stringify(then).includes('policy_loss_fn.gspo'));
+    expect(gspo?.if.anyOf).toEqual([
+      { properties: { policy_loss_fn: { const: 'gspo' } }, required: ['policy_loss_fn'] },
+      { not: { required: ['policy_loss_fn'] }, properties: { algorithm_type: { enum: ['gspo'] } }, required: ['algorithm_type'] },
+    ]);
+    expect((schema['definitions'] as Record<string, JsonSchema>)['policy_loss_fn.gspo']).toMatchObject({
+      additionalProperties: false,
+      properties: { clip_range_low: { default: 3e-4, anyOf: [{ type: 'number', minimum: 0 }, {}] } },
+    });
+    const stage = property('algorithm', property('stages')['items'] as JsonSchema)['allOf'] as readonly { readonly if: JsonSchema }[];
+    expect(stage.filter((condition) => JSON.stringify(condition.if).includes('algorithm_type'))).toEqual([]);
+  });
 });
