@@ -50,6 +50,18 @@ async function killedAndResumed(name: string, point: KillPoint, ...over: readonl
   expect((await runHere(workspace, config)).error).toBeUndefined();
 }
 
+const experts = {
+  storage_type: 'file',
+  path: 'experts.jsonl',
+  format: { prompt_type: 'plaintext', prompt_key: 'question', response_key: 'answer' },
+  data_selector: { selector_type: 'shuffle' },
+};
+const sft: Tree = {
+  mode: 'train',
+  algorithm: { algorithm_type: 'sft', repeat_times: undefined },
+  buffer: { train_batch_size: 10, trainer_input: { experience_buffer: { ...experts, name: 'experts' } } },
+};
+
 describe('dpo on a file of pairs', () => {
   const dpo: Tree = {
     mode: 'train',
@@ -98,25 +110,27 @@ describe('dpo on a file of pairs', () => {
     );
     expect(checkpointSteps(job('bad'))).toEqual([]);
   });
-});
 
-const experts = {
-  storage_type: 'file',
-  path: 'experts.jsonl',
-  format: { prompt_type: 'plaintext', prompt_key: 'question', response_key: 'answer' },
-  data_selector: { selector_type: 'shuffle' },
-};
-const sft: Tree = {
-  mode: 'train',
-  algorithm: { algorithm_type: 'sft', repeat_times: undefined },
-  buffer: { train_batch_size: 10, trainer_input: { experience_buffer: { ...experts, name: 'experts' } } },
-};
+  it('names a row that the model has no room for before anything starts', async () => {
+    workspace.write('long.jsonl', `{"question":"1+1=","answer":"2"}\n{"question":"${'1'.repeat(80)}=","answer":"2"}\n`);
+    const over = { buffer: { total_steps: 2, train_batch_size: 1, trainer_input: { experience_buffer: { path: 'long.jsonl' } } } };
+    const { error } = await runIt('long', sft, over);
+    expect(error?.message).toMatch(/1 of 2 rows cannot be learned from[^]*Row 1 of "experts": it has \d+ tokens with the chat template/);
+    expect(error?.message).toContain('expected at most 64, which is all the model has positions for. Shorten or remove the row.');
+  });
+});
 
 describe('experts mixed into the batches of a run', () => {
   const mix = (type: string): Tree => ({
     algorithm: { algorithm_type: type, repeat_times: 4, sample_strategy_args: { expert_data_ratio: 0.25 } },
     buffer: { train_batch_size: 16, total_steps: 6, trainer_input: { auxiliary_buffers: { sft_dataset: experts } } },
     trainer: { save_interval: 2 },
+  });
+
+  /** A run whose experiences are there. */
+  beforeAll(async () => {
+    const { error } = await runIt('earlier', mix('mix'));
+    if (error) throw error;
   });
 
   it.each(['mix', 'mix_chord'])(
@@ -143,7 +157,7 @@ describe('experts mixed into the batches of a run', () => {
   );
 
   it('may be what an earlier run has stored, which stays as it is', { timeout: 60_000 }, async () => {
-    const earlier = path.join(job('mix'), 'buffer/experience_buffer.db');
+    const earlier = path.join(job('earlier'), 'buffer/experience_buffer.db');
     const before = usedRows(earlier);
     const stored = { storage_type: 'sql', path: `sqlite:///${earlier}` };
     const over = { buffer: { total_steps: 3, trainer_input: { auxiliary_buffers: { sft_dataset: stored } } } };
@@ -154,7 +168,7 @@ describe('experts mixed into the batches of a run', () => {
   });
 
   it('go beside stored experiences as well, in mode train', { timeout: 60_000 }, async () => {
-    const database = path.join(job('mix'), 'buffer/experience_buffer.db');
+    const database = path.join(job('earlier'), 'buffer/experience_buffer.db');
     const own = { storage_type: 'sql', path: `sqlite:///${database}`, name: 'earlier' };
     const over = { mode: 'train', buffer: { total_steps: undefined, trainer_input: { experience_buffer: own } } };
     const { error, trainer } = await runIt('offline', mix('mix'), over);

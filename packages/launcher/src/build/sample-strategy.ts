@@ -6,7 +6,7 @@ import type { ExperienceBufferConfig, StageConfig } from '@trinity-rft/config';
 import { ConfigError, pickRow, type ExperienceSource, type TakeFilter } from '@trinity-rft/core';
 import type { StageContext } from '../context.js';
 import { withPreview } from './sample-preview.js';
-import { readSupervisedRows, rowEncoder } from './supervised-data.js';
+import { openRows, readSupervisedRows } from './supervised-data.js';
 
 export interface Sampling {
   readonly source: ExperienceSource;
@@ -87,10 +87,10 @@ interface MixArgs {
 
 async function openMix(given: Given): Promise<Sampling> {
   const { context, format, experiences } = given;
-  const { stage, signal } = context;
+  const { stage } = context;
   const { count, config } = mixOf(stage);
   if (count === 0) return plain(given);
-  const { close, ...data } = await openExperts(config, format, signal);
+  const { close, ...data } = await openExperts(context, config, format);
   const selector = config.storageType === 'file' ? config.dataSelector.selectorType : 'sequential';
   const seed = (config.storageType === 'file' ? config.dataSelector.seed : undefined) ?? stage.seed;
   const experts = fileExperienceSource({ ...data, name: config.name, selector, seed, batchSize: count, totalRows: Infinity });
@@ -105,10 +105,9 @@ async function openMix(given: Given): Promise<Sampling> {
   };
 }
 
-async function openExperts(config: ExperienceBufferConfig, format: ChatFormat, signal: AbortSignal) {
+async function openExperts(context: StageContext, config: ExperienceBufferConfig, format: ChatFormat) {
   if (config.storageType === 'file') {
-    const rows = await readSupervisedRows(config, 'sft', signal);
-    return { rows, toExperiences: rowEncoder(format, config, 'sft'), close: () => undefined };
+    return { ...(await openRows(context, format, config, 'sft')), close: () => undefined };
   }
   if (config.path !== undefined) return storedRows(config.path);
   throw new ConfigError(`The auxiliary buffer "${config.name}" is in memory, where nothing has stored anything. Give it a path.`, {

@@ -3,6 +3,9 @@ import { checkRows, readPreferenceRow, readSupervisedRow, readTaskRows } from '@
 import { encodeConversation, type ChatFormat, type ConversationInput } from '@trinity-rft/chat';
 import type { AlgorithmConfig, SupervisedBufferConfig } from '@trinity-rft/config';
 import { createExperience, describeError, TaskError, type Experience, type RawTask } from '@trinity-rft/core';
+import { readModelFiles } from '@trinity-rft/engine-onnx';
+import type { StageContext } from '../context.js';
+import { aboutModel } from './model-folder.js';
 
 /** What rows hold: answers to imitate, or pairs of a better and a worse one. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
@@ -16,14 +19,48 @@ export async function readSupervisedRows(
   const { name, path, split, subsetName } = config;
   const rows = await readTaskRows({ name, path, split, signal, ...(subsetName !== undefined && { subsetName }) });
   const read = schema === 'dpo' ? readPreferenceRow : readSupervisedRow;
-  checkRows(rows, `"${name}" (${path})`, (rawTask, row) => read(rawTask, config.format, row));
+  checkRows(rows, placeOf(config), (rawTask, row) => read(rawTask, config.format, row));
   return rows;
 }
 
 /** Of a pair: the chosen answer, then the rejected one. */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
-export function rowEncoder(format: ChatFormat, config: SupervisedBufferConfig, schema: RowSchema): RowEncoder {
+/** Rows ready to be read, and how they become experiences. @throws TaskError also when a row has more tokens than the model has positions */
+export async function openRows(
+  context: StageContext,
+  format: ChatFormat,
+  config: SupervisedBufferConfig,
+  schema: RowSchema,
+): Promise<{ readonly rows: readonly RawTask[]; readonly toExperiences: RowEncoder }> {
+  const rows = await readSupervisedRows(config, schema, context.signal);
+  const { config: model } = await aboutModel(context, () => readModelFiles(context.startModel));
+  const encode = rowEncoder(format, config, schema);
+  const toExperiences: RowEncoder = (rawTask, row) => {
+    const experiences = encode(rawTask, row);
+    for (const { tokens } of experiences)
+      if (tokens.length > model.maxPositions) throw tooLong(config, row, tokens.length, model.maxPositions);
+    return experiences;
+  };
+  // A token stands for a byte or more: what is short in bytes need not be encoded to know that it fits.
+  const mayBeTooLong = (rawTask: RawTask): boolean => Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > model.maxPositions;
+  checkRows(rows, placeOf(config), (rawTask, row) => mayBeTooLong(rawTask) && toExperiences(rawTask, row));
+  return { rows, toExperiences };
+}
+
+/** What a chat template adds at most, by experience; a row beyond it is found when its turn comes. */
+const templateBytes = 256;
+
+const placeOf = ({ name, path }: SupervisedBufferConfig): string => `"${name}" (${path})`;
+
+function tooLong({ name }: SupervisedBufferConfig, row: number, tokens: number, positions: number): TaskError {
+  return new TaskError(
+    `Row ${row} of "${name}": it has ${tokens} tokens with the chat template; expected at most ${positions}, which is all the model has positions for. Shorten or remove the row.`,
+    { code: 'SUPERVISED_ROW', details: { row, tokens } },
+  );
+}
+
+function rowEncoder(format: ChatFormat, config: SupervisedBufferConfig, schema: RowSchema): RowEncoder {
   const { format: layout, name, path } = config;
   const encode = (input: ConversationInput, row: number, run: number, info: Readonly<Record<string, unknown>>): Experience => {
     try {

@@ -8,7 +8,7 @@ import { openExperienceStore } from './experience-store.js';
 import { withPreview } from './sample-preview.js';
 import { checkExperts, openSampling, type Sampling } from './sample-strategy.js';
 import { ownDatabase } from './stored-experiences.js';
-import { readSupervisedRows, rowEncoder } from './supervised-data.js';
+import { openRows, readSupervisedRows } from './supervised-data.js';
 
 export interface TrainingData extends Pick<Sampling, 'source' | 'filter' | 'close'> {
   /** Train steps until the data ends, when that is known. */
@@ -17,7 +17,7 @@ export interface TrainingData extends Pick<Sampling, 'source' | 'filter' | 'clos
 
 /** Of pairs, `train_batch_size` counts the pairs; both answers of a pair are in one batch, the chosen one first. */
 export async function openTrainingData(context: StageContext, format: ChatFormat): Promise<TrainingData> {
-  const { stage, signal } = context;
+  const { stage } = context;
   const { buffer, seed, algorithm } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType !== 'file') return openStored(context, format);
@@ -27,12 +27,11 @@ export async function openTrainingData(context: StageContext, format: ChatFormat
     });
   }
   const { name } = config;
-  const rows = await readSupervisedRows(config, algorithm.schema, signal);
-  const totalSteps = buffer.totalSteps ?? Math.floor((buffer.totalEpochs * rows.length) / buffer.trainBatchSize);
+  const data = await openRows(context, format, config, algorithm.schema);
+  const totalSteps = buffer.totalSteps ?? Math.floor((buffer.totalEpochs * data.rows.length) / buffer.trainBatchSize);
   const source = fileExperienceSource({
     name,
-    rows,
-    toExperiences: rowEncoder(format, config, algorithm.schema),
+    ...data,
     selector: config.dataSelector.selectorType,
     seed: config.dataSelector.seed ?? seed,
     batchSize: buffer.trainBatchSize,
