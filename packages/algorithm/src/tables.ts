@@ -33,7 +33,7 @@ export interface AlgorithmPreset {
   readonly lossAggMode: LossAggMode;
   /** What the sums of `seq-mean-token-sum` and `seq-mean-token-sum-norm` are divided by. @default 1, or the longest row */
   readonly lossAggNorm?: number | 'max_response_tokens';
-  /** Operators of experiences that belong to it, before those of the configuration. @default none */
+  /** Operators of experiences, where the configuration names none. @default none */
   readonly operators?: readonly PartRef[];
 }
 

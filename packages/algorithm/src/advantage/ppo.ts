@@ -41,7 +41,7 @@ function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<t
     throw new InvariantError('The advantage function "ppo" was given no values; the algorithm declares that it needs a critic.', {
       code: 'VALUES_MISSING',
     });
-  const advantages = new Float64Array(rewards.length);
+  const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
   for (let row = offsets.length - 2; row >= 0; row--) {
     let next = 0;
@@ -58,5 +58,6 @@ function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<t
       returns[t] = next + value;
     }
   }
-  return { advantages: whiten(advantages, actionMask), returns, metrics: { ...returnMetrics(returns, actionMask) } };
+  whiten(advantages, actionMask);
+  return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask) } };
 }

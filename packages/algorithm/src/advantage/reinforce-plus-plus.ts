@@ -28,18 +28,17 @@ export const reinforcePlusPlus = defineAdvantagePart({
     const compute: BatchAdvantageFn = (input) => {
       checkAdvantageInput(input, ['rewards']);
       const { offsets, actionMask, rewards } = input;
-      const sums = new Float64Array(rewards.length);
       const returns = new Float32Array(rewards.length);
       for (let row = offsets.length - 2; row >= 0; row--) {
         let sum = 0;
         for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) {
           sum = rewards[t]! + gamma * sum;
-          sums[t] = sum;
           returns[t] = sum;
         }
       }
-      const advantages = whiten(sums, actionMask);
-      for (let t = 0; t < sums.length; t++) if (actionMask[t] === 0) advantages[t] = 0;
+      const advantages = returns.slice();
+      whiten(advantages, actionMask);
+      for (let t = 0; t < advantages.length; t++) if (actionMask[t] === 0) advantages[t] = 0;
       return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask) } };
     };
     return { advantage: onExperiences(compute), batchAdvantage: compute };
