@@ -3,6 +3,7 @@ import { announcedAnswer, boxedAnswer, formulas, hashedAnswer, numberIn, taggedA
 import { isMath, readAnswer } from './answer.js';
 import { tokenize } from './lexer.js';
 import { sameAnswer } from './same.js';
+import { functionNames, numberWords } from './vocabulary.js';
 
 /** Longer answers are compared as plain text: it bounds the work that a response can cause. */
 export const maxAnswerLength = 1_000;
@@ -21,7 +22,7 @@ export function checkBoxedAnswer(response: string, truth: string): boolean {
 
 /**
  * The final answer of a response, as written. The first of these that is there, and the last of its kind: `\boxed{..}`,
- * `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but an answer, the last number. What stands behind
+ * `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but an answer, the formula that it ends with, the last number. What stands behind
  * the last `</think>` goes before the thought itself. Never empty.
  */
 export function extractAnswer(response: string): string | undefined {
@@ -36,7 +37,7 @@ export function extractTruth(truth: string): string {
 }
 
 function answerIn(text: string): string | undefined {
-  return markedAnswer(text) || bareAnswer(text) || numberIn(text, -1);
+  return markedAnswer(text) || bareAnswer(text) || lastFormula(text) || numberIn(text, -1);
 }
 
 function markedAnswer(text: string): string | undefined {
@@ -50,14 +51,33 @@ function bareAnswer(text: string): string | undefined {
   return readsAsMath(trimmed) || /^[^\d\s]+(?:\s+[^\d\s]+){0,3}$/.test(trimmed) ? trimmed : undefined;
 }
 
+/** The formula that prose ends with: `So we get \frac{1}{2}.` Of an equation what stands behind its last equals sign. */
+function lastFormula(text: string): string | undefined {
+  const end = text
+    .slice(-maxAnswerLength)
+    .trimEnd()
+    .replace(/[.,;!?]+$/, '');
+  const word = end.slice(Math.max(end.lastIndexOf(' '), end.lastIndexOf('\n'), end.lastIndexOf('=')) + 1);
+  return /\d/.test(word) && readsAsMath(word) ? word : undefined;
+}
+
 /** What is meant in a marked text: all of it, or, where it is prose, its first (0) or last (-1) formula or number. */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
   const option = /^\(?([A-Z])(?:\)|[,:])/.exec(text)?.[1];
-  return option ?? formulas(text).filter(readsAsMath).at(place) ?? numberIn(text, place) ?? text;
+  if (option !== undefined) return option;
+  const value = text.slice(text.lastIndexOf('=') + 1).trim();
+  if (value.length < text.length && value !== '' && readsAsMath(value)) return value;
+  return formulas(text).filter(readsAsMath).at(place) ?? numberIn(text, place) ?? text;
 }
 
-const readsAsMath = (text: string): boolean => text.length <= maxAnswerLength && isMath(readAnswer(text)[0]!);
+const readsAsMath = (text: string): boolean => text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]!);
+
+/** `So we get 5` is no product of letters. */
+function beginsAsProse(text: string): boolean {
+  const word = /^\s*([A-Za-z][a-z]{1,2})\s/.exec(text)?.[1]?.toLowerCase();
+  return word !== undefined && !functionNames.has(word) && !numberWords.has(word);
+}
 
 /** Do two answers, without the text around them, mean the same? Total; longer ones than {@link maxAnswerLength} only as equal texts. */
 export function sameMath(a: string, b: string): boolean {
