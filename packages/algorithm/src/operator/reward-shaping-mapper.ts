@@ -12,7 +12,7 @@ const operations = {
 } as const;
 
 /** One operation, as YAML spells it. */
-export interface RewardShaping {
+interface RewardShaping {
   /** Of `info`, or of the metrics. */
   readonly stats_key: string;
   /** @default ADD */
