@@ -169,9 +169,10 @@ describe('rlcr_reward', () => {
 
   it.each(cases)('scores an answer that is right ($answer_correct) with confidence $confidence', async (row) => {
     const scored = await rlcr(response(row.answer_correct ? '4' : '5', row.confidence), { weights });
-    expect(scored['brier']).toBeCloseTo(row.brier, 12);
-    if (row.sum !== undefined) expect(Object.values(scored).reduce((sum, part) => sum + part, 0)).toBeCloseTo(row.sum, 12);
-    if (row.format !== undefined) expect(scored).toMatchObject({ format: row.format, accuracy: row.accuracy });
+    const sum = Object.values(scored).reduce((total, part) => total + part, 0);
+    const figures = Object.entries({ ...scored, sum }).filter(([name]) => name in row);
+    expect(figures.length).toBeGreaterThan(1);
+    for (const [name, figure] of figures) expect(figure).toBeCloseTo(Number(row[name as keyof typeof row]), 12);
   });
 
   it.each(Object.entries(extreme))('gives the confidence %s the part %s', async (confidence, part) => {

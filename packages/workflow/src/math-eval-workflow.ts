@@ -1,5 +1,5 @@
 /** `math_eval_workflow`: the simple workflow with the prompt and the grader of Qwen2.5-Math's evaluation. */
-import type { ChatMessage, RewardFn } from '@trinity-rft/core';
+import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from './simple-workflow.js';
 
@@ -12,16 +12,10 @@ export const boxedRequest = 'Please reason step by step, and put your final answ
  * `rollout_args` says; the original always samples with temperature 0.6 and top_p 0.8.
  */
 export class MathEvalWorkflow extends SimpleWorkflow {
-  protected override messages(): readonly ChatMessage[] {
-    const messages = super.messages();
-    return messages.map((message) =>
-      message.role === 'user' ? { ...message, content: `${String(message.content)}\n${boxedRequest}` } : message,
-    );
-  }
-
   protected override prompt(): string | undefined {
     const { question } = this.task.rawTask;
-    return typeof question === 'string' ? question : super.prompt();
+    const problem = typeof question === 'string' ? question : super.prompt();
+    return problem === undefined ? undefined : `${problem}\n${boxedRequest}`;
   }
 
   protected override systemPrompt(): string {

@@ -5,7 +5,7 @@ const samples = 1_000;
 const seed = 42;
 
 /** Mean over the samples of the largest, and of the smallest, of n values. */
-export interface Extremes {
+interface Extremes {
   readonly best: number;
   readonly worst: number;
 }

@@ -11,7 +11,7 @@ export function mathdNormalize(answer: string): string {
   const plain = amount.replaceAll('\\%', '').replaceAll(' .', ' 0.').replaceAll('{.', '{0.').replace(/^\./, '0.');
   const sides = plain.split('=');
   const value = sides.length === 2 && sides[0]!.length <= 2 ? sides[1]! : plain;
-  if (/\\sqrt$/.test(value)) return text;
+  if (value.endsWith('\\sqrt')) return text;
   const repaired = fixFractions(value.replace(/\\sqrt([^{])/g, '\\sqrt{$1}').replaceAll(' ', ''));
   if (repaired === '0.5') return '\\frac{1}{2}';
   const [, above, below] = /^(0|-?[1-9]\d*)\/(0|-?[1-9]\d*)$/.exec(repaired) ?? [];
