@@ -29,6 +29,7 @@ const experience: fc.Arbitrary<Experience> = fc.nat({ max: 12 }).chain((extra) =
       actionMask: perToken(fc.boolean()),
       logprobs: perToken(fc.float({ max: 0, noNaN: true, noDefaultInfinity: true })),
       advantages: fc.option(perToken(float32), { nil: undefined }),
+      teacherLogprobs: fc.option(perToken(float32), { nil: undefined }),
       reward: fc.option(plainNumber, { nil: undefined }),
       eid: fc.record({
         batch: fc.oneof(fc.nat(), fc.string()),
@@ -43,11 +44,12 @@ const experience: fc.Arbitrary<Experience> = fc.nat({ max: 12 }).chain((extra) =
       metrics: record(plainNumber),
       info: record(json),
     })
-    .map(({ prompt, response, text, advantages, reward, ...fields }) => {
+    .map(({ prompt, response, text, advantages, teacherLogprobs, reward, ...fields }) => {
       const made = createExperience({
         ...fields,
         tokens: [...prompt, ...response],
         promptLength: prompt.length,
+        ...(teacherLogprobs && { teacherLogprobs }),
         ...(reward !== undefined && { reward: reward + 0 }),
         ...(text !== undefined && { responseText: text }),
       });

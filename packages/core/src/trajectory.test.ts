@@ -49,6 +49,12 @@ describe('mergeCalls', () => {
     expect(merged).toMatchObject({ actionMask: Uint8Array.of(0, 1, 0, 1), advantages: Float32Array.of(1, 1, 0, 2) });
   });
 
+  it("keeps a teacher's opinion of every call, and keeps calls with and without one apart", () => {
+    const taught = [first, second].map((each, i) => withFields(each, { teacherLogprobs: Float32Array.from(each.logprobs, () => -i - 1) }));
+    expect(mergeCalls(taught).experiences).toMatchObject([{ teacherLogprobs: Float32Array.of(-1, -1, 0, -2) }]);
+    expect(mergeCalls([taught[0]!, second]).metrics).toMatchObject({ merged: 0, 'split/fields': 1 });
+  });
+
   it('trains a call that two others continue with the first of them', () => {
     const other = call(2, [1, 2, 3, 4, 9], [6]);
     const { experiences, metrics } = mergeCalls([first, second, other]);
