@@ -164,7 +164,8 @@ export function aggregate({ values: place, cases, ...more }: AggregateVectors, f
     run: () => expectSame(aggregateLoss(values, aggregationWeights(input, mode, { norm: normalizer })), value),
   }));
   const { masked_whiten: whitened, masked_whiten_no_shift: unshifted, masked_var_unbiased: variance } = more;
-  const white = Float64Array.from(whiten(Float64Array.from(values), input.actionMask));
+  const white = values.slice();
+  whiten(white, input.actionMask);
   const trained = (numbers: ArrayLike<number>): number[] => Array.from(numbers).filter((_, t) => input.actionMask[t] === 1);
   const mean = trained(values).reduce((sum, value) => sum + value, 0) / trained(values).length;
   // Whitening divides by the deviation, so a whitened pair tells it.
