@@ -187,13 +187,26 @@ describe('experts mixed into the batches of a run', () => {
   });
 });
 
-it('staleness_control trains on what is fresh, and counts what it refuses', { timeout: 60_000 }, async () => {
-  const strategy = { algorithm: { sample_strategy: 'staleness_control', sample_strategy_args: { max_staleness: 1 } } };
+describe('staleness_control', () => {
   // Two batches from each explore step: the second one is a version behind.
-  const { error, trainer } = await runIt('fresh', strategy, { buffer: { train_batch_size: 8 } });
-  expect(error).toBeUndefined();
-  expect(trainer.every((metrics) => (metrics['sample/staleness/max'] ?? 0) === 0)).toBe(true);
-  expect(column(trainer, 'sample/stale_dropped').slice(0, 3)).toEqual([0, 8, 8]);
+  const fresh: Tree = {
+    algorithm: { sample_strategy: 'staleness_control', sample_strategy_args: { max_staleness: 1 } },
+    buffer: { train_batch_size: 8 },
+    trainer: { save_interval: 2 },
+  };
+
+  it('trains on what is fresh, counts what it refuses, and ends the same when it was killed', { tags: ['slow'] }, async () => {
+    const { error, trainer } = await runIt('fresh', fresh);
+    expect(error).toBeUndefined();
+    expect(trainer.every((metrics) => (metrics['sample/staleness/max'] ?? 0) === 0)).toBe(true);
+    expect(column(trainer, 'sample/stale_dropped').slice(0, 3)).toEqual([0, 8, 8]);
+    const database = (name: string) => path.join(job(name), 'buffer/experience_buffer.db');
+    for (const nth of [4, 9]) {
+      await killedAndResumed(`fresh killed ${nth}`, { call: 'commit', match: '', nth, when: 'after' }, fresh);
+      expect(recordOf(`fresh killed ${nth}`)).toEqual(recordOf('fresh'));
+      expect(usedRows(database(`fresh killed ${nth}`))).toEqual(usedRows(database('fresh')));
+    }
+  });
 });
 
 describe('operators of the experience pipeline', () => {
