@@ -133,6 +133,7 @@ describe('what an algorithm needs', () => {
     ['policy_loss_fn: dpo', 'grpo', 'algorithm.policy_loss_fn', 'has no pairs'],
     ['policy_loss_fn: sft', 'dpo', 'algorithm.policy_loss_fn', 'does not compare'],
     ['policy_loss_fn: mix', 'grpo', 'algorithm.policy_loss_fn', 'Use sample_strategy: mix'],
+    ['entropy_loss_fn: mix', 'grpo', 'algorithm.entropy_loss_fn', 'the entropy loss "mix" needs'],
     ['sample_strategy: mix', 'grpo', 'algorithm.sample_strategy', 'cannot tell expert experiences'],
     ['kl_penalty_fn: k2\nkl_penalty_fn_args: {adaptive: true}', 'ppo', 'algorithm.kl_penalty_fn_args.adaptive', '"target_kl"'],
     ['advantage_fn: clipb\nkl_penalty_fn: k9', 'grpo', 'algorithm.kl_penalty_fn', 'expected one of none, k1'],

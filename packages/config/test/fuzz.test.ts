@@ -1,6 +1,7 @@
+import { builtInTables, createAlgorithm } from '@trinity-rft/algorithm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { problemsOf, renderPlan, planConfig } from '../src/index.js';
+import { problemsOf, renderPlan, planConfig, type LoadedConfig } from '../src/index.js';
 import { keysOf, schemaAt } from '../src/schema/introspect.js';
 import { fileSchema } from '../src/schema/root.js';
 import { createWorkspace, parse, yaml } from './workspace.js';
@@ -79,6 +80,68 @@ describe('any text', () => {
     );
   });
 });
+
+/** The parts that a file may choose, and what their arguments may be. */
+const choices = {
+  advantage_fn: builtInTables.advantageFns,
+  policy_loss_fn: builtInTables.policyLossFns,
+  kl_loss_fn: builtInTables.klFns,
+  kl_penalty_fn: builtInTables.klFns,
+  entropy_loss_fn: builtInTables.entropyLossFns,
+  sample_strategy: builtInTables.sampleStrategies,
+} as const;
+
+describe('any algorithm', () => {
+  const value = fc.oneof(
+    fc.constantFrom<unknown>(null, true, false, 0, 1, -1, 0.5, 2, 'none', 'k2', 'batch', []),
+    fc.double(),
+    fc.jsonValue({ maxDepth: 1 }),
+  );
+  const part = fc.constantFrom(...(Object.keys(choices) as (keyof typeof choices)[])).chain((key) =>
+    fc.constantFrom(...Object.entries(choices[key])).chain(([name, { args }]) => {
+      const names = Object.keys(args).map((arg) => arg.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+      const given = names.length === 0 ? fc.constant({}) : fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 2 });
+      return given.map((chosen) => ({ [key]: name, [`${key}_args`]: chosen }));
+    }),
+  );
+
+  it('of known parts is refused at a place, or can be made with what was understood', () => {
+    const type = fc.constantFrom(...Object.keys(builtInTables.presets));
+    let made = 0;
+    fc.assert(
+      fc.property(type, fc.array(part, { maxLength: 3 }), (algorithm_type, parts) => {
+        const experts = { sft_dataset: { path: './tasks.jsonl' } };
+        const text = JSON.stringify({
+          mode: builtInTables.presets[algorithm_type]?.schema === 'experience' ? 'both' : 'train',
+          algorithm: Object.assign({ algorithm_type }, ...parts),
+          model: { model_path: './tiny' },
+          buffer: {
+            batch_size: 4,
+            explorer_input: { taskset: { path: './tasks.jsonl', default_workflow_type: 'w' } },
+            trainer_input: { experience_buffer: { path: './tasks.jsonl' }, auxiliary_buffers: experts },
+          },
+        });
+        expect(badProblems(text)).toEqual([]);
+        const stage = understood(text)?.config.stages[0];
+        if (stage === undefined) return;
+        const { algorithm, trainer } = stage;
+        const { needs } = createAlgorithm({ ...algorithm, valueLoss: { cliprangeValue: trainer.critic.cliprangeValue } });
+        expect(needs).toEqual(algorithm.needs);
+        made++;
+      }),
+      { numRuns: 200 },
+    );
+    expect(made).toBeGreaterThan(20);
+  });
+});
+
+function understood(text: string): LoadedConfig | undefined {
+  try {
+    return parse(cwd, text);
+  } catch {
+    return undefined;
+  }
+}
 
 function allPaths(): readonly (readonly string[])[] {
   const found: string[][] = [];

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { ConfigError, createRuntime, type Task } from '@trinity-rft/core';
 import { Workflow, type WorkflowContext } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
+import { loadExtensions } from '../src/configuration.js';
 import { loadPlugins } from '../src/plugins.js';
 
 /** Folders outside of any `node_modules`, as a user has them. */
@@ -23,6 +24,9 @@ function folder(files: Readonly<Record<string, string>>): string {
 
 const reward = (name: string): string =>
   `import { defineReward } from '@trinity-rft/workflow';\nexport const fn = defineReward({ name: '${name}', score: () => 1 });\n`;
+
+const policyLoss = (name: string): string =>
+  `import { definePolicyLoss } from '@trinity-rft/algorithm';\nexport const loss = definePolicyLoss({ name: '${name}', create: () => () => ({ loss: 0, metrics: {} }) });\n`;
 
 const context = { task: { taskId: 5 } as unknown as Task, runtime: createRuntime() } as WorkflowContext;
 
@@ -91,6 +95,28 @@ describe('loadPlugins', () => {
     ]);
   });
 
+  it('collects algorithms and their parts, which extend the built-in ones', async () => {
+    const directory = folder({
+      'mine.ts': `
+        import { byGroup, defineAdvantage, defineAlgorithm, defineOperator, definePolicyLoss } from '@trinity-rft/algorithm';
+        export const best = defineAdvantage({ name: 'best', create: () => byGroup(({ rewards }) => ({ scores: rewards, metrics: {} })) });
+        const loss = definePolicyLoss({ name: 'flat', create: () => (input, weights) => ({ loss: 0, gradLogprobs: weights.map(() => 0), metrics: {} }) });
+        export const mine = defineAlgorithm({ name: 'mine', advantageFn: best, policyLossFn: loss });
+        export const keep = defineOperator({ name: 'keep', create: () => (experiences) => ({ experiences, metrics: {} }) });
+      `,
+    });
+    const { algorithms, plugins } = await loadExtensions({ pluginDirs: [directory] });
+    expect(plugins.algorithms.map(({ kind, name }) => [kind, name])).toEqual([
+      ['trinity-rft.algorithm', 'mine'],
+      ['trinity-rft.advantage', 'best'],
+      ['trinity-rft.operator', 'keep'],
+    ]);
+    expect(algorithms.presets['mine']).toMatchObject({ advantageFn: { name: 'best' }, policyLossFn: { name: 'flat' } });
+    expect(Object.keys(algorithms.policyLossFns)).toContain('flat');
+    const { algorithms: builtIn } = await loadExtensions({});
+    expect(Object.keys(builtIn.presets)).not.toContain('mine');
+  });
+
   it('takes a definition that several modules export, and a directory that is named twice, once', async () => {
     const directory = folder({
       'a.ts': reward('shared'),
@@ -149,6 +175,11 @@ describe('loadPlugins, told of mistakes,', () => {
       /^Two plugins define a reward function named "twin": .*a\.ts and .*b\.ts\. Give one of them another name\.$/,
     ],
     [
+      'two policy losses of one name',
+      () => folder({ 'a.ts': policyLoss('twin'), 'b.ts': policyLoss('twin') }),
+      /^Two plugins define a policy loss named "twin": .*a\.ts and .*b\.ts\. Give one of them another name\.$/,
+    ],
+    [
       'a name that YAML cannot hold',
       () => folder({ 'a.ts': reward('two words') }),
       /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" cannot be used/,
@@ -158,5 +189,12 @@ describe('loadPlugins, told of mistakes,', () => {
     const error: unknown = await loadPlugins([directory()]).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as ConfigError).message).toMatch(message);
+  });
+
+  it('names an algorithm that is built in', async () => {
+    const directory = folder({ 'a.ts': policyLoss('ppo') });
+    await expect(loadExtensions({ pluginDirs: [directory] })).rejects.toThrow(
+      'The policy loss "ppo" is there already. Give yours another name.',
+    );
   });
 });

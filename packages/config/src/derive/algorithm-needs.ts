@@ -5,6 +5,7 @@ import type { KeyPath } from '../tree/node.js';
 import type { StageContext } from './context.js';
 
 const lossKey: KeyPath = ['algorithm', 'policy_loss_fn'];
+const entropyKey: KeyPath = ['algorithm', 'entropy_loss_fn'];
 const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
@@ -34,13 +35,16 @@ function checkPairs(context: StageContext, { schema, needs, policyLossFn, algori
   }
 }
 
-function checkExperts(context: StageContext, { needs, policyLossFn, sampleStrategy, needsRollouts }: AlgorithmConfig): void {
+function checkExperts(context: StageContext, { needs, policyLossFn, entropyLossFn, sampleStrategy, needsRollouts }: AlgorithmConfig): void {
   const mixes = sampleStrategy.name === 'mix';
   if (needs.expertMask && !mixes) {
+    const { policyLossFns } = context.tables;
+    const isLoss = policyLossFns[policyLossFn.name]?.make('policy loss', policyLossFn.args).needs.expertMask === true;
+    const part = isLoss ? `policy loss "${policyLossFn.name}"` : `entropy loss "${entropyLossFn.name}"`;
     context.report(
-      setOne(context, strategyKey, lossKey),
-      `the sample strategy is "${sampleStrategy.name}", but the policy loss "${policyLossFn.name}" needs batches of sampled and of expert experiences. Use sample_strategy: mix.`,
-      [typeKey, lossKey],
+      setOne(context, strategyKey, isLoss ? lossKey : entropyKey),
+      `the sample strategy is "${sampleStrategy.name}", but the ${part} needs batches of sampled and of expert experiences. Use sample_strategy: mix.`,
+      [typeKey, lossKey, entropyKey],
     );
   }
   if (mixes && needsRollouts && !needs.expertMask) {
