@@ -13,16 +13,21 @@ interface Extremes {
 /** Estimates both from the k values of one task. The same draws for every task, as in the original. */
 export type Bootstrap = (values: readonly number[], n: number) => Extremes;
 
-/** With the draws of every k and n made once. */
+/** With the draws of every k and n made once, and the figures of tasks with equal values. */
 export function createBootstrap(): Bootstrap {
   const drawn = new Map<string, Uint32Array>();
+  const known = new Map<string, Extremes>();
   return (values, n) => {
-    const k = values.length;
-    const key = `${k} ${n}`;
-    const sets = drawn.get(key) ?? drawSets(k, n);
-    drawn.set(key, sets);
-    const order = values.map((_, index) => index).toSorted((a, b) => values[b]! - values[a]!);
-    return { best: meanOfFirst(sets, order, values), worst: meanOfFirst(sets, order.toReversed(), values) };
+    const key = `${n} ${values.join(' ')}`;
+    const found = known.get(key);
+    if (found) return found;
+    const size = `${values.length} ${n}`;
+    const sets = drawn.get(size) ?? drawSets(values.length, n);
+    drawn.set(size, sets);
+    const rising = Int32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!);
+    const extremes = { worst: meanOfFirst(sets, rising, values), best: meanOfFirst(sets, rising.toReversed(), values) };
+    known.set(key, extremes);
+    return extremes;
   };
 }
 
@@ -44,12 +49,13 @@ function drawSets(k: number, n: number): Uint32Array {
 }
 
 /** Mean over the samples of the value that comes first in `order`. */
-function meanOfFirst(sets: Uint32Array, order: readonly number[], values: readonly number[]): number {
+function meanOfFirst(sets: Uint32Array, order: Int32Array, values: readonly number[]): number {
   const words = wordsOf(values.length);
   let sum = 0;
-  for (let sample = 0; sample < samples; sample++) {
-    const index = order.find((each) => (sets[sample * words + (each >>> 5)]! >>> (each & 31)) & 1);
-    sum += values[index!]!;
+  for (let start = 0; start < sets.length; start += words) {
+    let place = 0;
+    while (((sets[start + (order[place]! >>> 5)]! >>> (order[place]! & 31)) & 1) === 0) place++;
+    sum += values[order[place]!]!;
   }
   return sum / samples;
 }
