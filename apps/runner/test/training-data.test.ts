@@ -288,6 +288,14 @@ describe('distillation from a teacher in a folder', () => {
     reader.close();
   });
 
+  it('gives the same bytes again, also when it was killed', { tags: ['slow'] }, async () => {
+    const over = [distill('jsd', 'step'), { trainer: { save_interval: 3 } }] as const;
+    for (const name of ['once', 'twice']) expect((await runIt(name, ...over)).error).toBeUndefined();
+    expect(recordOf('twice')).toEqual(recordOf('once'));
+    await killedAndResumed('once more', { call: 'commit', match: '', nth: 9, when: 'before' }, ...over);
+    expect(recordOf('once more')).toEqual(recordOf('once'));
+  });
+
   it('has no divergence when the teacher is the student itself', { timeout: 60_000 }, async () => {
     const self = { explorer: { auxiliary_models: [{ name: 'self', model_path: 'model', max_prompt_tokens: 40, max_response_tokens: 4 }] } };
     const { error, explorer } = await runIt('self', distill('on_policy_distill', 'step'), self, { buffer: { total_steps: 1 } });
