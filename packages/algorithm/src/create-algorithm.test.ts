@@ -54,6 +54,17 @@ describe('createAlgorithm', () => {
     ['no entropy', { ...ppo, entropyLossFn: { name: 'none', args: { entropyCoef: 0.1 } } }, { entropy: 'none' }],
     ['ppo', ppo, { rollouts: true, valueHead: false }],
     ['sft', { policyLossFn: { name: 'sft' } }, { rollouts: false }],
+    ['a critic', { ...ppo, advantageFn: { name: 'ppo' } }, { valueHead: true, teacherLogprobs: false }],
+    ['a teacher', { ...ppo, advantageFn: { name: 'jsd' } }, { teacherLogprobs: true, rollouts: true }],
+    ['pairs', { policyLossFn: { name: 'dpo' } }, { pairs: true, referenceLogprobs: true, rollouts: false }],
+    ['experts', { ...ppo, policyLossFn: { name: 'mix' } }, { expertMask: true, rollouts: true }],
+    ['a KL penalty', { ...ppo, klPenaltyFn: { name: 'k1' } }, { referenceLogprobs: true }],
+    ['an advantage that reads entropies', { ...ppo, advantageFn: { name: 'clipv' } }, { entropy: 'value', necs: true }],
+    [
+      'an advantage that reads entropies beside a loss that differentiates them',
+      { ...ppo, advantageFn: { name: 'clipb' }, entropyLossFn: { name: 'default', args: { entropyCoef: 0.1 } } },
+      { entropy: 'gradient' },
+    ],
     ['sft on selected runs', { policyLossFn: { name: 'sft' }, advantageFn: { name: 'grpo' } }, { rollouts: true }],
   ] as [string, AlgorithmOptions, object][])('says what %s needs', (_name, options, needs) => {
     expect(createAlgorithm(options).needs).toMatchObject(needs);
@@ -82,6 +93,31 @@ describe('createAlgorithm', () => {
   ] as [AlgorithmOptions, string][])('refuses %j', (options, message) => {
     expect(() => createAlgorithm(options)).toThrow(message);
     expect(() => createAlgorithm(options)).toThrow(ConfigError);
+  });
+
+  it('has a loss for the critic where there is one', () => {
+    expect(createAlgorithm(ppo).valueLoss).toBeUndefined();
+    const { valueLoss } = createAlgorithm({ ...ppo, advantageFn: { name: 'ppo' }, valueLoss: { cliprangeValue: 0.1 } });
+    const [offsets, actionMask] = [Int32Array.of(0, 1), Uint8Array.of(1)];
+    // Clipped to 0.1 above the old value: 0.5 * (0.1 - 1)^2 is larger than 0.5 * (0.5 - 1)^2, and does not depend on the value.
+    const { loss, gradValues } = valueLoss!({
+      offsets,
+      actionMask,
+      values: Float32Array.of(0.5),
+      oldValues: Float32Array.of(0),
+      returns: Float32Array.of(1),
+    });
+    expect([loss, Math.abs(gradValues[0]!)]).toEqual([expect.closeTo(0.405, 5), 0]);
+    expect(() => createAlgorithm({ ...ppo, advantageFn: { name: 'ppo' }, valueLoss: { cliprangeValue: -1 } })).toThrow(
+      'The argument "cliprangeValue" of value loss is -1; expected a number >= 0.',
+    );
+  });
+
+  it('divides the sums of rows by a constant, when told to', () => {
+    const summed = { ...ppo, lossAggMode: 'seq-mean-token-sum' } as const;
+    const moved = input({ advantages: Float32Array.of(1, 0, -3) });
+    expect(createAlgorithm(summed).loss(moved).loss).toBeCloseTo(1, 6);
+    expect(createAlgorithm({ ...summed, lossAggNorm: 8 }).loss(moved).loss).toBeCloseTo(1 / 8, 6);
   });
 
   it('takes null for an argument that is left at its default', () => {
