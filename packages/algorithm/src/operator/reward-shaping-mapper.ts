@@ -28,7 +28,13 @@ const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a 
  * Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`. @throws RewardError when a number is none, or the result is not finite
  */
 export const rewardShapingMapper: OperatorPart = definePart(
-  { rewardShapingConfigs: listArg(expected, isShaping, `Operations in order, each ${expected}.`) },
+  {
+    rewardShapingConfigs: listArg(
+      expected,
+      isShaping,
+      'Operations in order. stats_key names a number in info, else in the metrics; without op_type it is ADD, without weight 1.',
+    ),
+  },
   ({ rewardShapingConfigs: shapings }) =>
     (experiences) => {
       let missing = 0;
