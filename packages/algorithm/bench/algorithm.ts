@@ -7,28 +7,28 @@ const target = 50;
 const shape = { tasks: 128, runs: 8, length: 1024 };
 const size = shape.tasks * shape.runs * shape.length;
 
-/** Milliseconds: medians, since other processes may have part of the machine. */
+/** Milliseconds. */
 interface Timing {
+  /** Median, since other processes may have part of the machine. */
   readonly wall: number;
-  /** Of this thread: what others run counts through caches only. */
+  /** Mean of what this thread had of a processor: what others run counts through caches and shared cores only. */
   readonly cpu: number;
 }
 
 function time(work: () => void, least = 9, seconds = 0.5): Timing {
   for (let i = 0; i < 4; i++) work();
-  const [wall, cpu]: [number[], number[]] = [[], []];
+  const wall: number[] = [];
+  const before = process.threadCpuUsage();
   const end = performance.now() + seconds * 1000;
   while (wall.length < least || performance.now() < end) {
-    const [start, before] = [performance.now(), process.threadCpuUsage()];
+    const start = performance.now();
     work();
-    const { user, system } = process.threadCpuUsage(before);
     wall.push(performance.now() - start);
-    cpu.push((user + system) / 1000);
   }
-  return { wall: median(wall), cpu: median(cpu) };
+  // The clock of a thread may tick every few milliseconds, so it is read once for all runs.
+  const { user, system } = process.threadCpuUsage(before);
+  return { wall: wall.toSorted((a, b) => a - b)[wall.length >> 1]!, cpu: (user + system) / 1000 / wall.length };
 }
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** Bytes per millisecond, of reading and writing 64 MiB together. */
 function bandwidth(): number {
@@ -69,7 +69,7 @@ const bytesPerMs = bandwidth();
 const line = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |\n`;
 const rows = shape.tasks * shape.runs;
 process.stdout.write(
-  `${size} tokens in ${rows} rows, one thread; medians of CPU time in ms; copying memory: ${(bytesPerMs / 1e6).toFixed(1)} GB/s\n\n`,
+  `${size} tokens in ${rows} rows, one thread; CPU time in ms (wall clock: medians); copying memory: ${(bytesPerMs / 1e6).toFixed(1)} GB/s\n\n`,
 );
 const columns = [
   'preset',

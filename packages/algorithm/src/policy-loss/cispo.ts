@@ -1,7 +1,8 @@
 /** Policy gradient whose importance weights are clipped, so that no token is left out. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
-import { clamp, definePolicyLoss, ratioOf } from './define.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { clamp, definePolicyLoss } from './define.js';
+import { importanceRatios } from './rows.js';
 
 const args = {
   clipRangeLow: numberArg(1, { min: 0 }, 'Importance weights are at least 1 - this; 1 leaves them as low as they are.'),
@@ -26,32 +27,34 @@ export const cispo = definePolicyLoss({
       url: 'https://arxiv.org/abs/2506.13585',
     },
   },
-  create: (options) => {
-    const [maskLow, maskHigh] = options.enableMaskClip
-      ? [1 - options.maskClipRangeLow, 1 + options.maskClipRangeHigh]
-      : [-Infinity, Infinity];
-    return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
-      const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      let [loss, kl, unmasked] = [0, 0, 0];
-      for (let i = 0; i < trained.length; i++) {
+  create: (options) => (input, weights) => {
+    const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
+    const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
+    const far = options.enableMaskClip ? 0 : Infinity;
+    const [maskLow, maskHigh] = [1 - options.maskClipRangeLow - far, 1 + options.maskClipRangeHigh + far];
+    const trained = trainedTokens(actionMask);
+    const ratios = importanceRatios(input, trained);
+    const gradLogprobs = new Float32Array(weights.length);
+    let [loss, kl, unmasked] = [0, 0, 0];
+    for (let from = 0; from < trained.length; from += blockSize) {
+      const to = Math.min(from + blockSize, trained.length);
+      for (let i = from; i < to; i++) {
         const t = trained[i]!;
         const [current, advantage] = [currentLogprobs[t]!, advantages[t]!];
         const d = current - oldLogprobs[t]!;
-        const ratio = ratioOf(d);
+        const ratio = ratios[i]!;
         kl -= d;
-        if ((advantage > 0 && ratio > maskHigh) || (advantage < 0 && ratio < maskLow)) continue;
+        if (advantage > 0 ? ratio > maskHigh : advantage < 0 && ratio < maskLow) continue;
         const gradient = -weights[t]! * clamp(ratio, low, high) * advantage;
         loss += gradient * current;
         gradLogprobs[t] = gradient;
         unmasked++;
       }
-      return {
-        loss,
-        gradLogprobs,
-        metrics: { cispo_loss: loss, ppo_kl: meanOf(kl, trained.length), unmasked_frac: meanOf(unmasked, trained.length) },
-      };
+    }
+    return {
+      loss,
+      gradLogprobs,
+      metrics: { cispo_loss: loss, ppo_kl: meanOf(kl, trained.length), unmasked_frac: meanOf(unmasked, trained.length) },
     };
   },
 });

@@ -1,5 +1,5 @@
 /** Policy gradient corrected by the importance ratio, without any clip. */
-import { meanOf, trainedTokens } from '../aggregate.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
 import { boundLogRatio, definePolicyLoss, ratioOf } from './define.js';
 
 /**
@@ -15,15 +15,18 @@ export const importanceSampling = definePolicyLoss({
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float32Array(weights.length);
       let [loss, ratios, kl] = [0, 0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const d = currentLogprobs[t]! - oldLogprobs[t]!;
-        const ratio = ratioOf(d);
-        const value = -weights[t]! * advantages[t]! * ratio;
-        if (boundLogRatio(d) === d) gradLogprobs[t] = value;
-        loss += value;
-        ratios += ratio;
-        kl -= d;
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const d = currentLogprobs[t]! - oldLogprobs[t]!;
+          const ratio = ratioOf(d);
+          const value = -weights[t]! * advantages[t]! * ratio;
+          if (boundLogRatio(d) === d) gradLogprobs[t] = value;
+          loss += value;
+          ratios += ratio;
+          kl -= d;
+        }
       }
       return {
         loss,

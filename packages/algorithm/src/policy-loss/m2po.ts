@@ -1,6 +1,6 @@
 /** Importance-weighted policy gradient over a batch whose second moment is bounded. */
 import { numberArg } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
 import { clamp, definePolicyLoss } from './define.js';
 import { trustMask } from './m2po-mask.js';
 
@@ -37,16 +37,19 @@ export const m2po = definePolicyLoss({
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float32Array(weights.length);
       let [loss, ratios, kl] = [0, 0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const d = clamp(currentLogprobs[t]! - oldLogprobs[t]!, -logRatioClip, logRatioClip);
-        const ratio = Math.exp(d);
-        kl -= d;
-        ratios += ratio;
-        if (kept[t] === 0) continue;
-        const value = -weights[t]! * advantages[t]! * ratio;
-        loss += value;
-        gradLogprobs[t] = value;
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const d = clamp(currentLogprobs[t]! - oldLogprobs[t]!, -logRatioClip, logRatioClip);
+          const ratio = Math.exp(d);
+          kl -= d;
+          ratios += ratio;
+          if (kept[t] === 0) continue;
+          const value = -weights[t]! * advantages[t]! * ratio;
+          loss += value;
+          gradLogprobs[t] = value;
+        }
       }
       const means = { ppo_kl: meanOf(kl, trained.length), 'ratio/mean': meanOf(ratios, trained.length) };
       return { loss, gradLogprobs, metrics: { pg_loss: loss, ...means, ...metrics } };

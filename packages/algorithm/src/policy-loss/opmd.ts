@@ -1,6 +1,6 @@
 /** Policy gradient scaled down by the temperature of a mirror-descent step. */
 import { numberArg } from '@trinity-rft/core';
-import { trainedTokens } from '../aggregate.js';
+import { blockSize, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss } from './define.js';
 
 const args = { tau: numberArg(1, { min: 0 }, 'Temperature of the step: the loss is divided by 1 + tau.') };
@@ -26,11 +26,14 @@ export const opmd = definePolicyLoss({
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float32Array(weights.length);
       let loss = 0;
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const gradient = (-weights[t]! * advantages[t]!) / (1 + tau);
-        loss += gradient * currentLogprobs[t]!;
-        gradLogprobs[t] = gradient;
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const gradient = (-weights[t]! * advantages[t]!) / (1 + tau);
+          loss += gradient * currentLogprobs[t]!;
+          gradLogprobs[t] = gradient;
+        }
       }
       return { loss, gradLogprobs, metrics: { opmd_loss: loss } };
     },

@@ -1,8 +1,9 @@
 /** Clipped policy gradient with a second clip for negative advantages. */
 import { booleanArg, numberArg, type ArgValues, type LossInput } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
 import type { TermOutput } from '../part.js';
 import { boundLogRatio, definePolicyLoss } from './define.js';
+import { importanceRatios } from './rows.js';
 import { sequenceMask } from './sequence-mask.js';
 
 /** Of the clip: those of `mix` too. */
@@ -36,42 +37,51 @@ export const ppo = definePolicyLoss({
     formula: 'l = max(-A r, -A clip(r, 1 - low, 1 + high)); where A < 0: l = min(l, -A clip_ratio_c)',
     source: { title: 'Proximal Policy Optimization Algorithms', url: 'https://arxiv.org/abs/1707.06347' },
   },
-  create: (options) => (input, weights) => {
-    const masked = options.enableSequenceMasking ? sequenceMask(input, options) : undefined;
+  create: (options) => (given, weights) => {
+    // Where the old policy is taken to be the current one, every ratio is 1.
+    const input = options.fallbackToPolicyGradient ? { ...given, oldLogprobs: given.currentLogprobs } : given;
+    const masked = options.enableSequenceMasking ? sequenceMask(input, options.deltaSequenceMasking) : undefined;
     const { metrics, ...output } = clippedPolicyGradient(input, weights, options, masked?.tokens);
     return { ...output, metrics: { ...metrics, ...masked?.metrics } };
   },
 });
 
-export type ClipOptions = ArgValues<typeof clipArgs> & { readonly fallbackToPolicyGradient?: boolean };
-
 /** `leftOut`: tokens without loss that stay in every denominator. [N] */
-export function clippedPolicyGradient(input: LossInput, weights: Float64Array, options: ClipOptions, leftOut?: Uint8Array): TermOutput {
+export function clippedPolicyGradient(
+  input: LossInput,
+  weights: Float64Array,
+  options: ArgValues<typeof clipArgs>,
+  leftOut?: Uint8Array,
+): TermOutput {
   const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
   const { clipRatioC: most, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
-  const [low, high, plain] = [1 - clipRangeLow, 1 + clipRangeHigh, options.fallbackToPolicyGradient === true];
+  const [low, high] = [1 - clipRangeLow, 1 + clipRangeHigh];
   const trained = trainedTokens(actionMask);
+  const ratios = importanceRatios(input, trained);
   const gradLogprobs = new Float32Array(weights.length);
   let [loss, kl, clipped, clippedLower] = [0, 0, 0, 0];
-  for (let i = 0; i < trained.length; i++) {
-    const t = trained[i]!;
-    const advantage = advantages[t]!;
-    const raw = plain ? 0 : currentLogprobs[t]! - oldLogprobs[t]!;
-    const d = boundLogRatio(raw);
-    const ratio = Math.exp(d);
-    // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
-    const isClipped = advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
-    const isCut = advantage < 0 && ratio > most;
-    kl -= d;
-    if (isClipped) clipped++;
-    if (isCut) clippedLower++;
-    if (leftOut !== undefined && leftOut[t] === 1) continue;
-    const scale = -weights[t]! * advantage;
-    if (isClipped) loss += scale * (advantage > 0 ? high : low);
-    else if (isCut) loss += scale * most;
-    else {
-      loss += scale * ratio;
-      if (raw === d) gradLogprobs[t] = scale * ratio;
+  for (let from = 0; from < trained.length; from += blockSize) {
+    const to = Math.min(from + blockSize, trained.length);
+    for (let i = from; i < to; i++) {
+      const t = trained[i]!;
+      const advantage = advantages[t]!;
+      const raw = currentLogprobs[t]! - oldLogprobs[t]!;
+      const d = boundLogRatio(raw);
+      const ratio = ratios[i]!;
+      // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
+      const isClipped = advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
+      const isCut = advantage < 0 && ratio > most;
+      kl -= d;
+      if (isClipped) clipped++;
+      if (isCut) clippedLower++;
+      if (leftOut !== undefined && leftOut[t] === 1) continue;
+      const scale = -weights[t]! * advantage;
+      if (isClipped) loss += scale * (advantage > 0 ? high : low);
+      else if (isCut) loss += scale * most;
+      else {
+        loss += scale * ratio;
+        if (raw === d) gradLogprobs[t] = scale * ratio;
+      }
     }
   }
   const mean = (sum: number): number => meanOf(sum, trained.length);

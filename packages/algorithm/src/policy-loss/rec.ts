@@ -1,9 +1,9 @@
 /** REINFORCE as an off-policy algorithm: what is clipped, how tokens weigh and what holds the policy back, each by choice. */
 import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
-import { aggregationWeights, meanOf, trainedTokens } from '../aggregate.js';
+import { aggregationWeights, blockSize, meanOf, trainedTokens } from '../aggregate.js';
 import { clamp, definePolicyLoss, ratioOf } from './define.js';
 import { rangeTests } from './rec-range.js';
-import { rowLogRatios, spread } from './rows.js';
+import { importanceRatios } from './rows.js';
 
 const args = {
   epsilonLow: numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
@@ -66,24 +66,27 @@ export const rec = definePolicyLoss({
     };
     const [squared, linear] = [regularizer === 'k2' ? coef : 0, regularizer === 'forward-kl' ? coef : 0];
     return (input, given) => {
-      const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
+      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const weights = byRow ? aggregationWeights(input, 'seq-mean-token-mean') : given;
-      const ofRow = byRow ? spread(rowLogRatios(input, 'mean'), offsets) : undefined;
       const trained = trainedTokens(actionMask);
+      const ratios = importanceRatios(input, trained);
+      const rangeRatios = byRow ? importanceRatios(input, trained, 'mean') : ratios;
       const gradLogprobs = new Float32Array(weights.length);
       let [loss, outside] = [0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const advantage = advantages[t]!;
-        const current = currentLogprobs[t]!;
-        const d = current - oldLogprobs[t]!;
-        const ratio = ratioOf(d);
-        const rowRatio = ofRow ? Math.exp(ofRow[t]!) : ratio;
-        let slope = 0;
-        if (isInRange(rowRatio, advantage)) slope = -advantage * weigh(ratio, rowRatio, advantage) + (fixOpdAdvantage ? d : 0);
-        else outside++;
-        loss += weights[t]! * (slope * current + squared * d * d - linear * current);
-        gradLogprobs[t] = weights[t]! * (slope + 2 * squared * d - linear);
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const advantage = advantages[t]!;
+          const current = currentLogprobs[t]!;
+          const d = current - oldLogprobs[t]!;
+          const [ratio, rangeRatio] = [ratios[i]!, rangeRatios[i]!];
+          let slope = 0;
+          if (isInRange(rangeRatio, advantage)) slope = -advantage * weigh(ratio, rangeRatio, advantage) + (fixOpdAdvantage ? d : 0);
+          else outside++;
+          loss += weights[t]! * (slope * current + squared * d * d - linear * current);
+          gradLogprobs[t] = weights[t]! * (slope + 2 * squared * d - linear);
+        }
       }
       return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOf(outside, trained.length) } };
     };

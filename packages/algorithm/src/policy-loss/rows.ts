@@ -1,6 +1,7 @@
-/** Log-ratios of whole rows. */
+/** Importance ratios of tokens and of whole rows. */
 import type { LossInput } from '@trinity-rft/core';
-import { boundLogRatio } from './define.js';
+import { blockSize } from '../aggregate.js';
+import { boundLogRatio, ratioOf } from './define.js';
 
 /** As in the original; an empty row has log-ratio 0. */
 const epsilon = 1e-8;
@@ -25,9 +26,27 @@ export function rowLogRatios(input: LossInput, kind: 'mean' | 'sum'): Float64Arr
   return rows;
 }
 
-/** The number of its row for every token. @returns [N] */
-export function spread(rows: Float64Array, offsets: Int32Array): Float64Array {
-  const tokens = new Float64Array(offsets.at(-1)!);
-  for (let row = 0; row < rows.length; row++) tokens.fill(rows[row]!, offsets[row], offsets[row + 1]);
-  return tokens;
+/**
+ * e^d of each trained token, or of its row: of the whole answer (`sum`) or of its average token (`mean`). d within 20.
+ *
+ * A loop of its own, because a call of exp spills what the loops of losses keep in registers: together they take half longer.
+ * @param trained positions of `trainedTokens`. [M]
+ * @returns [M]
+ */
+export function importanceRatios(input: LossInput, trained: Int32Array, of: 'token' | 'sum' | 'mean' = 'token'): Float64Array {
+  const { offsets, currentLogprobs, oldLogprobs } = input;
+  const ratios = new Float64Array(trained.length);
+  if (of === 'token') {
+    for (let from = 0; from < ratios.length; from += blockSize) {
+      const to = Math.min(from + blockSize, ratios.length);
+      for (let i = from; i < to; i++) ratios[i] = ratioOf(currentLogprobs[trained[i]!]! - oldLogprobs[trained[i]!]!);
+    }
+    return ratios;
+  }
+  const rows = rowLogRatios(input, of);
+  for (let row = 0, i = 0; row < rows.length; row++) {
+    const ratio = Math.exp(rows[row]!);
+    for (; i < ratios.length && trained[i]! < offsets[row + 1]!; i++) ratios[i] = ratio;
+  }
+  return ratios;
 }

@@ -1,7 +1,8 @@
 /** Policy gradient behind a soft gate instead of a hard clip. */
 import { booleanArg, ConfigError, numberArg } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
-import { boundLogRatio, definePolicyLoss, ratioOf } from './define.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { boundLogRatio, definePolicyLoss } from './define.js';
+import { importanceRatios } from './rows.js';
 
 const args = {
   tauPos: numberArg(1, { above: 0 }, 'Steepness of the gate where the advantage is positive.'),
@@ -32,29 +33,34 @@ export const sapo = definePolicyLoss({
       throw new ConfigError(`The argument "tauNeg" of policy loss "sapo" is ${tauNeg}; expected at least "tauPos", ${tauPos}.`, {
         code: 'ARGUMENT_INVALID',
       });
-    return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+    return (input, weights) => {
+      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const trained = trainedTokens(actionMask);
+      const ratios = importanceRatios(input, trained);
       const gradLogprobs = new Float32Array(weights.length);
-      let [loss, kl, gates, ratios, positive] = [0, 0, 0, 0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const [current, advantage] = [currentLogprobs[t]!, advantages[t]!];
-        const d = current - oldLogprobs[t]!;
-        const ratio = ratioOf(d);
-        const tau = advantage > 0 ? tauPos : tauNeg;
-        const sigmoid = 1 / (1 + Math.exp(-tau * (ratio - 1)));
-        const gate = (4 / tau) * sigmoid;
-        const scale = -weights[t]! * advantage;
-        const slope = boundLogRatio(d) === d ? 4 * sigmoid * (1 - sigmoid) * ratio : 0;
-        loss += scale * gate * (differentiateGate ? 1 : current);
-        gradLogprobs[t] = scale * (differentiateGate ? slope : gate);
-        kl -= d;
-        gates += gate;
-        ratios += ratio;
-        if (advantage > 0) positive++;
+      let [loss, kl, gates, ratioSum, positive] = [0, 0, 0, 0, 0];
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const [current, advantage] = [currentLogprobs[t]!, advantages[t]!];
+          const d = current - oldLogprobs[t]!;
+          const ratio = ratios[i]!;
+          const tau = advantage > 0 ? tauPos : tauNeg;
+          const sigmoid = 1 / (1 + Math.exp(-tau * (ratio - 1)));
+          const gate = (4 / tau) * sigmoid;
+          const scale = -weights[t]! * advantage;
+          const slope = boundLogRatio(d) === d ? 4 * sigmoid * (1 - sigmoid) * ratio : 0;
+          loss += scale * gate * (differentiateGate ? 1 : current);
+          gradLogprobs[t] = scale * (differentiateGate ? slope : gate);
+          kl -= d;
+          gates += gate;
+          ratioSum += ratio;
+          if (advantage > 0) positive++;
+        }
       }
       const mean = (sum: number): number => meanOf(sum, trained.length);
-      const metrics = { ppo_kl: mean(kl), avg_soft_gate: mean(gates), avg_ratio: mean(ratios), pos_adv_frac: mean(positive) };
+      const metrics = { ppo_kl: mean(kl), avg_soft_gate: mean(gates), avg_ratio: mean(ratioSum), pos_adv_frac: mean(positive) };
       return { loss, gradLogprobs, metrics: { sapo_loss: loss, ...metrics } };
     };
   },

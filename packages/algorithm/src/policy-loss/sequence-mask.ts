@@ -8,13 +8,6 @@ export interface SequenceMask {
   readonly metrics: Metrics;
 }
 
-export interface SequenceMaskOptions {
-  /** Mean of -d above which a row counts as left behind. */
-  readonly deltaSequenceMasking: number;
-  /** Take every ratio as 1: no row is. */
-  readonly fallbackToPolicyGradient: boolean;
-}
-
 /**
  * Tokens with A < 0 in rows whose mean of -d over trained tokens exceeds delta. They lose their loss but stay in every
  * denominator. Metrics `seq_mask/masked_tokens` (per trained token) and `seq_mask/mean_sequence_kl` (mean of the rows' means).
@@ -22,9 +15,8 @@ export interface SequenceMaskOptions {
  * Masked tokens count in the first metric when their advantage is negative, as in the original; stored advantages are 0 there.
  * @see DeepSeek-V3.2, arXiv:2512.02556 (off-policy sequence masking)
  */
-export function sequenceMask(input: LossInput, options: SequenceMaskOptions): SequenceMask {
+export function sequenceMask(input: LossInput, delta: number): SequenceMask {
   const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-  const { deltaSequenceMasking: delta, fallbackToPolicyGradient: plain } = options;
   const tokens = new Uint8Array(actionMask.length);
   const rows = offsets.length - 1;
   let [klSum, trainedSum, leftOut] = [0, 0, 0];
@@ -33,7 +25,7 @@ export function sequenceMask(input: LossInput, options: SequenceMaskOptions): Se
     let [sum, trained] = [0, 0];
     for (let t = start; t < end; t++) {
       if (actionMask[t] === 0) continue;
-      if (!plain) sum -= boundLogRatio(currentLogprobs[t]! - oldLogprobs[t]!);
+      sum -= boundLogRatio(currentLogprobs[t]! - oldLogprobs[t]!);
       trained++;
     }
     const kl = sum / (trained + epsilon);

@@ -1,5 +1,5 @@
 /** Supervised loss weighted by how likely the policy finds each token already. */
-import { trainedTokens } from '../aggregate.js';
+import { blockSize, trainedTokens } from '../aggregate.js';
 import { ratioOf, definePolicyLoss } from './define.js';
 
 /**
@@ -24,12 +24,15 @@ export const sftIs = definePolicyLoss({
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float32Array(weights.length);
       let loss = 0;
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const current = currentLogprobs[t]!;
-        const gradient = -weights[t]! * ratioOf(current);
-        loss += gradient * current;
-        gradLogprobs[t] = gradient;
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const current = currentLogprobs[t]!;
+          const gradient = -weights[t]! * ratioOf(current);
+          loss += gradient * current;
+          gradLogprobs[t] = gradient;
+        }
       }
       return { loss, gradLogprobs, metrics: { sft_is_loss: loss } };
     },

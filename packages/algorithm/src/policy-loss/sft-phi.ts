@@ -1,6 +1,6 @@
 /** Supervised loss that learns most from tokens that the policy is undecided about. */
 import { numberArg } from '@trinity-rft/core';
-import { trainedTokens } from '../aggregate.js';
+import { blockSize, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss, ratioOf } from './define.js';
 
 const args = {
@@ -33,13 +33,16 @@ export const sftPhi = definePolicyLoss({
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float32Array(weights.length);
       let loss = 0;
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const current = currentLogprobs[t]!;
-        const probability = ratioOf(current);
-        const gradient = -weights[t]! * probability * (1 - probability);
-        loss += gradient * Math.min(current, cutoff);
-        if (current <= cutoff) gradLogprobs[t] = gradient;
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const current = currentLogprobs[t]!;
+          const probability = ratioOf(current);
+          const gradient = -weights[t]! * probability * (1 - probability);
+          loss += gradient * Math.min(current, cutoff);
+          if (current <= cutoff) gradLogprobs[t] = gradient;
+        }
       }
       return { loss, gradLogprobs, metrics: { sft_phi_loss: loss } };
     };

@@ -1,7 +1,8 @@
 /** Log-ratio policy gradient that stops where the policy has moved far enough. */
 import { numberArg } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
-import { definePolicyLoss, ratioOf } from './define.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { definePolicyLoss } from './define.js';
+import { importanceRatios } from './rows.js';
 
 const args = {
   epsilon: numberArg(0.3, { min: 0 }, 'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.'),
@@ -24,21 +25,26 @@ export const sppo = definePolicyLoss({
   },
   create: ({ epsilon }) => {
     const [low, high] = [1 / (1 + epsilon), 1 + epsilon];
-    return ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
+    return (input, weights) => {
+      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const trained = trainedTokens(actionMask);
+      const ratios = importanceRatios(input, trained);
       const gradLogprobs = new Float32Array(weights.length);
       let [loss, outside] = [0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const d = currentLogprobs[t]! - oldLogprobs[t]!;
-        const ratio = ratioOf(d);
-        if (ratio < low || ratio > high) {
-          outside++;
-          continue;
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const d = currentLogprobs[t]! - oldLogprobs[t]!;
+          const ratio = ratios[i]!;
+          if (ratio < low || ratio > high) {
+            outside++;
+            continue;
+          }
+          const gradient = -weights[t]! * advantages[t]!;
+          loss += gradient * d;
+          gradLogprobs[t] = gradient;
         }
-        const gradient = -weights[t]! * advantages[t]!;
-        loss += gradient * d;
-        gradLogprobs[t] = gradient;
       }
       return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOf(outside, trained.length) } };
     };

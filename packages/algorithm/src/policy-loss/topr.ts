@@ -1,8 +1,8 @@
 /** Off-policy policy gradient that tapers the importance of bad answers only. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
-import { definePolicyLoss, ratioOf } from './define.js';
-import { rowLogRatios, spread } from './rows.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { definePolicyLoss } from './define.js';
+import { importanceRatios } from './rows.js';
 
 const args = {
   advantageThreshold: numberArg(0, {}, 'Tokens whose advantage is at most this are weighed by their importance ratio, at most 1.'),
@@ -28,25 +28,30 @@ export const topr = definePolicyLoss({
   create:
     ({ advantageThreshold, sequenceRatio }) =>
     (input, weights) => {
-      const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const ofRow = sequenceRatio ? spread(rowLogRatios(input, 'sum'), offsets) : undefined;
+      const { actionMask, advantages, currentLogprobs } = input;
       const trained = trainedTokens(actionMask);
+      const ratios = importanceRatios(input, trained, sequenceRatio ? 'sum' : 'token');
       const gradLogprobs = new Float32Array(weights.length);
-      let [loss, alphas, ratios] = [0, 0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const ratio = ratioOf(ofRow ? ofRow[t]! : currentLogprobs[t]! - oldLogprobs[t]!);
-        const alpha = advantages[t]! <= advantageThreshold ? Math.min(ratio, 1) : 1;
-        const gradient = -weights[t]! * alpha * advantages[t]!;
-        loss += gradient * currentLogprobs[t]!;
-        gradLogprobs[t] = gradient;
-        alphas += alpha;
-        ratios += ratio;
+      let [loss, alphas, ratioSum] = [0, 0, 0];
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const current = currentLogprobs[t]!;
+          const advantage = advantages[t]!;
+          const ratio = ratios[i]!;
+          const alpha = advantage <= advantageThreshold ? Math.min(ratio, 1) : 1;
+          const gradient = -weights[t]! * alpha * advantage;
+          loss += gradient * current;
+          gradLogprobs[t] = gradient;
+          alphas += alpha;
+          ratioSum += ratio;
+        }
       }
       return {
         loss,
         gradLogprobs,
-        metrics: { topr_loss: loss, avg_alpha: meanOf(alphas, trained.length), avg_ratio: meanOf(ratios, trained.length) },
+        metrics: { topr_loss: loss, avg_alpha: meanOf(alphas, trained.length), avg_ratio: meanOf(ratioSum, trained.length) },
       };
     },
 });

@@ -1,8 +1,8 @@
 /** Policy gradient corrected by importance ratios that are cut off: by token or by answer. */
 import { choiceArg, numberArg } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
-import { definePolicyLoss, ratioOf } from './define.js';
-import { rowLogRatios, spread } from './rows.js';
+import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { definePolicyLoss } from './define.js';
+import { importanceRatios } from './rows.js';
 
 const args = {
   level: choiceArg(['token', 'sequence'], 'token', 'Whose importance ratio corrects a token: its own, or that of the whole answer.'),
@@ -32,23 +32,26 @@ export const truncatedImportanceSampling = definePolicyLoss({
   create:
     ({ level, threshold, mode }) =>
     (input, weights) => {
-      const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const ofRow = level === 'sequence' ? spread(rowLogRatios(input, 'sum'), offsets) : undefined;
+      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const trained = trainedTokens(actionMask);
+      const ratios = importanceRatios(input, trained, level === 'sequence' ? 'sum' : 'token');
       const gradLogprobs = new Float32Array(weights.length);
       let [loss, corrections, above, kl] = [0, 0, 0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
-        const d = currentLogprobs[t]! - oldLogprobs[t]!;
-        const ratio = ratioOf(ofRow ? ofRow[t]! : d);
-        const isAbove = ratio > threshold;
-        const correction = !isAbove ? ratio : mode === 'truncate' ? threshold : 0;
-        const gradient = -weights[t]! * correction * advantages[t]!;
-        loss += gradient * currentLogprobs[t]!;
-        gradLogprobs[t] = gradient;
-        corrections += correction;
-        if (isAbove) above++;
-        kl -= d;
+      for (let from = 0; from < trained.length; from += blockSize) {
+        const to = Math.min(from + blockSize, trained.length);
+        for (let i = from; i < to; i++) {
+          const t = trained[i]!;
+          const d = currentLogprobs[t]! - oldLogprobs[t]!;
+          const ratio = ratios[i]!;
+          const isAbove = ratio > threshold;
+          const correction = !isAbove ? ratio : mode === 'truncate' ? threshold : 0;
+          const gradient = -weights[t]! * correction * advantages[t]!;
+          loss += gradient * currentLogprobs[t]!;
+          gradLogprobs[t] = gradient;
+          corrections += correction;
+          if (isAbove) above++;
+          kl -= d;
+        }
       }
       const mean = (sum: number): number => meanOf(sum, trained.length);
       const metrics = { 'is_weight/mean': mean(corrections), is_truncated_frac: mean(above), ppo_kl: mean(kl) };
