@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ConfigError, RewardError, type RewardInput, type RewardParts } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { everyReward } from '../test/every-reward.js';
@@ -23,6 +24,13 @@ describe('createRewardFn', () => {
 
   it.each(Object.entries(rewardKinds))('has a sentence for all that %s is, takes and returns', (_name, { summary, parts, args }) => {
     for (const text of [summary, ...Object.values(parts), ...Object.values(args).map(({ help }) => help)]) expect(text).toMatch(/^.{8,}$/);
+  });
+
+  it('is in the README, with every argument', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    for (const [name, { args }] of Object.entries(rewardKinds)) {
+      for (const word of [name, ...Object.keys(args)]) expect(readme).toContain(`\`${word}\``);
+    }
   });
 
   it('refuses RM-Gallery and says what to use instead', () => {

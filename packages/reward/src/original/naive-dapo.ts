@@ -63,8 +63,6 @@ export function shouldAllowEval(text: string): boolean {
   return letters.size <= 2 && !/\^[{(]|\^[0-9]+\^|\^[0-9][0-9]+/.test(text);
 }
 
-const isWhole = (text: string): boolean => wholeDigits(pythonFloat(withoutThousands(text)) ?? NaN) !== undefined;
-
 /**
  * The score: 1 when the last box behind the last `</think>`, or all of that text, equals the truth in one of both spellings or by
  * {@link mathEqual}, else 0. As in the original, expressions are never compared symbolically here, and a text with `\pi` only as text.
@@ -83,11 +81,8 @@ function gradeSpelling(answer: string, truth: string): boolean {
   const [given, expected] = [splitTuple(answer), splitTuple(truth)];
   if (given.length === 0 || given.length !== expected.length) return false;
   if (expected.length > 1 && (answer[0] !== truth[0] || answer.at(-1) !== truth.at(-1))) return false;
-  // What is left to compare symbolically is wrong.
-  return given.every(
-    (item, index) =>
-      isFraction(item) && isFraction(expected[index]!) && isWhole(item) === isWhole(expected[index]!) && item === expected[index],
-  );
+  // Fractions are right as texts; what is left to compare symbolically is wrong.
+  return given.every((item, index) => item === expected[index] && isFraction(item));
 }
 
 function lastBox(text: string): string | undefined {
