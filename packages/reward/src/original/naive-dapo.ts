@@ -65,7 +65,7 @@ export function shouldAllowEval(text: string): boolean {
 
 /**
  * The score: 1 when the last box behind the last `</think>`, or all of that text, equals the truth in one of both spellings or by
- * {@link mathEqual}, else 0. As in the original, expressions are never compared symbolically here, and a text with `\pi` only as text.
+ * {@link mathEqual}, which stands for the one of PRIME that the original asks last, else 0. As there, a text with `\pi` is compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1)!;
