@@ -42,7 +42,8 @@ export const gigpo = defineAdvantagePart({
   args,
   doc: {
     summary: 'Two comparisons for runs of several steps: whole runs of a task, and steps that began in the same state of the environment.',
-    formula: 'A = A_E + omega * A_S, A_E = (sum_t r_t - mean) / (d + epsilon), A_S = (sum_u gamma^u r_(t+u) - mean) / (d + epsilon)',
+    formula:
+      'A = A_E + omega * A_S, A_E = (sum_t r_t - mean) / (d + epsilon), A_S = (sum_u gamma^u r_(t+u) - mean) / (d + epsilon), r_t = info.step_reward, equal states = equal info.env_state_hash',
     source: { title: 'Group-in-Group Policy Optimization for LLM Agent Training', url: 'https://arxiv.org/abs/2505.10978' },
   },
   comparesRuns: true,
