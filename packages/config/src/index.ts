@@ -4,6 +4,7 @@ export { configJsonSchema, type JsonSchema } from './json-schema.js';
 export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';
 export type { MemoryPlan } from './plan/memory.js';
 export { planConfig, type PlanOptions, type RunPlan, type StagePlan } from './plan/plan.js';
+export type { PlannedPart } from './plan/recipe.js';
 export { renderPlan } from './plan/render.js';
 export type { StepPlan } from './plan/steps.js';
 export { problemsOf, renderProblem, type ConfigProblem, type SourcePosition } from './problem.js';

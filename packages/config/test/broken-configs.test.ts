@@ -622,6 +622,17 @@ const cases: readonly Broken[] = [
     says: ['"both" with sft', 'Set mode: train'],
   },
   {
+    name: 'pairs that are explored',
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: dpo',
+      top: 'mode: «both',
+      buffer:
+        'buffer:\n  batch_size: 2\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input: {experience_buffer: {path: ./tasks.jsonl}}',
+    },
+    key: 'mode',
+    says: ['"both" with dpo', 'Set mode: train'],
+  },
+  {
     name: 'supervised learning without data',
     file: { ...sft, buffer: '«buffer:\n  train_batch_size: 4' },
     key: 'buffer.trainer_input.experience_buffer.path',

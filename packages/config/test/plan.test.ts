@@ -33,6 +33,14 @@ describe('a plan', () => {
     });
   });
 
+  it('shows the whole algorithm, also what the file leaves out', () => {
+    const shown = renderPlan(planConfig(parse(cwd, text.replace('algorithm_type: grpo', 'algorithm_type: dapo')).config));
+    expect(shown).toMatch(/^ {2}operator +dapo_dynamic_sampling \{ .*\n {2}operator +mask_response_truncated/m);
+    expect(shown).toMatch(/^ {2}policy_loss_fn +ppo \{ .*clip_range_high: 0\.28, .*\}\n/m);
+    expect(shown).toMatch(/^ {2}loss_agg_mode +token-mean$/m);
+    expect(shown).not.toContain('kl_loss_fn');
+  });
+
   it('says what it does not know without the sizes of the task sets', () => {
     const { stages } = planConfig(parse(cwd, text).config);
     expect(stages[0]?.steps).toMatchObject({ rows: undefined, exploreSteps: undefined, trainSteps: undefined, checkpoints: undefined });
@@ -124,13 +132,19 @@ describe('a plan', () => {
       writes to <cwd>/checkpoints/Trinity-RFT/plan
 
       Run: mode both, grpo
-        model     <cwd>/tiny
-        explore   25 steps from 100 tasks, each 8 tasks x 4 runs = 32 experiences or more
-        sync      12 weight updates
-        train     50 steps of 16 experiences, 2 per explore step
-        evaluate  4 times, 60 runs each
-        memory    about ...
-        files     log/trinity.log, monitor/metrics.jsonl, monitor/tensorboard/, buffer/experience_buffer.db, global_step_<n>/ (3 checkpoints)"
+        model            <cwd>/tiny
+        explore          25 steps from 100 tasks, each 8 tasks x 4 runs = 32 experiences or more
+        sync             12 weight updates
+        train            50 steps of 16 experiences, 2 per explore step
+        evaluate         4 times, 60 runs each
+        memory           about ...
+        sample_strategy  default
+        advantage_fn     grpo { epsilon: 0.000001, duplicate_experiences: false, rank_penalty_raw_numerator: false, std_cal_level: group }
+        policy_loss_fn   ppo { clip_range: 0.2, clip_ratio_c: 3, enable_sequence_masking: false, delta_sequence_masking: 0.1, fallback_to_policy_gradient: false }
+        kl_loss_fn       k2 { kl_coef: 0.001, adaptive: false }
+        entropy_loss_fn  default { entropy_coef: 0 }
+        loss_agg_mode    token-mean
+        files            log/trinity.log, monitor/metrics.jsonl, monitor/tensorboard/, buffer/experience_buffer.db, global_step_<n>/ (3 checkpoints)"
     `);
   });
 

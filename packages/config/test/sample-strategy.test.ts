@@ -46,6 +46,15 @@ describe('the sample strategy staleness_control', () => {
   });
 });
 
+it('says that rows of a data set have an order of their own', () => {
+  const buffer = 'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }';
+  const file = { top: 'mode: train', algorithm: 'algorithm:\n  algorithm_type: sft\n  sample_strategy: mix', buffer };
+  expect(found(file)).toEqual([]);
+  expect(parse(cwd, yaml(file)).warnings.join('\n')).toContain(
+    'ignored. sft reads the rows of its data set in the order of data_selector.',
+  );
+});
+
 it('says that there is no teacher to learn from', () => {
   const distill = yaml({ algorithm: 'algorithm:\n  algorithm_type: jsd' });
   expect(parse(cwd, distill).warnings.join('\n')).toContain('explorer.auxiliary_models is empty. Add the teacher there');

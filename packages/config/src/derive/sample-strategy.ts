@@ -9,8 +9,17 @@ const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
 
 /** Problems stand at the argument if the file sets it, else at the strategy, else at the algorithm. */
-export function checkSampling(context: StageContext, { sampleStrategy: { name, args } }: AlgorithmConfig, buffer: BufferConfig): void {
+export function checkSampling(
+  context: StageContext,
+  { algorithmType, needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
+  buffer: BufferConfig,
+): void {
   if (context.input.mode === 'bench') return;
+  if (!needsRollouts) {
+    if (name !== 'default')
+      context.warn(strategyKey, `ignored. ${algorithmType} reads the rows of its data set in the order of data_selector.`);
+    return;
+  }
   if (name === 'mix') checkMix(context, args, buffer);
   if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
 }

@@ -2,6 +2,7 @@
 import { diskAt } from '../derive/context.js';
 import type { Mode, ResolvedConfig, StageConfig } from '../resolved.js';
 import { planFiles } from './files.js';
+import { planParts, type PlannedPart } from './recipe.js';
 import { planMemory, type MemoryPlan } from './memory.js';
 import { planSteps, type StepPlan } from './steps.js';
 
@@ -14,6 +15,8 @@ export interface StagePlan {
   readonly stageName: string | undefined;
   readonly mode: Mode;
   readonly algorithmType: string;
+  readonly parts: readonly PlannedPart[];
+  readonly lossAggMode: string;
   readonly model: string;
   readonly steps: StepPlan;
   /** Undefined when the model is not on this disk. */
@@ -43,6 +46,8 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     stageName,
     mode,
     algorithmType: algorithm.algorithmType,
+    parts: planParts(stage),
+    lossAggMode: algorithm.lossAggMode,
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
     steps,
     memory: planMemory(stage, diskAt('.')),

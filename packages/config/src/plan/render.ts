@@ -18,6 +18,7 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ...trainerRows(stage),
     ...evalRows(stage),
     ...memoryRows(stage),
+    ...algorithmRows(stage),
     ['files', stage.files.join(', ')],
   ];
   const width = Math.max(...rows.map(([label]) => label.length));
@@ -61,6 +62,16 @@ function memoryRows({ memory }: StagePlan): readonly Row[] {
   ];
   const shown = parts.filter(([, size]) => size > 0).map(([name, size]) => `${name} ${mebibytes(size)}`);
   return [['memory', `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`]];
+}
+
+/** Everything that the trainer will do, also what no line of the file says. */
+function algorithmRows({ mode, parts, lossAggMode }: StagePlan): readonly Row[] {
+  if (mode === 'bench') return [];
+  const shown = parts.map(({ key, name, args }): Row => {
+    const given = Object.entries(args).map(([arg, value]) => `${arg}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    return [key, given.length === 0 ? name : `${name} { ${given.join(', ')} }`];
+  });
+  return [...shown, ['loss_agg_mode', lossAggMode]];
 }
 
 function known(count: number | undefined): string {

@@ -79,9 +79,13 @@ const ownStatuses: readonly KeyStatus[] = [
   notBuilt('algorithm.optimizer.optimizer_type', 'Use adam.', { values: ['sgd'] }),
   notBuilt('algorithm.enable_router_replay', 'Mixture-of-experts models cannot be trained yet.'),
   notBuilt('algorithm.bypass_old_logprobs', 'The log-probabilities of the sampler are the old ones; remove the key.'),
-  notBuilt('algorithm.rollout_correction', 'Sampler and trainer agree on the embedded engine; remove the key.', {
-    except: [null, { bypass_mode: true }],
-  }),
+  notBuilt(
+    'algorithm.rollout_correction',
+    'Sampler and trainer agree on the embedded engine; remove the key, or use policy_loss_fn: truncated_importance_sampling.',
+    {
+      except: [null, { bypass_mode: true }],
+    },
+  ),
 
   ...ignored('model', 'trust_remote_code', 'No Python code of a model is ever run.'),
   ...ignored('model', 'fully_sharded_loras max_cpu_loras', 'It tunes vLLM.'),

@@ -1,0 +1,32 @@
+/** What an algorithm stands for in a stage, with every argument: what the file says, and what it leaves out. */
+import type { PartConfig, StageConfig } from '../resolved.js';
+import { yamlName } from '../schema/args.js';
+
+/** A part under its names in YAML. */
+export interface PlannedPart {
+  /** `policy_loss_fn`; `operator` for each of the experience pipeline. */
+  readonly key: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** In the order in which they work. Parts that are `none` are left out. */
+export function planParts({ algorithm, dataProcessor }: StageConfig): readonly PlannedPart[] {
+  const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } = algorithm;
+  const parts: readonly (readonly [string, PartConfig | undefined])[] = [
+    ...dataProcessor.experiencePipeline.operators.map((operator) => ['operator', operator] as const),
+    ['sample_strategy', sampleStrategy],
+    ['kl_penalty_fn', klPenaltyFn],
+    ['advantage_fn', advantageFn],
+    ['policy_loss_fn', policyLossFn],
+    ['kl_loss_fn', klLossFn],
+    ['entropy_loss_fn', entropyLossFn],
+  ];
+  return parts.flatMap(([key, part]) => (part === undefined || part.name === 'none' ? [] : [planned(key, part)]));
+}
+
+const planned = (key: string, { name, args }: PartConfig): PlannedPart => ({
+  key,
+  name,
+  args: Object.fromEntries(Object.entries(args).map(([arg, value]) => [yamlName(arg), value])),
+});
