@@ -35,26 +35,27 @@ export const cispo = definePolicyLoss({
     const trained = trainedTokens(actionMask);
     const ratios = importanceRatios(input, trained);
     const gradLogprobs = new Float32Array(weights.length);
-    let [loss, kl, unmasked] = [0, 0, 0];
+    let [loss, kl, masked] = [0, 0, 0];
     for (let from = 0; from < trained.length; from += blockSize) {
       const to = Math.min(from + blockSize, trained.length);
       for (let i = from; i < to; i++) {
         const t = trained[i]!;
-        const [current, advantage] = [currentLogprobs[t]!, advantages[t]!];
+        const current = currentLogprobs[t]!;
+        const advantage = advantages[t]!;
         const d = current - oldLogprobs[t]!;
         const ratio = ratios[i]!;
         kl -= d;
-        if (advantage > 0 ? ratio > maskHigh : advantage < 0 && ratio < maskLow) continue;
-        const gradient = -weights[t]! * clamp(ratio, low, high) * advantage;
+        const isMasked = advantage > 0 ? ratio > maskHigh : advantage < 0 && ratio < maskLow;
+        const gradient = isMasked ? 0 : -weights[t]! * clamp(ratio, low, high) * advantage;
         loss += gradient * current;
         gradLogprobs[t] = gradient;
-        unmasked++;
+        if (isMasked) masked++;
       }
     }
     return {
       loss,
       gradLogprobs,
-      metrics: { cispo_loss: loss, ppo_kl: meanOf(kl, trained.length), unmasked_frac: meanOf(unmasked, trained.length) },
+      metrics: { cispo_loss: loss, ppo_kl: meanOf(kl, trained.length), unmasked_frac: meanOf(trained.length - masked, trained.length) },
     };
   },
 });

@@ -1,6 +1,6 @@
 /** Which tokens `m2po` keeps: a prefix by rising squared log-ratio, found without sorting the batch. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
-import { trainedTokens } from '../aggregate.js';
+import { blockSize, trainedTokens } from '../aggregate.js';
 
 export interface TrustMask {
   /** 1 = trained and kept. [N] */
@@ -20,13 +20,7 @@ const buckets = 1 << 16;
  */
 export function trustMask(input: LossInput, threshold: number): TrustMask {
   const { actionMask } = input;
-  const squares = squaresInQuestion(input);
-  let [total, inQuestion, trained] = [0, 0, 0];
-  for (let t = 0; t < squares.length; t++) {
-    trained += actionMask[t]!;
-    total += squares[t]!;
-    if (squares[t] !== 0) inQuestion++;
-  }
+  const { squares, total, inQuestion, trained } = squaresInQuestion(input);
   const isTrusted = inQuestion === 0 || total / inQuestion <= threshold;
   const { kept, sum, rank } = isTrusted
     ? { kept: actionMask, sum: total, rank: inQuestion }
@@ -66,15 +60,33 @@ function longestPrefix(actionMask: Uint8Array, squares: Float32Array, threshold:
   return { kept, sum, rank };
 }
 
-/** d^2 of tokens in question, 0 for others. [N] */
-function squaresInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Float32Array {
+interface Squares {
+  /** d^2 of tokens in question, 0 for others. [N] */
+  readonly squares: Float32Array;
+  /** Their sum. */
+  readonly total: number;
+  readonly inQuestion: number;
+  readonly trained: number;
+}
+
+function squaresInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Squares {
   const squares = new Float32Array(actionMask.length);
   const trained = trainedTokens(actionMask);
-  for (let i = 0; i < trained.length; i++) {
-    const t = trained[i]!;
-    const [d, advantage] = [currentLogprobs[t]! - oldLogprobs[t]!, advantages[t]!];
-    // The square of a tiny difference is 0 in float32, and the token would no longer be in question.
-    if ((advantage > 0 && d > 0) || (advantage < 0 && d < 0)) squares[t] = Math.max(d * d, 2 ** -126);
+  let [total, inQuestion] = [0, 0];
+  for (let from = 0; from < trained.length; from += blockSize) {
+    const to = Math.min(from + blockSize, trained.length);
+    for (let i = from; i < to; i++) {
+      const t = trained[i]!;
+      const d = currentLogprobs[t]! - oldLogprobs[t]!;
+      const advantage = advantages[t]!;
+      // Both signs, not the sign of the product, which may be too small a number.
+      if (advantage > 0 ? d <= 0 : !(advantage < 0 && d < 0)) continue;
+      // The square of a tiny difference is 0 in float32, and the token would no longer be in question.
+      const square = Math.fround(Math.max(d * d, 2 ** -126));
+      squares[t] = square;
+      total += square;
+      inQuestion++;
+    }
   }
-  return squares;
+  return { squares, total, inQuestion, trained: trained.length };
 }
