@@ -29,13 +29,13 @@ export function definePolicyLoss<S extends ArgSpec>(definition: PolicyLossDefini
   };
 }
 
-/** Largest |log-ratio| that is exponentiated. exp overflows float32 at 88; one such token would poison the batch. */
-export const largestLogRatio = 20;
-
-/** d within {@link largestLogRatio}, written out: the constant of a module is looked up for every token, which takes longer than exp. */
+/**
+ * d within 20, the largest log-ratio that is exponentiated: exp overflows float32 at 88, and one such token would poison the
+ * batch. The bounds are written out here and below, since what a module exports is looked up for every token.
+ */
 export const boundLogRatio = (d: number): number => (d > 20 ? 20 : d < -20 ? -20 : d);
 
-/** e^d, d within {@link largestLogRatio}. */
+/** e^d, d within 20. */
 export const ratioOf = (d: number): number => Math.exp(d > 20 ? 20 : d < -20 ? -20 : d);
 
 export const clamp = (value: number, low: number, high: number): number => (value < low ? low : value > high ? high : value);

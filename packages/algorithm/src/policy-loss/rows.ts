@@ -8,7 +8,7 @@ const epsilon = 1e-8;
 
 /**
  * d = current - old log-probability over the trained tokens of each row: their sum, the log-ratio of the whole answer, or their
- * mean, that of an average token. Within `largestLogRatio`.
+ * mean, that of an average token. Within 20.
  * @returns [B]
  */
 export function rowLogRatios(input: LossInput, kind: 'mean' | 'sum'): Float64Array {
