@@ -21,7 +21,7 @@ export function renderAlgorithmDocs(page: string): string {
   return [
     intro,
     '',
-    '## Algorithms',
+    '## The algorithms',
     '',
     ...presetTable(presets),
     ...presets.flatMap(presetSection),
@@ -56,10 +56,13 @@ function presetTable(presets: readonly PresetReference[]): readonly string[] {
 
 function presetSection(preset: PresetReference): readonly string[] {
   const { name, summary, formula, source, needs, schema } = preset;
-  const fromSource = source === undefined ? [] : [`Paper: [${source.title}](${source.url}).`];
-  const needed = needs.length === 0 ? [] : [`Needs: ${needs.join(', ')}.`];
-  const facts = [`Learns from ${schemas[schema]}.`, ...needed, `Settings: ${list(inline(preset))}.`, ...fromSource];
-  return [`### ${name}`, '', summary, '', ...block(formula), facts.join(' '), ''];
+  const facts = [
+    `Learns from ${schemas[schema]}.`,
+    ...(needs.length === 0 ? [] : [`Needs: ${needs.join(', ')}.`]),
+    `Settings: ${inline(preset).join(', ')}.`,
+    ...(source === undefined ? [] : [`Paper: [${source.title}](${source.url}).`]),
+  ];
+  return [`### ${name}`, '', summary, '', ...block(formula), ...facts.map((fact) => `- ${fact}`), ''];
 }
 
 const partsOf = (preset: PresetReference): readonly (readonly [string, ChosenPart])[] =>
@@ -74,14 +77,17 @@ const partsOf = (preset: PresetReference): readonly (readonly [string, ChosenPar
     ] as const
   ).flatMap(([key, part]) => (part === undefined ? [] : [[key, part] as const]));
 
-/** Everything that a preset stands for. */
+/** Everything that a preset stands for, with links to its parts. */
 const inline = (preset: PresetReference): readonly string[] => [
-  ...(preset.schema === 'experience' ? [`repeat_times: ${preset.repeatTimes}`] : []),
-  ...partsOf(preset).map(([key, part]) => `${key}: ${withArgs(part)}`),
-  `loss_agg_mode: ${preset.lossAggMode}`,
-  ...(preset.lossAggNorm === undefined ? [] : [`loss_agg_norm: ${preset.lossAggNorm}`]),
-  ...preset.operators.map((part) => `operator ${withArgs(part)}`),
+  ...(preset.schema === 'experience' ? [code(`repeat_times: ${preset.repeatTimes}`)] : []),
+  ...partsOf(preset).map(([key, part]) => `[${code(`${key}: ${withArgs(part)}`)}](#${anchorOf(key, part.name)})`),
+  code(`loss_agg_mode: ${preset.lossAggMode}`),
+  ...(preset.lossAggNorm === undefined ? [] : [code(`loss_agg_norm: ${preset.lossAggNorm}`)]),
+  ...preset.operators.map((part) => `operator [${code(withArgs(part))}](#${anchorOf('name', part.name)})`),
 ];
+
+/** As GitHub makes it of the heading of the part. */
+const anchorOf = (key: string, name: string): string => `${key === 'kl_penalty_fn' ? 'kl_loss_fn' : key}-${name}`;
 
 const withArgs = (part: ChosenPart): string => (hasArgs(part) ? `${part.name} ${flow(part.args)}` : part.name);
 
