@@ -19,10 +19,10 @@ export function checkLossInput(input: LossInput, fields: readonly LossField[]): 
   checkExpertMask(input);
 }
 
-/** As {@link checkLossInput}. Rewards count on masked tokens too: that of a row sits on its last token, trained or not. */
+/** As {@link checkLossInput}, and looks at rewards and values of masked tokens too: a row's reward sits on its last token, and returns pass through all. */
 export function checkAdvantageInput(input: AdvantageInput, fields: readonly AdvantageField[]): void {
   checkRows('advantage', input);
-  for (const field of fields) checkField(input, field, input[field], field === 'rewards');
+  for (const field of fields) checkField(input, field, input[field], field === 'rewards' || field === 'values');
 }
 
 /** As {@link checkLossInput}. */

@@ -20,7 +20,8 @@ function literal({ actionMask, oldValues, returns }: ValueLossInput, values: Arr
   const losses = [...actionMask.keys()]
     .filter((t) => actionMask[t] === 1)
     .map((t) => {
-      const clipped = Math.min(Math.max(values[t]!, oldValues[t]! - c), oldValues[t]! + c);
+      const [low, high] = [Math.fround(oldValues[t]! - Math.fround(c)), Math.fround(oldValues[t]! + Math.fround(c))];
+      const clipped = Math.min(Math.max(values[t]!, low), high);
       return Math.max((values[t]! - returns[t]!) ** 2, (clipped - returns[t]!) ** 2) / 2;
     });
   return losses.reduce((sum, loss) => sum + loss, 0) / (losses.length + 1e-8);

@@ -20,8 +20,9 @@ const args = {
  */
 export const valueLoss = definePart(
   args,
-  ({ cliprangeValue: c }): ValueLossFn =>
+  ({ cliprangeValue }): ValueLossFn =>
     (input) => {
+      const range = Math.fround(cliprangeValue);
       checkValueLossInput(input);
       const { actionMask, values, oldValues, returns } = input;
       const weights = aggregationWeights(input, 'token-mean');
@@ -31,7 +32,8 @@ export const valueLoss = definePart(
       for (let i = 0; i < trained.length; i++) {
         const t = trained[i]!;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
-        const [low, high] = [oldValues[t]! - c, oldValues[t]! + c];
+        // In float32, where the original meets its ties.
+        const [low, high] = [Math.fround(oldValues[t]! - range), Math.fround(oldValues[t]! + range)];
         const lowered = Math.min(value, high);
         const free = value - target;
         const bounded = Math.max(lowered, low) - target;
