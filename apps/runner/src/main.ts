@@ -103,8 +103,9 @@ export async function main(args: readonly string[], output: Output = standardOut
     .description('a local page over recorded experiences, also while a run goes on')
     .option('-p, --port <number>', '0 = any that is free', '0')
     .option('--tokenizer <folder>', 'model folder whose tokenizer reads the tokens; found by itself where the run is complete')
+    .option(...pluginDirOption)
     .addHelpText('after', '\n<run> is a configuration, the folder of a run, or a database (.db).')
-    .action(async (run: string, options: { port: string; tokenizer?: string }) => {
+    .action(async (run: string, options: { port: string; tokenizer?: string; pluginDir: readonly string[] }) => {
       const { viewCommand } = await import('./view-command.js');
       exitCode = await viewCommand(run, options, output.out);
     });

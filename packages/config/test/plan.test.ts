@@ -153,7 +153,7 @@ describe('a plan', () => {
       'stages:\n  - stage_name: warm\n    mode: train\n    algorithm: {algorithm_type: sft}\n    buffer:\n      train_batch_size: 32\n      total_steps: 50\n      trainer_input: {experience_buffer: {path: ./tasks.jsonl}}\n  - stage_name: test\n    mode: bench';
     const rendered = renderPlan(planConfig(parse(cwd, `${text.slice(0, text.indexOf('explorer: {'))}${rest}`).config));
     expect(rendered).toContain('Stage 1 of 2 warm: mode train, sft');
-    expect(rendered).toContain('50 steps of 32 experiences');
+    expect(rendered).toContain('50 steps of 32 answers');
     expect(rendered).toContain('Stage 2 of 2 test: mode bench');
     expect(rendered).toContain('the last checkpoint of the stage before');
   });

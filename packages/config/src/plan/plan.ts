@@ -17,6 +17,8 @@ export interface StagePlan {
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
   readonly lossAggMode: string;
+  /** What a train step counts. */
+  readonly rowWord: 'experiences' | 'answers' | 'pairs';
   readonly model: string;
   readonly steps: StepPlan;
   /** Undefined when the model is not on this disk. */
@@ -48,6 +50,7 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     algorithmType: algorithm.algorithmType,
     parts: planParts(stage),
     lossAggMode: algorithm.lossAggMode,
+    rowWord: ({ experience: 'experiences', sft: 'answers', dpo: 'pairs' } as const)[algorithm.schema],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
     steps,
     memory: planMemory(stage, diskAt('.')),

@@ -37,10 +37,10 @@ function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
   ];
 }
 
-function trainerRows({ mode, steps }: StagePlan): readonly Row[] {
+function trainerRows({ mode, steps, rowWord }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
   const perStep = mode === 'both' ? `, ${round(steps.trainStepsPerExploreStep)} per explore step` : '';
-  return [['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} experiences${perStep}`]];
+  return [['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`]];
 }
 
 function evalRows({ steps }: StagePlan): readonly Row[] {

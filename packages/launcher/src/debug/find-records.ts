@@ -18,6 +18,8 @@ export interface FindRecordsOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** @default the working directory of the process */
   readonly cwd?: string;
+  /** Directories whose modules export what the configuration names. @default none */
+  readonly pluginDirs?: readonly string[];
 }
 
 /** @param run a configuration, the folder of a run, or a database. @throws ConfigError when nothing was recorded there */
