@@ -130,6 +130,7 @@ describe('an algorithm', () => {
 
 describe('what an algorithm needs', () => {
   it.each([
+    ['advantage_fn: grpo', 'ppo', 'algorithm.repeat_times', 'is not set, which means 1 for ppo, but grpo compares the runs'],
     ['policy_loss_fn: dpo', 'grpo', 'algorithm.policy_loss_fn', 'has no pairs'],
     ['policy_loss_fn: sft', 'dpo', 'algorithm.policy_loss_fn', 'does not compare'],
     ['policy_loss_fn: mix', 'grpo', 'algorithm.policy_loss_fn', 'Use sample_strategy: mix'],

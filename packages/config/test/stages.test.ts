@@ -46,6 +46,16 @@ describe('stages', () => {
     expect(warm.buffer.trainerInput.experienceBuffer).toMatchObject({ name: 'warm', storageType: 'file', path: join(cwd, 'tasks.jsonl') });
   });
 
+  it('leave behind the aggregation of another algorithm', () => {
+    const algorithm = 'algorithm: {algorithm_type: grpo, loss_agg_mode: seq-mean-token-sum, loss_agg_norm: 8}';
+    const rest = 'stages:\n  - stage_name: a\n  - stage_name: b\n    algorithm: {algorithm_type: gspo}';
+    const { stages } = parse(cwd, yaml({ ...base, algorithm, rest })).config;
+    expect(stages.map((stage) => [stage.algorithm.lossAggMode, stage.algorithm.lossAggNorm])).toEqual([
+      ['seq-mean-token-sum', 8],
+      ['seq-mean-token-mean', undefined],
+    ]);
+  });
+
   it('leave behind the arguments of another function', () => {
     const rest =
       'stages:\n  - stage_name: a\n    algorithm: {advantage_fn: grpo}\n  - stage_name: b\n    algorithm: {advantage_fn_args: {epsilon: 0.5}}';

@@ -84,14 +84,14 @@ function deriveAdvantage(
 
 function deriveRepeatTimes(context: StageContext, preset: AlgorithmPreset, advantage: AdvantagePart | undefined): number {
   const { mode, algorithm } = context.input;
-  const given = algorithm.repeat_times;
   if (preset.schema !== 'experience') return 1;
-  if (given === 1 && advantage?.comparesRuns === true && mode !== 'bench') {
-    const more = Math.max(2, preset.repeatTimes);
-    const message = `got 1, but ${algorithm.advantage_fn ?? algorithm.algorithm_type} compares the runs of one task with each other, so it learns nothing from a single run. Use at least 2${preset.repeatTimes > 1 ? `; ${more} if the key is left out` : ''}.`;
-    context.report(['algorithm', 'repeat_times'], message, [typeKey, ['algorithm', 'advantage_fn']]);
-  }
-  return given ?? preset.repeatTimes;
+  const runs = algorithm.repeat_times ?? preset.repeatTimes;
+  if (runs > 1 || advantage?.comparesRuns !== true || mode === 'bench') return runs;
+  const ownDefault = preset.repeatTimes > 1 ? `; ${preset.repeatTimes} if the key is left out` : '';
+  const got = algorithm.repeat_times === null ? `is not set, which means 1 for ${algorithm.algorithm_type}` : 'got 1';
+  const message = `${got}, but ${algorithm.advantage_fn ?? algorithm.algorithm_type} compares the runs of one task with each other, so it learns nothing from a single run. Use at least 2${ownDefault}.`;
+  context.report(['algorithm', 'repeat_times'], message, [typeKey, ['algorithm', 'advantage_fn']]);
+  return runs;
 }
 
 /** `algorithm.loss_agg_mode` is for all terms, the argument of the policy loss for that one; both and different is refused. */

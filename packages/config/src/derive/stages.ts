@@ -49,7 +49,8 @@ function inheritable(base: Node, over: Node): Node {
   let result = base;
   if (changes(base, over, ['algorithm', 'algorithm_type'])) {
     for (const part of parts) result = without(without(result, ['algorithm', part]), ['algorithm', `${part}_args`]);
-    result = without(without(result, ['algorithm', 'loss_agg_mode']), ['buffer', 'trainer_input', 'experience_buffer']);
+    for (const key of ['loss_agg_mode', 'loss_agg_norm']) result = without(result, ['algorithm', key]);
+    result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
   }
   for (const part of parts) {
     if (changes(base, over, ['algorithm', part])) result = without(result, ['algorithm', `${part}_args`]);
