@@ -32,16 +32,15 @@ function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
 
 type Gradient = Float32Array | Float64Array;
 
-/** What terms return belongs to the batch: one gradient is passed on as it is. [N] */
+/** What terms return belongs to the batch: the first gradient becomes the sum. [N] */
 function sum(outputs: readonly TermOutput[], field: 'gradLogprobs' | 'gradEntropy', size: number): Float32Array {
   const [first, ...others] = outputs.map((output) => output[field]).filter((array) => array !== undefined);
   if (!first) return new Float32Array(size);
-  const total = others.reduce(added, first);
-  return total instanceof Float32Array ? total : new Float32Array(total);
+  const total = first instanceof Float32Array ? first : new Float32Array(first);
+  for (const other of others) add(total, other);
+  return total;
 }
 
-function added(left: Gradient, right: Gradient): Float32Array {
-  const total = new Float32Array(left.length);
-  for (let t = 0; t < total.length; t++) total[t] = left[t]! + right[t]!;
-  return total;
+function add(total: Float32Array, other: Gradient): void {
+  for (let t = 0; t < total.length; t++) total[t]! += other[t]!;
 }

@@ -57,17 +57,17 @@ export function clippedPolicyGradient(
   const { clipRatioC: most, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
   const [low, high] = [1 - clipRangeLow, 1 + clipRangeHigh];
   const trained = trainedTokens(actionMask);
-  const ratios = importanceRatios(input, trained);
   const gradLogprobs = new Float32Array(weights.length);
   let [loss, kl, clipped, clippedLower] = [0, 0, 0, 0];
   for (let from = 0; from < trained.length; from += blockSize) {
     const to = Math.min(from + blockSize, trained.length);
+    const ratios = importanceRatios(input, trained.subarray(from, to));
     for (let i = from; i < to; i++) {
       const t = trained[i]!;
       const advantage = advantages[t]!;
       const raw = currentLogprobs[t]! - oldLogprobs[t]!;
       const d = boundLogRatio(raw);
-      const ratio = ratios[i]!;
+      const ratio = ratios[i - from]!;
       // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
       const isClipped = advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
       const isCut = advantage < 0 && ratio > most;

@@ -28,15 +28,15 @@ export const sppo = definePolicyLoss({
     return (input, weights) => {
       const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const trained = trainedTokens(actionMask);
-      const ratios = importanceRatios(input, trained);
       const gradLogprobs = new Float32Array(weights.length);
       let [loss, outside] = [0, 0];
       for (let from = 0; from < trained.length; from += blockSize) {
         const to = Math.min(from + blockSize, trained.length);
+        const ratios = importanceRatios(input, trained.subarray(from, to));
         for (let i = from; i < to; i++) {
           const t = trained[i]!;
           const d = currentLogprobs[t]! - oldLogprobs[t]!;
-          const ratio = ratios[i]!;
+          const ratio = ratios[i - from]!;
           if (ratio < low || ratio > high) {
             outside++;
             continue;
