@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lossInput } from '../test/arbitrary.js';
-import { aggregateLoss, aggregationWeights, lossAggModes, meanOf } from './aggregate.js';
+import { permuteRows } from '../test/batches.js';
+import { aggregateLoss, aggregationWeights, lossAggModes, meanOf, type LossAggMode } from './aggregate.js';
 
 const modes = fc.constantFrom(...lossAggModes);
 
@@ -19,6 +20,27 @@ describe('aggregation weights', () => {
     const values = [0, 0, 0, 0, 1];
     expect(aggregateLoss(values, aggregationWeights(input, 'token-mean'))).toBeCloseTo(0.2, 7);
     expect(aggregateLoss(values, aggregationWeights(input, 'seq-mean-token-mean'))).toBeCloseTo(0.5, 7);
+  });
+
+  it('divide by a constant where one is given: Dr. GRPO per row, or a sum over all rows', () => {
+    const input = { offsets: Int32Array.of(0, 2, 5), actionMask: Uint8Array.of(1, 1, 1, 0, 1) };
+    const values = [1, 2, 3, 100, 4];
+    const aggregate = (mode: LossAggMode): number => aggregateLoss(values, aggregationWeights(input, mode, { norm: 8 }));
+    expect(aggregate('seq-mean-token-sum')).toBeCloseTo(10 / 2 / 8, 12);
+    expect(aggregate('seq-mean-token-sum-norm')).toBeCloseTo(10 / 8, 7);
+  });
+
+  it('of some rows are those of a batch of these rows alone', () => {
+    fc.assert(
+      fc.property(lossInput, modes, (input, mode) => {
+        const weights = aggregationWeights(input, mode, { norm: 10, rows: input.expertMask! });
+        const experts = [...input.expertMask!.keys()].filter((row) => input.expertMask![row] === 1);
+        const alone = permuteRows(input, experts);
+        const taken = experts.flatMap((row) => [...weights.subarray(input.offsets[row], input.offsets[row + 1])]);
+        expect([...aggregationWeights(alone, mode, { norm: 10 })]).toEqual(taken);
+        expect(weights.filter((weight) => weight !== 0).length).toBe(taken.filter((weight) => weight !== 0).length);
+      }),
+    );
   });
 
   it('are 0 for masked tokens, whose values have no influence', () => {

@@ -63,7 +63,7 @@ export function aggregationWeights(input: AggregationInput, mode: LossAggMode, o
     const [start, end] = [offsets[row]!, offsets[row + 1]!];
     const inRow = mode === 'seq-mean-token-mean' ? count(actionMask, start, end) : 0;
     const weight = weightOf[mode]({ rows: counted, total, inRow, longest, norm });
-    for (let t = start; t < end; t++) if (actionMask[t] === 1) weights[t] = weight;
+    for (let t = start; t < end; t++) weights[t] = weight * actionMask[t]!;
   }
   return weights;
 }
