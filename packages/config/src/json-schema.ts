@@ -12,7 +12,7 @@ export type JsonSchema = { [key: string]: unknown };
 /**
  * Draft 7, which editors understand best. Numbers, booleans and names may also be written as `${...}`, old names of keys
  * are allowed, and descriptions say what is ignored or not built. It allows more than `parseConfig` does, never less,
- * but for names in another case, and for arguments at the top level that no stage inherits.
+ * but for names in another case, numbers and switches in quotes, and arguments that nothing reads.
  */
 export function configJsonSchema(algorithms: AlgorithmTables = builtInTables): JsonSchema {
   const schema = toJson(schemasOf(algorithms).file);
