@@ -1,7 +1,7 @@
 // Compares what a function gives with what a vector states.
 
 /** Of losses, KL and metrics; the originals computed in float32. */
-export const tolerance = 1e-5;
+const tolerance = 1e-5;
 /** Of advantages. */
 export const advantageTolerance = 1e-4;
 
