@@ -41,9 +41,13 @@ function bandwidth(): number {
 
 /** A sum of e^d over the batch and nothing else: says how fast the machine is just now. */
 function exponentials({ lossInput: { currentLogprobs, oldLogprobs } }: Batch): Timing {
-  let total = 0;
+  const sums = new Float64Array(size / shape.length);
   return time(() => {
-    for (let t = 0; t < size; t++) total += Math.exp(currentLogprobs[t]! - oldLogprobs[t]!);
+    for (let row = 0; row < sums.length; row++) {
+      let sum = 0;
+      for (let t = row * shape.length; t < (row + 1) * shape.length; t++) sum += Math.exp(currentLogprobs[t]! - oldLogprobs[t]!);
+      sums[row] = sum;
+    }
   });
 }
 
@@ -90,6 +94,7 @@ const columns = [
   'loss + gradient',
   'together',
   'wall clock',
+  'best',
   'bound of memory',
   'times the bound',
   `<= ${target} ms`,
