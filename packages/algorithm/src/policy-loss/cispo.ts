@@ -1,8 +1,8 @@
 /** Policy gradient whose importance weights are clipped, so that no token is left out. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
-import { clamp, definePolicyLoss } from './define.js';
-import { importanceRatios } from './rows.js';
+import { definePolicyLoss } from './define.js';
+import { tokenRatios } from './rows.js';
 
 const args = {
   clipRangeLow: numberArg(1, { min: 0 }, 'Importance weights are at least 1 - this; 1 leaves them as low as they are.'),
@@ -34,10 +34,11 @@ export const cispo = definePolicyLoss({
     const [maskLow, maskHigh] = [1 - options.maskClipRangeLow - far, 1 + options.maskClipRangeHigh + far];
     const trained = trainedTokens(actionMask);
     const gradLogprobs = new Float32Array(weights.length);
+    const ratios = new Float64Array(blockSize);
     let [loss, kl, masked] = [0, 0, 0];
     for (let from = 0; from < trained.length; from += blockSize) {
       const to = Math.min(from + blockSize, trained.length);
-      const ratios = importanceRatios(input, trained.subarray(from, to));
+      tokenRatios(input, trained, from, to, ratios);
       for (let i = from; i < to; i++) {
         const t = trained[i]!;
         const current = currentLogprobs[t]!;
@@ -46,7 +47,7 @@ export const cispo = definePolicyLoss({
         const ratio = ratios[i - from]!;
         kl -= d;
         const isMasked = advantage > 0 ? ratio > maskHigh : advantage < 0 && ratio < maskLow;
-        const gradient = isMasked ? 0 : -weights[t]! * clamp(ratio, low, high) * advantage;
+        const gradient = isMasked ? 0 : -weights[t]! * Math.min(Math.max(ratio, low), high) * advantage;
         loss += gradient * current;
         gradLogprobs[t] = gradient;
         if (isMasked) masked++;

@@ -3,7 +3,7 @@ import { booleanArg, numberArg, type ArgValues, type LossInput } from '@trinity-
 import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
 import type { TermOutput } from '../part.js';
 import { boundLogRatio, definePolicyLoss } from './define.js';
-import { importanceRatios } from './rows.js';
+import { tokenRatios } from './rows.js';
 import { sequenceMask } from './sequence-mask.js';
 
 /** Of the clip: those of `mix` too. */
@@ -58,10 +58,11 @@ export function clippedPolicyGradient(
   const [low, high] = [1 - clipRangeLow, 1 + clipRangeHigh];
   const trained = trainedTokens(actionMask);
   const gradLogprobs = new Float32Array(weights.length);
+  const ratios = new Float64Array(blockSize);
   let [loss, kl, clipped, clippedLower] = [0, 0, 0, 0];
   for (let from = 0; from < trained.length; from += blockSize) {
     const to = Math.min(from + blockSize, trained.length);
-    const ratios = importanceRatios(input, trained.subarray(from, to));
+    tokenRatios(input, trained, from, to, ratios);
     for (let i = from; i < to; i++) {
       const t = trained[i]!;
       const advantage = advantages[t]!;

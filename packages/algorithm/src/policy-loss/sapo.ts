@@ -2,7 +2,7 @@
 import { booleanArg, ConfigError, numberArg } from '@trinity-rft/core';
 import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
 import { boundLogRatio, definePolicyLoss } from './define.js';
-import { importanceRatios } from './rows.js';
+import { tokenRatios } from './rows.js';
 
 const args = {
   tauPos: numberArg(1, { above: 0 }, 'Steepness of the gate where the advantage is positive.'),
@@ -37,10 +37,11 @@ export const sapo = definePolicyLoss({
       const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float32Array(weights.length);
+      const ratios = new Float64Array(blockSize);
       let [loss, kl, gates, ratioSum, positive] = [0, 0, 0, 0, 0];
       for (let from = 0; from < trained.length; from += blockSize) {
         const to = Math.min(from + blockSize, trained.length);
-        const ratios = importanceRatios(input, trained.subarray(from, to));
+        tokenRatios(input, trained, from, to, ratios);
         for (let i = from; i < to; i++) {
           const t = trained[i]!;
           const current = currentLogprobs[t]!;

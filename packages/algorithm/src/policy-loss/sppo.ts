@@ -2,7 +2,7 @@
 import { numberArg } from '@trinity-rft/core';
 import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
 import { definePolicyLoss } from './define.js';
-import { importanceRatios } from './rows.js';
+import { tokenRatios } from './rows.js';
 
 const args = {
   epsilon: numberArg(0.3, { min: 0 }, 'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.'),
@@ -29,10 +29,11 @@ export const sppo = definePolicyLoss({
       const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
       const trained = trainedTokens(actionMask);
       const gradLogprobs = new Float32Array(weights.length);
+      const ratios = new Float64Array(blockSize);
       let [loss, outside] = [0, 0];
       for (let from = 0; from < trained.length; from += blockSize) {
         const to = Math.min(from + blockSize, trained.length);
-        const ratios = importanceRatios(input, trained.subarray(from, to));
+        tokenRatios(input, trained, from, to, ratios);
         for (let i = from; i < to; i++) {
           const t = trained[i]!;
           const d = currentLogprobs[t]! - oldLogprobs[t]!;
