@@ -11,7 +11,7 @@ const folders = listPackages(root)
   .filter((folder) => existsSync(folder));
 const found = folders.map((folder) => join(folder, `${name}.ts`)).find((file) => existsSync(file));
 if (name === undefined || found === undefined) {
-  const known = folders.flatMap((folder) => readdirSync(folder).map((file) => basename(file, '.ts')));
+  const known = folders.flatMap((folder) => readdirSync(folder).flatMap((file) => (file.endsWith('.ts') ? [basename(file, '.ts')] : [])));
   console.error(`usage: pnpm bench NAME, with one of: ${known.join(', ')}`);
   process.exitCode = 2;
 } else {

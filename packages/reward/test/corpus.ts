@@ -205,6 +205,10 @@ export const same: Readonly<Record<string, readonly Pair[]>> = {
 export const different: Readonly<Record<string, readonly Pair[]>> = {
   numbers: [
     ['42', '43'],
+    ['two thirds', '2'],
+    ['one half', '1'],
+    ['2 halves', '2'],
+    ['two times three', '2'],
     ['5', '-5'],
     ['123', '1234'],
     ['1000', '100'],

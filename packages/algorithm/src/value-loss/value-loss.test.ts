@@ -52,7 +52,7 @@ describe('the value loss', () => {
     );
   });
 
-  it('explains all variance when right, and none when constant', () => {
+  it('is nothing where values are right', () => {
     const loss = valueLoss.make('value loss', {});
     const input = {
       offsets: Int32Array.of(0, 2),
@@ -60,9 +60,6 @@ describe('the value loss', () => {
       oldValues: Float32Array.of(1, 3),
       returns: Float32Array.of(1, 3),
     };
-    const explained = (...values: number[]): number => loss({ ...input, values: Float32Array.from(values) }).metrics['vf_explained_var']!;
-    expect(explained(1, 3)).toBeCloseTo(1, 6);
-    expect(explained(2, 2)).toBeCloseTo(0, 6);
     expect(loss({ ...input, values: Float32Array.of(1, 3) })).toMatchObject({
       loss: 0,
       metrics: { vf_clipfrac: 0, vpred_mean: expect.closeTo(2, 6) as number },

@@ -14,8 +14,7 @@ const args = {
  * Gradients at ties are those of automatic differentiation, as in the original: max and each side of the clip give half to
  * either branch. That is 0.625 of the true gradient at V = V_old with c = 0; with c > 0 the branches agree there.
  *
- * Metrics `vf_loss`, `vf_clipfrac` (share of tokens whose clipped branch is larger), `vpred_mean`, `vf_explained_var`
- * (1 - mean((R - V)^2) / variance(R), 0 where returns do not vary).
+ * Metrics `vf_loss`, `vf_clipfrac` (share of tokens whose clipped branch is larger), `vpred_mean`.
  * @see PPO2 of OpenAI baselines; arXiv:1707.06347
  */
 export const valueLoss = definePart(
@@ -28,7 +27,7 @@ export const valueLoss = definePart(
       const weights = aggregationWeights(input, 'token-mean');
       const trained = trainedTokens(actionMask);
       const gradValues = new Float32Array(weights.length);
-      let [loss, clipped, valueSum, returnSum, returnSquares, errorSquares] = [0, 0, 0, 0, 0, 0];
+      let [loss, clipped, valueSum] = [0, 0, 0];
       for (let i = 0; i < trained.length; i++) {
         const t = trained[i]!;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
@@ -43,14 +42,9 @@ export const valueLoss = definePart(
         gradValues[t] = weight * (share * free + (1 - share) * flow * bounded);
         if (bounded * bounded > free * free) clipped++;
         valueSum += value;
-        returnSum += target;
-        returnSquares += target * target;
-        errorSquares += free * free;
       }
       const mean = (sum: number): number => meanOf(sum, trained.length);
-      const variance = mean(returnSquares) - mean(returnSum) ** 2;
-      const explained = variance > 1e-12 ? 1 - mean(errorSquares) / variance : 0;
-      const metrics = { vf_loss: loss, vf_clipfrac: mean(clipped), vpred_mean: mean(valueSum), vf_explained_var: explained };
+      const metrics = { vf_loss: loss, vf_clipfrac: mean(clipped), vpred_mean: mean(valueSum) };
       return { loss, gradValues, metrics };
     },
   { summary: 'Clipped squared error of the critic.', formula: 'l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2' },

@@ -2,7 +2,7 @@
 import { apply, numeral, variablesOf, type Expression } from './expression.js';
 import type { Token } from './lexer.js';
 import { parseExpression } from './parser.js';
-import { functionNames, numberWords, scaleWords, unitNames } from './vocabulary.js';
+import { fractionWords, functionNames, numberWords, scaleWords, unitNames } from './vocabulary.js';
 
 export interface Quantity {
   readonly kind: 'quantity';
@@ -53,10 +53,11 @@ function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined):
   return text.length >= 4 || (apart && text.length === 3) || unitNames.has(text.toLowerCase());
 }
 
-/** Words, and the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. Another number would be another answer. */
+/** Words, and the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. Another number, also in words, would be another answer. */
 function isRemark(tokens: readonly Token[]): boolean {
   return tokens.every(({ kind, text }, index) => {
     if (kind === 'number') return ['^', '^{', '^-', '^{-'].some((before) => textBefore(tokens, index, before.length) === before);
+    if (kind === 'word' && (numberWords.has(text.toLowerCase()) || fractionWords.has(text.toLowerCase()))) return false;
     return kind === 'word' || kind === 'symbol' || "/^*-.'°(){}".includes(text);
   });
 }

@@ -145,6 +145,13 @@ export const scaleWords: ReadonlyMap<string, bigint> = new Map([
   ['dozen', 12n],
 ]);
 
+/** Words that make another number of the one before them. */
+export const fractionWords: ReadonlySet<string> = new Set(
+  words(
+    'half halves third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh sevenths eighth eighths ninth ninths tenth tenths hundredth hundredths thousandth thousandths',
+  ),
+);
+
 /** Numbers in English words, below one hundred. */
 export const numberWords: ReadonlyMap<string, bigint> = new Map([
   ...words(
