@@ -34,6 +34,35 @@ describe('golden vectors of the original', () => {
   });
 });
 
+it('reads log-probabilities above 0 in their order', () => {
+  const run = (run: number, reward: number, logprob: number): object => ({
+    task: 0,
+    run,
+    step: 0,
+    reward,
+    response_length: 1,
+    logprobs: [logprob],
+  });
+  // Run 0 is the likelier one and keeps 3/4 of its reward.
+  const metrics = { 'group_advantages/reward_mean/mean': 0.625 };
+  const spread = 0.125 * Math.SQRT2 + 1e-6;
+  const output = [(1 - 0.625) / spread, (0.5 - 0.625) / spread].map((advantage, i) => ({
+    task: 0,
+    run: i,
+    step: 0,
+    advantages: [advantage],
+  }));
+  const vector = {
+    id: 'falling',
+    fn: 'grpo',
+    args: { rank_penalty: 0.5 },
+    experiences: [run(0, 1, 0.3), run(1, 0.5, 0.1)],
+    expect: { output, metrics },
+  };
+  const [{ cases }] = casesOf({ advantage_group: [vector] }) as readonly [ReturnType<typeof casesOf>[number]];
+  expect(() => cases[0]!.run()).not.toThrow();
+});
+
 describe('pnpm vectors', () => {
   const vectors = (...args: string[]): { readonly status: number | null; readonly lines: readonly string[]; readonly stderr: string } => {
     const command = ['--conditions=@trinity-rft/source', '--import', './tools/register-source.mjs', 'tools/vectors.ts', ...args];

@@ -1,19 +1,16 @@
 // Advantages over groups of experiences, and over packed train batches.
-import { createExperience, withFields, type AdvantageInput, type Experience } from '../../packages/core/src/index.ts';
+import { createExperience, type AdvantageInput } from '../../packages/core/src/index.ts';
 import { builtInTables, createAlgorithm } from '../../packages/algorithm/src/index.ts';
 import { advantageTolerance, expectSame } from './compare.ts';
 import {
   camelCased,
   flat,
-  inputOf,
   offsetsOf,
-  rowsLike,
-  type InputVectors,
+  toExperience,
+  type ExperienceVector,
   type Matrix,
-  type Numbers,
-  type VectorCase,
-  type VectorFile,
-} from './suite.ts';
+} from '../../packages/algorithm/test/vector-inputs.ts';
+import { inputOf, rowsLike, type InputVectors, type Numbers, type VectorCase, type VectorFile } from './suite.ts';
 
 /** Where our default differs from the original on purpose: the argument that gives the original's numbers. */
 const originals: Readonly<Record<string, object>> = {
@@ -29,31 +26,6 @@ function argsOf(fn: string, given: Readonly<Record<string, unknown>>): object {
   const known = builtInTables.advantageFns[fn]?.args ?? {};
   const restoring = Object.entries(originals[fn] ?? {}).filter(([name]) => Object.hasOwn(known, name));
   return { ...camelCased(given), ...Object.fromEntries(restoring) };
-}
-
-interface ExperienceVector {
-  readonly task: number;
-  readonly run: number;
-  readonly step: number;
-  readonly reward: number;
-  readonly response_length: number;
-  readonly action_mask?: readonly number[];
-  readonly logprobs?: readonly number[];
-}
-
-/** The mask decides the length: some tests of the original state one of another length than the response. */
-function experienceOf({ task, run, step, reward, response_length, action_mask, logprobs }: ExperienceVector): Experience {
-  const actionMask = action_mask ?? Array.from({ length: response_length }, () => 1);
-  const experience = createExperience({
-    tokens: Array.from({ length: actionMask.length + 1 }, () => 1),
-    promptLength: 1,
-    actionMask,
-    reward,
-    eid: { batch: 0, task, run, step },
-  });
-  // The original's log-probabilities may be above 0, ours may not. Only their order matters.
-  const shifted = logprobs && Float32Array.from(actionMask, (_, t) => logprobs[t]! - Math.max(0, ...logprobs) - 1);
-  return shifted ? withFields(experience, { logprobs: shifted }) : experience;
 }
 
 interface GroupVector {
@@ -79,7 +51,7 @@ export function groupAdvantages(vectors: readonly GroupVector[]): readonly Vecto
     id,
     run: () => {
       const { advantage } = createAlgorithm({ advantageFn: { name: fn, args: argsOf(fn, args) }, policyLossFn: { name: 'ppo' } });
-      const result = advantage!(experiences.map(experienceOf));
+      const result = advantage!(experiences.map(toExperience));
       const output = result.experiences.map(({ eid: { task, run, step }, advantages }) => ({
         task: Number(task),
         run,

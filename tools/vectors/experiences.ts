@@ -13,7 +13,8 @@ import {
 } from '../../packages/core/src/index.ts';
 import { packBatch } from '../../packages/trainer/src/pack.ts';
 import { expectSame } from './compare.ts';
-import type { Matrix, VectorCase } from './suite.ts';
+import type { Matrix } from '../../packages/algorithm/test/vector-inputs.ts';
+import type { VectorCase } from './suite.ts';
 
 const eidOf = (text: string): Eid => {
   const [batch, task, run, step, suffix = ''] = text.split('/');

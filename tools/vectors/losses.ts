@@ -6,37 +6,10 @@ import { muAt } from '../../packages/algorithm/src/policy-loss/mix-chord.ts';
 import { whiten } from '../../packages/algorithm/src/advantage/whiten.ts';
 import { aggregateLoss, aggregationWeights, builtInTables, createAlgorithm, type LossAggMode } from '../../packages/algorithm/src/index.ts';
 import { expectSame } from './compare.ts';
-import {
-  camelCased,
-  flat,
-  inputOf,
-  offsetsOf,
-  rowsLike,
-  type InputVectors,
-  type Matrix,
-  type Numbers,
-  type VectorCase,
-  type VectorFile,
-} from './suite.ts';
+import { camelCased, flat, toLossInput, type InputVectors, type Matrix } from '../../packages/algorithm/test/vector-inputs.ts';
+import { inputOf, rowsLike, type Numbers, type VectorCase, type VectorFile } from './suite.ts';
 
-/** The padded matrices as rows of equal length; what they do not hold is 0. */
-function lossInput(vectors: InputVectors): LossInput {
-  const mask = vectors['action_mask']!;
-  const column = (name: string): Float32Array => flat(vectors[name] ?? mask.map((row) => row.map(() => 0)));
-  // One number per row.
-  const perRow = (name: string): readonly number[] | undefined => vectors[name] as unknown as readonly number[] | undefined;
-  return {
-    offsets: offsetsOf(mask),
-    actionMask: Uint8Array.from(mask.flat()),
-    currentLogprobs: column('logprob'),
-    oldLogprobs: column('old_logprob'),
-    refLogprobs: column('ref_logprob'),
-    advantages: column('advantages'),
-    step: perRow('step')?.[0] ?? 1,
-    ...(vectors['entropy'] && { entropy: column('entropy') }),
-    ...(vectors['expert_mask'] && { expertMask: Uint8Array.from(perRow('expert_mask')!, Number) }),
-  };
-}
+const lossInputOf = (file: VectorFile, name: string): LossInput => toLossInput(inputOf(file, name) as unknown as InputVectors);
 
 interface PolicyLossVector {
   readonly id: string;
@@ -56,7 +29,7 @@ export function policyLoss(vectors: readonly PolicyLossVector[], file: VectorFil
       const { rollouts } = row.make(fn, {}).needs;
       const advantageFn = rollouts ? { name: 'grpo' } : undefined;
       const algorithm = createAlgorithm({ policyLossFn: { name: fn, args: camelCased(args) }, lossAggMode, advantageFn });
-      const { loss, gradLogprobs, metrics } = algorithm.loss(lossInput(inputOf(file, input)));
+      const { loss, gradLogprobs, metrics } = algorithm.loss(lossInputOf(file, input));
       expectSame({ loss, metrics }, expect);
       if (gradient) expectSame(rowsLike(gradLogprobs, gradient), gradient, undefined, 'gradient');
     },
@@ -78,7 +51,7 @@ export function kl(vectors: readonly KlVector[], file: VectorFile): readonly Vec
   return vectors.map(({ id, fn, kl_coef: klCoef, input: name, with_old_logprob: rollouts, ...expected }) => ({
     id,
     run: () => {
-      const input = lossInput(inputOf(file, name));
+      const input = lossInputOf(file, name);
       const part = builtInTables.klFns[fn]!.make(`KL loss "${fn}"`, { klCoef }, { rollouts });
       for (const [mode, stated] of Object.entries(expected.kl_loss) as [LossAggMode, { loss: number; metrics: Numbers }][]) {
         const output = part?.term(input, aggregationWeights(input, mode)) ?? { loss: 0, metrics: {} };
@@ -111,7 +84,7 @@ export function klPenalty({ input: name, token_level_scores: scores, cases }: Kl
   return cases.map(({ fn, kl_coef: klCoef, token_level_rewards: rewards, metrics }) => ({
     id: `kl_penalty/${fn}`,
     run: () => {
-      const loss = lossInput(inputOf(file, name.split(' ')[0]!));
+      const loss = lossInputOf(file, name.split(' ')[0]!);
       const input: AdvantageInput = { ...loss, rewards: flat(scores), tasks: new Int32Array(scores.length) };
       const penalty = builtInTables.klFns[fn]!.makePenalty(`KL penalty "${fn}"`, { klCoef });
       const output = penalty?.apply(input, penalty.initialCoefficient) ?? { rewards: input.rewards, metrics: {} };
@@ -137,7 +110,7 @@ export function entropyLoss({ input: name, cases }: EntropyVectors, file: Vector
   return cases.map(({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => ({
     id: `entropy/${fn}/${mode}`,
     run: () => {
-      const input = lossInput(inputOf(file, name));
+      const input = lossInputOf(file, name);
       const part = builtInTables.entropyLossFns[fn]!.make(`entropy loss "${fn}"`, { entropyCoef });
       const output = part?.term(input, aggregationWeights(input, mode), { mode }) ?? { loss: 0, metrics: {} };
       expectSame({ loss: output.loss === 0 ? 0 : -output.loss, metrics: output.metrics }, { loss, metrics });
@@ -157,7 +130,7 @@ interface AggregateVectors {
 export function aggregate({ values: place, cases, ...more }: AggregateVectors, file: VectorFile): readonly VectorCase[] {
   const [name, column] = place.split('.') as [string, string];
   const vectors = inputOf(file, name);
-  const input = lossInput(vectors);
+  const input = toLossInput(vectors as unknown as InputVectors);
   const values = flat(vectors[column]!);
   const modes = cases.map(({ mode, normalizer, value }) => ({
     id: `aggregate/${mode}${normalizer === undefined ? '' : `/${normalizer}`}`,
@@ -245,7 +218,7 @@ export function m2poMask({ cases }: { readonly cases: readonly M2poVector[] }): 
     id: `m2po_mask/${i}`,
     run: () => {
       const ratios = typeof log_ratio === 'string' ? rootsOf(log_ratio) : log_ratio;
-      const input = lossInput({ logprob: ratios, advantages, action_mask });
+      const input = toLossInput({ logprob: ratios, advantages, action_mask });
       const { kept, metrics } = trustMask(input, threshold);
       expectSame(rowsLike(kept, mask), mask, 0, 'mask');
       const stated = Object.entries({ m2_before, m2_after, masked_fraction }).filter(([, value]) => value !== undefined);
@@ -273,7 +246,7 @@ export function m2poLoss({ cases }: { readonly cases: readonly M2poLossVector[] 
   return cases.map(({ logprob, old_logprob, advantages, m2po_mask, loss, grad }, i) => ({
     id: `m2po_loss/${i}`,
     run: () => {
-      const input = lossInput({ logprob, old_logprob, advantages, action_mask: logprob.map((row) => row.map(() => 1)) });
+      const input = toLossInput({ logprob, old_logprob, advantages, action_mask: logprob.map((row) => row.map(() => 1)) });
       const squares = logprob.flat().map((x, t) => (x - old_logprob.flat()[t]!) ** 2);
       const kept = squares.filter((_, t) => m2po_mask.flat()[t] === 1);
       const threshold = Math.max(1e-6, kept.reduce((sum, square) => sum + square, 0) / kept.length);

@@ -1,6 +1,7 @@
 // What a suite of vectors is: a key of the file, made into cases that can be run one by one.
 
-export type Matrix = readonly (readonly number[])[];
+import type { Matrix } from '../../packages/algorithm/test/vector-inputs.ts';
+
 export type Numbers = Readonly<Record<string, number>>;
 
 /** The file, as far as all suites need it. */
@@ -21,25 +22,10 @@ export interface VectorCase {
 /** `value` is what stands under the key. */
 export type Suite = (value: never, file: VectorFile) => readonly VectorCase[];
 
-/** Arguments as YAML has them, under our names; null means the default. */
-export function camelCased(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const name = (key: string): string => key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return Object.fromEntries(Object.entries(args).map(([key, value]) => [name(key), value]));
-}
-
-export const flat = (matrix: Matrix): Float32Array => Float32Array.from(matrix.flat());
-
 /** Numbers of tokens as rows of the lengths that `like` has. */
 export function rowsLike(values: ArrayLike<number>, like: Matrix): number[][] {
   let at = 0;
   return like.map((row) => Array.from(row, () => values[at++]!));
-}
-
-/** Positions where rows begin, and the end of the last. */
-export function offsetsOf(matrix: Matrix): Int32Array {
-  const offsets = new Int32Array(matrix.length + 1);
-  matrix.forEach((row, i) => (offsets[i + 1] = offsets[i]! + row.length));
-  return offsets;
 }
 
 /** @throws RangeError when the file has no input of that name */

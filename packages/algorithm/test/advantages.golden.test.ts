@@ -1,7 +1,8 @@
 import { createExperience, type AdvantageFn } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createAlgorithm } from '../src/index.js';
-import { camelCased, expectClose, expectMetrics, readVectors, toExperience, type ExperienceVector } from './support.js';
+import { expectClose, expectMetrics, readVectors } from './support.js';
+import { camelCased, toExperience, type ExperienceVector } from './vector-inputs.js';
 
 interface Vectors {
   readonly tolerance: number;

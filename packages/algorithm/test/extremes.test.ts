@@ -1,7 +1,8 @@
 import { ConfigError, EngineError, InvariantError, type LossInput } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { aggregationWeights, createAlgorithm, entropyLossFns, klLossFns, lossAggModes, policyLossFns } from '../src/index.js';
-import { readVectors, toLossInput, type InputVectors } from './support.js';
+import { readVectors } from './support.js';
+import { toLossInput, type InputVectors } from './vector-inputs.js';
 import { variants } from './variants.js';
 
 const tokens = (

@@ -13,7 +13,8 @@ import { klEstimators } from '../src/kl/estimators.js';
 import { trustMask } from '../src/policy-loss/m2po-mask.js';
 import { muAt, type MuSchedule } from '../src/policy-loss/mix-chord.js';
 import { valueLoss } from '../src/value-loss/value-loss.js';
-import { camelCased, expectClose, expectMetrics, readVectors, toLossInput, type InputVectors, type Matrix } from './support.js';
+import { expectClose, expectMetrics, readVectors } from './support.js';
+import { camelCased, toLossInput, type InputVectors, type Matrix } from './vector-inputs.js';
 
 type Numbers = Readonly<Record<string, number>>;
 

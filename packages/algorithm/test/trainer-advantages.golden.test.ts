@@ -1,7 +1,8 @@
 import { createExperience, type AdvantageInput, type AdvantageOutput, type Experience } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, type AdvantageStrategy } from '../src/index.js';
-import { camelCased, expectClose, expectMetrics, readVectors, type Matrix } from './support.js';
+import { expectClose, expectMetrics, readVectors } from './support.js';
+import { camelCased, type Matrix } from './vector-inputs.js';
 
 interface Case {
   readonly id: string;

@@ -1,0 +1,75 @@
+/** What golden vectors state, as loss inputs, experiences and arguments. Without a test runner: `pnpm vectors` reads its files with it too. */
+import { createExperience, withFields, type Experience, type LossInput } from '@trinity-rft/core';
+
+export type Matrix = readonly (readonly number[])[];
+
+export interface InputVectors {
+  readonly action_mask: Matrix;
+  readonly logprob: Matrix;
+  readonly old_logprob?: Matrix;
+  readonly ref_logprob?: Matrix;
+  readonly advantages?: Matrix;
+  readonly entropy?: Matrix;
+  /** [B] */
+  readonly expert_mask?: readonly (number | boolean)[];
+  /** The same in every row. [B] */
+  readonly step?: readonly number[];
+}
+
+export interface ExperienceVector {
+  readonly task: number;
+  readonly run: number;
+  readonly step: number;
+  readonly reward: number;
+  readonly response_length: number;
+  readonly action_mask?: readonly number[];
+  readonly logprobs?: readonly number[];
+}
+
+export const flat = (matrix: Matrix): Float32Array => Float32Array.from(matrix.flat());
+
+/** Rows are whole, padding included; a column that is not stated is 0. */
+export function toLossInput(vectors: InputVectors): LossInput {
+  const { action_mask: mask, entropy, expert_mask: experts } = vectors;
+  const column = (matrix: Matrix | undefined): Float32Array => (matrix ? flat(matrix) : new Float32Array(mask.flat().length));
+  return {
+    offsets: offsetsOf(mask),
+    actionMask: Uint8Array.from(mask.flat()),
+    currentLogprobs: column(vectors.logprob),
+    oldLogprobs: column(vectors.old_logprob),
+    refLogprobs: column(vectors.ref_logprob),
+    advantages: column(vectors.advantages),
+    step: vectors.step?.[0] ?? 1,
+    ...(entropy && { entropy: flat(entropy) }),
+    ...(experts && { expertMask: Uint8Array.from(experts, Number) }),
+  };
+}
+
+/** Positions where rows begin, and the end of the last. */
+export function offsetsOf(matrix: Matrix): Int32Array {
+  const offsets = new Int32Array(matrix.length + 1);
+  matrix.forEach((row, i) => (offsets[i + 1] = offsets[i]! + row.length));
+  return offsets;
+}
+
+/** The mask decides the length: some tests of the original state one of another length than the response. */
+export function toExperience(vector: ExperienceVector): Experience {
+  const actionMask = vector.action_mask ?? Array.from({ length: vector.response_length }, () => 1);
+  const experience = createExperience({
+    tokens: Array.from({ length: actionMask.length + 1 }, () => 1),
+    promptLength: 1,
+    actionMask,
+    reward: vector.reward,
+    eid: { batch: 0, task: vector.task, run: vector.run, step: vector.step },
+  });
+  if (!vector.logprobs) return experience;
+  // The original's log-probabilities may be above 0, ours may not. Only their order within a task matters.
+  return withFields(experience, { logprobs: Float32Array.from(actionMask, (_, t) => vector.logprobs![t]! - 1) });
+}
+
+/** Arguments as the YAML has them, under our names. */
+export function camelCased(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), value]),
+  );
+}
