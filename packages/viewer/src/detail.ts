@@ -1,6 +1,7 @@
 /** One experience in full, as plain data for the page. */
 import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
-import { uid, type CallSpan, type Experience } from '@trinity-rft/core';
+import type { CallSpan, Experience } from '@trinity-rft/core';
+import { headOf, type ExperienceHead } from './head.js';
 
 /** A token; the numbers are absent for the prompt, and where nothing was recorded. */
 export interface TokenDetail {
@@ -14,17 +15,9 @@ export interface TokenDetail {
   readonly tokenReward?: number;
 }
 
-export interface ExperienceDetail {
-  readonly id: number;
-  readonly uid: string;
-  readonly batch: string;
-  readonly task: string;
-  readonly run: number;
+export interface ExperienceDetail extends ExperienceHead {
   readonly promptLength: number;
-  readonly policyVersion: number;
   readonly temperature: number;
-  readonly reward?: number;
-  readonly truncated?: string;
   readonly promptText?: string;
   readonly responseText?: string;
   readonly tokens: readonly TokenDetail[];
@@ -34,19 +27,11 @@ export interface ExperienceDetail {
 }
 
 export function detailOf(id: number, experience: Experience, tokenizer: Tokenizer | undefined): ExperienceDetail {
-  const { eid, promptLength, policyVersion, temperature, reward, truncateStatus, promptText, responseText, spans, metrics, info } =
-    experience;
+  const { promptLength, temperature, promptText, responseText, spans, metrics, info } = experience;
   return {
-    id,
-    uid: uid(eid),
-    batch: String(eid.batch),
-    task: String(eid.task),
-    run: eid.run,
+    ...headOf(id, experience),
     promptLength,
-    policyVersion,
     temperature,
-    ...(reward !== undefined && { reward }),
-    ...(truncateStatus && { truncated: truncateStatus }),
     ...(promptText !== undefined && { promptText }),
     ...(responseText !== undefined && { responseText }),
     tokens: tokensOf(experience, tokenizer),

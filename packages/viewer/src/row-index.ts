@@ -1,23 +1,15 @@
 /** What a list shows of every experience in a store, kept up with a run that goes on adding to it. */
 import type { ExperienceReader } from '@trinity-rft/buffer';
-import { actionCount, responseLength, uid, type Experience } from '@trinity-rft/core';
+import { actionCount, responseLength, type Experience } from '@trinity-rft/core';
+import { headOf, type ExperienceHead } from './head.js';
 
 /** One line of the list. */
-export interface RowSummary {
-  /** Place in the store, from 1. */
-  readonly id: number;
-  readonly uid: string;
-  readonly batch: string;
-  readonly task: string;
-  readonly run: number;
+export interface RowSummary extends ExperienceHead {
   readonly step: number;
-  readonly reward?: number;
-  readonly policyVersion: number;
   readonly promptTokens: number;
   readonly responseTokens: number;
   readonly trainedTokens: number;
   readonly finishReason?: string;
-  readonly truncated?: string;
   readonly fork?: string;
   /** The train step that used it up, and whether by refusing it as too old. */
   readonly trainStep?: number;
@@ -68,21 +60,14 @@ function indexOf(rows: readonly RowSummary[], id: number): number {
 }
 
 function summaryOf(id: number, experience: Experience): RowSummary {
-  const { eid, reward, policyVersion, promptLength, truncateStatus, info } = experience;
+  const { eid, promptLength, info } = experience;
   return {
-    id,
-    uid: uid(eid),
-    batch: String(eid.batch),
-    task: String(eid.task),
-    run: eid.run,
+    ...headOf(id, experience),
     step: eid.step,
-    ...(reward !== undefined && { reward }),
-    policyVersion,
     promptTokens: promptLength,
     responseTokens: responseLength(experience),
     trainedTokens: actionCount(experience),
     ...(typeof info['finishReason'] === 'string' && { finishReason: info['finishReason'] }),
-    ...(truncateStatus && { truncated: truncateStatus }),
     ...(typeof info['fork'] === 'string' && { fork: info['fork'] }),
   };
 }

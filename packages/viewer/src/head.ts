@@ -1,0 +1,27 @@
+/** What the list and the page of one experience both show of it. */
+import { uid, type Experience } from '@trinity-rft/core';
+
+export interface ExperienceHead {
+  /** Place in the store, from 1. */
+  readonly id: number;
+  readonly uid: string;
+  readonly batch: string;
+  readonly task: string;
+  readonly run: number;
+  readonly reward?: number;
+  readonly policyVersion: number;
+  readonly truncated?: string;
+}
+
+export function headOf(id: number, { eid, reward, policyVersion, truncateStatus }: Experience): ExperienceHead {
+  return {
+    id,
+    uid: uid(eid),
+    batch: String(eid.batch),
+    task: String(eid.task),
+    run: eid.run,
+    ...(reward !== undefined && { reward }),
+    policyVersion,
+    ...(truncateStatus && { truncated: truncateStatus }),
+  };
+}
