@@ -1,17 +1,16 @@
 /** How the losses of tokens become one number: a weight per token, normalised over the whole optimizer batch. */
-import type { Arg, LossInput } from '@trinity-rft/core';
+import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
 
 /** As in YAML. */
 export const lossAggModes = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
 export type LossAggMode = (typeof lossAggModes)[number];
 
 /** The argument of a term that is aggregated in a way of its own. */
-export const lossAggModeArg: Arg<LossAggMode | undefined> = {
-  fallback: undefined,
-  expected: `one of ${lossAggModes.map((mode) => JSON.stringify(mode)).join(', ')}`,
-  accepts: (value) => (lossAggModes as readonly unknown[]).includes(value),
-  help: 'How the losses of tokens become one number, for this term alone. Default: loss_agg_mode of the algorithm.',
-};
+export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
+  lossAggModes,
+  undefined,
+  'How the losses of tokens become one number, for this term alone. Default: loss_agg_mode of the algorithm.',
+);
 
 /** Keeps an empty batch from dividing by zero; the value of the original. */
 const epsilon = 1e-8;
