@@ -30,7 +30,14 @@ const rememberedStates = 256;
 export function createConstraintFactory(tokenBytes: TokenBytes, vocabSize: number): ConstraintFactory {
   let trie: TokenTrie | undefined;
   const machines = new Map<string, Machine>();
+  /** Of grammars as they arrived: the choices of a request share theirs. */
+  const arrived = new WeakMap<TextGrammar, Machine>();
   const machineOf = (grammar: TextGrammar): Machine => {
+    const machine = arrived.get(grammar) ?? equalMachine(grammar);
+    arrived.set(grammar, machine);
+    return machine;
+  };
+  const equalMachine = (grammar: TextGrammar): Machine => {
     const key = JSON.stringify(grammar);
     const known = machines.get(key);
     if (known) return known;
