@@ -1,5 +1,5 @@
 /** The binary form of experiences: a versioned msgpack envelope that round-trips exactly. */
-import { decode, encode } from '@msgpack/msgpack';
+import { decode, Encoder } from '@msgpack/msgpack';
 import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
 import { assertAligned, type Experience } from './experience.js';
@@ -22,6 +22,9 @@ const tensorFields: Readonly<Record<string, Dtype>> = {
 
 const required = ['eid', 'tokens', 'promptLength', 'actionMask', 'logprobs', 'policyVersion', 'temperature', 'metrics', 'info'] as const;
 
+/** Kept, so that its buffer has grown to the size of experiences. */
+const encoder = new Encoder({ ignoreUndefined: true });
+
 /**
  * One experience as bytes. Exact but for a reward or metric of -0, which becomes 0.
  * @throws InvariantError when it is misaligned, BufferError when `info` holds more than plain JSON values
@@ -35,7 +38,7 @@ export function encodeExperience(experience: Experience): Uint8Array {
   }
   try {
     if (hasForbiddenKey([experience.info, experience.metrics])) throw new BufferError('it has a key named __proto__');
-    return encode({ v: codecVersion, fields }, { ignoreUndefined: true });
+    return encoder.encode({ v: codecVersion, fields });
   } catch (cause) {
     const message = `Experience ${uid(experience.eid)} cannot be stored: ${describeError(cause)}. Put only plain JSON values into info.`;
     throw new BufferError(message, { code: 'CODEC_UNSUPPORTED', cause });

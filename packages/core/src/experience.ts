@@ -90,17 +90,17 @@ export function createExperience(init: ExperienceInit): Experience {
   const truncateStatus = init.truncateStatus ?? (init.finishReason === 'length' ? 'response_truncated' : undefined);
   const experience: Experience = {
     eid: { ...emptyEid, ...init.eid },
-    tokens: Int32Array.from(init.tokens),
+    tokens: new Int32Array(init.tokens),
     promptLength: init.promptLength,
-    actionMask: init.actionMask ? Uint8Array.from(init.actionMask, Number) : new Uint8Array(length).fill(1),
-    logprobs: init.logprobs ? Float32Array.from(init.logprobs) : new Float32Array(length),
+    actionMask: init.actionMask ? toMask(init.actionMask) : new Uint8Array(length).fill(1),
+    logprobs: init.logprobs ? new Float32Array(init.logprobs) : new Float32Array(length),
     policyVersion: init.policyVersion ?? unknownPolicyVersion,
     temperature: init.temperature ?? unknownTemperature,
     metrics: init.metrics ?? {},
     info: init.info ?? {},
     ...(init.reward !== undefined && { reward: init.reward }),
-    ...(init.tokenRewards && { tokenRewards: Float32Array.from(init.tokenRewards) }),
-    ...(init.teacherLogprobs && { teacherLogprobs: Float32Array.from(init.teacherLogprobs) }),
+    ...(init.tokenRewards && { tokenRewards: new Float32Array(init.tokenRewards) }),
+    ...(init.teacherLogprobs && { teacherLogprobs: new Float32Array(init.teacherLogprobs) }),
     ...(truncateStatus && { truncateStatus }),
     ...(init.promptText !== undefined && { promptText: init.promptText }),
     ...(init.responseText !== undefined && { responseText: init.responseText }),
@@ -108,6 +108,9 @@ export function createExperience(init: ExperienceInit): Experience {
   assertAligned(experience);
   return experience;
 }
+
+const toMask = (mask: ArrayLike<number | boolean>): Uint8Array =>
+  mask instanceof Uint8Array ? new Uint8Array(mask) : Uint8Array.from(mask, Number);
 
 /** R: number of response tokens. */
 export const responseLength = (experience: Experience): number => experience.tokens.length - experience.promptLength;

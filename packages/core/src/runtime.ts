@@ -4,6 +4,8 @@ import { createRandom, deriveSeed, type Random } from './random.js';
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Calls back once, after `ms`. @returns calls it off */
+  after(ms: number, callback: () => void): () => void;
   /** Resolves after `ms`, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -38,26 +40,30 @@ const longestTimer = 2_147_483_647;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error);
-      const onAbort = (): void => {
-        clearTimeout(timer);
-        reject(signal?.reason as Error);
-      };
-      const wait = (left: number): NodeJS.Timeout =>
-        setTimeout(
-          () => {
-            if (left > longestTimer) return void (timer = wait(left - longestTimer));
-            signal?.removeEventListener('abort', onAbort);
-            return resolve();
-          },
-          Math.min(left, longestTimer),
-        );
-      let timer = wait(ms);
-      signal?.addEventListener('abort', onAbort, { once: true });
-    }),
+  after: (ms, callback) => {
+    const wait = (left: number): NodeJS.Timeout =>
+      left > longestTimer ? setTimeout(() => (timer = wait(left - longestTimer)), longestTimer) : setTimeout(callback, left);
+    let timer = wait(ms);
+    return () => clearTimeout(timer);
+  },
+  sleep: (ms, signal) => sleep(systemClock, ms, signal),
 };
+
+/** {@link Clock.sleep} of a clock that can call back. */
+export function sleep(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error);
+    const onAbort = (): void => {
+      callOff();
+      reject(signal?.reason as Error);
+    };
+    const callOff = clock.after(ms, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
 
 export const silentLogger: Logger = {
   debug: () => undefined,

@@ -194,15 +194,18 @@ function checkedLogprobs({ tokens, logprobs, stopReason, stopString }: SampledSe
   if (tokens.length === 0 || logprobs.length !== tokens.length) {
     throw invalid(`${tokens.length} tokens with ${logprobs.length} log-probabilities`, 'at least one token and one number for each');
   }
-  const stray = tokens.find((token) => token < 0);
-  if (stray !== undefined) throw invalid(`the token id ${stray}`, 'ids of at least 0');
+  let positive = false;
+  for (let i = 0; i < tokens.length; i++) {
+    const [token, value] = [tokens[i]!, logprobs[i]!];
+    if (token < 0) throw invalid(`the token id ${token}`, 'ids of at least 0');
+    if (!Number.isFinite(value) || value > roundingNoise) throw invalid(`the log-probability ${value}`, 'finite numbers of at most 0');
+    positive ||= value > 0;
+  }
   const last = tokens.at(-1)!;
   if (stopReason === 'stop' && stopString === undefined && !stopTokenIds.includes(last)) {
     throw invalid(`a finished answer that ends in token ${last}`, `one of the stop tokens ${stopTokenIds.join(', ')} at its end`);
   }
-  const bad = logprobs.find((value) => !Number.isFinite(value) || value > roundingNoise);
-  if (bad !== undefined) throw invalid(`the log-probability ${bad}`, 'finite numbers of at most 0');
-  return logprobs.some((value) => value > 0) ? logprobs.map((value) => Math.min(value, 0)) : logprobs;
+  return positive ? logprobs.map((value) => Math.min(value, 0)) : logprobs;
 }
 
 function invalid(what: string, expected: string): EngineError {

@@ -3,6 +3,8 @@ import { ModelError, type ToolDefinition } from '@trinity-rft/core';
 
 const functionKeys = new Set(['name', 'description', 'parameters']);
 
+const isKept = (key: string, part: unknown): boolean => functionKeys.has(key) && !absent(part);
+
 const absent = (value: unknown): boolean => value === undefined || value === null;
 
 const parts: readonly [key: string, ok: (value: unknown) => boolean, expected: string][] = [
@@ -29,8 +31,10 @@ function normalizeTool(value: unknown, i: number): ToolDefinition {
     const value = definition[key];
     if (!ok(value)) throw refusal(`tools[${i}].function.${key}`, `is ${JSON.stringify(value) ?? 'missing'}`, expected);
   }
-  const kept = Object.entries(definition).filter(([key, part]) => functionKeys.has(key) && part !== undefined && part !== null);
-  return { type: 'function', function: Object.fromEntries(kept) as unknown as ToolDefinition['function'] };
+  const kept = Object.keys(definition).every((key) => isKept(key, definition[key]))
+    ? definition
+    : Object.fromEntries(Object.entries(definition).filter(([key, part]) => isKept(key, part)));
+  return { type: 'function', function: kept as unknown as ToolDefinition['function'] };
 }
 
 function refusal(param: string, what: string, expected: string): ModelError {

@@ -1,8 +1,8 @@
 /** A clock that stands still until a test moves it. */
-import { InvariantError, type Clock } from '@trinity-rft/core';
+import { InvariantError, sleep, type Clock } from '@trinity-rft/core';
 
 export interface ManualClock extends Clock {
-  /** How many `sleep` calls wait at the moment. */
+  /** How many `after` and `sleep` calls wait at the moment. */
   readonly sleeping: number;
   /** Moves time forward, waking sleepers in the order of their deadlines and letting each one's continuation run. */
   advance(ms: number): Promise<void>;
@@ -20,17 +20,14 @@ export function manualClock(start = 0): ManualClock {
   let now = start;
   const sleepers: Sleeper[] = [];
 
-  const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error);
-      const sleeper: Sleeper = { deadline: now + Math.max(0, ms), wake: () => (signal?.removeEventListener('abort', onAbort), resolve()) };
-      const onAbort = (): void => {
-        sleepers.splice(sleepers.indexOf(sleeper), 1);
-        reject(signal?.reason as Error);
-      };
-      sleepers.push(sleeper);
-      signal?.addEventListener('abort', onAbort, { once: true });
-    });
+  const after = (ms: number, wake: () => void): (() => void) => {
+    const sleeper: Sleeper = { deadline: now + Math.max(0, ms), wake };
+    sleepers.push(sleeper);
+    return () => {
+      const at = sleepers.indexOf(sleeper);
+      if (at >= 0) sleepers.splice(at, 1);
+    };
+  };
 
   const advanceTo = async (target: number): Promise<void> => {
     await settle();
@@ -45,7 +42,8 @@ export function manualClock(start = 0): ManualClock {
 
   return {
     now: () => now,
-    sleep,
+    after,
+    sleep: (ms, signal) => sleep({ after }, ms, signal),
     get sleeping() {
       return sleepers.length;
     },

@@ -50,11 +50,15 @@ export interface LedgerOptions {
  */
 export function createLedger(format: ChatFormat, { reasoning = 'as-sent' }: LedgerOptions = {}): Ledger {
   const turns = createTurnStore();
+  /** Of the last prompt: one rollout asks with the same ones again and again, and every turn keeps them. */
+  let lastOptions = '';
   return {
     prompt: (sent) => {
       const { messages, count: restored } = reasoning === 'restore' ? restoreReasoning(sent.messages, turns) : { ...sent, count: 0 };
       const input = { ...sent, messages };
-      const options = JSON.stringify([input.tools ?? [], input.enableThinking]);
+      const asked = JSON.stringify([input.tools ?? [], input.enableThinking]);
+      if (asked !== lastOptions) lastOptions = asked;
+      const options = lastOptions;
       const path = turns.walk(messages);
       const { best, turn, index, failures } = longestSplice(format, input, options, path);
       const { rendered, text, ids, reused } = best ?? renderAnew(format, input);
@@ -70,7 +74,7 @@ export function createLedger(format: ChatFormat, { reasoning = 'as-sent' }: Ledg
         replacedArguments: turn && last && index === last.index ? replacedArguments(turn.message, last.message) : 0,
       };
       if (continues(messages.at(-1))) return prompt;
-      return { ...prompt, entry: { key: path.key, options, ids, rendered, text } };
+      return { ...prompt, entry: { place: path.place, options, ids, rendered, text } };
     },
     record: ({ entry }, turn) => {
       if (!entry) return;

@@ -2,7 +2,7 @@
 import { continues } from '../chat-format.js';
 import type { NormalMessage } from '../template/messages.js';
 import { messageKey } from './message-key.js';
-import type { TurnStore } from './turn.js';
+import { after, type Turn, type TurnStore } from './turn.js';
 
 export interface Restored {
   readonly messages: readonly NormalMessage[];
@@ -16,21 +16,21 @@ export interface Restored {
  */
 export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
   const end = continues(messages.at(-1)) ? messages.length - 1 : messages.length;
-  let key = '';
+  let place = turns.root;
   let count = 0;
   const restored = messages.map((message, index) => {
     const turn =
-      index < end && message.role === 'assistant' && message.reasoning_content === undefined ? bareTwin(message, key) : undefined;
+      index < end && message.role === 'assistant' && message.reasoning_content === undefined ? bareTwin(message, place.turns) : undefined;
     if (turn !== undefined) count++;
     const whole = turn === undefined ? message : { ...message, reasoning_content: turn };
-    key += `${messageKey(whole)}\n`;
+    place = after(place, messageKey(whole));
     return whole;
   });
   return { messages: restored, count };
 
-  function bareTwin(message: NormalMessage, before: string): string | undefined {
+  function bareTwin(message: NormalMessage, said: readonly Turn[]): string | undefined {
     const wanted = messageKey(message);
-    const same = turns.after(before).filter((turn) => messageKey(withoutReasoning(turn.message)) === wanted);
+    const same = said.filter((turn) => messageKey(withoutReasoning(turn.message)) === wanted);
     // A turn that had none is the better match: nothing was left out.
     return same.some((turn) => turn.message.reasoning_content === undefined) ? undefined : same.at(-1)?.message.reasoning_content;
   }

@@ -1,8 +1,8 @@
 /** A message in place of a recorded turn: it makes the template do the same, and shows where the turn's text would be. */
 import type { NormalMessage } from '../template/messages.js';
 
-/** Private-use characters: no template changes them, and no tokenizer sees them. */
-const marks = { reasoning: '\uF8F1', content: '\uF8F2', call: '\uF8F3' } as const;
+/** Control characters that no template changes and no tokenizer sees; below U+0100, so that a text takes one byte per character. */
+const marks = { reasoning: '\u0091', content: '\u0092', call: '\u0093' } as const;
 
 /** Same parts as the recorded message, each with a mark for text. A think block inside the text stays one. */
 export function standIn(message: NormalMessage): NormalMessage {

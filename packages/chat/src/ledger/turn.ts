@@ -3,10 +3,18 @@ import { continues } from '../chat-format.js';
 import type { NormalMessage } from '../template/messages.js';
 import { callIds, messageKey } from './message-key.js';
 
+/** A conversation up to some message: equal conversations of a rollout are one place. */
+export interface Place {
+  /** By the {@link messageKey} of the message that comes next; undefined where none has come. */
+  next: Map<string, Place> | undefined;
+  /** Recorded for just the messages before it. */
+  readonly turns: Turn[];
+}
+
 /** What is kept of a prompt. */
 export interface PromptRecord {
-  /** {@link messageKey}s of the messages that were asked, joined. */
-  readonly key: string;
+  /** Where the messages that were asked end. */
+  readonly place: Place;
   /** Tools and template switches it was rendered with. */
   readonly options: string;
   readonly ids: Int32Array;
@@ -43,16 +51,16 @@ export interface Point {
 }
 
 export interface Path {
-  /** Keys of all messages, joined. */
-  readonly key: string;
+  /** Where all messages end. */
+  readonly place: Place;
   readonly points: readonly Point[];
 }
 
 /** Turns of one rollout. */
 export interface TurnStore {
   add(turn: Turn): void;
-  /** Turns recorded for just the messages with these keys, joined. */
-  after(key: string): readonly Turn[];
+  /** Before any message. */
+  readonly root: Place;
   /** A message to be continued is no finished turn and therefore no point. */
   walk(messages: readonly NormalMessage[]): Path;
   /** Whether some turn, wherever it stands, said this or made these calls. */
@@ -60,28 +68,36 @@ export interface TurnStore {
 }
 
 export function createTurnStore(): TurnStore {
-  const byPrompt = new Map<string, Turn[]>();
+  const root = newPlace();
   const known = new Set<string>();
-  const after = (key: string): readonly Turn[] => byPrompt.get(key) ?? [];
   return {
-    after,
+    root,
     add: (turn) => {
-      const siblings = byPrompt.get(turn.prompt.key);
-      if (siblings) siblings.push(turn);
-      else byPrompt.set(turn.prompt.key, [turn]);
+      turn.prompt.place.turns.push(turn);
       known.add(turn.messageKey).add(callIds(turn.message));
     },
     walk: (messages) => {
       const end = continues(messages.at(-1)) ? messages.length - 1 : messages.length;
       const points: Point[] = [];
-      let key = '';
+      let place = root;
       messages.forEach((message, index) => {
         const own = messageKey(message);
-        if (message.role === 'assistant' && index < end) points.push({ index, message, messageKey: own, candidates: after(key) });
-        key += `${own}\n`;
+        if (message.role === 'assistant' && index < end) points.push({ index, message, messageKey: own, candidates: place.turns });
+        place = after(place, own);
       });
-      return { key, points };
+      return { place, points };
     },
     knows: (point) => known.has(point.messageKey) || (point.message.tool_calls !== undefined && known.has(callIds(point.message))),
   };
+}
+
+const newPlace = (): Place => ({ next: undefined, turns: [] });
+
+/** Made when it is not there. */
+export function after(before: Place, key: string): Place {
+  const known = before.next?.get(key);
+  if (known) return known;
+  const place = newPlace();
+  (before.next ??= new Map()).set(key, place);
+  return place;
 }

@@ -55,7 +55,7 @@ export interface RecordFile {
 export function openRecordFile(path: string): RecordFile {
   const database = new DatabaseSync(path);
   database.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE records (id INTEGER PRIMARY KEY, experience BLOB NOT NULL)',
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 100; CREATE TABLE records (id INTEGER PRIMARY KEY, experience BLOB NOT NULL)',
   );
   const insert = database.prepare('INSERT INTO records (experience) VALUES (?)');
   return {

@@ -15,7 +15,8 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  readonly request: TextCompletionRequest;
+  /** What of the request decides about the form of its answer. */
+  readonly request: Pick<TextCompletionRequest, 'logprobs' | 'includeUsage' | 'returnTokenIds'>;
 }
 
 export function toCompletion(generation: Generation, context: ResponseContext): Completion {

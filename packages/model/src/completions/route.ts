@@ -43,7 +43,9 @@ async function complete(wanted: TextCompletionRequest, options: RouteContext, si
     signal,
   });
   const created = Math.floor(runtime.clock.now() / 1000);
-  const context = { id: runtime.newId('cmpl'), created, model, tokenizer, request: wanted };
+  const { includeUsage, returnTokenIds } = wanted;
+  const request = { includeUsage, returnTokenIds, ...(logprobs !== undefined && { logprobs }) };
+  const context = { id: runtime.newId('cmpl'), created, model, tokenizer, request };
   options.answered(context.id, generation);
   return { callIndex: generation.callIndex, generation, context };
 }

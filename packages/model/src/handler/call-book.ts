@@ -50,7 +50,8 @@ export interface Deliveries {
 
 interface Entry {
   readonly result: Promise<Recorded>;
-  readonly generation: AbortController;
+  /** Ends the generation; undefined when it has finished. */
+  generation: AbortController | undefined;
   /** Clients that wait for the answer or receive it. */
   clients: number;
   finished?: Recorded;
@@ -70,6 +71,7 @@ export function createCallBook(policy: EndpointPolicy, deliveries: Deliveries, c
     entry.result.then(
       (finished) => {
         entry.finished = finished;
+        entry.generation = undefined;
         forget(entries, key, entry);
       },
       // A failed call was not recorded: its repetition is a new one.
@@ -80,7 +82,7 @@ export function createCallBook(policy: EndpointPolicy, deliveries: Deliveries, c
 
   const find = ({ key, repeats }: Claim): Entry | undefined => {
     const entry = entries.get(key);
-    if (!entry || entry.generation.signal.aborted) return undefined;
+    if (!entry || entry.generation?.signal.aborted) return undefined;
     const wanted = entry.finished ? repeats || (entry.clients === 0 && !entry.delivered) : repeats || policy.equalRequests === 'join';
     return wanted ? entry : undefined;
   };
@@ -89,7 +91,7 @@ export function createCallBook(policy: EndpointPolicy, deliveries: Deliveries, c
     entry.clients--;
     if (entry.clients > 0 || entry.delivered) return;
     if (!entry.finished) {
-      entry.generation.abort(why);
+      entry.generation?.abort(why);
       if (entries.get(key) === entry) entries.delete(key);
       return;
     }

@@ -44,7 +44,9 @@ async function complete(wanted: ChatCompletionRequest, options: RouteContext, si
     signal,
   });
   const created = Math.floor(runtime.clock.now() / 1000);
-  const context = { id: runtime.newId('chatcmpl'), created, model, tokenizer, request: wanted };
+  const { logprobs, includeUsage, returnTokenIds } = wanted;
+  const request = { logprobs, topLogprobs, includeUsage, returnTokenIds };
+  const context = { id: runtime.newId('chatcmpl'), created, model, tokenizer, request };
   options.answered(context.id, generation);
   return { callIndex: generation.callIndex, generation, context };
 }

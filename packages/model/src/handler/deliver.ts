@@ -93,16 +93,15 @@ async function withinTime<T>(
   clock: Clock,
   stop?: AbortSignal,
 ): Promise<{ readonly answer: T } | undefined> {
-  const timer = new AbortController();
-  const signal = stop ? AbortSignal.any([stop, timer.signal]) : timer.signal;
-  const late = clock.sleep(ms, signal).then(
-    () => undefined,
-    () => undefined,
-  );
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const end = (): void => resolve(undefined);
+  const callOff = clock.after(ms, end);
+  if (stop?.aborted) end();
+  stop?.addEventListener('abort', end);
   try {
     return await Promise.race([result.then((answer) => ({ answer })), late]);
   } finally {
-    // With a reason of its own: the default one costs a stack trace for every call.
-    timer.abort('done');
+    stop?.removeEventListener('abort', end);
+    callOff();
   }
 }

@@ -11,12 +11,14 @@ import type { HandlerOptions, Route, RouteContext } from './route.js';
 export type { HandlerOptions } from './route.js';
 
 /** By method and end of the path, `*` for any one segment; what comes before it (`/r/<rollout>`) belongs to whoever mounts the handler. */
-const routes: readonly [method: string, path: string, route: Route][] = [
-  ['POST', '/v1/chat/completions', chatCompletions],
-  ['POST', '/v1/completions', textCompletions],
-  ...responseRoutes,
-  ['GET', '/v1/models', models],
-];
+const routes: readonly Readonly<{ method: string; path: string; segments: readonly string[]; route: Route }>[] = (
+  [
+    ['POST', '/v1/chat/completions', chatCompletions],
+    ['POST', '/v1/completions', textCompletions],
+    ...responseRoutes,
+    ['GET', '/v1/models', models],
+  ] as const
+).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
 /** Never rejects: every error becomes a response. A request whose signal aborts ends its generation and is not recorded. */
 export function createHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
@@ -34,21 +36,21 @@ export function createHandler(options: HandlerOptions): (request: Request) => Pr
 
 function find(request: Request): Route {
   const { pathname } = new URL(request.url);
-  const path = pathname.replace(/\/+$/, '');
-  const atPath = routes.filter(([, end]) => endsWith(path, end));
-  const found = atPath.find(([method]) => method === request.method);
-  if (found) return found[2];
-  const available = routes.map(([method, end]) => `${method} ...${end}`).join(', ');
+  const segments = pathname.replace(/\/+$/, '').split('/');
+  const atPath = routes.filter((route) => endsWith(segments, route.segments));
+  const found = atPath.find(({ method }) => method === request.method);
+  if (found) return found.route;
+  const available = routes.map(({ method, path }) => `${method} ...${path}`).join(', ');
   const message = `${request.method} ${pathname} is not served. Available: ${available}.`;
   if (atPath.length === 0) throw new ModelError(message, { status: 404, code: 'not_found' });
-  const allow = atPath.map(([method]) => method).join(', ');
+  const allow = atPath.map(({ method }) => method).join(', ');
   throw new ModelError(message, { status: 405, code: 'method_not_allowed', details: { allow } });
 }
 
-function endsWith(path: string, end: string): boolean {
-  const wanted = end.split('/').slice(1);
-  const segments = path.split('/').slice(1).slice(-wanted.length);
-  return wanted.length === segments.length && wanted.every((segment, i) => segment === '*' || segment === segments[i]);
+/** The first segment of a path is empty: it begins with a slash. */
+function endsWith(segments: readonly string[], wanted: readonly string[]): boolean {
+  const from = segments.length - wanted.length;
+  return from >= 1 && wanted.every((segment, i) => segment === '*' || segment === segments[from + i]);
 }
 
 function models(_: Request, { modelPath, runtime }: HandlerOptions): Promise<Response> {

@@ -15,8 +15,11 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  readonly request: ChatCompletionRequest;
+  /** What of the request decides about the form of its answer; answers are kept for a while, requests are not. */
+  readonly request: AnswerWishes;
 }
+
+export type AnswerWishes = Pick<ChatCompletionRequest, 'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'>;
 
 /** Under both names: some frameworks read only one of them. */
 const reasoningFields = ({ reasoningText }: ChatResponse): object =>
