@@ -3,8 +3,10 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { CheckpointError, createRuntime, describeError, type Clock } from '@trinity-rft/core';
+import { sharedMathChecker } from '@trinity-rft/reward';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { setEnvironment } from './build/environment.js';
+import { warnOfGivenUp } from './build/math-warnings.js';
 import { resolveModelFolder } from './build/model-folder.js';
 import { openMonitor, type Terminal } from './build/monitor.js';
 import { openTasks } from './build/tasks.js';
@@ -60,6 +62,7 @@ export async function runStage({
   const monitor = openMonitor(stage, { terminal, clock, env });
   const runtime = createRuntime({ seed: stage.seed, clock, logger: monitor.logger });
   const restoreEnvironment = setEnvironment(stage.explorer.envVars);
+  const stopWarning = warnOfGivenUp(sharedMathChecker, runtime.logger);
   try {
     runtime.logger.info(`Stage ${stage.stageName ?? stage.mode}: ${jobDirectory}`);
     if (signal.aborted) return await interrupted(jobDirectory);
@@ -83,6 +86,7 @@ export async function runStage({
     await writeFailure(jobDirectory, error);
     throw error;
   } finally {
+    stopWarning();
     restoreEnvironment();
     await monitor.close();
   }

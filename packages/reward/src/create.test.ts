@@ -79,9 +79,10 @@ describe('rewards', () => {
 
   const withTruth = everyReward.filter(({ name }) => !['format_reward', 'overlong_penalty_reward'].includes(name));
 
-  it.each(withTruth)('blame the data when there is no expected answer: $name', ({ reward }) => {
-    expect(() => reward(input('4'))).toThrow(RewardError);
-    expect(() => reward(input('4'))).toThrow(/question, solution.*response_key/);
+  it.each(withTruth)('blame the data when there is no expected answer: $name', async ({ reward }) => {
+    const scored = async () => reward(input('4'));
+    await expect(scored()).rejects.toThrow(RewardError);
+    await expect(scored()).rejects.toThrow(/question, solution.*response_key/);
   });
 
   it.each(everyReward)('return the parts that they declare: $name', async ({ name, reward, truth }) => {

@@ -2,7 +2,7 @@
 import { pickRow, type RewardFn } from '@trinity-rft/core';
 import { accuracyReward } from './accuracy-reward.js';
 import { countdownReward } from './countdown-reward.js';
-import type { RewardKind } from './define.js';
+import type { RewardKind, RewardTools } from './define.js';
 import { exactMatchReward } from './exact-match-reward.js';
 import { formatReward } from './format-reward.js';
 import { lengthPenaltyReward } from './length-penalty-reward.js';
@@ -39,6 +39,6 @@ export const rewardFnNames: readonly string[] = Object.keys(rewardKinds).toSorte
  * The reward function of a name. `args` carry the snake_case names of the YAML.
  * @throws ConfigError for an unknown name, an unknown argument or a value out of range
  */
-export function createRewardFn(name: string, args: Readonly<Record<string, unknown>>): RewardFn {
-  return pickRow('reward function', rewardKinds, name).create(args);
+export function createRewardFn(name: string, args: Readonly<Record<string, unknown>>, tools?: RewardTools): RewardFn {
+  return pickRow('reward function', rewardKinds, name).create(args, tools);
 }

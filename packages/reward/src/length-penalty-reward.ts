@@ -1,13 +1,12 @@
 /** `length_penalty_reward`: a right answer, and a cost for every token. */
 import { ConfigError, numberArg } from '@trinity-rft/core';
 import { rewardKind } from './define.js';
-import { checkMathAnswer } from './math/check.js';
 import { requireTokens } from './overlong.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef } from './weights.js';
 
 /**
- * Accuracy by {@link checkMathAnswer}, and -length_coef * min(1, tokens / max_response_length). With `length_coef` below
+ * Accuracy by rule `answer` of the checker, and -length_coef * min(1, tokens / max_response_length). With `length_coef` below
  * `accuracy_coef` a right long answer is still better than a wrong short one. Source: the token cost of Arora and Zanette,
  * arXiv:2502.04463, without its normalisation within the group.
  */
@@ -19,14 +18,14 @@ export const lengthPenaltyReward = rewardKind('length_penalty_reward', {
     length_coef: numberArg(0.1, { min: 0 }, 'The largest cost.'),
     accuracy_coef: accuracyCoef,
   },
-  create: ({ max_response_length: longest, length_coef: coef, accuracy_coef: accuracy }) => {
+  create: ({ max_response_length: longest, length_coef: coef, accuracy_coef: accuracy }, isRight) => {
     if (longest === undefined) {
       throw new ConfigError('length_penalty_reward needs max_response_length, the tokens at which its cost is largest. Set it.', {
         code: 'REWARD_LENGTHS_MISSING',
       });
     }
-    return (input) => ({
-      accuracy: checkMathAnswer(input.response, requireTruth('length_penalty_reward', input)) ? accuracy : 0,
+    return async (input) => ({
+      accuracy: (await isRight('answer', input.response, requireTruth('length_penalty_reward', input))) ? accuracy : 0,
       length_penalty: 0 - coef * Math.min(1, requireTokens('length_penalty_reward', input) / longest),
     });
   },

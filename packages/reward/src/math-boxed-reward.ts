@@ -2,12 +2,10 @@
 import { booleanArg } from '@trinity-rft/core';
 import { rewardKind } from './define.js';
 import { hasOneThought, wholeResponse } from './layout.js';
-import { checkBoxedAnswer } from './math/check.js';
-import { computeScoreV0 } from './original/boxed.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef, checkerArg, formatScoreCoef } from './weights.js';
 
-/** By {@link checkBoxedAnswer}, or {@link computeScoreV0}, and {@link hasOneThought}. Trinity-RFT 0.5.2, `math_boxed_reward`. */
+/** By rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}. Trinity-RFT 0.5.2, `math_boxed_reward`. */
 export const mathBoxedReward = rewardKind('math_boxed_reward', {
   summary: 'Is the answer in the last box the expected one?',
   parts: { accuracy: '1 when it is, else 0', format_score: '-0.1 when with_think asks for one thought and there is not one, else 0' },
@@ -17,11 +15,10 @@ export const mathBoxedReward = rewardKind('math_boxed_reward', {
     accuracy_coef: accuracyCoef,
     format_score_coef: formatScoreCoef,
   },
-  create: (options) => {
-    const isRight =
-      options.checker === 'math' ? checkBoxedAnswer : (response: string, truth: string) => computeScoreV0(response, truth) === 1;
-    return (input) => ({
-      accuracy: isRight(input.response, requireTruth('math_boxed_reward', input)) ? options.accuracy_coef : 0,
+  create: (options, isRight) => {
+    const rule = options.checker === 'math' ? 'boxed' : 'trinity_boxed';
+    return async (input) => ({
+      accuracy: (await isRight(rule, input.response, requireTruth('math_boxed_reward', input))) ? options.accuracy_coef : 0,
       format_score: options.with_think && !hasOneThought(wholeResponse(input)) ? 0 - options.format_score_coef : 0,
     });
   },

@@ -1,15 +1,13 @@
 /** `math_dapo_reward`: accuracy, and a penalty for overlong responses. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { rewardKind } from './define.js';
-import { checkMathAnswer } from './math/check.js';
-import { naiveDapoScore } from './original/naive-dapo.js';
 import { overlongPenalty, readOverlong, requireTokens } from './overlong.js';
 import { overlongArgs } from './overlong-penalty-reward.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef, checkerArg } from './weights.js';
 
 /**
- * Accuracy by {@link checkMathAnswer}, or {@link naiveDapoScore}, and {@link overlongPenalty}. Source: DAPO, arXiv:2503.14476,
+ * Accuracy by rule `answer` or `trinity_dapo` of the checker, and {@link overlongPenalty}. Source: DAPO, arXiv:2503.14476,
  * section 3.4; Trinity-RFT 0.5.2, `math_dapo_reward` (a wrong answer is worth 0 there, and -1 in the paper and later versions).
  */
 export const mathDapoReward = rewardKind('math_dapo_reward', {
@@ -25,11 +23,11 @@ export const mathDapoReward = rewardKind('math_dapo_reward', {
     wrong_coef: numberArg(0, undefined, 'Value of part accuracy for a wrong answer; -1 in the paper.'),
     checker: checkerArg,
   },
-  create: (args) => {
+  create: (args, isRight) => {
     const overlong = args.enable_overlong_penalty ? readOverlong('math_dapo_reward', args) : undefined;
-    const isRight = args.checker === 'math' ? checkMathAnswer : (response: string, truth: string) => naiveDapoScore(response, truth) === 1;
-    return (input) => ({
-      accuracy: isRight(input.response, requireTruth('math_dapo_reward', input)) ? args.accuracy_coef : args.wrong_coef,
+    const rule = args.checker === 'math' ? 'answer' : 'trinity_dapo';
+    return async (input) => ({
+      accuracy: (await isRight(rule, input.response, requireTruth('math_dapo_reward', input))) ? args.accuracy_coef : args.wrong_coef,
       format_score: overlong ? overlongPenalty(requireTokens('math_dapo_reward', input), overlong) : 0,
     });
   },

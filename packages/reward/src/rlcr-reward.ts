@@ -3,7 +3,6 @@ import type { Arg } from '@trinity-rft/core';
 import { readConfidence, readRlcrLayout } from './confidence.js';
 import { rewardKind } from './define.js';
 import { wholeResponse } from './layout.js';
-import { checkMathAnswer } from './math/check.js';
 import { requireTruth } from './truth.js';
 
 const standardWeights = { format: 0.5, accuracy: 0.5, brier: 0.5, mean_confidence: 1e-5, confidence_one_or_zero: 1e-5 };
@@ -34,13 +33,13 @@ export const rlcrReward = rewardKind('rlcr_reward', {
     confidence_one_or_zero: '1e-5 for a confidence below 0.01 or above 0.99',
   },
   args: { weights: weightsArg },
-  create: ({ weights: given }) => {
+  create: ({ weights: given }, isRight) => {
     const weights: Weights = { ...standardWeights, ...given };
-    return (input) => {
+    return async (input) => {
       const truth = requireTruth('rlcr_reward', input);
       const response = wholeResponse(input);
       const layout = readRlcrLayout(response);
-      const right = layout !== undefined && checkMathAnswer(layout.answer, truth) ? 1 : 0;
+      const right = layout !== undefined && (await isRight('answer', layout.answer, truth)) ? 1 : 0;
       const confidence = readConfidence(response);
       const isExtreme = confidence !== undefined && (confidence < 0.01 || confidence > 0.99);
       return {

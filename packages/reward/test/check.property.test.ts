@@ -194,10 +194,10 @@ describe('what a model writes', () => {
       .trim()
       .split(/\s+/)
       .map((unit) => unit.replaceAll('_', ' ').replaceAll('¶', '\n')),
-  )('costs time in proportion to its length: %s repeated', (unit) => {
+  )('costs time in proportion to its length: %s repeated', async (unit) => {
     const response = unit.repeat(Math.ceil(300_000 / unit.length));
     for (const { reward, truth = '(1, 2)' } of everyReward) {
-      const parts = reward({ response, truth, prompt: undefined, rawTask: {}, responseTokens: response.length });
+      const parts = await reward({ response, truth, prompt: undefined, rawTask: {}, responseTokens: response.length });
       expect(Object.values(parts).every(Number.isFinite)).toBe(true);
     }
   });

@@ -5,19 +5,19 @@ import { tokenize } from './lexer.js';
 import { sameAnswer } from './same.js';
 import { functionNames, numberWords } from './vocabulary.js';
 
-/** Longer answers are compared as plain text: it bounds the work that a response can cause. */
+/** Longer answers are compared as plain text unless a limit is given: it bounds the work that a response can cause. */
 export const maxAnswerLength = 1_000;
 
 /** Does the final answer of `response`, wherever it stands, equal that of `truth`? Total, and linear in the length of both. */
-export function checkMathAnswer(response: string, truth: string): boolean {
+export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = extractAnswer(response);
-  return answer !== undefined && sameMath(answer, extractTruth(truth));
+  return answer !== undefined && sameMath(answer, extractTruth(truth), limit);
 }
 
 /** As {@link checkMathAnswer}, but only a box counts. */
-export function checkBoxedAnswer(response: string, truth: string): boolean {
+export function checkBoxedAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = boxedAnswer(response);
-  return answer !== undefined && sameMath(answer, extractTruth(truth));
+  return answer !== undefined && sameMath(answer, extractTruth(truth), limit);
 }
 
 /**
@@ -79,10 +79,13 @@ function beginsAsProse(text: string): boolean {
   return word !== undefined && !functionNames.has(word) && !numberWords.has(word);
 }
 
-/** Do two answers, without the text around them, mean the same? Total; longer ones than {@link maxAnswerLength} only as equal texts. */
-export function sameMath(a: string, b: string): boolean {
+/**
+ * Do two answers, without the text around them, mean the same? Longer ones than `limit` characters only as equal texts. Total up to
+ * {@link maxAnswerLength}; with a higher limit it may take long or run out of stack, which is for a thread with a deadline, as `createMathChecker` has.
+ */
+export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean {
   if (a.trim() === b.trim()) return true;
-  if (a.length > maxAnswerLength || b.length > maxAnswerLength) return false;
+  if (a.length > limit || b.length > limit) return false;
   const [left, right] = [keyOf(a), keyOf(b)];
   if (left === right) return true;
   // As products of variables, `on` would be `no`.

@@ -1,0 +1,33 @@
+/** When an answer counts as right: by this package, or by the text rules of the original. */
+import { checkBoxedAnswer, checkMathAnswer, sameMath } from '../math/check.js';
+import { computeScoreV0 } from '../original/boxed.js';
+import { verifyMathAnswer } from '../original/math-equal.js';
+import { naiveDapoScore } from '../original/naive-dapo.js';
+
+/** Given a response and the truth; `limit` is the length up to which answers are read as math. */
+type Rule = (response: string, truth: string, limit: number) => boolean;
+
+/** By the names that a {@link MathPair} has. */
+export const rules = {
+  /** {@link checkMathAnswer} */
+  answer: checkMathAnswer,
+  /** {@link checkBoxedAnswer} */
+  boxed: checkBoxedAnswer,
+  /** {@link sameMath}: both are answers, without text around them. */
+  same: sameMath,
+  /** {@link computeScoreV0} */
+  trinity_boxed: (response, truth) => computeScoreV0(response, truth) === 1,
+  /** {@link verifyMathAnswer} */
+  trinity_eval: verifyMathAnswer,
+  /** {@link naiveDapoScore} */
+  trinity_dapo: (response, truth) => naiveDapoScore(response, truth) === 1,
+} as const satisfies Readonly<Record<string, Rule>>;
+
+export type MathRule = keyof typeof rules;
+
+/** What is to be compared. */
+export interface MathPair {
+  readonly rule: MathRule;
+  readonly response: string;
+  readonly truth: string;
+}
