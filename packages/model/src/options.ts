@@ -70,8 +70,8 @@ export interface RolloutModelOptions extends EndpointPolicy {
    * server's, which checks keys. @default an address that only `endpoint().fetch` can reach
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> & Partial<Pick<EndpointMount, 'fetch'>>;
-  /** Told of every call through the endpoint before its client sees anything of the answer; what it throws fails the call. */
-  readonly onAnswer?: (answer: RecordedAnswer) => void;
+  /** Told of every call through the endpoint. Its client sees nothing of the answer before this has resolved; what it throws fails the call. */
+  readonly onAnswer?: (answer: RecordedAnswer) => void | Promise<void>;
   /** Ends every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;

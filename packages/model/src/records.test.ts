@@ -28,7 +28,8 @@ describe('records of a conversation', () => {
     const told: [string, number][] = [];
     const { model } = scripted(['one<|im_end|>', 'two<|im_end|>', 'three<|im_end|>', 'four<|im_end|>', 'five<|im_end|>'], {
       recordHistory: false,
-      onAnswer: ({ id, experiences }) => {
+      onAnswer: async ({ id, experiences }) => {
+        await new Promise((resolve) => setImmediate(resolve));
         if (told.length === 3) throw new BufferError('The disk is full.');
         told.push([id, experiences.length]);
         expect(experiences.map(({ eid }) => eid)).toMatchObject(

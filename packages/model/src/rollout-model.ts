@@ -30,9 +30,8 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     constrainedDecoding: options.constrainedDecoding ?? false,
     runtime: options.runtime,
     notices: options.notices ?? new Set(),
-    answered: (id, { recorded }) => {
-      options.onAnswer?.({ id, experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)) });
-    },
+    answered: (id, { recorded }) =>
+      options.onAnswer?.({ id, experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)) }),
     responses: createResponseStore(),
   });
   const endpoint = createAgentEndpoint({ fetch: fetchOver(handler), ...(options.mounted ?? unmounted), model: modelPath });

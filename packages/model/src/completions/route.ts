@@ -46,6 +46,6 @@ async function complete(wanted: TextCompletionRequest, options: RouteContext, si
   const { includeUsage, returnTokenIds } = wanted;
   const request = { includeUsage, returnTokenIds, ...(logprobs !== undefined && { logprobs }) };
   const context = { id: runtime.newId('cmpl'), created, model, tokenizer, request };
-  options.answered(context.id, generation);
+  await options.answered(context.id, generation);
   return { callIndex: generation.callIndex, generation, context };
 }

@@ -47,6 +47,6 @@ async function complete(wanted: ChatCompletionRequest, options: RouteContext, si
   const { logprobs, includeUsage, returnTokenIds } = wanted;
   const request = { logprobs, topLogprobs, includeUsage, returnTokenIds };
   const context = { id: runtime.newId('chatcmpl'), created, model, tokenizer, request };
-  options.answered(context.id, generation);
+  await options.answered(context.id, generation);
   return { callIndex: generation.callIndex, generation, context };
 }

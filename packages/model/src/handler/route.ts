@@ -18,7 +18,7 @@ export interface HandlerOptions extends EndpointPolicy {
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   readonly notices: Set<string>;
   /** Told of an answer before its client is. */
-  readonly answered: (id: string, generation: Generation) => void;
+  readonly answered: (id: string, generation: Generation) => void | Promise<void>;
   /** What the Responses API of this rollout remembers. */
   readonly responses: ResponseStore;
 }

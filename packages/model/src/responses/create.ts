@@ -47,7 +47,7 @@ async function answer({ wanted, previous, before, input }: Asked, context: Route
   const { callIndex } = generation;
   const of = { id: runtime.newId('resp'), created, completed: seconds(), model, tokenizer, request: wanted };
   const body = toResponse(generation, of);
-  context.answered(of.id, generation);
+  await context.answered(of.id, generation);
   if (wanted.store) {
     const output = readOutputItems(body.output, callIndex);
     responses.add({ callIndex, body, input, output, ...(previous && { previous }) });
