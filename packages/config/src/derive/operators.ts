@@ -1,4 +1,4 @@
-/** The operators of experiences: those of the file, else those of the algorithm. */
+/** The operators of experiences: those of the file, else those of the algorithm; none where nothing is explored. */
 import { didYouMean } from '@trinity-rft/core';
 import type { PartConfig } from '../resolved.js';
 import { missingNames, namedKeys } from '../schema/known-names.js';
@@ -10,6 +10,20 @@ import { derivePart, madeOf } from './parts.js';
 const section: KeyPath = ['data_processor', 'experience_pipeline', 'operators'];
 
 export function deriveOperators(context: StageContext): readonly PartConfig[] {
+  const chosen = chosenOperators(context);
+  if (context.input.mode !== 'train') return chosen;
+  // What the top level says is for the stages that explore.
+  const meant = context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
+  if (meant && context.input.data_processor.experience_pipeline.operators.length > 0) {
+    context.warn(
+      section,
+      'ignored. Mode train reads what is stored already, and operators see experiences before they are stored. Set them in the run or stage that makes the experiences (mode both or serve), or remove the key.',
+    );
+  }
+  return [];
+}
+
+function chosenOperators(context: StageContext): readonly PartConfig[] {
   const { operators: table } = context.tables;
   const preset = presetOf(context).operators ?? [];
   if (!context.isSet(...section))
