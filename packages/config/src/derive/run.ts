@@ -9,6 +9,7 @@ import { deriveModel } from './model.js';
 import { deriveOperators } from './operators.js';
 import { checkName, unfitName } from './paths.js';
 import { checkSampling } from './sample-strategy.js';
+import { checkDistribution } from './sampling-distribution.js';
 import { checkTeacher } from './teacher.js';
 import { placeOf } from '../tree/node.js';
 
@@ -68,6 +69,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const algorithm = deriveAlgorithm(context, model);
   const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
   checkSampling(context, algorithm, buffer);
+  checkDistribution(context, algorithm, { buffer, rolloutModel });
   checkTeacher(context, algorithm, auxiliaryModels);
   return {
     stageName,
