@@ -36,6 +36,7 @@ interface GenerateRequest {
   readonly sampling: CallSampling;
   /** What was asked for of the answer's form; `constrainedDecoding` decides whether it is enforced. */
   readonly form?: Omit<AnswerForm, 'tools'>;
+  /** Aborts at the end of the rollout too. */
   readonly signal?: AbortSignal;
 }
 
@@ -102,7 +103,7 @@ export function createGenerate(options: RolloutModelOptions, history: History, c
   };
 
   return async (request) => {
-    const signal = combine(options.signal, request.signal);
+    const { signal } = request;
     throwIfAborted(signal);
     const tools = normalizeTools(request.tools);
     const prompt = promptFor(request, tools);
@@ -229,11 +230,6 @@ function count(counters: Counters, prompt: LedgerPrompt, choices: readonly Choic
     counters.add('malformed_tool_calls', malformedToolCalls);
     if (response.finishReason === 'length') counters.add('response_truncated');
   }
-}
-
-function combine(...signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
-  const given = signals.filter((signal) => signal !== undefined);
-  return given.length > 1 ? AbortSignal.any(given) : given[0];
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {

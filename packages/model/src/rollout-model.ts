@@ -1,6 +1,6 @@
 /** The model as one rollout sees it: chat and an OpenAI client, with every call recorded. */
 import { vocabularyOf } from '@trinity-rft/chat';
-import { createAgentEndpoint } from '@trinity-rft/workflow';
+import { createAgentEndpoint, type AgentEndpoint } from '@trinity-rft/workflow';
 import { createClient, type RolloutClient } from './client.js';
 import { createCounters } from './counters.js';
 import { createGenerate } from './generate.js';
@@ -34,27 +34,33 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
       options.onAnswer?.({ id, experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)) }),
     responses: createResponseStore(),
   });
-  const endpoint = createAgentEndpoint({ fetch: fetchOver(handler), ...(options.mounted ?? unmounted), model: modelPath });
+  let made: AgentEndpoint | undefined;
+  const endpoint = (): AgentEndpoint =>
+    (made ??= createAgentEndpoint({ fetch: fetchOver(handler), ...(options.mounted ?? unmounted), model: modelPath }));
   let client: RolloutClient | undefined;
   return {
     modelPath,
     get policyVersion() {
       return sampler.policyVersion;
     },
-    chat: async (messages, { tools, signal, ...sampling } = {}) => {
+    chat: async (messages, { tools, signal: given, ...sampling } = {}) => {
+      const signal = either(options.signal, given);
       const { choices } = await generate({ messages, sampling, parseTools: true, ...(tools && { tools }), ...(signal && { signal }) });
       return choices.map(({ response }) => response);
     },
     logprobs: (tokens, promptLength, score) => scoreTokens(options, { tokens, promptLength }, score),
     vocabulary: vocabularyOf(options.format.tokenizer),
-    openaiClient: () => (client ??= createClient(endpoint)),
-    endpoint: () => endpoint,
+    openaiClient: () => (client ??= createClient(endpoint())),
+    endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => history.extract(clear),
     handler,
     forks: () => history.forks(),
     metrics: () => counters.metrics(),
   };
 }
+
+const either = (a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined =>
+  a && b ? AbortSignal.any([a, b]) : (a ?? b);
 
 /** Never resolved: requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };

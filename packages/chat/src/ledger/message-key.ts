@@ -8,7 +8,8 @@ import type { NormalMessage } from '../template/messages.js';
  */
 export function messageKey(message: NormalMessage): string {
   const { role, content } = message;
-  if (role !== 'assistant') return JSON.stringify([role, content, message.tool_call_id, message.name]);
+  if (role === 'system' || role === 'user') return `${role}:${content}`;
+  if (role === 'tool') return `tool${JSON.stringify([message.tool_call_id, message.name])}:${content}`;
   return JSON.stringify([role, content.trim(), message.reasoning_content?.trim(), message.tool_calls?.map(callKey)]);
 }
 

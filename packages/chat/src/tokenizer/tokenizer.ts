@@ -91,22 +91,24 @@ function encode(inner: HuggingFaceTokenizer, text: string): Int32Array {
 // Bytes of a byte order mark are text like any other.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** Bytes of the text that is being decoded; grows with the longest. */
+let joined = new Uint8Array(1024);
+
 function decode(table: readonly Uint8Array[], ids: ArrayLike<number>, skip?: ReadonlySet<number>): string {
-  const parts: Uint8Array[] = [];
   let length = 0;
   for (let i = 0; i < ids.length; i++) {
     const bytes = skip?.has(ids[i]!) ? undefined : table[ids[i]!];
     if (!bytes) continue;
-    parts.push(bytes);
-    length += bytes.length;
+    if (length + bytes.length > joined.length) joined = grown(joined, length + bytes.length);
+    for (let k = 0; k < bytes.length; k++) joined[length++] = bytes[k]!;
   }
-  const joined = new Uint8Array(length);
-  let at = 0;
-  for (const bytes of parts) {
-    joined.set(bytes, at);
-    at += bytes.length;
-  }
-  return utf8.decode(joined);
+  return utf8.decode(joined.subarray(0, length));
+}
+
+function grown(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(2 * bytes.length, least));
+  larger.set(bytes);
+  return larger;
 }
 
 /** Special tokens are stored as text or as `{ content }`. */

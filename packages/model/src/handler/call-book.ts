@@ -61,21 +61,45 @@ interface Entry {
 /** Repeats follow closely; older answers are forgotten. */
 const rememberedAnswers = 16;
 
-export function createCallBook(policy: EndpointPolicy, deliveries: Deliveries, counters: Pick<Counters, 'add'>): CallBook {
+/** `signal` ends every generation. */
+interface CallBookOptions extends Pick<EndpointPolicy, 'equalRequests'> {
+  readonly signal?: AbortSignal;
+}
+
+export function createCallBook(options: CallBookOptions, deliveries: Deliveries, counters: Pick<Counters, 'add'>): CallBook {
   const entries = new Map<string, Entry>();
+  const running = new Set<AbortController>();
+  const { equalRequests, signal: over } = options;
+  // One listener for all of them: signals that depend on others are dear.
+  const endAll = (): void => {
+    for (const generation of running) generation.abort(over?.reason);
+  };
+  const begin = (generation: AbortController): void => {
+    if (over?.aborted) return generation.abort(over.reason);
+    if (running.size === 0) over?.addEventListener('abort', endAll);
+    running.add(generation);
+  };
+  const end = (generation: AbortController): void => {
+    if (running.delete(generation) && running.size === 0) over?.removeEventListener('abort', endAll);
+  };
 
   const start = (key: string, work: (signal: AbortSignal) => Promise<Recorded>): Entry => {
     const generation = new AbortController();
+    begin(generation);
     const entry: Entry = { result: work(generation.signal), generation, clients: 0, delivered: false };
     entries.set(key, entry);
     entry.result.then(
       (finished) => {
+        end(generation);
         entry.finished = finished;
         entry.generation = undefined;
         forget(entries, key, entry);
       },
       // A failed call was not recorded: its repetition is a new one.
-      () => void (entries.get(key) === entry && entries.delete(key)),
+      () => {
+        end(generation);
+        if (entries.get(key) === entry) entries.delete(key);
+      },
     );
     return entry;
   };
@@ -83,7 +107,7 @@ export function createCallBook(policy: EndpointPolicy, deliveries: Deliveries, c
   const find = ({ key, repeats }: Claim): Entry | undefined => {
     const entry = entries.get(key);
     if (!entry || entry.generation?.signal.aborted) return undefined;
-    const wanted = entry.finished ? repeats || (entry.clients === 0 && !entry.delivered) : repeats || policy.equalRequests === 'join';
+    const wanted = entry.finished ? repeats || (entry.clients === 0 && !entry.delivered) : repeats || equalRequests === 'join';
     return wanted ? entry : undefined;
   };
 

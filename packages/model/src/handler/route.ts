@@ -17,6 +17,8 @@ export interface HandlerOptions extends EndpointPolicy {
   readonly constrainedDecoding: boolean;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   readonly notices: Set<string>;
+  /** Ends every call. */
+  readonly signal?: AbortSignal;
   /** Told of an answer before its client is. */
   readonly answered: (id: string, generation: Generation) => void | Promise<void>;
   /** What the Responses API of this rollout remembers. */
