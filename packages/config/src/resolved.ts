@@ -159,9 +159,16 @@ export interface BufferConfig {
   };
   readonly trainerInput: {
     readonly experienceBuffer: ExperienceBufferConfig;
-    /** Further buffers, by name: experts to imitate, for the sample strategy `mix`. */
-    readonly auxiliaryBuffers: Readonly<Record<string, ExperienceBufferConfig>>;
+    /** What the sample strategy `mix` puts beside experiences of the model; undefined where every row is the model's. */
+    readonly experts: ExpertsConfig | undefined;
   };
+}
+
+/** A buffer to imitate: rows of a data set, or experiences that an earlier run has stored. */
+export interface ExpertsConfig {
+  /** Rows of a train batch: at least 1, and fewer than `trainBatchSize`. */
+  readonly count: number;
+  readonly buffer: SupervisedBufferConfig | (ExperienceStoreConfig & { readonly path: string });
 }
 
 export interface DatasetConfig {

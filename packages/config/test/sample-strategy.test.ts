@@ -16,7 +16,7 @@ describe('the sample strategy mix', () => {
   it('takes a share of each batch from the expert buffer', () => {
     const { algorithm, buffer } = stageOf(cwd, yaml({ algorithm: mix('expert_data_ratio: 0.25'), buffer: withExperts }));
     expect(algorithm.sampleStrategy).toMatchObject({ name: 'mix', args: { expertDataRatio: 0.25 } });
-    expect(Object.keys(buffer.trainerInput.auxiliaryBuffers)).toEqual(['sft_dataset']);
+    expect(buffer.trainerInput.experts).toMatchObject({ count: 2, buffer: { name: 'sft_dataset', storageType: 'file' } });
   });
 
   it('is refused without its buffer, at the key that names it', () => {
@@ -27,6 +27,11 @@ describe('the sample strategy mix', () => {
     expect(found({ algorithm: 'algorithm:\n  algorithm_type: mix\n  repeat_times: 4' })).toEqual([
       ['algorithm.algorithm_type', expect.stringContaining('under "sft_dataset", and there are none')],
     ]);
+  });
+
+  it('takes none where its share is 0', () => {
+    const { buffer } = stageOf(cwd, yaml({ algorithm: mix('expert_data_ratio: 0'), buffer: withExperts }));
+    expect(buffer.trainerInput.experts).toBeUndefined();
   });
 
   it('is refused when it leaves nothing for the model', () => {
@@ -50,6 +55,8 @@ it('says that rows of a data set have an order of their own', () => {
   const buffer = 'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }';
   const file = { top: 'mode: train', algorithm: 'algorithm:\n  algorithm_type: sft\n  sample_strategy: mix', buffer };
   expect(found(file)).toEqual([]);
+  // Nor does it read the experts that it could not find.
+  expect(stageOf(cwd, yaml(file)).buffer.trainerInput.experts).toBeUndefined();
   expect(parse(cwd, yaml(file)).warnings.join('\n')).toContain(
     'ignored. sft reads the rows of its data set in the order of data_selector.',
   );

@@ -8,6 +8,7 @@ import type { StageContext } from './context.js';
 import { deriveFormat, deriveSelector } from './dataset.js';
 import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
 import { checkName, locate } from './paths.js';
+import { deriveExperts } from './sample-strategy.js';
 
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
 
@@ -28,15 +29,17 @@ export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferC
     ? input.eval_tasksets.map((taskset, index) => deriveTaskset(context, 'eval_tasksets', index, taskset, needs))
     : [];
   checkTasksets(context, explores, tasksets, evalTasksets);
+  const trainBatchSize = deriveTrainBatchSize(context, needs.algorithm);
+  const buffers = deriveAuxiliaryBuffers(context, needs.model);
   return {
     batchSize: buffer.batch_size,
-    trainBatchSize: deriveTrainBatchSize(context, needs.algorithm),
+    trainBatchSize,
     totalEpochs: buffer.total_epochs,
     totalSteps: buffer.total_steps ?? undefined,
     explorerInput: { tasksets, evalTasksets },
     trainerInput: {
       experienceBuffer: deriveExperienceBuffer(context, needs.model, needs),
-      auxiliaryBuffers: deriveAuxiliaryBuffers(context, needs.model),
+      experts: deriveExperts(context, needs.algorithm, { trainBatchSize, buffers }),
     },
   };
 }

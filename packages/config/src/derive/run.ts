@@ -68,7 +68,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const { model, rolloutModel, auxiliaryModels } = deriveModel(context);
   const algorithm = deriveAlgorithm(context, model);
   const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
-  checkSampling(context, algorithm, buffer);
+  checkSampling(context, algorithm);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
   checkTeacher(context, algorithm, auxiliaryModels);
   return {

@@ -1,6 +1,6 @@
 /** What a sample strategy asks of the rest of the file: an expert buffer, and room for experiences beside it; or weights that move on. */
 import { expertCount } from '@trinity-rft/algorithm';
-import type { AlgorithmConfig, BufferConfig } from '../resolved.js';
+import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../resolved.js';
 import type { KeyPath } from '../tree/node.js';
 import type { StageContext } from './context.js';
 
@@ -12,7 +12,6 @@ const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', 
 export function checkSampling(
   context: StageContext,
   { algorithmType, needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
-  buffer: BufferConfig,
 ): void {
   if (context.input.mode === 'bench') return;
   if (!needsRollouts) {
@@ -20,20 +19,22 @@ export function checkSampling(
       context.warn(strategyKey, `ignored. ${algorithmType} reads the rows of its data set in the order of data_selector.`);
     return;
   }
-  if (name === 'mix') checkMix(context, args, buffer);
   if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
 }
 
-function checkMix(
+/** Experts beside the experiences of the model; undefined without any, and where a problem of them has been reported. */
+export function deriveExperts(
   context: StageContext,
-  args: AlgorithmConfig['sampleStrategy']['args'],
-  { trainBatchSize, trainerInput }: BufferConfig,
-): void {
+  { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
+  { trainBatchSize, buffers }: { readonly trainBatchSize: number; readonly buffers: Readonly<Record<string, ExperienceBufferConfig>> },
+): ExpertsConfig | undefined {
+  if (name !== 'mix' || !needsRollouts || context.input.mode === 'bench') return undefined;
   const { expertDataRatio, sftDatasetName } = args;
   const expert = typeof sftDatasetName === 'string' ? sftDatasetName : 'sft_dataset';
-  const buffers = Object.keys(trainerInput.auxiliaryBuffers);
-  if (!buffers.includes(expert)) {
-    const there = buffers.length === 0 ? 'and there are none' : `which is not among ${buffers.join(', ')}`;
+  const buffer = Object.hasOwn(buffers, expert) ? buffers[expert] : undefined;
+  if (buffer === undefined) {
+    const names = Object.keys(buffers);
+    const there = names.length === 0 ? 'and there are none' : `which is not among ${names.join(', ')}`;
     context.report(
       setOne(context, argKey('sft_dataset_name')),
       `the sample strategy mix takes experts from buffer.trainer_input.auxiliary_buffers, under "${expert}", ${there}. Add it, with storage_type: file and a path; or name another one with sft_dataset_name.`,
@@ -48,7 +49,12 @@ function checkMix(
       [typeKey, ['buffer', 'train_batch_size']],
     );
   }
+  return buffer === undefined || count === 0 || !isReadable(buffer) ? undefined : { count, buffer };
 }
+
+/** A buffer in memory holds nothing yet; that is reported where buffers are derived. */
+const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
+  buffer.storageType === 'file' || buffer.path !== undefined;
 
 /** Between two publications the version stands still while steps go on: a step would wait for weights that only come after it. */
 function checkStaleness(context: StageContext, limit: unknown): void {
