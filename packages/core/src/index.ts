@@ -4,6 +4,7 @@ export * from './buffer.js';
 export * from './codec.js';
 export * from './eid.js';
 export * from './engine.js';
+export * from './error-record.js';
 export * from './errors.js';
 export * from './experience.js';
 export * from './metrics.js';

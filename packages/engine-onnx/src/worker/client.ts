@@ -1,7 +1,6 @@
 /** The caller's side of the protocol: sends calls, hands out answers, and tells every caller when the other side is gone. */
-import type { TrinityError } from '@trinity-rft/core';
+import { EngineError, reviveError, type TrinityError } from '@trinity-rft/core';
 
-import { reviveError } from './error-record.js';
 import { buffersOf, type Calls, type CallTable, type FromWorker, type Handed, type Reply, type ToWorker } from './protocol.js';
 
 /** How messages get to the engine and back. */
@@ -86,7 +85,7 @@ export class EngineClient<C extends CallTable<keyof C> = Calls> {
   #settle(reply: Reply): void {
     const waiting = this.#pending.get(reply.id);
     this.#pending.delete(reply.id);
-    if ('error' in reply) waiting?.reject(reviveError(reply.error));
+    if ('error' in reply) waiting?.reject(reviveError(reply.error, EngineError));
     else waiting?.resolve(reply.result as never);
   }
 

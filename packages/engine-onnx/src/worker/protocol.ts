@@ -2,6 +2,7 @@
 import { MessagePort } from 'node:worker_threads';
 
 import type {
+  ErrorRecord,
   ForwardOptions,
   ForwardPass,
   Metrics,
@@ -17,7 +18,6 @@ import type {
 import type { LoraOptions } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
 import type { TokenBytes } from '../sample/stop-matcher.js';
-import type { ErrorRecord } from './error-record.js';
 
 /** What the worker of the engine is started with. */
 export interface WorkerOptions {

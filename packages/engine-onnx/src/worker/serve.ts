@@ -1,9 +1,8 @@
 /** The worker's side of the protocol: answers calls that come in through a port. */
 import type { MessagePort } from 'node:worker_threads';
 
-import type { TrinityError } from '@trinity-rft/core';
+import { toErrorRecord, type TrinityError } from '@trinity-rft/core';
 
-import { toErrorRecord } from './error-record.js';
 import { buffersOf, type CallMessage, type CallTable, type Reply, type ToWorker } from './protocol.js';
 
 /** What answers the calls. */

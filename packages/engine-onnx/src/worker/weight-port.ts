@@ -1,9 +1,7 @@
 /** Weights on their way from one thread of the engine to another. */
 import type { MessagePort } from 'node:worker_threads';
 
-import { EngineError } from '@trinity-rft/core';
-
-import { reviveError, toErrorRecord, type ErrorRecord } from './error-record.js';
+import { EngineError, reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core';
 
 type Parcel = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
@@ -30,6 +28,6 @@ export async function receiveWeights(port: MessagePort): Promise<Float32Array> {
     );
   });
   port.close();
-  if ('error' in parcel) throw reviveError(parcel.error);
+  if ('error' in parcel) throw reviveError(parcel.error, EngineError);
   return parcel.weights;
 }

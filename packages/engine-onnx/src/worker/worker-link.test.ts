@@ -1,21 +1,10 @@
-import { MessageChannel, Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 
-import { CancelledError, ConfigError, EngineError, ModelError, type TrinityError } from '@trinity-rft/core';
+import { CancelledError, EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 
 import { EngineClient, type EngineLink, type LinkListener } from './client.js';
-import { reviveError, toErrorRecord } from './error-record.js';
 import { linkTo } from './worker-link.js';
-
-/** What an error looks like on the other side of a thread. */
-async function across(error: unknown): Promise<TrinityError> {
-  const { port1, port2 } = new MessageChannel();
-  const arrived = new Promise<TrinityError>((resolve) => port2.once('message', (record) => resolve(reviveError(record))));
-  port1.postMessage(toErrorRecord(error));
-  const revived = await arrived;
-  port1.close();
-  return revived;
-}
 
 describe('a thread that dies', () => {
   it.for([
@@ -34,39 +23,6 @@ describe('a thread that dies', () => {
       expect(outcome).toMatchObject({ reason: cause === undefined ? {} : { cause: { name: 'RangeError', message: cause } } });
     }
     await client.close(new EngineError('closed'), new EngineError('closed'));
-  });
-});
-
-describe('errors', () => {
-  it('cross with class, fields and causes', async () => {
-    const original = new ModelError('too many', {
-      status: 429,
-      retryable: true,
-      code: 'BUSY',
-      details: { n: 3 },
-      cause: new RangeError('inner'),
-    });
-    const revived = await across(original);
-    expect(revived).toBeInstanceOf(ModelError);
-    expect(revived).toMatchObject({
-      message: 'too many',
-      status: 429,
-      retryable: true,
-      code: 'BUSY',
-      details: { n: 3 },
-      stack: original.stack,
-    });
-    expect(revived.cause).toMatchObject({ name: 'EngineError', message: 'RangeError: inner' });
-  });
-
-  it('keep their class, whichever it is', async () => {
-    expect(await across(new ConfigError('c'))).toBeInstanceOf(ConfigError);
-    expect(await across(new CancelledError('c', { reason: 'stale' }))).toMatchObject({ name: 'CancelledError', reason: 'stale' });
-    expect(await across('just text')).toMatchObject({ name: 'EngineError', message: 'Error: just text' });
-  });
-
-  it('may have details that cannot be copied', async () => {
-    expect((await across(new EngineError('e', { details: { n: 1, f: () => 1, u: undefined } }))).details).toEqual({ n: 1 });
   });
 });
 

@@ -14,8 +14,10 @@ import {
   WorkflowError,
   type CancelReason,
   type ErrorDetails,
-} from '@trinity-rft/core';
+  type TrinityErrorOptions,
+} from './errors.js';
 
+/** One error and its causes. Made by {@link toErrorRecord}. */
 export interface ErrorRecord {
   readonly name: string;
   readonly message: string;
@@ -40,6 +42,7 @@ const classes = {
   WorkflowError,
 };
 
+/** What can be sent of anything that was thrown. */
 export function toErrorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
   const { name, message, stack, cause } = error;
@@ -59,26 +62,29 @@ function plainDetails(details: ErrorDetails): ErrorDetails {
   return JSON.parse(JSON.stringify(details)) as ErrorDetails;
 }
 
-/** An error of the class it had; a foreign one becomes an EngineError. The stack is that of the thread it comes from. */
-export function reviveError(record: ErrorRecord): TrinityError {
-  const cause = record.cause && reviveError(record.cause);
+/**
+ * An error of the class it had; one that is none of ours becomes one of class `Foreign`, with its name before its message. The stack is
+ * that of the thread it comes from.
+ */
+export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
+  const cause = record.cause && reviveError(record.cause, Foreign);
   const options = {
     ...(record.code !== undefined && { code: record.code }),
     ...(record.details !== undefined && { details: record.details }),
     ...(cause !== undefined && { cause }),
   };
-  const error = construct(record, options);
+  const error = construct(record, options, Foreign);
   if (record.stack !== undefined) error.stack = record.stack;
   return error;
 }
 
-function construct(record: ErrorRecord, options: ConstructorParameters<typeof TrinityError>[1] & object): TrinityError {
+function construct(record: ErrorRecord, options: TrinityErrorOptions, Foreign: typeof TrinityError): TrinityError {
   const { name, message } = record;
   if (name === 'ModelError')
     return new ModelError(message, { ...options, status: record.status ?? 500, retryable: record.retryable ?? false });
   if (name === 'CancelledError') return new CancelledError(message, { ...options, reason: record.reason ?? 'aborted' });
   if (isClassName(name)) return new classes[name](message, options);
-  return new EngineError(record.code === undefined ? `${name}: ${message}` : message, options);
+  return new Foreign(record.code === undefined ? `${name}: ${message}` : message, options);
 }
 
 function isClassName(name: string): name is keyof typeof classes {
