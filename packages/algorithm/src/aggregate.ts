@@ -32,8 +32,8 @@ export interface AggregationOptions {
 }
 
 /**
- * Weight w of every token, so that the aggregate of token losses l is sum(w * l) and its gradient is w * dl/dx. Masked tokens
- * weigh 0. With B rows, M trained tokens in all and M_i in row i:
+ * Weight w of the trained tokens of each row, so that the aggregate of token losses l is sum(w * l) and its gradient is w * dl/dx.
+ * With B rows, M trained tokens in all and M_i in row i:
  *
  * | mode | w |
  * |---|---|
@@ -47,22 +47,24 @@ export interface AggregationOptions {
  *
  * B, M and norm are those of the whole optimizer batch, so that the result does not depend on how an engine packs rows. The
  * original normalises within each micro-batch, where short ones weigh too much.
- * @returns [N]
+ * @returns [B]
  */
+export function rowWeights(input: AggregationInput, mode: LossAggMode, { norm, rows: taking }: AggregationOptions = {}): Float64Array {
+  const { offsets, actionMask } = input;
+  const trained = Float64Array.from({ length: offsets.length - 1 }, (_, row) =>
+    taking?.[row] === 0 ? 0 : count(actionMask, offsets[row]!, offsets[row + 1]!),
+  );
+  const rows = taking ? count(taking, 0, taking.length) : trained.length;
+  const [longest, total] = [longestRow(offsets), trained.reduce((sum, inRow) => sum + inRow, 0)];
+  return trained.map((inRow, row) => (taking?.[row] === 0 ? 0 : weightOf[mode]({ rows, total, inRow, longest, norm })));
+}
+
+/** {@link rowWeights} of every token; masked ones weigh 0. [N] */
 export function aggregationWeights(input: AggregationInput, mode: LossAggMode, options: AggregationOptions = {}): Float64Array {
   const { offsets, actionMask } = input;
-  const { norm, rows: taking } = options;
   const weights = new Float64Array(actionMask.length);
-  const [longest, rows] = [longestRow(offsets), offsets.length - 1];
-  const counted = taking ? count(taking, 0, rows) : rows;
-  let total = 0;
-  for (let row = 0; row < rows; row++) if (taking?.[row] !== 0) total += count(actionMask, offsets[row]!, offsets[row + 1]!);
-  for (let row = 0; row < rows; row++) {
-    if (taking?.[row] === 0) continue;
-    const [start, end] = [offsets[row]!, offsets[row + 1]!];
-    const inRow = mode === 'seq-mean-token-mean' ? count(actionMask, start, end) : 0;
-    const weight = weightOf[mode]({ rows: counted, total, inRow, longest, norm });
-    for (let t = start; t < end; t++) weights[t] = weight * actionMask[t]!;
+  for (const [row, weight] of rowWeights(input, mode, options).entries()) {
+    for (let t = offsets[row]!; t < offsets[row + 1]!; t++) weights[t] = weight * actionMask[t]!;
   }
   return weights;
 }
@@ -117,15 +119,6 @@ export function trainedTokens(actionMask: Uint8Array): Int32Array {
 
 /** sum / (M + epsilon), with M trained tokens: the mean that metrics use, whatever the mode of the loss. */
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
-
-/** The tokens of some rows: the mask where `rows` is `kind`, 0 elsewhere. [N] */
-export function maskOfRows({ offsets, actionMask }: AggregationInput, rows: Uint8Array, kind: 0 | 1): Uint8Array {
-  const mask = new Uint8Array(actionMask.length);
-  for (let row = 0; row < rows.length; row++) {
-    if (rows[row] === kind) mask.set(actionMask.subarray(offsets[row], offsets[row + 1]), offsets[row]);
-  }
-  return mask;
-}
 
 /** Ones of a mask in [start, end). */
 export function count(mask: Uint8Array, start: number, end: number): number {

@@ -14,8 +14,14 @@ interface Batch {
  * @throws InvariantError when arrays are not aligned, EngineError naming row and token when a number is not finite
  */
 export function checkLossInput(input: LossInput, fields: readonly LossField[]): void {
-  checkRows('loss', input);
+  checkLossShapes(input, fields);
   for (const field of fields) checkField(input, field, input[field]);
+}
+
+/** The part of {@link checkLossInput} that looks at no number. */
+export function checkLossShapes(input: LossInput, fields: readonly LossField[]): void {
+  checkRows('loss', input);
+  for (const field of fields) checkLength(input, field, input[field]);
   checkExpertMask(input);
 }
 
@@ -42,16 +48,19 @@ function checkRows(kind: string, { offsets, actionMask }: Batch): void {
 
 function checkField(batch: Batch, field: string, values: Float32Array | undefined, everywhere = false): void {
   if (!values) return;
+  checkLength(batch, field, values);
   const { actionMask } = batch;
-  const size = actionMask.length;
-  if (values.length !== size)
-    throw new InvariantError(`${field} has ${values.length} entries; expected one per response token, ${size}.`, {
-      code: 'LOSS_INPUT_MISALIGNED',
-    });
   if (allFinite(values)) return;
-  for (let t = 0; t < size; t++) {
+  for (let t = 0; t < values.length; t++) {
     if ((everywhere || actionMask[t] === 1) && !Number.isFinite(values[t]!)) throw notFinite(batch, field, t, values[t]!);
   }
+}
+
+function checkLength({ actionMask }: Batch, field: string, values: Float32Array | undefined): void {
+  if (!values || values.length === actionMask.length) return;
+  throw new InvariantError(`${field} has ${values.length} entries; expected one per response token, ${actionMask.length}.`, {
+    code: 'LOSS_INPUT_MISALIGNED',
+  });
 }
 
 /** Adding one to an exponent of all ones, that of infinities and NaN, carries into the sign: a pass without branches. */

@@ -65,11 +65,7 @@ export function createAlgorithm(options: AlgorithmOptions, { seed = 0, tables = 
   ]);
   return {
     ...(advantage && placed(advantage, klPenalty, options)),
-    loss: objective(
-      parts.map(({ term }) => term),
-      { mode, norm: options.lossAggNorm },
-      needs,
-    ),
+    loss: objective(parts, { mode, norm: options.lossAggNorm }, needs),
     ...(needs.valueHead && { valueLoss: valueLoss.make('value loss', options.valueLoss) }),
     needs,
   };

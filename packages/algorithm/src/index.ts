@@ -16,3 +16,5 @@ export * from './presets.js';
 export * from './sample-strategy/expert-count.js';
 export * from './sample-strategy/table.js';
 export * from './tables.js';
+export type { TokenBlock } from './token-block.js';
+export { tokenTerm, type TokenFormula, type TokenTerm } from './token-term.js';

@@ -1,24 +1,41 @@
 /** The objective of an algorithm: the sum of its terms, checked and aggregated once. */
 import type { AlgorithmNeeds, LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
-import { aggregationWeights, type Aggregation } from './aggregate.js';
-import { checkLossInput, type LossField } from './check-input.js';
-import type { LossTerm, TermOutput } from './part.js';
+import { aggregationWeights, rowWeights, type Aggregation } from './aggregate.js';
+import { checkLossInput, checkLossShapes, type LossField } from './check-input.js';
+import type { LossTerm, TermOutput, TermWithNeeds } from './part.js';
+import { addTerms, type WeighedTerm } from './token-term.js';
 
 /** Adds terms, their gradients and their metrics; `final_loss` is the sum. */
-export function objective(terms: readonly LossTerm[], aggregation: Aggregation, needs: AlgorithmNeeds): PolicyLossFn {
+export function objective(parts: readonly TermWithNeeds[], aggregation: Aggregation, needs: AlgorithmNeeds): PolicyLossFn {
   const fields = fieldsOf(needs);
+  const whole = parts.filter(({ tokens }) => !tokens).map(({ term }) => term);
+  const formulas = parts.flatMap(({ tokens }) => tokens ?? []);
   return (input: LossInput): LossOutput => {
-    checkLossInput(input, fields);
-    const weights = aggregationWeights(input, aggregation.mode, { norm: aggregation.norm });
-    const outputs = terms.map((term) => term(input, weights, aggregation));
-    const loss = outputs.reduce((sum, output) => sum + output.loss, 0);
+    if (whole.length > 0) checkLossInput(input, fields);
+    else checkLossShapes(input, fields);
+    const ofBatch = ofWholeBatch(whole, input, aggregation);
+    const size = input.actionMask.length;
+    const gradients = {
+      currentLogprobs: sum(ofBatch, 'gradLogprobs', size),
+      ...(needs.entropy === 'gradient' && { entropy: sum(ofBatch, 'gradEntropy', size) }),
+    };
+    const weights = rowWeights(input, aggregation.mode, { norm: aggregation.norm });
+    const weighed = formulas.map((term): WeighedTerm => ({ term, weights: term.weights?.(input, aggregation) ?? weights, per: 'row' }));
+    const outputs = [...ofBatch, ...addTerms(input, weighed, gradients, { needs, refuse: () => checkLossInput(input, fields) })];
+    const loss = outputs.reduce((total, output) => total + output.loss, 0);
     return {
       loss,
-      gradLogprobs: sum(outputs, 'gradLogprobs', weights.length),
-      ...(needs.entropy === 'gradient' && { gradEntropy: sum(outputs, 'gradEntropy', weights.length) }),
+      gradLogprobs: gradients.currentLogprobs,
+      ...(gradients.entropy && { gradEntropy: gradients.entropy }),
       metrics: Object.assign({}, ...outputs.map(({ metrics }) => metrics), { final_loss: loss }) as Metrics,
     };
   };
+}
+
+function ofWholeBatch(terms: readonly LossTerm[], input: LossInput, aggregation: Aggregation): readonly TermOutput[] {
+  if (terms.length === 0) return [];
+  const weights = aggregationWeights(input, aggregation.mode, { norm: aggregation.norm });
+  return terms.map((term) => term(input, weights, aggregation));
 }
 
 function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {

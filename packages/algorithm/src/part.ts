@@ -1,6 +1,7 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
 import { readArgs, type ArgSpec, type ArgValues, type AlgorithmNeeds, type LossInput, type Metrics } from '@trinity-rft/core';
 import type { Aggregation } from './aggregate.js';
+import type { TokenTerm } from './token-term.js';
 
 /** What documents say of a part. */
 export interface PartDoc {
@@ -53,5 +54,7 @@ export interface TermOutput {
 /** A term and what it reads. Undefined where it has nothing to say: a coefficient of 0. */
 export interface TermWithNeeds {
   readonly term: LossTerm;
+  /** The term as a formula over tokens, if it is one: then it shares a pass over the batch with others. */
+  readonly tokens?: TokenTerm;
   readonly needs: Partial<AlgorithmNeeds>;
 }

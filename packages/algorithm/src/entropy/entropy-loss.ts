@@ -1,7 +1,8 @@
 /** The entropy term: a bonus for undecided policies. */
 import { InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
-import { aggregateLoss, aggregationWeights } from '../aggregate.js';
-import { definePart, type LossTerm, type Part, type PartDoc, type TermWithNeeds } from '../part.js';
+import { rowWeights } from '../aggregate.js';
+import { definePart, type Part, type PartDoc, type TermWithNeeds } from '../part.js';
+import { ofTokens, tokenTerm } from '../token-term.js';
 
 const args = { entropyCoef: numberArg(0, {}, 'Coefficient of the bonus. 0: entropy is only reported. Negative values reward certainty.') };
 
@@ -13,20 +14,25 @@ export type EntropyPart = Part<TermWithNeeds | undefined>;
  */
 export function entropyPart(doc: PartDoc, sampledRowsOnly: boolean): EntropyPart {
   const create = ({ entropyCoef }: { readonly entropyCoef: number }): TermWithNeeds => {
-    const term: LossTerm = (input, given, { mode, norm } = { mode: 'token-mean' }) => {
-      if (!input.entropy)
+    const tokens = tokenTerm({
+      coefficient: -entropyCoef,
+      by: entropyCoef === 0 ? 'nothing' : 'entropy',
+      ...(sampledRowsOnly && { weights: (input, { mode, norm }) => rowWeights(input, mode, { norm, rows: sampledRows(input) }) }),
+      open: ({ entropy }) => {
+        if (entropy) return;
         throw new InvariantError('The entropy loss was given no entropies; the algorithm declares that it needs them.', {
           code: 'ENTROPY_MISSING',
         });
-      const weights = sampledRowsOnly ? aggregationWeights(input, mode, { norm, rows: sampledRows(input) }) : given;
-      const mean = aggregateLoss(input.entropy, weights);
-      const output = { loss: -entropyCoef * mean, metrics: { entropy_loss: mean } };
-      if (entropyCoef === 0) return output;
-      const gradEntropy = new Float32Array(weights.length);
-      for (let t = 0; t < weights.length; t++) gradEntropy[t] = -entropyCoef * weights[t]!;
-      return { ...output, gradEntropy };
-    };
-    return { term, needs: { entropy: entropyCoef !== 0 ? 'gradient' : 'value', ...(sampledRowsOnly && { expertMask: true }) } };
+      },
+      visit: ({ size, entropy, value, gradient }) => {
+        for (let i = 0; i < size; i++) {
+          value[i] = entropy[i]!;
+          gradient[i] = 1;
+        }
+      },
+      metrics: (loss) => ({ entropy_loss: loss }),
+    });
+    return ofTokens(tokens, { entropy: entropyCoef !== 0 ? 'gradient' : 'value', ...(sampledRowsOnly && { expertMask: true }) });
   };
   return definePart(args, create, doc);
 }

@@ -1,32 +1,9 @@
 /** Per-token estimates of the divergence from the reference policy, with their derivatives. */
 import { boundLogRatio, ratioOf } from '../policy-loss/define.js';
+import type { TokenBlock } from '../token-block.js';
 
-/**
- * Some tokens at once, so that an estimator is called once for many of them. With x, f, o the log-probabilities of a token by
- * the weights being trained, by the reference and at sampling:
- */
-export interface KlBlock {
-  /** Tokens in it. */
-  size: number;
-  /** f - x */
-  readonly a: Float64Array;
-  /** x - o; 0 where there are no sampling log-probabilities. */
-  readonly d: Float64Array;
-  /** Filled by the estimator. */
-  readonly value: Float64Array;
-  /** d value / dx, filled by the estimator. */
-  readonly gradient: Float64Array;
-}
-
-export type KlEstimator = (block: KlBlock) => void;
-
-/** Small enough to stay in the nearest cache. */
-export const blockSize = 512;
-
-export function createBlock(): KlBlock {
-  const array = (): Float64Array => new Float64Array(blockSize);
-  return { size: 0, a: array(), d: array(), value: array(), gradient: array() };
-}
+/** Fills value, and its derivative by x, from a = f - x and d = x - o. */
+export type KlEstimator = (block: Pick<TokenBlock, 'size' | 'a' | 'd' | 'value' | 'gradient'>) => void;
 
 /** e^a - 1 - a. Beyond a = 20 its tangent, so that one token cannot overflow the batch. */
 // expm1 keeps the digits that exp - 1 loses where the policies are close.

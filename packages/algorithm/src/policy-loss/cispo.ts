@@ -1,8 +1,7 @@
 /** Policy gradient whose importance weights are clipped, so that no token is left out. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
-import { definePolicyLoss } from './define.js';
-import { tokenRatios } from './rows.js';
+import { tokenTerm } from '../token-term.js';
+import { clamp, definePolicyLoss, ratiosOf } from './define.js';
 
 const args = {
   clipRangeLow: numberArg(1, { min: 0 }, 'Importance weights are at least 1 - this; 1 leaves them as low as they are.'),
@@ -27,36 +26,29 @@ export const cispo = definePolicyLoss({
       url: 'https://arxiv.org/abs/2506.13585',
     },
   },
-  create: (options) => (input, weights) => {
-    const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
+  create: (options) => {
     const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
     const far = options.enableMaskClip ? 0 : Infinity;
     const [maskLow, maskHigh] = [1 - options.maskClipRangeLow - far, 1 + options.maskClipRangeHigh + far];
-    const trained = trainedTokens(actionMask);
-    const gradLogprobs = new Float32Array(weights.length);
-    const ratios = new Float64Array(blockSize);
-    let [loss, kl, masked] = [0, 0, 0];
-    for (let from = 0; from < trained.length; from += blockSize) {
-      const to = Math.min(from + blockSize, trained.length);
-      tokenRatios(input, trained, from, to, ratios);
-      for (let i = from; i < to; i++) {
-        const t = trained[i]!;
-        const current = currentLogprobs[t]!;
-        const advantage = advantages[t]!;
-        const d = current - oldLogprobs[t]!;
-        const ratio = ratios[i - from]!;
-        kl -= d;
-        const isMasked = advantage > 0 ? ratio > maskHigh : advantage < 0 && ratio < maskLow;
-        const gradient = isMasked ? 0 : -weights[t]! * Math.min(Math.max(ratio, low), high) * advantage;
-        loss += gradient * current;
-        gradLogprobs[t] = gradient;
-        if (isMasked) masked++;
-      }
-    }
-    return {
-      loss,
-      gradLogprobs,
-      metrics: { cispo_loss: loss, ppo_kl: meanOf(kl, trained.length), unmasked_frac: meanOf(trained.length - masked, trained.length) },
-    };
+    return tokenTerm({
+      open: () => ({ kl: 0, kept: 0 }),
+      visit: (block, state) => {
+        const { size, current, d, advantage, value, gradient } = block;
+        const ratio = ratiosOf(block);
+        let [kl, kept] = [0, 0];
+        for (let i = 0; i < size; i++) {
+          const A = advantage[i]!;
+          const r = ratio[i]!;
+          const isMasked = A > 0 ? r > maskHigh : A < 0 && r < maskLow;
+          gradient[i] = isMasked ? 0 : -clamp(r, low, high) * A;
+          value[i] = gradient[i]! * current[i]!;
+          if (!isMasked) kept++;
+          kl -= d[i]!;
+        }
+        state.kl += kl;
+        state.kept += kept;
+      },
+      metrics: (loss, mean, { kl, kept }) => ({ cispo_loss: loss, ppo_kl: mean(kl), unmasked_frac: mean(kept) }),
+    });
   },
 });

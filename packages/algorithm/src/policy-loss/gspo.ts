@@ -1,6 +1,6 @@
 /** Clipped policy gradient with one importance ratio per answer. */
 import { numberArg } from '@trinity-rft/core';
-import { meanOf, trainedTokens } from '../aggregate.js';
+import { tokenTerm } from '../token-term.js';
 import { clamp, definePolicyLoss } from './define.js';
 import { rowLogRatios } from './rows.js';
 
@@ -24,29 +24,33 @@ export const gspo = definePolicyLoss({
     formula: 's = e^(mean of d over the row); l = max(-A s, -A clip(s, 1 - clip_range_low, 1 + clip_range_high))',
     source: { title: 'Group Sequence Policy Optimization', url: 'https://arxiv.org/abs/2507.18071' },
   },
-  create:
-    ({ clipRangeLow, clipRangeHigh }) =>
-    (input, weights) => {
-      const { offsets, actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const rows = rowLogRatios(input, 'mean');
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      let [loss, kl, klOfRows, clipped] = [0, 0, 0, 0];
-      for (let row = 0, i = 0; row < rows.length; row++) {
-        const ratio = Math.exp(rows[row]!);
-        const bounded = clamp(ratio, 1 - clipRangeLow, 1 + clipRangeHigh);
-        klOfRows -= rows[row]!;
-        for (; i < trained.length && trained[i]! < offsets[row + 1]!; i++) {
-          const t = trained[i]!;
-          const scale = -weights[t]! * advantages[t]!;
-          const isClipped = scale * bounded > scale * ratio;
-          loss += scale * (isClipped ? bounded : ratio);
+  create: ({ clipRangeLow, clipRangeHigh }) =>
+    tokenTerm({
+      open: (input) => {
+        const logRatios = rowLogRatios(input, 'mean');
+        return { logRatios, ratios: logRatios.map(Math.exp), clipped: 0, kl: 0 };
+      },
+      visit: ({ size, row, d, advantage, value, gradient }, state) => {
+        const { ratios } = state;
+        let [clipped, kl] = [0, 0];
+        for (let i = 0; i < size; i++) {
+          const A = advantage[i]!;
+          const ratio = ratios[row[i]!]!;
+          const bounded = clamp(ratio, 1 - clipRangeLow, 1 + clipRangeHigh);
+          const isClipped = -A * bounded > -A * ratio;
+          value[i] = -A * (isClipped ? bounded : ratio);
+          gradient[i] = isClipped ? 0 : -A * ratio;
           if (isClipped) clipped++;
-          else gradLogprobs[t] = scale * ratio;
-          kl -= currentLogprobs[t]! - oldLogprobs[t]!;
+          kl -= d[i]!;
         }
-      }
-      const metrics = { pg_clipfrac: meanOf(clipped, trained.length), ppo_kl: meanOf(kl, trained.length) };
-      return { loss, gradLogprobs, metrics: { pg_loss: loss, ...metrics, ppo_kl_seq: rows.length === 0 ? 0 : klOfRows / rows.length } };
-    },
+        state.clipped += clipped;
+        state.kl += kl;
+      },
+      metrics: (loss, mean, { logRatios, clipped, kl }) => ({
+        pg_loss: loss,
+        pg_clipfrac: mean(clipped),
+        ppo_kl: mean(kl),
+        ppo_kl_seq: logRatios.reduce((sum, ratio) => sum - ratio, 0) / Math.max(logRatios.length, 1),
+      }),
+    }),
 });

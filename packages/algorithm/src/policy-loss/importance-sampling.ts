@@ -1,6 +1,6 @@
 /** Policy gradient corrected by the importance ratio, without any clip. */
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
-import { boundLogRatio, definePolicyLoss, ratioOf } from './define.js';
+import { tokenTerm } from '../token-term.js';
+import { definePolicyLoss, ratiosOf } from './define.js';
 
 /**
  * r = e^clip(d, -20, 20): l = -A r, dl/dx = -A r, and 0 where |d| > 20. Unbiased, with the variance of the ratios.
@@ -9,29 +9,22 @@ import { boundLogRatio, definePolicyLoss, ratioOf } from './define.js';
 export const importanceSampling = definePolicyLoss({
   args: {},
   doc: { summary: 'Policy gradient with the importance ratio of each token.', formula: 'l = -A e^clip(d, -20, 20)' },
-  create:
-    () =>
-    ({ actionMask, advantages, currentLogprobs, oldLogprobs }, weights) => {
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      let [loss, ratios, kl] = [0, 0, 0];
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const d = currentLogprobs[t]! - oldLogprobs[t]!;
-          const ratio = ratioOf(d);
-          const value = -weights[t]! * advantages[t]! * ratio;
-          if (boundLogRatio(d) === d) gradLogprobs[t] = value;
-          loss += value;
-          ratios += ratio;
-          kl -= d;
+  create: () =>
+    tokenTerm({
+      open: () => ({ ratios: 0, kl: 0 }),
+      visit: (block, state) => {
+        const { size, d, advantage, value, gradient } = block;
+        const ratio = ratiosOf(block);
+        let [ratios, kl] = [0, 0];
+        for (let i = 0; i < size; i++) {
+          value[i] = -advantage[i]! * ratio[i]!;
+          gradient[i] = Math.abs(d[i]!) <= 20 ? value[i]! : 0;
+          ratios += ratio[i]!;
+          kl -= d[i]!;
         }
-      }
-      return {
-        loss,
-        gradLogprobs,
-        metrics: { pg_loss: loss, 'ratio/mean': meanOf(ratios, trained.length), approx_kl: meanOf(kl, trained.length) },
-      };
-    },
+        state.ratios += ratios;
+        state.kl += kl;
+      },
+      metrics: (loss, mean, { ratios, kl }) => ({ pg_loss: loss, 'ratio/mean': mean(ratios), approx_kl: mean(kl) }),
+    }),
 });

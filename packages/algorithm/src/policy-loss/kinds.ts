@@ -10,8 +10,9 @@ import {
   type LossInput,
   type Metrics,
 } from '@trinity-rft/core';
-import { aggregationWeights, count, lossAggModeArg, maskOfRows } from '../aggregate.js';
+import { count, lossAggModeArg, rowWeights } from '../aggregate.js';
 import type { LossTerm } from '../part.js';
+import { addTerms, type TokenTerm, type WeighedTerm } from '../token-term.js';
 import { clipArgs, clippedPolicyGradient } from './ppo.js';
 
 export const kindArgs = {
@@ -36,7 +37,7 @@ export interface KindsOptions extends ArgValues<typeof kindArgs> {
   readonly owner: string;
   /** Weight of the supervised loss at an optimizer step. 0 to 1 */
   readonly mu: (step: number) => number;
-  readonly supervised: LossTerm;
+  readonly supervised: TokenTerm;
   /** Whether a kind without rows has metrics, of 0. */
   readonly reportsEmptyKinds: boolean;
 }
@@ -48,6 +49,7 @@ export interface KindsOptions extends ArgValues<typeof kindArgs> {
  * the micro-batches of verl. Metrics `usual/*` and `expert/*`, times k, and `loss`.
  */
 export function kindsTerm(options: KindsOptions): LossTerm {
+  const terms = [clippedPolicyGradient(options), options.supervised] as const;
   const factorOf = options.normalization === 'kinds' ? () => 1 : batchSizeFactor(options);
   return (input, _weights, { mode, norm } = { mode: 'token-mean' }) => {
     const experts = expertsOf(input, options.owner);
@@ -58,24 +60,22 @@ export function kindsTerm(options: KindsOptions): LossTerm {
       const rows = kind === 1 ? experts : experts.map((expert) => 1 - expert);
       const counted = count(rows, 0, rows.length);
       if (counted === 0 && !options.reportsEmptyKinds) return {};
-      const ofKind = { ...input, actionMask: maskOfRows(input, rows, 1) };
       const own = kind === 1 ? options.sftLossAggMode : options.grpoLossAggMode;
-      const weights = aggregationWeights(input, own ?? mode, { norm, rows });
-      const output = kind === 1 ? options.supervised(ofKind, weights) : clippedPolicyGradient(ofKind, weights, options);
       const factor = factorOf(kind, counted, rows.length);
-      const share = (kind === 1 ? mu : 1 - mu) * factor;
-      if (output.gradLogprobs) addScaled(gradLogprobs, output.gradLogprobs, share);
-      loss += share * output.loss;
-      const metrics = Object.fromEntries(Object.entries(output.metrics).map(([name, value]) => [name, value * factor]));
+      const weighed: WeighedTerm = {
+        term: terms[kind],
+        weights: rowWeights(input, own ?? mode, { norm, rows }),
+        per: 'row',
+        factor: (kind === 1 ? mu : 1 - mu) * factor,
+      };
+      const [output] = addTerms(input, [weighed], { currentLogprobs: gradLogprobs }, { needs: { rollouts: kind === 0 }, rows });
+      loss += output!.loss;
+      const metrics = Object.fromEntries(Object.entries(output!.metrics).map(([name, value]) => [name, value * factor]));
       return prefixMetrics(kind === 1 ? 'expert' : 'usual', metrics);
     };
     const metrics = { ...addKind(0), ...addKind(1) };
     return { loss, gradLogprobs, metrics: { ...metrics, loss } };
   };
-}
-
-function addScaled(sum: Float32Array, values: Float32Array | Float64Array, factor: number): void {
-  for (let t = 0; t < sum.length; t++) sum[t]! += factor * values[t]!;
 }
 
 type Factor = (kind: 0 | 1, rowsOfKind: number, rows: number) => number;

@@ -1,6 +1,6 @@
 /** Importance-weighted policy gradient over a batch whose second moment is bounded. */
 import { numberArg } from '@trinity-rft/core';
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { tokenTerm } from '../token-term.js';
 import { clamp, definePolicyLoss } from './define.js';
 import { trustMask } from './m2po-mask.js';
 
@@ -29,29 +29,22 @@ export const m2po = definePolicyLoss({
       url: 'https://arxiv.org/abs/2510.01161',
     },
   },
-  create:
-    ({ m2Threshold, logRatioClip }) =>
-    (input, weights) => {
-      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const { kept, metrics } = trustMask(input, m2Threshold);
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      let [loss, ratios, kl] = [0, 0, 0];
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const d = clamp(currentLogprobs[t]! - oldLogprobs[t]!, -logRatioClip, logRatioClip);
-          const ratio = Math.exp(d);
-          kl -= d;
-          ratios += ratio;
-          if (kept[t] === 0) continue;
-          const value = -weights[t]! * advantages[t]! * ratio;
-          loss += value;
-          gradLogprobs[t] = value;
+  create: ({ m2Threshold, logRatioClip: most }) =>
+    tokenTerm({
+      open: (input) => ({ ...trustMask(input, m2Threshold), ratios: 0, kl: 0 }),
+      visit: ({ size, at, d, advantage, exp: ratio, value, gradient }, state) => {
+        const { kept } = state;
+        for (let i = 0; i < size; i++) ratio[i] = Math.exp(clamp(d[i]!, -most, most));
+        let [ratios, kl] = [0, 0];
+        for (let i = 0; i < size; i++) {
+          value[i] = kept[at[i]!] === 1 ? -advantage[i]! * ratio[i]! : 0;
+          gradient[i] = value[i]!;
+          ratios += ratio[i]!;
+          kl -= clamp(d[i]!, -most, most);
         }
-      }
-      const means = { ppo_kl: meanOf(kl, trained.length), 'ratio/mean': meanOf(ratios, trained.length) };
-      return { loss, gradLogprobs, metrics: { pg_loss: loss, ...means, ...metrics } };
-    },
+        state.ratios += ratios;
+        state.kl += kl;
+      },
+      metrics: (loss, mean, { metrics, ratios, kl }) => ({ pg_loss: loss, ppo_kl: mean(kl), 'ratio/mean': mean(ratios), ...metrics }),
+    }),
 });

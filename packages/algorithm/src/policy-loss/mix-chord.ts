@@ -2,8 +2,8 @@
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from './define.js';
 import { kindArgs, kindsTerm } from './kinds.js';
-import { sftPhi } from './sft-phi.js';
-import { sft } from './sft.js';
+import { undecidedLikelihood } from './sft-phi.js';
+import { negativeLogLikelihood } from './sft.js';
 
 const share = { min: 0, max: 1 };
 const args = {
@@ -47,7 +47,7 @@ export const mixChord = definePolicyLoss({
     },
   },
   create: (options) => {
-    const supervised = (options.enablePhiFunction ? sftPhi : sft).make('policy loss "mix_chord"', {}).term;
+    const supervised = options.enablePhiFunction ? undecidedLikelihood({ cutoffProb: 1 }) : negativeLogLikelihood();
     const mu = (step: number): number => muAt(step, options);
     const term = kindsTerm({ ...options, owner: 'mix_chord', mu, supervised, reportsEmptyKinds: true });
     return (input, weights, aggregation) => {

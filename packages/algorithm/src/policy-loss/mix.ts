@@ -2,7 +2,7 @@
 import { numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from './define.js';
 import { kindArgs, kindsTerm } from './kinds.js';
-import { sft } from './sft.js';
+import { negativeLogLikelihood } from './sft.js';
 
 const args = { mu: numberArg(0.1, { min: 0, max: 1 }, 'Weight of the supervised loss; the policy loss has 1 - mu.'), ...kindArgs };
 
@@ -27,7 +27,7 @@ export const mix = definePolicyLoss({
       ...options,
       owner: 'mix',
       mu: () => options.mu,
-      supervised: sft.make('policy loss "mix"', {}).term,
+      supervised: negativeLogLikelihood(),
       reportsEmptyKinds: false,
     }),
 });

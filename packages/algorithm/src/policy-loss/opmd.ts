@@ -1,6 +1,6 @@
 /** Policy gradient scaled down by the temperature of a mirror-descent step. */
 import { numberArg } from '@trinity-rft/core';
-import { blockSize, trainedTokens } from '../aggregate.js';
+import { tokenTerm } from '../token-term.js';
 import { definePolicyLoss } from './define.js';
 
 const args = { tau: numberArg(1, { min: 0 }, 'Temperature of the step: the loss is divided by 1 + tau.') };
@@ -20,21 +20,15 @@ export const opmd = definePolicyLoss({
       url: 'https://arxiv.org/abs/2505.17826',
     },
   },
-  create:
-    ({ tau }) =>
-    ({ actionMask, advantages, currentLogprobs }, weights) => {
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      let loss = 0;
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const gradient = (-weights[t]! * advantages[t]!) / (1 + tau);
-          loss += gradient * currentLogprobs[t]!;
-          gradLogprobs[t] = gradient;
+  create: ({ tau }) =>
+    tokenTerm({
+      open: () => undefined,
+      visit: ({ size, current, advantage, value, gradient }) => {
+        for (let i = 0; i < size; i++) {
+          gradient[i] = -advantage[i]! / (1 + tau);
+          value[i] = gradient[i]! * current[i]!;
         }
-      }
-      return { loss, gradLogprobs, metrics: { opmd_loss: loss } };
-    },
+      },
+      metrics: (loss) => ({ opmd_loss: loss }),
+    }),
 });

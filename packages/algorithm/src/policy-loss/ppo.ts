@@ -1,9 +1,8 @@
 /** Clipped policy gradient with a second clip for negative advantages. */
-import { booleanArg, numberArg, type ArgValues, type LossInput } from '@trinity-rft/core';
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
-import type { TermOutput } from '../part.js';
-import { boundLogRatio, definePolicyLoss } from './define.js';
-import { tokenRatios } from './rows.js';
+import { booleanArg, numberArg, type ArgValues } from '@trinity-rft/core';
+import { blockSize } from '../token-block.js';
+import { tokenTerm, type TokenTerm } from '../token-term.js';
+import { boundedExp, definePolicyLoss } from './define.js';
 import { sequenceMask } from './sequence-mask.js';
 
 /** Of the clip: those of `mix` too. */
@@ -37,55 +36,62 @@ export const ppo = definePolicyLoss({
     formula: 'l = max(-A r, -A clip(r, 1 - low, 1 + high)); where A < 0: l = min(l, -A clip_ratio_c)',
     source: { title: 'Proximal Policy Optimization Algorithms', url: 'https://arxiv.org/abs/1707.06347' },
   },
-  create: (options) => (given, weights) => {
-    // Where the old policy is taken to be the current one, every ratio is 1.
-    const input = options.fallbackToPolicyGradient ? { ...given, oldLogprobs: given.currentLogprobs } : given;
-    const masked = options.enableSequenceMasking ? sequenceMask(input, options.deltaSequenceMasking) : undefined;
-    const { metrics, ...output } = clippedPolicyGradient(input, weights, options, masked?.tokens);
-    return { ...output, metrics: { ...metrics, ...masked?.metrics } };
-  },
+  create: clippedPolicyGradient,
 });
 
-/** `leftOut`: tokens without loss that stay in every denominator. [N] */
-export function clippedPolicyGradient(
-  input: LossInput,
-  weights: Float64Array,
-  options: ArgValues<typeof clipArgs>,
-  leftOut?: Uint8Array,
-): TermOutput {
-  const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
+/** Any of the options of ppo, and those of the clip. */
+type ClipOptions = Partial<ArgValues<typeof args>> & ArgValues<typeof clipArgs>;
+
+/** ppo, and the policy loss of `mix`. */
+export function clippedPolicyGradient(options: ClipOptions): TokenTerm {
   const { clipRatioC: most, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
   const [low, high] = [1 - clipRangeLow, 1 + clipRangeHigh];
-  const trained = trainedTokens(actionMask);
-  const gradLogprobs = new Float32Array(weights.length);
-  const ratios = new Float64Array(blockSize);
-  let [loss, kl, clipped, clippedLower] = [0, 0, 0, 0];
-  for (let from = 0; from < trained.length; from += blockSize) {
-    const to = Math.min(from + blockSize, trained.length);
-    tokenRatios(input, trained, from, to, ratios);
-    for (let i = from; i < to; i++) {
-      const t = trained[i]!;
-      const advantage = advantages[t]!;
-      const raw = currentLogprobs[t]! - oldLogprobs[t]!;
-      const d = boundLogRatio(raw);
-      const ratio = ratios[i - from]!;
-      // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
-      const isClipped = advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
-      const isCut = advantage < 0 && ratio > most;
-      kl -= d;
-      if (isClipped) clipped++;
-      if (isCut) clippedLower++;
-      if (leftOut !== undefined && leftOut[t] === 1) continue;
-      const scale = -weights[t]! * advantage;
-      if (isClipped) loss += scale * (advantage > 0 ? high : low);
-      else if (isCut) loss += scale * most;
-      else {
-        loss += scale * ratio;
-        if (raw === d) gradLogprobs[t] = scale * ratio;
+  const { enableSequenceMasking, deltaSequenceMasking: delta = 0, fallbackToPolicyGradient } = options;
+  return tokenTerm({
+    open: (input) => ({
+      masked: enableSequenceMasking ? sequenceMask(input, delta, fallbackToPolicyGradient) : undefined,
+      low,
+      high,
+      most,
+      kl: 0,
+      clipped: 0,
+      clippedLower: 0,
+    }),
+    visit: (block, state) => {
+      const { size, row, advantage, value, gradient } = block;
+      // Where the old policy is taken to be the current one, every ratio is 1.
+      const d = fallbackToPolicyGradient ? zeros : block.d;
+      const ratio = boundedExp(d, block);
+      const leftOut = state.masked?.rows;
+      const { low, high, most } = state;
+      let [kl, clipped, clippedLower] = [0, 0, 0];
+      for (let i = 0; i < size; i++) {
+        const A = advantage[i]!;
+        const r = ratio[i]!;
+        const raw = d[i]!;
+        const isFar = Math.abs(raw) > 20;
+        // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
+        const isClipped = A > 0 ? r > high : A < 0 && r < low;
+        const isCut = A < 0 && r > most;
+        const isLeftOut = leftOut !== undefined && A < 0 && leftOut[row[i]!] === 1;
+        value[i] = isLeftOut ? 0 : -A * (isClipped ? (A > 0 ? high : low) : isCut ? most : r);
+        gradient[i] = isLeftOut || isClipped || isCut || isFar ? 0 : -A * r;
+        kl -= isFar ? 20 * Math.sign(raw) : raw;
+        if (isClipped) clipped++;
+        if (isCut) clippedLower++;
       }
-    }
-  }
-  const mean = (sum: number): number => meanOf(sum, trained.length);
-  const metrics = { pg_loss: loss, pg_clipfrac: mean(clipped), pg_clipfrac_lower: mean(clippedLower), ppo_kl: mean(kl) };
-  return { loss, gradLogprobs, metrics };
+      state.kl += kl;
+      state.clipped += clipped;
+      state.clippedLower += clippedLower;
+    },
+    metrics: (loss, mean, { masked, kl, clipped, clippedLower }) => ({
+      pg_loss: loss,
+      pg_clipfrac: mean(clipped),
+      pg_clipfrac_lower: mean(clippedLower),
+      ppo_kl: mean(kl),
+      ...masked?.metrics,
+    }),
+  });
 }
+
+const zeros = new Float64Array(blockSize);

@@ -1,9 +1,10 @@
 /** REINFORCE as an off-policy algorithm: what is clipped, how tokens weigh and what holds the policy back, each by choice. */
 import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
-import { aggregationWeights, blockSize, meanOf, trainedTokens } from '../aggregate.js';
-import { clamp, definePolicyLoss, ratioOf } from './define.js';
+import { rowWeights } from '../aggregate.js';
+import { tokenTerm } from '../token-term.js';
+import { clamp, definePolicyLoss, ratioOf, ratiosOf } from './define.js';
 import { rangeTests } from './rec-range.js';
-import { importanceRatios } from './rows.js';
+import { rowRatios } from './rows.js';
 
 const args = {
   epsilonLow: numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
@@ -65,30 +66,28 @@ export const rec = definePolicyLoss({
       return weight === 'advantage' ? ratioOf(advantage / temp) : ofRow;
     };
     const [squared, linear] = [regularizer === 'k2' ? coef : 0, regularizer === 'forward-kl' ? coef : 0];
-    return (input, given) => {
-      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const weights = byRow ? aggregationWeights(input, 'seq-mean-token-mean') : given;
-      const trained = trainedTokens(actionMask);
-      const ratios = importanceRatios(input, trained);
-      const rangeRatios = byRow ? importanceRatios(input, trained, 'mean') : ratios;
-      const gradLogprobs = new Float32Array(weights.length);
-      let [loss, outside] = [0, 0];
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const advantage = advantages[t]!;
-          const current = currentLogprobs[t]!;
-          const d = current - oldLogprobs[t]!;
-          const [ratio, rangeRatio] = [ratios[i]!, rangeRatios[i]!];
+    return tokenTerm({
+      // The original aggregates ratios of rows by row.
+      ...(byRow && { weights: (input) => rowWeights(input, 'seq-mean-token-mean') }),
+      open: (input) => ({ ofRows: byRow ? rowRatios(input, 'mean') : undefined, outside: 0 }),
+      visit: (block, state) => {
+        const { size, row, current, d, advantage, value, gradient } = block;
+        const [ratio, { ofRows }] = [ratiosOf(block), state];
+        let outside = 0;
+        for (let i = 0; i < size; i++) {
+          const A = advantage[i]!;
+          const r = ratio[i]!;
+          const x = current[i]!;
+          const rangeRatio = ofRows ? ofRows[row[i]!]! : r;
           let slope = 0;
-          if (isInRange(rangeRatio, advantage)) slope = -advantage * weigh(ratio, rangeRatio, advantage) + (fixOpdAdvantage ? d : 0);
+          if (isInRange(rangeRatio, A)) slope = -A * weigh(r, rangeRatio, A) + (fixOpdAdvantage ? d[i]! : 0);
           else outside++;
-          loss += weights[t]! * (slope * current + squared * d * d - linear * current);
-          gradLogprobs[t] = weights[t]! * (slope + 2 * squared * d - linear);
+          value[i] = slope * x + squared * d[i]! * d[i]! - linear * x;
+          gradient[i] = slope + 2 * squared * d[i]! - linear;
         }
-      }
-      return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOf(outside, trained.length) } };
-    };
+        state.outside += outside;
+      },
+      metrics: (loss, mean, { outside }) => ({ pg_loss: loss, pg_clipfrac: mean(outside) }),
+    });
   },
 });

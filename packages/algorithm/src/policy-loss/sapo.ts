@@ -1,8 +1,9 @@
 /** Policy gradient behind a soft gate instead of a hard clip. */
 import { booleanArg, ConfigError, numberArg } from '@trinity-rft/core';
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
-import { boundLogRatio, definePolicyLoss } from './define.js';
-import { tokenRatios } from './rows.js';
+import { exponentials } from '../exponential.js';
+import { blockSize } from '../token-block.js';
+import { tokenTerm } from '../token-term.js';
+import { definePolicyLoss, ratiosOf } from './define.js';
 
 const args = {
   tauPos: numberArg(1, { above: 0 }, 'Steepness of the gate where the advantage is positive.'),
@@ -33,37 +34,39 @@ export const sapo = definePolicyLoss({
       throw new ConfigError(`The argument "tauNeg" of policy loss "sapo" is ${tauNeg}; expected at least "tauPos", ${tauPos}.`, {
         code: 'ARGUMENT_INVALID',
       });
-    return (input, weights) => {
-      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      const ratios = new Float64Array(blockSize);
-      let [loss, kl, gates, ratioSum, positive] = [0, 0, 0, 0, 0];
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        tokenRatios(input, trained, from, to, ratios);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const current = currentLogprobs[t]!;
-          const advantage = advantages[t]!;
-          const d = current - oldLogprobs[t]!;
-          const ratio = ratios[i - from]!;
-          const tau = advantage > 0 ? tauPos : tauNeg;
-          const sigmoid = 1 / (1 + Math.exp(-tau * (ratio - 1)));
-          const gate = (4 / tau) * sigmoid;
-          const scale = -weights[t]! * advantage;
-          const slope = boundLogRatio(d) === d ? 4 * sigmoid * (1 - sigmoid) * ratio : 0;
-          loss += scale * gate * (differentiateGate ? 1 : current);
-          gradLogprobs[t] = scale * (differentiateGate ? slope : gate);
-          kl -= d;
+    return tokenTerm({
+      open: () => ({ exps: new Float64Array(blockSize), kl: 0, gates: 0, ratios: 0, positive: 0 }),
+      visit: (block, state) => {
+        const { size, current, d, advantage, value, gradient } = block;
+        const [ratio, { exps }] = [ratiosOf(block), state];
+        for (let i = 0; i < size; i++) exps[i] = (advantage[i]! > 0 ? tauPos : tauNeg) * (1 - ratio[i]!);
+        exponentials(exps, size, exps);
+        let [kl, gates, ratios, positive] = [0, 0, 0, 0];
+        for (let i = 0; i < size; i++) {
+          const A = advantage[i]!;
+          const r = ratio[i]!;
+          const sigmoid = 1 / (1 + exps[i]!);
+          const gate = (4 / (A > 0 ? tauPos : tauNeg)) * sigmoid;
+          const slope = Math.abs(d[i]!) <= 20 ? 4 * sigmoid * (1 - sigmoid) * r : 0;
+          value[i] = -A * gate * (differentiateGate ? 1 : current[i]!);
+          gradient[i] = -A * (differentiateGate ? slope : gate);
+          kl -= d[i]!;
           gates += gate;
-          ratioSum += ratio;
-          if (advantage > 0) positive++;
+          ratios += r;
+          if (A > 0) positive++;
         }
-      }
-      const mean = (sum: number): number => meanOf(sum, trained.length);
-      const metrics = { ppo_kl: mean(kl), avg_soft_gate: mean(gates), avg_ratio: mean(ratioSum), pos_adv_frac: mean(positive) };
-      return { loss, gradLogprobs, metrics: { sapo_loss: loss, ...metrics } };
-    };
+        state.kl += kl;
+        state.gates += gates;
+        state.ratios += ratios;
+        state.positive += positive;
+      },
+      metrics: (loss, mean, { kl, gates, ratios, positive }) => ({
+        sapo_loss: loss,
+        ppo_kl: mean(kl),
+        avg_soft_gate: mean(gates),
+        avg_ratio: mean(ratios),
+        pos_adv_frac: mean(positive),
+      }),
+    });
   },
 });

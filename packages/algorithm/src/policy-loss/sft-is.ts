@@ -1,6 +1,6 @@
 /** Supervised loss weighted by how likely the policy finds each token already. */
-import { blockSize, trainedTokens } from '../aggregate.js';
-import { ratioOf, definePolicyLoss } from './define.js';
+import { tokenTerm } from '../token-term.js';
+import { boundedExp, definePolicyLoss } from './define.js';
 
 /**
  * l = -sg(e^x) x, dl/dx = -e^x. Tokens the policy would never say itself barely count, which keeps fine-tuning close to it.
@@ -18,22 +18,17 @@ export const sftIs = definePolicyLoss({
       url: 'https://arxiv.org/abs/2508.05629',
     },
   },
-  create:
-    () =>
-    ({ actionMask, currentLogprobs }, weights) => {
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      let loss = 0;
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const current = currentLogprobs[t]!;
-          const gradient = -weights[t]! * ratioOf(current);
-          loss += gradient * current;
-          gradLogprobs[t] = gradient;
+  create: () =>
+    tokenTerm({
+      open: () => undefined,
+      visit: (block) => {
+        const { size, current, value, gradient } = block;
+        const probability = boundedExp(current, block);
+        for (let i = 0; i < size; i++) {
+          gradient[i] = -probability[i]!;
+          value[i] = gradient[i]! * current[i]!;
         }
-      }
-      return { loss, gradLogprobs, metrics: { sft_is_loss: loss } };
-    },
+      },
+      metrics: (loss) => ({ sft_is_loss: loss }),
+    }),
 });

@@ -1,7 +1,7 @@
 /** Supervised loss that learns most from tokens that the policy is undecided about. */
-import { numberArg } from '@trinity-rft/core';
-import { blockSize, trainedTokens } from '../aggregate.js';
-import { definePolicyLoss, ratioOf } from './define.js';
+import { numberArg, type ArgValues } from '@trinity-rft/core';
+import { tokenTerm, type TokenTerm } from '../token-term.js';
+import { boundedExp, definePolicyLoss } from './define.js';
 
 const args = {
   cutoffProb: numberArg(
@@ -27,24 +27,25 @@ export const sftPhi = definePolicyLoss({
       url: 'https://arxiv.org/abs/2508.11408',
     },
   },
-  create: ({ cutoffProb }) => {
-    const cutoff = cutoffProb === 1 ? Infinity : Math.log(cutoffProb);
-    return ({ actionMask, currentLogprobs }, weights) => {
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      let loss = 0;
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const current = currentLogprobs[t]!;
-          const probability = ratioOf(current);
-          const gradient = -weights[t]! * probability * (1 - probability);
-          loss += gradient * Math.min(current, cutoff);
-          if (current <= cutoff) gradLogprobs[t] = gradient;
-        }
-      }
-      return { loss, gradLogprobs, metrics: { sft_phi_loss: loss } };
-    };
-  },
+  create: undecidedLikelihood,
 });
+
+/** sft_phi, and the supervised loss of `mix_chord`. */
+export function undecidedLikelihood({ cutoffProb }: ArgValues<typeof args>): TokenTerm {
+  const cutoff = cutoffProb === 1 ? Infinity : Math.log(cutoffProb);
+  return tokenTerm({
+    open: () => undefined,
+    visit: (block) => {
+      const { size, current, value, gradient } = block;
+      const probability = boundedExp(current, block);
+      for (let i = 0; i < size; i++) {
+        const x = current[i]!;
+        const p = probability[i]!;
+        const slope = -p * (1 - p);
+        value[i] = slope * (x > cutoff ? cutoff : x);
+        gradient[i] = x > cutoff ? 0 : slope;
+      }
+    },
+    metrics: (loss) => ({ sft_phi_loss: loss }),
+  });
+}

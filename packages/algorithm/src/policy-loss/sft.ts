@@ -1,5 +1,5 @@
 /** Supervised loss: the negative log-likelihood of the response. */
-import { aggregateLoss } from '../aggregate.js';
+import { tokenTerm, type TokenTerm } from '../token-term.js';
 import { definePolicyLoss } from './define.js';
 
 /** l = -x, dl/dx = -1. Reads neither advantages nor sampling log-probabilities. Metric `sft_loss`. */
@@ -7,10 +7,19 @@ export const sft = definePolicyLoss({
   args: {},
   needs: {},
   doc: { summary: 'Negative log-likelihood of demonstrated answers.', formula: 'l = -x' },
-  create: () => (input, weights) => {
-    const loss = -aggregateLoss(input.currentLogprobs, weights);
-    const gradLogprobs = new Float32Array(weights.length);
-    for (let t = 0; t < weights.length; t++) gradLogprobs[t] = -weights[t]!;
-    return { loss, gradLogprobs, metrics: { sft_loss: loss } };
-  },
+  create: negativeLogLikelihood,
 });
+
+/** sft, and the supervised loss of `mix`. */
+export function negativeLogLikelihood(): TokenTerm {
+  return tokenTerm({
+    open: () => undefined,
+    visit: ({ size, current, value, gradient }) => {
+      for (let i = 0; i < size; i++) {
+        value[i] = -current[i]!;
+        gradient[i] = -1;
+      }
+    },
+    metrics: (loss) => ({ sft_loss: loss }),
+  });
+}

@@ -1,8 +1,7 @@
 /** Log-ratio policy gradient that stops where the policy has moved far enough. */
 import { numberArg } from '@trinity-rft/core';
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
-import { definePolicyLoss } from './define.js';
-import { tokenRatios } from './rows.js';
+import { tokenTerm } from '../token-term.js';
+import { definePolicyLoss, ratiosOf } from './define.js';
 
 const args = {
   epsilon: numberArg(0.3, { min: 0 }, 'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.'),
@@ -25,29 +24,21 @@ export const sppo = definePolicyLoss({
   },
   create: ({ epsilon }) => {
     const [low, high] = [1 / (1 + epsilon), 1 + epsilon];
-    return (input, weights) => {
-      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const trained = trainedTokens(actionMask);
-      const gradLogprobs = new Float32Array(weights.length);
-      const ratios = new Float64Array(blockSize);
-      let [loss, outside] = [0, 0];
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        tokenRatios(input, trained, from, to, ratios);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const d = currentLogprobs[t]! - oldLogprobs[t]!;
-          const ratio = ratios[i - from]!;
-          if (ratio < low || ratio > high) {
-            outside++;
-            continue;
-          }
-          const gradient = -weights[t]! * advantages[t]!;
-          loss += gradient * d;
-          gradLogprobs[t] = gradient;
+    return tokenTerm({
+      open: () => ({ outside: 0 }),
+      visit: (block, state) => {
+        const { size, d, advantage, value, gradient } = block;
+        const ratio = ratiosOf(block);
+        let outside = 0;
+        for (let i = 0; i < size; i++) {
+          const isOutside = ratio[i]! < low || ratio[i]! > high;
+          gradient[i] = isOutside ? 0 : -advantage[i]!;
+          value[i] = gradient[i]! * d[i]!;
+          if (isOutside) outside++;
         }
-      }
-      return { loss, gradLogprobs, metrics: { pg_loss: loss, pg_clipfrac: meanOf(outside, trained.length) } };
-    };
+        state.outside += outside;
+      },
+      metrics: (loss, mean, { outside }) => ({ pg_loss: loss, pg_clipfrac: mean(outside) }),
+    });
   },
 });

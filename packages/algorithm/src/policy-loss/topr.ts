@@ -1,8 +1,8 @@
 /** Off-policy policy gradient that tapers the importance of bad answers only. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { tokenTerm } from '../token-term.js';
 import { definePolicyLoss } from './define.js';
-import { importanceRatios } from './rows.js';
+import { importanceRatios, rowRatios } from './rows.js';
 
 const args = {
   advantageThreshold: numberArg(0, {}, 'Tokens whose advantage is at most this are weighed by their importance ratio, at most 1.'),
@@ -25,33 +25,23 @@ export const topr = definePolicyLoss({
       url: 'https://arxiv.org/abs/2503.14286',
     },
   },
-  create:
-    ({ advantageThreshold, sequenceRatio }) =>
-    (input, weights) => {
-      const { actionMask, advantages, currentLogprobs } = input;
-      const trained = trainedTokens(actionMask);
-      const ratios = importanceRatios(input, trained, sequenceRatio ? 'sum' : 'token');
-      const gradLogprobs = new Float32Array(weights.length);
-      let [loss, alphas, ratioSum] = [0, 0, 0];
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const current = currentLogprobs[t]!;
-          const advantage = advantages[t]!;
-          const ratio = ratios[i]!;
-          const alpha = advantage <= advantageThreshold ? Math.min(ratio, 1) : 1;
-          const gradient = -weights[t]! * alpha * advantage;
-          loss += gradient * current;
-          gradLogprobs[t] = gradient;
+  create: ({ advantageThreshold, sequenceRatio }) =>
+    tokenTerm({
+      open: (input) => ({ ofRows: sequenceRatio ? rowRatios(input, 'sum') : undefined, alphas: 0, ratios: 0 }),
+      visit: (block, state) => {
+        const { size, current, advantage, value, gradient } = block;
+        const ratio = importanceRatios(block, state.ofRows);
+        let [alphas, ratios] = [0, 0];
+        for (let i = 0; i < size; i++) {
+          const alpha = advantage[i]! <= advantageThreshold && ratio[i]! < 1 ? ratio[i]! : 1;
+          gradient[i] = -alpha * advantage[i]!;
+          value[i] = gradient[i]! * current[i]!;
           alphas += alpha;
-          ratioSum += ratio;
+          ratios += ratio[i]!;
         }
-      }
-      return {
-        loss,
-        gradLogprobs,
-        metrics: { topr_loss: loss, avg_alpha: meanOf(alphas, trained.length), avg_ratio: meanOf(ratioSum, trained.length) },
-      };
-    },
+        state.alphas += alphas;
+        state.ratios += ratios;
+      },
+      metrics: (loss, mean, { alphas, ratios }) => ({ topr_loss: loss, avg_alpha: mean(alphas), avg_ratio: mean(ratios) }),
+    }),
 });

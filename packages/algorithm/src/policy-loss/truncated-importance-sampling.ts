@@ -1,8 +1,8 @@
 /** Policy gradient corrected by importance ratios that are cut off: by token or by answer. */
 import { choiceArg, numberArg } from '@trinity-rft/core';
-import { blockSize, meanOf, trainedTokens } from '../aggregate.js';
+import { tokenTerm } from '../token-term.js';
 import { definePolicyLoss } from './define.js';
-import { importanceRatios } from './rows.js';
+import { importanceRatios, rowRatios } from './rows.js';
 
 const args = {
   level: choiceArg(['token', 'sequence'], 'token', 'Whose importance ratio corrects a token: its own, or that of the whole answer.'),
@@ -29,32 +29,32 @@ export const truncatedImportanceSampling = definePolicyLoss({
       url: 'https://fengyao.notion.site/off-policy-rl',
     },
   },
-  create:
-    ({ level, threshold, mode }) =>
-    (input, weights) => {
-      const { actionMask, advantages, currentLogprobs, oldLogprobs } = input;
-      const trained = trainedTokens(actionMask);
-      const ratios = importanceRatios(input, trained, level === 'sequence' ? 'sum' : 'token');
-      const gradLogprobs = new Float32Array(weights.length);
-      let [loss, corrections, above, kl] = [0, 0, 0, 0];
-      for (let from = 0; from < trained.length; from += blockSize) {
-        const to = Math.min(from + blockSize, trained.length);
-        for (let i = from; i < to; i++) {
-          const t = trained[i]!;
-          const d = currentLogprobs[t]! - oldLogprobs[t]!;
-          const ratio = ratios[i]!;
-          const isAbove = ratio > threshold;
-          const correction = !isAbove ? ratio : mode === 'truncate' ? threshold : 0;
-          const gradient = -weights[t]! * correction * advantages[t]!;
-          loss += gradient * currentLogprobs[t]!;
-          gradLogprobs[t] = gradient;
+  create: ({ level, threshold, mode }) =>
+    tokenTerm({
+      open: (input) => ({ ofRows: level === 'sequence' ? rowRatios(input, 'sum') : undefined, corrections: 0, above: 0, kl: 0 }),
+      visit: (block, state) => {
+        const { size, current, d, advantage, value, gradient } = block;
+        const ratio = importanceRatios(block, state.ofRows);
+        const most = mode === 'truncate' ? threshold : 0;
+        let [corrections, above, kl] = [0, 0, 0];
+        for (let i = 0; i < size; i++) {
+          const isAbove = ratio[i]! > threshold;
+          const correction = isAbove ? most : ratio[i]!;
+          gradient[i] = -correction * advantage[i]!;
+          value[i] = gradient[i]! * current[i]!;
           corrections += correction;
           if (isAbove) above++;
-          kl -= d;
+          kl -= d[i]!;
         }
-      }
-      const mean = (sum: number): number => meanOf(sum, trained.length);
-      const metrics = { 'is_weight/mean': mean(corrections), is_truncated_frac: mean(above), ppo_kl: mean(kl) };
-      return { loss, gradLogprobs, metrics: { pg_loss: loss, ...metrics } };
-    },
+        state.corrections += corrections;
+        state.above += above;
+        state.kl += kl;
+      },
+      metrics: (loss, mean, { corrections, above, kl }) => ({
+        pg_loss: loss,
+        'is_weight/mean': mean(corrections),
+        is_truncated_frac: mean(above),
+        ppo_kl: mean(kl),
+      }),
+    }),
 });

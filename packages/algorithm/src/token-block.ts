@@ -1,0 +1,124 @@
+/** Trained tokens of a batch, some hundred at a time: what formulas over tokens read and write. */
+import type { AlgorithmNeeds, LossInput } from '@trinity-rft/core';
+
+/** Tokens of a block: its arrays stay in the nearest caches (`pnpm bench algorithm`). */
+export const blockSize = 512;
+
+/** Each array holds `size` numbers, one per token in order of the batch; what lies behind them means nothing. */
+export interface TokenBlock {
+  size: number;
+  /** Positions in the batch. */
+  readonly at: Int32Array;
+  /** Rows of the batch. */
+  readonly row: Int32Array;
+  /** x, log-probability by the weights being trained. */
+  readonly current: Float64Array;
+  /** d = x - o, o the log-probability at sampling; 0 where there are no rollouts. */
+  readonly d: Float64Array;
+  /** A */
+  readonly advantage: Float64Array;
+  /** a = f - x, f the log-probability by the reference. */
+  readonly a: Float64Array;
+  /** H, in nats. */
+  readonly entropy: Float64Array;
+  /** For exponentials, which have loops of their own: a call of exp spills what the loop of a formula keeps in registers. */
+  readonly exp: Float64Array;
+  /** l, written by the formula. */
+  readonly value: Float64Array;
+  /** dl/dx, written by the formula. */
+  readonly gradient: Float64Array;
+}
+
+export function createBlock(): TokenBlock {
+  const positions = (): Int32Array => new Int32Array(blockSize);
+  const numbers = (): Float64Array => new Float64Array(blockSize);
+  return {
+    size: 0,
+    at: positions(),
+    row: positions(),
+    current: numbers(),
+    d: numbers(),
+    advantage: numbers(),
+    a: numbers(),
+    entropy: numbers(),
+    exp: numbers(),
+    value: numbers(),
+    gradient: numbers(),
+  };
+}
+
+export interface PassOptions {
+  /** What is read of the tokens. */
+  readonly needs: Partial<AlgorithmNeeds>;
+  /** 1 = visit this row. [B] @default all */
+  readonly rows?: Uint8Array | undefined;
+  /** Called instead of a visit where a number that is needed is not finite. @default visits all the same */
+  readonly refuse?: (() => void) | undefined;
+}
+
+/**
+ * Visits the trained tokens of a batch in order. There is one block, filled anew for every visit; numbers that are not needed, and
+ * those that the batch lacks, stay 0.
+ */
+export function forEachBlock(input: LossInput, { needs, rows, refuse }: PassOptions, visit: (block: TokenBlock) => void): void {
+  const block = createBlock();
+  const starts = Array.from({ length: Math.ceil(input.actionMask.length / blockSize) }, (_, k) => k * blockSize);
+  let row = 0;
+  // Not a loop: V8 compiles a function anew for a loop that it is in, and what it inlines there is slow.
+  starts.forEach((start) => {
+    while (input.offsets[row + 1]! <= start) row++;
+    readPositions(block, input, start, row, rows);
+    if (block.size === 0) return;
+    const sum = readNumbers(block, input, needs);
+    if (refuse && !Number.isFinite(sum)) refuse();
+    else visit(block);
+  });
+}
+
+function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, start: number, firstRow: number, rows?: Uint8Array): void {
+  const { at, row: rowOf } = block;
+  const stop = Math.min(start + blockSize, actionMask.length);
+  let size = 0;
+  for (let row = firstRow, t = start; t < stop; row++) {
+    const end = Math.min(offsets[row + 1]!, stop);
+    if (rows?.[row] === 0) t = end;
+    for (; t < end; t++) {
+      at[size] = t;
+      rowOf[size] = row;
+      size += actionMask[t]!;
+    }
+  }
+  block.size = size;
+}
+
+/** Their sum, which is finite where all of them are: they are float32. */
+function readNumbers(block: TokenBlock, input: LossInput, needs: Partial<AlgorithmNeeds>): number {
+  const { size, at, current, d, advantage, a, entropy } = block;
+  const { currentLogprobs, oldLogprobs, advantages, refLogprobs, entropy: entropies } = input;
+  let sum = 0;
+  for (let i = 0; i < size; i++) {
+    current[i] = currentLogprobs[at[i]!]!;
+    sum += current[i]!;
+  }
+  if (needs.rollouts) {
+    for (let i = 0; i < size; i++) {
+      const t = at[i]!;
+      d[i] = current[i]! - oldLogprobs[t]!;
+      advantage[i] = advantages[t]!;
+      sum += d[i]! + advantage[i]!;
+    }
+  }
+  if (needs.referenceLogprobs && refLogprobs) {
+    for (let i = 0; i < size; i++) {
+      a[i] = refLogprobs[at[i]!]! - current[i]!;
+      sum += a[i]!;
+    }
+  }
+  if (needs.entropy !== 'none' && entropies) {
+    for (let i = 0; i < size; i++) {
+      entropy[i] = entropies[at[i]!]!;
+      sum += entropy[i]!;
+    }
+  }
+  return sum;
+}
