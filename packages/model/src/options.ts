@@ -4,6 +4,7 @@ import type { Experience, Metrics, RolloutModel, Runtime, Sampler } from '@trini
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import type { RolloutClient } from './client.js';
 import type { RecordedFork } from './history.js';
+import type { AnswerHandler } from './handler/answer.js';
 import type { EndpointPolicy } from './handler/policy.js';
 import type { EndpointMount } from './endpoint/server.js';
 
@@ -86,6 +87,8 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
    * prefix. Mount it on HTTP or use it in place of `fetch`. Errors become responses with OpenAI's error body.
    */
   readonly handler: (request: Request) => Promise<Response>;
+  /** The same for `EndpointServer.mount`, which writes a complete answer without a Response. */
+  readonly answer: AnswerHandler;
   /** The handler's address and settings, for agents of any framework. */
   endpoint(): AgentEndpoint;
   /** The first few conversations that left their recorded tokens, with what differed: for debugging an agent that splits its records. */

@@ -4,6 +4,7 @@ import { createAgentEndpoint, type AgentEndpoint } from '@trinity-rft/workflow';
 import { createClient, type RolloutClient } from './client.js';
 import { createCounters } from './counters.js';
 import { createGenerate } from './generate.js';
+import { toResponse } from './handler/answer.js';
 import { createHandler } from './handler/handler.js';
 import { createHistory, toExperience } from './history.js';
 import type { RecordingModel, RolloutModelOptions } from './options.js';
@@ -19,7 +20,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   const history = createHistory(options.recordHistory ?? true);
   const counters = createCounters();
   const generate = createGenerate(options, history, counters);
-  const handler = createHandler({
+  const answer = createHandler({
     ...options,
     generate,
     deliveries: history,
@@ -34,6 +35,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
       options.onAnswer?.({ id, experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)) }),
     responses: createResponseStore(),
   });
+  const handler = async (request: Request): Promise<Response> => toResponse(await answer(request));
   let made: AgentEndpoint | undefined;
   const endpoint = (): AgentEndpoint =>
     (made ??= createAgentEndpoint({ fetch: fetchOver(handler), ...(options.mounted ?? unmounted), model: modelPath }));
@@ -54,6 +56,7 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     endpoint,
     extractExperiencesFromHistory: ({ clear = true } = {}) => history.extract(clear),
     handler,
+    answer,
     forks: () => history.forks(),
     metrics: () => counters.metrics(),
   };

@@ -13,7 +13,7 @@ export function mountedModel(
   signal: AbortSignal,
   create: (mounted: EndpointMount) => RecordingModel,
 ): RecordingModel {
-  const mounted = server.mount({ handler: (request) => model.handler(request), signal });
+  const mounted = server.mount({ handler: (request) => model.answer(request), signal });
   const model = create(mounted);
   return model;
 }

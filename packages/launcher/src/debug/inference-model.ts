@@ -45,7 +45,7 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
     closers.push(() => server.close());
     const { rolloutModel } = stage.explorer;
     const { maxPromptTokens, maxResponseTokens, maxModelLen, enableThinking, temperature, topP, topK } = rolloutModel;
-    const mounted = server.mount({ rollout: 'debug', handler: (request) => model.handler(request) });
+    const mounted = server.mount({ rollout: 'debug', handler: (request) => model.answer(request) });
     const model: RecordingModel = createRolloutModel({
       sampler: engine.sampler,
       format,

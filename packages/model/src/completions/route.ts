@@ -1,5 +1,6 @@
 /** `POST /v1/completions`: text goes on from a prompt as it is; an experience of its own, no turn of a conversation. */
 import type { Generation } from '../generate.js';
+import type { Answer } from '../handler/answer.js';
 import { readBody } from '../handler/body.js';
 import { done, eventForm, jsonForm } from '../handler/forms.js';
 import { checkChoices } from '../handler/policy.js';
@@ -15,7 +16,7 @@ interface Completed {
   readonly context: ResponseContext;
 }
 
-export async function textCompletions(request: Request, context: RouteContext): Promise<Response> {
+export async function textCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a completion request');
   const wanted = readRequest(value, context.tokenizer.vocabularySize);
   checkChoices(context, wanted.n);

@@ -36,7 +36,7 @@ interface Member {
 
 function mountMember(server: EndpointServer, i: number): Member {
   const over = new AbortController();
-  const mounted = server.mount({ handler: (request) => model.handler(request), signal: over.signal });
+  const mounted = server.mount({ handler: (request) => model.answer(request), signal: over.signal });
   const model = modelOver(sampler, { mounted, signal: over.signal, seedFor: (call) => i * 7 + call });
   return { name: `#${i}#`, model, over };
 }

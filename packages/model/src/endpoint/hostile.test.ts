@@ -17,9 +17,9 @@ const sampler = scriptedSampler({ script: () => encode('ok<|im_end|>') });
 beforeAll(async () => {
   server = await openEndpointServer({ runtime: createRuntime(), limits });
   model = modelOver(sampler);
-  mount = server.mount({ rollout: 'a', handler: (request) => model.handler(request) });
-  other = server.mount({ rollout: 'b', handler: (request) => model.handler(request) });
-  dead = server.mount({ rollout: 'dead', handler: (request) => model.handler(request) });
+  mount = server.mount({ rollout: 'a', handler: (request) => model.answer(request) });
+  other = server.mount({ rollout: 'b', handler: (request) => model.answer(request) });
+  dead = server.mount({ rollout: 'dead', handler: (request) => model.answer(request) });
   dead.unmount();
 });
 afterAll(() => server.close());

@@ -1,13 +1,12 @@
 /** Which rollout a request reaches: by its secret key first, its path second. */
 import { InvariantError, ModelError, type Clock } from '@trinity-rft/core';
+import type { AnswerHandler } from '../handler/answer.js';
 import { digestOf, keysOf, newKey } from './keys.js';
-
-export type Handler = (request: Request) => Promise<Response>;
 
 /** An open rollout. */
 interface Route {
   readonly rollout: string;
-  readonly handler: Handler;
+  readonly handler: AnswerHandler;
   /** `GET /metrics` with the rollout's key is the handler's. */
   readonly ownMetrics?: boolean;
 }

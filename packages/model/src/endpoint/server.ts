@@ -4,10 +4,11 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { CancelledError, ModelError, type Runtime } from '@trinity-rft/core';
 import { Hono } from 'hono';
+import { isWhole, toResponse, type AnswerHandler, type WholeAnswer } from '../handler/answer.js';
 import { errorResponse } from '../handler/errors.js';
 import { digestOf, keysOf, newKey, newRolloutId } from './keys.js';
 import { defaultLimits, type EndpointLimits } from './limits.js';
-import { contextPath, createRouteTable, unauthorized, type Handler, type RouteTable } from './routes.js';
+import { contextPath, createRouteTable, unauthorized, type RouteTable } from './routes.js';
 import { createTraffic, type Traffic } from './traffic.js';
 
 export interface EndpointServerOptions {
@@ -23,7 +24,7 @@ export interface MountOptions {
   /** Stands in the address: letters, digits, `-`, `_`. @default a random one */
   readonly rollout?: string;
   /** Never rejects. Its requests have passed the check of their key. */
-  readonly handler: Handler;
+  readonly handler: AnswerHandler;
   /** Opens the rollout. @default a random one */
   readonly apiKey?: string;
   /** `GET /metrics` with the rollout's key is the handler's. @default false: it is refused */
@@ -139,24 +140,21 @@ async function dispatch(request: Request, table: RouteTable, traffic: Traffic, o
   const end = traffic.begin(route.rollout);
   outgoing?.once('close', end);
   try {
-    const response = await route.handler(request);
-    traffic.answered(response.status);
-    return outgoing ? await sendWhole(response, outgoing) : response;
+    const answer = await route.handler(request);
+    traffic.answered(answer.status);
+    return outgoing && isWhole(answer) ? write(answer, outgoing) : toResponse(answer);
   } finally {
     if (!outgoing) end();
   }
 }
 
-/** An answer of known length goes out in one write; others are left to the adapter, which writes piece by piece. */
-async function sendWhole(response: Response, outgoing: ServerResponse): Promise<Response> {
-  if (!response.body || !response.headers.has('content-length')) return response;
-  if (outgoing.destroyed) {
-    await response.body.cancel();
-    return RESPONSE_ALREADY_SENT;
+/** In one write. A Response is left to the adapter, which writes it piece by piece. */
+function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
+  if (outgoing.destroyed) answer.lost();
+  else {
+    answer.delivered();
+    outgoing.writeHead(answer.status, answer.headers).end(answer.text);
   }
-  const bytes = Buffer.from(await response.arrayBuffer());
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.end(bytes);
   return RESPONSE_ALREADY_SENT;
 }
 

@@ -1,5 +1,6 @@
 /** `POST /v1/chat/completions`. */
 import type { Generation } from '../generate.js';
+import type { Answer } from './answer.js';
 import { readBody } from './body.js';
 import { done, eventForm, jsonForm } from './forms.js';
 import { checkChoices } from './policy.js';
@@ -15,7 +16,7 @@ interface Completed {
   readonly context: ResponseContext;
 }
 
-export async function chatCompletions(request: Request, context: RouteContext): Promise<Response> {
+export async function chatCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a chat completion request');
   const wanted = readRequest(value);
   checkChoices(context, wanted.n);

@@ -1,5 +1,6 @@
 /** Answers on their way to a client: whole or as a stream, with signs of life while they take long. */
 import type { Clock } from '@trinity-rft/core';
+import type { Answer } from './answer.js';
 import type { Recorded, Taken } from './call-book.js';
 import { defaultHeartbeat, type EndpointPolicy } from './policy.js';
 
@@ -22,17 +23,18 @@ export interface DeliverOptions extends Pick<EndpointPolicy, 'heartbeat'> {
  * Waits for the answer; a failure within the time before the first heartbeat is thrown, so that it gets its own status. A client
  * counts as served when it has taken the last piece. Cancelling the body means the client has gone.
  */
-export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>, options: DeliverOptions): Promise<Response> {
+export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>, options: DeliverOptions): Promise<Answer> {
   const { clock } = options.runtime;
   const { afterMs, everyMs } = { ...defaultHeartbeat, ...options.heartbeat };
   const early = await withinTime(taken.result, afterMs, clock);
   const headers = { 'content-type': form.contentType, 'cache-control': 'no-cache' };
   if (early) {
     const pieces = form.pieces(early.answer);
-    const size = pieces.length === 1 ? { 'content-length': String(Buffer.byteLength(pieces[0]!)) } : inPieces;
+    const [text = ''] = pieces;
+    if (pieces.length === 1) return whole(text, { ...headers, 'content-length': `${Buffer.byteLength(text)}` }, taken);
     return new Response(
       body(taken, () => Promise.resolve(pieces)),
-      { headers: { ...headers, ...size } },
+      { headers: { ...headers, ...inPieces } },
     );
   }
   let beats = 0;
@@ -53,6 +55,14 @@ export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>
     { headers: { ...headers, ...inPieces } },
   );
 }
+
+const whole = (text: string, headers: Readonly<Record<string, string>>, { delivered, lost }: Taken<unknown>): Answer => ({
+  status: 200,
+  headers,
+  text,
+  delivered,
+  lost,
+});
 
 /** Makes servers write each piece before they take the next, so that a client that leaves in between is noticed. */
 const inPieces = { 'transfer-encoding': 'chunked' };

@@ -2,6 +2,7 @@
 import { ModelError } from '@trinity-rft/core';
 import { textCompletions } from '../completions/route.js';
 import { responseRoutes } from '../responses/route.js';
+import type { AnswerHandler } from './answer.js';
 import { createCallBook } from './call-book.js';
 import { chatCompletions } from './chat-completions.js';
 import { errorResponse } from './errors.js';
@@ -21,7 +22,7 @@ const routes: readonly Readonly<{ method: string; path: string; segments: readon
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
 /** Never rejects: every error becomes a response. A request whose signal aborts ends its generation and is not recorded. */
-export function createHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
+export function createHandler(options: HandlerOptions): AnswerHandler {
   const context: RouteContext = { ...options, book: createCallBook(options, options.deliveries, options.counters) };
   return async (request) => {
     try {

@@ -27,7 +27,7 @@ async function serve(sampler: Sampler, options: Partial<RolloutModelOptions> = {
   const server = await openEndpointServer({ runtime });
   servers.push(server);
   const model = modelOver(sampler, { runtime, ...options });
-  const mount = server.mount({ handler: model.handler });
+  const mount = server.mount({ handler: model.answer });
   const { baseURL, apiKey } = mount;
   return { model, mount, client: (more) => new OpenAI({ baseURL, apiKey, maxRetries: 0, ...more }) };
 }

@@ -19,7 +19,7 @@ export interface ResponseContext {
   readonly request: AnswerWishes;
 }
 
-export type AnswerWishes = Pick<ChatCompletionRequest, 'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'>;
+type AnswerWishes = Pick<ChatCompletionRequest, 'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'>;
 
 /** Under both names: some frameworks read only one of them. */
 const reasoningFields = ({ reasoningText }: ChatResponse): object =>

@@ -4,6 +4,7 @@ import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../counters.js';
 import type { Generate, Generation } from '../generate.js';
 import type { ResponseStore } from '../responses/store.js';
+import type { Answer } from './answer.js';
 import type { CallBook, Deliveries } from './call-book.js';
 import type { EndpointPolicy } from './policy.js';
 
@@ -31,4 +32,4 @@ export interface RouteContext extends HandlerOptions {
 }
 
 /** May reject; the handler makes a response of the error. */
-export type Route = (request: Request, context: RouteContext) => Promise<Response>;
+export type Route = (request: Request, context: RouteContext) => Promise<Answer>;

@@ -1,4 +1,5 @@
 /** From a request that was understood to the response: generated once, delivered as often as it is asked for again. */
+import type { Answer } from './answer.js';
 import { deliver, type Form } from './deliver.js';
 import type { Recorded } from './call-book.js';
 import type { RouteContext } from './route.js';
@@ -13,7 +14,7 @@ export function serve<T extends Recorded>(
   context: RouteContext,
   form: Form<T>,
   work: (signal: AbortSignal) => Promise<T>,
-): Promise<Response> {
+): Promise<Answer> {
   const key = `${new URL(request.url).pathname} ${digest}`;
   const taken = context.book.take({ key, repeats: repeats(request), signal: request.signal }, work);
   return deliver(taken, form, context);

@@ -1,4 +1,5 @@
 /** `POST /v1/responses`. */
+import type { Answer } from '../handler/answer.js';
 import { readBody } from '../handler/body.js';
 import { report } from '../handler/report.js';
 import { quote, refusal } from '../handler/refusal.js';
@@ -20,7 +21,7 @@ interface Asked {
   readonly input: readonly Item[];
 }
 
-export async function createResponse(request: Request, context: RouteContext): Promise<Response> {
+export async function createResponse(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a Responses request');
   const asked = resolve(readRequest(value), context.responses);
   report(asked.wanted, context);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 function overHttp(model: RecordingModel): OpenAI {
-  const { baseURL, apiKey } = server.mount({ handler: model.handler });
+  const { baseURL, apiKey } = server.mount({ handler: model.answer });
   return new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 }
 

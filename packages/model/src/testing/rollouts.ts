@@ -67,7 +67,7 @@ export async function servedRollouts(): Promise<TestRollouts> {
   return rolloutsOver(characterFormat(), {
     open: (options) => {
       const { signal } = options;
-      const mounted = server.mount({ handler: (request) => model.handler(request), ...(signal && { signal }) });
+      const mounted = server.mount({ handler: (request) => model.answer(request), ...(signal && { signal }) });
       const model = createRolloutModel({ ...options, mounted, runtime });
       return { model, end: () => mounted.unmount() };
     },
