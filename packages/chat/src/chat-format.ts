@@ -81,7 +81,7 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   return {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain),
-    render: (input) => texts.get(JSON.stringify(input), () => render(input.tools?.length ? templates.tools : templates.plain, input)),
+    render: (input) => texts.get(keyOf(input), () => render(input.tools?.length ? templates.tools : templates.plain, input)),
     renderWhole: (input) => (input.tools?.length ? templates.tools : templates.plain).render({ ...input, addGenerationPrompt: false }),
     encode: (text) => ids.get(text, () => tokenizer.encode(text)),
     readTurn: (tokens, { tools, stopString }) => {
@@ -104,6 +104,18 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
     },
   };
 }
+
+const toolTexts = new WeakMap<readonly ToolDefinition[], string>();
+
+/** What a prompt is rendered with besides its messages, as one text: equal for equal tools and switches. */
+export function optionsKey({ tools, enableThinking }: Pick<PromptInput, 'tools' | 'enableThinking'>): string {
+  let text = tools ? toolTexts.get(tools) : '';
+  // Asked for several times in one call, and long.
+  if (tools && text === undefined) toolTexts.set(tools, (text = tools.length > 0 ? JSON.stringify(tools) : ''));
+  return `${enableThinking}${text}`;
+}
+
+const keyOf = ({ messages, ...options }: PromptInput): string => `${JSON.stringify(messages)}${optionsKey(options)}`;
 
 function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOptions): {
   readonly plain: ChatTemplate;

@@ -1,6 +1,6 @@
 /** The tokens of a rollout's conversations: what was sampled is never tokenised again. */
 import type { ChatFormat, PromptInput } from '../chat-format.js';
-import { continues } from '../chat-format.js';
+import { continues, optionsKey } from '../chat-format.js';
 import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork-reason.js';
 import { messageKey, replacedArguments } from './message-key.js';
 import { restoreReasoning } from './restore.js';
@@ -56,7 +56,7 @@ export function createLedger(format: ChatFormat, { reasoning = 'as-sent' }: Ledg
     prompt: (sent) => {
       const { messages, count: restored } = reasoning === 'restore' ? restoreReasoning(sent.messages, turns) : { ...sent, count: 0 };
       const input = { ...sent, messages };
-      const asked = JSON.stringify([input.tools ?? [], input.enableThinking]);
+      const asked = optionsKey(input);
       if (asked !== lastOptions) lastOptions = asked;
       const options = lastOptions;
       const path = turns.walk(messages);

@@ -1,5 +1,6 @@
 /** When two spellings of a message are the same message. */
 import type { ToolCall } from '@trinity-rft/core';
+import { createLru } from '../lru.js';
 import type { NormalMessage } from '../template/messages.js';
 
 /**
@@ -14,8 +15,11 @@ export function messageKey(message: NormalMessage): string {
 }
 
 function callKey({ id, function: call }: ToolCall): readonly unknown[] {
-  return [id, call.name, canonical(call.arguments)];
+  return [id, call.name, canonicals.get(call.arguments, () => canonical(call.arguments))];
 }
+
+/** Arguments come again in every later turn of their conversation. */
+const canonicals = createLru<string>(1024);
 
 /** Ids of the calls, which anchor a message to the turn that made them. */
 export function callIds(message: NormalMessage): string {

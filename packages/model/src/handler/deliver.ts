@@ -56,12 +56,12 @@ export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>
   );
 }
 
-const whole = (text: string, headers: Readonly<Record<string, string>>, { delivered, lost }: Taken<unknown>): Answer => ({
+const whole = (text: string, headers: Readonly<Record<string, string>>, taken: Taken<unknown>): Answer => ({
   status: 200,
   headers,
   text,
-  delivered,
-  lost,
+  delivered: () => taken.delivered(),
+  lost: () => taken.lost(),
 });
 
 /** Makes servers write each piece before they take the next, so that a client that leaves in between is noticed. */
