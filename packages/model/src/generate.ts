@@ -197,7 +197,8 @@ function checkedLogprobs({ tokens, logprobs, stopReason, stopString }: SampledSe
   }
   let positive = false;
   for (let i = 0; i < tokens.length; i++) {
-    const [token, value] = [tokens[i]!, logprobs[i]!];
+    const token = tokens[i]!;
+    const value = logprobs[i]!;
     if (token < 0) throw invalid(`the token id ${token}`, 'ids of at least 0');
     if (!Number.isFinite(value) || value > roundingNoise) throw invalid(`the log-probability ${value}`, 'finite numbers of at most 0');
     positive ||= value > 0;

@@ -51,18 +51,22 @@ function tooLong(promptLength: number, bound: string): ModelError {
   });
 }
 
-const ranges: readonly [name: keyof CallSampling, ok: (value: number) => boolean, expected: string][] = [
-  ['n', (value) => Number.isInteger(value) && value >= 1, 'an integer of at least 1'],
-  ['temperature', (value) => value >= 0 && value < Infinity, 'a number of at least 0'],
-  ['topP', (value) => value > 0 && value <= 1, 'a number above 0 and up to 1'],
-  ['topK', (value) => Number.isInteger(value) && (value >= 1 || value === -1), 'an integer of at least 1, or -1'],
-  ['maxTokens', (value) => Number.isInteger(value) && value >= 1, 'an integer of at least 1'],
-  ['minTokens', (value) => Number.isInteger(value) && value >= 0, 'an integer of at least 0'],
-  ['topLogprobs', (value) => Number.isInteger(value) && value >= 0, 'an integer of at least 0'],
+const ranges: readonly { readonly name: keyof CallSampling; readonly ok: (value: number) => boolean; readonly expected: string }[] = [
+  { name: 'n', ok: (value) => Number.isInteger(value) && value >= 1, expected: 'an integer of at least 1' },
+  { name: 'temperature', ok: (value) => value >= 0 && value < Infinity, expected: 'a number of at least 0' },
+  { name: 'topP', ok: (value) => value > 0 && value <= 1, expected: 'a number above 0 and up to 1' },
+  {
+    name: 'topK',
+    ok: (value) => Number.isInteger(value) && (value >= 1 || value === -1),
+    expected: 'an integer of at least 1, or -1',
+  },
+  { name: 'maxTokens', ok: (value) => Number.isInteger(value) && value >= 1, expected: 'an integer of at least 1' },
+  { name: 'minTokens', ok: (value) => Number.isInteger(value) && value >= 0, expected: 'an integer of at least 0' },
+  { name: 'topLogprobs', ok: (value) => Number.isInteger(value) && value >= 0, expected: 'an integer of at least 0' },
 ];
 
 function checkRanges(call: CallSampling): void {
-  for (const [name, ok, expected] of ranges) {
+  for (const { name, ok, expected } of ranges) {
     const value = call[name];
     if (value === undefined || ok(value as number)) continue;
     throw new ModelError(`${name} is ${JSON.stringify(value)}. Expected ${expected}.`, {

@@ -7,10 +7,14 @@ const isKept = (key: string, part: unknown): boolean => functionKeys.has(key) &&
 
 const absent = (value: unknown): boolean => value === undefined || value === null;
 
-const parts: readonly [key: string, ok: (value: unknown) => boolean, expected: string][] = [
-  ['name', (value) => typeof value === 'string' && value !== '', 'the name of the function'],
-  ['description', (value) => absent(value) || typeof value === 'string', 'a string'],
-  ['parameters', (value) => absent(value) || (typeof value === 'object' && !Array.isArray(value)), 'a JSON Schema object'],
+const parts: readonly { readonly key: string; readonly ok: (value: unknown) => boolean; readonly expected: string }[] = [
+  { key: 'name', ok: (value) => typeof value === 'string' && value !== '', expected: 'the name of the function' },
+  { key: 'description', ok: (value) => absent(value) || typeof value === 'string', expected: 'a string' },
+  {
+    key: 'parameters',
+    ok: (value) => absent(value) || (typeof value === 'object' && !Array.isArray(value)),
+    expected: 'a JSON Schema object',
+  },
 ];
 
 /**
@@ -27,7 +31,7 @@ function normalizeTool(value: unknown, i: number): ToolDefinition {
     throw refusal(`tools[${i}].type`, `is ${JSON.stringify(tool?.type)}`, 'function; hosted and custom tools are not available here');
   }
   const definition = (tool.function ?? {}) as Readonly<Record<string, unknown>>;
-  for (const [key, ok, expected] of parts) {
+  for (const { key, ok, expected } of parts) {
     const value = definition[key];
     if (!ok(value)) throw refusal(`tools[${i}].function.${key}`, `is ${JSON.stringify(value) ?? 'missing'}`, expected);
   }

@@ -94,7 +94,10 @@ function parse(bytes: Uint8Array, type: string | null, expected: string): unknow
 function nestsDeeper(value: unknown, limit: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (limit === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => nestsDeeper(item, limit - 1));
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (nestsDeeper(value[i], limit - 1)) return true;
+    return false;
+  }
   for (const key in value) if (nestsDeeper((value as Body)[key], limit - 1)) return true;
   return false;
 }
