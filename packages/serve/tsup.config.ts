@@ -1,3 +1,11 @@
 import { defineConfig } from 'tsup';
 
-export default defineConfig({ entry: ['src/index.ts'], format: ['esm'], target: 'node22', dts: true, sourcemap: true, clean: true });
+export default defineConfig({
+  // The turn store starts `worker.js`, which lies beside the bundle.
+  entry: { index: 'src/index.ts', worker: 'src/turns/worker.ts' },
+  format: ['esm'],
+  target: 'node22',
+  dts: { entry: 'src/index.ts' },
+  sourcemap: true,
+  clean: true,
+});

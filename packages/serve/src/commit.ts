@@ -47,10 +47,10 @@ export function createCommit(options: CommitOptions): Commit {
 
 async function commit(options: CommitOptions): Promise<CommitResult> {
   const { turns, store } = options;
-  const before = turns.begun();
+  const before = await turns.begun();
   const first = before ? await storeBatch(before, options) : undefined;
-  const last = Math.max(turns.lastStep(), stepOf(await store.explorerState()));
-  const batch = turns.begin(last + 1);
+  const last = Math.max(await turns.lastStep(), stepOf(await store.explorerState()));
+  const batch = await turns.begin(last + 1);
   const second = batch ? await storeBatch(batch, options) : undefined;
   return {
     step: batch?.step ?? last,
@@ -69,7 +69,7 @@ async function storeBatch(batch: Batch, { turns, store, pipeline, sink }: Commit
     sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
     await store.put(experiences, { step, policyVersion: recorded.reduce((a, { policyVersion: b }) => Math.max(a, b), 0), feed: {} });
   }
-  turns.settle(step);
+  await turns.settle(step);
   return experiences.length;
 }
 

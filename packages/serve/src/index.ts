@@ -3,5 +3,6 @@ export type { CommitReply, FeedbackOptions, FeedbackReply, OpenAISettings, Serve
 export { createCommit, type Commit, type CommitOptions, type CommitResult } from './commit.js';
 export { createServe, type Serve, type ServeOptions } from './serve.js';
 export type { SessionLimits } from './sessions.js';
-export { openTurnStore, type TurnStoreOptions } from './turns/sqlite.js';
+export { openTurnStore } from './turns/open.js';
+export type { TurnStoreOptions } from './turns/sqlite.js';
 export type { Batch, Feedback, FeedbackResult, RewardedCall, ServedCall, TurnCounts, TurnStore } from './turns/turn-store.js';

@@ -9,8 +9,8 @@ import type { ServedCall, TurnStore } from './turns/turn-store.js';
 
 export interface ServeOptions {
   readonly turns: TurnStore;
-  /** `onCall` is to be told of every finished call before its client sees the answer; what it throws fails the call. */
-  readonly createHandler: (session: string, onCall: (call: Omit<ServedCall, 'session'>) => void) => Handler;
+  /** `onCall` is to be told of every finished call, and to resolve before its client sees the answer; what it throws fails the call. */
+  readonly createHandler: (session: string, onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>) => Handler;
   readonly commit: Commit;
   /** Of the weights that the next call is sampled from. */
   readonly policyVersion: () => number;
@@ -45,8 +45,8 @@ export function createServe(options: ServeOptions): Serve {
 
   const sessions = createSessions(
     (session) =>
-      options.createHandler(session, (call) => {
-        turns.record({ ...call, session });
+      options.createHandler(session, async (call) => {
+        await turns.record({ ...call, session });
         sessions.grow(
           session,
           call.experiences.reduce((sum, { tokens }) => sum + tokens.length, 0),
@@ -57,7 +57,7 @@ export function createServe(options: ServeOptions): Serve {
 
   const routes: Readonly<Record<string, (request: Request) => Promise<Response>>> = {
     'POST /feedback': async (request) => {
-      const { applied, already } = turns.reward(readFeedback(await readJson(request)));
+      const { applied, already } = await turns.reward(readFeedback(await readJson(request)));
       return Response.json({ status: 'success', applied, already });
     },
     'POST /commit': async () => {
@@ -68,9 +68,9 @@ export function createServe(options: ServeOptions): Serve {
   };
 
   const metrics = async (): Promise<Readonly<Record<string, number>>> => {
-    const { total, open, ready, committed } = turns.counts();
+    const [{ total, open, ready, committed }, lastStep] = await Promise.all([turns.counts(), turns.lastStep()]);
     return {
-      explore_step_num: turns.lastStep(),
+      explore_step_num: lastStep,
       'rollout/total_experience_count': total,
       'rollout/ready_experience_count': ready + committed,
       'rollout/open_experience_count': open,

@@ -6,7 +6,7 @@ export const sessionField = 'x-trinity-session';
 
 export interface SessionLookup {
   /** Of an earlier answer of this server. */
-  readonly sessionOf: (msgId: string) => string | undefined;
+  readonly sessionOf: (msgId: string) => Promise<string | undefined>;
   /** Bodies that are announced to be larger are not looked into. */
   readonly maxBodyBytes: number;
 }
@@ -22,11 +22,11 @@ export async function sessionOf(request: Request, lookup: SessionLookup): Promis
   const named = request.headers.get(sessionField)?.trim();
   if (named) return `name:${named.slice(0, 256)}`;
   const stored = /\/v1\/responses\/([^/?#]+)/.exec(new URL(request.url).pathname)?.[1];
-  if (stored !== undefined) return lookup.sessionOf(decode(stored)) ?? 'none';
+  if (stored !== undefined) return (await lookup.sessionOf(decode(stored))) ?? 'none';
   const body = await bodyOf(request, lookup.maxBodyBytes);
   if (!body) return 'none';
   const continued = text(body['previous_response_id']);
-  const known = continued === undefined ? undefined : lookup.sessionOf(continued);
+  const known = continued === undefined ? undefined : await lookup.sessionOf(continued);
   if (known !== undefined) return known;
   const metadata = text(objectOf(body['metadata'])?.[sessionField]);
   if (metadata !== undefined) return `name:${metadata.slice(0, 256)}`;

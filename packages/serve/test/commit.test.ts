@@ -5,10 +5,10 @@ import { asTheyAre, databasePath, listStore, recorded } from './helpers.js';
 
 const sink = { write: () => undefined };
 
-function rewarded(turns: TurnStore, count: number, from = 0): void {
+async function rewarded(turns: TurnStore, count: number, from = 0): Promise<void> {
   for (let i = from; i < from + count; i++) {
-    turns.record({ msgId: `m${i}`, session: 's', experiences: [recorded(i + 2)] });
-    turns.reward({ reward: i, msgIds: [`m${i}`], taskId: 't', runId: i % 2 });
+    await turns.record({ msgId: `m${i}`, session: 's', experiences: [recorded(i + 2)] });
+    await turns.reward({ reward: i, msgIds: [`m${i}`], taskId: 't', runId: i % 2 });
   }
 }
 
@@ -16,32 +16,32 @@ const ids = (rows: readonly Experience[]): readonly string[] => rows.map(({ eid 
 
 describe('a commit', () => {
   it('makes experiences of all rewarded calls: tasks, runs and steps as they were told and served', async () => {
-    const [turns, store] = [openTurnStore({ path: databasePath() }), listStore()];
+    const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
     const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });
-    rewarded(turns, 4);
-    turns.record({ msgId: 'open', session: 's', experiences: [recorded(7)] });
+    await rewarded(turns, 4);
+    await turns.record({ msgId: 'open', session: 's', experiences: [recorded(7)] });
     expect(await commit()).toEqual({ step: 1, calls: 4, experiences: 4 });
     expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '1/t/0/1/0', '1/t/1/1/0']);
     expect(store.rows.map(({ reward }) => reward)).toEqual([0, 1, 2, 3]);
-    expect(turns.counts()).toEqual({ total: 5, open: 1, ready: 0, committed: 4 });
-    turns.close();
+    expect(await turns.counts()).toEqual({ total: 5, open: 1, ready: 0, committed: 4 });
+    await turns.close();
   });
 
   it('makes a task of each call that was told none', async () => {
-    const [turns, store] = [openTurnStore({ path: databasePath() }), listStore()];
-    for (const msgId of ['a', 'b']) turns.record({ msgId, session: 's', experiences: [recorded(2)] });
-    turns.reward({ reward: 1, msgIds: ['a', 'b'], runId: 0 });
+    const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
+    for (const msgId of ['a', 'b']) await turns.record({ msgId, session: 's', experiences: [recorded(2)] });
+    await turns.reward({ reward: 1, msgIds: ['a', 'b'], runId: 0 });
     await createCommit({ turns, store, pipeline: asTheyAre, sink })();
     expect(ids(store.rows)).toEqual(['1/a/0/0/0', '1/b/0/0/0']);
-    turns.close();
+    await turns.close();
   });
 
   it.each(['before the experiences are stored', 'after they are stored'])(
     'that ends %s is finished by the next process, with each call once',
     async (when) => {
       const path = databasePath();
-      const [first, store] = [openTurnStore({ path }), listStore()];
-      rewarded(first, 3);
+      const [first, store] = [await openTurnStore({ path }), listStore()];
+      await rewarded(first, 3);
       const dying = {
         ...store,
         put: async (...args: Parameters<typeof store.put>) => {
@@ -50,44 +50,25 @@ describe('a commit', () => {
         },
       };
       await expect(createCommit({ turns: first, store: dying, pipeline: asTheyAre, sink })()).rejects.toThrow('has ended');
-      first.close();
+      await first.close();
 
-      const second = openTurnStore({ path });
-      expect(second.begun()).toMatchObject({ step: 1 });
-      rewarded(second, 1, 3);
+      const second = await openTurnStore({ path });
+      expect(await second.begun()).toMatchObject({ step: 1 });
+      await rewarded(second, 1, 3);
       expect(await createCommit({ turns: second, store, pipeline: asTheyAre, sink })()).toMatchObject({ step: 2, calls: 4 });
       expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '1/t/0/1/0', '2/t/1/0/0']);
-      expect(second.counts()).toMatchObject({ ready: 0, committed: 4 });
-      second.close();
+      expect(await second.counts()).toMatchObject({ ready: 0, committed: 4 });
+      await second.close();
     },
   );
 
   it('that is asked for many times at once happens once', async () => {
-    const [turns, store] = [openTurnStore({ path: databasePath() }), listStore()];
+    const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
     const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });
-    rewarded(turns, 3);
+    await rewarded(turns, 3);
     const results = await Promise.all([commit(), commit(), commit()]);
     expect(results.map(({ calls }) => calls)).toEqual([3, 0, 0]);
     expect(store.rows).toHaveLength(3);
-    turns.close();
-  });
-});
-
-describe('the store of served calls', () => {
-  it('belongs to one process at a time', () => {
-    const path = databasePath();
-    const turns = openTurnStore({ path });
-    expect(() => openTurnStore({ path })).toThrow(expect.objectContaining({ code: 'SERVE_LOCKED' }));
-    turns.close();
-  });
-
-  it('forgets the oldest calls that nobody rewards', () => {
-    const turns = openTurnStore({ path: databasePath(), maxOpen: 10 });
-    rewarded(turns, 1);
-    for (let i = 1; i < 256; i++) turns.record({ msgId: `m${i}`, session: 's', experiences: [recorded(2)] });
-    expect(turns.counts()).toMatchObject({ open: 10, ready: 1 });
-    expect(() => turns.reward({ reward: 1, msgIds: ['m1'], runId: 0 })).toThrow(expect.objectContaining({ status: 404 }));
-    expect(turns.reward({ reward: 1, msgIds: ['m255'], runId: 0 }).applied).toEqual(['m255']);
-    turns.close();
+    await turns.close();
   });
 });

@@ -4,7 +4,7 @@ import { databasePath, served } from './helpers.js';
 
 describe('feedback', () => {
   it('rewards calls once: the same again changes nothing, other feedback is refused', async () => {
-    const { ask, post, turns } = served();
+    const { ask, post, turns } = await served();
     const [a, b] = [await ask(), await ask()];
     const feedback = { reward: 0.5, msg_ids: [a], task_id: 't', run_id: 1 };
     expect(await post('/feedback', feedback)).toMatchObject({ status: 200, json: { status: 'success', applied: [a], already: [] } });
@@ -13,22 +13,22 @@ describe('feedback', () => {
       const refused = await post('/feedback', { ...feedback, msg_ids: [a, b], ...other });
       expect(refused).toMatchObject({ status: 409, json: { error: { code: 'already_rewarded', msg_ids: [a] } } });
     }
-    expect(turns.counts()).toEqual({ total: 2, open: 1, ready: 1, committed: 0 });
+    expect(await turns.counts()).toEqual({ total: 2, open: 1, ready: 1, committed: 0 });
     expect(await post('/feedback', { ...feedback, msg_ids: [a, b] })).toMatchObject({ json: { applied: [b], already: [a] } });
-    turns.close();
+    await turns.close();
   });
 
   it('lists unknown ids and applies nothing then', async () => {
-    const { ask, post, turns } = served();
+    const { ask, post, turns } = await served();
     const known = await ask();
     const { status, json } = await post('/feedback', { reward: 1, msg_ids: [known, 'nobody', `${known}:1`, 'x:0'] });
     expect([status, json['error']]).toMatchObject([404, { code: 'unknown_msg_ids', msg_ids: ['nobody', `${known}:1`, 'x:0'] }]);
-    expect(turns.counts()).toMatchObject({ open: 1, ready: 0 });
-    turns.close();
+    expect(await turns.counts()).toMatchObject({ open: 1, ready: 0 });
+    await turns.close();
   });
 
   it('addresses every choice of a call', async () => {
-    const { ask, post, turns, store } = served();
+    const { ask, post, turns, store } = await served();
     const id = await ask(3);
     await post('/feedback', { reward: 1, msg_ids: [`${id}:2`], task_id: 't' });
     expect((await post('/feedback', { reward: 0, msg_ids: [id], task_id: 't' })).status).toBe(409);
@@ -39,7 +39,7 @@ describe('feedback', () => {
       ['1', 0, 3],
       ['2', 1, 4],
     ]);
-    turns.close();
+    await turns.close();
   });
 
   it.each([
@@ -64,36 +64,36 @@ describe('feedback', () => {
     ['a misspelt field', { reward: 1, msg_ids: ['a'], taskid: 't' }],
     ['a prototype', '{"__proto__": {"reward": 1}, "msg_ids": ["a"]}'],
   ])('refuses %s with 400', async (_, body) => {
-    const { post, turns } = served();
+    const { post, turns } = await served();
     const { status, json } = await post('/feedback', body);
     expect([status, typeof (json['error'] as { readonly message: string }).message]).toEqual([400, 'string']);
-    turns.close();
+    await turns.close();
   });
 
   it('keeps what looks like SQL as text', async () => {
-    const { ask, post, turns, store } = served();
+    const { ask, post, turns, store } = await served();
     const task = "'); DROP TABLE call; --";
     await post('/feedback', { reward: 1, msg_ids: [await ask()], task_id: task });
     await post('/commit');
     expect(store.rows[0]?.eid.task).toBe(task);
-    turns.close();
+    await turns.close();
   });
 
   it('survives the end of the process, with the count of starts', async () => {
     const path = databasePath();
-    const first = served({ path });
+    const first = await served({ path });
     const id = await first.ask();
-    first.turns.close();
-    const second = served({ path });
+    await first.turns.close();
+    const second = await served({ path });
     expect(second.turns.starts).toBe(2);
     expect((await second.post('/feedback', { reward: 1, msg_ids: [id] })).json).toMatchObject({ applied: [id] });
-    second.turns.close();
+    await second.turns.close();
   });
 });
 
 describe('the client', () => {
   it('gives feedback, commits and reads numbers; errors have the status and words of the server', async () => {
-    const { serve, ask, turns } = served();
+    const { serve, ask, turns } = await served();
     const client = createServeClient({
       baseUrl: 'http://server/v1/',
       apiKey: 'key',
@@ -112,7 +112,7 @@ describe('the client', () => {
     expect(await client.commit()).toEqual({ step: 1, calls: 0, experiences: 0 });
     expect(await client.metrics()).toMatchObject({ explore_step_num: 1, 'rollout/total_experience_count': 1 });
     await expect(client.feedback({ reward: 1, msgIds: ['nobody'] })).rejects.toMatchObject({ status: 404, code: 'unknown_msg_ids' });
-    turns.close();
+    await turns.close();
   });
 
   it('says that nobody answers', async () => {

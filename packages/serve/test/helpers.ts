@@ -56,8 +56,8 @@ export interface Served {
   post(path: string, body?: unknown): Promise<{ readonly status: number; readonly json: Record<string, unknown> }>;
 }
 
-export function served(options: Partial<ServeOptions> & { readonly path?: string } = {}): Served {
-  const turns = openTurnStore({ path: options.path ?? databasePath() });
+export async function served(options: Partial<ServeOptions> & { readonly path?: string } = {}): Promise<Served> {
+  const turns = await openTurnStore({ path: options.path ?? databasePath() });
   const store = listStore();
   const made: string[] = [];
   let answers = 0;
@@ -69,7 +69,7 @@ export function served(options: Partial<ServeOptions> & { readonly path?: string
       return async (request) => {
         const { n = 1 } = (await request.json()) as { readonly n?: number };
         const msgId = `msg_${turns.starts}_${answers++}`;
-        onCall({ msgId, experiences: Array.from({ length: n }, (_, choice) => recorded(choice + 2, 9)) });
+        await onCall({ msgId, experiences: Array.from({ length: n }, (_, choice) => recorded(choice + 2, 9)) });
         return Response.json({ id: msgId });
       };
     },

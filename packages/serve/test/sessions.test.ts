@@ -7,7 +7,7 @@ const messages = (...texts: readonly string[]): object => ({
 
 describe('sessions', () => {
   it('are named by header, metadata or user, and else by how the conversation begins', async () => {
-    const { ask, made, turns } = served();
+    const { ask, made, turns } = await served();
     await ask(1, { headers: { 'x-trinity-session': 'a' }, body: messages('hello') });
     await ask(1, { body: { ...messages('hello'), metadata: { 'x-trinity-session': 'a' } } });
     await ask(1, { body: { ...messages('hello'), user: 'a' } });
@@ -16,19 +16,19 @@ describe('sessions', () => {
     await ask(1, { body: messages('bye') });
     expect(made.slice(0, 2)).toEqual(['name:a', 'user:a']);
     expect(made.slice(2).map((name) => name.slice(0, 8))).toEqual(['opening:', 'opening:']);
-    turns.close();
+    await turns.close();
   });
 
   it('follow the response that is continued', async () => {
-    const { ask, made, turns } = served();
+    const { ask, made, turns } = await served();
     const id = await ask(1, { headers: { 'x-trinity-session': 'a' } });
     await ask(1, { body: { input: 'more', previous_response_id: id } });
     expect(made).toEqual(['name:a']);
-    turns.close();
+    await turns.close();
   });
 
   it('are forgotten, the least recently used first, when there are too many or they hold too much', async () => {
-    const { ask, made, serve, turns } = served({ limits: { maxSessions: 2, maxTokens: 9 } });
+    const { ask, made, serve, turns } = await served({ limits: { maxSessions: 2, maxTokens: 9 } });
     const as = (name: string): Promise<string> => ask(1, { headers: { 'x-trinity-session': name } });
     for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) await as(name);
     expect(made).toEqual(['name:a', 'name:b', 'name:c', 'name:b']);
@@ -37,14 +37,14 @@ describe('sessions', () => {
     expect(made.slice(4)).toEqual(['name:z', 'name:z']);
     const metrics = await serve.handler(new Request('http://server/metrics'));
     expect(await metrics.json()).toMatchObject({ 'rollout/sessions': 1, 'rollout/total_experience_count': 11 });
-    turns.close();
+    await turns.close();
   });
 });
 
 describe('the end of a server', () => {
   it('waits for what is in progress and refuses what comes', async () => {
     let answer: ((response: Response) => void) | undefined;
-    const { serve, turns } = served({ createHandler: () => () => new Promise((resolve) => (answer = resolve)) });
+    const { serve, turns } = await served({ createHandler: () => () => new Promise((resolve) => (answer = resolve)) });
     const request = (): Request => new Request('http://server/v1/chat/completions', { method: 'POST' });
     const asked = serve.handler(request());
     await new Promise((resolve) => setImmediate(resolve));
@@ -55,15 +55,15 @@ describe('the end of a server', () => {
     answer?.(Response.json({}));
     expect((await asked).status).toBe(200);
     await drain;
-    turns.close();
+    await turns.close();
   });
 
   it('fails a call that could not be written down', async () => {
-    const { serve, turns } = served({
+    const { serve, turns } = await served({
       createHandler: (_, onCall) => async () => {
-        onCall({ msgId: 'same', experiences: [] });
-        turns.close();
-        onCall({ msgId: 'other', experiences: [] });
+        await onCall({ msgId: 'same', experiences: [] });
+        await turns.close();
+        await onCall({ msgId: 'other', experiences: [] });
         return Response.json({});
       },
     });

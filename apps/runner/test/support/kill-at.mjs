@@ -1,7 +1,7 @@
 // Preloaded into a child process: kills it at one exact place, as a power cut would.
 //   TRINITY_TEST_KILL='{"call":"commit","match":"","nth":3,"when":"before"}'
 // `call` is what the process is about to do (rename, writeFile, append, commit), `match` a part of the path (for rename of "from to"),
-// `nth` which time.
+// `nth` which time, in one thread.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';

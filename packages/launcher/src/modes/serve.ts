@@ -27,7 +27,7 @@ export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, serve: options = {} } = context;
   const format = await openChatFormat(context);
   const algorithm = algorithmOf(context);
-  await using turns = closing(openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
+  await using turns = disposable(await openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
   await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
   const parts = {
     turns,
@@ -103,7 +103,7 @@ interface Serving extends Parts {
 async function serveWhile(context: StageContext, { turns, engine, handlers, commit, numbers, alongside }: Serving): Promise<StageResult> {
   const { stage, runtime, serve: options = {} } = context;
   // What a client had committed when the process ended is not left to its next commit.
-  if (turns.begun()) await commit();
+  if (await turns.begun()) await commit();
   const serve = createServe({
     turns,
     createHandler: handlers,
@@ -121,7 +121,7 @@ async function serveWhile(context: StageContext, { turns, engine, handlers, comm
   try {
     runtime.logger.info(`Serves train step ${engine.sampler.policyVersion} on ${endpoint.url}.`);
     options.onOpen?.({ url: endpoint.url, apiKey });
-    await Promise.race([aborted(context.signal), failed(engine.gone), beside.then(() => aborted(context.signal))]);
+    await Promise.race([aborted(context.signal), failed(engine.gone), failed(turns.gone), beside.then(() => aborted(context.signal))]);
     await serve.drain(options.drainMs ?? defaultDrainMs);
   } finally {
     await endpoint.close();
@@ -132,9 +132,6 @@ async function serveWhile(context: StageContext, { turns, engine, handlers, comm
   const { step, checkpoint } = await beside;
   return { interrupted: true, doneBefore: false, trainStep: step, checkpoint: checkpoint?.directory };
 }
-
-const closing = <T extends { close(): void }>(resource: T): T & AsyncDisposable =>
-  Object.assign(resource, { [Symbol.asyncDispose]: async () => resource.close() });
 
 /** Resolves when the signal aborts. */
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,11 +1,11 @@
-/** The turn store in one SQLite file. */
+/** Served calls in one SQLite file. Every call waits for the disk, so this belongs into a thread of its own. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, decodeExperience, describeError, encodeExperience, TrinityError } from '@trinity-rft/core';
+import { BufferError, decodeExperience, describeError, TrinityError } from '@trinity-rft/core';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
-import type { Batch, RewardedCall, TurnStore } from './turn-store.js';
+import type { Batch, Feedback, FeedbackResult, RewardedCall, ServedCall, TurnCounts } from './turn-store.js';
 
 export interface TurnStoreOptions {
   /** The database file; made with its folder when it is not there. */
@@ -14,15 +14,35 @@ export interface TurnStoreOptions {
   readonly maxOpen?: number;
 }
 
+/** A served call as it is stored. */
+export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
+  /** One per choice, in order; of `encodeExperience`. */
+  readonly experiences: readonly Uint8Array[];
+}
+
+/** The methods of a turn store, each at once and atomic: what returned has happened for good, what threw has changed nothing. */
+export interface TurnDatabase {
+  readonly starts: number;
+  /** All of them or none. */
+  record(calls: readonly EncodedCall[]): void;
+  sessionOf(msgId: string): string | undefined;
+  reward(feedback: Feedback): FeedbackResult;
+  begin(step: number): Batch | undefined;
+  begun(): Batch | undefined;
+  settle(step: number): void;
+  lastStep(): number;
+  counts(): TurnCounts;
+  close(): void;
+}
+
 /** How many calls pass between two looks for what is to be forgotten. */
 const expireEvery = 256;
 
 /**
- * Opens or makes the store. One process may have it open at a time; the operating system's lock on it ends with the process.
- * What a call returned from survives SIGKILL and a power cut.
- * @throws BufferError when another process has it open, or the file is damaged or foreign
+ * Opens or makes the file. What a call returned from survives SIGKILL and a power cut.
+ * @throws BufferError when it is open already, damaged or foreign
  */
-export function openTurnStore({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnStore {
+export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnDatabase {
   const database = open(path);
   const sql = prepareStatements(database);
   const fact = (name: string): number => Number(sql.fact.get(name)?.['value'] ?? 0);
@@ -36,14 +56,14 @@ export function openTurnStore({ path, maxOpen = 100_000 }: TurnStoreOptions): Tu
   const read = (step: number): Batch => ({ step, calls: sql.ofBatch.all(step).map(toRewarded) });
   return {
     starts,
-    record: ({ msgId, session, experiences }) => {
-      const encoded = experiences.map(encodeExperience);
+    record: (calls) => {
+      const due = sinceExpiry + calls.length >= expireEvery;
       transaction(() => {
-        encoded.forEach((bytes, choice) => sql.insert.run(msgId, choice, session, bytes));
-        if (++sinceExpiry < expireEvery) return;
-        sinceExpiry = 0;
-        sql.expire.run(maxOpen);
+        for (const { msgId, session, experiences } of calls)
+          experiences.forEach((bytes, choice) => sql.insert.run(msgId, choice, session, bytes));
+        if (due) sql.expire.run(maxOpen);
       });
+      sinceExpiry = due ? 0 : sinceExpiry + calls.length;
     },
     sessionOf: (msgId) => {
       const session = sql.ofMessage.get(msgId)?.['session'];
@@ -100,8 +120,8 @@ function open(path: string): DatabaseSync {
     database?.close();
     if (TrinityError.is(cause)) throw cause;
     const held = (cause as { readonly errcode?: number }).errcode === busy;
-    const what = held ? 'is open in another process' : `cannot be opened: ${describeError(cause)}`;
-    throw new BufferError(`The store of served calls ${path} ${what}. Expected a file that only this process uses. End the other server.`, {
+    const what = held ? 'is open already' : `cannot be opened: ${describeError(cause)}`;
+    throw new BufferError(`The store of served calls ${path} ${what}. Expected a file that only this store uses. End the other server.`, {
       code: held ? 'SERVE_LOCKED' : 'SERVE_OPEN',
       cause,
     });

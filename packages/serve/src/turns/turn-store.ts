@@ -59,22 +59,29 @@ export interface TurnCounts {
   readonly committed: number;
 }
 
-/** Calls are synchronous and atomic: what returned has happened for good, what threw has changed nothing. */
+/**
+ * Calls happen in the order in which they are made, and are atomic: what resolved has happened for good, what rejected has changed
+ * nothing. All reject with BufferError `SERVE_CLOSED` after {@link close}, `SERVE_THREAD` once the store's thread has died.
+ */
 export interface TurnStore {
   /** How often the store has been opened, this time included. */
   readonly starts: number;
-  record(call: ServedCall): void;
-  sessionOf(msgId: string): string | undefined;
+  /** Aborts, with the error as its reason, when the store's thread has died. */
+  readonly gone: AbortSignal;
+  /** @throws InvariantError, BufferError when it cannot be stored, as for an id that there is already */
+  record(call: ServedCall): Promise<void>;
+  sessionOf(msgId: string): Promise<string | undefined>;
   /** @throws ModelError 404 naming unknown ids, 409 naming those with another reward, task or run; nothing is applied then */
-  reward(feedback: Feedback): FeedbackResult;
+  reward(feedback: Feedback): Promise<FeedbackResult>;
   /** All calls that are ready and in no batch become batch `step`; undefined when there are none. */
-  begin(step: number): Batch | undefined;
+  begin(step: number): Promise<Batch | undefined>;
   /** The batch that was begun and not settled. */
-  begun(): Batch | undefined;
+  begun(): Promise<Batch | undefined>;
   /** The batch is in the experience store: of its calls only ids and rewards are kept. */
-  settle(step: number): void;
+  settle(step: number): Promise<void>;
   /** Of the last batch that was settled, 0 before the first. */
-  lastStep(): number;
-  counts(): TurnCounts;
-  close(): void;
+  lastStep(): Promise<number>;
+  counts(): Promise<TurnCounts>;
+  /** Waits for the calls that were made before, and ends the thread. */
+  close(): Promise<void>;
 }

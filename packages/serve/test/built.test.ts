@@ -1,0 +1,44 @@
+/** The package as it is published: one bundle, the worker of the store beside it, plain Node. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { build, type Options } from 'tsup';
+import { afterAll, expect, it } from 'vitest';
+import config from '../tsup.config.js';
+
+const root = path.join(import.meta.dirname, '..');
+const folder = mkdtempSync(path.join(tmpdir(), 'trinity-serve-built-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const script = `
+import { openTurnStore } from './dist/index.js';
+const turns = await openTurnStore({ path: 'calls.db' });
+await turns.record({ msgId: 'a', session: 's', experiences: [] });
+const again = await openTurnStore({ path: 'calls.db' }).catch(({ name, code }) => [name, code]);
+console.log(JSON.stringify([turns.starts, await turns.counts(), again]));
+`;
+
+it('opens a store from its build, and ends by itself', { timeout: 60_000 }, async () => {
+  const options = config as Options;
+  const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [name, path.join(root, file)]);
+  await build({
+    ...options,
+    entry: Object.fromEntries(entry) as Record<string, string>,
+    config: false,
+    silent: true,
+    dts: false,
+    sourcemap: false,
+    outDir: path.join(folder, 'dist'),
+    // Our other packages need not be built for this.
+    noExternal: [/^@trinity-rft\//, '@msgpack/msgpack'],
+    esbuildOptions: (esbuild) => void (esbuild.conditions = ['@trinity-rft/source']),
+  });
+  writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(path.join(folder, 'run.js'), script);
+  const env = { PATH: process.env['PATH'] };
+  // A warning of Node 22 about its SQLite is no error.
+  const { stdout, status } = spawnSync(process.execPath, ['run.js'], { cwd: folder, encoding: 'utf8', env, timeout: 30_000 });
+  const counts = { total: 0, open: 0, ready: 0, committed: 0 };
+  expect([status, JSON.parse(stdout)]).toEqual([0, [1, counts, ['BufferError', 'SERVE_LOCKED']]]);
+});
