@@ -1,5 +1,6 @@
 /** What losses and advantages may be given: aligned arrays of finite numbers. */
 import { EngineError, InvariantError, type AdvantageInput, type LossInput, type ValueLossInput } from '@trinity-rft/core';
+import { eachBlock } from './visit.js';
 
 export type LossField = 'currentLogprobs' | 'oldLogprobs' | 'advantages' | 'refLogprobs' | 'entropy';
 export type AdvantageField = 'rewards' | 'oldLogprobs' | 'values' | 'refLogprobs' | 'teacherLogprobs' | 'entropy';
@@ -67,7 +68,11 @@ function checkLength({ actionMask }: Batch, field: string, values: Float32Array 
 function allFinite(values: Float32Array): boolean {
   const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
   let carried = 0;
-  for (let t = 0; t < bits.length; t++) carried |= (bits[t]! & 0x7fffffff) + 0x00800000;
+  eachBlock(bits.length, (from, to) => {
+    let inBlock = 0;
+    for (let t = from; t < to; t++) inBlock |= (bits[t]! & 0x7fffffff) + 0x00800000;
+    carried |= inBlock;
+  });
   return carried >= 0;
 }
 

@@ -19,6 +19,7 @@ const rounder = 1.5 * 2 ** 52;
  *
  * Math.exp is as quick where all x are near 0, takes three times as long where they are not, and as a call it spills what loops keep in
  * registers (`pnpm bench algorithm`).
+ * @param into may be `x`
  * @param most at most 708, where e^-x is the least number with all its digits
  */
 export function exponentials(x: Float64Array, size: number, into: Float64Array, most = 708): void {

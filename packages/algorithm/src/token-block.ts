@@ -1,8 +1,6 @@
 /** Trained tokens of a batch, some hundred at a time: what formulas over tokens read and write. */
 import type { AlgorithmNeeds, LossInput } from '@trinity-rft/core';
-
-/** Tokens of a block: its arrays stay in the nearest caches (`pnpm bench algorithm`). */
-export const blockSize = 512;
+import { blockSize, eachBlock } from './visit.js';
 
 /** Each array holds `size` numbers, one per token in order of the batch; what lies behind them means nothing. */
 export interface TokenBlock {
@@ -62,12 +60,10 @@ export interface PassOptions {
  */
 export function forEachBlock(input: LossInput, { needs, rows, refuse }: PassOptions, visit: (block: TokenBlock) => void): void {
   const block = createBlock();
-  const starts = Array.from({ length: Math.ceil(input.actionMask.length / blockSize) }, (_, k) => k * blockSize);
   let row = 0;
-  // Not a loop: V8 compiles a function anew for a loop that it is in, and what it inlines there is slow.
-  starts.forEach((start) => {
-    while (input.offsets[row + 1]! <= start) row++;
-    readPositions(block, input, start, row, rows);
+  eachBlock(input.actionMask.length, (from, to) => {
+    while (input.offsets[row + 1]! <= from) row++;
+    readPositions(block, input, { from, to, row, rows });
     if (block.size === 0) return;
     const sum = readNumbers(block, input, needs);
     if (refuse && !Number.isFinite(sum)) refuse();
@@ -75,12 +71,19 @@ export function forEachBlock(input: LossInput, { needs, rows, refuse }: PassOpti
   });
 }
 
-function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, start: number, firstRow: number, rows?: Uint8Array): void {
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  /** Of the first token. */
+  readonly row: number;
+  readonly rows: Uint8Array | undefined;
+}
+
+function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, { from, to, row: first, rows }: Span): void {
   const { at, row: rowOf } = block;
-  const stop = Math.min(start + blockSize, actionMask.length);
   let size = 0;
-  for (let row = firstRow, t = start; t < stop; row++) {
-    const end = Math.min(offsets[row + 1]!, stop);
+  for (let row = first, t = from; t < to; row++) {
+    const end = Math.min(offsets[row + 1]!, to);
     if (rows?.[row] === 0) t = end;
     for (; t < end; t++) {
       at[size] = t;
@@ -92,32 +95,41 @@ function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, st
 }
 
 /** Their sum, which is finite where all of them are: they are float32. */
-function readNumbers(block: TokenBlock, input: LossInput, needs: Partial<AlgorithmNeeds>): number {
-  const { size, at, current, d, advantage, a, entropy } = block;
+function readNumbers(
+  { size, at, current, d, advantage, a, entropy }: TokenBlock,
+  input: LossInput,
+  needs: Partial<AlgorithmNeeds>,
+): number {
   const { currentLogprobs, oldLogprobs, advantages, refLogprobs, entropy: entropies } = input;
   let sum = 0;
-  for (let i = 0; i < size; i++) {
-    current[i] = currentLogprobs[at[i]!]!;
-    sum += current[i]!;
-  }
   if (needs.rollouts) {
     for (let i = 0; i < size; i++) {
       const t = at[i]!;
-      d[i] = current[i]! - oldLogprobs[t]!;
+      const x = currentLogprobs[t]!;
+      current[i] = x;
+      d[i] = x - oldLogprobs[t]!;
       advantage[i] = advantages[t]!;
-      sum += d[i]! + advantage[i]!;
+      sum += x - oldLogprobs[t]! + advantages[t]!;
+    }
+  } else {
+    for (let i = 0; i < size; i++) {
+      const x = currentLogprobs[at[i]!]!;
+      current[i] = x;
+      sum += x;
     }
   }
   if (needs.referenceLogprobs && refLogprobs) {
     for (let i = 0; i < size; i++) {
-      a[i] = refLogprobs[at[i]!]! - current[i]!;
-      sum += a[i]!;
+      const distance = refLogprobs[at[i]!]! - current[i]!;
+      a[i] = distance;
+      sum += distance;
     }
   }
   if (needs.entropy !== 'none' && entropies) {
     for (let i = 0; i < size; i++) {
-      entropy[i] = entropies[at[i]!]!;
-      sum += entropy[i]!;
+      const H = entropies[at[i]!]!;
+      entropy[i] = H;
+      sum += H;
     }
   }
   return sum;

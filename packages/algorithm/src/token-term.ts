@@ -2,7 +2,8 @@
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import { meanOf, type Aggregation } from './aggregate.js';
 import type { LossTerm, TermOutput, TermWithNeeds } from './part.js';
-import { blockSize, forEachBlock, type PassOptions, type TokenBlock } from './token-block.js';
+import { forEachBlock, type PassOptions, type TokenBlock } from './token-block.js';
+import { blockSize } from './visit.js';
 
 /** A formula; `State` is what it knows of a batch and what it adds up for metrics. */
 export interface TokenFormula<State> {

@@ -1,8 +1,10 @@
 /** Distillation by the Jensen-Shannon divergence between student and teacher, on the student's own samples. */
 import { choiceArg, numberArg, type ArgValues, type BatchAdvantageFn } from '@trinity-rft/core';
+import { exponentials } from '../exponential.js';
+import { blockSize } from '../visit.js';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
-import { towardsTeacher } from './teacher.js';
+import { towardsTeacher, type Divergence } from './teacher.js';
 
 const args = {
   lambdaCoef: numberArg(0.5, { min: 0, max: 1 }, 'Share b of the teacher in the mixture that both are compared with.'),
@@ -48,16 +50,33 @@ export const jsd = defineAdvantagePart({
 /** Largest u that is exponentiated: a token that the student hardly ever samples must not drown the batch. */
 const largestGap = 20;
 
-/** J as a function of u = t - s. */
-function divergenceOf({ lambdaCoef: b, form, temperature }: ArgValues<typeof args>): (gap: number) => number {
+/** J as a function of t - s. */
+function divergenceOf({ lambdaCoef: b, form, temperature }: ArgValues<typeof args>): Divergence {
   const scale = 1 / temperature;
-  if (form === 'gradient' && b === 0) return (gap) => 1 - Math.exp(Math.min(gap * scale, largestGap));
-  if (form === 'original' && b === 1) return (gap) => gap * scale;
-  if (b === 0 || b === 1) return (gap) => -gap * scale;
-  if (form === 'gradient') return (gap) => -Math.log(1 - b + b * Math.exp(Math.min(gap * scale, largestGap))) / b;
+  if (form === 'gradient' && b === 0) return eachOf((u) => 1 - Math.exp(Math.min(u * scale, largestGap)));
+  if (form === 'original' && b === 1) return eachOf((u) => u * scale);
+  if (b === 0 || b === 1) return eachOf((u) => -u * scale);
+  const exps = new Float64Array(blockSize);
+  if (form === 'gradient') {
+    return (u, size) => {
+      for (let i = 0; i < size; i++) exps[i] = Math.min(u[i]! * scale, largestGap);
+      exponentials(exps, size, exps);
+      for (let i = 0; i < size; i++) u[i] = -Math.log(1 - b + b * exps[i]!) / b;
+    };
+  }
   // b u - log(1 - b + b e^u), around the larger of s and t, so that nothing overflows.
-  return (gap) => {
-    const u = gap * scale;
-    return u <= 0 ? b * u - Math.log(1 - b + b * Math.exp(u)) : (b - 1) * u - Math.log(b + (1 - b) * Math.exp(-u));
+  return (u, size) => {
+    for (let i = 0; i < size; i++) exps[i] = -Math.abs((u[i]! *= scale));
+    exponentials(exps, size, exps);
+    for (let i = 0; i < size; i++) {
+      const gap = u[i]!;
+      u[i] = gap <= 0 ? b * gap - Math.log(1 - b + b * exps[i]!) : (b - 1) * gap - Math.log(b + (1 - b) * exps[i]!);
+    }
+  };
+}
+
+function eachOf(divergence: (u: number) => number): Divergence {
+  return (u, size) => {
+    for (let i = 0; i < size; i++) u[i] = divergence(u[i]!);
   };
 }

@@ -2,7 +2,7 @@
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
-import { towardsTeacher } from './teacher.js';
+import { towardsTeacher, type Divergence } from './teacher.js';
 
 const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
 
@@ -19,7 +19,11 @@ export const onPolicyDistill = defineAdvantagePart({
   },
   comparesRuns: false,
   create: ({ klCoef }) => {
-    const compute: BatchAdvantageFn = (input) => towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: (gap) => -gap });
+    const compute: BatchAdvantageFn = (input) => towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: negative });
     return { advantage: onExperiences(compute, { rewards: false }), batchAdvantage: compute, needs: { teacherLogprobs: true } };
   },
 });
+
+const negative: Divergence = (u, size) => {
+  for (let i = 0; i < size; i++) u[i] = -u[i]!;
+};

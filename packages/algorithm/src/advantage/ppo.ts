@@ -1,6 +1,7 @@
 /** Generalised advantage estimation with a critic. */
 import { booleanArg, InvariantError, numberArg, type AdvantageInput, type AdvantageOutput, type ArgValues } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
+import { eachRow } from '../visit.js';
 import { defineAdvantagePart } from './strategy.js';
 import { returnMetrics, whiten } from './whiten.js';
 
@@ -43,11 +44,11 @@ function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<t
     });
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
-  for (let row = offsets.length - 2; row >= 0; row--) {
+  eachRow(offsets, (start, end) => {
     let next = 0;
     let nextValue = 0;
     let carried = 0;
-    for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) {
+    for (let t = end - 1; t >= start; t--) {
       carried += rewards[t]!;
       if (skipMasked && actionMask[t] === 0) continue;
       const value = values[t]!;
@@ -57,7 +58,7 @@ function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<t
       advantages[t] = next;
       returns[t] = next + value;
     }
-  }
+  });
   whiten(advantages, actionMask);
   return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask) } };
 }

@@ -1,6 +1,7 @@
 /** REINFORCE++: discounted returns, whitened over the batch. */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
+import { eachBlock, eachRow } from '../visit.js';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
 import { returnMetrics, whiten } from './whiten.js';
@@ -29,16 +30,18 @@ export const reinforcePlusPlus = defineAdvantagePart({
       checkAdvantageInput(input, ['rewards']);
       const { offsets, actionMask, rewards } = input;
       const returns = new Float32Array(rewards.length);
-      for (let row = offsets.length - 2; row >= 0; row--) {
+      eachRow(offsets, (start, end) => {
         let sum = 0;
-        for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) {
+        for (let t = end - 1; t >= start; t--) {
           sum = rewards[t]! + gamma * sum;
           returns[t] = sum;
         }
-      }
+      });
       const advantages = returns.slice();
       whiten(advantages, actionMask);
-      for (let t = 0; t < advantages.length; t++) if (actionMask[t] === 0) advantages[t] = 0;
+      eachBlock(advantages.length, (from, to) => {
+        for (let t = from; t < to; t++) if (actionMask[t] === 0) advantages[t] = 0;
+      });
       return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask) } };
     };
     return { advantage: onExperiences(compute), batchAdvantage: compute };

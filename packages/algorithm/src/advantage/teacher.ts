@@ -1,6 +1,10 @@
 /** What the advantages of distillation share: a divergence from the teacher per sampled token. */
 import { InvariantError, mean, sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
+import { blockSize, eachRow } from '../visit.js';
+
+/** Turns the first `size` numbers u into the divergence at u, in place. */
+export type Divergence = (u: Float64Array, size: number) => void;
 
 /**
  * A_t = -coefficient * divergence(u) on trained tokens, u = teacher - student (at sampling) log-probability.
@@ -9,7 +13,7 @@ import { checkAdvantageInput } from '../check-input.js';
  */
 export function towardsTeacher(
   input: AdvantageInput,
-  options: { readonly name: string; readonly coefficient: number; readonly divergence: (gap: number) => number },
+  options: { readonly name: string; readonly coefficient: number; readonly divergence: Divergence },
 ): AdvantageOutput {
   checkAdvantageInput(input, ['oldLogprobs', 'teacherLogprobs']);
   const { offsets, actionMask, oldLogprobs, teacherLogprobs } = input;
@@ -21,16 +25,21 @@ export function towardsTeacher(
   const { name, coefficient, divergence } = options;
   const advantages = new Float32Array(actionMask.length);
   const sums = new Float64Array(offsets.length - 1);
-  for (let row = 0; row < sums.length; row++) {
-    let sum = 0;
-    for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-      if (actionMask[t] === 0) continue;
-      const value = divergence(teacherLogprobs[t]! - oldLogprobs[t]!);
-      advantages[t] = -coefficient * value;
-      sum += value;
+  const values = new Float64Array(blockSize);
+  eachRow(offsets, (start, end, row) => {
+    for (let from = start; from < end; from += blockSize) {
+      const size = Math.min(blockSize, end - from);
+      for (let i = 0; i < size; i++) values[i] = actionMask[from + i] === 1 ? teacherLogprobs[from + i]! - oldLogprobs[from + i]! : 0;
+      divergence(values, size);
+      let sum = 0;
+      for (let i = 0; i < size; i++) {
+        if (actionMask[from + i] === 0) continue;
+        advantages[from + i] = -coefficient * values[i]!;
+        sum += values[i]!;
+      }
+      sums[row]! += sum;
     }
-    sums[row] = sum;
-  }
+  });
   const average = mean(sums);
   return {
     advantages,

@@ -2,7 +2,8 @@
 import { ConfigError, InvariantError, type AdvantageInput, type KlPenalty } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { clamp } from '../policy-loss/define.js';
-import { blockSize, createBlock } from '../token-block.js';
+import { createBlock } from '../token-block.js';
+import { blockSize } from '../visit.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlPenaltyOptions {

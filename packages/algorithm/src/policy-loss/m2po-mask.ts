@@ -1,6 +1,6 @@
 /** Which tokens `m2po` keeps: a prefix by rising squared log-ratio, found without sorting the batch. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
-import { blockSize, trainedTokens } from '../aggregate.js';
+import { eachBlock, eachRow } from '../visit.js';
 
 export interface TrustMask {
   /** 1 = trained and kept. [N] */
@@ -19,12 +19,11 @@ const buckets = 1 << 16;
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.
  */
 export function trustMask(input: LossInput, threshold: number): TrustMask {
-  const { actionMask } = input;
-  const { squares, total, inQuestion, trained } = squaresInQuestion(input);
+  const { total, inQuestion, trained } = momentsInQuestion(input);
   const isTrusted = inQuestion === 0 || total / inQuestion <= threshold;
   const { kept, sum, rank } = isTrusted
-    ? { kept: actionMask, sum: total, rank: inQuestion }
-    : longestPrefix(actionMask, squares, threshold);
+    ? { kept: input.actionMask, sum: total, rank: inQuestion }
+    : longestPrefix(input.actionMask, squaresInQuestion(input), threshold);
   const of = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
   const moments = { m2_before: of(total, inQuestion), m2_after: of(sum, rank) };
   return { kept, metrics: { ...moments, masked_fraction: of(inQuestion - rank, trained), trust_region_fraction: of(inQuestion, trained) } };
@@ -60,33 +59,43 @@ function longestPrefix(actionMask: Uint8Array, squares: Float32Array, threshold:
   return { kept, sum, rank };
 }
 
-interface Squares {
-  /** d^2 of tokens in question, 0 for others. [N] */
-  readonly squares: Float32Array;
-  /** Their sum. */
+interface Moments {
+  /** Sum of d^2 over the tokens in question. */
   readonly total: number;
   readonly inQuestion: number;
   readonly trained: number;
 }
 
-function squaresInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Squares {
-  const squares = new Float32Array(actionMask.length);
-  const trained = trainedTokens(actionMask);
-  let [total, inQuestion] = [0, 0];
-  for (let from = 0; from < trained.length; from += blockSize) {
-    const to = Math.min(from + blockSize, trained.length);
-    for (let i = from; i < to; i++) {
-      const t = trained[i]!;
+function momentsInQuestion({ offsets, actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Moments {
+  let [total, inQuestion, trained] = [0, 0, 0];
+  eachRow(offsets, (start, end) => {
+    let sum = 0;
+    let pushed = 0;
+    let counted = 0;
+    for (let t = start; t < end; t++) {
+      if (actionMask[t] === 0) continue;
       const d = currentLogprobs[t]! - oldLogprobs[t]!;
-      const advantage = advantages[t]!;
-      // Both signs, not the sign of the product, which may be too small a number.
-      if (advantage > 0 ? d <= 0 : !(advantage < 0 && d < 0)) continue;
-      // The square of a tiny difference is 0 in float32, and the token would no longer be in question.
-      const square = Math.fround(Math.max(d * d, 2 ** -126));
-      squares[t] = square;
-      total += square;
-      inQuestion++;
+      counted++;
+      if (!(advantages[t]! * d > 0)) continue;
+      sum += d * d;
+      pushed++;
     }
-  }
-  return { squares, total, inQuestion, trained: trained.length };
+    total += sum;
+    inQuestion += pushed;
+    trained += counted;
+  });
+  return { total, inQuestion, trained };
+}
+
+/** d^2 of the tokens in question, 0 for others. [N] */
+function squaresInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Float32Array {
+  const squares = new Float32Array(actionMask.length);
+  eachBlock(squares.length, (from, to) => {
+    for (let t = from; t < to; t++) {
+      const d = currentLogprobs[t]! - oldLogprobs[t]!;
+      // The square of a tiny difference is 0 in float32, and the token would no longer be in question.
+      if (actionMask[t] === 1 && advantages[t]! * d > 0) squares[t] = Math.max(d * d, 2 ** -126);
+    }
+  });
+  return squares;
 }

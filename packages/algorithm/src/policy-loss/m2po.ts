@@ -1,5 +1,6 @@
 /** Importance-weighted policy gradient over a batch whose second moment is bounded. */
 import { numberArg } from '@trinity-rft/core';
+import { exponentials } from '../exponential.js';
 import { tokenTerm } from '../token-term.js';
 import { clamp, definePolicyLoss } from './define.js';
 import { trustMask } from './m2po-mask.js';
@@ -34,7 +35,7 @@ export const m2po = definePolicyLoss({
       open: (input) => ({ ...trustMask(input, m2Threshold), ratios: 0, kl: 0 }),
       visit: ({ size, at, d, advantage, exp: ratio, value, gradient }, state) => {
         const { kept } = state;
-        for (let i = 0; i < size; i++) ratio[i] = Math.exp(clamp(d[i]!, -most, most));
+        exponentials(d, size, ratio, most);
         let [ratios, kl] = [0, 0];
         for (let i = 0; i < size; i++) {
           value[i] = kept[at[i]!] === 1 ? -advantage[i]! * ratio[i]! : 0;

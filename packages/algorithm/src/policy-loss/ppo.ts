@@ -1,7 +1,8 @@
 /** Clipped policy gradient with a second clip for negative advantages. */
 import { booleanArg, numberArg, type ArgValues } from '@trinity-rft/core';
-import { blockSize } from '../token-block.js';
+import type { TokenBlock } from '../token-block.js';
 import { tokenTerm, type TokenTerm } from '../token-term.js';
+import { blockSize } from '../visit.js';
 import { boundedExp, definePolicyLoss } from './define.js';
 import { sequenceMask } from './sequence-mask.js';
 
@@ -58,28 +59,28 @@ export function clippedPolicyGradient(options: ClipOptions): TokenTerm {
       clippedLower: 0,
     }),
     visit: (block, state) => {
-      const { size, row, advantage, value, gradient } = block;
+      const { size, advantage, value, gradient } = block;
       // Where the old policy is taken to be the current one, every ratio is 1.
       const d = fallbackToPolicyGradient ? zeros : block.d;
       const ratio = boundedExp(d, block);
-      const leftOut = state.masked?.rows;
       const { low, high, most } = state;
       let [kl, clipped, clippedLower] = [0, 0, 0];
       for (let i = 0; i < size; i++) {
         const A = advantage[i]!;
         const r = ratio[i]!;
-        const raw = d[i]!;
-        const isFar = Math.abs(raw) > 20;
         // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
-        const isClipped = A > 0 ? r > high : A < 0 && r < low;
-        const isCut = A < 0 && r > most;
-        const isLeftOut = leftOut !== undefined && A < 0 && leftOut[row[i]!] === 1;
-        value[i] = isLeftOut ? 0 : -A * (isClipped ? (A > 0 ? high : low) : isCut ? most : r);
-        gradient[i] = isLeftOut || isClipped || isCut || isFar ? 0 : -A * r;
-        kl -= isFar ? 20 * Math.sign(raw) : raw;
-        if (isClipped) clipped++;
-        if (isCut) clippedLower++;
+        const bounded = A > 0 ? Math.min(r, high) : Math.min(Math.max(r, low), most);
+        const isFar = Math.abs(d[i]!) > 20;
+        value[i] = -A * bounded;
+        gradient[i] = -A * r;
+        kl -= d[i]!;
+        if (bounded === r && !isFar) continue;
+        gradient[i] = 0;
+        if (isFar) kl += d[i]! - 20 * Math.sign(d[i]!);
+        if (A > 0 ? r > high : A < 0 && r < low) clipped++;
+        if (A < 0 && r > most) clippedLower++;
       }
+      if (state.masked) leaveOut(block, state.masked.rows);
       state.kl += kl;
       state.clipped += clipped;
       state.clippedLower += clippedLower;
@@ -95,3 +96,11 @@ export function clippedPolicyGradient(options: ClipOptions): TokenTerm {
 }
 
 const zeros = new Float64Array(blockSize);
+
+function leaveOut({ size, row, advantage, value, gradient }: TokenBlock, rows: Uint8Array): void {
+  for (let i = 0; i < size; i++) {
+    if (!(advantage[i]! < 0) || rows[row[i]!] === 0) continue;
+    value[i] = 0;
+    gradient[i] = 0;
+  }
+}

@@ -1,8 +1,8 @@
 /** Policy gradient behind a soft gate instead of a hard clip. */
 import { booleanArg, ConfigError, numberArg } from '@trinity-rft/core';
 import { exponentials } from '../exponential.js';
-import { blockSize } from '../token-block.js';
 import { tokenTerm } from '../token-term.js';
+import { blockSize } from '../visit.js';
 import { definePolicyLoss, ratiosOf } from './define.js';
 
 const args = {
