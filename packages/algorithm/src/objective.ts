@@ -3,7 +3,7 @@ import type { AlgorithmNeeds, LossInput, LossOutput, Metrics, PolicyLossFn } fro
 import { aggregationWeights, rowWeights, type Aggregation } from './aggregate.js';
 import { checkLossInput, checkLossShapes, type LossField } from './check-input.js';
 import type { LossTerm, TermOutput, TermWithNeeds } from './part.js';
-import { addTerms, type WeighedTerm } from './token-term.js';
+import { addTerms, type Pass } from './token-term.js';
 
 /** Adds terms, their gradients and their metrics; `final_loss` is the sum. */
 export function objective(parts: readonly TermWithNeeds[], aggregation: Aggregation, needs: AlgorithmNeeds): PolicyLossFn {
@@ -19,9 +19,10 @@ export function objective(parts: readonly TermWithNeeds[], aggregation: Aggregat
       currentLogprobs: sum(ofBatch, 'gradLogprobs', size),
       ...(needs.entropy === 'gradient' && { entropy: sum(ofBatch, 'gradEntropy', size) }),
     };
-    const weights = rowWeights(input, aggregation.mode, { norm: aggregation.norm });
-    const weighed = formulas.map((term): WeighedTerm => ({ term, weights: term.weights?.(input, aggregation) ?? weights, per: 'row' }));
-    const outputs = [...ofBatch, ...addTerms(input, weighed, gradients, { needs, refuse: () => checkLossInput(input, fields) })];
+    const values = rowWeights(input, aggregation.mode, { norm: aggregation.norm });
+    const refuse = (): void => checkLossInput(input, fields);
+    const pass: Pass = { needs, refuse, weights: { aggregation, values, per: 'row' }, gradients };
+    const outputs = [...ofBatch, ...addTerms(input, formulas, pass)];
     const loss = outputs.reduce((total, output) => total + output.loss, 0);
     return {
       loss,

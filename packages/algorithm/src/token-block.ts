@@ -48,26 +48,27 @@ export function createBlock(): TokenBlock {
 export interface PassOptions {
   /** What is read of the tokens. */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** 1 = visit this row. [B] @default all */
-  readonly rows?: Uint8Array | undefined;
   /** Called instead of a visit where a number that is needed is not finite. @default visits all the same */
   readonly refuse?: (() => void) | undefined;
 }
 
 /**
  * Visits the trained tokens of a batch in order. There is one block, filled anew for every visit; numbers that are not needed, and
- * those that the batch lacks, stay 0.
+ * those that the batch lacks, stay 0. Where experts are told from others, a block holds rows of one kind.
  */
-export function forEachBlock(input: LossInput, { needs, rows, refuse }: PassOptions, visit: (block: TokenBlock) => void): void {
+export function forEachBlock(input: LossInput, { needs, refuse }: PassOptions, visit: (block: TokenBlock) => void): void {
   const block = createBlock();
+  const kinds = needs.expertMask ? input.expertMask : undefined;
   let row = 0;
   eachBlock(input.actionMask.length, (from, to) => {
-    while (input.offsets[row + 1]! <= from) row++;
-    readPositions(block, input, { from, to, row, rows });
-    if (block.size === 0) return;
-    const sum = readNumbers(block, input, needs);
-    if (refuse && !Number.isFinite(sum)) refuse();
-    else visit(block);
+    for (let t = from; t < to;) {
+      while (input.offsets[row + 1]! <= t) row++;
+      t = readPositions(block, input, { from: t, to, row, kinds });
+      if (block.size === 0) continue;
+      const sum = readNumbers(block, input, needs);
+      if (refuse && !Number.isFinite(sum)) refuse();
+      else visit(block);
+    }
   });
 }
 
@@ -76,15 +77,16 @@ interface Span {
   readonly to: number;
   /** Of the first token. */
   readonly row: number;
-  readonly rows: Uint8Array | undefined;
+  readonly kinds: Uint8Array | undefined;
 }
 
-function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, { from, to, row: first, rows }: Span): void {
+/** Where it stopped: at the end, or before the first row of another kind. */
+function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, { from, to, row: first, kinds }: Span): number {
   const { at, row: rowOf } = block;
   let size = 0;
-  for (let row = first, t = from; t < to; row++) {
+  let t = from;
+  for (let row = first; t < to && kinds?.[row] === kinds?.[first]; row++) {
     const end = Math.min(offsets[row + 1]!, to);
-    if (rows?.[row] === 0) t = end;
     for (; t < end; t++) {
       at[size] = t;
       rowOf[size] = row;
@@ -92,6 +94,7 @@ function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, { 
     }
   }
   block.size = size;
+  return t;
 }
 
 /** Their sum, which is finite where all of them are: they are float32. */

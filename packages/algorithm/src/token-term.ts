@@ -11,10 +11,10 @@ export interface TokenFormula<State> {
   readonly coefficient?: number;
   /** What `gradient` is the derivative by. @default "currentLogprobs" */
   readonly by?: 'currentLogprobs' | 'entropy' | 'nothing';
-  /** Weights of the tokens of each row, where they are not those of the objective. [B] */
-  readonly weights?: (input: LossInput, aggregation: Aggregation) => Float64Array;
   /** Begins a batch, and looks at its rows where the formula depends on them: at numbers that may turn out not to be finite. */
-  readonly open: (input: LossInput) => State;
+  readonly open: (input: LossInput, aggregation: Aggregation) => State;
+  /** Weights of the tokens of each row, where they are not those of the objective. [B] */
+  readonly weights?: (state: State) => Float64Array | undefined;
   /** Fills `value` and `gradient`. Sums are quicker as variables that are added to the state at the end. */
   readonly visit: (block: TokenBlock, state: State) => void;
   /** `loss` is agg(l), `mean` divides a sum over tokens by how many are trained. */
@@ -22,46 +22,54 @@ export interface TokenFormula<State> {
 }
 
 /** A formula whose state is its own business. */
-export interface TokenTerm extends Pick<TokenFormula<unknown>, 'coefficient' | 'by' | 'weights'> {
-  open(input: LossInput): OpenTerm;
+export interface TokenTerm extends Pick<TokenFormula<unknown>, 'coefficient' | 'by'> {
+  readonly open: (input: LossInput, aggregation: Aggregation) => OpenTerm;
 }
 
-interface OpenTerm {
-  visit(block: TokenBlock): void;
-  metrics(loss: number, mean: (sum: number) => number): Metrics;
+/** A formula at work on a batch. */
+export interface OpenTerm {
+  readonly weights: Float64Array | undefined;
+  readonly visit: (block: TokenBlock) => void;
+  readonly metrics: (loss: number, mean: (sum: number) => number) => Metrics;
 }
 
-export function tokenTerm<State>({ open, visit, metrics, ...rest }: TokenFormula<State>): TokenTerm {
+export function tokenTerm<State>({ open, weights, visit, metrics, ...rest }: TokenFormula<State>): TokenTerm {
   return {
     ...rest,
-    open: (input) => {
-      const state = open(input);
-      return { visit: (block) => visit(block, state), metrics: (loss, mean) => metrics(loss, mean, state) };
+    open: (input, aggregation) => {
+      const state = open(input, aggregation);
+      return {
+        weights: weights?.(state),
+        visit: (block) => visit(block, state),
+        metrics: (loss, mean) => metrics(loss, mean, state),
+      };
     },
   };
 }
 
-/** A term with the weights of one batch. */
-export interface WeighedTerm {
-  readonly term: TokenTerm;
-  readonly weights: Float64Array;
+/** How a pass aggregates, where a term does not do it in its own way. */
+export interface Weights {
+  readonly aggregation: Aggregation;
+  readonly values: Float64Array;
   /** Whether there is a weight for each row or for each token. */
   readonly per: 'row' | 'token';
-  /** Multiplies loss and gradient, not what metrics say. @default 1 */
-  readonly factor?: number;
 }
 
 /** What gradients are added to; those by other things are not computed. [N] */
 export type Gradients = Readonly<Partial<Record<'currentLogprobs' | 'entropy', Float32Array>>>;
 
-export type TermSum = Pick<TermOutput, 'loss' | 'metrics'>;
+export interface Pass extends PassOptions {
+  readonly weights: Weights;
+  readonly gradients: Gradients;
+}
 
 /** One pass over the trained tokens: adds to the gradients, and returns loss and metrics of each term. */
-export function addTerms(input: LossInput, terms: readonly WeighedTerm[], gradients: Gradients, options: PassOptions): readonly TermSum[] {
-  const works = terms.map((weighed) => begin(weighed, input));
+export function addTerms(input: LossInput, terms: readonly TokenTerm[], pass: Pass): readonly Pick<TermOutput, 'loss' | 'metrics'>[] {
+  const { gradients } = pass;
+  const works = terms.map((term) => begin(term, input, pass.weights));
   const sums = { weights: new Float64Array(blockSize), currentLogprobs: new Float64Array(blockSize), entropy: new Float64Array(blockSize) };
   let trained = 0;
-  forEachBlock(input, options, (block) => {
+  forEachBlock(input, pass, (block) => {
     trained += block.size;
     sums.currentLogprobs.fill(0);
     sums.entropy.fill(0);
@@ -77,7 +85,6 @@ export function addTerms(input: LossInput, terms: readonly WeighedTerm[], gradie
   return works.map(({ open, sum, factor }) => ({ loss: factor * sum, metrics: open.metrics(sum, mean) }));
 }
 
-/** A term at work on a batch. */
 interface Work {
   readonly open: OpenTerm;
   readonly weights: Float64Array;
@@ -87,9 +94,10 @@ interface Work {
   sum: number;
 }
 
-function begin({ term, weights, per, factor = 1 }: WeighedTerm, input: LossInput): Work {
-  const { by = 'currentLogprobs', coefficient = 1 } = term;
-  return { open: term.open(input), weights, per, factor: factor * coefficient, by, sum: 0 };
+function begin({ open: openTerm, coefficient: factor = 1, by = 'currentLogprobs' }: TokenTerm, input: LossInput, given: Weights): Work {
+  const open = openTerm(input, given.aggregation);
+  const { weights = given.values } = open;
+  return { open, weights, per: open.weights ? 'row' : given.per, factor, by, sum: 0 };
 }
 
 function readWeights({ size, at, row }: TokenBlock, { weights, per }: Work, into: Float64Array): void {
@@ -124,11 +132,9 @@ function scatter({ size, at }: TokenBlock, from: Float64Array, into: Float32Arra
 /** A formula as a part of an algorithm: in a pass with others, or as a function of a whole batch. */
 export function ofTokens(tokens: TokenTerm, needs: Partial<AlgorithmNeeds>): TermWithNeeds {
   const { by = 'currentLogprobs' } = tokens;
-  const term: LossTerm = (input, given, aggregation = { mode: 'token-mean' }) => {
-    const own = tokens.weights?.(input, aggregation);
+  const term: LossTerm = (input, values, aggregation = { mode: 'token-mean' }) => {
     const gradient = new Float32Array(input.actionMask.length);
-    const weighed: WeighedTerm = own ? { term: tokens, weights: own, per: 'row' } : { term: tokens, weights: given, per: 'token' };
-    const [output] = addTerms(input, [weighed], { [by]: gradient }, { needs });
+    const [output] = addTerms(input, [tokens], { needs, weights: { aggregation, values, per: 'token' }, gradients: { [by]: gradient } });
     return { ...output!, ...(by !== 'nothing' && { [by === 'entropy' ? 'gradEntropy' : 'gradLogprobs']: gradient }) };
   };
   return { term, tokens, needs };

@@ -17,13 +17,13 @@ export function entropyPart(doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
     const tokens = tokenTerm({
       coefficient: -entropyCoef,
       by: entropyCoef === 0 ? 'nothing' : 'entropy',
-      ...(sampledRowsOnly && { weights: (input, { mode, norm }) => rowWeights(input, mode, { norm, rows: sampledRows(input) }) }),
-      open: ({ entropy }) => {
-        if (entropy) return;
+      open: (input, { mode, norm }) => {
+        if (input.entropy) return sampledRowsOnly ? rowWeights(input, mode, { norm, rows: sampledRows(input) }) : undefined;
         throw new InvariantError('The entropy loss was given no entropies; the algorithm declares that it needs them.', {
           code: 'ENTROPY_MISSING',
         });
       },
+      weights: (weights) => weights,
       visit: ({ size, entropy, value, gradient }) => {
         for (let i = 0; i < size; i++) {
           value[i] = entropy[i]!;

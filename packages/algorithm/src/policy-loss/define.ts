@@ -1,6 +1,6 @@
 /** What every policy loss has: an aggregation mode of its own, needs, and a bound on what is exponentiated. */
 import { readArgs, type AlgorithmNeeds, type ArgSpec, type ArgValues } from '@trinity-rft/core';
-import { aggregationWeights, lossAggModeArg, rowWeights } from '../aggregate.js';
+import { aggregationWeights, lossAggModeArg, rowWeights, type LossAggMode } from '../aggregate.js';
 import { exponentials } from '../exponential.js';
 import type { LossTerm, Part, PartDoc, TermWithNeeds } from '../part.js';
 import type { TokenBlock } from '../token-block.js';
@@ -30,11 +30,20 @@ export function definePolicyLoss<S extends ArgSpec>(definition: PolicyLossDefini
       const options = readArgs(owner, args, given);
       const { lossAggMode: mode } = options;
       const made = create(options as ArgValues<S>);
-      if (typeof made !== 'function') return ofTokens(mode ? { weights: (input) => rowWeights(input, mode), ...made } : made, needs);
+      if (typeof made !== 'function') return ofTokens(mode ? aggregatedBy(mode, made) : made, needs);
       return { needs, term: mode ? (input) => made(input, aggregationWeights(input, mode), { mode }) : made };
     },
   };
 }
+
+/** A term that has weights of its own keeps them. */
+const aggregatedBy = (mode: LossAggMode, term: TokenTerm): TokenTerm => ({
+  ...term,
+  open: (input) => {
+    const open = term.open(input, { mode });
+    return { ...open, weights: open.weights ?? rowWeights(input, mode) };
+  },
+});
 
 /**
  * d within 20, the largest log-ratio that is exponentiated: exp overflows float32 at 88, and one such token would poison the

@@ -10,9 +10,9 @@ import {
   type LossInput,
   type Metrics,
 } from '@trinity-rft/core';
-import { count, lossAggModeArg, rowWeights } from '../aggregate.js';
-import type { LossTerm } from '../part.js';
-import { addTerms, type TokenTerm, type WeighedTerm } from '../token-term.js';
+import { count, lossAggModeArg, meanOf, rowWeights } from '../aggregate.js';
+import type { TokenBlock } from '../token-block.js';
+import { tokenTerm, type OpenTerm, type TokenTerm } from '../token-term.js';
 import { clipArgs, clippedPolicyGradient } from './ppo.js';
 
 export const kindArgs = {
@@ -48,34 +48,64 @@ export interface KindsOptions extends ArgValues<typeof kindArgs> {
  * integer divisions: k = n (mini // micro) / (T // G), or with `useDynamicBsz` n (mini // G) / (B (T // G)), which is meant for
  * the micro-batches of verl. Metrics `usual/*` and `expert/*`, times k, and `loss`.
  */
-export function kindsTerm(options: KindsOptions): LossTerm {
+export function kindsTerm(options: KindsOptions): TokenTerm {
   const terms = [clippedPolicyGradient(options), options.supervised] as const;
+  const modes = [options.grpoLossAggMode, options.sftLossAggMode] as const;
   const factorOf = options.normalization === 'kinds' ? () => 1 : batchSizeFactor(options);
-  return (input, _weights, { mode, norm } = { mode: 'token-mean' }) => {
-    const experts = expertsOf(input, options.owner);
-    const mu = options.mu(input.step);
-    const gradLogprobs = new Float32Array(input.actionMask.length);
-    let loss = 0;
-    const addKind = (kind: 0 | 1): Metrics => {
-      const rows = kind === 1 ? experts : experts.map((expert) => 1 - expert);
-      const counted = count(rows, 0, rows.length);
-      if (counted === 0 && !options.reportsEmptyKinds) return {};
-      const own = kind === 1 ? options.sftLossAggMode : options.grpoLossAggMode;
-      const factor = factorOf(kind, counted, rows.length);
-      const weighed: WeighedTerm = {
-        term: terms[kind],
-        weights: rowWeights(input, own ?? mode, { norm, rows }),
-        per: 'row',
-        factor: (kind === 1 ? mu : 1 - mu) * factor,
+  return tokenTerm({
+    open: (input, { mode, norm }) => {
+      const experts = expertsOf(input, options.owner);
+      const mu = options.mu(input.step);
+      const openKind = (kind: 0 | 1): Kind => {
+        const rows = kind === 1 ? experts : experts.map((expert) => 1 - expert);
+        const counted = count(rows, 0, rows.length);
+        const weights = rowWeights(input, modes[kind] ?? mode, { norm, rows });
+        const factor = factorOf(kind, counted, rows.length);
+        const term = terms[kind].open(input, { mode, norm });
+        return { term, weights, factor, share: (kind === 1 ? mu : 1 - mu) * factor, rows: counted, trained: 0, loss: 0 };
       };
-      const [output] = addTerms(input, [weighed], { currentLogprobs: gradLogprobs }, { needs: { rollouts: kind === 0 }, rows });
-      loss += output!.loss;
-      const metrics = Object.fromEntries(Object.entries(output!.metrics).map(([name, value]) => [name, value * factor]));
-      return prefixMetrics(kind === 1 ? 'expert' : 'usual', metrics);
-    };
-    const metrics = { ...addKind(0), ...addKind(1) };
-    return { loss, gradLogprobs, metrics: { ...metrics, loss } };
-  };
+      return { experts, kinds: [openKind(0), openKind(1)] as const };
+    },
+    weights: ({ kinds: [usual, expert] }) => usual.weights.map((weight, row) => weight + expert.weights[row]!),
+    visit: (block, { experts, kinds }) => visitKind(block, kinds[experts[block.row[0]!] === 1 ? 1 : 0]),
+    metrics: (loss, _mean, { kinds: [usual, expert] }) => {
+      const metricsOf = (name: string, { term, factor, rows, trained, loss: own }: Kind): Metrics => {
+        if (rows === 0 && !options.reportsEmptyKinds) return {};
+        const metrics = term.metrics(own, (sum) => meanOf(sum, trained));
+        return prefixMetrics(name, Object.fromEntries(Object.entries(metrics).map(([key, value]) => [key, value * factor])));
+      };
+      return { ...metricsOf('usual', usual), ...metricsOf('expert', expert), loss };
+    },
+  });
+}
+
+/** The loss of one kind of rows at work. */
+interface Kind {
+  readonly term: OpenTerm;
+  /** 0 for rows of the other kind. [B] */
+  readonly weights: Float64Array;
+  /** What metrics are multiplied by. */
+  readonly factor: number;
+  /** What the loss is multiplied by. */
+  readonly share: number;
+  readonly rows: number;
+  trained: number;
+  /** Aggregated, without its share. */
+  loss: number;
+}
+
+function visitKind(block: TokenBlock, kind: Kind): void {
+  const { size, row, value, gradient } = block;
+  const { weights, share } = kind;
+  kind.term.visit(block);
+  let loss = 0;
+  for (let i = 0; i < size; i++) {
+    loss += weights[row[i]!]! * value[i]!;
+    value[i]! *= share;
+    gradient[i]! *= share;
+  }
+  kind.loss += loss;
+  kind.trained += size;
 }
 
 type Factor = (kind: 0 | 1, rowsOfKind: number, rows: number) => number;

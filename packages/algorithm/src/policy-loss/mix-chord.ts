@@ -50,9 +50,12 @@ export const mixChord = definePolicyLoss({
     const supervised = options.enablePhiFunction ? undecidedLikelihood({ cutoffProb: 1 }) : negativeLogLikelihood();
     const mu = (step: number): number => muAt(step, options);
     const term = kindsTerm({ ...options, owner: 'mix_chord', mu, supervised, reportsEmptyKinds: true });
-    return (input, weights, aggregation) => {
-      const output = term(input, weights, aggregation);
-      return { ...output, metrics: { ...output.metrics, mu: mu(input.step) } };
+    return {
+      ...term,
+      open: (input, aggregation) => {
+        const open = term.open(input, aggregation);
+        return { ...open, metrics: (loss, mean) => ({ ...open.metrics(loss, mean), mu: mu(input.step) }) };
+      },
     };
   },
 });

@@ -67,9 +67,12 @@ export const rec = definePolicyLoss({
     };
     const [squared, linear] = [regularizer === 'k2' ? coef : 0, regularizer === 'forward-kl' ? coef : 0];
     return tokenTerm({
-      // The original aggregates ratios of rows by row.
-      ...(byRow && { weights: (input) => rowWeights(input, 'seq-mean-token-mean') }),
-      open: (input) => ({ ofRows: byRow ? rowRatios(input, 'mean') : undefined, outside: 0 }),
+      open: (input) => ({
+        ofRows: byRow ? rowRatios(input, 'mean') : undefined,
+        weights: byRow ? rowWeights(input, 'seq-mean-token-mean') : undefined,
+        outside: 0,
+      }),
+      weights: ({ weights }) => weights,
       visit: (block, state) => {
         const { size, row, current, d, advantage, value, gradient } = block;
         const [ratio, { ofRows }] = [ratiosOf(block), state];
