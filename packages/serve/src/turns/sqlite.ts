@@ -35,6 +35,8 @@ export interface TurnDatabase {
   close(): void;
 }
 
+/** Calls wait while the log is taken over into the file: about 1 ms for every 250 pages of 4 KB on an SSD. SQLite's 1000 are felt. */
+const checkpointPages = 250;
 /** How many calls pass between two looks for what is to be forgotten. */
 const expireEvery = 256;
 
@@ -113,7 +115,9 @@ function open(path: string): DatabaseSync {
     const sqlite = process.getBuiltinModule('node:sqlite');
     database = new sqlite.DatabaseSync(path);
     // EXCLUSIVE: held from the first read to the end of the process. FULL: a commit also survives a power cut.
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    database.exec(
+      `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
+    );
     prepareSchema(database, path);
     return database;
   } catch (cause) {
