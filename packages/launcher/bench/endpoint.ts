@@ -1,7 +1,7 @@
 /**
  * `pnpm bench endpoint [PER_SECOND] [SECONDS]`: what the recording endpoint costs beside a bare hono server that answers with
  * the same bytes. Both are asked in turns by the same load, each in a process of its own; the sampler answers at once. Every call
- * is in an SQLite file (WAL) before its client has the answer.
+ * is in the store of `trinity serve`, where it survives a power cut, before its client has the answer.
  */
 import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

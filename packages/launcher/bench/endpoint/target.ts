@@ -5,8 +5,9 @@ import path from 'node:path';
 import { serve } from '@hono/node-server';
 import { createRuntime } from '@trinity-rft/core';
 import { openEndpointServer } from '@trinity-rft/model';
+import { openTurnStore } from '@trinity-rft/serve';
 import { Hono } from 'hono';
-import { openRecordFile, rolloutMaker, type Rollout } from './rollouts.js';
+import { rolloutMaker, type Rollout } from './rollouts.js';
 
 /** Where a conversation can be held; `id` is given back when it has ended. */
 export interface Place {
@@ -67,8 +68,8 @@ async function bare(bytes: string): Promise<Target> {
 async function recording(): Promise<Target> {
   const server = await openEndpointServer({ runtime: createRuntime() });
   const folder = await mkdtemp(path.join(tmpdir(), 'trinity-bench-endpoint-'));
-  const records = openRecordFile(path.join(folder, 'records.db'));
-  const make = rolloutMaker(server, records);
+  const turns = await openTurnStore({ path: path.join(folder, 'calls.db') });
+  const make = rolloutMaker(server, turns);
   const rollouts = new Map<number, Rollout>();
   return {
     place: (id) => {
@@ -83,9 +84,10 @@ async function recording(): Promise<Target> {
     },
     close: async () => {
       await server.close();
-      const count = records.close();
+      const { total } = await turns.counts();
+      await turns.close();
       await rm(folder, { recursive: true });
-      return count;
+      return total;
     },
   };
 }

@@ -1,0 +1,47 @@
+/** Rollouts over a sampler that answers at once. */
+import { createRuntime, type Runtime, type Sampler } from '@trinity-rft/core';
+import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
+import type { TurnStore } from '@trinity-rft/serve';
+import { answer, benchFormat } from './conversation.js';
+
+export interface Rollout {
+  readonly baseURL: string;
+  readonly apiKey: string;
+  readonly model: RecordingModel;
+  close(): void;
+}
+
+/** @param turns gets every call before its client has the answer */
+export function rolloutMaker(server: EndpointServer, turns?: TurnStore, runtime: Runtime = createRuntime()): () => Rollout {
+  const format = benchFormat();
+  const sampler = instantSampler(format.tokenizer.encode(answer));
+  const notices = new Set<string>();
+  return () => {
+    const session = runtime.newId('rollout');
+    const over = new AbortController();
+    const { signal } = over;
+    const mounted = server.mount({ handler: (request) => model.handler(request), signal });
+    const model = createRolloutModel({
+      sampler,
+      format,
+      modelPath: 'bench',
+      seedFor: (call) => call,
+      runtime,
+      notices,
+      mounted,
+      signal,
+      ...(turns && { onAnswer: ({ id, experiences }) => turns.record({ msgId: id, session, experiences }) }),
+    });
+    return { baseURL: mounted.baseURL, apiKey: mounted.apiKey, model, close: () => over.abort() };
+  };
+}
+
+function instantSampler(tokens: Int32Array): Sampler {
+  const logprobs = new Float32Array(tokens.length).fill(-0.25);
+  return {
+    maxModelLen: 32_768,
+    policyVersion: 0,
+    sample: () => Promise.resolve([{ tokens: tokens.slice(), logprobs: logprobs.slice(), stopReason: 'stop', policyVersion: 0 }]),
+    adopt: () => Promise.resolve(),
+  };
+}
