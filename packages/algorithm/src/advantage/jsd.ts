@@ -1,6 +1,7 @@
 /** Distillation by the Jensen-Shannon divergence between student and teacher, on the student's own samples. */
 import { choiceArg, numberArg, type ArgValues, type BatchAdvantageFn } from '@trinity-rft/core';
 import { exponentials } from '../exponential.js';
+import { logarithms } from '../logarithm.js';
 import { blockSize } from '../visit.js';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
@@ -61,17 +62,18 @@ function divergenceOf({ lambdaCoef: b, form, temperature }: ArgValues<typeof arg
     return (u, size) => {
       for (let i = 0; i < size; i++) exps[i] = Math.min(u[i]! * scale, largestGap);
       exponentials(exps, size, exps);
-      for (let i = 0; i < size; i++) u[i] = -Math.log(1 - b + b * exps[i]!) / b;
+      for (let i = 0; i < size; i++) exps[i] = 1 - b + b * exps[i]!;
+      logarithms(exps, size, exps);
+      for (let i = 0; i < size; i++) u[i] = -exps[i]! / b;
     };
   }
   // b u - log(1 - b + b e^u), around the larger of s and t, so that nothing overflows.
   return (u, size) => {
     for (let i = 0; i < size; i++) exps[i] = -Math.abs((u[i]! *= scale));
     exponentials(exps, size, exps);
-    for (let i = 0; i < size; i++) {
-      const gap = u[i]!;
-      u[i] = gap <= 0 ? b * gap - Math.log(1 - b + b * exps[i]!) : (b - 1) * gap - Math.log(b + (1 - b) * exps[i]!);
-    }
+    for (let i = 0; i < size; i++) exps[i] = u[i]! <= 0 ? 1 - b + b * exps[i]! : b + (1 - b) * exps[i]!;
+    logarithms(exps, size, exps);
+    for (let i = 0; i < size; i++) u[i] = (u[i]! <= 0 ? b : b - 1) * u[i]! - exps[i]!;
   };
 }
 

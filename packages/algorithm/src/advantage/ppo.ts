@@ -3,7 +3,7 @@ import { booleanArg, InvariantError, numberArg, type AdvantageInput, type Advant
 import { checkAdvantageInput } from '../check-input.js';
 import { eachRow } from '../visit.js';
 import { defineAdvantagePart } from './strategy.js';
-import { returnMetrics, whiten } from './whiten.js';
+import { returnMetrics, trainedMean, whiten } from './whiten.js';
 
 const args = {
   gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.'),
@@ -35,7 +35,9 @@ export const ppo = defineAdvantagePart({
   create: (options) => ({ batchAdvantage: (input) => estimate(input, options), needs: { valueHead: true } }),
 });
 
-function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<typeof args>): AdvantageOutput {
+type Options = ArgValues<typeof args>;
+
+function estimate(input: AdvantageInput, options: Options): AdvantageOutput {
   checkAdvantageInput(input, ['rewards', 'values']);
   const { offsets, actionMask, rewards, values } = input;
   if (!values)
@@ -45,20 +47,33 @@ function estimate(input: AdvantageInput, { gamma, lam, skipMasked }: ArgValues<t
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
   eachRow(offsets, (start, end) => {
-    let next = 0;
-    let nextValue = 0;
-    let carried = 0;
-    for (let t = end - 1; t >= start; t--) {
-      carried += rewards[t]!;
-      if (skipMasked && actionMask[t] === 0) continue;
-      const value = values[t]!;
-      next = carried + gamma * nextValue - value + gamma * lam * next;
-      nextValue = value;
-      carried = 0;
-      advantages[t] = next;
-      returns[t] = next + value;
-    }
+    const row = { rewards: rewards.subarray(start, end), values: values.subarray(start, end), actionMask: actionMask.subarray(start, end) };
+    estimateRow(row, options, advantages.subarray(start, end), returns.subarray(start, end));
   });
   whiten(advantages, actionMask);
-  return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask) } };
+  return { advantages, returns, metrics: { ...returnMetrics(trainedMean(returns, actionMask)) } };
+}
+
+type Row = Required<Pick<AdvantageInput, 'rewards' | 'values' | 'actionMask'>>;
+
+function estimateRow(
+  { rewards, values, actionMask }: Row,
+  { gamma, lam, skipMasked }: Options,
+  advantages: Float32Array,
+  returns: Float32Array,
+): void {
+  const decay = gamma * lam;
+  let next = 0;
+  let nextValue = 0;
+  let carried = 0;
+  for (let t = rewards.length - 1; t >= 0; t--) {
+    carried += rewards[t]!;
+    if (skipMasked && actionMask[t] === 0) continue;
+    const value = values[t]!;
+    next = carried + gamma * nextValue - value + decay * next;
+    nextValue = value;
+    carried = 0;
+    advantages[t] = next;
+    returns[t] = next + value;
+  }
 }

@@ -30,20 +30,24 @@ export const reinforcePlusPlus = defineAdvantagePart({
       checkAdvantageInput(input, ['rewards']);
       const { offsets, actionMask, rewards } = input;
       const returns = new Float32Array(rewards.length);
-      eachRow(offsets, (start, end) => {
-        let sum = 0;
-        for (let t = end - 1; t >= start; t--) {
-          sum = rewards[t]! + gamma * sum;
-          returns[t] = sum;
-        }
-      });
+      eachRow(offsets, (start, end) => discount(rewards.subarray(start, end), gamma, returns.subarray(start, end)));
       const advantages = returns.slice();
-      whiten(advantages, actionMask);
-      eachBlock(advantages.length, (from, to) => {
-        for (let t = from; t < to; t++) if (actionMask[t] === 0) advantages[t] = 0;
-      });
-      return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask) } };
+      const returned = whiten(advantages, actionMask);
+      eachBlock(advantages.length, (from, to) => clearMasked(advantages.subarray(from, to), actionMask.subarray(from, to)));
+      return { advantages, returns, metrics: { ...returnMetrics(returned) } };
     };
     return { advantage: onExperiences(compute), batchAdvantage: compute };
   },
 });
+
+function discount(rewards: Float32Array, gamma: number, returns: Float32Array): void {
+  let sum = 0;
+  for (let t = rewards.length - 1; t >= 0; t--) {
+    sum = rewards[t]! + gamma * sum;
+    returns[t] = sum;
+  }
+}
+
+function clearMasked(values: Float32Array, actionMask: Uint8Array): void {
+  for (let t = 0; t < values.length; t++) if (actionMask[t] === 0) values[t] = 0;
+}

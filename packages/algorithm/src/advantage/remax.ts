@@ -3,7 +3,7 @@ import { InvariantError, RewardError, uid, type AdvantageFn, type AdvantageInput
 import { checkAdvantageInput } from '../check-input.js';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
-import { returnMetrics } from './whiten.js';
+import { returnMetrics, trainedMean } from './whiten.js';
 
 /**
  * returns_t = sum of the rewards from t on; A_t = returns_t - b on trained tokens, b the reward of the greedy answer:
@@ -59,5 +59,5 @@ function compare(input: AdvantageInput): AdvantageOutput {
     }
   }
   const baselines = rewardBaselines.length === 0 ? {} : { 'baseline/mean': total / rewardBaselines.length };
-  return { advantages, returns, metrics: { ...returnMetrics(returns, actionMask), ...baselines } };
+  return { advantages, returns, metrics: { ...returnMetrics(trainedMean(returns, actionMask)), ...baselines } };
 }

@@ -29,15 +29,9 @@ export function towardsTeacher(
   eachRow(offsets, (start, end, row) => {
     for (let from = start; from < end; from += blockSize) {
       const size = Math.min(blockSize, end - from);
-      for (let i = 0; i < size; i++) values[i] = actionMask[from + i] === 1 ? teacherLogprobs[from + i]! - oldLogprobs[from + i]! : 0;
+      subtract(teacherLogprobs.subarray(from, from + size), oldLogprobs.subarray(from, from + size), values);
       divergence(values, size);
-      let sum = 0;
-      for (let i = 0; i < size; i++) {
-        if (actionMask[from + i] === 0) continue;
-        advantages[from + i] = -coefficient * values[i]!;
-        sum += values[i]!;
-      }
-      sums[row]! += sum;
+      sums[row]! += addScaled(values, actionMask.subarray(from, from + size), -coefficient, advantages.subarray(from, from + size));
     }
   });
   const average = mean(sums);
@@ -47,4 +41,19 @@ export function towardsTeacher(
     metrics:
       sums.length === 0 ? {} : { [`${name}/mean`]: average, [`${name}/std`]: sampleStd(sums), 'advantages/mean': -coefficient * average },
   };
+}
+
+function subtract(teacher: Float32Array, student: Float32Array, into: Float64Array): void {
+  for (let t = 0; t < teacher.length; t++) into[t] = teacher[t]! - student[t]!;
+}
+
+/** Writes trained values times a factor; returns the sum of the trained values. */
+function addScaled(values: Float64Array, actionMask: Uint8Array, factor: number, into: Float32Array): number {
+  let sum = 0;
+  for (let t = 0; t < actionMask.length; t++) {
+    if (actionMask[t] === 0) continue;
+    into[t] = factor * values[t]!;
+    sum += values[t]!;
+  }
+  return sum;
 }

@@ -5,45 +5,59 @@ import { eachBlock } from '../visit.js';
 /** Keeps equal values from dividing by zero; the value of the original. */
 const epsilon = 1e-8;
 
+/** Of the values of trained tokens. */
+export interface TrainedMean {
+  readonly trained: number;
+  /** NaN where there are none. */
+  readonly mean: number;
+}
+
 /**
  * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over tokens where the mask is 1, in float64; masked tokens are
  * shifted and scaled with the others. A single trained token keeps its value, as does everything where there is none. [N]
+ * @returns what was taken off
  */
-export function whiten(values: Float32Array, actionMask: Uint8Array): void {
-  const { count, mean } = trainedMean(values, actionMask);
-  if (count <= 1) return;
+export function whiten(values: Float32Array, actionMask: Uint8Array): TrainedMean {
+  const before = trainedMean(values, actionMask);
+  const { trained, mean } = before;
+  if (trained <= 1) return before;
   let squares = 0;
-  eachBlock(values.length, (from, to) => {
-    let sum = 0;
-    for (let t = from; t < to; t++) {
-      const distance = (values[t]! - mean) * actionMask[t]!;
-      sum += distance * distance;
-    }
-    squares += sum;
-  });
-  const scale = 1 / Math.sqrt(squares / (count - 1) + epsilon);
-  eachBlock(values.length, (from, to) => {
-    for (let t = from; t < to; t++) values[t] = (values[t]! - mean) * scale;
-  });
+  eachBlock(values.length, (from, to) => (squares += squaresOf(values.subarray(from, to), actionMask.subarray(from, to), mean)));
+  const scale = 1 / Math.sqrt(squares / (trained - 1) + epsilon);
+  eachBlock(values.length, (from, to) => standardise(values.subarray(from, to), mean, scale));
+  return before;
 }
 
 /** Metric `returns/mean`: over tokens where the mask is 1; absent where there are none. Returns are finite on all tokens. */
-export function returnMetrics(returns: Float32Array, actionMask: Uint8Array): { readonly 'returns/mean'?: number } {
-  const { count, mean } = trainedMean(returns, actionMask);
-  return count === 0 ? {} : { 'returns/mean': mean };
+export const returnMetrics = ({ trained, mean }: TrainedMean): { readonly 'returns/mean'?: number } =>
+  trained === 0 ? {} : { 'returns/mean': mean };
+
+export function trainedMean(values: Float32Array, actionMask: Uint8Array): TrainedMean {
+  const total = { trained: 0, sum: 0 };
+  eachBlock(values.length, (from, to) => addTrained(values.subarray(from, to), actionMask.subarray(from, to), total));
+  return { trained: total.trained, mean: total.sum / total.trained };
 }
 
-function trainedMean(values: Float32Array, actionMask: Uint8Array): { readonly count: number; readonly mean: number } {
-  let [count, sum] = [0, 0];
-  eachBlock(values.length, (from, to) => {
-    let trained = 0;
-    let inBlock = 0;
-    for (let t = from; t < to; t++) {
-      trained += actionMask[t]!;
-      inBlock += actionMask[t]! * values[t]!;
-    }
-    count += trained;
-    sum += inBlock;
-  });
-  return { count, mean: sum / count };
+function addTrained(values: Float32Array, actionMask: Uint8Array, total: { trained: number; sum: number }): void {
+  let trained = 0;
+  let sum = 0;
+  for (let t = 0; t < values.length; t++) {
+    trained += actionMask[t]!;
+    sum += actionMask[t]! * values[t]!;
+  }
+  total.trained += trained;
+  total.sum += sum;
+}
+
+function squaresOf(values: Float32Array, actionMask: Uint8Array, mean: number): number {
+  let sum = 0;
+  for (let t = 0; t < values.length; t++) {
+    const distance = (values[t]! - mean) * actionMask[t]!;
+    sum += distance * distance;
+  }
+  return sum;
+}
+
+function standardise(values: Float32Array, mean: number, scale: number): void {
+  for (let t = 0; t < values.length; t++) values[t] = (values[t]! - mean) * scale;
 }
