@@ -20,7 +20,7 @@ export function rolloutMaker(server: EndpointServer, turns?: TurnStore, runtime:
     const session = runtime.newId('rollout');
     const over = new AbortController();
     const { signal } = over;
-    const mounted = server.mount({ handler: (request) => model.handler(request), signal });
+    const mounted = server.mount({ handler: (request) => model.answer(request), signal });
     const model = createRolloutModel({
       sampler,
       format,
@@ -32,7 +32,7 @@ export function rolloutMaker(server: EndpointServer, turns?: TurnStore, runtime:
       signal,
       ...(turns && { onAnswer: ({ id, experiences }) => turns.record({ msgId: id, session, experiences }) }),
     });
-    return { baseURL: mounted.baseURL, apiKey: mounted.apiKey, model, close: () => over.abort() };
+    return { baseURL: mounted.baseURL, apiKey: mounted.apiKey, model, close: () => over.abort('over') };
   };
 }
 
