@@ -21,14 +21,15 @@ export interface OnExperiencesOptions {
 /**
  * Each model call becomes a row: an experience, or each span of one that holds several. Its reward lies on its last response token,
  * trained or not, unless it has token rewards. Tasks are those of `eid`; what lies between the calls of an experience gets 0. A mask
- * that the function changes replaces that of the experience.
+ * that the function changes replaces that of the experience. What `compute` is given is written over by the next call.
  * @throws RewardError for a call without a finite reward
  */
 export function onExperiences(compute: BatchAdvantageFn, { rewards = true }: OnExperiencesOptions = {}): AdvantageFn {
+  const floats: Floats = new Map();
   return (experiences) => {
     if (experiences.length === 0) return { experiences, metrics: {} };
     const rows = experiences.map(rowsOf);
-    const input = pack(rows.flat(), rewards);
+    const input = pack(rows.flat(), rewards, floats);
     const output = compute(input);
     let row = 0;
     const out = rows.map((own, i) => {
@@ -75,7 +76,22 @@ function rowsOf(experience: Experience): readonly Row[] {
   }));
 }
 
-function pack(rows: readonly Row[], withRewards: boolean): AdvantageInput {
+/**
+ * Arrays that calls are packed into, kept from one explore step to the next: the pages of fresh ones take longer than what is computed
+ * from them. Results are copied into arrays of each experience, so nobody else sees these.
+ */
+type Floats = Map<string, Float32Array>;
+
+/** All 0. */
+function take(floats: Floats, name: string, size: number): Float32Array {
+  const kept = floats.get(name);
+  if (kept && kept.length >= size) return kept.subarray(0, size).fill(0);
+  const array = new Float32Array(size);
+  floats.set(name, array);
+  return array;
+}
+
+function pack(rows: readonly Row[], withRewards: boolean, floats: Floats): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
   const size = offsets.at(-1)!;
@@ -83,13 +99,13 @@ function pack(rows: readonly Row[], withRewards: boolean): AdvantageInput {
   const input = {
     offsets,
     actionMask: new Uint8Array(size),
-    rewards: new Float32Array(size),
+    rewards: take(floats, 'rewards', size),
     tasks: Int32Array.from(rows, ({ experience }) => tasks.get(taskKey(experience.eid))!),
-    oldLogprobs: new Float32Array(size),
+    oldLogprobs: take(floats, 'oldLogprobs', size),
     ...(rows.every(({ experience }) => typeof baselineOf(experience) === 'number') && {
       rewardBaselines: Float32Array.from(rows, ({ experience }) => baselineOf(experience) as number),
     }),
-    ...(rows.every(({ experience }) => experience.teacherLogprobs) && { teacherLogprobs: new Float32Array(size) }),
+    ...(rows.every(({ experience }) => experience.teacherLogprobs) && { teacherLogprobs: take(floats, 'teacherLogprobs', size) }),
   };
   for (const [i, { experience, start, end, reward }] of rows.entries()) {
     const at = offsets[i]!;

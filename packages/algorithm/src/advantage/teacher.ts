@@ -8,7 +8,7 @@ export type Divergence = (u: Float64Array, size: number) => void;
 
 /**
  * A_t = -coefficient * divergence(u) on trained tokens, u = teacher - student (at sampling) log-probability.
- * Rewards and groups do not matter. Metrics: `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample
+ * `returns` is the same array. Rewards and groups do not matter. Metrics: `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample
  * deviation, 0 for one row), `advantages/mean` of the sum of the advantages over each row.
  */
 export function towardsTeacher(
@@ -37,7 +37,7 @@ export function towardsTeacher(
   const average = mean(sums);
   return {
     advantages,
-    returns: advantages.slice(),
+    returns: advantages,
     metrics:
       sums.length === 0 ? {} : { [`${name}/mean`]: average, [`${name}/std`]: sampleStd(sums), 'advantages/mean': -coefficient * average },
   };

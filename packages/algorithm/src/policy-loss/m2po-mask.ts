@@ -1,6 +1,6 @@
 /** Which tokens `m2po` keeps: a prefix by rising squared log-ratio, found without sorting the batch. */
 import type { LossInput, Metrics } from '@trinity-rft/core';
-import { eachBlock, eachRow } from '../visit.js';
+import { eachBlock } from '../visit.js';
 
 export interface TrustMask {
   /** 1 = trained and kept. [N] */
@@ -61,30 +61,36 @@ function longestPrefix(actionMask: Uint8Array, squares: Float32Array, threshold:
 
 interface Moments {
   /** Sum of d^2 over the tokens in question. */
-  readonly total: number;
-  readonly inQuestion: number;
-  readonly trained: number;
+  total: number;
+  inQuestion: number;
+  trained: number;
 }
 
-function momentsInQuestion({ offsets, actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Moments {
-  let [total, inQuestion, trained] = [0, 0, 0];
-  eachRow(offsets, (start, end) => {
-    let sum = 0;
-    let pushed = 0;
-    let counted = 0;
-    for (let t = start; t < end; t++) {
-      if (actionMask[t] === 0) continue;
-      const d = currentLogprobs[t]! - oldLogprobs[t]!;
-      counted++;
-      if (!(advantages[t]! * d > 0)) continue;
-      sum += d * d;
-      pushed++;
-    }
-    total += sum;
-    inQuestion += pushed;
-    trained += counted;
+function momentsInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Moments {
+  const moments = { total: 0, inQuestion: 0, trained: 0 };
+  eachBlock(actionMask.length, (from, to) => {
+    const part = <A extends Float32Array | Uint8Array>(array: A): A => array.subarray(from, to) as A;
+    addMoments(part(actionMask), part(advantages), part(currentLogprobs), part(oldLogprobs), moments);
   });
-  return { total, inQuestion, trained };
+  return moments;
+}
+
+function addMoments(mask: Uint8Array, advantages: Float32Array, current: Float32Array, old: Float32Array, into: Moments): void {
+  let total = 0;
+  let inQuestion = 0;
+  let trained = 0;
+  for (let t = 0; t < mask.length; t++) {
+    if (mask[t] === 0) continue;
+    const d = current[t]! - old[t]!;
+    // A number, not a branch, which a processor guesses wrong for every second token.
+    const isPushed = Number(advantages[t]! * d > 0);
+    total += isPushed * d * d;
+    inQuestion += isPushed;
+    trained++;
+  }
+  into.total += total;
+  into.inQuestion += inQuestion;
+  into.trained += trained;
 }
 
 /** d^2 of the tokens in question, 0 for others. [N] */

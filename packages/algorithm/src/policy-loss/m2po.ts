@@ -1,8 +1,9 @@
 /** Importance-weighted policy gradient over a batch whose second moment is bounded. */
 import { numberArg } from '@trinity-rft/core';
 import { exponentials } from '../exponential.js';
+import type { TokenBlock } from '../token-block.js';
 import { tokenTerm } from '../token-term.js';
-import { clamp, definePolicyLoss } from './define.js';
+import { definePolicyLoss } from './define.js';
 import { trustMask } from './m2po-mask.js';
 
 const args = {
@@ -32,20 +33,33 @@ export const m2po = definePolicyLoss({
   },
   create: ({ m2Threshold, logRatioClip: most }) =>
     tokenTerm({
-      open: (input) => ({ ...trustMask(input, m2Threshold), ratios: 0, kl: 0 }),
-      visit: ({ size, at, d, advantage, exp: ratio, value, gradient }, state) => {
-        const { kept } = state;
+      open: (input) => {
+        const { kept, metrics } = trustMask(input, m2Threshold);
+        return { kept: kept === input.actionMask ? undefined : kept, metrics, ratios: 0, kl: 0 };
+      },
+      visit: (block, state) => {
+        const { size, d, advantage, exp: ratio, value, gradient } = block;
         exponentials(d, size, ratio, most);
         let [ratios, kl] = [0, 0];
         for (let i = 0; i < size; i++) {
-          value[i] = kept[at[i]!] === 1 ? -advantage[i]! * ratio[i]! : 0;
-          gradient[i] = value[i]!;
+          const loss = -advantage[i]! * ratio[i]!;
+          value[i] = loss;
+          gradient[i] = loss;
           ratios += ratio[i]!;
-          kl -= clamp(d[i]!, -most, most);
+          kl -= Math.abs(d[i]!) > most ? most * Math.sign(d[i]!) : d[i]!;
         }
+        if (state.kept) leaveOut(block, state.kept);
         state.ratios += ratios;
         state.kl += kl;
       },
       metrics: (loss, mean, { metrics, ratios, kl }) => ({ pg_loss: loss, ppo_kl: mean(kl), 'ratio/mean': mean(ratios), ...metrics }),
     }),
 });
+
+function leaveOut({ size, at, value, gradient }: TokenBlock, kept: Uint8Array): void {
+  for (let i = 0; i < size; i++) {
+    if (kept[at[i]!] === 1) continue;
+    value[i] = 0;
+    gradient[i] = 0;
+  }
+}
