@@ -17,8 +17,7 @@ it('stores what arrives together together, before anything else is answered, and
   const groups: (readonly string[])[] = [];
   const database = openTurnDatabase({ path: path.join(folder, 'calls.db') });
   const { port1, port2 } = new MessageChannel();
-  const ask = (id: number, method: Question['method'], ...args: readonly unknown[]): void =>
-    port1.postMessage({ id, method, args } as unknown as Question);
+  const ask = (id: number, method: Question['method'], ...args: readonly unknown[]): void => port1.postMessage([{ id, method, args }]);
   for (const [at, msgId] of ['a', 'b', 'c'].entries()) ask(at + 1, 'record', call(msgId));
   ask(4, 'counts');
   for (const [at, msgId] of ['d', 'a', 'e'].entries()) ask(at + 5, 'record', call(msgId));

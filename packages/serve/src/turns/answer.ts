@@ -1,7 +1,7 @@
 /** The thread's side of a turn store: calls that arrive together are stored together, for all of them wait for one write to the disk. */
 import type { MessagePort } from 'node:worker_threads';
 import { toErrorRecord } from '@trinity-rft/core';
-import { opening, type Answer, type Answers, type Question } from './protocol.js';
+import { opening, type Answer, type Answers, type Question, type Questions } from './protocol.js';
 import type { TurnDatabase } from './sqlite.js';
 
 type Recorded = Extract<Question, { readonly method: 'record' }>;
@@ -23,7 +23,7 @@ export function answerQuestions(port: MessagePort, open: () => TurnDatabase): vo
   const send = (answers: Answers): void => {
     if (answers.length > 0) port.postMessage(answers);
   };
-  port.on('message', (question: Question) => {
+  const take = (question: Question): void => {
     if (question.method === 'record') {
       // Everything that has arrived is handed out before: one turn of the event loop is one write.
       if (waiting.push(question) === 1) setImmediate(() => send(store()));
@@ -31,7 +31,8 @@ export function answerQuestions(port: MessagePort, open: () => TurnDatabase): vo
     }
     send([...store(), answer(question.id, () => ask(database, question))]);
     if (question.method === 'close') port.close();
-  });
+  };
+  port.on('message', (questions: Questions) => questions.forEach(take));
 }
 
 function answer(id: number, work: () => unknown): Answer {

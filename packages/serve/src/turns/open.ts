@@ -7,7 +7,7 @@ import type { TurnStore } from './turn-store.js';
 /**
  * Opens or makes the store. One store may have the file open at a time; the operating system's lock on it ends with the process.
  * What a call resolved from survives SIGKILL and a power cut. An open store keeps no process alive that waits for nothing of it.
- * @throws BufferError when another process has it open, or the file is damaged or foreign
+ * @throws BufferError when another store has the file open, it is damaged or foreign, or the thread does not start
  */
 export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStore> {
   const { thread, starts } = await TurnThread.open(options);

@@ -1,7 +1,7 @@
 /** The thread of a turn store, as its owner sees it. */
 import { Worker } from 'node:worker_threads';
 import { BufferError, describeError, reviveError } from '@trinity-rft/core';
-import { opening, type Answer, type Answers, type Method, type Methods, type Question } from './protocol.js';
+import { opening, type Answer, type Answers, type Method, type Methods, type Question, type Questions } from './protocol.js';
 import type { TurnStoreOptions } from './sqlite.js';
 
 interface Pending {
@@ -14,6 +14,9 @@ export class TurnThread {
   readonly #path: string;
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
+  /** Asked in this turn of the event loop, and the buffers that go with it. */
+  #questions: Question[] = [];
+  #buffers: ArrayBuffer[] = [];
   readonly #gone = new AbortController();
   readonly #exited: Promise<void>;
   #lastId = opening;
@@ -62,7 +65,10 @@ export class TurnThread {
     return this.#gone.signal;
   }
 
-  /** The buffers in `transfer` are handed over. */
+  /**
+   * The buffers in `transfer` are handed over. What is asked in one turn of the event loop is posted at its end, together: the answers
+   * could not be received before, and a commit for each of them would take time from whatever else is to be done.
+   */
   async ask<M extends Method>(
     method: M,
     args: Parameters<Methods[M]>,
@@ -70,7 +76,8 @@ export class TurnThread {
   ): Promise<ReturnType<Methods[M]>> {
     if (this.#ended) throw this.#ended;
     const id = ++this.#lastId;
-    this.#worker.postMessage({ id, method, args } as Question, transfer);
+    this.#buffers.push(...transfer);
+    if (this.#questions.push({ id, method, args } as Question) === 1) setImmediate(() => this.#post());
     return await this.#answerTo<ReturnType<Methods[M]>>(id);
   }
 
@@ -86,6 +93,12 @@ export class TurnThread {
       await answered;
     }
     await this.#exited;
+  }
+
+  #post(): void {
+    this.#worker.postMessage(this.#questions satisfies Questions, this.#buffers);
+    this.#questions = [];
+    this.#buffers = [];
   }
 
   #answerTo<T>(id: number): Promise<T> {
