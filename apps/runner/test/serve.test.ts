@@ -162,6 +162,27 @@ describe('a server that is killed', () => {
   });
 });
 
+describe('a server whose store dies', () => {
+  it('ends with what happened: nothing could be stored any more', { timeout: 60_000 }, async () => {
+    // Commits of the thread that stores calls: one for the start, one for a call. The second ends the thread.
+    const dying = `
+      import { DatabaseSync } from 'node:sqlite';
+      import { isMainThread } from 'node:worker_threads';
+      const { exec } = DatabaseSync.prototype;
+      let commits = 0;
+      DatabaseSync.prototype.exec = function (sql) {
+        if (!isMainThread && sql === 'COMMIT' && ++commits === 2) process.exit(7);
+        return exec.call(this, sql);
+      };`;
+    const { server, ask } = await startProduct(workspace.root, ['--config', config('dying')], {
+      nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(dying)}`],
+    });
+    await expect(ask()).rejects.toThrow();
+    const { exitCode, stderr } = await server.ended;
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('ended with exit code 7. What was answered is stored')]);
+  });
+});
+
 describe('a server beside a trainer in another process', () => {
   it('hands its experiences over and takes new weights as they are saved', { timeout: 60_000 }, async () => {
     const file = config('apart', { explorer: { service_status_check_interval: 1 }, trainer: { save_interval: 1 } });
