@@ -10,7 +10,8 @@ it('serves the model of an attempt over HTTP until the attempt is over', async (
   const mounts: EndpointMount[] = [];
   const model = mountedModel(endpoint, over.signal, (mounted) => {
     mounts.push(mounted);
-    return { handler: (request: Request) => Promise.resolve(Response.json({ path: new URL(request.url).pathname })) } as RecordingModel;
+    const handler = (request: Request): Promise<Response> => Promise.resolve(Response.json({ path: new URL(request.url).pathname }));
+    return { handler, answer: handler } as Partial<RecordingModel> as RecordingModel;
   });
   const [{ baseURL, apiKey }] = mounts as [EndpointMount];
   const get = (): Promise<Response> => fetch(`${baseURL}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
