@@ -1,5 +1,6 @@
 /** How the losses of tokens become one number: a weight per token, normalised over the whole optimizer batch. */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
+import { eachBlock } from './visit.js';
 
 /** As in YAML. */
 export const lossAggModes = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
@@ -84,37 +85,18 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
   'seq-mean-token-sum-norm': ({ longest, norm = longest }) => 1 / (norm + epsilon),
 };
 
-/**
- * Tokens that a loss visits in one go. V8 compiles a loop that is entered once per step while it runs, with its sums on the
- * heap; cut into blocks it is faster (`pnpm bench algorithm`).
- */
-export const blockSize = 4096;
-
 /** sum(w * v) over tokens of weight above 0, in float64; what masked tokens hold has no influence, not even NaN. */
 export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
-  let sum = 0;
-  for (let from = 0; from < weights.length; from += blockSize) {
-    const to = Math.min(from + blockSize, weights.length);
+  let total = 0;
+  eachBlock(weights.length, (from, to) => {
+    let sum = 0;
     for (let t = from; t < to; t++) {
       const weight = weights[t]!;
       if (weight !== 0) sum += weight * values[t]!;
     }
-  }
-  return sum;
-}
-
-/**
- * Positions of trained tokens, rising: losses visit these, and have no branch for masked ones in their loops.
- * @returns [M]
- */
-export function trainedTokens(actionMask: Uint8Array): Int32Array {
-  const positions = new Int32Array(actionMask.length);
-  let trained = 0;
-  for (let t = 0; t < actionMask.length; t++) {
-    positions[trained] = t;
-    trained += actionMask[t]!;
-  }
-  return positions.subarray(0, trained);
+    total += sum;
+  });
+  return total;
 }
 
 /** sum / (M + epsilon), with M trained tokens: the mean that metrics use, whatever the mode of the loss. */

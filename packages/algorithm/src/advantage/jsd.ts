@@ -60,7 +60,7 @@ function divergenceOf({ lambdaCoef: b, form, temperature }: ArgValues<typeof arg
   const exps = new Float64Array(blockSize);
   if (form === 'gradient') {
     return (u, size) => {
-      for (let i = 0; i < size; i++) exps[i] = Math.min(u[i]! * scale, largestGap);
+      for (let i = 0; i < size; i++) exps[i] = u[i]! * scale > largestGap ? largestGap : u[i]! * scale;
       exponentials(exps, size, exps);
       for (let i = 0; i < size; i++) exps[i] = 1 - b + b * exps[i]!;
       logarithms(exps, size, exps);

@@ -1,6 +1,6 @@
-import { ConfigError, createExperience, numberArg, type LossInput } from '@trinity-rft/core';
+import { ConfigError, createExperience, numberArg, type Algorithm, type LossInput } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { aggregateLoss, builtInTables, byGroup, createAlgorithm } from '../index.js';
+import { aggregateLoss, builtInTables, byGroup, createAlgorithm, tokenTerm } from '../index.js';
 import { defineAdvantage, defineAlgorithm, defineOperator, definePolicyLoss, isAlgorithmPlugin } from './definitions.js';
 import { extendTables } from './extend-tables.js';
 
@@ -61,6 +61,43 @@ describe('definitions of plugins', () => {
     expect([...loss(input).gradLogprobs]).toEqual([expect.closeTo(-3, 6)]);
     expect(needs).toMatchObject({ rollouts: true, referenceLogprobs: false });
     expect(Object.keys(tables.operators)).toEqual(expect.arrayContaining(['reward_filter', 'everything']));
+  });
+
+  it('make a loss of a formula over tokens, which agrees with the same loss over a batch', () => {
+    const byToken = definePolicyLoss({
+      name: 'by_token',
+      create: () =>
+        tokenTerm({
+          open: () => ({ tokens: 0 }),
+          visit: ({ size, current, advantage, value, gradient }, state) => {
+            for (let i = 0; i < size; i++) {
+              gradient[i] = -advantage[i]!;
+              value[i] = gradient[i]! * current[i]!;
+            }
+            state.tokens += size;
+          },
+          metrics: (loss, mean, { tokens }) => ({ by_token: loss, share: mean(tokens), tokens }),
+        }),
+    });
+    const tables = extendTables(builtInTables, [byToken, plainGradient]);
+    const lossOf = (name: string, args = {}): ReturnType<Algorithm['loss']> =>
+      createAlgorithm({ advantageFn: { name: 'grpo' }, policyLossFn: { name, args }, klLossFn: { name: 'k2' } }, { tables }).loss({
+        offsets: Int32Array.of(0, 3, 4),
+        actionMask: Uint8Array.of(1, 0, 1, 1),
+        currentLogprobs: Float32Array.of(-2, NaN, -1, -3),
+        oldLogprobs: Float32Array.of(-2, -9, -1, -2),
+        refLogprobs: Float32Array.of(-2, -9, -2, -1),
+        advantages: Float32Array.of(3, 0, 2, -1),
+        step: 1,
+      });
+    for (const args of [{}, { lossAggMode: 'seq-mean-token-mean' }]) {
+      const [formula, whole] = [lossOf('by_token', args), lossOf('plain_gradient', args)];
+      expect(formula.loss).toBeCloseTo(whole.loss, 12);
+      // Float32: the gradients of a batch are rounded before the KL's are added.
+      formula.gradLogprobs.forEach((gradient, t) => expect(gradient).toBeCloseTo(whole.gradLogprobs[t]!, 6));
+      expect(formula.metrics['tokens']).toBe(3);
+      expect(formula.metrics['share']).toBeCloseTo(1, 7);
+    }
   });
 
   it('are read with their arguments like built-in parts', () => {

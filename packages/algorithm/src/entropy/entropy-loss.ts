@@ -24,11 +24,9 @@ export function entropyPart(doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
         });
       },
       weights: (weights) => weights,
-      visit: ({ size, entropy, value, gradient }) => {
-        for (let i = 0; i < size; i++) {
-          value[i] = entropy[i]!;
-          gradient[i] = 1;
-        }
+      visit: ({ entropy, value, gradient }) => {
+        value.set(entropy);
+        gradient.fill(1);
       },
       metrics: (loss) => ({ entropy_loss: loss }),
     });

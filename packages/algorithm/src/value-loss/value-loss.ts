@@ -1,6 +1,6 @@
 /** The loss of a critic: squared error, clipped around what the critic said before. */
 import { numberArg, type ValueLossFn } from '@trinity-rft/core';
-import { aggregationWeights, meanOf, trainedTokens } from '../aggregate.js';
+import { aggregationWeights, meanOf } from '../aggregate.js';
 import { checkValueLossInput } from '../check-input.js';
 import { definePart } from '../part.js';
 
@@ -25,11 +25,11 @@ export const valueLoss = definePart(
       checkValueLossInput(input);
       const { actionMask, values, oldValues, returns } = input;
       const weights = aggregationWeights(input, 'token-mean');
-      const trained = trainedTokens(actionMask);
       const gradValues = new Float32Array(weights.length);
-      let [loss, clipped, valueSum] = [0, 0, 0];
-      for (let i = 0; i < trained.length; i++) {
-        const t = trained[i]!;
+      let [trained, loss, clipped, valueSum] = [0, 0, 0, 0];
+      for (let t = 0; t < actionMask.length; t++) {
+        if (actionMask[t] === 0) continue;
+        trained++;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
         // In float32, where the original meets its ties.
         const [low, high] = [Math.fround(oldValues[t]! - range), Math.fround(oldValues[t]! + range)];
@@ -43,7 +43,7 @@ export const valueLoss = definePart(
         if (bounded * bounded > free * free) clipped++;
         valueSum += value;
       }
-      const mean = (sum: number): number => meanOf(sum, trained.length);
+      const mean = (sum: number): number => meanOf(sum, trained);
       const metrics = { vf_loss: loss, vf_clipfrac: mean(clipped), vpred_mean: mean(valueSum) };
       return { loss, gradValues, metrics };
     },
