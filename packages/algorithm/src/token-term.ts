@@ -48,7 +48,7 @@ export function tokenTerm<State>({ open, weights, visit, metrics, ...rest }: Tok
 }
 
 /** How a pass aggregates, where a term does not do it in its own way. */
-export interface Weights {
+interface Weights {
   readonly aggregation: Aggregation;
   readonly values: Float64Array;
   /** Whether there is a weight for each row or for each token. */
@@ -56,7 +56,7 @@ export interface Weights {
 }
 
 /** What gradients are added to; those by other things are not computed. [N] */
-export type Gradients = Readonly<Partial<Record<'currentLogprobs' | 'entropy', Float32Array>>>;
+type Gradients = Readonly<Partial<Record<'currentLogprobs' | 'entropy', Float32Array>>>;
 
 export interface Pass extends PassOptions {
   readonly weights: Weights;

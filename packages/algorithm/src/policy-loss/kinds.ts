@@ -2,7 +2,6 @@
 import {
   booleanArg,
   choiceArg,
-  ConfigError,
   InvariantError,
   numberArg,
   prefixMetrics,
@@ -13,6 +12,7 @@ import {
 import { count, lossAggModeArg, meanOf, rowWeights } from '../aggregate.js';
 import type { TokenBlock } from '../token-block.js';
 import { tokenTerm, type OpenTerm, type TokenTerm } from '../token-term.js';
+import { batchSizeFactor } from './kind-factors.js';
 import { clipArgs, clippedPolicyGradient } from './ppo.js';
 
 export const kindArgs = {
@@ -106,22 +106,6 @@ function visitKind(block: TokenBlock, kind: Kind): void {
   }
   kind.loss += loss;
   kind.trained += size;
-}
-
-type Factor = (kind: 0 | 1, rowsOfKind: number, rows: number) => number;
-
-function batchSizeFactor(options: KindsOptions): Factor {
-  const { owner, ppoMiniBatchSize: mini, ppoMicroBatchSizePerGpu: micro, ngpusTrainer } = options;
-  const perTrainer = [options.trainBatchSizeUsual, options.trainBatchSizeExpert].map((rows) => Math.floor(rows / ngpusTrainer));
-  if (perTrainer.includes(0))
-    throw new ConfigError(
-      `The policy loss "${owner}" has fewer rows of a kind in a train batch than "ngpusTrainer", ${ngpusTrainer}. Set "normalization" to "kinds", which needs no batch sizes.`,
-      { code: 'ARGUMENT_INVALID' },
-    );
-  return (kind, rowsOfKind, rows) =>
-    options.useDynamicBsz
-      ? (rowsOfKind * Math.floor(mini / ngpusTrainer)) / (rows * perTrainer[kind]!)
-      : (rowsOfKind * Math.floor(mini / micro)) / perTrainer[kind]!;
 }
 
 function expertsOf({ expertMask, offsets }: LossInput, owner: string): Uint8Array {
