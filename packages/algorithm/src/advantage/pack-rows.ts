@@ -27,10 +27,10 @@ export function rowsOf(experience: Experience): readonly Row[] {
  */
 export type Floats = Map<string, Float32Array>;
 
-/** All 0. */
+/** Of any content. */
 function take(floats: Floats, name: string, size: number): Float32Array {
   const kept = floats.get(name);
-  if (kept && kept.length >= size) return kept.subarray(0, size).fill(0);
+  if (kept && kept.length >= size) return kept.subarray(0, size);
   const array = new Float32Array(size);
   floats.set(name, array);
   return array;
@@ -44,7 +44,7 @@ export function pack(rows: readonly Row[], withRewards: boolean, floats: Floats)
   const input = {
     offsets,
     actionMask: new Uint8Array(size),
-    rewards: take(floats, 'rewards', size),
+    rewards: take(floats, 'rewards', size).fill(0),
     tasks: Int32Array.from(rows, ({ experience }) => tasks.get(taskKey(experience.eid))!),
     oldLogprobs: take(floats, 'oldLogprobs', size),
     ...(rows.every(({ experience }) => typeof baselineOf(experience) === 'number') && {

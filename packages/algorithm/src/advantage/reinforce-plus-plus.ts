@@ -1,7 +1,7 @@
 /** REINFORCE++: discounted returns, whitened over the batch. */
 import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
-import { eachBlock, eachRow } from '../visit.js';
+import { eachRow } from '../visit.js';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
 import { returnMetrics, whiten } from './whiten.js';
@@ -32,8 +32,7 @@ export const reinforcePlusPlus = defineAdvantagePart({
       const returns = new Float32Array(rewards.length);
       eachRow(offsets, (start, end) => discount(rewards.subarray(start, end), gamma, returns.subarray(start, end)));
       const advantages = returns.slice();
-      const returned = whiten(advantages, actionMask);
-      eachBlock(advantages.length, (from, to) => clearMasked(advantages.subarray(from, to), actionMask.subarray(from, to)));
+      const returned = whiten(advantages, actionMask, 'zero');
       return { advantages, returns, metrics: { ...returnMetrics(returned) } };
     };
     return { advantage: onExperiences(compute), batchAdvantage: compute };
@@ -46,8 +45,4 @@ function discount(rewards: Float32Array, gamma: number, returns: Float32Array): 
     sum = rewards[t]! + gamma * sum;
     returns[t] = sum;
   }
-}
-
-function clearMasked(values: Float32Array, actionMask: Uint8Array): void {
-  for (let t = 0; t < values.length; t++) if (actionMask[t] === 0) values[t] = 0;
 }

@@ -13,18 +13,23 @@ export interface TrainedMean {
 }
 
 /**
- * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over tokens where the mask is 1, in float64; masked tokens are
- * shifted and scaled with the others. A single trained token keeps its value, as does everything where there is none. [N]
+ * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over tokens where the mask is 1, in float64. A single trained
+ * token keeps its value, as does everything where there is none. [N]
+ * @param masked what becomes of masked tokens: they are shifted and scaled with the others, or set to 0
  * @returns what was taken off
  */
-export function whiten(values: Float32Array, actionMask: Uint8Array): TrainedMean {
+export function whiten(values: Float32Array, actionMask: Uint8Array, masked: 'scaled' | 'zero' = 'scaled'): TrainedMean {
   const before = trainedMean(values, actionMask);
   const { trained, mean } = before;
-  if (trained <= 1) return before;
   let squares = 0;
-  eachBlock(values.length, (from, to) => (squares += squaresOf(values.subarray(from, to), actionMask.subarray(from, to), mean)));
-  const scale = 1 / Math.sqrt(squares / (trained - 1) + epsilon);
-  eachBlock(values.length, (from, to) => standardise(values.subarray(from, to), mean, scale));
+  if (trained > 1)
+    eachBlock(values.length, (from, to) => (squares += squaresOf(values.subarray(from, to), actionMask.subarray(from, to), mean)));
+  const [shift, scale] = trained > 1 ? [mean, 1 / Math.sqrt(squares / (trained - 1) + epsilon)] : [0, 1];
+  eachBlock(values.length, (from, to) => {
+    const part = values.subarray(from, to);
+    if (masked === 'zero') standardiseTrained(part, actionMask.subarray(from, to), shift, scale);
+    else standardise(part, shift, scale);
+  });
   return before;
 }
 
@@ -60,4 +65,8 @@ function squaresOf(values: Float32Array, actionMask: Uint8Array, mean: number): 
 
 function standardise(values: Float32Array, mean: number, scale: number): void {
   for (let t = 0; t < values.length; t++) values[t] = (values[t]! - mean) * scale;
+}
+
+function standardiseTrained(values: Float32Array, actionMask: Uint8Array, mean: number, scale: number): void {
+  for (let t = 0; t < values.length; t++) values[t] = actionMask[t] === 0 ? 0 : (values[t]! - mean) * scale;
 }
