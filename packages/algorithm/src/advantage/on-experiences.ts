@@ -12,6 +12,8 @@ import { pack, rowsOf, type Floats, type Row } from './pack-rows.js';
 export interface OnExperiencesOptions {
   /** Whether the function reads rewards: then every call needs one, or token rewards. @default true */
   readonly rewards?: boolean;
+  /** Whether it reads log-probabilities: otherwise those of the policy are 0, and there are none of a teacher. @default true */
+  readonly logprobs?: boolean;
 }
 
 /**
@@ -20,12 +22,12 @@ export interface OnExperiencesOptions {
  * that the function changes replaces that of the experience. What `compute` is given is written over by the next call.
  * @throws RewardError for a call without a finite reward
  */
-export function onExperiences(compute: BatchAdvantageFn, { rewards = true }: OnExperiencesOptions = {}): AdvantageFn {
+export function onExperiences(compute: BatchAdvantageFn, { rewards = true, logprobs = true }: OnExperiencesOptions = {}): AdvantageFn {
   const floats: Floats = new Map();
   return (experiences) => {
     if (experiences.length === 0) return { experiences, metrics: {} };
     const rows = experiences.map(rowsOf);
-    const input = pack(rows.flat(), rewards, floats);
+    const input = pack(rows.flat(), { rewards, logprobs }, floats);
     const output = compute(input);
     let row = 0;
     const out = rows.map((own, i) => {
@@ -47,9 +49,10 @@ function withOutput(experience: Experience, rows: readonly Row[], offsets: Int32
     return target;
   };
   const { advantages, returns, actionMask } = output;
+  const own = gather(advantages, (length) => new Float32Array(length));
   return withFields(experience, {
-    advantages: gather(advantages, (length) => new Float32Array(length)),
-    returns: gather(returns, (length) => new Float32Array(length)),
+    advantages: own,
+    returns: returns === advantages ? own : gather(returns, (length) => new Float32Array(length)),
     ...(actionMask && { actionMask: gather(actionMask, (length) => new Uint8Array(length)) }),
   });
 }

@@ -1,6 +1,7 @@
 /** Packs the model calls of experiences into token arrays. */
 import { groupBy, spansOf, taskKey, type AdvantageInput, type Experience } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
+import type { OnExperiencesOptions } from './on-experiences.js';
 
 /** A model call: of an experience, or a span of one. */
 export interface Row {
@@ -36,7 +37,7 @@ function take(floats: Floats, name: string, size: number): Float32Array {
   return array;
 }
 
-export function pack(rows: readonly Row[], withRewards: boolean, floats: Floats): AdvantageInput {
+export function pack(rows: readonly Row[], reads: Required<OnExperiencesOptions>, floats: Floats): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
   const size = offsets.at(-1)!;
@@ -46,18 +47,19 @@ export function pack(rows: readonly Row[], withRewards: boolean, floats: Floats)
     actionMask: new Uint8Array(size),
     rewards: take(floats, 'rewards', size).fill(0),
     tasks: Int32Array.from(rows, ({ experience }) => tasks.get(taskKey(experience.eid))!),
-    oldLogprobs: take(floats, 'oldLogprobs', size),
+    oldLogprobs: reads.logprobs ? take(floats, 'oldLogprobs', size) : new Float32Array(size),
     ...(rows.every(({ experience }) => typeof baselineOf(experience) === 'number') && {
       rewardBaselines: Float32Array.from(rows, ({ experience }) => baselineOf(experience) as number),
     }),
-    ...(rows.every(({ experience }) => experience.teacherLogprobs) && { teacherLogprobs: take(floats, 'teacherLogprobs', size) }),
+    ...(reads.logprobs &&
+      rows.every(({ experience }) => experience.teacherLogprobs) && { teacherLogprobs: take(floats, 'teacherLogprobs', size) }),
   };
   for (const [i, { experience, start, end, reward }] of rows.entries()) {
     const at = offsets[i]!;
     input.actionMask.set(experience.actionMask.subarray(start, end), at);
-    input.oldLogprobs.set(experience.logprobs.subarray(start, end), at);
+    if (reads.logprobs) input.oldLogprobs.set(experience.logprobs.subarray(start, end), at);
     input.teacherLogprobs?.set(experience.teacherLogprobs!.subarray(start, end), at);
-    if (!withRewards) continue;
+    if (!reads.rewards) continue;
     if (experience.tokenRewards) input.rewards.set(experience.tokenRewards.subarray(start, end), at);
     else input.rewards[offsets[i + 1]! - 1] = rewardOf(reward === experience.reward ? experience : withReward(experience, reward));
   }

@@ -35,7 +35,7 @@ export const reinforcePlusPlus = defineAdvantagePart({
       const returned = whiten(advantages, actionMask, 'zero');
       return { advantages, returns, metrics: { ...returnMetrics(returned) } };
     };
-    return { advantage: onExperiences(compute), batchAdvantage: compute };
+    return { advantage: onExperiences(compute, { logprobs: false }), batchAdvantage: compute };
   },
 });
 
