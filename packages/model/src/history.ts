@@ -1,6 +1,6 @@
 /** Recorded calls, and the experiences they become. */
 import type { Fork } from '@trinity-rft/chat';
-import { createExperience, WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
+import { assertAligned, emptyEid, WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
 
 /** One choice of one call. */
 export interface RecordedChoice {
@@ -66,17 +66,23 @@ export function createHistory(enabled: boolean): History {
   };
 }
 
+/** Over the arrays of the record, not over copies of them. */
 export function toExperience({ choice, response, promptText, fork }: RecordedChoice, step: number): Experience {
-  return createExperience({
-    eid: { step, suffix: String(choice) },
-    tokens: response.tokens,
-    promptLength: response.promptLength,
-    logprobs: response.logprobs,
-    policyVersion: response.policyVersion,
-    temperature: response.temperature,
-    responseText: response.responseText,
-    info: { finishReason: response.finishReason, ...(fork && { fork: fork.reason }) },
-    ...(response.finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
+  const { tokens, promptLength, logprobs, policyVersion, temperature, responseText, finishReason } = response;
+  const experience: Experience = {
+    eid: { ...emptyEid, step, suffix: String(choice) },
+    tokens,
+    promptLength,
+    actionMask: new Uint8Array(tokens.length - promptLength).fill(1),
+    logprobs,
+    policyVersion,
+    temperature,
+    responseText,
+    metrics: {},
+    info: { finishReason, ...(fork && { fork: fork.reason }) },
+    ...(finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
     ...(promptText !== undefined && { promptText }),
-  });
+  };
+  assertAligned(experience);
+  return experience;
 }
