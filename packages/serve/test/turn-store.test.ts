@@ -39,7 +39,7 @@ describe('the store of served calls', () => {
     await turns.close();
   });
 
-  it('does what it is told at once in that order, and a call that cannot be stored fails alone', async () => {
+  it('does what it is told at once in that order; a call that cannot be stored fails alone, one that is known changes nothing', async () => {
     const turns = await openTurnStore({ path: databasePath() });
     const misaligned = { ...recorded(2), logprobs: new Float32Array(9) };
     const outcomes = await Promise.allSettled([
@@ -59,7 +59,7 @@ describe('the store of served calls', () => {
       { status: 404, code: 'unknown_msg_ids', details: { msgIds: ['a'] } },
       'done',
       'done',
-      { name: 'BufferError', code: 'SERVE_STORAGE' },
+      'done',
       expect.any(InvariantError),
       ...Array.from({ length: 5 }, () => 'done'),
     ]);
@@ -119,25 +119,29 @@ describe('a process with a store', () => {
     await turns.close();
   });
 
-  it('goes on when the thread of the store dies, and is told of it', async () => {
+  it('goes on when the thread of the store dies, is told of it, and finds what was recorded when it opens the store again', async () => {
     const path = databasePath();
     const { status, out, err } = await inChild(
       path,
       `await turns.record(call('a'));
        const outcome = (promise) => promise.then(() => 'done', ({ name, code, details }) => [name, code, details.exitCode]);
        const told = await Promise.all([turns.record(call('b')), turns.counts(), turns.record(call('c'))].map(outcome));
-       told.push(await outcome(turns.lastStep()), turns.gone.reason.code);
+       told.push(await outcome(turns.record(call('d'))), turns.gone.reason.code);
        await turns.close();
        const again = await openTurnStore({ path: process.argv[1] });
        say(JSON.stringify([...told, await again.counts()]));`,
       {
         preload: `
           import { DatabaseSync } from 'node:sqlite';
-          import { isMainThread } from 'node:worker_threads';
+          import { existsSync, writeFileSync } from 'node:fs';
+          import { isMainThread, workerData } from 'node:worker_threads';
           const { exec } = DatabaseSync.prototype;
           let commits = 0;
           DatabaseSync.prototype.exec = function (sql) {
-            if (!isMainThread && sql === 'COMMIT' && ++commits === 3) process.exit(7);
+            if (!isMainThread && sql === 'COMMIT' && ++commits === 2 && !existsSync(workerData.path + '-died')) {
+              writeFileSync(workerData.path + '-died', '');
+              process.exit(7);
+            }
             return exec.call(this, sql);
           };`,
       },
@@ -146,7 +150,33 @@ describe('a process with a store', () => {
     expect([status, err, JSON.parse(out)]).toEqual([
       0,
       '',
-      [dead, dead, dead, dead, 'SERVE_THREAD', { total: 1, open: 1, ready: 0, committed: 0 }],
+      ['done', dead, 'done', dead, 'SERVE_THREAD', { total: 3, open: 3, ready: 0, committed: 0 }],
     ]);
   });
+});
+
+it('ends with what is wrong when calls cannot be stored, and keeps them', async () => {
+  const path = databasePath();
+  const { status, out, err } = await inChild(
+    path,
+    `await turns.record(call('a'));
+     await new Promise((resolve) => turns.gone.addEventListener('abort', resolve));
+     const late = await turns.record(call('b')).catch(({ code, message }) => [code, message]);
+     await turns.close();
+     say(JSON.stringify(late));`,
+    {
+      preload: `
+        import { DatabaseSync } from 'node:sqlite';
+        const { exec } = DatabaseSync.prototype;
+        let commits = 0;
+        DatabaseSync.prototype.exec = function (sql) {
+          if (sql === 'COMMIT' && ++commits === 2) throw new Error('database or disk is full');
+          return exec.call(this, sql);
+        };`,
+    },
+  );
+  expect([status, err, JSON.parse(out)]).toEqual([0, '', ['SERVE_STORAGE', expect.stringMatching(/disk is full.*They are kept/)]]);
+  const turns = await openTurnStore({ path });
+  expect(await turns.counts()).toMatchObject({ total: 1 });
+  await turns.close();
 });

@@ -1,6 +1,6 @@
 // Preloaded into a child process: kills it at one exact place, as a power cut would.
 //   TRINITY_TEST_KILL='{"call":"commit","match":"","nth":3,"when":"before"}'
-// `call` is what the process is about to do (rename, writeFile, append, commit), `match` a part of the path (for rename of "from to"),
+// `call` is what the process is about to do (rename, writeFile, append, writev, commit), `match` a part of the path (for rename of "from to"),
 // `nth` which time, in one thread.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -30,6 +30,7 @@ fs.openSync = (file, ...rest) => {
   return descriptor;
 };
 fs.appendFileSync = deadly('append', fs.appendFileSync, ([file]) => descriptors.get(file) ?? String(file));
+fs.writevSync = deadly('writev', fs.writevSync, ([file]) => descriptors.get(file) ?? '');
 fs.promises.rename = deadly('rename', fs.promises.rename, ([from, to]) => `${from} ${to}`);
 fs.promises.writeFile = deadly('writeFile', fs.promises.writeFile, ([file]) => String(file));
 // oxlint-disable-next-line typescript/unbound-method -- called with the database it was called on

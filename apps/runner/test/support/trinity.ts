@@ -27,7 +27,7 @@ export interface StartOptions {
 
 /** An exact place in a run; see `kill-at.mjs`. */
 export interface KillPoint {
-  readonly call: 'rename' | 'writeFile' | 'append' | 'commit';
+  readonly call: 'rename' | 'writeFile' | 'append' | 'writev' | 'commit';
   /** Part of the path. */
   readonly match: string;
   /** Which of these calls, from 1. */

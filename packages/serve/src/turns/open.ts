@@ -1,37 +1,79 @@
-/** The turn store: encodes here, and leaves what waits for the disk to a thread. */
+/** The turn store: writes calls into a journal, and leaves what waits for the disk to a thread. */
 import { encodeExperience } from '@trinity-rft/core';
-import type { TurnStoreOptions } from './sqlite.js';
+import { openJournal, type Journal } from './journal.js';
+import type { Method, Methods } from './protocol.js';
+import type { EncodedCall, TurnStoreOptions } from './sqlite.js';
 import { TurnThread } from './thread.js';
 import type { TurnStore } from './turn-store.js';
 
+/** How long calls are collected for one transaction, in ms. */
+const collectMs = 10;
+
 /**
  * Opens or makes the store. One store may have the file open at a time; the operating system's lock on it ends with the process.
- * What a call resolved from survives SIGKILL and a power cut. An open store keeps no process alive that waits for nothing of it.
+ * An open store keeps no process alive that waits for nothing of it.
  * @throws BufferError when another store has the file open, it is damaged or foreign, or the thread does not start
  */
 export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStore> {
   const { thread, starts } = await TurnThread.open(options);
+  const journal = await openCaughtUp(thread, options.path);
+  let waiting: EncodedCall[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const handOver = (): void => {
+    clearTimeout(timer);
+    const calls = waiting;
+    waiting = [];
+    if (calls.length > 0) thread.ask('record', [calls], buffersOf(calls)).then(() => journal.settled(calls.length), thread.giveUp);
+  };
+  /** Sees the calls that were recorded before. */
+  const ask = <M extends Method>(method: M, ...args: Parameters<Methods[M]>): Promise<ReturnType<Methods[M]>> => {
+    handOver();
+    return thread.ask(method, args);
+  };
+  const close = async (): Promise<void> => {
+    handOver();
+    try {
+      await thread.close();
+    } finally {
+      journal.close();
+    }
+  };
+  let closed: Promise<void> | undefined;
   return {
     starts,
     gone: thread.gone,
     record: async ({ msgId, session, experiences }) => {
-      const encoded = experiences.map((experience) => apart(encodeExperience(experience)));
-      await thread.ask(
-        'record',
-        [{ msgId, session, experiences: encoded }],
-        encoded.map(({ buffer }) => buffer),
-      );
+      thread.assertOpen();
+      const call = { msgId, session, experiences: experiences.map((experience) => apart(encodeExperience(experience))) };
+      journal.append(call);
+      if (waiting.push(call) === 1) timer = setTimeout(handOver, collectMs);
     },
-    sessionOf: (msgId) => thread.ask('sessionOf', [msgId]),
-    reward: (feedback) => thread.ask('reward', [feedback]),
-    begin: (step) => thread.ask('begin', [step]),
-    begun: () => thread.ask('begun', []),
-    settle: (step) => thread.ask('settle', [step]),
-    lastStep: () => thread.ask('lastStep', []),
-    counts: () => thread.ask('counts', []),
-    close: () => thread.close(),
+    sessionOf: (msgId) => ask('sessionOf', msgId),
+    reward: (feedback) => ask('reward', feedback),
+    begin: (step) => ask('begin', step),
+    begun: () => ask('begun'),
+    settle: (step) => ask('settle', step),
+    lastStep: () => ask('lastStep'),
+    counts: () => ask('counts'),
+    close: () => (closed ??= close()),
   };
 }
+
+/** Once the file is this store's alone: what the journal has of an earlier process goes into the database. */
+async function openCaughtUp(thread: TurnThread, path: string): Promise<Journal> {
+  try {
+    const journal = openJournal(path);
+    if (journal.left.length > 0) await thread.ask('record', [journal.left]);
+    journal.clear();
+    return journal;
+  } catch (error) {
+    await thread.close();
+    throw error;
+  }
+}
+
+const buffersOf = (calls: readonly EncodedCall[]): readonly ArrayBuffer[] =>
+  calls.flatMap(({ experiences }) => experiences.map(({ buffer }) => buffer));
 
 /** Bytes whose buffer can be handed over, for it holds nothing else. */
 function apart(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

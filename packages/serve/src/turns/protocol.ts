@@ -1,11 +1,9 @@
 /** Messages between a turn store and its thread. */
 import type { ErrorRecord } from '@trinity-rft/core';
-import type { EncodedCall, TurnDatabase } from './sqlite.js';
+import type { TurnDatabase } from './sqlite.js';
 
-/** What can be asked of the thread: the methods of the database, but that calls are handed over one by one. */
-export interface Methods extends Omit<TurnDatabase, 'starts' | 'record'> {
-  record(call: EncodedCall): void;
-}
+/** What can be asked of the thread: the methods of the database. */
+export type Methods = Omit<TurnDatabase, 'starts'>;
 export type Method = keyof Methods;
 
 /** A call of a method, under a number that its answer carries too. */

@@ -46,7 +46,7 @@ const pragma = (database: DatabaseSync, name: string): number => Number(database
 
 export function prepareStatements(database: DatabaseSync) {
   return {
-    insert: database.prepare('INSERT INTO call (msg, choice, session, bytes) VALUES (?, ?, ?, ?)'),
+    insert: database.prepare('INSERT OR IGNORE INTO call (msg, choice, session, bytes) VALUES (?, ?, ?, ?)'),
     ofMessage: database.prepare('SELECT id, msg, choice, session, reward, task, run FROM call WHERE msg = ? ORDER BY choice'),
     reward: database.prepare('UPDATE call SET reward = ?, task = ?, run = ? WHERE id = ?'),
     assign: database.prepare('UPDATE call SET batch = ? WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NULL'),

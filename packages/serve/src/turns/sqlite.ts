@@ -17,13 +17,13 @@ export interface TurnStoreOptions {
 /** A served call as it is stored. */
 export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
   /** One per choice, in order; of `encodeExperience`. */
-  readonly experiences: readonly Uint8Array[];
+  readonly experiences: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /** The methods of a turn store, each at once and atomic: what returned has happened for good, what threw has changed nothing. */
 export interface TurnDatabase {
   readonly starts: number;
-  /** All of them or none. */
+  /** All of them or none; those that are known already change nothing. */
   record(calls: readonly EncodedCall[]): void;
   sessionOf(msgId: string): string | undefined;
   reward(feedback: Feedback): FeedbackResult;

@@ -65,6 +65,19 @@ export class TurnThread {
     return this.#gone.signal;
   }
 
+  /** @throws BufferError when it has ended or was closed */
+  assertOpen(): void {
+    if (this.#ended) throw this.#ended;
+  }
+
+  /** Ends the thread, since something that was promised to be kept could not be stored. */
+  readonly giveUp = (cause: unknown): void => {
+    if (this.#ended) return;
+    this.#ended = notStored(this.#path, cause);
+    this.#gone.abort(this.#ended);
+    void this.#worker.terminate();
+  };
+
   /**
    * The buffers in `transfer` are handed over. What is asked in one turn of the event loop is posted at its end, together: the answers
    * could not be received before, and a commit for each of them would take time from whatever else is to be done.
@@ -74,7 +87,7 @@ export class TurnThread {
     args: Parameters<Methods[M]>,
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<ReturnType<Methods[M]>> {
-    if (this.#ended) throw this.#ended;
+    this.assertOpen();
     const id = ++this.#lastId;
     this.#buffers.push(...transfer);
     if (this.#questions.push({ id, method, args } as Question) === 1) setImmediate(() => this.#post());
@@ -162,8 +175,15 @@ function notStarted(cause: unknown): BufferError {
 function died(path: string, exitCode: number, cause: unknown): BufferError {
   const why = cause === undefined ? '' : ` (${describeError(cause)})`;
   return new BufferError(
-    `The thread that stores served calls in ${path} ended with exit code ${exitCode}${why}. What was answered is stored; nothing more can be. Start the server again.`,
+    `The thread that stores served calls in ${path} ended with exit code ${exitCode}${why}. What was answered is kept, in it or in the files beside it; nothing more can be. Start the server again.`,
     { code: 'SERVE_THREAD', details: { exitCode }, cause },
+  );
+}
+
+function notStored(path: string, cause: unknown): BufferError {
+  return new BufferError(
+    `Calls that were answered could not be stored in ${path}: ${describeError(cause)}. They are kept in the files beside it. Check the disk and start the server again: it stores them first.`,
+    { code: 'SERVE_STORAGE', cause },
   );
 }
 

@@ -61,14 +61,17 @@ export interface TurnCounts {
 
 /**
  * Calls happen in the order in which they are made, and are atomic: what resolved has happened for good, what rejected has changed
- * nothing. All reject with BufferError `SERVE_CLOSED` after {@link close}, `SERVE_THREAD` once the store's thread has died.
+ * nothing. All reject with BufferError `SERVE_CLOSED` after {@link close}, and with the reason of {@link gone} once that has aborted.
  */
 export interface TurnStore {
   /** How often the store has been opened, this time included. */
   readonly starts: number;
-  /** Aborts, with the error as its reason, when the store's thread has died. */
+  /** Aborts, with the error as its reason, when the store's thread has died (`SERVE_THREAD`) or cannot write (`SERVE_STORAGE`). */
   readonly gone: AbortSignal;
-  /** @throws InvariantError, BufferError when it cannot be stored, as for an id that there is already */
+  /**
+   * Resolves without waiting for the disk, when the call survives the end of the process; a power cut may take those of the last moment.
+   * An id that is known already changes nothing. @throws InvariantError, BufferError
+   */
   record(call: ServedCall): Promise<void>;
   sessionOf(msgId: string): Promise<string | undefined>;
   /** @throws ModelError 404 naming unknown ids, 409 naming those with another reward, task or run; nothing is applied then */
