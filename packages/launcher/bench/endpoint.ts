@@ -1,7 +1,8 @@
 /**
  * `pnpm bench endpoint [PER_SECOND] [SECONDS]`: what the recording endpoint costs beside a bare hono server that answers with
- * the same bytes. Both are asked in turns by the same load, each in a process of its own; the sampler answers at once. Every call
- * is in the store of `trinity serve`, where it survives a power cut, before its client has the answer.
+ * the same bytes. They are asked in turns by the same load, each in a process of its own; the sampler answers at once. Every call
+ * is in the store of `trinity serve`, where it survives SIGKILL, before its client has the answer. `short-pauses` is the endpoint once more,
+ * with the flags for Node that apps/runner/README.md names.
  */
 import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +16,9 @@ import type { FromTarget, Place, ToTarget } from './endpoint/target.js';
 const perSecond = Number(process.argv[2] ?? 1000);
 const seconds = Number(process.argv[3] ?? 5);
 const rounds = 3;
+/** Until the code is compiled. */
+const warmUpSeconds = 4;
+const shortPauses = ['--max-semi-space-size=4', '--v8-pool-size=1'];
 const placesOpen = 256;
 const openRollouts = 2000;
 
@@ -24,16 +28,18 @@ interface Measured extends LoadResult {
 }
 
 const bytes = await sampleAnswer();
-const results: { readonly bare: Measured[]; readonly recording: Measured[] } = { bare: [], recording: [] };
+const results: Record<'bare' | 'recording' | 'short-pauses', Measured[]> = { bare: [], recording: [], 'short-pauses': [] };
 for (let round = 0; round < rounds; round++) {
   results.bare.push(await measure('bare'));
   results.recording.push(await measure('recording'));
+  results['short-pauses'].push(await measure('recording', shortPauses));
 }
 report();
 
-/** One target under load, after a second that does not count. */
-async function measure(kind: 'bare' | 'recording'): Promise<Measured> {
-  const child = fork(fileURLToPath(new URL('./endpoint/target.ts', import.meta.url)), [kind, String(placesOpen), bytes]);
+/** One target under load. */
+async function measure(kind: 'bare' | 'recording', flags: readonly string[] = []): Promise<Measured> {
+  const execArgv = [...process.execArgv, ...flags];
+  const child = fork(fileURLToPath(new URL('./endpoint/target.ts', import.meta.url)), [kind, String(placesOpen), bytes], { execArgv });
   const tell = (message: ToTarget): void => void child.send(message);
   const pool = createPool();
   const usage = new Promise<{ readonly cpuMs: number; readonly records: number }>((resolve, reject) => {
@@ -45,7 +51,7 @@ async function measure(kind: 'bare' | 'recording'): Promise<Measured> {
   });
   usage.catch(() => undefined);
   const ended = ({ id }: Place): void => tell({ kind: 'ended', id });
-  await Promise.race([load({ perSecond: perSecond / 2, seconds: 2, pool, ended }), usage]);
+  await Promise.race([load({ perSecond, seconds: warmUpSeconds, pool, ended }), usage]);
   tell({ kind: 'begin' });
   const result = await load({ perSecond, seconds, pool, ended });
   tell({ kind: 'stop' });
@@ -71,7 +77,7 @@ async function sampleAnswer(): Promise<string> {
 }
 
 function report(): void {
-  const rows = (['bare', 'recording'] as const).map((kind) => ({
+  const rows = (['bare', 'recording', 'short-pauses'] as const).map((kind) => ({
     bench: 'endpoint',
     server: kind,
     p50Ms: round(best(results[kind], ({ latencies }) => quantile(latencies, 0.5))),
@@ -81,16 +87,17 @@ function report(): void {
     failed: results[kind].reduce((sum, { failed }) => sum + failed, 0),
     records: results[kind].reduce((sum, { records }) => sum + records, 0),
   }));
-  const [bare, recording] = rows as [(typeof rows)[0], (typeof rows)[0]];
-  const added = {
+  const [bare, ...others] = rows as [(typeof rows)[0], ...typeof rows];
+  const added = others.map((row) => ({
     bench: 'endpoint-added',
-    p50Ms: round(recording.p50Ms - bare.p50Ms),
-    p99Ms: round(recording.p99Ms - bare.p99Ms),
-    cpuMsPerTurn: round(recording.cpuMsPerTurn - bare.cpuMsPerTurn),
-    p50Ratio: round(recording.p50Ms / bare.p50Ms),
-    p99Ratio: round(recording.p99Ms / bare.p99Ms),
-  };
-  for (const row of [...rows, added, { bench: 'endpoint-memory', ...memory() }]) process.stdout.write(`${JSON.stringify(row)}\n`);
+    server: row.server,
+    p50Ms: round(row.p50Ms - bare.p50Ms),
+    p99Ms: round(row.p99Ms - bare.p99Ms),
+    cpuMsPerTurn: round(row.cpuMsPerTurn - bare.cpuMsPerTurn),
+    p50Ratio: round(row.p50Ms / bare.p50Ms),
+    p99Ratio: round(row.p99Ms / bare.p99Ms),
+  }));
+  for (const row of [...rows, ...added, { bench: 'endpoint-memory', ...memory() }]) process.stdout.write(`${JSON.stringify(row)}\n`);
 }
 
 function memory(): Record<string, unknown> {
