@@ -19,11 +19,8 @@ export interface TrainedMean {
  * @returns what was taken off
  */
 export function whiten(values: Float32Array, actionMask: Uint8Array, masked: 'scaled' | 'zero' = 'scaled'): TrainedMean {
-  const before = trainedMean(values, actionMask);
+  const { squares, ...before } = moments(values, actionMask);
   const { trained, mean } = before;
-  let squares = 0;
-  if (trained > 1)
-    eachBlock(values.length, (from, to) => (squares += squaresOf(values.subarray(from, to), actionMask.subarray(from, to), mean)));
   const [shift, scale] = trained > 1 ? [mean, 1 / Math.sqrt(squares / (trained - 1) + epsilon)] : [0, 1];
   eachBlock(values.length, (from, to) => {
     const part = values.subarray(from, to);
@@ -38,29 +35,40 @@ export const returnMetrics = ({ trained, mean }: TrainedMean): { readonly 'retur
   trained === 0 ? {} : { 'returns/mean': mean };
 
 export function trainedMean(values: Float32Array, actionMask: Uint8Array): TrainedMean {
-  const total = { trained: 0, sum: 0 };
-  eachBlock(values.length, (from, to) => addTrained(values.subarray(from, to), actionMask.subarray(from, to), total));
-  return { trained: total.trained, mean: total.sum / total.trained };
+  const { trained, mean } = moments(values, actionMask);
+  return { trained, mean };
 }
 
-function addTrained(values: Float32Array, actionMask: Uint8Array, total: { trained: number; sum: number }): void {
-  let trained = 0;
-  let sum = 0;
+interface Moments extends TrainedMean {
+  /** Sum of the squared distances from the mean. */
+  readonly squares: number;
+}
+
+/** In one pass, around one of the values: what they have in common does not cost the digits in which they differ. */
+function moments(values: Float32Array, actionMask: Uint8Array): Moments {
+  const pivot = values[actionMask.indexOf(1)] ?? 0;
+  const total = { trained: 0, sum: 0, squares: 0 };
+  eachBlock(values.length, (from, to) => addTrained(values.subarray(from, to), actionMask.subarray(from, to), pivot, total));
+  const { trained, sum, squares } = total;
+  return { trained, mean: pivot + sum / trained, squares: Math.max(0, squares - (sum * sum) / trained) };
+}
+
+function addTrained(
+  values: Float32Array,
+  actionMask: Uint8Array,
+  pivot: number,
+  total: { trained: number; sum: number; squares: number },
+): void {
+  let [trained, sum, squares] = [0, 0, 0];
   for (let t = 0; t < values.length; t++) {
+    const distance = (values[t]! - pivot) * actionMask[t]!;
     trained += actionMask[t]!;
-    sum += actionMask[t]! * values[t]!;
+    sum += distance;
+    squares += distance * distance;
   }
   total.trained += trained;
   total.sum += sum;
-}
-
-function squaresOf(values: Float32Array, actionMask: Uint8Array, mean: number): number {
-  let sum = 0;
-  for (let t = 0; t < values.length; t++) {
-    const distance = (values[t]! - mean) * actionMask[t]!;
-    sum += distance * distance;
-  }
-  return sum;
+  total.squares += squares;
 }
 
 function standardise(values: Float32Array, mean: number, scale: number): void {

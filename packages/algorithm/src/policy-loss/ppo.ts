@@ -98,6 +98,7 @@ export function clippedPolicyGradient(options: ClipOptions): TokenTerm {
 const zeros = new Float64Array(blockSize);
 
 function leaveOut({ size, row, advantage, value, gradient }: TokenBlock, rows: Uint8Array): void {
+  if (row[0] === row[size - 1] && rows[row[0]!] === 0) return;
   for (let i = 0; i < size; i++) {
     if (!(advantage[i]! < 0) || rows[row[i]!] === 0) continue;
     value[i] = 0;
