@@ -1,9 +1,10 @@
 /** Distillation by the Jensen-Shannon divergence between student and teacher, on the student's own samples. */
-import { choiceArg, numberArg, type ArgValues, type BatchAdvantageFn } from '@trinity-rft/core';
+import { choiceArg, numberArg, type AdvantageInput, type AdvantageOutput, type ArgValues } from '@trinity-rft/core';
 import { exponentials } from '../exponential.js';
 import { logarithms } from '../logarithm.js';
 import { blockSize } from '../visit.js';
 import { onExperiences } from './on-experiences.js';
+import type { Take } from './pack-rows.js';
 import { defineAdvantagePart } from './strategy.js';
 import { towardsTeacher, type Divergence } from './teacher.js';
 
@@ -43,7 +44,8 @@ export const jsd = defineAdvantagePart({
   comparesRuns: false,
   create: (options) => {
     const divergence = divergenceOf(options);
-    const compute: BatchAdvantageFn = (input) => towardsTeacher(input, { name: 'jsd', coefficient: options.klCoef, divergence });
+    const compute = (input: AdvantageInput, take?: Take): AdvantageOutput =>
+      towardsTeacher(input, { name: 'jsd', coefficient: options.klCoef, divergence }, take);
     return { advantage: onExperiences(compute, { rewards: false }), batchAdvantage: compute, needs: { teacherLogprobs: true } };
   },
 });

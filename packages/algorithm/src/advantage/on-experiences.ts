@@ -7,7 +7,7 @@ import {
   type BatchAdvantageFn,
   type Experience,
 } from '@trinity-rft/core';
-import { pack, rowsOf, type Floats, type Row } from './pack-rows.js';
+import { pack, rowsOf, take, type Floats, type Row, type Take } from './pack-rows.js';
 
 export interface OnExperiencesOptions {
   /** Whether the function reads rewards: then every call needs one, or token rewards. @default true */
@@ -19,16 +19,20 @@ export interface OnExperiencesOptions {
 /**
  * Each model call becomes a row: an experience, or each span of one that holds several. Its reward lies on its last response token,
  * trained or not, unless it has token rewards. Tasks are those of `eid`; what lies between the calls of an experience gets 0. A mask
- * that the function changes replaces that of the experience. What `compute` is given is written over by the next call.
+ * that the function changes replaces that of the experience. What `compute` is given, and arrays that it takes, are written over by the next
+ * call.
  * @throws RewardError for a call without a finite reward
  */
-export function onExperiences(compute: BatchAdvantageFn, { rewards = true, logprobs = true }: OnExperiencesOptions = {}): AdvantageFn {
+export function onExperiences(
+  compute: (...args: [...Parameters<BatchAdvantageFn>, Take]) => AdvantageOutput,
+  { rewards = true, logprobs = true }: OnExperiencesOptions = {},
+): AdvantageFn {
   const floats: Floats = new Map();
   return (experiences) => {
     if (experiences.length === 0) return { experiences, metrics: {} };
     const rows = experiences.map(rowsOf);
     const input = pack(rows.flat(), { rewards, logprobs }, floats);
-    const output = compute(input);
+    const output = compute(input, (name, size) => take(floats, name, size));
     let row = 0;
     const out = rows.map((own, i) => {
       const first = row;

@@ -1,6 +1,7 @@
 /** Distillation on the student's own samples. */
-import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
+import { numberArg, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
 import { onExperiences } from './on-experiences.js';
+import type { Take } from './pack-rows.js';
 import { defineAdvantagePart } from './strategy.js';
 import { towardsTeacher, type Divergence } from './teacher.js';
 
@@ -19,7 +20,8 @@ export const onPolicyDistill = defineAdvantagePart({
   },
   comparesRuns: false,
   create: ({ klCoef }) => {
-    const compute: BatchAdvantageFn = (input) => towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: negative });
+    const compute = (input: AdvantageInput, take?: Take): AdvantageOutput =>
+      towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: negative }, take);
     return { advantage: onExperiences(compute, { rewards: false }), batchAdvantage: compute, needs: { teacherLogprobs: true } };
   },
 });

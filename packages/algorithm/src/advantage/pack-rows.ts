@@ -28,8 +28,14 @@ export function rowsOf(experience: Experience): readonly Row[] {
  */
 export type Floats = Map<string, Float32Array>;
 
+/** An array of any content, under a name of its own. */
+export type Take = (name: string, size: number) => Float32Array;
+
+/** Arrays that belong to whoever gets them. */
+export const fresh: Take = (_, size) => new Float32Array(size);
+
 /** Of any content. */
-function take(floats: Floats, name: string, size: number): Float32Array {
+export function take(floats: Floats, name: string, size: number): Float32Array {
   const kept = floats.get(name);
   if (kept && kept.length >= size) return kept.subarray(0, size);
   const array = new Float32Array(size);

@@ -1,8 +1,9 @@
 /** REINFORCE++: discounted returns, whitened over the batch. */
-import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
+import { numberArg, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { eachRow } from '../visit.js';
 import { onExperiences } from './on-experiences.js';
+import { fresh, type Take } from './pack-rows.js';
 import { defineAdvantagePart } from './strategy.js';
 import { returnMetrics, whiten } from './whiten.js';
 
@@ -26,12 +27,13 @@ export const reinforcePlusPlus = defineAdvantagePart({
   },
   comparesRuns: false,
   create: ({ gamma }) => {
-    const compute: BatchAdvantageFn = (input) => {
+    const compute = (input: AdvantageInput, take: Take = fresh): AdvantageOutput => {
       checkAdvantageInput(input, ['rewards']);
       const { offsets, actionMask, rewards } = input;
-      const returns = new Float32Array(rewards.length);
+      const returns = take('returns', rewards.length);
       eachRow(offsets, (start, end) => discount(rewards.subarray(start, end), gamma, returns.subarray(start, end)));
-      const advantages = returns.slice();
+      const advantages = take('advantages', rewards.length);
+      advantages.set(returns);
       const returned = whiten(advantages, actionMask, 'zero');
       return { advantages, returns, metrics: { ...returnMetrics(returned) } };
     };

@@ -2,6 +2,7 @@
 import { InvariantError, mean, sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { blockSize, eachRow } from '../visit.js';
+import { fresh, type Take } from './pack-rows.js';
 
 /** Turns the first `size` numbers u into the divergence at u, in place. */
 export type Divergence = (u: Float64Array, size: number) => void;
@@ -14,6 +15,7 @@ export type Divergence = (u: Float64Array, size: number) => void;
 export function towardsTeacher(
   input: AdvantageInput,
   options: { readonly name: string; readonly coefficient: number; readonly divergence: Divergence },
+  take: Take = fresh,
 ): AdvantageOutput {
   checkAdvantageInput(input, ['oldLogprobs', 'teacherLogprobs']);
   const { offsets, actionMask, oldLogprobs, teacherLogprobs } = input;
@@ -23,7 +25,7 @@ export function towardsTeacher(
       { code: 'TEACHER_MISSING' },
     );
   const { name, coefficient, divergence } = options;
-  const advantages = new Float32Array(actionMask.length);
+  const advantages = take('advantages', actionMask.length);
   const sums = new Float64Array(offsets.length - 1);
   const values = new Float64Array(blockSize);
   eachRow(offsets, (start, end, row) => {
@@ -47,13 +49,13 @@ function subtract(teacher: Float32Array, student: Float32Array, into: Float64Arr
   for (let t = 0; t < teacher.length; t++) into[t] = teacher[t]! - student[t]!;
 }
 
-/** Writes trained values times a factor; returns the sum of the trained values. */
+/** Writes trained values times a factor, and 0 for others; returns the sum of the trained values. */
 function addScaled(values: Float64Array, actionMask: Uint8Array, factor: number, into: Float32Array): number {
   let sum = 0;
   for (let t = 0; t < actionMask.length; t++) {
-    if (actionMask[t] === 0) continue;
-    into[t] = factor * values[t]!;
-    sum += values[t]!;
+    const isTrained = actionMask[t] !== 0;
+    into[t] = isTrained ? factor * values[t]! : 0;
+    if (isTrained) sum += values[t]!;
   }
   return sum;
 }
