@@ -3,7 +3,7 @@ import { booleanArg, InvariantError, numberArg, type AdvantageInput, type Advant
 import { checkAdvantageInput } from '../check-input.js';
 import { eachRow } from '../visit.js';
 import { defineAdvantagePart } from './strategy.js';
-import { returnMetrics, trainedMean, whiten } from './whiten.js';
+import { returnMetrics, whiten } from './whiten.js';
 
 const args = {
   gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.'),
@@ -46,26 +46,29 @@ function estimate(input: AdvantageInput, options: Options): AdvantageOutput {
     });
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
+  let returned = 0;
   eachRow(offsets, (start, end) => {
     const row = { rewards: rewards.subarray(start, end), values: values.subarray(start, end), actionMask: actionMask.subarray(start, end) };
-    estimateRow(row, options, advantages.subarray(start, end), returns.subarray(start, end));
+    returned += estimateRow(row, options, advantages.subarray(start, end), returns.subarray(start, end));
   });
-  whiten(advantages, actionMask);
-  return { advantages, returns, metrics: { ...returnMetrics(trainedMean(returns, actionMask)) } };
+  const { trained } = whiten(advantages, actionMask);
+  return { advantages, returns, metrics: { ...returnMetrics({ trained, mean: returned / trained }) } };
 }
 
 type Row = Required<Pick<AdvantageInput, 'rewards' | 'values' | 'actionMask'>>;
 
+/** Fills advantages and returns, and gives back the sum of the returns of trained tokens. */
 function estimateRow(
   { rewards, values, actionMask }: Row,
   { gamma, lam, skipMasked }: Options,
   advantages: Float32Array,
   returns: Float32Array,
-): void {
+): number {
   const decay = gamma * lam;
   let next = 0;
   let nextValue = 0;
   let carried = 0;
+  let returned = 0;
   for (let t = rewards.length - 1; t >= 0; t--) {
     carried += rewards[t]!;
     if (skipMasked && actionMask[t] === 0) continue;
@@ -75,5 +78,7 @@ function estimateRow(
     carried = 0;
     advantages[t] = next;
     returns[t] = next + value;
+    returned += actionMask[t]! * (next + value);
   }
+  return returned;
 }
