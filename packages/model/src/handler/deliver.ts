@@ -68,8 +68,8 @@ const whole = (text: string, headers: Readonly<Record<string, string>>, taken: T
 const inPieces = { 'transfer-encoding': 'chunked' };
 
 /** Asks `next` for the pieces until it has some, one heartbeat each time it has not. Nothing is made before it is read. */
-function body<T>(
-  taken: Taken<T>,
+export function body(
+  taken: Pick<Taken<unknown>, 'delivered' | 'lost'>,
   next: (stop: AbortSignal) => Promise<readonly string[] | undefined>,
   heartbeat = '',
 ): ReadableStream<Uint8Array> {

@@ -1,5 +1,6 @@
 /** The thread that compares, as its owner sees it. */
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { threadFlags } from '@trinity-rft/core';
 import type { FromCheckThread, ToCheckThread } from './protocol.js';
 
 export interface CheckThread {
@@ -21,15 +22,6 @@ export interface CheckThreadOwner {
 /** In MB; what bounded input needs is a fraction of it. Beyond it the thread dies, and not the process. */
 const memory = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 
-/**
- * Threads take over the flags of the process, but refuse the one that says what `node --eval` and stdin hold. Beside it only those are
- * kept that say where modules are found.
- */
-function flags(): { readonly execArgv?: string[] } {
-  if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};
-  return { execArgv: process.execArgv.filter((flag) => /^--(?:conditions|import)=/.test(flag)) };
-}
-
 export function startCheckThread(maxAnswerLength: number, owner: CheckThreadOwner): CheckThread {
   // A line of its own, for only that can be drained without waiting.
   const { port1: port, port2 } = new MessageChannel();
@@ -38,7 +30,7 @@ export function startCheckThread(maxAnswerLength: number, owner: CheckThreadOwne
     workerData: { port: port2, maxAnswerLength },
     transferList: [port2],
     resourceLimits: memory,
-    ...flags(),
+    ...threadFlags(),
   });
   let ended = false;
   let crash: unknown;

@@ -1,6 +1,6 @@
 /** The thread of a turn store, as its owner sees it. */
 import { Worker } from 'node:worker_threads';
-import { BufferError, describeError, reviveError } from '@trinity-rft/core';
+import { BufferError, describeError, reviveError, threadFlags } from '@trinity-rft/core';
 import { opening, type Answer, type Answers, type Method, type Methods, type Question, type Questions } from './protocol.js';
 import type { TurnStoreOptions } from './sqlite.js';
 
@@ -30,7 +30,7 @@ export class TurnThread {
   private constructor(options: TurnStoreOptions) {
     this.#path = options.path;
     // Beside this file in the sources, and beside the bundle in the package.
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-turns', workerData: options, ...flags() });
+    this.#worker = new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-turns', workerData: options, ...threadFlags() });
     this.#worker.on('message', (answers: Answers) => answers.forEach((answer) => this.#settle(answer)));
     this.#worker.on('error', (error) => (this.#crash = error));
     this.#worker.on('messageerror', (error) => {
@@ -153,15 +153,6 @@ function start(make: () => TurnThread): TurnThread {
   } catch (cause) {
     throw notStarted(cause);
   }
-}
-
-/**
- * Threads take over the flags of the process, but refuse the one that says what `node --eval` and stdin hold. Beside it only those are
- * kept that say where modules are found.
- */
-function flags(): { readonly execArgv?: string[] } {
-  if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};
-  return { execArgv: process.execArgv.filter((flag) => /^--(?:conditions|import)=/.test(flag)) };
 }
 
 function notStarted(cause: unknown): BufferError {
