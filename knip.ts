@@ -14,10 +14,22 @@ const empty = listPackages(root)
 const config: KnipConfig = {
   ignoreWorkspaces: empty,
   workspaces: {
-    '.': { entry: ['tools/*.{ts,mjs}', 'tools/readme/*.mjs'], project: ['tools/**/*.{ts,mjs}', '*.ts'] },
-    'packages/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
-    'integrations/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
-    'apps/*': { entry: ['test/**/*.ts', 'bench/*.ts'], project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'] },
+    '.': {
+      entry: ['tools/*.{ts,mjs}', 'tools/readme/*.mjs'],
+      project: ['tools/**/*.{ts,mjs}', '*.ts'],
+    },
+    'packages/*': {
+      entry: ['test/**/*.ts', 'bench/*.ts'],
+      project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    },
+    'integrations/*': {
+      entry: ['test/**/*.ts', 'bench/*.ts'],
+      project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    },
+    'apps/*': {
+      entry: ['test/**/*.ts', 'bench/*.ts'],
+      project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    },
     'examples/*': {
       entry: ['src/*.ts', 'plugins/*.ts', 'bench/*.ts', 'frameworks/*/train.ts'],
       project: ['{src,plugins,test,bench,frameworks}/**/*.ts'],

@@ -1,15 +1,18 @@
 import { defineConfig } from 'vitest/config';
 
-// Packages resolve to each other's sources, so tests need no build. Vitest hands the conditions on to Node as well.
+// Packages resolve to each other's sources, so tests need no build. Vitest hands the conditions on
+// to Node as well.
 const conditions = ['@trinity-rft/source', 'node', 'development|production'];
 
 export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
-    // Child processes, not threads: native addons, worker threads and process.exit behave in them as they do in real use.
+    // Child processes, not threads: native addons, worker threads and process.exit behave in them
+    // as they do in real use.
     pool: 'forks',
     maxWorkers: 2,
-    // Worker threads that a test starts load sources through Node itself: `new Worker(new URL('./worker.js', import.meta.url))` works.
+    // Worker threads that a test starts load sources through Node itself: `new Worker(new
+    // URL('./worker.js', import.meta.url))` works.
     execArgv: [`--import=${new URL('tools/register-source.mjs', import.meta.url).href}`],
     // Two cores run two files at once: a test that takes one second alone may take ten.
     testTimeout: 30_000,

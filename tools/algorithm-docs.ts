@@ -35,22 +35,40 @@ export function renderAlgorithmDocs(page: string): string {
 const code = (text: string): string => `\`${text}\``;
 const list = (names: readonly string[]): string => names.map(code).join(', ');
 
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line), ''];
 }
 
-const schemas = { experience: 'rollouts', sft: 'answers to imitate', dpo: 'pairs of a better and a worse answer' } as const;
+const schemas = {
+  experience: 'rollouts',
+  sft: 'answers to imitate',
+  dpo: 'pairs of a better and a worse answer',
+} as const;
 
 function presetTable(presets: readonly PresetReference[]): readonly string[] {
-  const head = ['`algorithm_type`', '`repeat_times`', '`advantage_fn`', '`policy_loss_fn`', '`kl_loss_fn`', '`entropy_loss_fn`', 'Needs'];
-  const rows = presets.map(({ name, schema, repeatTimes, advantageFn, policyLossFn, klLossFn, entropyLossFn, needs }) => [
-    `[${code(name)}](#${name})`,
-    schema === 'experience' ? String(repeatTimes) : '',
-    advantageFn === undefined ? '' : code(advantageFn.name),
-    ...[policyLossFn, klLossFn, entropyLossFn].map((part) => code(part.name)),
-    needs.filter((need) => need !== 'entropy').join(', '),
-  ]);
+  const head = [
+    '`algorithm_type`',
+    '`repeat_times`',
+    '`advantage_fn`',
+    '`policy_loss_fn`',
+    '`kl_loss_fn`',
+    '`entropy_loss_fn`',
+    'Needs',
+  ];
+  const rows = presets.map(
+    ({ name, schema, repeatTimes, advantageFn, policyLossFn, klLossFn, entropyLossFn, needs }) => [
+      `[${code(name)}](#${name})`,
+      schema === 'experience' ? String(repeatTimes) : '',
+      advantageFn === undefined ? '' : code(advantageFn.name),
+      ...[policyLossFn, klLossFn, entropyLossFn].map((part) => code(part.name)),
+      needs.filter((need) => need !== 'entropy').join(', '),
+    ],
+  );
   return markdownTable(head, rows);
 }
 
@@ -62,7 +80,15 @@ function presetSection(preset: PresetReference): readonly string[] {
     `Settings: ${inline(preset).join(', ')}.`,
     ...(source === undefined ? [] : [`Paper: [${source.title}](${source.url}).`]),
   ];
-  return [`### ${name}`, '', summary, '', ...block(formula), ...facts.map((fact) => `- ${fact}`), ''];
+  return [
+    `### ${name}`,
+    '',
+    summary,
+    '',
+    ...block(formula),
+    ...facts.map((fact) => `- ${fact}`),
+    '',
+  ];
 }
 
 const partsOf = (preset: PresetReference): readonly (readonly [string, ChosenPart])[] =>
@@ -80,20 +106,30 @@ const partsOf = (preset: PresetReference): readonly (readonly [string, ChosenPar
 /** Everything that a preset stands for, with links to its parts. */
 const inline = (preset: PresetReference): readonly string[] => [
   ...(preset.schema === 'experience' ? [code(`repeat_times: ${preset.repeatTimes}`)] : []),
-  ...partsOf(preset).map(([key, part]) => `[${code(`${key}: ${withArgs(part)}`)}](#${anchorOf(key, part.name)})`),
+  ...partsOf(preset).map(
+    ([key, part]) => `[${code(`${key}: ${withArgs(part)}`)}](#${anchorOf(key, part.name)})`,
+  ),
   code(`loss_agg_mode: ${preset.lossAggMode}`),
   ...(preset.lossAggNorm === undefined ? [] : [code(`loss_agg_norm: ${preset.lossAggNorm}`)]),
-  ...preset.operators.map((part) => `operator [${code(withArgs(part))}](#${anchorOf('name', part.name)})`),
+  ...preset.operators.map(
+    (part) => `operator [${code(withArgs(part))}](#${anchorOf('name', part.name)})`,
+  ),
 ];
 
 /** As GitHub makes it of the heading of the part. */
-const anchorOf = (key: string, name: string): string => `${key === 'kl_penalty_fn' ? 'kl_loss_fn' : key}-${name}`;
+const anchorOf = (key: string, name: string): string =>
+  `${key === 'kl_penalty_fn' ? 'kl_loss_fn' : key}-${name}`;
 
-const withArgs = (part: ChosenPart): string => (hasArgs(part) ? `${part.name} ${flow(part.args)}` : part.name);
+const withArgs = (part: ChosenPart): string =>
+  hasArgs(part) ? `${part.name} ${flow(part.args)}` : part.name;
 
-const block = (formula: string): readonly string[] => (formula === '' ? [] : ['```text', formula, '```', '']);
+const block = (formula: string): readonly string[] =>
+  formula === '' ? [] : ['```text', formula, '```', ''];
 
-/** The lines of a file that make a preset what it is, where they differ from the defaults of its parts. */
+/**
+ * The lines of a file that make a preset what it is, where they differ from the defaults of its
+ * parts.
+ */
 function settings(preset: PresetReference): readonly string[] {
   const shown = partsOf(preset).flatMap(([key, part]) =>
     hasArgs(part) ? [`${key}: ${part.name}`, `${key}_args: ${flow(part.args)}`] : [],
@@ -106,7 +142,14 @@ function settings(preset: PresetReference): readonly string[] {
     ...shown.map((line) => `  ${line}`),
     ...(lossAggMode === 'token-mean' ? [] : [`  loss_agg_mode: ${lossAggMode}`]),
     ...(lossAggNorm === undefined ? [] : [`  loss_agg_norm: ${lossAggNorm}`]),
-    ...(operators.length === 0 ? [] : ['data_processor:', '  experience_pipeline:', '    operators:', ...operators.map(operatorLine)]),
+    ...(operators.length === 0
+      ? []
+      : [
+          'data_processor:',
+          '  experience_pipeline:',
+          '    operators:',
+          ...operators.map(operatorLine),
+        ]),
   ];
 }
 
@@ -117,11 +160,20 @@ const flow = (args: ChosenPart['args']): string =>
 
 const hasArgs = ({ args }: ChosenPart): boolean => Object.keys(args).length > 0;
 
-const operatorLine = (part: ChosenPart): string => `      - { name: ${part.name}${hasArgs(part) ? `, args: ${flow(part.args)}` : ''} }`;
+const operatorLine = (part: ChosenPart): string =>
+  `      - { name: ${part.name}${hasArgs(part) ? `, args: ${flow(part.args)}` : ''} }`;
 
 const titles: readonly (readonly [PartKey, string, string])[] = [
-  ['advantage_fn', 'Advantage functions', 'How rewards become advantages: `algorithm.advantage_fn`, with `advantage_fn_args`.'],
-  ['policy_loss_fn', 'Policy losses', 'What is minimised: `algorithm.policy_loss_fn`, with `policy_loss_fn_args`.'],
+  [
+    'advantage_fn',
+    'Advantage functions',
+    'How rewards become advantages: `algorithm.advantage_fn`, with `advantage_fn_args`.',
+  ],
+  [
+    'policy_loss_fn',
+    'Policy losses',
+    'What is minimised: `algorithm.policy_loss_fn`, with `policy_loss_fn_args`.',
+  ],
   [
     'kl_loss_fn',
     'KL estimators',
@@ -150,7 +202,15 @@ function partSections(parts: readonly PartReference[]): readonly string[] {
   ]);
 }
 
-function partSection({ key, name, summary, formula, source, args, needs }: PartReference): readonly string[] {
+function partSection({
+  key,
+  name,
+  summary,
+  formula,
+  source,
+  args,
+  needs,
+}: PartReference): readonly string[] {
   const facts = [
     ...(needs.length === 0 ? [] : [`Needs: ${needs.join(', ')}.`]),
     ...(source === undefined ? [] : [`Source: [${source.title}](${source.url}).`]),
@@ -162,7 +222,9 @@ function partSection({ key, name, summary, formula, source, args, needs }: PartR
     '',
     ...block(formula),
     ...(facts.length === 0 ? [] : [facts.join(' '), '']),
-    ...(args.length === 0 ? [] : markdownTable(['Argument', 'Type', 'Default', 'Meaning'], args.map(argRow))),
+    ...(args.length === 0
+      ? []
+      : markdownTable(['Argument', 'Type', 'Default', 'Meaning'], args.map(argRow))),
   ];
 }
 
@@ -180,7 +242,10 @@ interface Cited {
 }
 
 /** Each paper with the algorithms that are it, and with the parts that come from it. */
-function paperIndex(presets: readonly PresetReference[], parts: readonly PartReference[]): readonly string[] {
+function paperIndex(
+  presets: readonly PresetReference[],
+  parts: readonly PartReference[],
+): readonly string[] {
   const urls = [...new Set([...presets, ...parts].flatMap(({ source }) => source?.url ?? []))];
   const cited = urls.map((url): readonly [string, Cited] => {
     const from = ({ source }: PresetReference | PartReference): boolean => source?.url === url;
@@ -192,9 +257,19 @@ function paperIndex(presets: readonly PresetReference[], parts: readonly PartRef
   return byTitle.flatMap(([url, { title, presets: own, parts: used }]) => [
     `### [${title}](${url})`,
     '',
-    ...own.flatMap((preset) => [`${preset.summary}`, '', '```text', ...settings(preset), '```', '']),
-    ...(used.length === 0 ? [] : [`Parts: ${list([...new Set(used.map((part) => `${part.key}: ${part.name}`))])}.`, '']),
+    ...own.flatMap((preset) => [
+      `${preset.summary}`,
+      '',
+      '```text',
+      ...settings(preset),
+      '```',
+      '',
+    ]),
+    ...(used.length === 0
+      ? []
+      : [`Parts: ${list([...new Set(used.map((part) => `${part.key}: ${part.name}`))])}.`, '']),
   ]);
 }
 
-if (process.argv[1] === import.meta.filename) writeFileSync(file, renderAlgorithmDocs(readFileSync(file, 'utf8')));
+if (process.argv[1] === import.meta.filename)
+  writeFileSync(file, renderAlgorithmDocs(readFileSync(file, 'utf8')));

@@ -1,4 +1,5 @@
-// Runs a measurement: `pnpm bench engine [ARGUMENT...]` runs `packages/*/bench/engine.ts`; without a name it lists what there is.
+// Runs a measurement: `pnpm bench engine [ARGUMENT...]` runs `packages/*/bench/engine.ts`; without
+// a name it lists what there is.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,9 +12,13 @@ const folders = listPackages(root)
   .filter((folder) => existsSync(folder));
 const found = folders.map((folder) => join(folder, `${name}.ts`)).find((file) => existsSync(file));
 if (name === undefined || found === undefined) {
-  const known = folders.flatMap((folder) => readdirSync(folder).flatMap((file) => (file.endsWith('.ts') ? [basename(file, '.ts')] : [])));
+  const known = folders.flatMap((folder) =>
+    readdirSync(folder).flatMap((file) => (file.endsWith('.ts') ? [basename(file, '.ts')] : [])),
+  );
   console.error(`usage: pnpm bench NAME, with one of: ${known.join(', ')}`);
   process.exitCode = 2;
 } else {
-  process.exitCode = spawnSync(process.execPath, [...process.execArgv, found, ...args], { stdio: 'inherit' }).status ?? 1;
+  process.exitCode =
+    spawnSync(process.execPath, [...process.execArgv, found, ...args], { stdio: 'inherit' })
+      .status ?? 1;
 }

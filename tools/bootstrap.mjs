@@ -1,6 +1,7 @@
-// Makes `npm start` and `npm test` work from a bare clone, with any Node from 18 on and nothing else but npm:
-// fetches the pinned Node and pnpm from the npm registry where the machine lacks them, installs, builds, and runs the task.
-// Plain JavaScript without dependencies, because it runs before anything is installed.
+// Makes `npm start` and `npm test` work from a bare clone, with any Node from 18 on and nothing
+// else but npm: fetches the pinned Node and pnpm from the npm registry where the machine lacks
+// them, installs, builds, and runs the task. Plain JavaScript without dependencies, because it runs
+// before anything is installed.
 //
 //   node tools/bootstrap.mjs start           install, build, run the quickstart example
 //   node tools/bootstrap.mjs test            install, check, run the tests
@@ -36,11 +37,19 @@ async function start() {
   return (
     (await install(env)) || //
     (await run('Building', 'pnpm', ['build'], env)) ||
-    (await run('Starting the quickstart', 'pnpm', ['--filter', '@trinity-rft/example-quickstart', 'start'], env))
+    (await run(
+      'Starting the quickstart',
+      'pnpm',
+      ['--filter', '@trinity-rft/example-quickstart', 'start'],
+      env,
+    ))
   );
 }
 
-/** Installs, then runs every check and every test, whichever of them fails, and closes with the line that CI reads. */
+/**
+ * Installs, then runs every check and every test, whichever of them fails, and closes with the line
+ * that CI reads.
+ */
 async function test() {
   const env = toolchain();
   const installed = await install(env);
@@ -59,12 +68,15 @@ async function test() {
   ];
   const tested = await run('Testing', 'pnpm', vitest, env);
   const counts = readCounts(report);
-  if (checked !== 0) console.log(`\nThe checks failed (see "Checking" above), whatever the tests say.`);
+  if (checked !== 0)
+    console.log(`\nThe checks failed (see "Checking" above), whatever the tests say.`);
   if (counts === undefined) {
     console.log('\nThe test runner ended without a report.');
     return tested || 1;
   }
-  console.log(`\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);
+  console.log(
+    `\n${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`,
+  );
   return tested || checked || (counts.failed > 0 || counts.passed === 0 ? 1 : 0);
 }
 
@@ -80,7 +92,9 @@ async function exec([command, ...rest]) {
 /** Inside npx: prints the folder where it put the tools. */
 async function where() {
   const program = windows ? 'pnpm.cmd' : 'pnpm';
-  console.log(process.env.PATH.split(delimiter).find((folder) => existsSync(join(folder, program))));
+  console.log(
+    process.env.PATH.split(delimiter).find((folder) => existsSync(join(folder, program))),
+  );
   return 0;
 }
 
@@ -88,17 +102,31 @@ function install(env) {
   return run('Installing the dependencies', 'pnpm', ['install', '--frozen-lockfile'], env);
 }
 
-/** The versions that this repository is developed with: `.node-version` and `packageManager`, which other tools read too. */
+/**
+ * The versions that this repository is developed with: `.node-version` and `packageManager`, which
+ * other tools read too.
+ */
 function readPins() {
   const node = readFileSync(join(root, '.node-version'), 'utf8').trim();
-  const pnpm = /^pnpm@([^+]+)/.exec(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager)[1];
+  const pnpm = /^pnpm@([^+]+)/.exec(
+    JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager,
+  )[1];
   return { node, pnpm };
 }
 
-/** The environment to run things in: that of this process, with the pinned tools in front where its own do not fit. */
+/**
+ * The environment to run things in: that of this process, with the pinned tools in front where its
+ * own do not fit.
+ */
 function toolchain() {
-  // A Node that came with the system trusts the system's certificates (a company's proxy has one there); npm's Node must be told to.
-  const env = { NODE_USE_SYSTEM_CA: '1', ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
+  // A Node that came with the system trusts the system's certificates (a company's proxy has one
+  // there); npm's Node must be told to.
+  const env = {
+    NODE_USE_SYSTEM_CA: '1',
+    ...process.env,
+    TURBO_TELEMETRY_DISABLED: '1',
+    DO_NOT_TRACK: '1',
+  };
   if (nodeFits(process.versions.node) && pnpmVersion(env) === pins.pnpm) return env;
   return { ...env, PATH: fetchTools() + delimiter + env.PATH };
 }
@@ -111,7 +139,12 @@ function nodeFits(version) {
 
 function pnpmVersion(env) {
   // Outside the repository: inside, another pnpm would try to become the pinned one.
-  const { stdout } = spawnSync('pnpm', ['--version'], { cwd: dirname(process.execPath), env, encoding: 'utf8', shell: windows });
+  const { stdout } = spawnSync('pnpm', ['--version'], {
+    cwd: dirname(process.execPath),
+    env,
+    encoding: 'utf8',
+    shell: windows,
+  });
   return stdout?.trim();
 }
 
@@ -120,10 +153,19 @@ function fetchTools() {
   const packages = [`node@${pins.node}`, `pnpm@${pins.pnpm}`];
   const memory = join(cacheFolder, 'toolchain.json');
   const known = readJson(memory);
-  if (known?.packages?.join() === packages.join() && existsSync(join(known.folder, 'pnpm'))) return known.folder;
+  if (known?.packages?.join() === packages.join() && existsSync(join(known.folder, 'pnpm')))
+    return known.folder;
 
-  console.error(`> This is Node ${process.versions.node}; fetching ${packages.join(' and ')} with npm (once)`);
-  const npx = ['--yes', '--loglevel=error', ...packages.flatMap((spec) => ['-p', spec]), '-c', '"node tools/bootstrap.mjs where"'];
+  console.error(
+    `> This is Node ${process.versions.node}; fetching ${packages.join(' and ')} with npm (once)`,
+  );
+  const npx = [
+    '--yes',
+    '--loglevel=error',
+    ...packages.flatMap((spec) => ['-p', spec]),
+    '-c',
+    '"node tools/bootstrap.mjs where"',
+  ];
   if (!windows) npx[npx.length - 1] = npx[npx.length - 1].slice(1, -1);
   const { status, stdout, error } = spawnSync('npx', npx, {
     cwd: root,
@@ -138,7 +180,10 @@ function fetchTools() {
         `Install Node ${pins.node} and pnpm ${pins.pnpm} yourself, then run this again.`,
     );
   }
-  const node = spawnSync(join(folder, 'node'), ['--version'], { encoding: 'utf8', shell: windows }).stdout?.trim();
+  const node = spawnSync(join(folder, 'node'), ['--version'], {
+    encoding: 'utf8',
+    shell: windows,
+  }).stdout?.trim();
   if (node !== `v${pins.node}`) {
     throw new Error(
       `npm fetched node@${pins.node}, but its program says ${node ?? 'nothing'}: did npm skip its install script? ` +
@@ -152,7 +197,10 @@ function fetchTools() {
   return folder;
 }
 
-/** Runs a command in the foreground and returns its exit code; a signal to this process reaches the command. */
+/**
+ * Runs a command in the foreground and returns its exit code; a signal to this process reaches the
+ * command.
+ */
 function run(title, command, commandArgs, env) {
   if (title !== undefined) say(`${title}: ${[command, ...commandArgs].join(' ')}`);
   const started = Date.now();
@@ -169,7 +217,10 @@ function run(title, command, commandArgs, env) {
     for (const signal of signals) process.on(signal, forward);
     const finish = (code) => {
       for (const signal of signals) process.off(signal, forward);
-      if (title !== undefined) say(`${title} ${code === 0 ? 'took' : 'failed after'} ${((Date.now() - started) / 1000).toFixed(1)} s`);
+      if (title !== undefined)
+        say(
+          `${title} ${code === 0 ? 'took' : 'failed after'} ${((Date.now() - started) / 1000).toFixed(1)} s`,
+        );
       resolve(code);
     };
     child.on('error', (error) => {
@@ -180,12 +231,16 @@ function run(title, command, commandArgs, env) {
   });
 }
 
-/** Counts of Vitest's JSON report. A file that could not even be loaded counts as one failed test. */
+/**
+ * Counts of Vitest's JSON report. A file that could not even be loaded counts as one failed test.
+ */
 function readCounts(file) {
   const report = readJson(file);
   if (report === undefined) return undefined;
   const broken = report.testResults.filter(
-    (result) => result.status === 'failed' && !result.assertionResults.some((assertion) => assertion.status === 'failed'),
+    (result) =>
+      result.status === 'failed' &&
+      !result.assertionResults.some((assertion) => assertion.status === 'failed'),
   );
   return {
     passed: report.numPassedTests,

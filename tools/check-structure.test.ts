@@ -13,7 +13,11 @@ const manifest = {
   sideEffects: false,
   files: ['dist'],
   exports: {
-    '.': { '@trinity-rft/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' },
+    '.': {
+      '@trinity-rft/source': './src/index.ts',
+      types: './dist/index.d.ts',
+      default: './dist/index.js',
+    },
     './package.json': './package.json',
   },
   dependencies: { zod: 'catalog:' },
@@ -36,11 +40,15 @@ describe('checkStructure', () => {
   let root: string;
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'structure-'));
-    write('CONTRIBUTING.md', '| Layer | Packages |\n| ----- | --- |\n| l0    | `packages/core` |\n');
+    write(
+      'CONTRIBUTING.md',
+      '| Layer | Packages |\n| ----- | --- |\n| l0    | `packages/core` |\n',
+    );
     write('packages/core/package.json', JSON.stringify(manifest));
     write('packages/core/turbo.json', JSON.stringify({ extends: ['//'], tags: ['l0'] }));
     write('packages/core/src/index.ts', index);
-    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts']) write(`packages/core/${file}`, '');
+    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts'])
+      write(`packages/core/${file}`, '');
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
@@ -67,9 +75,21 @@ describe('checkStructure', () => {
     ['another license', { license: 'MIT' }, 'the license is'],
     ['a missing description', { description: '' }, 'no description'],
     ['side effects', { sideEffects: true }, 'sideEffects'],
-    ['a version range of its own', { dependencies: { zod: '^4.0.0' } }, 'depends on zod as "^4.0.0"'],
-    ['a pinned package of ours', { dependencies: { '@trinity-rft/config': 'catalog:' } }, 'write "workspace:*"'],
-    ['a range of a peer that no test uses', { peerDependencies: { ai: '^7.0.0' } }, 'depends on ai as "^7.0.0"'],
+    [
+      'a version range of its own',
+      { dependencies: { zod: '^4.0.0' } },
+      'depends on zod as "^4.0.0"',
+    ],
+    [
+      'a pinned package of ours',
+      { dependencies: { '@trinity-rft/config': 'catalog:' } },
+      'write "workspace:*"',
+    ],
+    [
+      'a range of a peer that no test uses',
+      { peerDependencies: { ai: '^7.0.0' } },
+      'depends on ai as "^7.0.0"',
+    ],
     ['an entry point without sources', { exports: { '.': './dist/index.js' } }, 'exports["."]'],
     ['no entry point', { exports: {} }, 'exports has no "."'],
     ['a private package', { publishConfig: {} }, 'publishConfig.access'],
@@ -79,15 +99,21 @@ describe('checkStructure', () => {
   });
 
   it('lets peers have a range of versions where the tests use the one of the catalog', () => {
-    const change = { devDependencies: { ai: 'catalog:' }, peerDependencies: { ai: '^6.0.0 || ^7.0.0' } };
+    const change = {
+      devDependencies: { ai: 'catalog:' },
+      peerDependencies: { ai: '^6.0.0 || ^7.0.0' },
+    };
     write('packages/core/package.json', JSON.stringify({ ...manifest, ...change }));
     expect(checkStructure(root)).toEqual([]);
   });
 
-  it.each(['README.md', 'tsup.config.ts', 'tsconfig.json', 'turbo.json', 'src/index.ts'])('reports a missing %s', (file) => {
-    rmSync(join(root, 'packages/core', file));
-    expect(checkStructure(root)).toEqual([`packages/core: there is no ${file}`]);
-  });
+  it.each(['README.md', 'tsup.config.ts', 'tsconfig.json', 'turbo.json', 'src/index.ts'])(
+    'reports a missing %s',
+    (file) => {
+      rmSync(join(root, 'packages/core', file));
+      expect(checkStructure(root)).toEqual([`packages/core: there is no ${file}`]);
+    },
+  );
 
   it('reports code in index.ts', () => {
     write('packages/core/src/index.ts', `${index}export const g = 1;\n`);
@@ -109,9 +135,15 @@ describe('checkStructure', () => {
 
   it('reports packages whose versions differ', () => {
     write('CONTRIBUTING.md', '| l0 | `packages/core`, `packages/two` |\n');
-    write('packages/two/package.json', JSON.stringify({ ...manifest, name: '@trinity-rft/two', version: '0.2.0' }));
+    write(
+      'packages/two/package.json',
+      JSON.stringify({ ...manifest, name: '@trinity-rft/two', version: '0.2.0' }),
+    );
     write('packages/two/turbo.json', JSON.stringify({ tags: ['l0'] }));
-    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts', 'src/index.ts']) write(`packages/two/${file}`, '');
-    expect(checkStructure(root)).toEqual(['packages/two: the version is 0.2.0, not 0.1.0 as everywhere']);
+    for (const file of ['README.md', 'tsconfig.json', 'tsup.config.ts', 'src/index.ts'])
+      write(`packages/two/${file}`, '');
+    expect(checkStructure(root)).toEqual([
+      'packages/two: the version is 0.2.0, not 0.1.0 as everywhere',
+    ]);
   });
 });

@@ -1,5 +1,6 @@
-// Checks that every package of the repository has the shape that CONTRIBUTING.md promises. What other tools check is left to
-// them: `turbo boundaries` the imports between layers, `knip` the dependencies, `publint` what is published.
+// Checks that every package of the repository has the shape that CONTRIBUTING.md promises. What
+// other tools check is left to them: `turbo boundaries` the imports between layers, `knip` the
+// dependencies, `publint` what is published.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
@@ -10,7 +11,11 @@ export function checkStructure(root: string): readonly string[] {
   const layers = readLayers(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'));
   const version = packages[0]?.manifest.version;
   return [
-    ...packages.flatMap((pkg) => checkPackage(root, pkg, layers.get(pkg.path), version).map((problem) => `${pkg.path}: ${problem}`)),
+    ...packages.flatMap((pkg) =>
+      checkPackage(root, pkg, layers.get(pkg.path), version).map(
+        (problem) => `${pkg.path}: ${problem}`,
+      ),
+    ),
     ...[...layers.keys()]
       .filter((path) => !packages.some((pkg) => pkg.path === path))
       .map((path) => `CONTRIBUTING.md: the table of layers names ${path}, which does not exist`),
@@ -19,23 +24,38 @@ export function checkStructure(root: string): readonly string[] {
 }
 
 /** Where a file is one strategy that a reader learns an algorithm from. */
-const strategyFolders = ['advantage', 'entropy', 'kl', 'operator', 'policy-loss', 'sample-strategy', 'value-loss'].map(
-  (folder) => `packages/algorithm/src/${folder}`,
-);
+const strategyFolders = [
+  'advantage',
+  'entropy',
+  'kl',
+  'operator',
+  'policy-loss',
+  'sample-strategy',
+  'value-loss',
+].map((folder) => `packages/algorithm/src/${folder}`);
 const mostLines = 120;
 
 function longFiles(root: string, folder: string): readonly string[] {
   if (!existsSync(join(root, folder))) return [];
-  const files = readdirSync(join(root, folder)).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  const files = readdirSync(join(root, folder)).filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+  );
   return files.flatMap((file) => {
     const lines = readFileSync(join(root, folder, file), 'utf8')
       .trimEnd()
       .split('\n').length;
-    return lines > mostLines ? [`${folder}/${file}: ${lines} lines; a strategy has at most ${mostLines}`] : [];
+    return lines > mostLines
+      ? [`${folder}/${file}: ${lines} lines; a strategy has at most ${mostLines}`]
+      : [];
   });
 }
 
-function checkPackage(root: string, { path, manifest }: WorkspacePackage, layer: string | undefined, version: string | undefined) {
+function checkPackage(
+  root: string,
+  { path, manifest }: WorkspacePackage,
+  layer: string | undefined,
+  version: string | undefined,
+) {
   const problems: string[] = [];
   const expect = (holds: boolean, problem: string) => {
     if (!holds) problems.push(problem);
@@ -45,13 +65,17 @@ function checkPackage(root: string, { path, manifest }: WorkspacePackage, layer:
 
   const name = `@trinity-rft/${example ? 'example-' : ''}${path.split('/')[1]}`;
   expect(manifest.name === name, `the name is ${manifest.name}, not ${name}`);
-  expect(manifest.version === version, `the version is ${manifest.version}, not ${version} as everywhere`);
+  expect(
+    manifest.version === version,
+    `the version is ${manifest.version}, not ${version} as everywhere`,
+  );
   expect(manifest.license === 'Apache-2.0', 'the license is not Apache-2.0');
   expect(manifest.type === 'module', 'the type is not "module"');
   expect(manifest.sideEffects === false, '"sideEffects" is not false');
   expect(Boolean(manifest.description), 'there is no description');
   expect(manifest.engines?.['node'] === '>=22.13', 'engines.node is not ">=22.13"');
-  for (const file of ['README.md', 'tsconfig.json', 'turbo.json', 'src/index.ts']) expect(has(file), `there is no ${file}`);
+  for (const file of ['README.md', 'tsconfig.json', 'turbo.json', 'src/index.ts'])
+    expect(has(file), `there is no ${file}`);
   problems.push(...checkLayer(root, path, layer), ...checkRanges(manifest));
 
   if (example) {
@@ -64,44 +88,80 @@ function checkPackage(root: string, { path, manifest }: WorkspacePackage, layer:
   problems.push(...checkExports(manifest));
   if (has('src/index.ts')) {
     const statement = firstForeignStatement(readFileSync(join(root, path, 'src/index.ts'), 'utf8'));
-    expect(statement === undefined, `src/index.ts holds more than \`export ... from\`: ${statement}`);
+    expect(
+      statement === undefined,
+      `src/index.ts holds more than \`export ... from\`: ${statement}`,
+    );
   }
   return problems;
 }
 
-/** The tag in `turbo.json`, which `turbo boundaries` enforces, says the same as the table that people read. */
+/**
+ * The tag in `turbo.json`, which `turbo boundaries` enforces, says the same as the table that
+ * people read.
+ */
 function checkLayer(root: string, path: string, layer: string | undefined): readonly string[] {
   if (layer === undefined) return ['the table of layers in CONTRIBUTING.md does not name it'];
   const file = join(root, path, 'turbo.json');
   if (!existsSync(file)) return [];
   const { tags } = JSON.parse(readFileSync(file, 'utf8')) as { tags?: readonly string[] };
-  return tags?.join() === layer ? [] : [`turbo.json has the tags [${tags?.join() ?? ''}], CONTRIBUTING.md says ${layer}`];
+  return tags?.join() === layer
+    ? []
+    : [`turbo.json has the tags [${tags?.join() ?? ''}], CONTRIBUTING.md says ${layer}`];
 }
 
-/** Peer dependencies may name the versions that work, where the tests run with the one of the catalog. */
+/**
+ * Peer dependencies may name the versions that work, where the tests run with the one of the
+ * catalog.
+ */
 function checkRanges(manifest: Manifest): readonly string[] {
   const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
-  const peers = Object.entries(manifest.peerDependencies ?? {}).filter(([name]) => manifest.devDependencies?.[name] !== 'catalog:');
+  const peers = Object.entries(manifest.peerDependencies ?? {}).filter(
+    ([name]) => manifest.devDependencies?.[name] !== 'catalog:',
+  );
   return [...all, ...peers]
-    .filter(([name, range]) => range !== (name.startsWith('@trinity-rft/') ? 'workspace:*' : 'catalog:'))
-    .map(([name, range]) => `depends on ${name} as "${range}": write "workspace:*" for our packages, "catalog:" for others`);
+    .filter(
+      ([name, range]) => range !== (name.startsWith('@trinity-rft/') ? 'workspace:*' : 'catalog:'),
+    )
+    .map(
+      ([name, range]) =>
+        `depends on ${name} as "${range}": write "workspace:*" for our packages, "catalog:" for others`,
+    );
 }
 
-/** Every entry point: our sources under our own condition, then types, then code; nothing of `dist` by its path. */
+/**
+ * Every entry point: our sources under our own condition, then types, then code; nothing of `dist`
+ * by its path.
+ */
 function checkExports(manifest: Manifest): readonly string[] {
-  const entries = Object.entries(manifest.exports ?? {}).filter(([entry]) => entry !== './package.json');
+  const entries = Object.entries(manifest.exports ?? {}).filter(
+    ([entry]) => entry !== './package.json',
+  );
   if (!entries.some(([entry]) => entry === '.')) return ['exports has no "."'];
   return entries
-    .filter(([, target]) => typeof target !== 'object' || Object.keys(target ?? {}).join() !== '@trinity-rft/source,types,default')
-    .map(([entry]) => `exports["${entry}"] does not have exactly the conditions @trinity-rft/source, types, default, in this order`);
+    .filter(
+      ([, target]) =>
+        typeof target !== 'object' ||
+        Object.keys(target ?? {}).join() !== '@trinity-rft/source,types,default',
+    )
+    .map(
+      ([entry]) =>
+        `exports["${entry}"] does not have exactly the conditions @trinity-rft/source, types, default, in this order`,
+    );
 }
 
-/** The first statement of an `index.ts` that is not `export ... from '...'`. `export {}` stands for "empty yet". */
+/**
+ * The first statement of an `index.ts` that is not `export ... from '...'`. `export {}` stands for
+ * "empty yet".
+ */
 function firstForeignStatement(source: string): string | undefined {
   const rest = source
     .replaceAll(/\/\*[\s\S]*?\*\//g, '')
     .replaceAll(/^\s*\/\/.*$/gm, '')
-    .replaceAll(/^\s*export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s+from\s+'[^']+';$/gm, '')
+    .replaceAll(
+      /^\s*export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})\s+from\s+'[^']+';$/gm,
+      '',
+    )
     .replace(/^\s*export \{\};$/m, '')
     .trim();
   return rest === '' ? undefined : rest.split('\n')[0];
@@ -120,6 +180,10 @@ function readLayers(contributing: string): ReadonlyMap<string, string> {
 if (process.argv[1] === import.meta.filename) {
   const problems = checkStructure(join(import.meta.dirname, '..'));
   for (const problem of problems) console.error(problem);
-  console.log(problems.length === 0 ? 'Every package has the shape that CONTRIBUTING.md promises.' : `${problems.length} deviations.`);
+  console.log(
+    problems.length === 0
+      ? 'Every package has the shape that CONTRIBUTING.md promises.'
+      : `${problems.length} deviations.`,
+  );
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

@@ -1,7 +1,11 @@
-// Everything that must hold besides the tests, one after the other; all run, whichever fails, and the end says what to look at.
+// Everything that must hold besides the tests, one after the other; all run, whichever fails, and
+// the end says what to look at.
 import { spawnSync } from 'node:child_process';
 
-/** Scripts of the root `package.json`, in this order; `after` names the one whose output a script looks at. */
+/**
+ * Scripts of the root `package.json`, in this order; `after` names the one whose output a script
+ * looks at.
+ */
 const checks = [
   { name: 'typecheck' },
   { name: 'lint' },
@@ -23,8 +27,14 @@ for (const { name, after } of checks) {
   }
   console.log(`\n--- pnpm ${name}`);
   const started = performance.now();
-  const { status } = spawnSync('pnpm', ['run', '--silent', name], { stdio: 'inherit', shell: process.platform === 'win32' });
-  outcomes.set(name, { outcome: status === 0 ? 'ok' : 'FAILED', seconds: (performance.now() - started) / 1000 });
+  const { status } = spawnSync('pnpm', ['run', '--silent', name], {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  outcomes.set(name, {
+    outcome: status === 0 ? 'ok' : 'FAILED',
+    seconds: (performance.now() - started) / 1000,
+  });
 }
 
 console.log('');

@@ -1,7 +1,15 @@
-// Writes the tables of docs/config.md from the schema and the status table of packages/config: `pnpm docs:config`.
+// Writes the tables of docs/config.md from the schema and the status table of packages/config:
+// `pnpm docs:config`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { choicesOf, coreOf, defaultAt, expectedText, keysOf, schemaAt } from '../packages/config/src/schema/introspect.ts';
+import {
+  choicesOf,
+  coreOf,
+  defaultAt,
+  expectedText,
+  keysOf,
+  schemaAt,
+} from '../packages/config/src/schema/introspect.ts';
 import { keyAliases } from '../packages/config/src/schema/renamed.ts';
 import { runSchema } from '../packages/config/src/schema/root.ts';
 import { keyStatuses, type KeyStatus } from '../packages/config/src/schema/status.ts';
@@ -18,7 +26,8 @@ const alike: Readonly<Record<string, string>> = {
   'buffer.explorer_input.taskset': 'buffer.explorer_input.tasksets.*',
   'buffer.explorer_input.eval_tasksets.*': 'buffer.explorer_input.tasksets.*',
   'buffer.trainer_input.experience_buffer.format': 'buffer.explorer_input.tasksets.*.format',
-  'buffer.trainer_input.experience_buffer.data_selector': 'buffer.explorer_input.tasksets.*.data_selector',
+  'buffer.trainer_input.experience_buffer.data_selector':
+    'buffer.explorer_input.tasksets.*.data_selector',
 };
 
 /** The page with its tables made anew; what is before the mark is written by hand. */
@@ -33,7 +42,8 @@ const show = (path: Path): string => code(path.join('.').replaceAll('.*', '[]'))
 const code = (text: string): string => `\`${text}\``;
 const filledIn = 'Filled in by the run.';
 
-const statusesOf = (path: Path): readonly KeyStatus[] => keyStatuses.filter((row) => row.path === path.join('.'));
+const statusesOf = (path: Path): readonly KeyStatus[] =>
+  keyStatuses.filter((row) => row.path === path.join('.'));
 /** A row about certain values leaves the key itself usable. */
 const isPartial = ({ values, except }: KeyStatus): boolean =>
   values !== undefined || (except?.some((value) => typeof value === 'string') ?? false);
@@ -45,7 +55,10 @@ function sectionPath(path: Path): Path | undefined {
   return coreOf(at(path)).def.type === 'array' && keysOf(at(item)).length > 0 ? item : undefined;
 }
 
-/** The status of a key as a whole; that of a section's switch is the section's. What holds for one kind of task sets only is not. */
+/**
+ * The status of a key as a whole; that of a section's switch is the section's. What holds for one
+ * kind of task sets only is not.
+ */
 function wholeStatus(path: Path): KeyStatus | undefined {
   const twin = path.map((part) => (part === 'tasksets' ? 'eval_tasksets' : part));
   const own = statusesOf(path).find((row) => !isPartial(row) && statusesOf(twin).length > 0);
@@ -59,24 +72,42 @@ const twinOf = (path: Path | undefined): string | undefined => path && alike[pat
 
 function sectionsBelow(path: Path): readonly string[] {
   const keys = keysOf(at(path)).map((key) => [...path, key]);
-  const open = keys.filter((key) => wholeStatus(key) === undefined && at(key).description !== filledIn);
-  const sections = open.flatMap((key) => [sectionPath(key) ?? []]).filter((section) => section.length > 0 && twinOf(section) === undefined);
-  const values = open.filter((key) => sectionPath(key) === undefined || twinOf(sectionPath(key)) !== undefined);
+  const open = keys.filter(
+    (key) => wholeStatus(key) === undefined && at(key).description !== filledIn,
+  );
+  const sections = open
+    .flatMap((key) => [sectionPath(key) ?? []])
+    .filter((section) => section.length > 0 && twinOf(section) === undefined);
+  const values = open.filter(
+    (key) => sectionPath(key) === undefined || twinOf(sectionPath(key)) !== undefined,
+  );
   const body = [...table(values), ...closed(keys)];
-  const head = path.length === 0 ? ['## Top level', ''] : [`## ${show(path)}`, '', introOf(path), ''];
+  const head =
+    path.length === 0 ? ['## Top level', ''] : [`## ${show(path)}`, '', introOf(path), ''];
   return [...(body.length === 0 ? [] : [...head, ...body]), ...sections.flatMap(sectionsBelow)];
 }
 
-const introOf = (path: Path): string => at(path).description ?? 'Each item of `tasksets` and `eval_tasksets`, and the one of `taskset`.';
+const introOf = (path: Path): string =>
+  at(path).description ?? 'Each item of `tasksets` and `eval_tasksets`, and the one of `taskset`.';
 
 function table(keys: readonly Path[]): readonly string[] {
   if (keys.length === 0) return [];
-  const rows = keys.map((path) => [code(path.at(-1)!), typeOf(path), defaultText(path), meaningOf(path), statusText(path)]);
+  const rows = keys.map((path) => [
+    code(path.at(-1)!),
+    typeOf(path),
+    defaultText(path),
+    meaningOf(path),
+    statusText(path),
+  ]);
   return markdownTable(['Key', 'Type', 'Default', 'Meaning', 'Status'], rows);
 }
 
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line), ''];
 }
 
@@ -96,9 +127,14 @@ function typeWords(schema: Schema, refused: readonly unknown[]): string {
   if (choices.length > 0) return choices.map(code).join(', ');
   const words = expectedText(schema);
   if (/^a (?:whole )?number/.test(words))
-    return numberWords.reduce((text, [from, to]) => text.replaceAll(from, to), words.replace(', ', ' '));
+    return numberWords.reduce(
+      (text, [from, to]) => text.replaceAll(from, to),
+      words.replace(', ', ' '),
+    );
   const { element } = coreOf(schema).def as { readonly element?: Schema };
-  return element === undefined ? (shortWords[words] ?? words) : `list of ${typeWords(element, refused)}`;
+  return element === undefined
+    ? (shortWords[words] ?? words)
+    : `list of ${typeWords(element, refused)}`;
 }
 
 const shortWords: Readonly<Record<string, string>> = {
@@ -108,8 +144,12 @@ const shortWords: Readonly<Record<string, string>> = {
   'a list of two numbers from 0 to below 1': 'two numbers >= 0, < 1',
 };
 
-const rowsOf = (path: Path): readonly KeyStatus[] => [...statusesOf(path), ...statusesOf([...path, '*'])];
-const valuesOf = (path: Path): readonly unknown[] => rowsOf(path).flatMap(({ values = [] }) => values);
+const rowsOf = (path: Path): readonly KeyStatus[] => [
+  ...statusesOf(path),
+  ...statusesOf([...path, '*']),
+];
+const valuesOf = (path: Path): readonly unknown[] =>
+  rowsOf(path).flatMap(({ values = [] }) => values);
 
 function typeOf(path: Path): string {
   const twin = twinOf(sectionPath(path));
@@ -123,7 +163,9 @@ function defaultText(path: Path): string {
 
 const valueText = (value: unknown): string => {
   const text = JSON.stringify(value) ?? 'null';
-  return ['null', '""', '{}', '[]'].includes(text) ? '' : code(typeof value === 'string' ? value : text);
+  return ['null', '""', '{}', '[]'].includes(text)
+    ? ''
+    : code(typeof value === 'string' ? value : text);
 };
 
 const sectionOf = (path: Path): string =>
@@ -133,20 +175,32 @@ const sectionOf = (path: Path): string =>
     .join('.');
 
 function meaningOf(path: Path): string {
-  const names = keyAliases.filter(({ section, from, to }) => from !== to && to === path.at(-1) && section.join('.') === sectionOf(path));
+  const names = keyAliases.filter(
+    ({ section, from, to }) =>
+      from !== to && to === path.at(-1) && section.join('.') === sectionOf(path),
+  );
   const also = names.length === 0 ? '' : ` Also ${names.map(({ from }) => code(from)).join(', ')}.`;
   return `${(at(path).description ?? '').replace(/^Extension[^.]*\. /, '')}${also}`;
 }
 
 function statusText(path: Path): string {
-  const notBuilt = rowsOf(path).flatMap(({ status, values = [] }) => (status === 'notBuilt' ? values : []));
-  const list = notBuilt.length > 6 ? `${notBuilt.length} other names` : notBuilt.map((value) => code(String(value))).join(', ');
-  const notes = rowsOf(path).filter(({ status, values }) => status === 'ignoredHarmless' || values === undefined);
+  const notBuilt = rowsOf(path).flatMap(({ status, values = [] }) =>
+    status === 'notBuilt' ? values : [],
+  );
+  const list =
+    notBuilt.length > 6
+      ? `${notBuilt.length} other names`
+      : notBuilt.map((value) => code(String(value))).join(', ');
+  const notes = rowsOf(path).filter(
+    ({ status, values }) => status === 'ignoredHarmless' || values === undefined,
+  );
   return [
     ...((at(path).description ?? '').startsWith('Extension') ? ['extension'] : []),
     ...(notBuilt.length === 0 ? [] : [`not built: ${list}`]),
     ...notes.map(({ values, note }) =>
-      values === undefined ? note : `${values.map((value) => code(String(value))).join(', ')}: warned. ${note}`,
+      values === undefined
+        ? note
+        : `${values.map((value) => code(String(value))).join(', ')}: warned. ${note}`,
     ),
   ].join('; ');
 }
@@ -156,7 +210,9 @@ function closed(keys: readonly Path[]): readonly string[] {
   const noted = (status: KeyStatus['status']): string => {
     const closedKeys = keys.filter((key) => wholeStatus(key)?.status === status);
     const inside = keys.flatMap((key) =>
-      sectionPath(key) ? [] : keyStatuses.filter((row) => row.status === status && isInside(row.path, key)),
+      sectionPath(key)
+        ? []
+        : keyStatuses.filter((row) => row.status === status && isInside(row.path, key)),
     );
     const all = [
       ...closedKeys.map((key) => [wholeStatus(key)!.note, key.at(-1)!] as const),
@@ -172,19 +228,29 @@ function closed(keys: readonly Path[]): readonly string[] {
       ),
     ];
     const byNote = Map.groupBy(all, ([note]) => note);
-    return [...byNote].map(([note, rows]) => `${rows.map(([, key]) => code(key)).join(', ')} (${note.replace(/\.$/, '')})`).join('; ');
+    return [...byNote]
+      .map(
+        ([note, rows]) =>
+          `${rows.map(([, key]) => code(key)).join(', ')} (${note.replace(/\.$/, '')})`,
+      )
+      .join('; ');
   };
   const lines: readonly (readonly [string, string])[] = [
     ['Not built, refused', noted('notBuilt')],
     ['Accepted with a warning, without effect', noted('ignoredHarmless')],
     ['Filled in by the run', names(keys.filter((key) => at(key).description === filledIn))],
   ];
-  return lines.filter(([, list]) => list !== '').flatMap(([title, list]) => [`${title}: ${list}.`, '']);
+  return lines
+    .filter(([, list]) => list !== '')
+    .flatMap(([title, list]) => [`${title}: ${list}.`, '']);
 }
 
 /** Below a key whose own keys are free. */
-const isInside = (path: string, key: Path): boolean => path.startsWith(`${key.join('.')}.`) && !path.endsWith('.*');
+const isInside = (path: string, key: Path): boolean =>
+  path.startsWith(`${key.join('.')}.`) && !path.endsWith('.*');
 
-const names = (paths: readonly Path[]): string => paths.map((path) => code(path.at(-1)!)).join(', ');
+const names = (paths: readonly Path[]): string =>
+  paths.map((path) => code(path.at(-1)!)).join(', ');
 
-if (process.argv[1] === import.meta.filename) writeFileSync(file, renderConfigDocs(readFileSync(file, 'utf8')));
+if (process.argv[1] === import.meta.filename)
+  writeFileSync(file, renderConfigDocs(readFileSync(file, 'utf8')));

@@ -1,5 +1,5 @@
-// Packs every package that is published and checks what a user would get: `publint` looks at the manifest and the files,
-// `attw` at whether TypeScript finds the declarations. Needs a build.
+// Packs every package that is published and checks what a user would get: `publint` looks at the
+// manifest and the files, `attw` at whether TypeScript finds the declarations. Needs a build.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,21 +22,37 @@ try {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   for (const { path, manifest } of published) {
-    const file = join(folder, `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`);
+    const file = join(
+      folder,
+      `${manifest.name.replace('@', '').replace('/', '-')}-${manifest.version}.tgz`,
+    );
     const tarball = new Uint8Array(readFileSync(file));
-    const findings = [...(await manifestProblems(tarball)), ...(await declarationProblems(tarball))];
+    const findings = [
+      ...(await manifestProblems(tarball)),
+      ...(await declarationProblems(tarball)),
+    ];
     for (const finding of findings) console.error(`${path}: ${finding}`);
     problems += findings.length;
   }
 } finally {
   rmSync(folder, { recursive: true });
 }
-console.log(problems === 0 ? `${published.length} packages are fit to publish.` : `${problems} problems in ${published.length} packages.`);
+console.log(
+  problems === 0
+    ? `${published.length} packages are fit to publish.`
+    : `${problems} problems in ${published.length} packages.`,
+);
 process.exitCode = problems === 0 ? 0 : 1;
 
 async function manifestProblems(tarball: Uint8Array<ArrayBuffer>): Promise<readonly string[]> {
-  const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true, level: 'warning' });
-  return messages.map((message) => `publint: ${formatMessage(message, pkg, { color: false }) ?? message.code}`);
+  const { messages, pkg } = await publint({
+    pack: { tarball: tarball.buffer },
+    strict: true,
+    level: 'warning',
+  });
+  return messages.map(
+    (message) => `publint: ${formatMessage(message, pkg, { color: false }) ?? message.code}`,
+  );
 }
 
 async function declarationProblems(tarball: Uint8Array): Promise<readonly string[]> {
@@ -49,7 +65,10 @@ async function declarationProblems(tarball: Uint8Array): Promise<readonly string
 
 /** We publish ES modules only: how Node 10 and `require` of old see the package does not matter. */
 function concernsModules(problem: Problem): boolean {
-  return !('resolutionKind' in problem && (problem.resolutionKind === 'node10' || problem.resolutionKind === 'node16-cjs'));
+  return !(
+    'resolutionKind' in problem &&
+    (problem.resolutionKind === 'node10' || problem.resolutionKind === 'node16-cjs')
+  );
 }
 
 function describe(problem: Problem): string {

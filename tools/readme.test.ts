@@ -18,10 +18,18 @@ const isFile = ({ words }: Block): boolean => /\.\w+$/.test(words[0] ?? '');
 /** A part is read as the end of the whole configuration before it. */
 function configProblems({ file, line, text, words }: Block): readonly string[] {
   const whole = blocks.findLast(
-    (other) => other.file === file && other.line < line && other.language === 'yaml' && !other.words.includes('part'),
+    (other) =>
+      other.file === file &&
+      other.line < line &&
+      other.language === 'yaml' &&
+      !other.words.includes('part'),
   );
   try {
-    parseConfig(words.includes('part') ? `${whole?.text}${text}` : text, { file, env: {}, cwd: join(root, 'tools/readme/files') });
+    parseConfig(words.includes('part') ? `${whole?.text}${text}` : text, {
+      file,
+      env: {},
+      cwd: join(root, 'tools/readme/files'),
+    });
     return [];
   } catch (error) {
     const problems = problemsOf(error).map(renderProblem);
@@ -36,24 +44,31 @@ describe('the documentation', { tags: ['slow'] }, () => {
     expect(typeErrors(root, examples)).toEqual([]);
   });
 
-  it.for(examples.filter(({ words }) => !words.includes('no-run')).map((block) => [describeBlock(block), block] as const))(
-    'has an example that runs: %s',
-    { concurrent: true },
-    async ([, block], { expect }) => {
-      const files = blocks.filter((other) => other.file === block.file && isFile(other));
-      expect(await runBlock(root, block, files)).toBeUndefined();
-    },
-  );
+  it.for(
+    examples
+      .filter(({ words }) => !words.includes('no-run'))
+      .map((block) => [describeBlock(block), block] as const),
+  )('has an example that runs: %s', { concurrent: true }, async ([, block], { expect }) => {
+    const files = blocks.filter((other) => other.file === block.file && isFile(other));
+    expect(await runBlock(root, block, files)).toBeUndefined();
+  });
 
-  it.for(blocks.filter(({ language }) => language === 'yaml').map((block) => [describeBlock(block), block] as const))(
-    'has a configuration without mistakes: %s',
-    ([, block]) => expect(configProblems(block)).toEqual([]),
+  it.for(
+    blocks
+      .filter(({ language }) => language === 'yaml')
+      .map((block) => [describeBlock(block), block] as const),
+  )('has a configuration without mistakes: %s', ([, block]) =>
+    expect(configProblems(block)).toEqual([]),
   );
 
   it('names commands that exist', async () => {
-    const commands = documents.flatMap((file) => readCommands(root, file).map((command) => [file, command] as const));
+    const commands = documents.flatMap((file) =>
+      readCommands(root, file).map((command) => [file, command] as const),
+    );
     expect(commands.length).toBeGreaterThan(20);
-    const faults = await Promise.all(commands.map(async ([file, command]) => [file, command, await commandFault(root, command)]));
+    const faults = await Promise.all(
+      commands.map(async ([file, command]) => [file, command, await commandFault(root, command)]),
+    );
     expect(faults.filter(([, , fault]) => fault !== undefined)).toEqual([]);
   });
 
@@ -71,11 +86,14 @@ describe('the documentation', { tags: ['slow'] }, () => {
     const named = documents.flatMap((file) => {
       const text = readFileSync(join(root, file), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
       const links = [...text.matchAll(/\]\((?!\w+:)([^)#]+)/g)];
-      const paths = [...text.matchAll(/`((?:packages|apps|examples|tools|docs|src|test)\/[\w./-]+)`/g)];
+      const paths = [
+        ...text.matchAll(/`((?:packages|apps|examples|tools|docs|src|test)\/[\w./-]+)`/g),
+      ];
       return [...links, ...paths].map(([, path = '']) => [file, path] as const);
     });
     const exists = (file: string, path: string): boolean =>
-      existsSync(join(root, dirname(file), path)) || (!path.startsWith('.') && existsSync(join(root, path)));
+      existsSync(join(root, dirname(file), path)) ||
+      (!path.startsWith('.') && existsSync(join(root, path)));
     expect(named.length).toBeGreaterThan(50);
     expect(named.filter(([file, path]) => !exists(file, path))).toEqual([]);
   });

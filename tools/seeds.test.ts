@@ -16,13 +16,20 @@ interface Row {
   readonly state: string;
 }
 
-const paths = (cell = ''): readonly string[] => [...cell.matchAll(/`([\w./-]+\.\w+)`/g)].map(([, path = '']) => path);
+const paths = (cell = ''): readonly string[] =>
+  [...cell.matchAll(/`([\w./-]+\.\w+)`/g)].map(([, path = '']) => path);
 
 const rows: readonly Row[] = page.split(/^## Seed /m).flatMap((section) => {
   const seed = section[0] ?? '';
   return [...section.matchAll(/^\| *(\d+) *\|(.*)\|$/gm)].map(([, block, rest = '']) => {
     const [, files, tests, state = ''] = rest.split('|');
-    return { seed, block: Number(block), files: paths(files), tests: paths(tests), state: state.trim() };
+    return {
+      seed,
+      block: Number(block),
+      files: paths(files),
+      tests: paths(tests),
+      state: state.trim(),
+    };
   });
 });
 const missing = rows.filter(({ state }) => state === 'missing');
@@ -35,15 +42,20 @@ describe('docs/seeds.md', () => {
 
   it('names a file and a test for everything that is not missing, and says nothing else of the state', () => {
     const incomplete = rows.filter(
-      ({ state, files, tests }) => state !== 'missing' && (state !== 'runs' || files.length * tests.length === 0),
+      ({ state, files, tests }) =>
+        state !== 'missing' && (state !== 'runs' || files.length * tests.length === 0),
     );
     expect(incomplete).toEqual([]);
   });
 
   it('names files that exist, and tests that are tests', () => {
-    const named = rows.filter(({ state }) => state === 'runs').flatMap(({ files, tests }) => [...files, ...tests]);
+    const named = rows
+      .filter(({ state }) => state === 'runs')
+      .flatMap(({ files, tests }) => [...files, ...tests]);
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-    expect(rows.flatMap(({ tests }) => tests).filter((path) => !path.endsWith('.test.ts'))).toEqual([]);
+    expect(rows.flatMap(({ tests }) => tests).filter((path) => !path.endsWith('.test.ts'))).toEqual(
+      [],
+    );
   });
 
   it('counts what is missing', () => {

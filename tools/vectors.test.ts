@@ -13,14 +13,17 @@ const file = JSON.parse(readFileSync(path, 'utf8')) as VectorFile & {
 };
 
 describe('golden vectors of the original', () => {
-  it.each(casesOf(file).filter(({ cases }) => cases.length > 0))('hold: $key', async ({ cases }) => {
-    const failed: string[] = [];
-    for (const { id, run } of cases)
-      await Promise.resolve()
-        .then(run)
-        .catch((error: unknown) => failed.push(`${id}: ${(error as Error).message}`));
-    expect(failed).toEqual([]);
-  });
+  it.each(casesOf(file).filter(({ cases }) => cases.length > 0))(
+    'hold: $key',
+    async ({ cases }) => {
+      const failed: string[] = [];
+      for (const { id, run } of cases)
+        await Promise.resolve()
+          .then(run)
+          .catch((error: unknown) => failed.push(`${id}: ${(error as Error).message}`));
+      expect(failed).toEqual([]);
+    },
+  );
 
   it('are run for every key but those that say why not', () => {
     expect(casesOf(file).flatMap(({ key, skipped }) => (skipped ? [key] : []))).toEqual([
@@ -59,14 +62,31 @@ it('reads log-probabilities above 0 in their order', () => {
     experiences: [run(0, 1, 0.3), run(1, 0.5, 0.1)],
     expect: { output, metrics },
   };
-  const [{ cases }] = casesOf({ advantage_group: [vector] }) as readonly [ReturnType<typeof casesOf>[number]];
+  const [{ cases }] = casesOf({ advantage_group: [vector] }) as readonly [
+    ReturnType<typeof casesOf>[number],
+  ];
   expect(() => cases[0]!.run()).not.toThrow();
 });
 
 describe('pnpm vectors', () => {
-  const vectors = (...args: string[]): { readonly status: number | null; readonly lines: readonly string[]; readonly stderr: string } => {
-    const command = ['--conditions=@trinity-rft/source', '--import', './tools/register-source.mjs', 'tools/vectors.ts', ...args];
-    const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: root, encoding: 'utf8' });
+  const vectors = (
+    ...args: string[]
+  ): {
+    readonly status: number | null;
+    readonly lines: readonly string[];
+    readonly stderr: string;
+  } => {
+    const command = [
+      '--conditions=@trinity-rft/source',
+      '--import',
+      './tools/register-source.mjs',
+      'tools/vectors.ts',
+      ...args,
+    ];
+    const { status, stdout, stderr } = spawnSync(process.execPath, command, {
+      cwd: root,
+      encoding: 'utf8',
+    });
     return { status, lines: stdout.trim().split('\n'), stderr };
   };
 
@@ -88,6 +108,9 @@ describe('pnpm vectors', () => {
   });
 
   it('says how it is used', () => {
-    expect(vectors()).toMatchObject({ status: 2, stderr: expect.stringContaining('pnpm vectors FILE [KEY]') as string });
+    expect(vectors()).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('pnpm vectors FILE [KEY]') as string,
+    });
   });
 });

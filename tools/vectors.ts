@@ -1,11 +1,14 @@
-// `pnpm vectors FILE [KEY]`: runs golden vectors of that file against our functions; a line per id, then the sums.
+// `pnpm vectors FILE [KEY]`: runs golden vectors of that file against our functions; a line per id,
+// then the sums.
 import { readFileSync } from 'node:fs';
 import { casesOf } from './vectors/index.ts';
 import type { VectorFile } from './vectors/suite.ts';
 
 const [path, only] = process.argv.slice(2);
 if (path === undefined) {
-  process.stderr.write('Name a file: pnpm vectors FILE [KEY]. Its format is that of tools/fixtures/trinity-vectors.json.\n');
+  process.stderr.write(
+    'Name a file: pnpm vectors FILE [KEY]. Its format is that of tools/fixtures/trinity-vectors.json.\n',
+  );
   process.exit(2);
 }
 const file = JSON.parse(readFileSync(path, 'utf8')) as VectorFile;

@@ -34,5 +34,8 @@ export function listPackages(root: string): readonly WorkspacePackage[] {
     .flatMap((group) => readdirSync(join(root, group)).map((name) => `${group}/${name}`))
     .filter((path) => existsSync(join(root, path, 'package.json')))
     .toSorted()
-    .map((path) => ({ path, manifest: JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')) as Manifest }));
+    .map((path) => ({
+      path,
+      manifest: JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')) as Manifest,
+    }));
 }

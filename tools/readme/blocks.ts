@@ -9,16 +9,23 @@ export interface Block {
   /** Of its first line, from 1. */
   readonly line: number;
   readonly language: string;
-  /** What follows the language: `no-run`, or the name of a file that is there when the file's examples run. */
+  /**
+   * What follows the language: `no-run`, or the name of a file that is there when the file's
+   * examples run.
+   */
   readonly words: readonly string[];
   readonly text: string;
 }
 
 /** Every Markdown file that people read, from the root of the repository. */
 export function listDocuments(root: string): readonly string[] {
-  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'));
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.md'),
+  );
   const readmes = listPackages(root).map(({ path }) => `${path}/README.md`);
-  return ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${path}`), ...readmes].filter((path) => existsSync(join(root, path)));
+  return ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${path}`), ...readmes].filter(
+    (path) => existsSync(join(root, path)),
+  );
 }
 
 export function readBlocks(root: string, file: string): readonly Block[] {
@@ -27,7 +34,8 @@ export function readBlocks(root: string, file: string): readonly Block[] {
   for (const [index, line] of readFileSync(join(root, file), 'utf8').split('\n').entries()) {
     const fence = /^```(.*)$/.exec(line);
     if (!fence) open?.lines.push(line);
-    else if (!open) open = { line: index + 2, info: (fence[1] ?? '').trim().split(/\s+/), lines: [] };
+    else if (!open)
+      open = { line: index + 2, info: (fence[1] ?? '').trim().split(/\s+/), lines: [] };
     else {
       const [language = '', ...words] = open.info;
       blocks.push({ file, line: open.line, language, words, text: `${open.lines.join('\n')}\n` });
@@ -40,9 +48,13 @@ export function readBlocks(root: string, file: string): readonly Block[] {
 /** Packages that documents outside of packages may import: those of this example. */
 const neighbour = 'examples/react-calculator';
 
-/** Where an example pretends to lie, so that its imports are found: in the package that it is about. */
+/**
+ * Where an example pretends to lie, so that its imports are found: in the package that it is about.
+ */
 export function placeOf(root: string, { file, line }: Block): string {
-  const folder = /^(?:packages|integrations|apps|examples)\//.test(file) ? dirname(file) : neighbour;
+  const folder = /^(?:packages|integrations|apps|examples)\//.test(file)
+    ? dirname(file)
+    : neighbour;
   return join(root, folder, `${basename(file, '.md')}.${line}.ts`);
 }
 

@@ -17,8 +17,12 @@ export function readCommands(root: string, file: string): readonly string[] {
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => text.replaceAll('\\\n', ' ').split('\n'));
   const prose = readFileSync(join(root, file), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
-  const inline = [...prose.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll('\n', ' ')).filter((code) => spoken.test(code));
-  return [...lines, ...inline].map((line) => line.replace(/(?:^|\s)#.*$/, '').trim()).filter((line) => line !== '');
+  const inline = [...prose.matchAll(/`([^`]+)`/g)]
+    .map(([, code = '']) => code.replaceAll('\n', ' '))
+    .filter((code) => spoken.test(code));
+  return [...lines, ...inline]
+    .map((line) => line.replace(/(?:^|\s)#.*$/, '').trim())
+    .filter((line) => line !== '');
 }
 
 /** What is wrong with a command; undefined when nothing is, or when it is not one of ours. */
@@ -30,11 +34,17 @@ export async function commandFault(root: string, command: string): Promise<strin
   return faultOf(root, words);
 }
 
-function faultOf(root: string, words: readonly string[]): Promise<string | undefined> | string | undefined {
+function faultOf(
+  root: string,
+  words: readonly string[],
+): Promise<string | undefined> | string | undefined {
   const [program, ...args] = words;
   if (program === 'tools/dev') return faultOf(root, args);
   if (program === 'npm' || program === 'pnpm') return scriptFault(root, program, args);
-  if (program === 'node') return args.filter((arg) => /^\.?\.?\/?[\w-]+\/.*\.\w+$/.test(arg)).find((path) => !existsSync(join(root, path)));
+  if (program === 'node')
+    return args
+      .filter((arg) => /^\.?\.?\/?[\w-]+\/.*\.\w+$/.test(arg))
+      .find((path) => !existsSync(join(root, path)));
   return program === 'trinity' ? cliFault(root, args) : undefined;
 }
 
@@ -42,9 +52,16 @@ function scriptFault(root: string, program: string, args: readonly string[]): st
   const [first = '', second = '', third = ''] = args.filter((arg) => arg !== 'run');
   const [folder, script] = first === '--filter' ? [folderOf(root, second), third] : ['.', first];
   if (folder === undefined) return `there is no package ${second}`;
-  if (script === 'exec') return existsSync(join(root, 'node_modules/.bin', second)) ? undefined : `there is no program ${second}`;
-  const { scripts = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as { scripts?: Record<string, string> };
-  return script === '' || ownCommands.has(script) || script in scripts ? undefined : `${program} has no script ${script}`;
+  if (script === 'exec')
+    return existsSync(join(root, 'node_modules/.bin', second))
+      ? undefined
+      : `there is no program ${second}`;
+  const { scripts = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
+    scripts?: Record<string, string>;
+  };
+  return script === '' || ownCommands.has(script) || script in scripts
+    ? undefined
+    : `${program} has no script ${script}`;
 }
 
 const folderOf = (root: string, name: string): string | undefined =>
@@ -59,7 +76,9 @@ async function cliFault(root: string, args: readonly string[]): Promise<string |
       if (!help.includes(arg)) return `trinity ${path.join(' ')} has no ${arg}`;
       continue;
     }
-    const commands = [...(help.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name);
+    const commands = [...(help.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+)/gm)].map(
+      ([, name]) => name,
+    );
     if (commands.length === 0) continue;
     if (!commands.includes(arg)) return `trinity ${path.join(' ')} has no command ${arg}`;
     path = [...path, arg];
@@ -77,7 +96,16 @@ function helpOf(root: string, path: readonly string[]): Promise<string> {
 }
 
 async function printHelp(root: string, path: readonly string[]): Promise<string> {
-  const flags = ['--conditions=@trinity-rft/source', '--import', join(root, 'tools/register-source.mjs')];
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, join(root, 'apps/runner/src/cli.ts'), ...path, '--help']);
+  const flags = [
+    '--conditions=@trinity-rft/source',
+    '--import',
+    join(root, 'tools/register-source.mjs'),
+  ];
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...flags,
+    join(root, 'apps/runner/src/cli.ts'),
+    ...path,
+    '--help',
+  ]);
   return stdout;
 }

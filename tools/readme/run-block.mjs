@@ -1,5 +1,5 @@
-// Runs one example from a Markdown file, which comes through standard input, as if it lay at the given path: what it imports is
-// looked up from there. The working directory is the caller's.
+// Runs one example from a Markdown file, which comes through standard input, as if it lay at the
+// given path: what it imports is looked up from there. The working directory is the caller's.
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -9,8 +9,13 @@ const source = readFileSync(0, 'utf8');
 
 registerHooks({
   resolve: (specifier, context, next) =>
-    specifier === entry ? { url: entry, format: 'module-typescript', shortCircuit: true } : next(specifier, context),
-  load: (url, context, next) => (url === entry ? { format: 'module-typescript', source, shortCircuit: true } : next(url, context)),
+    specifier === entry
+      ? { url: entry, format: 'module-typescript', shortCircuit: true }
+      : next(specifier, context),
+  load: (url, context, next) =>
+    url === entry
+      ? { format: 'module-typescript', source, shortCircuit: true }
+      : next(url, context),
 });
 
 await import(entry);

@@ -7,37 +7,65 @@ import { describeBlock, placeOf, type Block } from './blocks.ts';
 
 const patienceMs = 60_000;
 
-/** What went wrong with an example; undefined when it ended by itself with exit code 0. `files` are there when it starts. */
-export async function runBlock(root: string, block: Block, files: readonly Block[]): Promise<string | undefined> {
+/**
+ * What went wrong with an example; undefined when it ended by itself with exit code 0. `files` are
+ * there when it starts.
+ */
+export async function runBlock(
+  root: string,
+  block: Block,
+  files: readonly Block[],
+): Promise<string | undefined> {
   const cwd = await mkdtemp(join(tmpdir(), 'trinity-readme-'));
   try {
     await cp(join(import.meta.dirname, 'files'), cwd, { recursive: true });
     for (const { words, text } of files) await writeFile(join(cwd, words[0]!), text);
     const { exitCode, output } = await execute(root, block, cwd);
-    return exitCode === 0 ? undefined : `${describeBlock(block)} ended with ${exitCode}:\n${output}`;
+    return exitCode === 0
+      ? undefined
+      : `${describeBlock(block)} ended with ${exitCode}:\n${output}`;
   } finally {
     await rm(cwd, { recursive: true, force: true });
   }
 }
 
-function execute(root: string, block: Block, cwd: string): Promise<{ readonly exitCode: number | string; readonly output: string }> {
+function execute(
+  root: string,
+  block: Block,
+  cwd: string,
+): Promise<{ readonly exitCode: number | string; readonly output: string }> {
   const tools = join(root, 'tools');
-  const flags = ['--conditions=@trinity-rft/source', '--import', join(tools, 'register-source.mjs')];
+  const flags = [
+    '--conditions=@trinity-rft/source',
+    '--import',
+    join(tools, 'register-source.mjs'),
+  ];
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...flags, join(tools, 'readme/run-block.mjs'), placeOf(root, block)], {
-      cwd,
-      timeout: patienceMs,
-    });
+    const child = spawn(
+      process.execPath,
+      [...flags, join(tools, 'readme/run-block.mjs'), placeOf(root, block)],
+      {
+        cwd,
+        timeout: patienceMs,
+      },
+    );
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ exitCode: code ?? signal ?? 'nothing', output }));
     child.stdin.on('error', () => undefined).end(withAssertions(block.text));
   });
 }
 
-/** `runKey(eid); // => '0/3/1'` says what an expression gives: that becomes an assertion. Line numbers stay. */
+/**
+ * `runKey(eid); // => '0/3/1'` says what an expression gives: that becomes an assertion. Line
+ * numbers stay.
+ */
 function withAssertions(text: string): string {
-  const checked = text.replaceAll(/^(\s*)(\S.*); \/\/ => (.+)$/gm, '$1assert.deepStrictEqual(await ($2), $3);');
+  const checked = text.replaceAll(
+    /^(\s*)(\S.*); \/\/ => (.+)$/gm,
+    '$1assert.deepStrictEqual(await ($2), $3);',
+  );
   return checked === text ? text : `import assert from 'node:assert/strict'; ${checked}`;
 }

@@ -1,4 +1,6 @@
-/** Type-checks examples, all in one program, as if each were a file of the package that it is about. */
+/**
+ * Type-checks examples, all in one program, as if each were a file of the package that it is about.
+ */
 import { join } from 'node:path';
 import ts from 'typescript';
 import { placeOf, type Block } from './blocks.ts';
@@ -19,7 +21,10 @@ export function typeErrors(root: string, blocks: readonly Block[]): readonly str
   const program = ts.createProgram([...places.keys()], config!.options, host);
   return [...places].flatMap(([path, block]) => {
     const source = program.getSourceFile(path);
-    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(({ start = 0, messageText }) => {
+    return [
+      ...program.getSyntacticDiagnostics(source),
+      ...program.getSemanticDiagnostics(source),
+    ].map(({ start = 0, messageText }) => {
       const { line } = source!.getLineAndCharacterOfPosition(start);
       return `${block.file}:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
     });

@@ -10,9 +10,19 @@ import {
   type ExperienceVector,
   type Matrix,
 } from '../../packages/algorithm/test/vector-inputs.ts';
-import { inputOf, rowsLike, type InputVectors, type Numbers, type VectorCase, type VectorFile } from './suite.ts';
+import {
+  inputOf,
+  rowsLike,
+  type InputVectors,
+  type Numbers,
+  type VectorCase,
+  type VectorFile,
+} from './suite.ts';
 
-/** Where our default differs from the original on purpose: the argument that gives the original's numbers. */
+/**
+ * Where our default differs from the original on purpose: the argument that gives the original's
+ * numbers.
+ */
 const originals: Readonly<Record<string, object>> = {
   grpo: { rankPenaltyRawNumerator: true },
   step_wise_grpo: { runReward: 'last_listed' },
@@ -24,7 +34,9 @@ const originals: Readonly<Record<string, object>> = {
 
 function argsOf(fn: string, given: Readonly<Record<string, unknown>>): object {
   const known = builtInTables.advantageFns[fn]?.args ?? {};
-  const restoring = Object.entries(originals[fn] ?? {}).filter(([name]) => Object.hasOwn(known, name));
+  const restoring = Object.entries(originals[fn] ?? {}).filter(([name]) =>
+    Object.hasOwn(known, name),
+  );
   return { ...camelCased(given), ...Object.fromEntries(restoring) };
 }
 
@@ -45,12 +57,18 @@ interface GroupVector {
   };
 }
 
-/** Results are compared by task, run and step; draws at random are only told apart by their advantages. */
+/**
+ * Results are compared by task, run and step; draws at random are only told apart by their
+ * advantages.
+ */
 export function groupAdvantages(vectors: readonly GroupVector[]): readonly VectorCase[] {
   return vectors.map(({ id, fn, args, experiences, expect }) => ({
     id,
     run: () => {
-      const { advantage } = createAlgorithm({ advantageFn: { name: fn, args: argsOf(fn, args) }, policyLossFn: { name: 'ppo' } });
+      const { advantage } = createAlgorithm({
+        advantageFn: { name: fn, args: argsOf(fn, args) },
+        policyLossFn: { name: 'ppo' },
+      });
       const result = advantage!(experiences.map(toExperience));
       const output = result.experiences.map(({ eid: { task, run, step }, advantages }) => ({
         task: Number(task),
@@ -61,7 +79,8 @@ export function groupAdvantages(vectors: readonly GroupVector[]): readonly Vecto
       expectSame(sorted(output), sorted(expect.output), advantageTolerance, 'output');
       expectSame(result.metrics, expect.metrics, advantageTolerance, 'metrics');
       if (expect.returns_equal_advantages) {
-        for (const { advantages, returns } of result.experiences) expectSame(returns, advantages, 0, 'returns');
+        for (const { advantages, returns } of result.experiences)
+          expectSame(returns, advantages, 0, 'returns');
       }
     },
   }));
@@ -69,7 +88,13 @@ export function groupAdvantages(vectors: readonly GroupVector[]): readonly Vecto
 
 type Output = GroupVector['expect']['output'];
 const sorted = (output: Output): Output =>
-  output.toSorted((a, b) => a.task - b.task || a.run - b.run || a.step - b.step || (a.advantages[0] ?? 0) - (b.advantages[0] ?? 0));
+  output.toSorted(
+    (a, b) =>
+      a.task - b.task ||
+      a.run - b.run ||
+      a.step - b.step ||
+      (a.advantages[0] ?? 0) - (b.advantages[0] ?? 0),
+  );
 
 interface BatchVector {
   readonly id: string;
@@ -84,8 +109,14 @@ interface BatchVector {
   };
 }
 
-/** Rows of the original are padded; here each is a whole row, so what stands in masked places is compared on trained ones. */
-export function batchAdvantages(vectors: readonly BatchVector[], file: VectorFile): readonly VectorCase[] {
+/**
+ * Rows of the original are padded; here each is a whole row, so what stands in masked places is
+ * compared on trained ones.
+ */
+export function batchAdvantages(
+  vectors: readonly BatchVector[],
+  file: VectorFile,
+): readonly VectorCase[] {
   return vectors.map(({ id, fn = id.slice(0, id.indexOf('/')), args, input: name, expect }) => ({
     id,
     run: () => {
@@ -94,10 +125,23 @@ export function batchAdvantages(vectors: readonly BatchVector[], file: VectorFil
       const input = advantageInput(inputOf(file, name));
       const { batchAdvantage } = row.make(`advantage function "${fn}"`, argsOf(fn, args), 0);
       const { advantages, returns, actionMask, metrics } = batchAdvantage!(input);
-      const trained = (values: ArrayLike<number>): number[] => Array.from(values).filter((_, t) => input.actionMask[t] === 1);
-      expectSame(trained(advantages), trained(expect.advantages.flat()), advantageTolerance, 'advantages');
-      if (expect.returns) expectSame(trained(returns), trained(expect.returns.flat()), advantageTolerance, 'returns');
-      if (expect.response_mask) expectSame(rowsLike(actionMask ?? input.actionMask, expect.response_mask), expect.response_mask, 0, 'mask');
+      const trained = (values: ArrayLike<number>): number[] =>
+        Array.from(values).filter((_, t) => input.actionMask[t] === 1);
+      expectSame(
+        trained(advantages),
+        trained(expect.advantages.flat()),
+        advantageTolerance,
+        'advantages',
+      );
+      if (expect.returns)
+        expectSame(trained(returns), trained(expect.returns.flat()), advantageTolerance, 'returns');
+      if (expect.response_mask)
+        expectSame(
+          rowsLike(actionMask ?? input.actionMask, expect.response_mask),
+          expect.response_mask,
+          0,
+          'mask',
+        );
       expectSame(metrics, expect.metrics, advantageTolerance, 'metrics');
     },
   }));
@@ -107,7 +151,8 @@ function advantageInput(vectors: InputVectors): AdvantageInput {
   const mask = vectors['response_mask']!;
   const names = vectors['uid'] as unknown as readonly string[];
   const known = [...new Set(names)];
-  const optional = (field: string, name: string): object => (vectors[name] ? { [field]: flat(vectors[name]) } : {});
+  const optional = (field: string, name: string): object =>
+    vectors[name] ? { [field]: flat(vectors[name]) } : {};
   return {
     offsets: offsetsOf(mask),
     actionMask: Uint8Array.from(mask.flat()),
@@ -118,20 +163,32 @@ function advantageInput(vectors: InputVectors): AdvantageInput {
     ...optional('teacherLogprobs', 'teacher_logprobs'),
     ...optional('entropy', 'entropys'),
     ...optional('necs', 'necs'),
-    ...(vectors['reward_baselines'] && { rewardBaselines: Float32Array.from(vectors['reward_baselines'] as unknown as readonly number[]) }),
+    ...(vectors['reward_baselines'] && {
+      rewardBaselines: Float32Array.from(
+        vectors['reward_baselines'] as unknown as readonly number[],
+      ),
+    }),
   };
 }
 
 interface GigpoVectors {
   readonly args: Readonly<Record<string, unknown>>;
-  readonly steps: readonly { readonly run: number; readonly step: number; readonly step_reward: number; readonly hash: string }[];
+  readonly steps: readonly {
+    readonly run: number;
+    readonly step: number;
+    readonly step_reward: number;
+    readonly hash: string;
+  }[];
   readonly advantages: readonly number[];
   readonly metrics: Numbers;
 }
 
 export function gigpo({ args, steps, advantages, metrics }: GigpoVectors): readonly VectorCase[] {
   const run = (): void => {
-    const { advantage } = createAlgorithm({ advantageFn: { name: 'gigpo', args: argsOf('gigpo', args) }, policyLossFn: { name: 'ppo' } });
+    const { advantage } = createAlgorithm({
+      advantageFn: { name: 'gigpo', args: argsOf('gigpo', args) },
+      policyLossFn: { name: 'ppo' },
+    });
     const experiences = steps.map(({ run: of, step, step_reward, hash }) =>
       createExperience({
         tokens: [1, 2],
@@ -142,7 +199,9 @@ export function gigpo({ args, steps, advantages, metrics }: GigpoVectors): reado
       }),
     );
     const result = advantage!(experiences);
-    const found = result.experiences.toSorted((a, b) => a.eid.run - b.eid.run || a.eid.step - b.eid.step);
+    const found = result.experiences.toSorted(
+      (a, b) => a.eid.run - b.eid.run || a.eid.step - b.eid.step,
+    );
     expectSame(
       found.map((experience) => experience.advantages![0]),
       advantages,

@@ -6,19 +6,37 @@ const tolerance = 1e-5;
 export const advantageTolerance = 1e-4;
 
 /**
- * Numbers agree to `limit`, absolute or relative to the expected one; lists in length and order; of objects the expected keys.
+ * Numbers agree to `limit`, absolute or relative to the expected one; lists in length and order; of
+ * objects the expected keys.
  * @throws RangeError naming the first place that differs
  */
-export function expectSame(actual: unknown, expected: unknown, limit = tolerance, place = ''): void {
+export function expectSame(
+  actual: unknown,
+  expected: unknown,
+  limit = tolerance,
+  place = '',
+): void {
   if (typeof expected === 'number' && typeof actual === 'number') {
     if (Math.abs(actual - expected) <= limit * Math.max(1, Math.abs(expected))) return;
   } else if (isList(expected) && isList(actual)) {
-    if (actual.length !== expected.length) throw differs(`${place}.length`, actual.length, expected.length);
-    for (let i = 0; i < expected.length; i++) expectSame(actual[i], expected[i], limit, `${place}[${i}]`);
+    if (actual.length !== expected.length)
+      throw differs(`${place}.length`, actual.length, expected.length);
+    for (let i = 0; i < expected.length; i++)
+      expectSame(actual[i], expected[i], limit, `${place}[${i}]`);
     return;
-  } else if (typeof expected === 'object' && expected !== null && typeof actual === 'object' && actual !== null) {
+  } else if (
+    typeof expected === 'object' &&
+    expected !== null &&
+    typeof actual === 'object' &&
+    actual !== null
+  ) {
     for (const [key, value] of Object.entries(expected)) {
-      expectSame((actual as Record<string, unknown>)[key], value, limit, place === '' ? key : `${place}.${key}`);
+      expectSame(
+        (actual as Record<string, unknown>)[key],
+        value,
+        limit,
+        place === '' ? key : `${place}.${key}`,
+      );
     }
     return;
   } else if ((expected ?? null) === (actual ?? null)) return;
@@ -30,5 +48,7 @@ function isList(value: unknown): value is ArrayLike<unknown> {
 }
 
 function differs(place: string, actual: unknown, expected: unknown): RangeError {
-  return new RangeError(`${place === '' ? 'the value' : place} is ${JSON.stringify(actual)}; expected ${JSON.stringify(expected)}`);
+  return new RangeError(
+    `${place === '' ? 'the value' : place} is ${JSON.stringify(actual)}; expected ${JSON.stringify(expected)}`,
+  );
 }

@@ -22,7 +22,8 @@ const eidOf = (text: string): Eid => {
 };
 
 interface EidVectors {
-  readonly cases: readonly (Partial<Eid> & Readonly<Record<'uid' | 'sid' | 'rid' | 'tid' | 'str', string>>)[];
+  readonly cases: readonly (Partial<Eid> &
+    Readonly<Record<'uid' | 'sid' | 'rid' | 'tid' | 'str', string>>)[];
 }
 
 /** Cases that state only defaults are for whoever makes ids at random; ours are set by the run. */
@@ -33,7 +34,13 @@ export function eid({ cases }: EidVectors): readonly VectorCase[] {
       id: `eid/${whole}`,
       run: () => {
         const given = id as Eid;
-        const found = { uid: uid(given), sid: stepKey(given), rid: runKey(given), tid: taskKey(given), str: uid(given) };
+        const found = {
+          uid: uid(given),
+          sid: stepKey(given),
+          rid: runKey(given),
+          tid: taskKey(given),
+          str: uid(given),
+        };
         expectSame(found, { uid: whole, sid, rid, tid, str });
       },
     }));
@@ -50,19 +57,35 @@ interface ConstructionVector {
     readonly chosen?: readonly number[];
     readonly rejected?: readonly number[];
   };
-  readonly out: { readonly action_mask?: readonly number[]; readonly prompt_length?: number; readonly error?: string };
+  readonly out: {
+    readonly action_mask?: readonly number[];
+    readonly prompt_length?: number;
+    readonly error?: string;
+  };
 }
 
 /**
- * Where the original accepts what is not aligned (log-probabilities above 0, a mask of another length, a truncated prompt without a
- * response that was sampled), ours is refused: then the case holds when it is refused by name.
+ * Where the original accepts what is not aligned (log-probabilities above 0, a mask of another
+ * length, a truncated prompt without a response that was sampled), ours is refused: then the case
+ * holds when it is refused by name.
  */
 export function construction(vectors: readonly ConstructionVector[]): readonly VectorCase[] {
   return vectors.map(({ in: given, out }, i) => ({
     id: `experience_construction/${i}`,
     run: () => {
-      const { tokens, prompt_length: promptLength = 1, logprobs, action_mask: actionMask, reward, truncate_status: truncateStatus } = given;
-      if (given.chosen) return expectSame(experienceRows(given as Row, 0)[0]!.promptLength, out.prompt_length ?? tokens.length);
+      const {
+        tokens,
+        prompt_length: promptLength = 1,
+        logprobs,
+        action_mask: actionMask,
+        reward,
+        truncate_status: truncateStatus,
+      } = given;
+      if (given.chosen)
+        return expectSame(
+          experienceRows(given as Row, 0)[0]!.promptLength,
+          out.prompt_length ?? tokens.length,
+        );
       const made = attempt(() =>
         createExperience({
           tokens,
@@ -71,16 +94,27 @@ export function construction(vectors: readonly ConstructionVector[]): readonly V
           ...(logprobs && { logprobs: logprobs.map((value) => -Math.abs(value)) }),
           ...(actionMask
             ? { actionMask }
-            : truncateStatus === 'prompt_truncated' && { actionMask: tokens.slice(promptLength).map(() => 0) }),
+            : truncateStatus === 'prompt_truncated' && {
+                actionMask: tokens.slice(promptLength).map(() => 0),
+              }),
           ...(reward !== undefined && { reward }),
           ...(truncateStatus && { truncateStatus }),
         }),
       );
-      const unaligned = actionMask !== undefined && actionMask.length !== tokens.length - promptLength;
+      const unaligned =
+        actionMask !== undefined && actionMask.length !== tokens.length - promptLength;
       if (out.error !== undefined || unaligned)
-        return expectSame(made instanceof Error && /promptLength|entries/.test(made.message), true, 0, 'refused');
+        return expectSame(
+          made instanceof Error && /promptLength|entries/.test(made.message),
+          true,
+          0,
+          'refused',
+        );
       if (made instanceof Error) throw made;
-      return expectSame(made, { ...(out.action_mask && { actionMask: out.action_mask }), promptLength: out.prompt_length ?? promptLength });
+      return expectSame(made, {
+        ...(out.action_mask && { actionMask: out.action_mask }),
+        promptLength: out.prompt_length ?? promptLength,
+      });
     },
   }));
 }
@@ -110,13 +144,20 @@ export function groups({ experiences, ...expected }: GroupVectors): readonly Vec
         ids.map((id, i) => ({ id, i })),
         ({ id }) => keyOf(id),
       );
-      expectSame(Object.fromEntries([...found].map(([key, members]) => [key, members.map(({ i }) => i)])), expected[kind]);
+      expectSame(
+        Object.fromEntries([...found].map(([key, members]) => [key, members.map(({ i }) => i)])),
+        expected[kind],
+      );
     },
   }));
 }
 
 interface MergeVector {
-  readonly first?: { readonly tokens: readonly number[]; readonly prompt_length: number; readonly logprobs: readonly number[] };
+  readonly first?: {
+    readonly tokens: readonly number[];
+    readonly prompt_length: number;
+    readonly logprobs: readonly number[];
+  };
   readonly second?: MergeVector['first'];
   readonly merged?: {
     readonly prompt_length: number;
@@ -128,50 +169,65 @@ interface MergeVector {
   readonly same_prompt_length?: number;
 }
 
-export function merging({ cases }: { readonly cases: readonly MergeVector[] }): readonly VectorCase[] {
-  return cases.map(({ first, second, merged, tokens, same_prompt_length: promptLength = 1 }, i) => ({
-    id: `prefix_merge/${i}`,
-    run: () => {
-      const calls =
-        first && second ? [first, second] : tokens!.map((row) => ({ tokens: row, prompt_length: promptLength, logprobs: undefined }));
-      const experiences = calls.map(({ tokens: row, prompt_length, logprobs }, step) =>
-        createExperience({
-          tokens: row,
-          promptLength: prompt_length,
-          ...(logprobs && { logprobs }),
-          temperature: 1,
-          eid: { step, suffix: String(step) },
-        }),
-      );
-      const { experiences: found } = mergeCalls(experiences);
-      if (!merged) return expectSame(found.length, experiences.length, 0, 'sequences');
-      const [one] = found;
-      expectSame(found.length, 1, 0, 'sequences');
-      const { promptLength: length, actionMask, logprobs, spans, eid: id } = one!;
-      return expectSame(
-        { promptLength: length, actionMask, logprobs, turns: spans?.length, suffix: id.suffix },
-        {
-          promptLength: merged.prompt_length,
-          actionMask: merged.action_mask,
-          logprobs: merged.logprobs,
-          turns: merged.merged_turn_count,
-          suffix: '1',
-        },
-      );
-    },
-  }));
+export function merging({
+  cases,
+}: {
+  readonly cases: readonly MergeVector[];
+}): readonly VectorCase[] {
+  return cases.map(
+    ({ first, second, merged, tokens, same_prompt_length: promptLength = 1 }, i) => ({
+      id: `prefix_merge/${i}`,
+      run: () => {
+        const calls =
+          first && second
+            ? [first, second]
+            : tokens!.map((row) => ({
+                tokens: row,
+                prompt_length: promptLength,
+                logprobs: undefined,
+              }));
+        const experiences = calls.map(({ tokens: row, prompt_length, logprobs }, step) =>
+          createExperience({
+            tokens: row,
+            promptLength: prompt_length,
+            ...(logprobs && { logprobs }),
+            temperature: 1,
+            eid: { step, suffix: String(step) },
+          }),
+        );
+        const { experiences: found } = mergeCalls(experiences);
+        if (!merged) return expectSame(found.length, experiences.length, 0, 'sequences');
+        const [one] = found;
+        expectSame(found.length, 1, 0, 'sequences');
+        const { promptLength: length, actionMask, logprobs, spans, eid: id } = one!;
+        return expectSame(
+          { promptLength: length, actionMask, logprobs, turns: spans?.length, suffix: id.suffix },
+          {
+            promptLength: merged.prompt_length,
+            actionMask: merged.action_mask,
+            logprobs: merged.logprobs,
+            turns: merged.merged_turn_count,
+            suffix: '1',
+          },
+        );
+      },
+    }),
+  );
 }
 
 interface CollateVector {
   readonly id: string;
   readonly pad_token_id: number;
-  readonly experiences: readonly (Readonly<Record<string, unknown>> & { readonly tokens: readonly number[] })[];
+  readonly experiences: readonly (Readonly<Record<string, unknown>> & {
+    readonly tokens: readonly number[];
+  })[];
   readonly batch: Readonly<Record<string, Matrix>>;
 }
 
 /**
- * Ours is packed without padding: rows of the engine and of the loss are laid into matrices here, and these are compared. Columns of
- * rewards, which are per row in ours, lie on the last response token.
+ * Ours is packed without padding: rows of the engine and of the loss are laid into matrices here,
+ * and these are compared. Columns of rewards, which are per row in ours, lie on the last response
+ * token.
  */
 export function collation(vectors: readonly CollateVector[]): readonly VectorCase[] {
   return vectors.map(({ id, pad_token_id: pad, experiences, batch }) => ({
@@ -184,10 +240,25 @@ type Row = CollateVector['experiences'][number];
 
 /** A pair is two rows: prompt + chosen, prompt + rejected. */
 function experienceRows(vector: Row, row: number): readonly Experience[] {
-  const { tokens, prompt_length, logprobs, action_mask, reward, token_level_reward, advantages, chosen, rejected, info, eid: id } = vector;
+  const {
+    tokens,
+    prompt_length,
+    logprobs,
+    action_mask,
+    reward,
+    token_level_reward,
+    advantages,
+    chosen,
+    rejected,
+    info,
+    eid: id,
+  } = vector;
   if (chosen) {
     return [chosen, rejected].map((answer) =>
-      createExperience({ tokens: [...tokens, ...(answer as number[])], promptLength: tokens.length }),
+      createExperience({
+        tokens: [...tokens, ...(answer as number[])],
+        promptLength: tokens.length,
+      }),
     );
   }
   const init: ExperienceInit = {
@@ -198,22 +269,34 @@ function experienceRows(vector: Row, row: number): readonly Experience[] {
     reward: reward as number,
     ...(token_level_reward !== undefined && { tokenRewards: token_level_reward as number[] }),
     eid: id === undefined ? { run: row } : eidOf(id as string),
-    policyVersion: ((info as { readonly model_version?: number } | undefined)?.model_version ?? 0) as number,
+    policyVersion: ((info as { readonly model_version?: number } | undefined)?.model_version ??
+      0) as number,
   };
   const experience = createExperience(init);
-  return [advantages === undefined ? experience : { ...experience, advantages: Float32Array.from(advantages as number[]) }];
+  return [
+    advantages === undefined
+      ? experience
+      : { ...experience, advantages: Float32Array.from(advantages as number[]) },
+  ];
 }
 
 function padded(experiences: readonly Experience[], pad: number): Readonly<Record<string, Matrix>> {
   const { tokens, static: columns } = packBatch(experiences);
   const prompts = tokens.rows.map((row) => row.promptLength);
-  const [left, right] = [Math.max(...prompts), Math.max(...tokens.rows.map((row) => row.tokens.length - row.promptLength))];
+  const [left, right] = [
+    Math.max(...prompts),
+    Math.max(...tokens.rows.map((row) => row.tokens.length - row.promptLength)),
+  ];
   const wide = (value: (row: number, position: number, length: number) => number): number[][] =>
     tokens.rows.map((row, i) =>
-      Array.from({ length: left + right }, (_, column) => value(i, column - left + row.promptLength, row.tokens.length)),
+      Array.from({ length: left + right }, (_, column) =>
+        value(i, column - left + row.promptLength, row.tokens.length),
+      ),
     );
   const isReal = (position: number, length: number): boolean => position >= 0 && position < length;
-  const ids = wide((row, position, length) => (isReal(position, length) ? tokens.rows[row]!.tokens[position]! : pad));
+  const ids = wide((row, position, length) =>
+    isReal(position, length) ? tokens.rows[row]!.tokens[position]! : pad,
+  );
   const response = (values: ArrayLike<number>): number[][] =>
     tokens.rows.map((_, i) =>
       Array.from({ length: right }, (_unused, t) =>
@@ -222,7 +305,9 @@ function padded(experiences: readonly Experience[], pad: number): Readonly<Recor
     );
   const scores = experiences.map(({ reward = 0, tokenRewards, tokens: all, promptLength }) => {
     const length = all.length - promptLength;
-    return Array.from({ length: right }, (_, t) => (tokenRewards ? (tokenRewards[t] ?? 0) : t === length - 1 ? reward : 0));
+    return Array.from({ length: right }, (_, t) =>
+      tokenRewards ? (tokenRewards[t] ?? 0) : t === length - 1 ? reward : 0,
+    );
   });
   const advantages = response(columns.advantages);
   return {
@@ -248,7 +333,10 @@ interface DatumVector {
   readonly out: Readonly<Record<string, readonly number[]>>;
 }
 
-/** The Tinker form of a row follows from the alignment rule of `Experience`: targets are the tokens one place further. */
+/**
+ * The Tinker form of a row follows from the alignment rule of `Experience`: targets are the tokens
+ * one place further.
+ */
 export function tinkerDatum({ in: given, out }: DatumVector): readonly VectorCase[] {
   const run = (): void => {
     const { tokens, promptLength, actionMask, reward } = createExperience({
@@ -259,7 +347,15 @@ export function tinkerDatum({ in: given, out }: DatumVector): readonly VectorCas
     });
     const weights = [...new Uint8Array(promptLength - 1), ...actionMask];
     const scores = Array.from(actionMask, (_, t) => (t === actionMask.length - 1 ? reward! : 0));
-    expectSame({ model_input: tokens.subarray(0, -1), target_tokens: tokens.subarray(1), weights, token_level_scores: scores }, out);
+    expectSame(
+      {
+        model_input: tokens.subarray(0, -1),
+        target_tokens: tokens.subarray(1),
+        weights,
+        token_level_scores: scores,
+      },
+      out,
+    );
   };
   return [{ id: 'tinker_datum', run }];
 }
@@ -285,7 +381,9 @@ export function tinkerAlignment({ in: given, out }: AlignmentVector): readonly V
       actionMask: given.action_mask,
       logprobs: given.old_logprob,
     });
-    const { static: columns } = packBatch([{ ...experience, advantages: Float32Array.from(given.advantages) }]);
+    const { static: columns } = packBatch([
+      { ...experience, advantages: Float32Array.from(given.advantages) },
+    ]);
     const aligned = (values: ArrayLike<number>): number[] => [
       ...Array.from({ length: given.prompt_length - 1 }, () => 0),
       ...Array.from(values, (value, t) => value * columns.actionMask[t]!),
@@ -303,13 +401,23 @@ export function tinkerAlignment({ in: given, out }: AlignmentVector): readonly V
 }
 
 interface LogprobCheck {
-  readonly ok_case: { readonly logprobs: Matrix; readonly rollout_log_probs: Matrix; readonly response_mask: Matrix };
+  readonly ok_case: {
+    readonly logprobs: Matrix;
+    readonly rollout_log_probs: Matrix;
+    readonly response_mask: Matrix;
+  };
 }
 
 /** Complete log-probabilities are laid out, others are refused. */
-export function logprobCheck({ ok_case: { logprobs, rollout_log_probs, response_mask } }: LogprobCheck): readonly VectorCase[] {
+export function logprobCheck({
+  ok_case: { logprobs, rollout_log_probs, response_mask },
+}: LogprobCheck): readonly VectorCase[] {
   const make = (row: readonly number[], length = row.length): Experience =>
-    createExperience({ tokens: Array.from({ length: length + 1 }, () => 1), promptLength: 1, logprobs: row });
+    createExperience({
+      tokens: Array.from({ length: length + 1 }, () => 1),
+      promptLength: 1,
+      logprobs: row,
+    });
   return [
     {
       id: 'collate_logprob_check/ok',
@@ -324,7 +432,13 @@ export function logprobCheck({ ok_case: { logprobs, rollout_log_probs, response_
     },
     ...logprobs.map((row, i) => ({
       id: `collate_logprob_check/partial/${i}`,
-      run: () => expectSame(attempt(() => make(row.slice(1), row.length)) instanceof Error, true, 0, 'refused'),
+      run: () =>
+        expectSame(
+          attempt(() => make(row.slice(1), row.length)) instanceof Error,
+          true,
+          0,
+          'refused',
+        ),
     })),
   ];
 }

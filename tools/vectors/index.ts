@@ -61,7 +61,9 @@ export interface KeyCases {
 export function casesOf(file: VectorFile): readonly KeyCases[] {
   return Object.entries(file).flatMap(([key, value]) => {
     if (key !== 'newer_upstream') return [casesOfKey(key, value, file)];
-    return Object.entries(value as object).map(([part, inner]) => casesOfKey(`${key}.${part}`, inner, file));
+    return Object.entries(value as object).map(([part, inner]) =>
+      casesOfKey(`${key}.${part}`, inner, file),
+    );
   });
 }
 

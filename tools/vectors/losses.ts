@@ -4,12 +4,25 @@ import { valueLoss } from '../../packages/algorithm/src/value-loss/value-loss.ts
 import { trustMask } from '../../packages/algorithm/src/policy-loss/m2po-mask.ts';
 import { muAt } from '../../packages/algorithm/src/policy-loss/mix-chord.ts';
 import { whiten } from '../../packages/algorithm/src/advantage/whiten.ts';
-import { aggregateLoss, aggregationWeights, builtInTables, createAlgorithm, type LossAggMode } from '../../packages/algorithm/src/index.ts';
+import {
+  aggregateLoss,
+  aggregationWeights,
+  builtInTables,
+  createAlgorithm,
+  type LossAggMode,
+} from '../../packages/algorithm/src/index.ts';
 import { expectSame } from './compare.ts';
-import { camelCased, flat, toLossInput, type InputVectors, type Matrix } from '../../packages/algorithm/test/vector-inputs.ts';
+import {
+  camelCased,
+  flat,
+  toLossInput,
+  type InputVectors,
+  type Matrix,
+} from '../../packages/algorithm/test/vector-inputs.ts';
 import { inputOf, rowsLike, type Numbers, type VectorCase, type VectorFile } from './suite.ts';
 
-const lossInputOf = (file: VectorFile, name: string): LossInput => toLossInput(inputOf(file, name) as unknown as InputVectors);
+const lossInputOf = (file: VectorFile, name: string): LossInput =>
+  toLossInput(inputOf(file, name) as unknown as InputVectors);
 
 interface PolicyLossVector {
   readonly id: string;
@@ -20,20 +33,36 @@ interface PolicyLossVector {
   readonly grad_logprob_run?: Matrix;
 }
 
-export function policyLoss(vectors: readonly PolicyLossVector[], file: VectorFile): readonly VectorCase[] {
-  return vectors.map(({ id, fn, args: { loss_agg_mode: lossAggMode, ...args }, input, expect, grad_logprob_run: gradient }) => ({
-    id,
-    run: () => {
-      const row = builtInTables.policyLossFns[fn];
-      if (!row) throw new RangeError(`there is no policy loss "${fn}"`);
-      const { rollouts } = row.make(fn, {}).needs;
-      const advantageFn = rollouts ? { name: 'grpo' } : undefined;
-      const algorithm = createAlgorithm({ policyLossFn: { name: fn, args: camelCased(args) }, lossAggMode, advantageFn });
-      const { loss, gradLogprobs, metrics } = algorithm.loss(lossInputOf(file, input));
-      expectSame({ loss, metrics }, expect);
-      if (gradient) expectSame(rowsLike(gradLogprobs, gradient), gradient, undefined, 'gradient');
-    },
-  }));
+export function policyLoss(
+  vectors: readonly PolicyLossVector[],
+  file: VectorFile,
+): readonly VectorCase[] {
+  return vectors.map(
+    ({
+      id,
+      fn,
+      args: { loss_agg_mode: lossAggMode, ...args },
+      input,
+      expect,
+      grad_logprob_run: gradient,
+    }) => ({
+      id,
+      run: () => {
+        const row = builtInTables.policyLossFns[fn];
+        if (!row) throw new RangeError(`there is no policy loss "${fn}"`);
+        const { rollouts } = row.make(fn, {}).needs;
+        const advantageFn = rollouts ? { name: 'grpo' } : undefined;
+        const algorithm = createAlgorithm({
+          policyLossFn: { name: fn, args: camelCased(args) },
+          lossAggMode,
+          advantageFn,
+        });
+        const { loss, gradLogprobs, metrics } = algorithm.loss(lossInputOf(file, input));
+        expectSame({ loss, metrics }, expect);
+        if (gradient) expectSame(rowsLike(gradLogprobs, gradient), gradient, undefined, 'gradient');
+      },
+    }),
+  );
 }
 
 interface KlVector {
@@ -43,30 +72,51 @@ interface KlVector {
   readonly input: string;
   readonly with_old_logprob: boolean;
   readonly kl: Matrix;
-  readonly kl_loss: Readonly<Record<LossAggMode, { readonly loss: number; readonly metrics: Numbers }>>;
+  readonly kl_loss: Readonly<
+    Record<LossAggMode, { readonly loss: number; readonly metrics: Numbers }>
+  >;
   readonly grad_token_mean?: Matrix;
 }
 
 export function kl(vectors: readonly KlVector[], file: VectorFile): readonly VectorCase[] {
-  return vectors.map(({ id, fn, kl_coef: klCoef, input: name, with_old_logprob: rollouts, ...expected }) => ({
-    id,
-    run: () => {
-      const input = lossInputOf(file, name);
-      const part = builtInTables.klFns[fn]!.make(`KL loss "${fn}"`, { klCoef }, { rollouts });
-      for (const [mode, stated] of Object.entries(expected.kl_loss) as [LossAggMode, { loss: number; metrics: Numbers }][]) {
-        const output = part?.term(input, aggregationWeights(input, mode)) ?? { loss: 0, metrics: {} };
-        expectSame(output, stated, undefined, mode);
-      }
-      // The mean over one token is its value, masked ones included.
-      const open = { ...input, actionMask: input.actionMask.map(() => 1) };
-      const only = (t: number): Float64Array => Float64Array.from(input.currentLogprobs, (_, other) => (other === t ? 1 : 0));
-      const values = Array.from(input.currentLogprobs, (_, t) => part?.term(open, only(t)).metrics['kl_loss'] ?? 0);
-      expectSame(rowsLike(values, expected.kl), expected.kl, undefined, 'kl');
-      if (!expected.grad_token_mean) return;
-      const gradient = part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ?? values.map(() => 0);
-      expectSame(rowsLike(gradient, expected.grad_token_mean), expected.grad_token_mean, undefined, 'gradient');
-    },
-  }));
+  return vectors.map(
+    ({ id, fn, kl_coef: klCoef, input: name, with_old_logprob: rollouts, ...expected }) => ({
+      id,
+      run: () => {
+        const input = lossInputOf(file, name);
+        const part = builtInTables.klFns[fn]!.make(`KL loss "${fn}"`, { klCoef }, { rollouts });
+        for (const [mode, stated] of Object.entries(expected.kl_loss) as [
+          LossAggMode,
+          { loss: number; metrics: Numbers },
+        ][]) {
+          const output = part?.term(input, aggregationWeights(input, mode)) ?? {
+            loss: 0,
+            metrics: {},
+          };
+          expectSame(output, stated, undefined, mode);
+        }
+        // The mean over one token is its value, masked ones included.
+        const open = { ...input, actionMask: input.actionMask.map(() => 1) };
+        const only = (t: number): Float64Array =>
+          Float64Array.from(input.currentLogprobs, (_, other) => (other === t ? 1 : 0));
+        const values = Array.from(
+          input.currentLogprobs,
+          (_, t) => part?.term(open, only(t)).metrics['kl_loss'] ?? 0,
+        );
+        expectSame(rowsLike(values, expected.kl), expected.kl, undefined, 'kl');
+        if (!expected.grad_token_mean) return;
+        const gradient =
+          part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ??
+          values.map(() => 0);
+        expectSame(
+          rowsLike(gradient, expected.grad_token_mean),
+          expected.grad_token_mean,
+          undefined,
+          'gradient',
+        );
+      },
+    }),
+  );
 }
 
 interface KlPenaltyVectors {
@@ -80,14 +130,24 @@ interface KlPenaltyVectors {
   }[];
 }
 
-export function klPenalty({ input: name, token_level_scores: scores, cases }: KlPenaltyVectors, file: VectorFile): readonly VectorCase[] {
+export function klPenalty(
+  { input: name, token_level_scores: scores, cases }: KlPenaltyVectors,
+  file: VectorFile,
+): readonly VectorCase[] {
   return cases.map(({ fn, kl_coef: klCoef, token_level_rewards: rewards, metrics }) => ({
     id: `kl_penalty/${fn}`,
     run: () => {
       const loss = lossInputOf(file, name.split(' ')[0]!);
-      const input: AdvantageInput = { ...loss, rewards: flat(scores), tasks: new Int32Array(scores.length) };
+      const input: AdvantageInput = {
+        ...loss,
+        rewards: flat(scores),
+        tasks: new Int32Array(scores.length),
+      };
       const penalty = builtInTables.klFns[fn]!.makePenalty(`KL penalty "${fn}"`, { klCoef });
-      const output = penalty?.apply(input, penalty.initialCoefficient) ?? { rewards: input.rewards, metrics: {} };
+      const output = penalty?.apply(input, penalty.initialCoefficient) ?? {
+        rewards: input.rewards,
+        metrics: {},
+      };
       expectSame(rowsLike(output.rewards, rewards), rewards, undefined, 'rewards');
       expectSame(output.metrics, metrics, undefined, 'metrics');
     },
@@ -106,14 +166,23 @@ interface EntropyVectors {
 }
 
 /** The original states what it subtracts from the loss. */
-export function entropyLoss({ input: name, cases }: EntropyVectors, file: VectorFile): readonly VectorCase[] {
+export function entropyLoss(
+  { input: name, cases }: EntropyVectors,
+  file: VectorFile,
+): readonly VectorCase[] {
   return cases.map(({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => ({
     id: `entropy/${fn}/${mode}`,
     run: () => {
       const input = lossInputOf(file, name);
       const part = builtInTables.entropyLossFns[fn]!.make(`entropy loss "${fn}"`, { entropyCoef });
-      const output = part?.term(input, aggregationWeights(input, mode), { mode }) ?? { loss: 0, metrics: {} };
-      expectSame({ loss: output.loss === 0 ? 0 : -output.loss, metrics: output.metrics }, { loss, metrics });
+      const output = part?.term(input, aggregationWeights(input, mode), { mode }) ?? {
+        loss: 0,
+        metrics: {},
+      };
+      expectSame(
+        { loss: output.loss === 0 ? 0 : -output.loss, metrics: output.metrics },
+        { loss, metrics },
+      );
     },
   }));
 }
@@ -121,32 +190,53 @@ export function entropyLoss({ input: name, cases }: EntropyVectors, file: Vector
 interface AggregateVectors {
   readonly values: string;
   readonly mask: string;
-  readonly cases: readonly { readonly mode: LossAggMode; readonly normalizer?: number; readonly value: number }[];
+  readonly cases: readonly {
+    readonly mode: LossAggMode;
+    readonly normalizer?: number;
+    readonly value: number;
+  }[];
   readonly masked_var_unbiased?: number;
   readonly masked_whiten?: Matrix;
   readonly masked_whiten_no_shift?: Matrix;
 }
 
-export function aggregate({ values: place, cases, ...more }: AggregateVectors, file: VectorFile): readonly VectorCase[] {
+export function aggregate(
+  { values: place, cases, ...more }: AggregateVectors,
+  file: VectorFile,
+): readonly VectorCase[] {
   const [name, column] = place.split('.') as [string, string];
   const vectors = inputOf(file, name);
   const input = toLossInput(vectors as unknown as InputVectors);
   const values = flat(vectors[column]!);
   const modes = cases.map(({ mode, normalizer, value }) => ({
     id: `aggregate/${mode}${normalizer === undefined ? '' : `/${normalizer}`}`,
-    run: () => expectSame(aggregateLoss(values, aggregationWeights(input, mode, { norm: normalizer })), value),
+    run: () =>
+      expectSame(
+        aggregateLoss(values, aggregationWeights(input, mode, { norm: normalizer })),
+        value,
+      ),
   }));
-  const { masked_whiten: whitened, masked_whiten_no_shift: unshifted, masked_var_unbiased: variance } = more;
+  const {
+    masked_whiten: whitened,
+    masked_whiten_no_shift: unshifted,
+    masked_var_unbiased: variance,
+  } = more;
   const white = values.slice();
   whiten(white, input.actionMask);
-  const trained = (numbers: ArrayLike<number>): number[] => Array.from(numbers).filter((_, t) => input.actionMask[t] === 1);
+  const trained = (numbers: ArrayLike<number>): number[] =>
+    Array.from(numbers).filter((_, t) => input.actionMask[t] === 1);
   const mean = trained(values).reduce((sum, value) => sum + value, 0) / trained(values).length;
   // Whitening divides by the deviation, so a whitened pair tells it.
-  const spread = (trained(values)[0]! - trained(values)[1]!) / (trained(white)[0]! - trained(white)[1]!);
+  const spread =
+    (trained(values)[0]! - trained(values)[1]!) / (trained(white)[0]! - trained(white)[1]!);
   return [
     ...modes,
-    ...(variance === undefined ? [] : [{ id: 'aggregate/masked_var', run: () => expectSame(spread ** 2, variance) }]),
-    ...(whitened ? [{ id: 'aggregate/masked_whiten', run: () => expectSame(white, whitened.flat()) }] : []),
+    ...(variance === undefined
+      ? []
+      : [{ id: 'aggregate/masked_var', run: () => expectSame(spread ** 2, variance) }]),
+    ...(whitened
+      ? [{ id: 'aggregate/masked_whiten', run: () => expectSame(white, whitened.flat()) }]
+      : []),
     ...(unshifted
       ? [
           {
@@ -165,16 +255,36 @@ export function aggregate({ values: place, cases, ...more }: AggregateVectors, f
 interface ChordVectors {
   readonly args: Readonly<Record<string, number>>;
   readonly cases: readonly { readonly step: number; readonly mu: number }[];
-  readonly zero_steps?: { readonly args: readonly number[]; readonly step: number; readonly mu: number };
+  readonly zero_steps?: {
+    readonly args: readonly number[];
+    readonly step: number;
+    readonly mu: number;
+  };
 }
 
-export function chordSchedule({ args, cases, zero_steps: zero }: ChordVectors): readonly VectorCase[] {
+export function chordSchedule({
+  args,
+  cases,
+  zero_steps: zero,
+}: ChordVectors): readonly VectorCase[] {
   const schedule = camelCased(args) as unknown as Parameters<typeof muAt>[1];
   const [muWarmupSteps = 0, muDecaySteps = 0, muPeak = 0, muValley = 0] = zero?.args ?? [];
   return [
-    ...cases.map(({ step, mu }) => ({ id: `chord_mu/${step}`, run: () => expectSame(muAt(step, schedule), mu) })),
+    ...cases.map(({ step, mu }) => ({
+      id: `chord_mu/${step}`,
+      run: () => expectSame(muAt(step, schedule), mu),
+    })),
     ...(zero
-      ? [{ id: 'chord_mu/zero_steps', run: () => expectSame(muAt(zero.step, { muWarmupSteps, muDecaySteps, muPeak, muValley }), zero.mu) }]
+      ? [
+          {
+            id: 'chord_mu/zero_steps',
+            run: () =>
+              expectSame(
+                muAt(zero.step, { muWarmupSteps, muDecaySteps, muPeak, muValley }),
+                zero.mu,
+              ),
+          },
+        ]
       : []),
   ];
 }
@@ -195,7 +305,12 @@ export function criticValueLoss({ cases }: CriticVectors): readonly VectorCase[]
     id: `critic/V=${V},V_old=${V_old},R=${R},c=${c}`,
     run: () => {
       const one = { offsets: Int32Array.of(0, 1), actionMask: Uint8Array.of(1) };
-      const input = { ...one, values: Float32Array.of(V), oldValues: Float32Array.of(V_old), returns: Float32Array.of(R) };
+      const input = {
+        ...one,
+        values: Float32Array.of(V),
+        oldValues: Float32Array.of(V_old),
+        returns: Float32Array.of(R),
+      };
       const output = valueLoss.make('value loss', { cliprangeValue: c })(input);
       expectSame({ loss: output.loss, grad: output.gradValues[0] }, { loss, grad: grad_V });
     },
@@ -213,18 +328,29 @@ interface M2poVector {
   readonly masked_fraction?: number;
 }
 
-export function m2poMask({ cases }: { readonly cases: readonly M2poVector[] }): readonly VectorCase[] {
-  return cases.map(({ log_ratio, advantages, action_mask, threshold, mask, m2_before, m2_after, masked_fraction }, i) => ({
-    id: `m2po_mask/${i}`,
-    run: () => {
-      const ratios = typeof log_ratio === 'string' ? rootsOf(log_ratio) : log_ratio;
-      const input = toLossInput({ logprob: ratios, advantages, action_mask });
-      const { kept, metrics } = trustMask(input, threshold);
-      expectSame(rowsLike(kept, mask), mask, 0, 'mask');
-      const stated = Object.entries({ m2_before, m2_after, masked_fraction }).filter(([, value]) => value !== undefined);
-      expectSame(metrics, Object.fromEntries(stated), undefined, 'metrics');
-    },
-  }));
+export function m2poMask({
+  cases,
+}: {
+  readonly cases: readonly M2poVector[];
+}): readonly VectorCase[] {
+  return cases.map(
+    (
+      { log_ratio, advantages, action_mask, threshold, mask, m2_before, m2_after, masked_fraction },
+      i,
+    ) => ({
+      id: `m2po_mask/${i}`,
+      run: () => {
+        const ratios = typeof log_ratio === 'string' ? rootsOf(log_ratio) : log_ratio;
+        const input = toLossInput({ logprob: ratios, advantages, action_mask });
+        const { kept, metrics } = trustMask(input, threshold);
+        expectSame(rowsLike(kept, mask), mask, 0, 'mask');
+        const stated = Object.entries({ m2_before, m2_after, masked_fraction }).filter(
+          ([, value]) => value !== undefined,
+        );
+        expectSame(metrics, Object.fromEntries(stated), undefined, 'metrics');
+      },
+    }),
+  );
 }
 
 /** `sqrt of [0.01,0.09,0.05]` */
@@ -242,21 +368,38 @@ interface M2poLossVector {
 }
 
 /** The masks of these cases keep what a threshold at the largest kept square keeps. */
-export function m2poLoss({ cases }: { readonly cases: readonly M2poLossVector[] }): readonly VectorCase[] {
+export function m2poLoss({
+  cases,
+}: {
+  readonly cases: readonly M2poLossVector[];
+}): readonly VectorCase[] {
   return cases.map(({ logprob, old_logprob, advantages, m2po_mask, loss, grad }, i) => ({
     id: `m2po_loss/${i}`,
     run: () => {
-      const input = toLossInput({ logprob, old_logprob, advantages, action_mask: logprob.map((row) => row.map(() => 1)) });
+      const input = toLossInput({
+        logprob,
+        old_logprob,
+        advantages,
+        action_mask: logprob.map((row) => row.map(() => 1)),
+      });
       const squares = logprob.flat().map((x, t) => (x - old_logprob.flat()[t]!) ** 2);
       const kept = squares.filter((_, t) => m2po_mask.flat()[t] === 1);
       const threshold = Math.max(1e-6, kept.reduce((sum, square) => sum + square, 0) / kept.length);
-      const { term } = builtInTables.policyLossFns['m2po']!.make('policy loss "m2po"', { m2Threshold: threshold });
+      const { term } = builtInTables.policyLossFns['m2po']!.make('policy loss "m2po"', {
+        m2Threshold: threshold,
+      });
       const output = term(input, aggregationWeights(input, 'token-mean'));
       expectSame(output.loss, numberOf(loss), undefined, 'loss');
-      expectSame(rowsLike(output.gradLogprobs!, logprob), typeof grad === 'string' ? [[numberOf(grad)]] : grad, undefined, 'grad');
+      expectSame(
+        rowsLike(output.gradLogprobs!, logprob),
+        typeof grad === 'string' ? [[numberOf(grad)]] : grad,
+        undefined,
+        'grad',
+      );
     },
   }));
 }
 
 /** A number, or `exp(20)`. */
-const numberOf = (value: number | string): number => (typeof value === 'number' ? value : Math.exp(Number(/\d+/.exec(value)![0])));
+const numberOf = (value: number | string): number =>
+  typeof value === 'number' ? value : Math.exp(Number(/\d+/.exec(value)![0]));

@@ -1,5 +1,12 @@
 // Metrics of evaluations and steps, the learning rate, and operators of the experience pipeline.
-import { createExperience, gatherMetrics, mean, meanMetrics, prefixMetrics, type Metrics } from '../../packages/core/src/index.ts';
+import {
+  createExperience,
+  gatherMetrics,
+  mean,
+  meanMetrics,
+  prefixMetrics,
+  type Metrics,
+} from '../../packages/core/src/index.ts';
 import { createOperators } from '../../packages/algorithm/src/index.ts';
 import { expectedBestOfDraws, keyMetrics } from '../../packages/explorer/src/index.ts';
 import { learningRateAt } from '../../packages/trainer/src/schedule.ts';
@@ -7,9 +14,15 @@ import { expectSame } from './compare.ts';
 import type { Numbers, VectorCase } from './suite.ts';
 
 interface EvalVectors {
-  readonly cases: readonly { readonly values: readonly number[]; readonly metrics: Numbers; readonly exact_expectation: Numbers }[];
+  readonly cases: readonly {
+    readonly values: readonly number[];
+    readonly metrics: Numbers;
+    readonly exact_expectation: Numbers;
+  }[];
   readonly train_mode: { readonly in: readonly Metrics[]; readonly out: Numbers };
-  readonly docs: Readonly<Record<string, unknown>> & { readonly tasks: readonly (readonly number[])[] };
+  readonly docs: Readonly<Record<string, unknown>> & {
+    readonly tasks: readonly (readonly number[])[];
+  };
 }
 
 /** Every run of the cases took the same time, which they state. */
@@ -44,10 +57,18 @@ export function evaluation({ cases, train_mode: train, docs }: EvalVectors): rea
         },
       })),
     ]),
-    { id: 'eval_metrics/train_mode', run: () => expectSame(meanMetrics(train.in), train.out, 1e-8) },
+    {
+      id: 'eval_metrics/train_mode',
+      run: () => expectSame(meanMetrics(train.in), train.out, 1e-8),
+    },
     ...stated.map(([name, value]) => ({
       id: `eval_metrics/docs/${name}`,
-      run: () => expectSame(mean(ofDocs.map((metrics) => metrics[name.slice(name.indexOf('accuracy'))]!)), value, 1e-6),
+      run: () =>
+        expectSame(
+          mean(ofDocs.map((metrics) => metrics[name.slice(name.indexOf('accuracy'))]!)),
+          value,
+          1e-6,
+        ),
     })),
   ];
 }
@@ -60,11 +81,23 @@ interface GatherVectors {
   readonly eval_detailed: Numbers;
 }
 
-export function gathering({ in: records, prefix, out, eval: short, eval_detailed: detailed }: GatherVectors): readonly VectorCase[] {
+export function gathering({
+  in: records,
+  prefix,
+  out,
+  eval: short,
+  eval_detailed: detailed,
+}: GatherVectors): readonly VectorCase[] {
   return [
     { id: 'gather_metrics', run: () => expectSame(gatherMetrics(records, prefix), out) },
-    { id: 'gather_metrics/eval', run: () => expectSame(prefixMetrics(prefix, meanMetrics(records)), short) },
-    { id: 'gather_metrics/eval_detailed', run: () => expectSame(gatherMetrics(records, prefix, { std: true }), detailed) },
+    {
+      id: 'gather_metrics/eval',
+      run: () => expectSame(prefixMetrics(prefix, meanMetrics(records)), short),
+    },
+    {
+      id: 'gather_metrics/eval_detailed',
+      run: () => expectSame(gatherMetrics(records, prefix, { std: true }), detailed),
+    },
   ];
 }
 
@@ -76,14 +109,20 @@ interface SchedulerVector {
 
 /** A task's metric is the mean over its runs, and a run's the mean over its experiences. */
 export function scheduler(vectors: readonly SchedulerVector[]): readonly VectorCase[] {
-  return vectors.map(({ repeat_times: repeats, per_run_step_metrics: cycles, task_metric: expected }, i) => ({
-    id: `scheduler_metrics/${i}`,
-    run: () => {
-      const runs = repeats?.map((count) => Array.from({ length: count }, (_, run) => run)) ?? cycles!.map(cycleOf);
-      const found = runs.map((values) => meanMetrics(values.map((value) => ({ value })))['value']);
-      expectSame(found, expected);
-    },
-  }));
+  return vectors.map(
+    ({ repeat_times: repeats, per_run_step_metrics: cycles, task_metric: expected }, i) => ({
+      id: `scheduler_metrics/${i}`,
+      run: () => {
+        const runs =
+          repeats?.map((count) => Array.from({ length: count }, (_, run) => run)) ??
+          cycles!.map(cycleOf);
+        const found = runs.map(
+          (values) => meanMetrics(values.map((value) => ({ value })))['value'],
+        );
+        expectSame(found, expected);
+      },
+    }),
+  );
 }
 
 /** `cycle [0,2,4,...,14]` */
@@ -92,14 +131,21 @@ function cycleOf(text: string): readonly number[] {
   const gap = items.indexOf('...');
   if (gap < 0) return items.map(Number);
   const [first, second, last] = [Number(items[0]), Number(items[1]), Number(items.at(-1))];
-  return Array.from({ length: (last - first) / (second - first) + 1 }, (_, i) => first + i * (second - first));
+  return Array.from(
+    { length: (last - first) / (second - first) + 1 },
+    (_, i) => first + i * (second - first),
+  );
 }
 
 interface ScheduleVectors {
   readonly total_steps: number;
   readonly warmup: number;
   readonly min_lr_ratio: number;
-  readonly cases: readonly { readonly step: number; readonly cosine: number; readonly constant: number }[];
+  readonly cases: readonly {
+    readonly step: number;
+    readonly cosine: number;
+    readonly constant: number;
+  }[];
 }
 
 export function learningRate({
@@ -113,20 +159,35 @@ export function learningRate({
   return cases.map(({ step, ...expected }) => ({
     id: `tinker_lr_factor/${step}`,
     run: () =>
-      expectSame({ cosine: at(step, 'cosine'), constant: at(step, 'constant') }, { cosine: expected.cosine, constant: expected.constant }),
+      expectSame(
+        { cosine: at(step, 'cosine'), constant: at(step, 'constant') },
+        { cosine: expected.cosine, constant: expected.constant },
+      ),
   }));
 }
 
 interface ShapingVectors {
   readonly configs: readonly Readonly<Record<string, unknown>>[];
-  readonly sample: { readonly reward: number; readonly q: number; readonly d: number; readonly out: number };
+  readonly sample: {
+    readonly reward: number;
+    readonly q: number;
+    readonly d: number;
+    readonly out: number;
+  };
 }
 
-export function rewardShaping({ configs, sample: { reward, q, d, out } }: ShapingVectors): readonly VectorCase[] {
+export function rewardShaping({
+  configs,
+  sample: { reward, q, d, out },
+}: ShapingVectors): readonly VectorCase[] {
   const run = (): void => {
-    const [operator] = createOperators([{ name: 'reward_shaping_mapper', args: { rewardShapingConfigs: configs } }]);
+    const [operator] = createOperators([
+      { name: 'reward_shaping_mapper', args: { rewardShapingConfigs: configs } },
+    ]);
     const info = { llm_quality_score: q, llm_difficulty_score: d };
-    const { experiences } = operator!.apply([createExperience({ tokens: [1, 2], promptLength: 1, reward, info })]);
+    const { experiences } = operator!.apply([
+      createExperience({ tokens: [1, 2], promptLength: 1, reward, info }),
+    ]);
     expectSame(experiences[0]?.reward, out);
   };
   return [{ id: 'reward_shaping_mapper', run }];
@@ -143,20 +204,31 @@ interface DapoVectors {
 }
 
 export function dynamicSampling({ cases }: DapoVectors): readonly VectorCase[] {
-  return cases.map(({ accuracy, reward, kept, dropped_all_correct: correct, dropped_all_wrong: wrong }, i) => ({
-    id: `dapo_dynamic_sampling/${i}`,
-    run: () => {
-      const [operator] = createOperators([{ name: 'dapo_dynamic_sampling' }]);
-      const experiences = accuracy.map((value, run) =>
-        createExperience({ tokens: [1, 2], promptLength: 1, reward: reward?.[run] ?? value, metrics: { accuracy: value }, eid: { run } }),
-      );
-      const result = operator!.apply(experiences);
-      const counts = Object.entries({ dropped_all_correct: correct, dropped_all_wrong: wrong }).filter(([, count]) => count !== undefined);
-      expectSame(result.experiences.length, kept, 0, 'kept');
-      for (const [name, count] of counts) {
-        const found = Object.entries(result.metrics).find(([key]) => key.endsWith(name));
-        expectSame(found?.[1], count, 0, name);
-      }
-    },
-  }));
+  return cases.map(
+    ({ accuracy, reward, kept, dropped_all_correct: correct, dropped_all_wrong: wrong }, i) => ({
+      id: `dapo_dynamic_sampling/${i}`,
+      run: () => {
+        const [operator] = createOperators([{ name: 'dapo_dynamic_sampling' }]);
+        const experiences = accuracy.map((value, run) =>
+          createExperience({
+            tokens: [1, 2],
+            promptLength: 1,
+            reward: reward?.[run] ?? value,
+            metrics: { accuracy: value },
+            eid: { run },
+          }),
+        );
+        const result = operator!.apply(experiences);
+        const counts = Object.entries({
+          dropped_all_correct: correct,
+          dropped_all_wrong: wrong,
+        }).filter(([, count]) => count !== undefined);
+        expectSame(result.experiences.length, kept, 0, 'kept');
+        for (const [name, count] of counts) {
+          const found = Object.entries(result.metrics).find(([key]) => key.endsWith(name));
+          expectSame(found?.[1], count, 0, name);
+        }
+      },
+    }),
+  );
 }

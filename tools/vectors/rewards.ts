@@ -8,8 +8,16 @@ interface RewardSet extends Case {
   readonly cases?: readonly (Case | readonly unknown[])[];
 }
 
-async function parts(name: string, args: Case, response: string, truth?: string): Promise<Readonly<Record<string, number>>> {
-  const found = await createRewardFn(name, args)({ response, truth, prompt: undefined, rawTask: {} });
+async function parts(
+  name: string,
+  args: Case,
+  response: string,
+  truth?: string,
+): Promise<Readonly<Record<string, number>>> {
+  const found = await createRewardFn(
+    name,
+    args,
+  )({ response, truth, prompt: undefined, rawTask: {} });
   return typeof found === 'number' ? { [name]: found } : found;
 }
 async function total(...given: Parameters<typeof parts>): Promise<number> {
@@ -17,13 +25,20 @@ async function total(...given: Parameters<typeof parts>): Promise<number> {
 }
 
 /** A case of a set: what it is called, what it gives, and what the vector states. */
-type Reader = (one: never, set: RewardSet) => Readonly<Record<string, readonly [found: unknown, expected: unknown]>>;
+type Reader = (
+  one: never,
+  set: RewardSet,
+) => Readonly<Record<string, readonly [found: unknown, expected: unknown]>>;
 /** Cases as pairs of an input and the stated result. */
 const pairs = (compute: (text: string, set: RewardSet) => unknown): Reader =>
-  (([text, expected]: readonly [string, unknown], set: RewardSet) => ({ '': [compute(text, set), expected] })) as Reader;
+  (([text, expected]: readonly [string, unknown], set: RewardSet) => ({
+    '': [compute(text, set), expected],
+  })) as Reader;
 /** Cases as `{ in, out }`. */
 const mapped = (compute: (text: string) => unknown): Reader =>
-  (({ in: text, out }: { readonly in: string; readonly out: unknown }) => ({ '': [compute(text), out] })) as Reader;
+  (({ in: text, out }: { readonly in: string; readonly out: unknown }) => ({
+    '': [compute(text), out],
+  })) as Reader;
 
 interface Answer {
   readonly response: string;
@@ -34,40 +49,81 @@ const readers: Readonly<Record<string, Reader>> = {
   compute_score_v0: (c: { solution: string; truth: string; score: number }) => ({
     '': [original.computeScoreV0(c.solution, c.truth), c.score],
   }),
-  extract_answer: (c: { text: string; answer: string | null }) => ({ '': [original.extractAnswer(c.text), c.answer] }),
+  extract_answer: (c: { text: string; answer: string | null }) => ({
+    '': [original.extractAnswer(c.text), c.answer],
+  }),
   verify_math_answer: (c: { response: string; truth: string; correct: boolean }) => ({
     '': [original.verifyMathAnswer(c.response, c.truth), c.correct],
   }),
-  is_equiv: (c: { a: string | null; b: string | null; equal: boolean }) => ({ '': [original.isEquiv(c.a, c.b), c.equal] }),
+  is_equiv: (c: { a: string | null; b: string | null; equal: boolean }) => ({
+    '': [original.isEquiv(c.a, c.b), c.equal],
+  }),
   math_workflow: pairs((text, { truth }) => total('math_reward', {}, text, truth as string)),
-  math_fraction_workflow: pairs((text, { truth }) => total('math_reward', {}, text, truth as string)),
-  math_complex_workflow: pairs((text, { truth }) => total('math_reward', {}, text, truth as string)),
-  math_boxed_workflow: (c: { response: string; with_think_false: number; with_think_true: number }, { truth, format_score_coef }) => {
+  math_fraction_workflow: pairs((text, { truth }) =>
+    total('math_reward', {}, text, truth as string),
+  ),
+  math_complex_workflow: pairs((text, { truth }) =>
+    total('math_reward', {}, text, truth as string),
+  ),
+  math_boxed_workflow: (
+    c: { response: string; with_think_false: number; with_think_true: number },
+    { truth, format_score_coef },
+  ) => {
     const score = (with_think: boolean): Promise<number> =>
-      total('math_boxed_reward', { checker: 'trinity', format_score_coef, with_think }, c.response, truth as string);
-    return { with_think_false: [score(false), c.with_think_false], with_think_true: [score(true), c.with_think_true] };
+      total(
+        'math_boxed_reward',
+        { checker: 'trinity', format_score_coef, with_think },
+        c.response,
+        truth as string,
+      );
+    return {
+      with_think_false: [score(false), c.with_think_false],
+      with_think_true: [score(true), c.with_think_true],
+    };
   },
-  gsm8k_workflow: ({ response, ...truths }: { response: string } & Record<string, number | string>) =>
+  gsm8k_workflow: ({
+    response,
+    ...truths
+  }: { response: string } & Record<string, number | string>) =>
     Object.fromEntries(
       Object.entries(truths)
         .filter(([key]) => key.startsWith('truth_'))
-        .map(([key, expected]) => [key, [total('math_reward', {}, response, key.slice('truth_'.length)), expected] as const]),
+        .map(([key, expected]) => [
+          key,
+          [total('math_reward', {}, response, key.slice('truth_'.length)), expected] as const,
+        ]),
     ),
-  math_eval_workflow: pairs((text, { truth }) => Number(original.verifyMathAnswer(text, truth as string))),
+  math_eval_workflow: pairs((text, { truth }) =>
+    Number(original.verifyMathAnswer(text, truth as string)),
+  ),
   format_reward: (c: { response: string; default: number; math_reward: number }) => ({
     default: [total('format_reward', { layout: 'strict' }, c.response), c.default],
     math_reward: [total('format_reward', { layout: 'loose' }, c.response), c.math_reward],
   }),
   countdown_reward: ({ response, score }: Answer, { truth }) => ({
-    '': [parts('countdown_reward', { powers: true }, response, truth as string).then((found) => found['score']), score],
+    '': [
+      parts('countdown_reward', { powers: true }, response, truth as string).then(
+        (found) => found['score'],
+      ),
+      score,
+    ],
   }),
-  validate_think_pattern: (c: { text: string; ok: boolean }) => ({ '': [original.validateThinkPattern(c.text), c.ok] }),
-  last_boxed_only_string: (c: { text: string; out: string | null }) => ({ '': [original.lastBoxedOnlyString(c.text), c.out] }),
+  validate_think_pattern: (c: { text: string; ok: boolean }) => ({
+    '': [original.validateThinkPattern(c.text), c.ok],
+  }),
+  last_boxed_only_string: (c: { text: string; out: string | null }) => ({
+    '': [original.lastBoxedOnlyString(c.text), c.out],
+  }),
   strip_string: mapped(original.stripString),
   toolcall_reward: ({ response, score }: Answer, { answer }) => ({
-    '': [parts('tool_call_reward', {}, response, answer as string).then((found) => found['accuracy']), score],
+    '': [
+      parts('tool_call_reward', {}, response, answer as string).then((found) => found['accuracy']),
+      score,
+    ],
   }),
-  dapo_overlong: (c: { response_len: number; penalty: number }, set) => ({ '': [overlong(set, c.response_len), c.penalty] }),
+  dapo_overlong: (c: { response_len: number; penalty: number }, set) => ({
+    '': [overlong(set, c.response_len), c.penalty],
+  }),
   qwen25_math_equal: (c: { a: string; b: string; equal: boolean }) => ({
     '': [original.mathEqual(original.stripString(c.a), original.stripString(c.b)), c.equal],
   }),
@@ -91,7 +147,9 @@ const dapoParts: Readonly<Record<string, Reader>> = {
 export function rewards(sets: Readonly<Record<string, RewardSet>>): readonly VectorCase[] {
   return Object.entries(sets).flatMap(([name, set]) => {
     if (name === 'naive_dapo_parts') {
-      return Object.entries(dapoParts).flatMap(([part, reader]) => casesOf(`${name}/${part}`, reader, (set[part] ?? []) as Case[], set));
+      return Object.entries(dapoParts).flatMap(([part, reader]) =>
+        casesOf(`${name}/${part}`, reader, (set[part] ?? []) as Case[], set),
+      );
     }
     const reader = readers[name];
     if (!reader) return [unknownSet(`rewards/${name}`)];
@@ -108,11 +166,17 @@ export function rewards(sets: Readonly<Record<string, RewardSet>>): readonly Vec
   });
 }
 
-function casesOf(name: string, reader: Reader, cases: readonly unknown[], set: RewardSet): readonly VectorCase[] {
+function casesOf(
+  name: string,
+  reader: Reader,
+  cases: readonly unknown[],
+  set: RewardSet,
+): readonly VectorCase[] {
   return cases.map((one, i) => ({
     id: `rewards/${name}/${(one as { readonly id?: string }).id ?? i}`,
     run: async () => {
-      for (const [place, [found, expected]] of Object.entries(reader(one as never, set))) expectSame(await found, expected, 1e-9, place);
+      for (const [place, [found, expected]] of Object.entries(reader(one as never, set)))
+        expectSame(await found, expected, 1e-9, place);
     },
   }));
 }
@@ -126,13 +190,18 @@ const unknownSet = (id: string): VectorCase => ({
 
 interface RlcrVectors {
   readonly default_weights: Readonly<Record<string, number>>;
-  readonly cases: readonly ({ readonly answer_correct: boolean; readonly confidence: number } & Readonly<
-    Record<string, number | boolean>
-  >)[];
+  readonly cases: readonly ({
+    readonly answer_correct: boolean;
+    readonly confidence: number;
+  } & Readonly<Record<string, number | boolean>>)[];
   readonly extreme: Readonly<Record<string, number>>;
 }
 
-export function rlcr({ default_weights: weights, cases, extreme }: RlcrVectors): readonly VectorCase[] {
+export function rlcr({
+  default_weights: weights,
+  cases,
+  extreme,
+}: RlcrVectors): readonly VectorCase[] {
   const score = (answer: string, confidence: number | string): ReturnType<typeof parts> =>
     parts(
       'rlcr_reward',
@@ -151,7 +220,8 @@ export function rlcr({ default_weights: weights, cases, extreme }: RlcrVectors):
     })),
     ...Object.entries(extreme).map(([confidence, value]) => ({
       id: `rlcr/extreme/${confidence}`,
-      run: async () => expectSame((await score('4', confidence))['confidence_one_or_zero'], value, 1e-12),
+      run: async () =>
+        expectSame((await score('4', confidence))['confidence_one_or_zero'], value, 1e-12),
     })),
   ];
 }

@@ -32,5 +32,7 @@ export function rowsLike(values: ArrayLike<number>, like: Matrix): number[][] {
 export function inputOf({ inputs }: VectorFile, name: string): InputVectors {
   const input = inputs?.[name];
   if (input) return input;
-  throw new RangeError(`there is no input "${name}" in the file; it has ${Object.keys(inputs ?? {}).join(', ') || 'none'}`);
+  throw new RangeError(
+    `there is no input "${name}" in the file; it has ${Object.keys(inputs ?? {}).join(', ') || 'none'}`,
+  );
 }

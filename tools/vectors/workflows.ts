@@ -25,8 +25,15 @@ interface LoopVector {
 
 interface AdapterVector {
   readonly workflow_returns?: number;
-  readonly workflow_output?: { readonly reward: number; readonly response: unknown; readonly metrics: Readonly<Record<string, number>> };
-  readonly judge_output?: { readonly reward: number; readonly metrics: Readonly<Record<string, number>> };
+  readonly workflow_output?: {
+    readonly reward: number;
+    readonly response: unknown;
+    readonly metrics: Readonly<Record<string, number>>;
+  };
+  readonly judge_output?: {
+    readonly reward: number;
+    readonly metrics: Readonly<Record<string, number>>;
+  };
   readonly rewards: readonly number[];
   readonly last_metrics?: Readonly<Record<string, number>>;
 }
@@ -41,13 +48,21 @@ interface WorkflowVectors {
 
 /** `requires_history` has no counterpart: a run of ours cannot be without its record. */
 export function workflows(vectors: WorkflowVectors): readonly VectorCase[] {
-  const { step_wise_reward: stepWise, reward_propagation: propagation, stop_at_max: atMost } = vectors;
+  const {
+    step_wise_reward: stepWise,
+    reward_propagation: propagation,
+    stop_at_max: atMost,
+  } = vectors;
   const { agentscope_adapter_v0: first, agentscope_adapter_v1: second } = vectors;
   return [
     ...loops('step_wise_reward', stepWise, stepWiseLoop),
     ...loops(
       'reward_propagation',
-      propagation && { max_env_steps: 100, actual_steps: propagation.steps!.length, ...propagation },
+      propagation && {
+        max_env_steps: 100,
+        actual_steps: propagation.steps!.length,
+        ...propagation,
+      },
       propagationLoop,
     ),
     ...loops('stop_at_max/step_wise', atMost, stepWiseLoop),
@@ -71,7 +86,10 @@ function stepWiseLoop({ actual_steps: steps = 0 }: LoopVector): WorkflowDefiniti
   return defineWorkflow({ name: 'loop', workflow: Loop });
 }
 
-function propagationLoop({ actual_steps: steps = 0, final_reward: reward = 0 }: LoopVector): WorkflowDefinition {
+function propagationLoop({
+  actual_steps: steps = 0,
+  final_reward: reward = 0,
+}: LoopVector): WorkflowDefinition {
   class Loop extends RewardPropagationWorkflow {
     async step(stepNum: number): Promise<boolean> {
       await this.ask('on');
@@ -84,7 +102,11 @@ function propagationLoop({ actual_steps: steps = 0, final_reward: reward = 0 }: 
   return defineWorkflow({ name: 'loop', workflow: Loop });
 }
 
-function loops(id: string, vector: LoopVector | undefined, make: (vector: LoopVector) => WorkflowDefinition): readonly VectorCase[] {
+function loops(
+  id: string,
+  vector: LoopVector | undefined,
+  make: (vector: LoopVector) => WorkflowDefinition,
+): readonly VectorCase[] {
   if (!vector) return [];
   const run = async (): Promise<void> => {
     const task = { workflowArgs: { max_step_num: vector.max_env_steps ?? 100 } };
@@ -93,7 +115,8 @@ function loops(id: string, vector: LoopVector | undefined, make: (vector: LoopVe
       model: scriptedModel({ answers: () => 'x' }),
       task,
     })) as readonly Experience[];
-    if (vector.experiences !== undefined) expectSame(found.length, vector.experiences, 0, 'experiences');
+    if (vector.experiences !== undefined)
+      expectSame(found.length, vector.experiences, 0, 'experiences');
     if (vector.steps)
       expectSame(
         found.map(({ eid }) => eid.step),
@@ -109,7 +132,9 @@ function loops(id: string, vector: LoopVector | undefined, make: (vector: LoopVe
         'rewards',
       );
     const steps = vector['metrics.actual_env_steps'];
-    if (steps !== undefined) for (const { metrics } of found) expectSame(metrics['actual_env_steps'], steps, 0, 'actual_env_steps');
+    if (steps !== undefined)
+      for (const { metrics } of found)
+        expectSame(metrics['actual_env_steps'], steps, 0, 'actual_env_steps');
   };
   return [{ id: `workflows/${id}`, run }];
 }
@@ -117,13 +142,22 @@ function loops(id: string, vector: LoopVector | undefined, make: (vector: LoopVe
 /** The reward goes to every call of the run; the metrics of both functions are those of the run. */
 function adapters(id: string, vector: AdapterVector | undefined): readonly VectorCase[] {
   if (!vector) return [];
-  const { workflow_returns: returned, workflow_output: output, judge_output: judged, rewards, last_metrics: metrics } = vector;
+  const {
+    workflow_returns: returned,
+    workflow_output: output,
+    judge_output: judged,
+    rewards,
+    last_metrics: metrics,
+  } = vector;
   const run = async (): Promise<void> => {
     const definition = adapterWorkflow({
       workflowFunc: () => Promise.resolve(output ?? { reward: returned! }),
       ...(judged && { judgeFunc: () => Promise.resolve(judged) }),
     });
-    const found = (await tryWorkflow(definition, { rawTask: {}, model: scriptedModel({ answers: () => 'x' }) })) as WorkflowOutput;
+    const found = (await tryWorkflow(definition, {
+      rawTask: {},
+      model: scriptedModel({ answers: () => 'x' }),
+    })) as WorkflowOutput;
     for (const reward of rewards) expectSame(found.reward, reward, undefined, 'reward');
     if (metrics) expectSame(found.metrics, metrics, undefined, 'metrics');
   };

@@ -27,7 +27,10 @@ export async function algorithmsCommand(
   return exitCodes.done;
 }
 
-/** Presets and parts of one name: there is an algorithm grpo and an advantage function grpo. @throws ConfigError when there is none */
+/**
+ * Presets and parts of one name: there is an algorithm grpo and an advantage function grpo.
+ * @throws ConfigError when there is none
+ */
 function named({ presets, parts }: AlgorithmReference, name: string): AlgorithmReference {
   const is = (each: { readonly name: string }): boolean => each.name === name;
   const found = { presets: presets.filter(is), parts: parts.filter(is) };
@@ -49,20 +52,45 @@ function renderAll({ presets, parts }: AlgorithmReference): string {
     preset.entropyLossFn.name,
     preset.needs.filter((need) => need !== 'entropy').join(', '),
   ]);
-  const head = ['algorithm_type', 'repeat_times', 'advantage_fn', 'policy_loss_fn', 'kl_loss_fn', 'entropy_loss_fn', 'needs'];
-  const keys = [...Map.groupBy(parts, ({ key }) => key)].map(([key, of]) => [key, of.map((part) => part.name).join(', ')]);
-  return [...columns([head, ...rows]), '', 'Parts', ...keys.flatMap(([key = '', names = '']) => wrapped(`  ${key.padEnd(16)}`, names)), '']
+  const head = [
+    'algorithm_type',
+    'repeat_times',
+    'advantage_fn',
+    'policy_loss_fn',
+    'kl_loss_fn',
+    'entropy_loss_fn',
+    'needs',
+  ];
+  const keys = [...Map.groupBy(parts, ({ key }) => key)].map(([key, of]) => [
+    key,
+    of.map((part) => part.name).join(', '),
+  ]);
+  return [
+    ...columns([head, ...rows]),
+    '',
+    'Parts',
+    ...keys.flatMap(([key = '', names = '']) => wrapped(`  ${key.padEnd(16)}`, names)),
+    '',
+  ]
     .map((line) => `${line}\n`)
     .join('')
     .concat('"trinity algorithms NAME" tells formula, arguments and source of one of them.\n');
 }
 
-const renderFound = ({ presets, parts }: AlgorithmReference): string => [...presets.map(renderPreset), ...parts.map(renderPart)].join('\n');
+const renderFound = ({ presets, parts }: AlgorithmReference): string =>
+  [...presets.map(renderPreset), ...parts.map(renderPart)].join('\n');
 
 function renderPreset(preset: PresetReference): string {
   const { schema, repeatTimes, operators } = preset;
   const lines: readonly (readonly [string, string])[] = [
-    ['learns from', { experience: 'rollouts', sft: 'answers to imitate', dpo: 'pairs of a better and a worse answer' }[schema]],
+    [
+      'learns from',
+      {
+        experience: 'rollouts',
+        sft: 'answers to imitate',
+        dpo: 'pairs of a better and a worse answer',
+      }[schema],
+    ],
     ...(schema === 'experience' ? ([['repeat_times', String(repeatTimes)]] as const) : []),
     ...(preset.advantageFn ? ([['advantage_fn', chosen(preset.advantageFn)]] as const) : []),
     ['policy_loss_fn', chosen(preset.policyLossFn)],
@@ -71,25 +99,39 @@ function renderPreset(preset: PresetReference): string {
     ['entropy_loss_fn', chosen(preset.entropyLossFn)],
     ['sample_strategy', chosen(preset.sampleStrategy)],
     ['loss_agg_mode', preset.lossAggMode],
-    ...(preset.lossAggNorm === undefined ? [] : ([['loss_agg_norm', String(preset.lossAggNorm)]] as const)),
+    ...(preset.lossAggNorm === undefined
+      ? []
+      : ([['loss_agg_norm', String(preset.lossAggNorm)]] as const)),
     ...(operators.length === 0 ? [] : ([['operators', operators.map(chosen).join(', ')]] as const)),
   ];
-  return [...headOf(`algorithm_type: ${preset.name}`, preset), ...lines.map(([key, value]) => `  ${key.padEnd(16)} ${value}`), ''].join(
-    '\n',
-  );
-}
-
-function renderPart(part: PartReference): string {
-  const { args } = part;
-  const rows = args.map(({ name, type, default: value, help }) => [`  ${name}`, type, value === null ? '-' : shown(value), help]);
   return [
-    ...headOf(`${part.key}: ${part.name}`, part),
-    ...(args.length === 0 ? ['  It takes no arguments.'] : columns([['  argument', 'type', 'default', 'meaning'], ...rows])),
+    ...headOf(`algorithm_type: ${preset.name}`, preset),
+    ...lines.map(([key, value]) => `  ${key.padEnd(16)} ${value}`),
     '',
   ].join('\n');
 }
 
-function headOf(title: string, { summary, formula, source, needs }: PresetReference | PartReference): readonly string[] {
+function renderPart(part: PartReference): string {
+  const { args } = part;
+  const rows = args.map(({ name, type, default: value, help }) => [
+    `  ${name}`,
+    type,
+    value === null ? '-' : shown(value),
+    help,
+  ]);
+  return [
+    ...headOf(`${part.key}: ${part.name}`, part),
+    ...(args.length === 0
+      ? ['  It takes no arguments.']
+      : columns([['  argument', 'type', 'default', 'meaning'], ...rows])),
+    '',
+  ].join('\n');
+}
+
+function headOf(
+  title: string,
+  { summary, formula, source, needs }: PresetReference | PartReference,
+): readonly string[] {
   return [
     title,
     ...(summary === '' ? [] : wrapped('  ', summary)),
@@ -105,11 +147,14 @@ const chosen = ({ name, args }: ChosenPart): string => {
   return given.length === 0 ? name : `${name} {${given.join(', ')}}`;
 };
 
-const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const shown = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value);
 
 /** Cells under each other, two spaces apart. */
 function columns(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
   return rows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
@@ -130,5 +175,7 @@ function wrapped(start: string, text: string): readonly string[] {
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
-  return [...lines, line].map((each, index) => `${index === 0 ? start : ' '.repeat(start.length)}${each}`);
+  return [...lines, line].map(
+    (each, index) => `${index === 0 ? start : ' '.repeat(start.length)}${each}`,
+  );
 }

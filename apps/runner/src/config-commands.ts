@@ -6,7 +6,10 @@ import { allPluginDirs } from './plugin-dirs.js';
 
 type Write = (text: string) => void;
 
-/** The algorithms that configurations may name. Without plugins nothing of the launcher is loaded, whose engine takes a while. */
+/**
+ * The algorithms that configurations may name. Without plugins nothing of the launcher is loaded,
+ * whose engine takes a while.
+ */
 export async function algorithmsOf(given: readonly string[]): Promise<AlgorithmTables> {
   const pluginDirs = allPluginDirs(given);
   if (pluginDirs.length === 0) return builtInTables;
@@ -14,10 +17,16 @@ export async function algorithmsOf(given: readonly string[]): Promise<AlgorithmT
   return (await loadExtensions({ pluginDirs })).algorithms;
 }
 
-export async function checkCommand(file: string, pluginDirs: readonly string[], write: Write): Promise<number> {
+export async function checkCommand(
+  file: string,
+  pluginDirs: readonly string[],
+  write: Write,
+): Promise<number> {
   const { warnings } = await loadConfig(file, { algorithms: await algorithmsOf(pluginDirs) });
   for (const warning of warnings) write(`${warning}\n`);
-  write(`${file}: no errors${warnings.length > 0 ? `, ${warnings.length} warning${warnings.length > 1 ? 's' : ''}` : ''}.\n`);
+  write(
+    `${file}: no errors${warnings.length > 0 ? `, ${warnings.length} warning${warnings.length > 1 ? 's' : ''}` : ''}.\n`,
+  );
   return exitCodes.done;
 }
 
@@ -26,8 +35,14 @@ export async function schemaCommand(pluginDirs: readonly string[], write: Write)
   return exitCodes.done;
 }
 
-export async function planCommand(file: string, pluginDirs: readonly string[], write: Write): Promise<number> {
-  const { config, warnings } = await loadConfig(file, { algorithms: await algorithmsOf(pluginDirs) });
+export async function planCommand(
+  file: string,
+  pluginDirs: readonly string[],
+  write: Write,
+): Promise<number> {
+  const { config, warnings } = await loadConfig(file, {
+    algorithms: await algorithmsOf(pluginDirs),
+  });
   for (const warning of warnings) write(`${warning}\n`);
   write(`${renderPlan(planConfig(config))}\n`);
   return exitCodes.done;

@@ -1,4 +1,7 @@
-/** `trinity debug`: the model kept loaded, one attempt of a workflow, or a page over what the attempt recorded. */
+/**
+ * `trinity debug`: the model kept loaded, one attempt of a workflow, or a page over what the
+ * attempt recorded.
+ */
 import { copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
@@ -30,7 +33,9 @@ export interface DebugCommandOptions {
 
 type Write = (text: string) => void;
 
-const modules: Readonly<Record<string, (options: DebugCommandOptions, write: Write) => Promise<number>>> = {
+const modules: Readonly<
+  Record<string, (options: DebugCommandOptions, write: Write) => Promise<number>>
+> = {
   inference_model: inferenceModel,
   workflow,
   viewer,
@@ -40,19 +45,30 @@ const modules: Readonly<Record<string, (options: DebugCommandOptions, write: Wri
 export async function debugCommand(options: DebugCommandOptions, write: Write): Promise<number> {
   const module = modules[options.module];
   if (module) return module(options, write);
-  throw new ConfigError(`--module is "${options.module}". Expected one of ${Object.keys(modules).join(', ')}.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw new ConfigError(
+    `--module is "${options.module}". Expected one of ${Object.keys(modules).join(', ')}.`,
+    {
+      code: 'ARGUMENT_INVALID',
+    },
+  );
 }
 
 /** @throws ConfigError when it is no port */
 export function portOf(text: string | undefined): number {
   const port = Number(text ?? 0);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new ConfigError(`--port is "${text}". Expected a number from 0 (any that is free) to 65535.`, { code: 'ARGUMENT_INVALID' });
+  throw new ConfigError(
+    `--port is "${text}". Expected a number from 0 (any that is free) to 65535.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
 }
 
-const shared = ({ config, pluginDir, outputDir, newestCheckpoint }: DebugCommandOptions): DebugOptions => ({
+const shared = ({
+  config,
+  pluginDir,
+  outputDir,
+  newestCheckpoint,
+}: DebugCommandOptions): DebugOptions => ({
   configPath: config,
   // As in the original, plugin directories can also come from the environment.
   pluginDirs: allPluginDirs(pluginDir),
@@ -61,7 +77,10 @@ const shared = ({ config, pluginDir, outputDir, newestCheckpoint }: DebugCommand
 });
 
 async function inferenceModel(options: DebugCommandOptions, write: Write): Promise<number> {
-  const { baseURL, apiKey, model, folder, gone, close } = await serveDebugModel({ ...shared(options), port: portOf(options.port) });
+  const { baseURL, apiKey, model, folder, gone, close } = await serveDebugModel({
+    ...shared(options),
+    port: portOf(options.port),
+  });
   try {
     const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
     write(
@@ -76,9 +95,16 @@ async function inferenceModel(options: DebugCommandOptions, write: Write): Promi
 
 async function workflow(options: DebugCommandOptions, write: Write): Promise<number> {
   const { overwrite, enableProfiling, outputFile } = options;
-  const report = await debugWorkflow({ ...shared(options), overwrite, profile: enableProfiling || outputFile !== undefined });
-  if (outputFile !== undefined) await copyFile(path.join(report.outputDirectory, debugFiles.profile), outputFile);
-  write(renderWorkflowDebug(report, { colour: standardTerminal().isTTY && !process.env['NO_COLOR'] }));
+  const report = await debugWorkflow({
+    ...shared(options),
+    overwrite,
+    profile: enableProfiling || outputFile !== undefined,
+  });
+  if (outputFile !== undefined)
+    await copyFile(path.join(report.outputDirectory, debugFiles.profile), outputFile);
+  write(
+    renderWorkflowDebug(report, { colour: standardTerminal().isTTY && !process.env['NO_COLOR'] }),
+  );
   return report.error ? exitCodes.failed : exitCodes.done;
 }
 

@@ -8,8 +8,11 @@ export interface Failure {
   readonly message: string;
 }
 
-/** User errors are their message alone; ours name the first cause and keep the stack for the report. */
+/**
+ * User errors are their message alone; ours name the first cause and keep the stack for the report.
+ */
 export function toFailure(error: unknown): Failure {
-  if (error instanceof ConfigError || error instanceof TaskError) return { exitCode: exitCodes.userError, message: error.message };
+  if (error instanceof ConfigError || error instanceof TaskError)
+    return { exitCode: exitCodes.userError, message: error.message };
   return { exitCode: exitCodes.failed, message: describeError(error) };
 }

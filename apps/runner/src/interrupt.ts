@@ -9,7 +9,10 @@ export interface Interrupt {
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
 /** `report` is told, once, what is going on. */
-export function catchInterrupts(report: (line: string) => void, exit: (code: number) => void): Interrupt {
+export function catchInterrupts(
+  report: (line: string) => void,
+  exit: (code: number) => void,
+): Interrupt {
   const abort = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
     if (abort.signal.aborted) return exit(130);
@@ -25,7 +28,10 @@ export function catchInterrupts(report: (line: string) => void, exit: (code: num
   };
 }
 
-/** Resolves at the first Ctrl-C; a second one while something closes ends the process. @param gone rejects with its reason when it aborts */
+/**
+ * Resolves at the first Ctrl-C; a second one while something closes ends the process.
+ * @param gone rejects with its reason when it aborts
+ */
 export function untilInterrupted(gone?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const interrupt = catchInterrupts(

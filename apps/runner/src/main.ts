@@ -10,7 +10,10 @@ export interface Output {
   readonly err: (text: string) => void;
 }
 
-const standardOutput: Output = { out: (text) => void process.stdout.write(text), err: (text) => void process.stderr.write(text) };
+const standardOutput: Output = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+};
 
 const pluginDirOption = [
   '--plugin-dir <directory>',
@@ -20,7 +23,8 @@ const pluginDirOption = [
 ] as const;
 
 /** `--plugin_dir` is `--plugin-dir`: Trinity's documents spell options both ways. */
-const dashed = (argument: string): string => argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));
+const dashed = (argument: string): string =>
+  argument.replace(/^--[a-z_]+/, (name) => name.replaceAll('_', '-'));
 
 /** What Commander makes of `trinity debug`. */
 interface DebugArguments {
@@ -35,8 +39,14 @@ interface DebugArguments {
   readonly port?: string;
 }
 
-/** Runs one command line (without `node` and the script) and resolves with the exit code. Never rejects. */
-export async function main(args: readonly string[], output: Output = standardOutput): Promise<number> {
+/**
+ * Runs one command line (without `node` and the script) and resolves with the exit code. Never
+ * rejects.
+ */
+export async function main(
+  args: readonly string[],
+  output: Output = standardOutput,
+): Promise<number> {
   let exitCode: number = exitCodes.done;
   const program = new Command('trinity')
     .description('Reinforcement fine-tuning of the language model behind an agent.')
@@ -63,15 +73,28 @@ export async function main(args: readonly string[], output: Output = standardOut
     .option('--port <number>', 'instead of explorer.proxy_port; 0 = any that is free')
     .option('--host <address>', 'instead of explorer.listen_address')
     .option('--no-train', 'another process trains, with mode: train')
-    .addHelpText('after', '\nClients send the key in TRINITY_SERVE_KEY, else one that is shown at the start.')
-    .action(async (options: { config: string; pluginDir: readonly string[]; port?: string; host?: string; train: boolean }) => {
-      const { serveCommand } = await import('./serve-command.js');
-      exitCode = await serveCommand(options);
-    });
+    .addHelpText(
+      'after',
+      '\nClients send the key in TRINITY_SERVE_KEY, else one that is shown at the start.',
+    )
+    .action(
+      async (options: {
+        config: string;
+        pluginDir: readonly string[];
+        port?: string;
+        host?: string;
+        train: boolean;
+      }) => {
+        const { serveCommand } = await import('./serve-command.js');
+        exitCode = await serveCommand(options);
+      },
+    );
 
   program
     .command('verify <run>')
-    .description('recompute the log-probabilities of recorded tokens under the weights that sampled them')
+    .description(
+      'recompute the log-probabilities of recorded tokens under the weights that sampled them',
+    )
     .option('--tolerance <number>', 'largest difference of a log-probability', '1e-5')
     .option(...pluginDirOption)
     .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
@@ -82,37 +105,67 @@ export async function main(args: readonly string[], output: Output = standardOut
 
   program
     .command('debug')
-    .description('try parts of a run by themselves: keep its model served, run its workflow once, look at what was recorded')
+    .description(
+      'try parts of a run by themselves: keep its model served, run its workflow once, look at what was recorded',
+    )
     .requiredOption('-c, --config <file>', 'YAML file')
     .requiredOption('-m, --module <name>', 'inference_model, workflow or viewer')
     .option(...pluginDirOption)
-    .option('-o, --output-dir <directory>', 'for the files of the workflow, and where a served model is found again', 'debug_output')
-    .option('--disable-overwrite', 'keep what is in the output directory: write to a new one beside it')
+    .option(
+      '-o, --output-dir <directory>',
+      'for the files of the workflow, and where a served model is found again',
+      'debug_output',
+    )
+    .option(
+      '--disable-overwrite',
+      'keep what is in the output directory: write to a new one beside it',
+    )
     .option('--enable-profiling', 'also write where the time went, as a page and as a Chrome trace')
     .option('--output-file <file>', 'also write where the time went, as a page, to this file')
-    .option('--newest-checkpoint', 'take the newest checkpoint of the run instead of the model it begins with')
+    .option(
+      '--newest-checkpoint',
+      'take the newest checkpoint of the run instead of the model it begins with',
+    )
     .option('-p, --port <number>', 'of inference_model and viewer; 0 = any that is free')
     .action(async (options: DebugArguments) => {
       const { debugCommand } = await import('./debug-command.js');
-      const { disableOverwrite = false, enableProfiling = false, newestCheckpoint = false, ...rest } = options;
-      exitCode = await debugCommand({ ...rest, overwrite: !disableOverwrite, enableProfiling, newestCheckpoint }, output.out);
+      const {
+        disableOverwrite = false,
+        enableProfiling = false,
+        newestCheckpoint = false,
+        ...rest
+      } = options;
+      exitCode = await debugCommand(
+        { ...rest, overwrite: !disableOverwrite, enableProfiling, newestCheckpoint },
+        output.out,
+      );
     });
 
   program
     .command('view <run>')
     .description('a local page over recorded experiences, also while a run goes on')
     .option('-p, --port <number>', '0 = any that is free', '0')
-    .option('--tokenizer <folder>', 'model folder whose tokenizer reads the tokens; found by itself where the run is complete')
+    .option(
+      '--tokenizer <folder>',
+      'model folder whose tokenizer reads the tokens; found by itself where the run is complete',
+    )
     .option(...pluginDirOption)
     .addHelpText('after', '\n<run> is a configuration, the folder of a run, or a database (.db).')
-    .action(async (run: string, options: { port: string; tokenizer?: string; pluginDir: readonly string[] }) => {
-      const { viewCommand } = await import('./view-command.js');
-      exitCode = await viewCommand(run, options, output.out);
-    });
+    .action(
+      async (
+        run: string,
+        options: { port: string; tokenizer?: string; pluginDir: readonly string[] },
+      ) => {
+        const { viewCommand } = await import('./view-command.js');
+        exitCode = await viewCommand(run, options, output.out);
+      },
+    );
 
   program
     .command('algorithms [name]')
-    .description('the algorithms and their parts, or one of them in full: formula, arguments, source')
+    .description(
+      'the algorithms and their parts, or one of them in full: formula, arguments, source',
+    )
     .option(...pluginDirOption)
     .option('--json', 'as JSON')
     .action(async (name: string | undefined, options: AlgorithmsOptions) => {
@@ -120,7 +173,9 @@ export async function main(args: readonly string[], output: Output = standardOut
       exitCode = await algorithmsCommand(name, options, output.out);
     });
 
-  const config = program.command('config').description('look at a configuration without running it');
+  const config = program
+    .command('config')
+    .description('look at a configuration without running it');
   config
     .command('check <file>')
     .description('every error and warning, with its place and cure')
@@ -148,7 +203,8 @@ export async function main(args: readonly string[], output: Output = standardOut
     return exitCode;
   } catch (error) {
     // Commander has already printed its message.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.userError;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.userError;
     const failure = toFailure(error);
     output.err(`${failure.message}\n`);
     return failure.exitCode;

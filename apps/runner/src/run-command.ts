@@ -10,7 +10,8 @@ export interface RunCommandOptions {
   readonly pluginDir: readonly string[];
 }
 
-const howToGoOn = 'Raise total_steps or total_epochs to train on, or give another run another name.';
+const howToGoOn =
+  'Raise total_steps or total_epochs to train on, or give another run another name.';
 
 export async function runCommand(options: RunCommandOptions): Promise<number> {
   const terminal = standardTerminal();
@@ -20,10 +21,18 @@ export async function runCommand(options: RunCommandOptions): Promise<number> {
   );
   try {
     const pluginDirs = allPluginDirs(options.pluginDir);
-    const summary = await run({ configPath: options.config, pluginDirs, terminal, signal: interrupt.signal, serve: serveAccess(terminal) });
+    const summary = await run({
+      configPath: options.config,
+      pluginDirs,
+      terminal,
+      signal: interrupt.signal,
+      serve: serveAccess(terminal),
+    });
     const place = summary.checkpoint ?? summary.jobDirectory;
     if (summary.interrupted) {
-      terminal.write(`Interrupted after train step ${summary.trainStep}. The same command goes on from there.\n`);
+      terminal.write(
+        `Interrupted after train step ${summary.trainStep}. The same command goes on from there.\n`,
+      );
       return exitCodes.interrupted;
     }
     terminal.write(

@@ -1,6 +1,15 @@
-/** `trinity serve`: a model for a running product, and training on what the product says about its answers. */
+/**
+ * `trinity serve`: a model for a running product, and training on what the product says about its
+ * answers.
+ */
 import { ConfigError } from '@trinity-rft/core';
-import { readConfiguration, run, standardTerminal, type ServeOptions, type Terminal } from '@trinity-rft/launcher';
+import {
+  readConfiguration,
+  run,
+  standardTerminal,
+  type ServeOptions,
+  type Terminal,
+} from '@trinity-rft/launcher';
 import { exitCodes } from './exit-codes.js';
 import { catchInterrupts } from './interrupt.js';
 import { allPluginDirs } from './plugin-dirs.js';
@@ -31,9 +40,12 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
     overridesName: 'trinity serve',
   });
   if (loaded.config.stages.at(-1)?.mode !== 'serve') {
-    throw new ConfigError(`${options.config} has stages, and the last one is not to be served. Give it mode: serve.`, {
-      code: 'SERVE_STAGE',
-    });
+    throw new ConfigError(
+      `${options.config} has stages, and the last one is not to be served. Give it mode: serve.`,
+      {
+        code: 'SERVE_STAGE',
+      },
+    );
   }
   const interrupt = catchInterrupts(
     (line) => terminal.write(`\n${line}\n`),
@@ -52,20 +64,28 @@ export async function serveCommand(options: ServeCommandOptions): Promise<number
         ...(host !== undefined && { host }),
       },
     });
-    terminal.write(`Stopped after train step ${summary.trainStep}. The same command goes on from there.\n`);
+    terminal.write(
+      `Stopped after train step ${summary.trainStep}. The same command goes on from there.\n`,
+    );
     return exitCodes.done;
   } finally {
     interrupt.release();
   }
 }
 
-/** The key of clients, and how they are told where the server is. @throws ConfigError when the variable holds no usable key */
+/**
+ * The key of clients, and how they are told where the server is.
+ * @throws ConfigError when the variable holds no usable key
+ */
 export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | 'onOpen'> {
   const apiKey = keyOf(process.env[keyVariable]);
   return {
     ...(apiKey !== undefined && { apiKey }),
     onOpen: ({ url, apiKey: key }) => {
-      const shown = apiKey === undefined ? `${key} (shown once; set ${keyVariable} to choose one)` : `that of ${keyVariable}`;
+      const shown =
+        apiKey === undefined
+          ? `${key} (shown once; set ${keyVariable} to choose one)`
+          : `that of ${keyVariable}`;
       terminal.write(`OpenAI base URL: ${url}/v1\nAPI key: ${shown}\n`);
     },
   };
@@ -75,14 +95,20 @@ export function serveAccess(terminal: Terminal): Pick<ServeOptions, 'apiKey' | '
 function keyOf(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined;
   if (/^[\x21-\x7e]{16,512}$/.test(value)) return value;
-  throw new ConfigError(`${keyVariable} is not usable as a key. Expected 16 to 512 printable characters without spaces, or nothing.`, {
-    code: 'ARGUMENT_INVALID',
-  });
+  throw new ConfigError(
+    `${keyVariable} is not usable as a key. Expected 16 to 512 printable characters without spaces, or nothing.`,
+    {
+      code: 'ARGUMENT_INVALID',
+    },
+  );
 }
 
 function portOf(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const port = Number(value);
   if (/^\d+$/.test(value) && port <= 65_535) return port;
-  throw new ConfigError(`--port is "${value}". Expected a number from 0 (any that is free) to 65535.`, { code: 'ARGUMENT_INVALID' });
+  throw new ConfigError(
+    `--port is "${value}". Expected a number from 0 (any that is free) to 65535.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
 }

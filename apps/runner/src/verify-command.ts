@@ -12,8 +12,15 @@ export async function verifyCommand(
 ): Promise<number> {
   const value = Number(tolerance);
   if (!(value >= 0))
-    throw new ConfigError(`--tolerance is "${tolerance}". Expected a number of at least 0, such as 1e-5.`, { code: 'ARGUMENT_INVALID' });
-  const verification = await verifyRun({ run, tolerance: value, pluginDirs: allPluginDirs(pluginDir) });
+    throw new ConfigError(
+      `--tolerance is "${tolerance}". Expected a number of at least 0, such as 1e-5.`,
+      { code: 'ARGUMENT_INVALID' },
+    );
+  const verification = await verifyRun({
+    run,
+    tolerance: value,
+    pluginDirs: allPluginDirs(pluginDir),
+  });
   write(renderVerification(verification));
   return verification.ok ? exitCodes.done : exitCodes.failed;
 }

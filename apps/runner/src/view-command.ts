@@ -20,10 +20,15 @@ export async function viewCommand(
   write: (text: string) => void,
 ): Promise<number> {
   const stores = await findRecords(run, { pluginDirs: allPluginDirs(pluginDir) });
-  const given = tokenizer === undefined ? stores : stores.map((store) => ({ ...store, modelFolder: tokenizer }));
+  const given =
+    tokenizer === undefined
+      ? stores
+      : stores.map((store) => ({ ...store, modelFolder: tokenizer }));
   const viewer = await openViewer({ stores: given, port: portOf(port) });
   try {
-    write(`${given.map(({ database }) => database).join('\n')}\n\nOpen ${viewer.url}\nCtrl-C ends it.\n`);
+    write(
+      `${given.map(({ database }) => database).join('\n')}\n\nOpen ${viewer.url}\nCtrl-C ends it.\n`,
+    );
     await untilInterrupted();
   } finally {
     await viewer.close();

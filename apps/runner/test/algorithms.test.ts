@@ -1,4 +1,6 @@
-/** Every algorithm of the tables, by its name in a configuration: two train steps from end to end. */
+/**
+ * Every algorithm of the tables, by its name in a configuration: two train steps from end to end.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, type AlgorithmPreset } from '@trinity-rft/algorithm';
@@ -13,8 +15,15 @@ let workspace: Workspace;
 beforeAll(async () => {
   workspace = await createWorkspace();
   await createWideModel(workspace, 'teacher');
-  const pair = (a: number): Tree => ({ question: `${a}+1=`, right: String(a + 1), wrong: String(a) });
-  workspace.write('pairs.jsonl', Array.from({ length: 8 }, (_, a) => `${JSON.stringify(pair(a))}\n`).join(''));
+  const pair = (a: number): Tree => ({
+    question: `${a}+1=`,
+    right: String(a + 1),
+    wrong: String(a),
+  });
+  workspace.write(
+    'pairs.jsonl',
+    Array.from({ length: 8 }, (_, a) => `${JSON.stringify(pair(a))}\n`).join(''),
+  );
 });
 
 const presets = Object.entries<AlgorithmPreset>(builtInTables.presets);
@@ -27,38 +36,66 @@ const base: Tree = {
 };
 
 /** Worked sums, as answers to imitate or pairs of a right and a wrong one. */
-const answers = { path: 'tasks.jsonl', format: { prompt_key: 'question', response_key: 'answer', prompt_type: 'plaintext' } };
+const answers = {
+  path: 'tasks.jsonl',
+  format: { prompt_key: 'question', response_key: 'answer', prompt_type: 'plaintext' },
+};
 const pairs = {
   path: 'pairs.jsonl',
-  format: { prompt_key: 'question', chosen_key: 'right', rejected_key: 'wrong', prompt_type: 'plaintext' },
+  format: {
+    prompt_key: 'question',
+    chosen_key: 'right',
+    rejected_key: 'wrong',
+    prompt_type: 'plaintext',
+  },
 };
 const stored = (data: Tree): Tree => ({
   mode: 'train',
   algorithm: { repeat_times: null },
-  buffer: { train_batch_size: 4, trainer_input: { experience_buffer: { name: 'stored', storage_type: 'file', ...data } } },
+  buffer: {
+    train_batch_size: 4,
+    trainer_input: { experience_buffer: { name: 'stored', storage_type: 'file', ...data } },
+  },
 });
 
 /** What an algorithm learns from, by its kind of data. */
-const dataOf: Readonly<Record<AlgorithmPreset['schema'], Tree>> = { experience: {}, sft: stored(answers), dpo: stored(pairs) };
+const dataOf: Readonly<Record<AlgorithmPreset['schema'], Tree>> = {
+  experience: {},
+  sft: stored(answers),
+  dpo: stored(pairs),
+};
 
 const experts: Tree = {
-  buffer: { trainer_input: { auxiliary_buffers: { sft_dataset: { storage_type: 'file', schema_type: 'sft', ...answers } } } },
+  buffer: {
+    trainer_input: {
+      auxiliary_buffers: { sft_dataset: { storage_type: 'file', schema_type: 'sft', ...answers } },
+    },
+  },
 };
 const distillation: Tree = {
   buffer: { explorer_input: { default_workflow_type: 'on_policy_distill_workflow' } },
   explorer: { auxiliary_models: [{ name: 'teacher', model_path: 'teacher' }] },
 };
 const digits = Array.from({ length: 10 }, (_, digit) => String(digit));
-/** Ends with its first digit, which is what it should find: answers that are cut off are not trained on. */
+/**
+ * Ends with its first digit, which is what it should find: answers that are cut off are not trained
+ * on.
+ */
 const brief = defineWorkflow({
   name: 'brief',
   run: async ({ task, model }) => {
-    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask?.['question']) }], { stop: digits });
+    const [answer] = await model.chat(
+      [{ role: 'user', content: String(task.rawTask?.['question']) }],
+      { stop: digits },
+    );
     return answer!.finishReason === 'stop' ? 1 : 0;
   },
 });
 
-/** What some need beyond that: batches for what they leave of the runs, demonstrations, a teacher, answers that end. */
+/**
+ * What some need beyond that: batches for what they leave of the runs, demonstrations, a teacher,
+ * answers that end.
+ */
 const more: Readonly<Record<string, Tree>> = {
   raft: { buffer: { train_batch_size: 2 } },
   mix: experts,
@@ -66,35 +103,61 @@ const more: Readonly<Record<string, Tree>> = {
   on_policy_distill: distillation,
   jsd: distillation,
   dapo: {
-    buffer: { total_steps: 8, train_batch_size: 4, explorer_input: { default_workflow_type: 'brief' } },
+    buffer: {
+      total_steps: 8,
+      train_batch_size: 4,
+      explorer_input: { default_workflow_type: 'brief' },
+    },
     trainer: { total_steps: 2 },
   },
 };
 
 describe.each(presets)('%s', (name, preset) => {
-  it('makes two train steps that move the weights, from its name alone', { timeout: 60_000 }, async () => {
-    const config = workspace.config(`${name}.yaml`, base, dataOf[preset.schema], more[name] ?? {}, {
-      name,
-      algorithm: { algorithm_type: name },
-    });
-    expect((await runHere(workspace, config, { workflows: [brief] })).error).toBeUndefined();
-    const job = path.join(workspace.root, 'runs/tests', name);
-    const trained = metricLines(job).filter(({ role }) => role === 'trainer');
-    expect(trained.map(({ step }) => step)).toEqual([1, 2]);
-    for (const { metrics } of trained) {
-      for (const [key, value] of Object.entries(metrics)) expect([key, Number.isFinite(value)]).toEqual([key, true]);
-      expect(metrics).toMatchObject({ 'actor/update_skipped': 0, 'actor/grad_norm': expect.any(Number) as unknown });
-    }
-    expect(trained.some(({ metrics }) => metrics['actor/grad_norm']! > 0)).toBe(true);
-    expect(checkpointSteps(job)).toEqual([1, 2]);
-    const [first, second] = [1, 2].map((step) => readFileSync(path.join(job, `global_step_${step}`, 'model.safetensors')));
-    expect(second!.equals(first!)).toBe(false);
-    expect(readdirSync(path.join(job, 'global_step_2')).includes('critic')).toBe('critic/vf_loss' in trained[1]!.metrics);
-  });
+  it(
+    'makes two train steps that move the weights, from its name alone',
+    { timeout: 60_000 },
+    async () => {
+      const config = workspace.config(
+        `${name}.yaml`,
+        base,
+        dataOf[preset.schema],
+        more[name] ?? {},
+        {
+          name,
+          algorithm: { algorithm_type: name },
+        },
+      );
+      expect((await runHere(workspace, config, { workflows: [brief] })).error).toBeUndefined();
+      const job = path.join(workspace.root, 'runs/tests', name);
+      const trained = metricLines(job).filter(({ role }) => role === 'trainer');
+      expect(trained.map(({ step }) => step)).toEqual([1, 2]);
+      for (const { metrics } of trained) {
+        for (const [key, value] of Object.entries(metrics))
+          expect([key, Number.isFinite(value)]).toEqual([key, true]);
+        expect(metrics).toMatchObject({
+          'actor/update_skipped': 0,
+          'actor/grad_norm': expect.any(Number) as unknown,
+        });
+      }
+      expect(trained.some(({ metrics }) => metrics['actor/grad_norm']! > 0)).toBe(true);
+      expect(checkpointSteps(job)).toEqual([1, 2]);
+      const [first, second] = [1, 2].map((step) =>
+        readFileSync(path.join(job, `global_step_${step}`, 'model.safetensors')),
+      );
+      expect(second!.equals(first!)).toBe(false);
+      expect(readdirSync(path.join(job, 'global_step_2')).includes('critic')).toBe(
+        'critic/vf_loss' in trained[1]!.metrics,
+      );
+    },
+  );
 });
 
 /** Rows of a table that no preset is made of, in the place of what grpo has. */
-const unused = (table: object, key: string, used: (preset: AlgorithmPreset) => string | undefined) =>
+const unused = (
+  table: object,
+  key: string,
+  used: (preset: AlgorithmPreset) => string | undefined,
+) =>
   Object.keys(table)
     .filter((name) => !presets.some(([, preset]) => used(preset) === name))
     .map((name) => [key, name] as const);
@@ -103,7 +166,9 @@ const unused = (table: object, key: string, used: (preset: AlgorithmPreset) => s
 const compared = defineWorkflow({
   name: 'compared',
   run: async ({ task, model }) => {
-    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask?.['question']) }]);
+    const [answer] = await model.chat([
+      { role: 'user', content: String(task.rawTask?.['question']) },
+    ]);
     return { reward: answer!.responseText.length / 4, info: { reward_baseline: 0.5 } };
   },
 });
@@ -119,7 +184,9 @@ describe.each([
       buffer: { explorer_input: { default_workflow_type: 'compared' } },
     });
     expect((await runHere(workspace, config, { workflows: [compared] })).error).toBeUndefined();
-    const trained = metricLines(path.join(workspace.root, 'runs/tests', `${key}-${name}`)).filter(({ role }) => role === 'trainer');
+    const trained = metricLines(path.join(workspace.root, 'runs/tests', `${key}-${name}`)).filter(
+      ({ role }) => role === 'trainer',
+    );
     expect(trained.map(({ metrics }) => metrics['actor/grad_norm']! > 0)).toEqual([true, true]);
   });
 });

@@ -17,32 +17,63 @@ beforeAll(async () => {
 });
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 
-/** The judge's digits are the reward, so that groups differ; it is asked by name, by place and through its client. */
+/**
+ * The judge's digits are the reward, so that groups differ; it is asked by name, by place and
+ * through its client.
+ */
 const judged = defineWorkflow({
   name: 'judged',
   run: async ({ task, model, auxiliaryModels, signal }) => {
-    const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }], { signal });
+    const [answer] = await model.chat(
+      [{ role: 'user', content: String(task.rawTask['question']) }],
+      { signal },
+    );
     const judge = auxiliaryModel(auxiliaryModels, 'judge');
-    const [verdict] = await judge.chat([{ role: 'user', content: answer!.responseText || '0' }], { signal, maxTokens: 8, temperature: 1 });
+    const [verdict] = await judge.chat([{ role: 'user', content: answer!.responseText || '0' }], {
+      signal,
+      maxTokens: 8,
+      temperature: 1,
+    });
     const client = auxiliaryModel(auxiliaryModels, 0).openaiClient();
     const messages = [{ role: 'user' as const, content: '1+1=' }];
-    const { choices } = await client.chat.completions.create({ model: judge.modelPath, messages, max_tokens: 4 });
-    const digits = `${verdict!.responseText}${choices[0]!.message.content ?? ''}`.replaceAll(/\D/g, '').length;
-    return { reward: digits, metrics: { version: judge.policyVersion, models: auxiliaryModels.size } };
+    const { choices } = await client.chat.completions.create({
+      model: judge.modelPath,
+      messages,
+      max_tokens: 4,
+    });
+    const digits = `${verdict!.responseText}${choices[0]!.message.content ?? ''}`.replaceAll(
+      /\D/g,
+      '',
+    ).length;
+    return {
+      reward: digits,
+      metrics: { version: judge.policyVersion, models: auxiliaryModels.size },
+    };
   },
 });
 
 /** Rates by the number of digits in what it is asked. */
-async function serveJudge(): Promise<{ readonly url: string; readonly keys: Set<string | undefined> }> {
+async function serveJudge(): Promise<{
+  readonly url: string;
+  readonly keys: Set<string | undefined>;
+}> {
   const keys = new Set<string | undefined>();
   const server = createServer((request, response) => {
     keys.add(request.headers.authorization);
     void text(request).then((body) => {
-      const { messages } = JSON.parse(body) as { readonly messages: readonly { readonly content: string }[] };
+      const { messages } = JSON.parse(body) as {
+        readonly messages: readonly { readonly content: string }[];
+      };
       const answer = /<answer>([^]*)<\/answer>/.exec(messages.at(-1)?.content ?? '')?.[1] ?? '';
       const content = `{"rating": ${Math.min(10, 1 + answer.replaceAll(/\D/g, '').length)}}`;
-      const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content, refusal: null } };
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [choice] }));
+      const choice = {
+        index: 0,
+        finish_reason: 'stop',
+        message: { role: 'assistant', content, refusal: null },
+      };
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ choices: [choice] }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -55,23 +86,40 @@ afterAll(() => closing.forEach((close) => close()));
 
 const withJudge: Tree = {
   buffer: { total_steps: 3, explorer_input: { default_workflow_type: 'judged' } },
-  explorer: { auxiliary_models: [{ name: 'judge', model_path: 'judge', max_prompt_tokens: 1500, max_response_tokens: 16 }] },
+  explorer: {
+    auxiliary_models: [
+      { name: 'judge', model_path: 'judge', max_prompt_tokens: 1500, max_response_tokens: 16 },
+    ],
+  },
 };
 
 describe('an auxiliary model of the embedded engine', () => {
-  it('judges a whole run, is not trained, and leaves equal runs equal', { timeout: 60_000 }, async () => {
-    for (const name of ['one', 'two']) {
-      const { error } = await runHere(workspace, workspace.config(`${name}.yaml`, { name }, withJudge), { workflows: [judged] });
-      expect(error).toBeUndefined();
-    }
-    const lines = metricLines(job('one'));
-    expect(lines).toEqual(metricLines(job('two')));
-    expect(weightsDigest(job('one'))).toBe(weightsDigest(job('two')));
-    const [first] = lines.filter(({ role }) => role === 'explorer');
-    expect(first!.metrics).toMatchObject({ 'rollout/version/mean': -1, 'rollout/models/mean': 1 });
-    // One experience per run: what the judge said is none.
-    expect(usedRows(path.join(job('one'), 'buffer/experience_buffer.db'))).toHaveLength(3 * 4 * 4);
-  });
+  it(
+    'judges a whole run, is not trained, and leaves equal runs equal',
+    { timeout: 60_000 },
+    async () => {
+      for (const name of ['one', 'two']) {
+        const { error } = await runHere(
+          workspace,
+          workspace.config(`${name}.yaml`, { name }, withJudge),
+          { workflows: [judged] },
+        );
+        expect(error).toBeUndefined();
+      }
+      const lines = metricLines(job('one'));
+      expect(lines).toEqual(metricLines(job('two')));
+      expect(weightsDigest(job('one'))).toBe(weightsDigest(job('two')));
+      const [first] = lines.filter(({ role }) => role === 'explorer');
+      expect(first!.metrics).toMatchObject({
+        'rollout/version/mean': -1,
+        'rollout/models/mean': 1,
+      });
+      // One experience per run: what the judge said is none.
+      expect(usedRows(path.join(job('one'), 'buffer/experience_buffer.db'))).toHaveLength(
+        3 * 4 * 4,
+      );
+    },
+  );
 });
 
 /** Every file below a folder as text. */
@@ -88,7 +136,14 @@ const rubricTree = (judge: Tree): Tree => ({
   buffer: {
     total_steps: 3,
     explorer_input: {
-      tasksets: [{ name: 'rated', path: 'rated.jsonl', format: { prompt_key: 'question' }, workflow_args: { judge: 'judge' } }],
+      tasksets: [
+        {
+          name: 'rated',
+          path: 'rated.jsonl',
+          format: { prompt_key: 'question' },
+          workflow_args: { judge: 'judge' },
+        },
+      ],
       default_workflow_type: 'rubric_judge_workflow',
       default_reward_fn_type: 'math_reward',
     },
@@ -101,10 +156,24 @@ const overHttp = defineWorkflow({
   name: 'over_http',
   run: async ({ task, model, auxiliaryModels, signal }) => {
     await model.chat([{ role: 'user', content: String(task.rawTask['question']) }], { signal });
-    const { OPENAI_BASE_URL: url, OPENAI_API_KEY: apiKey } = auxiliaryModel(auxiliaryModels, 'judge').endpoint().env();
+    const { OPENAI_BASE_URL: url, OPENAI_API_KEY: apiKey } = auxiliaryModel(
+      auxiliaryModels,
+      'judge',
+    )
+      .endpoint()
+      .env();
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ model: 'any', messages: [{ role: 'user', content: '1' }], max_tokens: 2 });
-    const response = await fetch(`${url}/chat/completions`, { method: 'POST', headers, body, signal });
+    const body = JSON.stringify({
+      model: 'any',
+      messages: [{ role: 'user', content: '1' }],
+      max_tokens: 2,
+    });
+    const response = await fetch(`${url}/chat/completions`, {
+      method: 'POST',
+      headers,
+      body,
+      signal,
+    });
     return { reward: 0, metrics: { status: response.status } };
   },
 });
@@ -122,39 +191,76 @@ describe('the auxiliary models of a run', () => {
     });
   });
 
-  it('are named when their folder cannot be used, before anything runs', { timeout: 60_000 }, async () => {
-    workspace.write('hollow/config.json', workspace.read('judge/config.json'));
-    const hollow: Tree = { explorer: { auxiliary_models: [{ name: 'hollow', model_path: 'hollow' }] } };
-    const { error } = await runHere(workspace, workspace.config('hollow.yaml', { name: 'hollow' }, hollow), { workflows: [judged] });
-    expect(error).toMatchObject({ name: 'ConfigError', message: expect.stringMatching(/auxiliary_models "hollow".*tokenizer/) as string });
-  });
+  it(
+    'are named when their folder cannot be used, before anything runs',
+    { timeout: 60_000 },
+    async () => {
+      workspace.write('hollow/config.json', workspace.read('judge/config.json'));
+      const hollow: Tree = {
+        explorer: { auxiliary_models: [{ name: 'hollow', model_path: 'hollow' }] },
+      };
+      const { error } = await runHere(
+        workspace,
+        workspace.config('hollow.yaml', { name: 'hollow' }, hollow),
+        { workflows: [judged] },
+      );
+      expect(error).toMatchObject({
+        name: 'ConfigError',
+        message: expect.stringMatching(/auxiliary_models "hollow".*tokenizer/) as string,
+      });
+    },
+  );
 });
 
 describe('a judge at an OpenAI-compatible address', () => {
   beforeAll(() => {
     const rows = workspace.read('tasks.jsonl').trim().split('\n');
-    workspace.write('rated.jsonl', rows.map((row) => `${JSON.stringify({ ...(JSON.parse(row) as Tree), rubric })}\n`).join(''));
+    workspace.write(
+      'rated.jsonl',
+      rows.map((row) => `${JSON.stringify({ ...(JSON.parse(row) as Tree), rubric })}\n`).join(''),
+    );
   });
 
-  it('rates a run by the rubric of its rows, and its key is left nowhere', { timeout: 60_000 }, async () => {
-    const { url, keys } = await serveJudge();
-    const judge = { name: 'judge', model_path: 'big', base_url: url, api_key: '${oc.env:JUDGE_KEY}', max_response_tokens: 50 };
-    const config = workspace.config('rated.yaml', { name: 'rated' }, rubricTree(judge));
-    const { error, output } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
-    expect(error).toBeUndefined();
-    expect([...keys]).toEqual([`Bearer ${key}`]);
-    const { metrics } = metricLines(job('rated')).find(({ role }) => role === 'explorer')!;
-    expect(metrics['rollout/judge_success/mean']).toBe(1);
-    expect(metrics['rollout/reward/mean']).toBeGreaterThanOrEqual(0.1);
-    expect(`${output}${everything(job('rated'))}`).not.toContain(key);
-  });
+  it(
+    'rates a run by the rubric of its rows, and its key is left nowhere',
+    { timeout: 60_000 },
+    async () => {
+      const { url, keys } = await serveJudge();
+      const judge = {
+        name: 'judge',
+        model_path: 'big',
+        base_url: url,
+        api_key: '${oc.env:JUDGE_KEY}',
+        max_response_tokens: 50,
+      };
+      const config = workspace.config('rated.yaml', { name: 'rated' }, rubricTree(judge));
+      const { error, output } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
+      expect(error).toBeUndefined();
+      expect([...keys]).toEqual([`Bearer ${key}`]);
+      const { metrics } = metricLines(job('rated')).find(({ role }) => role === 'explorer')!;
+      expect(metrics['rollout/judge_success/mean']).toBe(1);
+      expect(metrics['rollout/reward/mean']).toBeGreaterThanOrEqual(0.1);
+      expect(`${output}${everything(job('rated'))}`).not.toContain(key);
+    },
+  );
 
-  it('fails without ending the run: its answers count 0, and a metric says so', { timeout: 60_000 }, async () => {
-    const judge = { name: 'judge', model_path: 'big', base_url: 'http://127.0.0.1:1/v1', api_key: '${oc.env:JUDGE_KEY}' };
-    const config = workspace.config('silent.yaml', { name: 'silent' }, rubricTree(judge), { buffer: { total_steps: 1 } });
-    const { output } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
-    const { metrics } = metricLines(job('silent')).find(({ role }) => role === 'explorer')!;
-    expect(metrics).toMatchObject({ 'rollout/judge_success/mean': 0, 'rollout/reward/max': 0 });
-    expect(`${output}${everything(job('silent'))}`).not.toContain(key);
-  });
+  it(
+    'fails without ending the run: its answers count 0, and a metric says so',
+    { timeout: 60_000 },
+    async () => {
+      const judge = {
+        name: 'judge',
+        model_path: 'big',
+        base_url: 'http://127.0.0.1:1/v1',
+        api_key: '${oc.env:JUDGE_KEY}',
+      };
+      const config = workspace.config('silent.yaml', { name: 'silent' }, rubricTree(judge), {
+        buffer: { total_steps: 1 },
+      });
+      const { output } = await runHere(workspace, config, { env: { JUDGE_KEY: key } });
+      const { metrics } = metricLines(job('silent')).find(({ role }) => role === 'explorer')!;
+      expect(metrics).toMatchObject({ 'rollout/judge_success/mean': 0, 'rollout/reward/max': 0 });
+      expect(`${output}${everything(job('silent'))}`).not.toContain(key);
+    },
+  );
 });

@@ -15,7 +15,10 @@ async function mainHere(
   ...args: readonly string[]
 ): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> {
   const texts = { stdout: '', stderr: '' };
-  const exitCode = await main(args, { out: (text) => void (texts.stdout += text), err: (text) => void (texts.stderr += text) });
+  const exitCode = await main(args, {
+    out: (text) => void (texts.stdout += text),
+    err: (text) => void (texts.stderr += text),
+  });
   return { exitCode, ...texts };
 }
 
@@ -24,7 +27,12 @@ describe('trinity', () => {
     [['--help'], 0, /Usage: trinity .*run .*config /s, /^$/],
     [['run', '--help'], 0, /--config <file>.*--plugin-dir <directory>/s, /^$/],
     [[], 2, /^$/, /Usage: trinity/],
-    [['rum'], 2, /^$/, /error: unknown command 'rum'\n\(Did you mean run\?\)\n+Run "trinity --help" for the commands\./],
+    [
+      ['rum'],
+      2,
+      /^$/,
+      /error: unknown command 'rum'\n\(Did you mean run\?\)\n+Run "trinity --help" for the commands\./,
+    ],
     [['run'], 2, /^$/, /error: required option '-c, --config <file>' not specified/],
     [['run', '--config'], 2, /^$/, /error: option '-c, --config <file>' argument missing/],
     [['run', '--config', 'a.yaml', '--fast'], 2, /^$/, /error: unknown option '--fast'/],
@@ -42,17 +50,32 @@ describe('trinity', () => {
 
 describe('trinity config', () => {
   it('check says that a configuration has no errors, or each with its place and cure', async () => {
-    const data = { path: path.join(workspace.root, 'tasks.jsonl'), default_workflow_type: 'math_workflow' };
+    const data = {
+      path: path.join(workspace.root, 'tasks.jsonl'),
+      default_workflow_type: 'math_workflow',
+    };
     const good = workspace.write(
       'good.yaml',
       JSON.stringify({
         algorithm: { algorithm_type: 'grpo' },
-        model: { model_path: path.join(workspace.root, 'model'), max_prompt_tokens: 12, max_response_tokens: 4 },
+        model: {
+          model_path: path.join(workspace.root, 'model'),
+          max_prompt_tokens: 12,
+          max_response_tokens: 4,
+        },
         buffer: { explorer_input: { taskset: data } },
       }),
     );
-    expect(await mainHere('config', 'check', good)).toEqual({ exitCode: 0, stderr: '', stdout: `${good}: no errors.\n` });
-    const bad = await mainHere('config', 'check', workspace.write('bad.yaml', 'mode: both\nbuffer:\n  batch_size: many\n  epochs: 3\n'));
+    expect(await mainHere('config', 'check', good)).toEqual({
+      exitCode: 0,
+      stderr: '',
+      stdout: `${good}: no errors.\n`,
+    });
+    const bad = await mainHere(
+      'config',
+      'check',
+      workspace.write('bad.yaml', 'mode: both\nbuffer:\n  batch_size: many\n  epochs: 3\n'),
+    );
     expect([bad.exitCode, bad.stdout]).toEqual([2, '']);
     expect(bad.stderr).toMatch(/bad\.yaml:3:15.*batch_size.*many/s);
     expect(bad.stderr).toMatch(/bad\.yaml:4:3.*epochs.*total_epochs/s);
@@ -69,10 +92,17 @@ describe('trinity config', () => {
 
   it('plan says what would run, and runs nothing', async () => {
     workspace.config('plan.yaml', twoStages, evalTasksets);
-    const { exitCode, stdout, stderr } = await trinity(workspace.root, 'config', 'plan', 'plan.yaml');
+    const { exitCode, stdout, stderr } = await trinity(
+      workspace.root,
+      'config',
+      'plan',
+      'plan.yaml',
+    );
     expect([exitCode, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/warmup.*8 .*grpo.*6 /s);
-    expect(() => readFileSync(path.join(workspace.root, 'runs/tests/run/stage_meta.json'))).toThrow(/ENOENT/);
+    expect(() => readFileSync(path.join(workspace.root, 'runs/tests/run/stage_meta.json'))).toThrow(
+      /ENOENT/,
+    );
   });
 });
 
@@ -97,15 +127,25 @@ describe('trinity algorithms', () => {
 
   it('shows one of them in full: formula, settings, arguments with defaults and ranges, source', async () => {
     const { stdout } = await mainHere('algorithms', 'gspo');
-    expect(stdout).toMatch(/^algorithm_type: gspo\n.*repeat_times +2\n.*loss_agg_mode +seq-mean-token-mean\n/s);
-    expect(stdout).toMatch(/^policy_loss_fn: gspo\n.*arxiv\.org\/abs\/2507\.18071.*clip_range_low +number >= 0 +0\.0003 /ms);
+    expect(stdout).toMatch(
+      /^algorithm_type: gspo\n.*repeat_times +2\n.*loss_agg_mode +seq-mean-token-mean\n/s,
+    );
+    expect(stdout).toMatch(
+      /^policy_loss_fn: gspo\n.*arxiv\.org\/abs\/2507\.18071.*clip_range_low +number >= 0 +0\.0003 /ms,
+    );
     const { presets, parts } = JSON.parse((await mainHere('algorithms', 'gspo', '--json')).stdout);
-    expect([presets, parts]).toMatchObject([[{ name: 'gspo' }], [{ key: 'policy_loss_fn', args: expect.anything() }]]);
+    expect([presets, parts]).toMatchObject([
+      [{ name: 'gspo' }],
+      [{ key: 'policy_loss_fn', args: expect.anything() }],
+    ]);
   });
 
   it('says what a wrong name may have meant', async () => {
     const { exitCode, stderr } = await mainHere('algorithms', 'gppo');
-    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/"gppo"\. Did you mean "grpo"\?/)]);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/"gppo"\. Did you mean "grpo"\?/),
+    ]);
   });
 });
 
@@ -118,41 +158,69 @@ describe('algorithms of plugins', () => {
         name,
         JSON.stringify({
           algorithm: { algorithm_type: 'mine', advantage_fn_args: { share } },
-          model: { model_path: path.join(workspace.root, 'model'), max_prompt_tokens: 12, max_response_tokens: 4 },
+          model: {
+            model_path: path.join(workspace.root, 'model'),
+            max_prompt_tokens: 12,
+            max_response_tokens: 4,
+          },
           buffer: {
-            explorer_input: { taskset: { path: path.join(workspace.root, 'tasks.jsonl'), default_workflow_type: 'math_workflow' } },
+            explorer_input: {
+              taskset: {
+                path: path.join(workspace.root, 'tasks.jsonl'),
+                default_workflow_type: 'math_workflow',
+              },
+            },
           },
         }),
       );
     const config = file('mine.yaml', 0.25);
     const unknown = await mainHere('config', 'check', config);
-    expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringMatching(/got "mine", expected one of grpo/)]);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
+      2,
+      expect.stringMatching(/got "mine", expected one of grpo/),
+    ]);
     expect((await mainHere('config', 'check', config, '--plugin-dir', dir)).stderr).toBe('');
-    expect((await mainHere('config', 'plan', config, '--plugin-dir', dir)).stdout).toContain('mine');
-    expect((await mainHere('config', 'schema', '--plugin-dir', dir)).stdout).toContain('advantage_fn.best_of');
-    expect((await mainHere('algorithms', 'mine', '--plugin-dir', dir)).stdout).toMatch(/Mine own\..*A = R - share max\(R\)/s);
+    expect((await mainHere('config', 'plan', config, '--plugin-dir', dir)).stdout).toContain(
+      'mine',
+    );
+    expect((await mainHere('config', 'schema', '--plugin-dir', dir)).stdout).toContain(
+      'advantage_fn.best_of',
+    );
+    expect((await mainHere('algorithms', 'mine', '--plugin-dir', dir)).stdout).toMatch(
+      /Mine own\..*A = R - share max\(R\)/s,
+    );
     const wrong = file('wrong.yaml', 2);
     const { exitCode, stderr } = await mainHere('config', 'check', wrong, '--plugin-dir', dir);
     expect([exitCode, stderr]).toEqual([
       2,
-      expect.stringMatching(/wrong\.yaml:\d+:\d+ .*share: got 2, expected a number, at least 0 and at most 1/),
+      expect.stringMatching(
+        /wrong\.yaml:\d+:\d+ .*share: got 2, expected a number, at least 0 and at most 1/,
+      ),
     ]);
   });
 
   it('train', { timeout: 60_000 }, async () => {
     workspace.write('own/mine.ts', myAlgorithm);
-    const config = workspace.config('trains-mine.yaml', { name: 'trains-mine', algorithm: { algorithm_type: 'mine' } });
+    const config = workspace.config('trains-mine.yaml', {
+      name: 'trains-mine',
+      algorithm: { algorithm_type: 'mine' },
+    });
     const ended = await startTrinity(workspace.root, runArgs(config), {
       env: { TRINITY_PLUGIN_DIRS: ['own', 'plugins'].join(path.delimiter) },
     }).ended;
     expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(workspace.read('runs/tests/trains-mine/monitor/metrics.jsonl')).toContain('actor/pg_loss');
+    expect(workspace.read('runs/tests/trains-mine/monitor/metrics.jsonl')).toContain(
+      'actor/pg_loss',
+    );
   });
 });
 
 describe('trinity run', { timeout: 60_000 }, () => {
   it('trains, takes plugin directories from the command line and the environment, and says where the weights are', async () => {
-    const config = workspace.config('trains.yaml', { name: 'trains', buffer: { explorer_input: { default_workflow_type: 'elsewhere' } } });
+    const config = workspace.config('trains.yaml', {
+      name: 'trains',
+      buffer: { explorer_input: { default_workflow_type: 'elsewhere' } },
+    });
     workspace.write(
       'more/elsewhere.ts',
       `import { defineWorkflow } from '@trinity-rft/workflow';
@@ -162,7 +230,9 @@ describe('trinity run', { timeout: 60_000 }, () => {
       env: { TRINITY_PLUGIN_DIRS: ['more', 'plugins'].join(path.delimiter) },
     }).ended;
     expect(ended).toMatchObject({ exitCode: 0, signal: null, stderr: '' });
-    expect(ended.stdout).toMatch(/^step 1\/6 .*\n(?:step \d\/6 .*\n)+Done after train step 6: .*global_step_6\n$/);
+    expect(ended.stdout).toMatch(
+      /^step 1\/6 .*\n(?:step \d\/6 .*\n)+Done after train step 6: .*global_step_6\n$/,
+    );
   });
 
   it('ends although an agent left timers behind, and although nobody reads what it prints', async () => {
@@ -174,11 +244,19 @@ describe('trinity run', { timeout: 60_000 }, () => {
          return (await model.chat([{ role: 'user', content: '1' }]))[0].responseText.length;
        } });`,
     );
-    const config = workspace.config('leaky.yaml', { name: 'leaky', buffer: { explorer_input: { default_workflow_type: 'leaky' } } });
+    const config = workspace.config('leaky.yaml', {
+      name: 'leaky',
+      buffer: { explorer_input: { default_workflow_type: 'leaky' } },
+    });
     const command = startTrinity(workspace.root, runArgs(config));
     command.child.stdout?.once('data', () => command.child.stdout?.destroy());
     expect(await command.ended).toMatchObject({ exitCode: 0, signal: null });
-    expect(readFileSync(path.join(workspace.root, 'runs/tests/leaky/latest_checkpointed_iteration.txt'), 'utf8')).toBe('6');
+    expect(
+      readFileSync(
+        path.join(workspace.root, 'runs/tests/leaky/latest_checkpointed_iteration.txt'),
+        'utf8',
+      ),
+    ).toBe('6');
   });
 
   it('fails with exit code 1, the first cause on the console and all of them in failure.txt', async () => {
@@ -187,11 +265,18 @@ describe('trinity run', { timeout: 60_000 }, () => {
       `import { defineWorkflow } from '@trinity-rft/workflow';
        export const angry = defineWorkflow({ name: 'angry', run: async () => { throw new Error('outer', { cause: new TypeError('inner') }); } });`,
     );
-    const config = workspace.config('angry.yaml', { name: 'angry', buffer: { explorer_input: { default_workflow_type: 'angry' } } });
+    const config = workspace.config('angry.yaml', {
+      name: 'angry',
+      buffer: { explorer_input: { default_workflow_type: 'angry' } },
+    });
     const { exitCode, stdout, stderr } = await startTrinity(workspace.root, runArgs(config)).ended;
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^Not one of the 48 runs of the last 3 explore steps succeeded\..*: Workflow "angry" threw: outer: inner\n$/);
-    expect(stdout).toMatch(/warning: Run 1\/0\/0 of workflow "angry" failed: Workflow "angry" threw: outer: inner/);
+    expect(stderr).toMatch(
+      /^Not one of the 48 runs of the last 3 explore steps succeeded\..*: Workflow "angry" threw: outer: inner\n$/,
+    );
+    expect(stdout).toMatch(
+      /warning: Run 1\/0\/0 of workflow "angry" failed: Workflow "angry" threw: outer: inner/,
+    );
     const report = readFileSync(path.join(workspace.root, 'runs/tests/angry/failure.txt'), 'utf8');
     expect(report).toMatch(
       /^WorkflowError: Not one[^]*\[cause\]: WorkflowError: Workflow "angry" threw[^]*\[cause\]: Error: outer[^]*angry\.ts[^]*\[cause\]: TypeError: inner/,

@@ -25,7 +25,10 @@ interface Report {
   readonly sure?: boolean;
 }
 
-/** What the model wrote, with both APIs' ways to ask for a form. A model that has learned nothing writes neither by itself. */
+/**
+ * What the model wrote, with both APIs' ways to ask for a form. A model that has learned nothing
+ * writes neither by itself.
+ */
 const written: string[] = [];
 const reporting = defineWorkflow({
   name: 'reporting',
@@ -34,8 +37,17 @@ const reporting = defineWorkflow({
     const content = String(task.rawTask['question']);
     const messages = [{ role: 'user' as const, content }];
     const format = { type: 'json_schema', json_schema: { name: 'report', schema } } as const;
-    const answer = await client.chat.completions.create({ model: model.modelPath, messages, response_format: format });
-    const call = await client.chat.completions.create({ model: model.modelPath, messages, tools: [tool], tool_choice: 'required' });
+    const answer = await client.chat.completions.create({
+      model: model.modelPath,
+      messages,
+      response_format: format,
+    });
+    const call = await client.chat.completions.create({
+      model: model.modelPath,
+      messages,
+      tools: [tool],
+      tool_choice: 'required',
+    });
     const response = await client.responses.create({
       model: model.modelPath,
       input: content,
@@ -48,13 +60,20 @@ const reporting = defineWorkflow({
       response.output_text,
     ];
     written.push(...texts);
-    return { reward: texts.filter((text) => (JSON.parse(text) as Report).digit === Number(task.rawTask['answer'])).length };
+    return {
+      reward: texts.filter(
+        (text) => (JSON.parse(text) as Report).digit === Number(task.rawTask['answer']),
+      ).length,
+    };
   },
 });
 
 const options: Tree = {
   model: { model_path: 'wide', max_prompt_tokens: 900, max_response_tokens: 120 },
-  buffer: { total_steps: 1, explorer_input: { default_workflow_type: 'reporting', eval_tasksets: [] } },
+  buffer: {
+    total_steps: 1,
+    explorer_input: { default_workflow_type: 'reporting', eval_tasksets: [] },
+  },
 };
 const config = (name: string, constrained: boolean): string =>
   workspace.config(`${name}.yaml`, { name }, options, {
@@ -62,21 +81,31 @@ const config = (name: string, constrained: boolean): string =>
   });
 
 describe('constrained decoding', () => {
-  it('keeps every answer and call to the form that was asked for, and trains on what was sampled', { timeout: 60_000 }, async () => {
-    const { error, summary } = await runHere(workspace, config('forced', true), { workflows: [reporting] });
-    expect(error).toBeUndefined();
-    expect(summary).toBeDefined();
-    expect(written).toHaveLength(48);
-    for (const text of written) {
-      const { digit, sure, ...rest } = JSON.parse(text) as Report;
-      expect([digit >= 0 && digit <= 9, typeof sure, rest]).toEqual([true, sure === undefined ? 'undefined' : 'boolean', {}]);
-    }
-    const lines = metricLines(path.join(workspace.root, 'runs/tests/forced'));
-    const explored = lines.find(({ role }) => role === 'explorer')!.metrics;
-    expect(explored).toMatchObject({ 'rollout/model/constrained/mean': 3 });
-    expect(explored).not.toHaveProperty('rollout/model/unconstrained/mean');
-    expect(lines.some(({ role }) => role === 'trainer')).toBe(true);
-  });
+  it(
+    'keeps every answer and call to the form that was asked for, and trains on what was sampled',
+    { timeout: 60_000 },
+    async () => {
+      const { error, summary } = await runHere(workspace, config('forced', true), {
+        workflows: [reporting],
+      });
+      expect(error).toBeUndefined();
+      expect(summary).toBeDefined();
+      expect(written).toHaveLength(48);
+      for (const text of written) {
+        const { digit, sure, ...rest } = JSON.parse(text) as Report;
+        expect([digit >= 0 && digit <= 9, typeof sure, rest]).toEqual([
+          true,
+          sure === undefined ? 'undefined' : 'boolean',
+          {},
+        ]);
+      }
+      const lines = metricLines(path.join(workspace.root, 'runs/tests/forced'));
+      const explored = lines.find(({ role }) => role === 'explorer')!.metrics;
+      expect(explored).toMatchObject({ 'rollout/model/constrained/mean': 3 });
+      expect(explored).not.toHaveProperty('rollout/model/unconstrained/mean');
+      expect(lines.some(({ role }) => role === 'trainer')).toBe(true);
+    },
+  );
 
   it('is off unless it is asked for', { timeout: 60_000 }, async () => {
     written.length = 0;

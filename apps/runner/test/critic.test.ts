@@ -4,7 +4,14 @@ import type { ServeAddress } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { productOf, serveKey, until } from './support/product.js';
 import { runHere } from './support/run-here.js';
-import { checkpointSteps, criticDigest, metricLines, usedRows, weightsDigest, type Metrics } from './support/run-record.js';
+import {
+  checkpointSteps,
+  criticDigest,
+  metricLines,
+  usedRows,
+  weightsDigest,
+  type Metrics,
+} from './support/run-record.js';
 import { createWideModel } from './support/wide-model.js';
 import { actorCritic, createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
@@ -43,17 +50,28 @@ describe('a critic', () => {
       const made = await finish('made', ppo);
       const again = await finish('again', ppo, {
         mode: 'train',
-        buffer: { train_batch_size: 16, trainer_input: { experience_buffer: { storage_type: 'sql', path: database('made') } } },
+        buffer: {
+          train_batch_size: 16,
+          trainer_input: { experience_buffer: { storage_type: 'sql', path: database('made') } },
+        },
       });
       expect(digests('again')).toEqual(digests('made'));
-      expect(again.map((metrics) => metrics['critic/vf_loss'])).toEqual(made.map((metrics) => metrics['critic/vf_loss']));
-      expect(made.map((metrics) => metrics['critic/kl_coef']!.toFixed(3))).not.toEqual(['0.200', '0.200', '0.200']);
+      expect(again.map((metrics) => metrics['critic/vf_loss'])).toEqual(
+        made.map((metrics) => metrics['critic/vf_loss']),
+      );
+      expect(made.map((metrics) => metrics['critic/kl_coef']!.toFixed(3))).not.toEqual([
+        '0.200',
+        '0.200',
+        '0.200',
+      ]);
     },
   );
 
   it('learns first and alone while critic_warmup says so', { timeout: 60_000 }, async () => {
     const steps = await finish('warm', ppo, { trainer: { critic_warmup: 3 } });
-    expect(steps.map((metrics) => ['critic/grad_norm' in metrics, 'actor/grad_norm' in metrics])).toEqual([
+    expect(
+      steps.map((metrics) => ['critic/grad_norm' in metrics, 'actor/grad_norm' in metrics]),
+    ).toEqual([
       [true, false],
       [true, false],
       [true, true],
@@ -84,52 +102,82 @@ describe('a critic', () => {
       // Before its first update every critic says 0, so the policy cannot tell them apart yet.
       expect(weightsDigest(job('own'))).toBe(weightsDigest(job('same')));
       expect(criticDigest(job('own'))).not.toBe(criticDigest(job('same')));
-      const { error } = await runHere(workspace, workspace.config('hollow.yaml', { name: 'hollow' }, ppo, wide, hollowed(workspace)));
-      expect(error).toMatchObject({ name: 'ConfigError', message: expect.stringMatching(/^model\.critic_model_path.*hollow/) as string });
+      const { error } = await runHere(
+        workspace,
+        workspace.config('hollow.yaml', { name: 'hollow' }, ppo, wide, hollowed(workspace)),
+      );
+      expect(error).toMatchObject({
+        name: 'ConfigError',
+        message: expect.stringMatching(/^model\.critic_model_path.*hollow/) as string,
+      });
     },
   );
 
-  it('learns beside a running product, and is there again after a restart', { timeout: 60_000 }, async () => {
-    const config = workspace.config('served.yaml', {
-      name: 'served',
-      mode: 'serve',
-      buffer: { train_batch_size: 4 },
-      algorithm: actorCritic,
-    });
-    for (const step of [1, 2]) {
-      const interrupt = new AbortController();
-      let ended: ReturnType<typeof runHere> | undefined;
-      const { url } = await new Promise<ServeAddress>((onOpen, reject) => {
-        ended = runHere(workspace, config, { signal: interrupt.signal, serve: { port: 0, apiKey: serveKey, onOpen } });
-        void ended.then(({ error, output }) => reject(error ?? new Error(output)));
+  it(
+    'learns beside a running product, and is there again after a restart',
+    { timeout: 60_000 },
+    async () => {
+      const config = workspace.config('served.yaml', {
+        name: 'served',
+        mode: 'serve',
+        buffer: { train_batch_size: 4 },
+        algorithm: actorCritic,
       });
-      const { ask, client } = productOf(url);
-      const answers = await Promise.all([1, 2, 3, 4].map(() => ask()));
-      await Promise.all(
-        answers.map(({ id }, runId) => client.feedback({ reward: runId % 2, msgIds: [id], taskId: `task ${step}`, runId })),
+      for (const step of [1, 2]) {
+        const interrupt = new AbortController();
+        let ended: ReturnType<typeof runHere> | undefined;
+        const { url } = await new Promise<ServeAddress>((onOpen, reject) => {
+          ended = runHere(workspace, config, {
+            signal: interrupt.signal,
+            serve: { port: 0, apiKey: serveKey, onOpen },
+          });
+          void ended.then(({ error, output }) => reject(error ?? new Error(output)));
+        });
+        const { ask, client } = productOf(url);
+        const answers = await Promise.all([1, 2, 3, 4].map(() => ask()));
+        await Promise.all(
+          answers.map(({ id }, runId) =>
+            client.feedback({ reward: runId % 2, msgIds: [id], taskId: `task ${step}`, runId }),
+          ),
+        );
+        await client.commit();
+        await until(async () => (await client.metrics())['rollout/model_0/model_version'] === step);
+        interrupt.abort();
+        expect((await ended!).summary).toMatchObject({ interrupted: true, trainStep: step });
+        expect([checkpointSteps(job('served')).at(-1), criticDigest(job('served'))]).toEqual([
+          step,
+          expect.any(String),
+        ]);
+      }
+      expect(new Set(trainSteps('served').map((metrics) => metrics['critic/kl_coef'])).size).toBe(
+        2,
       );
-      await client.commit();
-      await until(async () => (await client.metrics())['rollout/model_0/model_version'] === step);
-      interrupt.abort();
-      expect((await ended!).summary).toMatchObject({ interrupted: true, trainStep: step });
-      expect([checkpointSteps(job('served')).at(-1), criticDigest(job('served'))]).toEqual([step, expect.any(String)]);
-    }
-    expect(new Set(trainSteps('served').map((metrics) => metrics['critic/kl_coef'])).size).toBe(2);
-  });
+    },
+  );
 });
 
 describe('an advantage over groups', () => {
   it('is made in the trainer where rewards are penalised there', { timeout: 60_000 }, async () => {
     const penalised: Tree = {
-      algorithm: { algorithm_type: 'rloo', kl_penalty_fn: 'k1', kl_penalty_fn_args: { kl_coef: 0.1 } },
+      algorithm: {
+        algorithm_type: 'rloo',
+        kl_penalty_fn: 'k1',
+        kl_penalty_fn_args: { kl_coef: 0.1 },
+      },
       buffer: { total_steps: 2 },
     };
     const [first, second] = await finish('penalised', penalised);
-    expect([first!['critic/kl'], first!['critic/kl_coef'], first!['sample/partial_group_count']]).toEqual([expect.closeTo(0, 5), 0.1, 0]);
+    expect([
+      first!['critic/kl'],
+      first!['critic/kl_coef'],
+      first!['sample/partial_group_count'],
+    ]).toEqual([expect.closeTo(0, 5), 0.1, 0]);
     expect(Math.abs(second!['critic/kl']!)).toBeGreaterThan(1e-4);
     expect(usedRows(database('penalised'))).toHaveLength(32);
     // Half of a group in each batch: counted, because its runs are compared with that half only.
     const cut = await finish('cut', penalised, { buffer: { train_batch_size: 2, total_steps: 1 } });
-    expect(cut.map((metrics) => metrics['sample/partial_group_count'])).toEqual(Array.from({ length: 8 }, () => 1));
+    expect(cut.map((metrics) => metrics['sample/partial_group_count'])).toEqual(
+      Array.from({ length: 8 }, () => 1),
+    );
   });
 });

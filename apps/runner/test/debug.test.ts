@@ -23,7 +23,10 @@ let config: string;
 let failing: string;
 const output = (name: string, file = ''): string => path.join(workspace.root, name, file);
 
-/** Uses a tool between its calls; changes what the model said, which forks; asks the reward function at the end. */
+/**
+ * Uses a tool between its calls; changes what the model said, which forks; asks the reward function
+ * at the end.
+ */
 const forking = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 export const forking = defineWorkflow({
@@ -48,9 +51,18 @@ export const failing = defineWorkflow({
 });
 `;
 
-const use = (workflow: string): Tree => ({ buffer: { explorer_input: { default_workflow_type: workflow } } });
+const use = (workflow: string): Tree => ({
+  buffer: { explorer_input: { default_workflow_type: workflow } },
+});
 const debug = (outputDirectory: string, options: Partial<DebugWorkflowOptions> = {}) =>
-  debugWorkflow({ configPath: config, cwd: workspace.root, env: {}, pluginDirs: ['plugins'], outputDirectory, ...options });
+  debugWorkflow({
+    configPath: config,
+    cwd: workspace.root,
+    env: {},
+    pluginDirs: ['plugins'],
+    outputDirectory,
+    ...options,
+  });
 
 beforeAll(async () => {
   workspace = await createWorkspace();
@@ -87,7 +99,11 @@ describe('debugging a workflow', () => {
 
   it('runs the first task once and shows and stores what was recorded', () => {
     expect(report.error).toBeUndefined();
-    expect(report).toMatchObject({ reward: 0.5, metrics: { turns: 2, steps: 2 }, forks: [{ reason: 'text_edited', callIndex: 1 }] });
+    expect(report).toMatchObject({
+      reward: 0.5,
+      metrics: { turns: 2, steps: 2 },
+      forks: [{ reason: 'text_edited', callIndex: 1 }],
+    });
     expect(report.task.index).toEqual({ taskset: 'sums', row: 0 });
     expect(storedIn(output('first', debugFiles.experiences))).toEqual(report.experiences);
     const text = renderWorkflowDebug(report, { colour: false });
@@ -111,17 +127,27 @@ describe('debugging a workflow', () => {
 
   it('says where the time went, as a page that runs nothing and as a trace', () => {
     const { spans, experiences } = report;
-    expect(spans.map(({ kind }) => kind).toSorted()).toEqual(['attempt', 'model', 'model', 'reward', 'tools']);
+    expect(spans.map(({ kind }) => kind).toSorted()).toEqual([
+      'attempt',
+      'model',
+      'model',
+      'reward',
+      'tools',
+    ]);
     const gap = spans.find(({ kind }) => kind === 'tools')!;
     expect(gap.end - gap.begin).toBeGreaterThanOrEqual(19);
     const whole = spans[0]!;
-    for (const { begin, end } of spans) expect(whole.begin <= begin && begin <= end && end <= whole.end).toBe(true);
+    for (const { begin, end } of spans)
+      expect(whole.begin <= begin && begin <= end && end <= whole.end).toBe(true);
     const { traceEvents } = JSON.parse(readFileSync(output('first', debugFiles.trace), 'utf8')) as {
       traceEvents: { ph: string; args: object }[];
     };
     const calls = traceEvents.filter(({ ph }) => ph === 'X');
     expect(calls).toHaveLength(spans.length);
-    expect(calls[1]!.args).toMatchObject({ prompt_tokens: experiences[0]!.promptLength, policy_version: 0 });
+    expect(calls[1]!.args).toMatchObject({
+      prompt_tokens: experiences[0]!.promptLength,
+      policy_version: 0,
+    });
     const page = readFileSync(output('first', debugFiles.profile), 'utf8');
     expect(page).toContain('model call 1');
     expect(page).not.toMatch(/<script|https?:/);
@@ -131,16 +157,22 @@ describe('debugging a workflow', () => {
     const failed = await debug('failed', { configPath: failing });
     expect(failed.error).toBeDefined();
     expect(failed.strays).toEqual([expect.stringContaining('nobody waits for me')]);
-    const left = JSON.parse(readFileSync(output('failed', debugFiles.failedTurns), 'utf8')) as { turns: object[] };
+    const left = JSON.parse(readFileSync(output('failed', debugFiles.failedTurns), 'utf8')) as {
+      turns: object[];
+    };
     expect(left).toMatchObject({
       error: expect.stringMatching(/"failing" threw: the tool is broken: no such file/),
       task: { workflow: 'failing', rawTask: { question: '0+0=' } },
     });
-    expect(left.turns).toMatchObject([{ call: 0, prompt: expect.stringContaining('0+0='), answers: [{ text: expect.any(String) }] }]);
+    expect(left.turns).toMatchObject([
+      { call: 0, prompt: expect.stringContaining('0+0='), answers: [{ text: expect.any(String) }] },
+    ]);
     const [experience] = storedIn(output('failed', debugFiles.experiences));
     expect(experience).toEqual(failed.experiences[0]);
     expect(experience).not.toHaveProperty('reward');
-    expect(renderWorkflowDebug(failed, { colour: false })).toContain('FAILED: Workflow "failing" threw: the tool is broken: no such file');
+    expect(renderWorkflowDebug(failed, { colour: false })).toContain(
+      'FAILED: Workflow "failing" threw: the tool is broken: no such file',
+    );
   });
 
   it('samples the same when it is run again, and keeps what was there when asked to', async () => {
@@ -157,7 +189,15 @@ describe('debugging a workflow', () => {
     ['nowhere.yaml', 2, 'nowhere.yaml'],
   ])('ends on the command line with the exit code for %s', async (file, expected, part) => {
     const place = (name: string): string => path.join(workspace.root, name);
-    const args = ['--module', 'workflow', '--plugin-dir', place('plugins'), '--output-dir', place('cli'), '--enable-profiling'];
+    const args = [
+      '--module',
+      'workflow',
+      '--plugin-dir',
+      place('plugins'),
+      '--output-dir',
+      place('cli'),
+      '--enable-profiling',
+    ];
     if (existsSync(place(file))) workspace.write(file, absolute(workspace.read(file)));
     const { code, text } = await trinity('debug', '--config', place(file), ...args);
     expect([code, text]).toEqual([expected, expect.stringContaining(part)]);
@@ -165,9 +205,18 @@ describe('debugging a workflow', () => {
 
   it('takes options as Trinity spells them in its guide', async () => {
     const page = output('profile-of-mine.html');
-    const args = ['--output_file', page, '--plugin_dir', output('plugins'), '--output-dir', output('guide')];
+    const args = [
+      '--output_file',
+      page,
+      '--plugin_dir',
+      output('plugins'),
+      '--output-dir',
+      output('guide'),
+    ];
     workspace.write('guide.yaml', absolute(workspace.read('forking.yaml')));
-    expect(await trinity('debug', '--config', output('guide.yaml'), '--module', 'workflow', ...args)).toMatchObject({ code: 0 });
+    expect(
+      await trinity('debug', '--config', output('guide.yaml'), '--module', 'workflow', ...args),
+    ).toMatchObject({ code: 0 });
     expect(readFileSync(page, 'utf8')).toContain('model call 0');
   });
 
@@ -185,12 +234,19 @@ describe('debugging a workflow', () => {
 
 describe('finding records', () => {
   it('reads a database with the tokenizer of its model', async () => {
-    const places = await findRecords(output('first', debugFiles.experiences), { cwd: workspace.root, env: {} });
-    expect(places).toEqual([{ database: output('first', debugFiles.experiences), modelFolder: output('model') }]);
+    const places = await findRecords(output('first', debugFiles.experiences), {
+      cwd: workspace.root,
+      env: {},
+    });
+    expect(places).toEqual([
+      { database: output('first', debugFiles.experiences), modelFolder: output('model') },
+    ]);
   });
 
   it('says what to do where nothing was debugged yet', async () => {
-    expect(await trinity('debug', '-c', config, '-m', 'viewer', '-o', output('nowhere'))).toMatchObject({
+    expect(
+      await trinity('debug', '-c', config, '-m', 'viewer', '-o', output('nowhere')),
+    ).toMatchObject({
       code: 2,
       text: expect.stringContaining('run it first'),
     });
@@ -200,7 +256,12 @@ describe('finding records', () => {
 describe('keeping the model', () => {
   it('serves it to OpenAI clients and to debug runs, which record the same as with a model of their own', async () => {
     const own = await debug('served');
-    const served = await serveDebugModel({ configPath: config, cwd: workspace.root, env: {}, outputDirectory: 'served' });
+    const served = await serveDebugModel({
+      configPath: config,
+      cwd: workspace.root,
+      env: {},
+      outputDirectory: 'served',
+    });
     const file = output('served', 'inference_model.json');
     expect(statSync(file).mode & 0o077).toBe(0);
     const client = new OpenAI({ baseURL: served.baseURL, apiKey: served.apiKey, maxRetries: 0 });
@@ -221,7 +282,11 @@ describe('keeping the model', () => {
   it('does not trust a file that an earlier process left', async () => {
     workspace.write(
       'stale/inference_model.json',
-      JSON.stringify({ model: path.join(workspace.root, 'model'), samplerURL: 'http://127.0.0.1:9/v1', samplerKey: 'x' }),
+      JSON.stringify({
+        model: path.join(workspace.root, 'model'),
+        samplerURL: 'http://127.0.0.1:9/v1',
+        samplerKey: 'x',
+      }),
     );
     expect(await debug('stale')).toMatchObject({ reward: 0.5 });
     workspace.write('stale/inference_model.json', '{');
@@ -236,37 +301,73 @@ async function printed(command: Trinity, pattern: RegExp): Promise<string> {
 }
 
 describe('the commands that go on until Ctrl-C', () => {
-  it('keep the model, debug with it, show what was recorded, and leave nothing', { timeout: 60_000 }, async () => {
-    const place = workspace.root;
-    const serving = startTrinity(place, ['debug', '--config', 'forking.yaml', '--module', 'inference_model']);
-    const baseURL = await printed(serving, /baseURL +(\S+)/);
-    const apiKey = await printed(serving, /apiKey +(\S+)/);
-    const models = await fetch(`${baseURL}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
-    expect(await models.json()).toMatchObject({ data: [{ id: expect.stringContaining('model') }] });
-    const tried = startTrinity(place, ['debug', '-c', 'forking.yaml', '-m', 'workflow', '--plugin-dir', 'plugins']);
-    expect(await tried.ended).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('(served model)') });
-    serving.child.kill('SIGINT');
-    expect(await serving.ended).toMatchObject({ exitCode: 0 });
-    expect(existsSync(output('debug_output/inference_model.json'))).toBe(false);
-    const viewing = startTrinity(place, ['debug', '-c', 'forking.yaml', '-m', 'viewer']);
-    const url = await printed(viewing, /(http:\S+)/);
-    const headers = { authorization: `Bearer ${url.split('key=')[1]!}` };
-    const rows = await fetch(new URL('api/stores/0/rows', url), { headers });
-    expect(await rows.json()).toMatchObject({ total: 2, rows: [{ uid: 'debug/0/0/0/0', reward: 0.5 }, { fork: 'text_edited' }] });
-    const detail = (await (await fetch(new URL('api/stores/0/rows/1', url), { headers })).json()) as { tokens: { text: string }[] };
-    expect(detail.tokens.map(({ text }) => text).join('')).toContain('0+0=');
-    viewing.child.kill('SIGINT');
-    expect(await viewing.ended).toMatchObject({ exitCode: 0 });
-  });
+  it(
+    'keep the model, debug with it, show what was recorded, and leave nothing',
+    { timeout: 60_000 },
+    async () => {
+      const place = workspace.root;
+      const serving = startTrinity(place, [
+        'debug',
+        '--config',
+        'forking.yaml',
+        '--module',
+        'inference_model',
+      ]);
+      const baseURL = await printed(serving, /baseURL +(\S+)/);
+      const apiKey = await printed(serving, /apiKey +(\S+)/);
+      const models = await fetch(`${baseURL}/models`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      expect(await models.json()).toMatchObject({
+        data: [{ id: expect.stringContaining('model') }],
+      });
+      const tried = startTrinity(place, [
+        'debug',
+        '-c',
+        'forking.yaml',
+        '-m',
+        'workflow',
+        '--plugin-dir',
+        'plugins',
+      ]);
+      expect(await tried.ended).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringContaining('(served model)'),
+      });
+      serving.child.kill('SIGINT');
+      expect(await serving.ended).toMatchObject({ exitCode: 0 });
+      expect(existsSync(output('debug_output/inference_model.json'))).toBe(false);
+      const viewing = startTrinity(place, ['debug', '-c', 'forking.yaml', '-m', 'viewer']);
+      const url = await printed(viewing, /(http:\S+)/);
+      const headers = { authorization: `Bearer ${url.split('key=')[1]!}` };
+      const rows = await fetch(new URL('api/stores/0/rows', url), { headers });
+      expect(await rows.json()).toMatchObject({
+        total: 2,
+        rows: [{ uid: 'debug/0/0/0/0', reward: 0.5 }, { fork: 'text_edited' }],
+      });
+      const detail = (await (
+        await fetch(new URL('api/stores/0/rows/1', url), { headers })
+      ).json()) as { tokens: { text: string }[] };
+      expect(detail.tokens.map(({ text }) => text).join('')).toContain('0+0=');
+      viewing.child.kill('SIGINT');
+      expect(await viewing.ended).toMatchObject({ exitCode: 0 });
+    },
+  );
 
   it('view a run while it goes on', { timeout: 60_000 }, async () => {
     const long = workspace.config('long.yaml', { name: 'long', buffer: { total_steps: 2000 } });
     const run = startTrinity(workspace.root, runArgs('long.yaml'));
-    await expect.poll(() => existsSync(output('runs/tests/long/buffer/experience_buffer.db')), { timeout: 20_000 }).toBe(true);
+    await expect
+      .poll(() => existsSync(output('runs/tests/long/buffer/experience_buffer.db')), {
+        timeout: 20_000,
+      })
+      .toBe(true);
     const places = await findRecords(long, { cwd: workspace.root, env: {} });
     const viewer = await openViewer({ stores: places });
     const total = async (): Promise<number> => {
-      const rows = await fetch(new URL('api/stores/0/rows', viewer.url), { headers: { authorization: `Bearer ${viewer.key}` } });
+      const rows = await fetch(new URL('api/stores/0/rows', viewer.url), {
+        headers: { authorization: `Bearer ${viewer.key}` },
+      });
       return ((await rows.json()) as { total: number }).total;
     };
     await expect.poll(total, { timeout: 20_000 }).toBeGreaterThan(0);

@@ -1,7 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createExperience } from '@trinity-rft/core';
-import { defineReward, defineWorkflow, type WorkflowContext, type WorkflowDefinition, type WorkflowResult } from '@trinity-rft/workflow';
+import {
+  defineReward,
+  defineWorkflow,
+  type WorkflowContext,
+  type WorkflowDefinition,
+  type WorkflowResult,
+} from '@trinity-rft/workflow';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, type MetricLine } from './support/run-record.js';
@@ -15,7 +21,8 @@ const job = (name: string): string => path.join(workspace.root, 'runs/tests', na
 const using = (workflow: string, rewardFn = 'digits'): Tree => ({
   buffer: { explorer_input: { default_workflow_type: workflow, default_reward_fn_type: rewardFn } },
 });
-const explorerLines = (name: string): readonly MetricLine[] => metricLines(job(name)).filter(({ role }) => role === 'explorer');
+const explorerLines = (name: string): readonly MetricLine[] =>
+  metricLines(job(name)).filter(({ role }) => role === 'explorer');
 
 async function answer({ model, task }: WorkflowContext): Promise<number> {
   const [reply] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
@@ -35,14 +42,44 @@ const failing = (fail: (context: WorkflowContext) => unknown): WorkflowDefinitio
 };
 
 describe('an agent of which every fourth run', () => {
-  const ways: readonly (readonly [what: string, fail: (context: WorkflowContext) => unknown, kind: string, said: RegExp])[] = [
-    ['throws', () => Promise.reject(new RangeError('no such tool')), 'failed', /Workflow "failing" threw: no such tool/],
-    ['throws a string', () => Promise.reject('nonsense' as never), 'failed', /Workflow "failing" threw: nonsense/],
-    ['hangs', () => new Promise(() => undefined), 'timed_out', /took longer than 2 s \(explorer\.max_timeout\)/],
+  const ways: readonly (readonly [
+    what: string,
+    fail: (context: WorkflowContext) => unknown,
+    kind: string,
+    said: RegExp,
+  ])[] = [
+    [
+      'throws',
+      () => Promise.reject(new RangeError('no such tool')),
+      'failed',
+      /Workflow "failing" threw: no such tool/,
+    ],
+    [
+      'throws a string',
+      () => Promise.reject('nonsense' as never),
+      'failed',
+      /Workflow "failing" threw: nonsense/,
+    ],
+    [
+      'hangs',
+      () => new Promise(() => undefined),
+      'timed_out',
+      /took longer than 2 s \(explorer\.max_timeout\)/,
+    ],
     ['returns NaN', () => Number.NaN, 'failed', /returned the reward NaN\. Return a finite number/],
     ['returns infinity', () => ({ reward: Infinity }), 'failed', /returned the reward Infinity/],
-    ['returns undefined', () => undefined, 'failed', /returned nothing\. Return experiences, a number, or \{ reward, metrics \}/],
-    ['returns an object without a reward', () => ({ metrics: {} }), 'failed', /returned \{"metrics":\{\}\}/],
+    [
+      'returns undefined',
+      () => undefined,
+      'failed',
+      /returned nothing\. Return experiences, a number, or \{ reward, metrics \}/,
+    ],
+    [
+      'returns an object without a reward',
+      () => ({ metrics: {} }),
+      'failed',
+      /returned \{"metrics":\{\}\}/,
+    ],
     ['returns no experiences', () => [], 'failed', /returned no experiences/],
     [
       'returns experiences without a reward',
@@ -57,155 +94,236 @@ describe('an agent of which every fourth run', () => {
       /The prompt has \d+ tokens/,
     ],
   ];
-  it.each(ways)('%s loses those runs, counted and named, and nothing else', { timeout: 60_000 }, async (what, fail, kind, said) => {
-    const config = workspace.config(`${what}.yaml`, using('failing'), {
-      name: what,
-      buffer: { total_steps: 2 },
-      explorer: { max_timeout: 2 },
-    });
-    const { error, output } = await runHere(workspace, config, { workflows: [failing(fail)] });
-    expect(error).toBeUndefined();
-    expect(output).toMatch(said);
-    const lines = explorerLines(what);
-    expect(
-      lines.map(({ metrics }) => [
-        metrics[`rollout/runs/${kind}`],
-        metrics['rollout/runs/ok'],
-        metrics['experience_pipeline/experience_count'],
-      ]),
-    ).toEqual([
-      [4, 12, 12],
-      [4, 12, 12],
-    ]);
-    const rows = usedRows(path.join(job(what), 'buffer/experience_buffer.db'));
-    expect([rows.length, rows.filter(({ trainStep }) => trainStep === undefined)]).toEqual([24, []]);
-    expect(existsSync(path.join(job(what), 'failure.txt'))).toBe(false);
-  });
+  it.each(ways)(
+    '%s loses those runs, counted and named, and nothing else',
+    { timeout: 60_000 },
+    async (what, fail, kind, said) => {
+      const config = workspace.config(`${what}.yaml`, using('failing'), {
+        name: what,
+        buffer: { total_steps: 2 },
+        explorer: { max_timeout: 2 },
+      });
+      const { error, output } = await runHere(workspace, config, { workflows: [failing(fail)] });
+      expect(error).toBeUndefined();
+      expect(output).toMatch(said);
+      const lines = explorerLines(what);
+      expect(
+        lines.map(({ metrics }) => [
+          metrics[`rollout/runs/${kind}`],
+          metrics['rollout/runs/ok'],
+          metrics['experience_pipeline/experience_count'],
+        ]),
+      ).toEqual([
+        [4, 12, 12],
+        [4, 12, 12],
+      ]);
+      const rows = usedRows(path.join(job(what), 'buffer/experience_buffer.db'));
+      expect([rows.length, rows.filter(({ trainStep }) => trainStep === undefined)]).toEqual([
+        24,
+        [],
+      ]);
+      expect(existsSync(path.join(job(what), 'failure.txt'))).toBe(false);
+    },
+  );
 
-  it('leaves promises and timers that fail later behind is reported, and the run goes on', { timeout: 60_000 }, async () => {
-    const name = 'strays';
-    const stray = failing((context) => {
-      void Promise.reject(new TypeError('nobody waits for me'));
-      setTimeout(() => {
-        throw new TypeError('thrown in a timer');
-      }, 1);
-      return answer(context);
-    });
-    // The listeners of the test runner would count these as errors of the test.
-    const events = ['unhandledRejection', 'uncaughtException'] as const;
-    const listeners = events.map((event) => process.listeners(event as 'uncaughtException'));
-    for (const event of events) process.removeAllListeners(event);
-    const { error, output } = await runHere(workspace, workspace.config(`${name}.yaml`, using('failing'), { name }), {
-      workflows: [stray],
-    });
-    events.forEach((event, i) => listeners[i]!.forEach((listener) => process.on(event, listener as () => void)));
-    expect(error).toBeUndefined();
-    expect(output.match(/A promise that nobody awaits was rejected \(in a workflow\?\): nobody waits for me/g)).toHaveLength(1);
-    expect(output.match(/An error that nobody catches was thrown \(in a workflow\?\): thrown in a timer/g)).toHaveLength(1);
-  });
+  it(
+    'leaves promises and timers that fail later behind is reported, and the run goes on',
+    { timeout: 60_000 },
+    async () => {
+      const name = 'strays';
+      const stray = failing((context) => {
+        void Promise.reject(new TypeError('nobody waits for me'));
+        setTimeout(() => {
+          throw new TypeError('thrown in a timer');
+        }, 1);
+        return answer(context);
+      });
+      // The listeners of the test runner would count these as errors of the test.
+      const events = ['unhandledRejection', 'uncaughtException'] as const;
+      const listeners = events.map((event) => process.listeners(event as 'uncaughtException'));
+      for (const event of events) process.removeAllListeners(event);
+      const { error, output } = await runHere(
+        workspace,
+        workspace.config(`${name}.yaml`, using('failing'), { name }),
+        {
+          workflows: [stray],
+        },
+      );
+      events.forEach((event, i) =>
+        listeners[i]!.forEach((listener) => process.on(event, listener as () => void)),
+      );
+      expect(error).toBeUndefined();
+      expect(
+        output.match(
+          /A promise that nobody awaits was rejected \(in a workflow\?\): nobody waits for me/g,
+        ),
+      ).toHaveLength(1);
+      expect(
+        output.match(
+          /An error that nobody catches was thrown \(in a workflow\?\): thrown in a timer/g,
+        ),
+      ).toHaveLength(1);
+    },
+  );
 });
 
 describe('failed runs', () => {
-  it('are tried again as often as the configuration says, and count as retried', { timeout: 60_000 }, async () => {
-    const attempts = new Map<string, number>();
-    const flaky = defineWorkflow({
-      name: 'flaky',
-      run: async (context) => {
-        const reward = await answer(context);
-        const { batchId, taskId } = context.task;
-        const key = `${batchId}/${taskId}`;
-        const attempt = (attempts.get(key) ?? 0) + 1;
-        attempts.set(key, attempt);
-        // Each task fails in its first two attempts, whichever run makes them.
-        if (attempt <= 2) throw new Error('try again');
-        return reward;
-      },
-    });
-    const config = workspace.config('flaky.yaml', using('flaky'), {
-      name: 'flaky',
-      buffer: { total_steps: 2 },
-      explorer: { max_retry_times: 2 },
-    });
-    expect((await runHere(workspace, config, { workflows: [flaky] })).error).toBeUndefined();
-    expect(
-      explorerLines('flaky').map(({ metrics }) => [
-        metrics['rollout/runs/ok'],
-        metrics['rollout/runs/retried'],
-        metrics['rollout/runs/failed'],
-      ]),
-    ).toEqual([
-      [16, 8, 0],
-      [16, 8, 0],
-    ]);
-  });
+  it(
+    'are tried again as often as the configuration says, and count as retried',
+    { timeout: 60_000 },
+    async () => {
+      const attempts = new Map<string, number>();
+      const flaky = defineWorkflow({
+        name: 'flaky',
+        run: async (context) => {
+          const reward = await answer(context);
+          const { batchId, taskId } = context.task;
+          const key = `${batchId}/${taskId}`;
+          const attempt = (attempts.get(key) ?? 0) + 1;
+          attempts.set(key, attempt);
+          // Each task fails in its first two attempts, whichever run makes them.
+          if (attempt <= 2) throw new Error('try again');
+          return reward;
+        },
+      });
+      const config = workspace.config('flaky.yaml', using('flaky'), {
+        name: 'flaky',
+        buffer: { total_steps: 2 },
+        explorer: { max_retry_times: 2 },
+      });
+      expect((await runHere(workspace, config, { workflows: [flaky] })).error).toBeUndefined();
+      expect(
+        explorerLines('flaky').map(({ metrics }) => [
+          metrics['rollout/runs/ok'],
+          metrics['rollout/runs/retried'],
+          metrics['rollout/runs/failed'],
+        ]),
+      ).toEqual([
+        [16, 8, 0],
+        [16, 8, 0],
+      ]);
+    },
+  );
 
   it.each([
     ['a whole group', (context: WorkflowContext) => context.task.taskId === 1],
-    ['every second explore step', (context: WorkflowContext) => Number(context.task.batchId) % 2 === 0],
-    ['the first two and the last two explore steps', (context: WorkflowContext) => [1, 2, 5, 6].includes(Number(context.task.batchId))],
-  ])('of %s do not stop the run, with fewer experiences than a train step wants', { timeout: 60_000 }, async (what, fails) => {
-    const partly = defineWorkflow({
-      name: 'partly',
-      run: (context) => (fails(context) ? Promise.reject(new Error('down')) : answer(context)),
-    });
-    const { error, summary } = await runHere(workspace, workspace.config(`${what}.yaml`, using('partly'), { name: what }), {
-      workflows: [partly],
-    });
-    expect([error, summary?.interrupted]).toEqual([undefined, false]);
-    const rows = usedRows(path.join(job(what), 'buffer/experience_buffer.db'));
-    expect(rows.length).toBeGreaterThan(0);
-    expect(rows.filter(({ trainStep }) => trainStep === undefined)).toEqual([]);
-    expect(explorerLines(what)).toHaveLength(6);
-  });
+    [
+      'every second explore step',
+      (context: WorkflowContext) => Number(context.task.batchId) % 2 === 0,
+    ],
+    [
+      'the first two and the last two explore steps',
+      (context: WorkflowContext) => [1, 2, 5, 6].includes(Number(context.task.batchId)),
+    ],
+  ])(
+    'of %s do not stop the run, with fewer experiences than a train step wants',
+    { timeout: 60_000 },
+    async (what, fails) => {
+      const partly = defineWorkflow({
+        name: 'partly',
+        run: (context) => (fails(context) ? Promise.reject(new Error('down')) : answer(context)),
+      });
+      const { error, summary } = await runHere(
+        workspace,
+        workspace.config(`${what}.yaml`, using('partly'), { name: what }),
+        {
+          workflows: [partly],
+        },
+      );
+      expect([error, summary?.interrupted]).toEqual([undefined, false]);
+      const rows = usedRows(path.join(job(what), 'buffer/experience_buffer.db'));
+      expect(rows.length).toBeGreaterThan(0);
+      expect(rows.filter(({ trainStep }) => trainStep === undefined)).toEqual([]);
+      expect(explorerLines(what)).toHaveLength(6);
+    },
+  );
 
-  it('of three explore steps in a row end the run, which then goes on where it last worked', { timeout: 60_000 }, async () => {
-    let down = true;
-    const broken = defineWorkflow({
-      name: 'broken',
-      run: (context) => (down && Number(context.task.batchId) > 2 ? Promise.reject(new Error('the judge is down')) : answer(context)),
-    });
-    const config = workspace.config('broken.yaml', using('broken'), { name: 'broken', buffer: { total_steps: 8 } });
-    const { error } = await runHere(workspace, config, { workflows: [broken] });
-    expect(error).toMatchObject({ name: 'WorkflowError', code: 'ALL_RUNS_FAILED' });
-    expect(error?.message).toBe(
-      'Not one of the 48 runs of the last 3 explore steps succeeded. Mend what made the first of them fail, and start again: the run goes on after explore step 2.',
-    );
-    expect(readFileSync(path.join(job('broken'), 'failure.txt'), 'utf8')).toMatch(/^WorkflowError: Not one[^]*the judge is down/);
+  it(
+    'of three explore steps in a row end the run, which then goes on where it last worked',
+    { timeout: 60_000 },
+    async () => {
+      let down = true;
+      const broken = defineWorkflow({
+        name: 'broken',
+        run: (context) =>
+          down && Number(context.task.batchId) > 2
+            ? Promise.reject(new Error('the judge is down'))
+            : answer(context),
+      });
+      const config = workspace.config('broken.yaml', using('broken'), {
+        name: 'broken',
+        buffer: { total_steps: 8 },
+      });
+      const { error } = await runHere(workspace, config, { workflows: [broken] });
+      expect(error).toMatchObject({ name: 'WorkflowError', code: 'ALL_RUNS_FAILED' });
+      expect(error?.message).toBe(
+        'Not one of the 48 runs of the last 3 explore steps succeeded. Mend what made the first of them fail, and start again: the run goes on after explore step 2.',
+      );
+      expect(readFileSync(path.join(job('broken'), 'failure.txt'), 'utf8')).toMatch(
+        /^WorkflowError: Not one[^]*the judge is down/,
+      );
 
-    down = false;
-    const resumed = await runHere(workspace, config, { workflows: [broken] });
-    expect([resumed.error, resumed.summary?.trainStep]).toEqual([undefined, 8]);
-    expect(existsSync(path.join(job('broken'), 'failure.txt'))).toBe(false);
-    expect(
-      (
-        await runHere(workspace, workspace.config('healthy.yaml', using('broken'), { name: 'healthy', buffer: { total_steps: 8 } }), {
-          workflows: [broken],
-        })
-      ).error,
-    ).toBeUndefined();
-    expect(explorerLines('broken')).toEqual(explorerLines('healthy'));
-  });
+      down = false;
+      const resumed = await runHere(workspace, config, { workflows: [broken] });
+      expect([resumed.error, resumed.summary?.trainStep]).toEqual([undefined, 8]);
+      expect(existsSync(path.join(job('broken'), 'failure.txt'))).toBe(false);
+      expect(
+        (
+          await runHere(
+            workspace,
+            workspace.config('healthy.yaml', using('broken'), {
+              name: 'healthy',
+              buffer: { total_steps: 8 },
+            }),
+            {
+              workflows: [broken],
+            },
+          )
+        ).error,
+      ).toBeUndefined();
+      expect(explorerLines('broken')).toEqual(explorerLines('healthy'));
+    },
+  );
 
-  it('without a single good one end even the shortest run as a failure', { timeout: 60_000 }, async () => {
-    const hopeless = defineWorkflow({ name: 'hopeless', run: () => Promise.reject(new Error('no')) });
-    const config = workspace.config('hopeless.yaml', using('hopeless'), { name: 'hopeless', buffer: { total_steps: 2 } });
-    const { error, output } = await runHere(workspace, config, { workflows: [hopeless] });
-    expect(error).toMatchObject({ code: 'ALL_RUNS_FAILED' });
-    expect(error?.message).toMatch(/^Not one of the 32 runs of the last 2 explore steps succeeded\./);
-    expect(output).not.toContain('Not one of');
-    expect(readFileSync(path.join(job('hopeless'), 'log/trinity.log'), 'utf8')).toMatch(
-      /ERROR .* The run failed: Not one of the 32 runs .*: Workflow "hopeless" threw: no\n/,
-    );
-    expect((await runHere(workspace, config, { workflows: [hopeless] })).error).toMatchObject({ code: 'ALL_RUNS_FAILED' });
-  });
+  it(
+    'without a single good one end even the shortest run as a failure',
+    { timeout: 60_000 },
+    async () => {
+      const hopeless = defineWorkflow({
+        name: 'hopeless',
+        run: () => Promise.reject(new Error('no')),
+      });
+      const config = workspace.config('hopeless.yaml', using('hopeless'), {
+        name: 'hopeless',
+        buffer: { total_steps: 2 },
+      });
+      const { error, output } = await runHere(workspace, config, { workflows: [hopeless] });
+      expect(error).toMatchObject({ code: 'ALL_RUNS_FAILED' });
+      expect(error?.message).toMatch(
+        /^Not one of the 32 runs of the last 2 explore steps succeeded\./,
+      );
+      expect(output).not.toContain('Not one of');
+      expect(readFileSync(path.join(job('hopeless'), 'log/trinity.log'), 'utf8')).toMatch(
+        /ERROR .* The run failed: Not one of the 32 runs .*: Workflow "hopeless" threw: no\n/,
+      );
+      expect((await runHere(workspace, config, { workflows: [hopeless] })).error).toMatchObject({
+        code: 'ALL_RUNS_FAILED',
+      });
+    },
+  );
 
   it('count as 0 in an evaluation, and are counted', { timeout: 60_000 }, async () => {
     const half = defineWorkflow({
       name: 'half',
       run: async (context) =>
-        context.task.isEval && Number(context.task.taskId) % 2 === 0 ? Promise.reject(new Error('no')) : (await answer(context), 1),
+        context.task.isEval && Number(context.task.taskId) % 2 === 0
+          ? Promise.reject(new Error('no'))
+          : (await answer(context), 1),
     });
-    const config = workspace.config('half.yaml', evalTasksets, using('half'), { name: 'half', buffer: { total_steps: 1 } });
+    const config = workspace.config('half.yaml', evalTasksets, using('half'), {
+      name: 'half',
+      buffer: { total_steps: 1 },
+    });
     expect((await runHere(workspace, config, { workflows: [half] })).error).toBeUndefined();
     expect(explorerLines('half').at(-1)?.metrics).toMatchObject({
       'eval/fresh/reward/mean@1': 0.5,
@@ -218,78 +336,116 @@ describe('failed runs', () => {
 
 describe('a reward function', () => {
   it.each([
-    ['throws', () => Promise.reject(new Error('no judge')), /Reward function "bad" threw on task 1\/\d: no judge/],
+    [
+      'throws',
+      () => Promise.reject(new Error('no judge')),
+      /Reward function "bad" threw on task 1\/\d: no judge/,
+    ],
     [
       'returns NaN',
       () => ({ accuracy: Number.NaN }),
       /Reward function "bad" returned NaN for "accuracy" on task 1\/\d; expected a finite number/,
     ],
-  ])('that %s on some answers loses those groups, counted and named', { timeout: 60_000 }, async (what, fail, said) => {
-    let calls = 0;
-    const bad = defineReward({ name: 'bad', score: () => (calls++ % 16 === 0 ? (fail() as never) : calls % 3) });
-    const config = workspace.config(`reward ${what}.yaml`, using('simple_workflow', 'bad'), {
-      name: `reward ${what}`,
-      buffer: { total_steps: 2 },
-    });
-    const { error, output } = await runHere(workspace, config, { rewardFns: [bad] });
-    expect(error).toBeUndefined();
-    expect(output).toMatch(said);
-    // The workflow makes the four runs of a group in one go, so they fail together.
-    expect(explorerLines(`reward ${what}`).map(({ metrics }) => [metrics['rollout/runs/failed'], metrics['rollout/runs/ok']])).toEqual([
-      [4, 12],
-      [4, 12],
-    ]);
-  });
+  ])(
+    'that %s on some answers loses those groups, counted and named',
+    { timeout: 60_000 },
+    async (what, fail, said) => {
+      let calls = 0;
+      const bad = defineReward({
+        name: 'bad',
+        score: () => (calls++ % 16 === 0 ? (fail() as never) : calls % 3),
+      });
+      const config = workspace.config(`reward ${what}.yaml`, using('simple_workflow', 'bad'), {
+        name: `reward ${what}`,
+        buffer: { total_steps: 2 },
+      });
+      const { error, output } = await runHere(workspace, config, { rewardFns: [bad] });
+      expect(error).toBeUndefined();
+      expect(output).toMatch(said);
+      // The workflow makes the four runs of a group in one go, so they fail together.
+      expect(
+        explorerLines(`reward ${what}`).map(({ metrics }) => [
+          metrics['rollout/runs/failed'],
+          metrics['rollout/runs/ok'],
+        ]),
+      ).toEqual([
+        [4, 12],
+        [4, 12],
+      ]);
+    },
+  );
 });
 
 describe('the first cause', () => {
-  it('is what the run fails with when the trainer cannot use what an agent made', { timeout: 60_000 }, async () => {
-    const forger = defineWorkflow({
-      name: 'forger',
-      run: async (context) => {
-        await answer(context);
-        return [
-          createExperience({
-            tokens: [1, 2, 999_999],
-            promptLength: 1,
-            logprobs: [-1, -1],
-            reward: Math.random(),
-            policyVersion: 0,
-            temperature: 1,
-          }),
-        ];
-      },
-    });
-    const { error, output } = await runHere(workspace, workspace.config('forger.yaml', using('forger'), { name: 'forger' }), {
-      workflows: [forger],
-    });
-    expect(error?.message).toMatch(/999999/);
-    expect(output).not.toMatch(/was stopped|has ended/);
-    expect(readFileSync(path.join(job('forger'), 'failure.txt'), 'utf8')).toMatch(/999999[^]*at /);
-  });
+  it(
+    'is what the run fails with when the trainer cannot use what an agent made',
+    { timeout: 60_000 },
+    async () => {
+      const forger = defineWorkflow({
+        name: 'forger',
+        run: async (context) => {
+          await answer(context);
+          return [
+            createExperience({
+              tokens: [1, 2, 999_999],
+              promptLength: 1,
+              logprobs: [-1, -1],
+              reward: Math.random(),
+              policyVersion: 0,
+              temperature: 1,
+            }),
+          ];
+        },
+      });
+      const { error, output } = await runHere(
+        workspace,
+        workspace.config('forger.yaml', using('forger'), { name: 'forger' }),
+        {
+          workflows: [forger],
+        },
+      );
+      expect(error?.message).toMatch(/999999/);
+      expect(output).not.toMatch(/was stopped|has ended/);
+      expect(readFileSync(path.join(job('forger'), 'failure.txt'), 'utf8')).toMatch(
+        /999999[^]*at /,
+      );
+    },
+  );
 
   it.each([
     ['in training', [{ mode: 'both' }]],
     ['in an evaluation', [evalTasksets, { explorer: { eval_on_startup: true } }]],
     ['in a benchmark', [evalTasksets, { mode: 'bench' }]],
-  ] as const)('is the death of the engine, at once and not as runs that fail, %s', { timeout: 60_000 }, async (what, over) => {
-    const killer = defineWorkflow({
-      name: 'killer',
-      run: async (context) => {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        for (const worker of workers) void worker.terminate();
-        workers.clear();
-        return answer(context);
-      },
-    });
-    const workers = new Set<{ terminate(): Promise<number> }>();
-    const onWorker = (worker: { terminate(): Promise<number> }): void => void workers.add(worker);
-    process.on('worker', onWorker);
-    const { error } = await runHere(workspace, workspace.config(`${what}.yaml`, using('killer'), ...over, { name: what }), {
-      workflows: [killer],
-    });
-    process.off('worker', onWorker);
-    expect(error).toMatchObject({ name: 'EngineError', code: 'ENGINE_WORKER_DIED' });
-    expect(metricLines(job(what)).filter(({ metrics }) => Object.keys(metrics).some((key) => /^(?:eval|bench)\//.test(key)))).toEqual([]);
-  });
+  ] as const)(
+    'is the death of the engine, at once and not as runs that fail, %s',
+    { timeout: 60_000 },
+    async (what, over) => {
+      const killer = defineWorkflow({
+        name: 'killer',
+        run: async (context) => {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          for (const worker of workers) void worker.terminate();
+          workers.clear();
+          return answer(context);
+        },
+      });
+      const workers = new Set<{ terminate(): Promise<number> }>();
+      const onWorker = (worker: { terminate(): Promise<number> }): void => void workers.add(worker);
+      process.on('worker', onWorker);
+      const { error } = await runHere(
+        workspace,
+        workspace.config(`${what}.yaml`, using('killer'), ...over, { name: what }),
+        {
+          workflows: [killer],
+        },
+      );
+      process.off('worker', onWorker);
+      expect(error).toMatchObject({ name: 'EngineError', code: 'ENGINE_WORKER_DIED' });
+      expect(
+        metricLines(job(what)).filter(({ metrics }) =>
+          Object.keys(metrics).some((key) => /^(?:eval|bench)\//.test(key)),
+        ),
+      ).toEqual([]);
+    },
+  );
 });

@@ -4,7 +4,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { checkpointSteps, metricLines, weightsDigest } from './support/run-record.js';
 import { runArgs, startTrinity, type Trinity } from './support/trinity.js';
-import { createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
+import {
+  createWorkspace,
+  evalTasksets,
+  twoStages,
+  type Tree,
+  type Workspace,
+} from './support/workspace.js';
 
 const talk: Tree = {
   buffer: { total_steps: 8, explorer_input: { default_workflow_type: 'chatty' } },
@@ -17,11 +23,17 @@ beforeAll(async () => {
 });
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 
-async function finished(name: string, ...over: readonly Tree[]): Promise<{ digest: string; lines: unknown }> {
+async function finished(
+  name: string,
+  ...over: readonly Tree[]
+): Promise<{ digest: string; lines: unknown }> {
   const { error } = await runHere(workspace, workspace.config(`${name}.yaml`, ...over, { name }));
   expect(error).toBeUndefined();
   const lines = metricLines(job(name));
-  return { digest: weightsDigest(job(name)), lines: ['explorer', 'trainer'].map((role) => lines.filter((line) => line.role === role)) };
+  return {
+    digest: weightsDigest(job(name)),
+    lines: ['explorer', 'trainer'].map((role) => lines.filter((line) => line.role === role)),
+  };
 }
 
 /** Resolves as soon as the command has printed `text`, rejects when it ends without. */
@@ -49,8 +61,14 @@ describe('a signal', () => {
       command.child.kill(signal);
       const { exitCode, stdout, stderr } = await command.ended;
       expect([exitCode, stderr]).toEqual([130, '']);
-      expect(stdout).toContain(`${signal}: finishing the step and saving a checkpoint. Once more to stop at once.`);
-      const step = Number(/Interrupted after train step (\d+)\. The same command goes on from there\.\n$/.exec(stdout)?.[1]);
+      expect(stdout).toContain(
+        `${signal}: finishing the step and saving a checkpoint. Once more to stop at once.`,
+      );
+      const step = Number(
+        /Interrupted after train step (\d+)\. The same command goes on from there\.\n$/.exec(
+          stdout,
+        )?.[1],
+      );
       expect(step).toBeGreaterThanOrEqual(2);
       expect(checkpointSteps(job(signal))).toEqual([step]);
       expect(await finished(signal, talk)).toEqual(await finished('undisturbed', talk));
@@ -60,9 +78,13 @@ describe('a signal', () => {
   it('ends the run at once when it comes a second time', { timeout: 60_000 }, async () => {
     const stall = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; const { rename } = fs.promises;
       fs.promises.rename = (from, to) => to.includes('global_step') ? (console.log('saving'), new Promise(() => {})) : rename(from, to); syncBuiltinESMExports();`;
-    const command = startTrinity(workspace.root, runArgs(workspace.config('twice.yaml', talk, { name: 'twice' })), {
-      nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(stall)}`],
-    });
+    const command = startTrinity(
+      workspace.root,
+      runArgs(workspace.config('twice.yaml', talk, { name: 'twice' })),
+      {
+        nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(stall)}`],
+      },
+    );
     await printed(command, 'step 1');
     command.child.kill('SIGINT');
     await printed(command, 'saving');
@@ -76,9 +98,16 @@ describe('a signal', () => {
 });
 
 describe('an interrupt', () => {
-  const stages: readonly Tree[] = [evalTasksets, twoStages, { explorer: { eval_on_startup: true, eval_interval: 2 } }];
+  const stages: readonly Tree[] = [
+    evalTasksets,
+    twoStages,
+    { explorer: { eval_on_startup: true, eval_interval: 2 } },
+  ];
   const record = (name: string) =>
-    ['warmup', 'grpo'].map((stage) => [weightsDigest(path.join(job(name), stage)), metricLines(path.join(job(name), stage))]);
+    ['warmup', 'grpo'].map((stage) => [
+      weightsDigest(path.join(job(name), stage)),
+      metricLines(path.join(job(name), stage)),
+    ]);
 
   /** Aborts when the workflow is given a task of this batch. */
   const abortsAt = (batch: string, abort: () => void): WorkflowDefinition =>
@@ -86,7 +115,9 @@ describe('an interrupt', () => {
       name: 'watched',
       run: async ({ task, model }) => {
         if (String(task.batchId) === batch) abort();
-        const [answer] = await model.chat([{ role: 'user', content: String(task.rawTask['question']) }]);
+        const [answer] = await model.chat([
+          { role: 'user', content: String(task.rawTask['question']) },
+        ]);
         return answer!.responseText.length;
       },
     });
@@ -99,50 +130,70 @@ describe('an interrupt', () => {
     ['during an explore step', '3', 'nothing'],
     ['during an evaluation on the way', '4/fresh', 'nothing'],
     ['during the last evaluation', '7/fresh', 'nothing'],
-  ])('%s leaves a run that ends as if undisturbed', { timeout: 60_000 }, async (name, batch, printed) => {
-    const config = workspace.config(`${name}.yaml`, ...stages, watched, { name });
-    const interrupt = new AbortController();
-    if (printed === '') interrupt.abort();
-    const { summary, error } = await runHere(workspace, config, {
-      signal: interrupt.signal,
-      workflows: [abortsAt(batch, () => interrupt.abort())],
-      terminal: { write: (text) => void (text.includes(printed) && interrupt.abort()), isTTY: false, columns: () => 80 },
-    });
-    expect([error, summary?.interrupted]).toEqual([undefined, true]);
+  ])(
+    '%s leaves a run that ends as if undisturbed',
+    { timeout: 60_000 },
+    async (name, batch, printed) => {
+      const config = workspace.config(`${name}.yaml`, ...stages, watched, { name });
+      const interrupt = new AbortController();
+      if (printed === '') interrupt.abort();
+      const { summary, error } = await runHere(workspace, config, {
+        signal: interrupt.signal,
+        workflows: [abortsAt(batch, () => interrupt.abort())],
+        terminal: {
+          write: (text) => void (text.includes(printed) && interrupt.abort()),
+          isTTY: false,
+          columns: () => 80,
+        },
+      });
+      expect([error, summary?.interrupted]).toEqual([undefined, true]);
 
-    const resume = await runHere(workspace, config, { workflows: [abortsAt('never', () => undefined)] });
-    expect([resume.error, resume.summary]).toEqual([
-      undefined,
-      expect.objectContaining({ interrupted: false, doneBefore: false, trainStep: 6 }),
-    ]);
+      const resume = await runHere(workspace, config, {
+        workflows: [abortsAt('never', () => undefined)],
+      });
+      expect([resume.error, resume.summary]).toEqual([
+        undefined,
+        expect.objectContaining({ interrupted: false, doneBefore: false, trainStep: 6 }),
+      ]);
 
-    const whole = workspace.config('whole.yaml', ...stages, watched, { name: 'whole' });
-    expect((await runHere(workspace, whole, { workflows: [abortsAt('never', () => undefined)] })).error).toBeUndefined();
-    expect(record(name)).toEqual(record('whole'));
-  });
+      const whole = workspace.config('whole.yaml', ...stages, watched, { name: 'whole' });
+      expect(
+        (await runHere(workspace, whole, { workflows: [abortsAt('never', () => undefined)] }))
+          .error,
+      ).toBeUndefined();
+      expect(record(name)).toEqual(record('whole'));
+    },
+  );
 });
 
 describe('a run that is complete', () => {
-  it('says so, trains nothing, and trains on when it becomes longer', { timeout: 60_000 }, async () => {
-    const six = workspace.config('complete.yaml', evalTasksets, { name: 'complete' });
-    const first = await runHere(workspace, six);
-    const before = [weightsDigest(job('complete')), metricLines(job('complete'))];
-    const again = await startTrinity(workspace.root, runArgs(six)).ended;
-    expect([again.exitCode, again.stderr]).toEqual([0, '']);
-    expect(again.stdout).toBe(
-      `This run is complete after train step 6: ${first.summary?.checkpoint}\nRaise total_steps or total_epochs to train on, or give another run another name.\n`,
-    );
-    expect([weightsDigest(job('complete')), metricLines(job('complete'))]).toEqual(before);
+  it(
+    'says so, trains nothing, and trains on when it becomes longer',
+    { timeout: 60_000 },
+    async () => {
+      const six = workspace.config('complete.yaml', evalTasksets, { name: 'complete' });
+      const first = await runHere(workspace, six);
+      const before = [weightsDigest(job('complete')), metricLines(job('complete'))];
+      const again = await startTrinity(workspace.root, runArgs(six)).ended;
+      expect([again.exitCode, again.stderr]).toEqual([0, '']);
+      expect(again.stdout).toBe(
+        `This run is complete after train step 6: ${first.summary?.checkpoint}\nRaise total_steps or total_epochs to train on, or give another run another name.\n`,
+      );
+      expect([weightsDigest(job('complete')), metricLines(job('complete'))]).toEqual(before);
 
-    const longer = await runHere(
-      workspace,
-      workspace.config('longer.yaml', evalTasksets, { name: 'complete', buffer: { total_steps: 8 } }),
-    );
-    expect(longer.summary).toMatchObject({ doneBefore: false, trainStep: 8 });
-    expect(await finished('complete', evalTasksets, { buffer: { total_steps: 8 } })).toEqual(
-      await finished('at once', evalTasksets, { buffer: { total_steps: 8 } }),
-    );
-  });
+      const longer = await runHere(
+        workspace,
+        workspace.config('longer.yaml', evalTasksets, {
+          name: 'complete',
+          buffer: { total_steps: 8 },
+        }),
+      );
+      expect(longer.summary).toMatchObject({ doneBefore: false, trainStep: 8 });
+      expect(await finished('complete', evalTasksets, { buffer: { total_steps: 8 } })).toEqual(
+        await finished('at once', evalTasksets, { buffer: { total_steps: 8 } }),
+      );
+    },
+  );
 
   it('says so for stages and for supervised data as well', { timeout: 60_000 }, async () => {
     const [{ stage_name: _name, ...alone }] = twoStages['stages'] as [Tree];
@@ -154,7 +205,10 @@ describe('a run that is complete', () => {
       const first = await runHere(workspace, config);
       expect([first.error, first.summary?.doneBefore]).toEqual([undefined, false]);
       const second = await runHere(workspace, config);
-      expect([second.error, second.summary]).toEqual([undefined, { ...first.summary, doneBefore: true }]);
+      expect([second.error, second.summary]).toEqual([
+        undefined,
+        { ...first.summary, doneBefore: true },
+      ]);
     }
   });
 });

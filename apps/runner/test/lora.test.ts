@@ -1,4 +1,7 @@
-/** Runs that train adapters: what they leave behind opens everywhere, and they resume and repeat as other runs do. */
+/**
+ * Runs that train adapters: what they leave behind opens everywhere, and they resume and repeat as
+ * other runs do.
+ */
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,17 +11,33 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { checkpointSteps, metricLines, weightsDigest } from './support/run-record.js';
 import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
-import { createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
+import {
+  createWorkspace,
+  evalTasksets,
+  twoStages,
+  type Tree,
+  type Workspace,
+} from './support/workspace.js';
 
-/** Supervised warm-up of all weights, then GRPO of adapters, with the warmed-up model as reference. */
+/**
+ * Supervised warm-up of all weights, then GRPO of adapters, with the warmed-up model as reference.
+ */
 const adapters: Tree = {
   stages: (twoStages['stages'] as readonly Tree[]).map((stage) =>
     stage['stage_name'] === 'warmup'
       ? stage
       : {
           ...stage,
-          model: { lora_configs: [{ lora_rank: 4, lora_alpha: 8, target_modules: ['q_proj', 'v_proj', 'down_proj'] }] },
-          algorithm: { algorithm_type: 'grpo', kl_loss_fn: 'k2', kl_loss_fn_args: { kl_coef: 0.01 } },
+          model: {
+            lora_configs: [
+              { lora_rank: 4, lora_alpha: 8, target_modules: ['q_proj', 'v_proj', 'down_proj'] },
+            ],
+          },
+          algorithm: {
+            algorithm_type: 'grpo',
+            kl_loss_fn: 'k2',
+            kl_loss_fn_args: { kl_coef: 0.01 },
+          },
         },
   ),
 };
@@ -34,17 +53,29 @@ function recordOf(name: string) {
   return {
     lines: metricLines(folder).filter(({ role }) => role === 'trainer'),
     digest: weightsDigest(folder),
-    files: ['adapter_model.safetensors', 'optimizer.safetensors'].map((file) => readFileSync(path.join(newest, file), 'base64')),
+    files: ['adapter_model.safetensors', 'optimizer.safetensors'].map((file) =>
+      readFileSync(path.join(newest, file), 'base64'),
+    ),
   };
 }
 
 /** What evaluations of a run found, by step, without times. */
-function evaluations(prefix: 'eval' | 'bench', name = 'single'): readonly (readonly [step: number, metrics: Record<string, number>])[] {
+function evaluations(
+  prefix: 'eval' | 'bench',
+  name = 'single',
+): readonly (readonly [step: number, metrics: Record<string, number>])[] {
   return metricLines(job(name)).flatMap(({ step, metrics }) => {
-    const found = Object.entries(metrics).filter(([key]) => key.startsWith(`${prefix}/`) && !key.includes('time'));
+    const found = Object.entries(metrics).filter(
+      ([key]) => key.startsWith(`${prefix}/`) && !key.includes('time'),
+    );
     return found.length === 0
       ? []
-      : [[step, Object.fromEntries(found.map(([key, value]) => [key.slice(prefix.length + 1), value]))] as const];
+      : [
+          [
+            step,
+            Object.fromEntries(found.map(([key, value]) => [key.slice(prefix.length + 1), value])),
+          ] as const,
+        ];
   });
 }
 
@@ -67,7 +98,9 @@ describe('a run that trains adapters', () => {
     ];
     const changed = end.weights.filter((x, i) => x !== start.weights[i]).length;
     const { hiddenSize, intermediateSize, heads, kvHeads, headDim } = end.config;
-    expect(changed).toBeLessThanOrEqual(hiddenSize * (heads + kvHeads) * headDim + hiddenSize * intermediateSize);
+    expect(changed).toBeLessThanOrEqual(
+      hiddenSize * (heads + kvHeads) * headDim + hiddenSize * intermediateSize,
+    );
     expect(changed).toBeGreaterThan(1000);
     const lines = recordOf('whole').lines.map(({ metrics }) => metrics);
     expect(lines.filter((metrics) => metrics['actor/grad_norm']! > 0).length).toBeGreaterThan(2);
@@ -76,8 +109,14 @@ describe('a run that trains adapters', () => {
 
   it('names the model that its adapters belong to', () => {
     const folder = path.join(job('whole'), 'grpo/global_step_6/lora_adapter');
-    const peft = JSON.parse(readFileSync(path.join(folder, 'adapter_config.json'), 'utf8')) as Record<string, unknown>;
-    expect(peft).toMatchObject({ r: 4, lora_alpha: 8, base_model_name_or_path: path.join(job('whole'), 'warmup/global_step_8') });
+    const peft = JSON.parse(
+      readFileSync(path.join(folder, 'adapter_config.json'), 'utf8'),
+    ) as Record<string, unknown>;
+    expect(peft).toMatchObject({
+      r: 4,
+      lora_alpha: 8,
+      base_model_name_or_path: path.join(job('whole'), 'warmup/global_step_8'),
+    });
   });
 
   it('is verified: every recorded token under the weights that sampled it', async () => {
@@ -87,10 +126,16 @@ describe('a run that trains adapters', () => {
   });
 
   it('is evaluated afterwards, by step, as it was on the way', async () => {
-    const single: Tree = { model: { lora_configs: [{ lora_rank: 4, lora_alpha: 32 }] }, trainer: { save_interval: 3 } };
+    const single: Tree = {
+      model: { lora_configs: [{ lora_rank: 4, lora_alpha: 32 }] },
+      trainer: { save_interval: 3 },
+    };
     const run = (mode: string) => {
       const explorer = { eval_on_startup: true, eval_interval: 3 };
-      return runHere(workspace, workspace.config('single.yaml', evalTasksets, single, { name: 'single', mode, explorer }));
+      return runHere(
+        workspace,
+        workspace.config('single.yaml', evalTasksets, single, { name: 'single', mode, explorer }),
+      );
     };
     expect((await run('both')).error).toBeUndefined();
     const [first, last] = [evaluations('eval')[0]!, evaluations('eval').at(-1)!];
@@ -104,10 +149,20 @@ describe('a run that trains adapters', () => {
 
   it('goes on from the adapter of another run, which is then verified and evaluated with it', async () => {
     const from = 'runs/tests/whole/grpo/global_step_6/lora_adapter';
-    const model = { model_path: 'runs/tests/whole/warmup/global_step_8', lora_configs: [{ path: from }] };
+    const model = {
+      model_path: 'runs/tests/whole/warmup/global_step_8',
+      lora_configs: [{ path: from }],
+    };
     const run = (mode: string) => {
       const explorer = { eval_on_startup: true, eval_interval: 0 };
-      const over = { name: 'further', model, mode, explorer, buffer: { total_steps: 2 }, trainer: { save_interval: 1 } };
+      const over = {
+        name: 'further',
+        model,
+        mode,
+        explorer,
+        buffer: { total_steps: 2 },
+        trainer: { save_interval: 1 },
+      };
       return workspace.config('further.yaml', evalTasksets, over);
     };
     const file = run('both');
@@ -118,33 +173,58 @@ describe('a run that trains adapters', () => {
     expect((await runHere(workspace, run('bench'))).error).toBeUndefined();
     expect(evaluations('bench', 'further')[0]).toEqual(evaluations('eval', 'further')[0]);
     const logprobsOf = async (configPath: string, newestCheckpoint: boolean) => {
-      const options = { configPath, newestCheckpoint, cwd: workspace.root, env: {}, pluginDirs: ['plugins'] };
+      const options = {
+        configPath,
+        newestCheckpoint,
+        cwd: workspace.root,
+        env: {},
+        pluginDirs: ['plugins'],
+      };
       return (await debugWorkflow(options)).experiences.map(({ logprobs }) => logprobs);
     };
     // What is debugged with the newest checkpoint has the adapter once.
     const merged = { model: { model_path: 'runs/tests/further/global_step_2' } };
     const debugged = await logprobsOf(run('both'), true);
-    expect(debugged).toEqual(await logprobsOf(workspace.config('merged.yaml', evalTasksets, merged), false));
+    expect(debugged).toEqual(
+      await logprobsOf(workspace.config('merged.yaml', evalTasksets, merged), false),
+    );
     expect(debugged).not.toEqual(await logprobsOf(run('both'), false));
     const peft = path.join(job('further'), 'global_step_2/lora_adapter/adapter_config.json');
     const base_model_name_or_path = path.join(job('whole'), 'warmup/global_step_8');
-    expect(JSON.parse(readFileSync(peft, 'utf8'))).toMatchObject({ r: 4, lora_alpha: 8, base_model_name_or_path });
+    expect(JSON.parse(readFileSync(peft, 'utf8'))).toMatchObject({
+      r: 4,
+      lora_alpha: 8,
+      base_model_name_or_path,
+    });
   });
 
   it('may do so in every stage, each on what the one before has made, also beside a critic', async () => {
-    const model = { model_path: 'model', threads: 1, lora_configs: [{ lora_rank: 2, lora_alpha: 8, exclude_modules: 'o_proj' }] };
+    const model = {
+      model_path: 'model',
+      threads: 1,
+      lora_configs: [{ lora_rank: 2, lora_alpha: 8, exclude_modules: 'o_proj' }],
+    };
     const stages = (twoStages['stages'] as readonly Tree[]).map((stage) =>
-      stage['stage_name'] === 'warmup' ? stage : { ...stage, algorithm: { algorithm_type: 'ppo', repeat_times: 4 } },
+      stage['stage_name'] === 'warmup'
+        ? stage
+        : { ...stage, algorithm: { algorithm_type: 'ppo', repeat_times: 4 } },
     );
     await finish('stages', { model, stages });
-    const folders = ['warmup/global_step_8', 'grpo/global_step_6'].map((folder) => path.join(job('stages'), folder));
+    const folders = ['warmup/global_step_8', 'grpo/global_step_6'].map((folder) =>
+      path.join(job('stages'), folder),
+    );
     const bases = folders.map((folder) => {
       const text = readFileSync(path.join(folder, 'lora_adapter/adapter_config.json'), 'utf8');
-      return (JSON.parse(text) as { readonly base_model_name_or_path: string }).base_model_name_or_path;
+      return (JSON.parse(text) as { readonly base_model_name_or_path: string })
+        .base_model_name_or_path;
     });
     expect(bases).toEqual([path.join(workspace.root, 'model'), folders[0]]);
-    const weights = await Promise.all([...bases, folders[1]!].map(async (folder) => (await loadModelFolder(folder)).weights));
-    const changed = weights.slice(1).map((after, i) => after.filter((x, at) => x !== weights[i]![at]).length > 1000);
+    const weights = await Promise.all(
+      [...bases, folders[1]!].map(async (folder) => (await loadModelFolder(folder)).weights),
+    );
+    const changed = weights
+      .slice(1)
+      .map((after, i) => after.filter((x, at) => x !== weights[i]![at]).length > 1000);
     expect(changed).toEqual([true, true]);
   });
 
@@ -160,29 +240,49 @@ describe('a run that trains adapters', () => {
   });
 
   const points: readonly (readonly [string, KillPoint])[] = [
-    ['between an optimizer step and using its experiences up', { call: 'commit', match: '', nth: 7, when: 'before' }],
-    ['while a checkpoint is written', { call: 'writeFile', match: 'grpo/global_step_5.tmp/manifest.json', nth: 1, when: 'before' }],
+    [
+      'between an optimizer step and using its experiences up',
+      { call: 'commit', match: '', nth: 7, when: 'before' },
+    ],
+    [
+      'while a checkpoint is written',
+      { call: 'writeFile', match: 'grpo/global_step_5.tmp/manifest.json', nth: 1, when: 'before' },
+    ],
   ];
-  it.each(points)('ends as if it had not been killed: %s', { tags: ['slow'], timeout: 60_000 }, async (where, point) => {
-    const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
-    const file = workspace.config(`${name}.yaml`, ...base, { name });
-    const killed = await killedTrinity(workspace.root, runArgs(file), point);
-    expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
-    expect((await runHere(workspace, file)).error).toBeUndefined();
-    expect(recordOf(name)).toEqual(recordOf('whole'));
-  });
+  it.each(points)(
+    'ends as if it had not been killed: %s',
+    { tags: ['slow'], timeout: 60_000 },
+    async (where, point) => {
+      const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
+      const file = workspace.config(`${name}.yaml`, ...base, { name });
+      const killed = await killedTrinity(workspace.root, runArgs(file), point);
+      expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
+      expect((await runHere(workspace, file)).error).toBeUndefined();
+      expect(recordOf(name)).toEqual(recordOf('whole'));
+    },
+  );
 });
 
 it('refuses to go on with adapters of another rank', async () => {
   const changed = {
     stages: (adapters['stages'] as readonly Tree[]).map((stage) =>
-      stage['stage_name'] === 'warmup' ? stage : { ...stage, model: { lora_configs: [{ lora_rank: 2 }] } },
+      stage['stage_name'] === 'warmup'
+        ? stage
+        : { ...stage, model: { lora_configs: [{ lora_rank: 2 }] } },
     ),
   };
   const name = 'other rank';
   const file = workspace.config(`${name}.yaml`, ...base, { name });
-  await killedTrinity(workspace.root, runArgs(file), { call: 'commit', match: '', nth: 9, when: 'after' });
-  const { error } = await runHere(workspace, workspace.config(`${name}.yaml`, ...base, changed, { name }));
+  await killedTrinity(workspace.root, runArgs(file), {
+    call: 'commit',
+    match: '',
+    nth: 9,
+    when: 'after',
+  });
+  const { error } = await runHere(
+    workspace,
+    workspace.config(`${name}.yaml`, ...base, changed, { name }),
+  );
   expect(error?.message).toContain(
     'holds adapters of rank 4, alpha 8, q_proj, v_proj, down_proj, but those that are trained are of rank 2',
   );
@@ -197,7 +297,10 @@ it('refuses an adapter of another model, naming the tensor', async () => {
   );
   const { error } = await runHere(
     workspace,
-    workspace.config('foreign.yaml', { name: 'foreign', model: { lora_configs: [{ path: 'foreign' }] } }),
+    workspace.config('foreign.yaml', {
+      name: 'foreign',
+      model: { lora_configs: [{ path: 'foreign' }] },
+    }),
   );
   expect(error?.message).toMatch(
     /^model\.lora_configs\[0\]\.path: .*tensor base_model\.model\.h\.0\.attn\.c_attn\.lora_A\.weight has no place in the model/,
@@ -206,7 +309,9 @@ it('refuses an adapter of another model, naming the tensor', async () => {
 
 /** A file with one tensor of two numbers. */
 function safetensors(name: string): Buffer {
-  const header = Buffer.from(JSON.stringify({ [name]: { dtype: 'F32', shape: [2, 1], data_offsets: [0, 8] } }));
+  const header = Buffer.from(
+    JSON.stringify({ [name]: { dtype: 'F32', shape: [2, 1], data_offsets: [0, 8] } }),
+  );
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));
   return Buffer.concat([length, header, Buffer.alloc(8)]);

@@ -5,7 +5,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
 import { metricLines, usedRows, weightsDigest, type MetricLine } from './support/run-record.js';
 import { killedTrinity, runArgs } from './support/trinity.js';
-import { createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
+import {
+  createWorkspace,
+  evalTasksets,
+  twoStages,
+  type Tree,
+  type Workspace,
+} from './support/workspace.js';
 
 let workspace: Workspace;
 beforeAll(async () => {
@@ -15,162 +21,264 @@ const job = (name: string): string => path.join(workspace.root, 'runs/tests', na
 const database = (name: string): string => path.join(job(name), 'buffer/experience_buffer.db');
 
 async function finish(name: string, ...over: readonly Tree[]): Promise<readonly MetricLine[]> {
-  const { error } = await runHere(workspace, workspace.config(`${name.replaceAll('/', '-')}.yaml`, { name }, ...over));
+  const { error } = await runHere(
+    workspace,
+    workspace.config(`${name.replaceAll('/', '-')}.yaml`, { name }, ...over),
+  );
   expect(error).toBeUndefined();
   return metricLines(job(name));
 }
 
 const evaluations = (lines: readonly MetricLine[]): readonly number[] =>
-  lines.filter(({ metrics }) => Object.keys(metrics).some((key) => key.startsWith('eval/'))).map(({ step }) => step);
+  lines
+    .filter(({ metrics }) => Object.keys(metrics).some((key) => key.startsWith('eval/')))
+    .map(({ step }) => step);
 
 describe('mode both', () => {
-  it('moves weights through checkpoints as it does through memory', { timeout: 60_000 }, async () => {
-    const sync = (method: string): Tree => ({ synchronizer: { sync_method: method, sync_interval: 2, sync_offset: 1 } });
-    const lines = await Promise.all([finish('memory', sync('memory')), finish('folder', sync('checkpoint'))]);
-    const byRole = lines.map((all) => ['explorer', 'trainer'].map((role) => all.filter((line) => line.role === role)));
-    expect(byRole[1]).toEqual(byRole[0]);
-    expect(weightsDigest(job('folder'))).toBe(weightsDigest(job('memory')));
-  });
+  it(
+    'moves weights through checkpoints as it does through memory',
+    { timeout: 60_000 },
+    async () => {
+      const sync = (method: string): Tree => ({
+        synchronizer: { sync_method: method, sync_interval: 2, sync_offset: 1 },
+      });
+      const lines = await Promise.all([
+        finish('memory', sync('memory')),
+        finish('folder', sync('checkpoint')),
+      ]);
+      const byRole = lines.map((all) =>
+        ['explorer', 'trainer'].map((role) => all.filter((line) => line.role === role)),
+      );
+      expect(byRole[1]).toEqual(byRole[0]);
+      expect(weightsDigest(job('folder'))).toBe(weightsDigest(job('memory')));
+    },
+  );
 
   it(
     'evaluates before the first step, on the way, and at the end, each time with the weights of that moment',
     { timeout: 60_000 },
     async () => {
-      const lines = await finish('evaluated', evalTasksets, { explorer: { eval_on_startup: true, eval_interval: 2 } });
+      const lines = await finish('evaluated', evalTasksets, {
+        explorer: { eval_on_startup: true, eval_interval: 2 },
+      });
       expect(evaluations(lines)).toEqual([0, 2, 4, 6, 7]);
       const last = lines.at(-1)!.metrics;
-      expect(last).toMatchObject({ 'eval/fresh/finished_task_count': 20, 'eval/fresh/failed_task_count': 0 });
+      expect(last).toMatchObject({
+        'eval/fresh/finished_task_count': 20,
+        'eval/fresh/failed_task_count': 0,
+      });
       // The last one agrees with a benchmark of the last checkpoint.
-      await finish('evaluated', evalTasksets, { mode: 'bench', explorer: { bench_on_latest_checkpoint: true, eval_on_startup: false } });
+      await finish('evaluated', evalTasksets, {
+        mode: 'bench',
+        explorer: { bench_on_latest_checkpoint: true, eval_on_startup: false },
+      });
       const bench = metricLines(job('evaluated')).filter(({ role }) => role === 'bench');
       expect(bench.map(({ step }) => step)).toEqual([6]);
-      const renamed = Object.fromEntries(Object.entries(bench[0]!.metrics).map(([key, value]) => [key.replace(/^bench/, 'eval'), value]));
+      const renamed = Object.fromEntries(
+        Object.entries(bench[0]!.metrics).map(([key, value]) => [
+          key.replace(/^bench/, 'eval'),
+          value,
+        ]),
+      );
       expect(renamed).toEqual(last);
     },
   );
 
-  it('trains on every experience once and ends when the explorer goes first', { timeout: 60_000 }, async () => {
-    const lines = await finish('driven', {
-      synchronizer: { sync_style: 'explorer_driven' },
-      buffer: { total_steps: 12, train_batch_size: 8 },
-    });
-    const rows = usedRows(database('driven'));
-    expect(rows.map(({ trainStep }) => trainStep)).toEqual(rows.map((_, i) => Math.floor(i / 8) + 1));
-    expect([rows.length, new Set(rows.map(({ uid }) => uid)).size]).toEqual([12 * 16, 12 * 16]);
-    expect(lines.filter(({ role }) => role === 'explorer').map(({ step }) => step)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
-    // Weights did reach the explorer.
-    expect(lines.filter(({ role }) => role === 'explorer').at(-1)!.metrics['rollout/model_version']).toBeGreaterThan(2);
-  });
-
-  it('loses and doubles nothing when the explorer goes first and the run is killed again and again', { timeout: 60_000 }, async () => {
-    const config = workspace.config('killed.yaml', {
-      name: 'killed',
-      synchronizer: { sync_style: 'explorer_driven', sync_interval: 2, sync_method: 'checkpoint' },
-      buffer: { total_steps: 12 },
-      trainer: { save_interval: 3 },
-    });
-    for (const nth of [5, 6, 9]) {
-      const { signal } = await killedTrinity(workspace.root, runArgs(config), {
-        call: 'commit',
-        match: '',
-        nth,
-        when: nth % 2 === 0 ? 'before' : 'after',
+  it(
+    'trains on every experience once and ends when the explorer goes first',
+    { timeout: 60_000 },
+    async () => {
+      const lines = await finish('driven', {
+        synchronizer: { sync_style: 'explorer_driven' },
+        buffer: { total_steps: 12, train_batch_size: 8 },
       });
-      expect(signal).toBe('SIGKILL');
-    }
-    expect((await runHere(workspace, config)).error).toBeUndefined();
-    const rows = usedRows(database('killed'));
-    expect(rows.map(({ trainStep }) => trainStep)).toEqual(rows.map((_, i) => Math.floor(i / 16) + 1));
-    expect([rows.length, new Set(rows.map(({ uid }) => uid)).size]).toEqual([12 * 16, 12 * 16]);
-    const steps = (role: string): readonly number[] =>
-      metricLines(job('killed')).flatMap((line) => (line.role === role ? [line.step] : []));
-    const twelve = Array.from({ length: 12 }, (_, i) => i + 1);
-    expect([steps('explorer'), steps('trainer')]).toEqual([twelve, twelve]);
-  });
+      const rows = usedRows(database('driven'));
+      expect(rows.map(({ trainStep }) => trainStep)).toEqual(
+        rows.map((_, i) => Math.floor(i / 8) + 1),
+      );
+      expect([rows.length, new Set(rows.map(({ uid }) => uid)).size]).toEqual([12 * 16, 12 * 16]);
+      expect(lines.filter(({ role }) => role === 'explorer').map(({ step }) => step)).toEqual(
+        Array.from({ length: 12 }, (_, i) => i + 1),
+      );
+      // Weights did reach the explorer.
+      expect(
+        lines.filter(({ role }) => role === 'explorer').at(-1)!.metrics['rollout/model_version'],
+      ).toBeGreaterThan(2);
+    },
+  );
 
-  it('ends at trainer.total_steps, whatever is left of the tasks', { timeout: 60_000 }, async () => {
-    const lines = await finish('short', { trainer: { total_steps: 3 }, buffer: { total_steps: 100 } });
-    expect(lines.filter(({ role }) => role === 'trainer').map(({ step }) => step)).toEqual([1, 2, 3]);
-  });
+  it(
+    'loses and doubles nothing when the explorer goes first and the run is killed again and again',
+    { timeout: 60_000 },
+    async () => {
+      const config = workspace.config('killed.yaml', {
+        name: 'killed',
+        synchronizer: {
+          sync_style: 'explorer_driven',
+          sync_interval: 2,
+          sync_method: 'checkpoint',
+        },
+        buffer: { total_steps: 12 },
+        trainer: { save_interval: 3 },
+      });
+      for (const nth of [5, 6, 9]) {
+        const { signal } = await killedTrinity(workspace.root, runArgs(config), {
+          call: 'commit',
+          match: '',
+          nth,
+          when: nth % 2 === 0 ? 'before' : 'after',
+        });
+        expect(signal).toBe('SIGKILL');
+      }
+      expect((await runHere(workspace, config)).error).toBeUndefined();
+      const rows = usedRows(database('killed'));
+      expect(rows.map(({ trainStep }) => trainStep)).toEqual(
+        rows.map((_, i) => Math.floor(i / 16) + 1),
+      );
+      expect([rows.length, new Set(rows.map(({ uid }) => uid)).size]).toEqual([12 * 16, 12 * 16]);
+      const steps = (role: string): readonly number[] =>
+        metricLines(job('killed')).flatMap((line) => (line.role === role ? [line.step] : []));
+      const twelve = Array.from({ length: 12 }, (_, i) => i + 1);
+      expect([steps('explorer'), steps('trainer')]).toEqual([twelve, twelve]);
+    },
+  );
+
+  it(
+    'ends at trainer.total_steps, whatever is left of the tasks',
+    { timeout: 60_000 },
+    async () => {
+      const lines = await finish('short', {
+        trainer: { total_steps: 3 },
+        buffer: { total_steps: 100 },
+      });
+      expect(lines.filter(({ role }) => role === 'trainer').map(({ step }) => step)).toEqual([
+        1, 2, 3,
+      ]);
+    },
+  );
 
   it.each<readonly [what: string, over: Tree, stopAt: string | undefined]>([
     ['the trainer ends', { trainer: { total_steps: 2 } }, undefined],
     ['the run is interrupted', {}, 'step 2'],
-  ])('does not wait for room in a full buffer when %s', { timeout: 20_000 }, async (what, over, stopAt) => {
-    const config = workspace.config(`${what}.yaml`, over, {
-      name: what,
-      buffer: { total_steps: 40, train_batch_size: 8, trainer_input: { experience_buffer: { capacity: 1 } } },
-      synchronizer: { sync_style: 'explorer_driven', sync_interval: 20 },
-    });
-    const stop = new AbortController();
-    const write = (text: string): void => void (stopAt !== undefined && text.includes(stopAt) && stop.abort());
-    const { error, summary } = await runHere(workspace, config, {
-      signal: stop.signal,
-      terminal: { write, isTTY: false, columns: () => 80 },
-    });
-    expect([error, summary?.interrupted]).toEqual([undefined, stopAt !== undefined]);
-    expect(summary?.trainStep).toBeLessThan(8);
-  });
+  ])(
+    'does not wait for room in a full buffer when %s',
+    { timeout: 20_000 },
+    async (what, over, stopAt) => {
+      const config = workspace.config(`${what}.yaml`, over, {
+        name: what,
+        buffer: {
+          total_steps: 40,
+          train_batch_size: 8,
+          trainer_input: { experience_buffer: { capacity: 1 } },
+        },
+        synchronizer: { sync_style: 'explorer_driven', sync_interval: 20 },
+      });
+      const stop = new AbortController();
+      const write = (text: string): void =>
+        void (stopAt !== undefined && text.includes(stopAt) && stop.abort());
+      const { error, summary } = await runHere(workspace, config, {
+        signal: stop.signal,
+        terminal: { write, isTTY: false, columns: () => 80 },
+      });
+      expect([error, summary?.interrupted]).toEqual([undefined, stopAt !== undefined]);
+      expect(summary?.trainStep).toBeLessThan(8);
+    },
+  );
 
-  it('meets at fixed steps whatever the buffer may hold, also when a step makes more than one batch', { timeout: 60_000 }, async () => {
-    const over: Tree = { buffer: { total_steps: 8, train_batch_size: 8 }, synchronizer: { sync_interval: 4 } };
-    await finish('roomy', over);
-    await finish('narrow', over, { buffer: { trainer_input: { experience_buffer: { capacity: 1 } } } });
-    expect(usedRows(database('narrow'))).toEqual(usedRows(database('roomy')));
-    expect(weightsDigest(job('narrow'))).toBe(weightsDigest(job('roomy')));
-  });
+  it(
+    'meets at fixed steps whatever the buffer may hold, also when a step makes more than one batch',
+    { timeout: 60_000 },
+    async () => {
+      const over: Tree = {
+        buffer: { total_steps: 8, train_batch_size: 8 },
+        synchronizer: { sync_interval: 4 },
+      };
+      await finish('roomy', over);
+      await finish('narrow', over, {
+        buffer: { trainer_input: { experience_buffer: { capacity: 1 } } },
+      });
+      expect(usedRows(database('narrow'))).toEqual(usedRows(database('roomy')));
+      expect(weightsDigest(job('narrow'))).toBe(weightsDigest(job('roomy')));
+    },
+  );
 
-  it('says that nothing was trained when every group is filtered out', { timeout: 60_000 }, async () => {
-    const flat = defineWorkflow({
-      name: 'flat',
-      run: async ({ model }) => (await model.chat([{ role: 'user', content: '1' }]), 0.5),
-    });
-    const config = workspace.config('flat.yaml', {
-      name: 'flat',
-      algorithm: { advantage_fn: 'grpo', advantage_fn_args: { std_threshold: 0.01 } },
-      buffer: { total_steps: 3, explorer_input: { default_workflow_type: 'flat' } },
-    });
-    const { error } = await runHere(workspace, config, { workflows: [flat] });
-    expect(error).toMatchObject({ name: 'BufferError', code: 'NOTHING_TRAINED' });
-  });
+  it(
+    'says that nothing was trained when every group is filtered out',
+    { timeout: 60_000 },
+    async () => {
+      const flat = defineWorkflow({
+        name: 'flat',
+        run: async ({ model }) => (await model.chat([{ role: 'user', content: '1' }]), 0.5),
+      });
+      const config = workspace.config('flat.yaml', {
+        name: 'flat',
+        algorithm: { advantage_fn: 'grpo', advantage_fn_args: { std_threshold: 0.01 } },
+        buffer: { total_steps: 3, explorer_input: { default_workflow_type: 'flat' } },
+      });
+      const { error } = await runHere(workspace, config, { workflows: [flat] });
+      expect(error).toMatchObject({ name: 'BufferError', code: 'NOTHING_TRAINED' });
+    },
+  );
 
-  it('sets the environment of the workflows for the time of the run', { timeout: 60_000 }, async () => {
-    const seen = new Set<string | undefined>();
-    const reader = defineWorkflow({
-      name: 'reader',
-      run: async ({ model }) => {
-        seen.add(process.env['TRINITY_TEST_JUDGE']);
-        await model.chat([{ role: 'user', content: '1' }]);
-        return Math.random();
-      },
-    });
-    const over: Tree = {
-      explorer: { env_vars: { TRINITY_TEST_JUDGE: 'here' } },
-      buffer: { total_steps: 1, explorer_input: { default_workflow_type: 'reader' } },
-    };
-    expect((await runHere(workspace, workspace.config('env.yaml', over, { name: 'env' }), { workflows: [reader] })).error).toBeUndefined();
-    expect([[...seen], process.env['TRINITY_TEST_JUDGE']]).toEqual([['here'], undefined]);
-  });
+  it(
+    'sets the environment of the workflows for the time of the run',
+    { timeout: 60_000 },
+    async () => {
+      const seen = new Set<string | undefined>();
+      const reader = defineWorkflow({
+        name: 'reader',
+        run: async ({ model }) => {
+          seen.add(process.env['TRINITY_TEST_JUDGE']);
+          await model.chat([{ role: 'user', content: '1' }]);
+          return Math.random();
+        },
+      });
+      const over: Tree = {
+        explorer: { env_vars: { TRINITY_TEST_JUDGE: 'here' } },
+        buffer: { total_steps: 1, explorer_input: { default_workflow_type: 'reader' } },
+      };
+      expect(
+        (
+          await runHere(workspace, workspace.config('env.yaml', over, { name: 'env' }), {
+            workflows: [reader],
+          })
+        ).error,
+      ).toBeUndefined();
+      expect([[...seen], process.env['TRINITY_TEST_JUDGE']]).toEqual([['here'], undefined]);
+    },
+  );
 });
 
 describe('mode train', () => {
-  it('trains on the stored experiences of another run, and leaves that run as it was', { timeout: 60_000 }, async () => {
-    await finish('source');
-    const before = readFileSync(database('source'));
-    const over: Tree = {
-      mode: 'train',
-      buffer: { train_batch_size: 16, trainer_input: { experience_buffer: { storage_type: 'sql', path: database('source') } } },
-    };
-    const lines = await finish('again', over);
-    expect(lines.map(({ role, step }) => [role, step])).toEqual([1, 2, 3, 4, 5, 6].map((step) => ['trainer', step]));
-    // Same data in the same order from the same model: the same weights as the run that made the data.
-    expect(weightsDigest(job('again'))).toBe(weightsDigest(job('source')));
-    expect(readFileSync(database('source')).equals(before)).toBe(true);
-    expect((await runHere(workspace, workspace.config('source.yaml', { name: 'source' }))).summary).toMatchObject({
-      doneBefore: true,
-      trainStep: 6,
-    });
-  });
+  it(
+    'trains on the stored experiences of another run, and leaves that run as it was',
+    { timeout: 60_000 },
+    async () => {
+      await finish('source');
+      const before = readFileSync(database('source'));
+      const over: Tree = {
+        mode: 'train',
+        buffer: {
+          train_batch_size: 16,
+          trainer_input: { experience_buffer: { storage_type: 'sql', path: database('source') } },
+        },
+      };
+      const lines = await finish('again', over);
+      expect(lines.map(({ role, step }) => [role, step])).toEqual(
+        [1, 2, 3, 4, 5, 6].map((step) => ['trainer', step]),
+      );
+      // Same data in the same order from the same model: the same weights as the run that made the
+      // data.
+      expect(weightsDigest(job('again'))).toBe(weightsDigest(job('source')));
+      expect(readFileSync(database('source')).equals(before)).toBe(true);
+      expect(
+        (await runHere(workspace, workspace.config('source.yaml', { name: 'source' }))).summary,
+      ).toMatchObject({
+        doneBefore: true,
+        trainStep: 6,
+      });
+    },
+  );
 
   it('says that there is nothing to train on', { timeout: 60_000 }, async () => {
     await finish('used', { buffer: { total_steps: 1 } });
@@ -181,53 +289,99 @@ describe('mode train', () => {
     const config = workspace.config('empty.yaml', {
       name: 'empty',
       mode: 'train',
-      buffer: { train_batch_size: 16, trainer_input: { experience_buffer: { storage_type: 'sql', path: database('used') } } },
+      buffer: {
+        train_batch_size: 16,
+        trainer_input: { experience_buffer: { storage_type: 'sql', path: database('used') } },
+      },
     });
     expect((await runHere(workspace, config)).error).toMatchObject({ code: 'NOTHING_TRAINED' });
   });
 });
 
 describe('mode bench', () => {
-  it('evaluates the model and every checkpoint of the run, and does not touch the run', { timeout: 60_000 }, async () => {
-    await finish('benched', { trainer: { save_interval: 2 } });
-    const weights = weightsDigest(job('benched'));
-    const lines = await finish('benched', evalTasksets, { mode: 'bench', explorer: { eval_on_startup: true } });
-    const bench = lines.filter(({ role }) => role === 'bench');
-    expect(bench.map(({ step }) => step)).toEqual([0, 2, 4, 6]);
-    expect(bench.every(({ metrics }) => metrics['bench/fresh/finished_task_count'] === 20)).toBe(true);
-    expect(new Set(bench.map(({ metrics }) => metrics['bench/fresh/reward/mean@1'])).size).toBeGreaterThan(1);
-    expect(weightsDigest(job('benched'))).toBe(weights);
-    expect(
-      (await runHere(workspace, workspace.config('benched.yaml', { name: 'benched', trainer: { save_interval: 2 } }))).summary?.doneBefore,
-    ).toBe(true);
-  });
+  it(
+    'evaluates the model and every checkpoint of the run, and does not touch the run',
+    { timeout: 60_000 },
+    async () => {
+      await finish('benched', { trainer: { save_interval: 2 } });
+      const weights = weightsDigest(job('benched'));
+      const lines = await finish('benched', evalTasksets, {
+        mode: 'bench',
+        explorer: { eval_on_startup: true },
+      });
+      const bench = lines.filter(({ role }) => role === 'bench');
+      expect(bench.map(({ step }) => step)).toEqual([0, 2, 4, 6]);
+      expect(bench.every(({ metrics }) => metrics['bench/fresh/finished_task_count'] === 20)).toBe(
+        true,
+      );
+      expect(
+        new Set(bench.map(({ metrics }) => metrics['bench/fresh/reward/mean@1'])).size,
+      ).toBeGreaterThan(1);
+      expect(weightsDigest(job('benched'))).toBe(weights);
+      expect(
+        (
+          await runHere(
+            workspace,
+            workspace.config('benched.yaml', { name: 'benched', trainer: { save_interval: 2 } }),
+          )
+        ).summary?.doneBefore,
+      ).toBe(true);
+    },
+  );
 });
 
 describe('stages', () => {
-  it('hand their weights on: the second begins with the last checkpoint of the first', { timeout: 60_000 }, async () => {
-    await finish('chained', twoStages, evalTasksets, { explorer: { eval_on_startup: true } });
-    const [first] = metricLines(job('chained/grpo'));
-    // The same tasks, scored by a benchmark of the warm-up's folder.
-    await finish('chained/warmup', evalTasksets, { mode: 'bench', explorer: { bench_on_latest_checkpoint: true, eval_on_startup: false } });
-    const bench = metricLines(job('chained/warmup')).find(({ role }) => role === 'bench');
-    expect(bench?.step).toBe(8);
-    expect(first?.metrics['eval/fresh/reward/mean@1']).toBe(bench?.metrics['bench/fresh/reward/mean@1']);
-    expect(first?.metrics['eval/fresh/response_tokens/mean@1']).toBe(bench?.metrics['bench/fresh/response_tokens/mean@1']);
-    expect(metricLines(job('chained/warmup')).filter(({ role }) => role === 'trainer')).toHaveLength(8);
-  });
+  it(
+    'hand their weights on: the second begins with the last checkpoint of the first',
+    { timeout: 60_000 },
+    async () => {
+      await finish('chained', twoStages, evalTasksets, { explorer: { eval_on_startup: true } });
+      const [first] = metricLines(job('chained/grpo'));
+      // The same tasks, scored by a benchmark of the warm-up's folder.
+      await finish('chained/warmup', evalTasksets, {
+        mode: 'bench',
+        explorer: { bench_on_latest_checkpoint: true, eval_on_startup: false },
+      });
+      const bench = metricLines(job('chained/warmup')).find(({ role }) => role === 'bench');
+      expect(bench?.step).toBe(8);
+      expect(first?.metrics['eval/fresh/reward/mean@1']).toBe(
+        bench?.metrics['bench/fresh/reward/mean@1'],
+      );
+      expect(first?.metrics['eval/fresh/response_tokens/mean@1']).toBe(
+        bench?.metrics['bench/fresh/response_tokens/mean@1'],
+      );
+      expect(
+        metricLines(job('chained/warmup')).filter(({ role }) => role === 'trainer'),
+      ).toHaveLength(8);
+    },
+  );
 
   it('have their data checked before the first one starts', { timeout: 60_000 }, async () => {
     workspace.write('torn.jsonl', '{"question": \n');
     const [warmup, grpo] = twoStages['stages'] as readonly Tree[];
-    const torn = { ...grpo, buffer: { explorer_input: { tasksets: [{ name: 'torn', path: 'torn.jsonl' }] } } };
-    const { error } = await runHere(workspace, workspace.config('torn.yaml', { name: 'torn', stages: [warmup, torn] }));
-    expect(error).toMatchObject({ name: 'TaskError', message: expect.stringMatching(/torn\.jsonl:1:14/) as unknown });
+    const torn = {
+      ...grpo,
+      buffer: { explorer_input: { tasksets: [{ name: 'torn', path: 'torn.jsonl' }] } },
+    };
+    const { error } = await runHere(
+      workspace,
+      workspace.config('torn.yaml', { name: 'torn', stages: [warmup, torn] }),
+    );
+    expect(error).toMatchObject({
+      name: 'TaskError',
+      message: expect.stringMatching(/torn\.jsonl:1:14/) as unknown,
+    });
     expect(metricLines(job('torn/warmup'))).toEqual([]);
   });
 });
 
 describe('rows that name their own workflow and reward function', () => {
-  const format = { prompt_key: 'question', response_key: 'answer', workflow_key: 'agent', reward_fn_key: 'judge' };
+  const format = {
+    prompt_key: 'question',
+    response_key: 'answer',
+    workflow_key: 'agent',
+    reward_fn_key: 'judge',
+  };
   const rowsOf = (file: string): Tree => ({
     buffer: {
       total_steps: 1,
@@ -238,20 +392,39 @@ describe('rows that name their own workflow and reward function', () => {
       },
     },
   });
-  const row = (more: Tree): string => `${JSON.stringify({ question: '1+1=', answer: '2', ...more })}\n`;
+  const row = (more: Tree): string =>
+    `${JSON.stringify({ question: '1+1=', answer: '2', ...more })}\n`;
 
   it('get them', { timeout: 60_000 }, async () => {
-    workspace.write('rows.jsonl', row({ agent: 'chatty' }) + row({ agent: 'chatty' }) + row({}) + row({ judge: 'exact_match_reward' }));
+    workspace.write(
+      'rows.jsonl',
+      row({ agent: 'chatty' }) +
+        row({ agent: 'chatty' }) +
+        row({}) +
+        row({ judge: 'exact_match_reward' }),
+    );
     const [line] = await finish('rows', rowsOf('rows.jsonl'));
     expect(line?.metrics).toMatchObject({ 'rollout/runs/ok': 16, 'rollout/turns/mean': 3 });
   });
 
   it.each([
-    [{ agent: 'chaty' }, /Row 1 of task set "rows" \(.*names\.jsonl\): There is no workflow named "chaty"\. Did you mean "?chatty/],
-    [{ judge: 'digit' }, /Row 1 of task set "rows" \(.*names\.jsonl\): There is no reward function named "digit"\. Did you mean "?digits/],
+    [
+      { agent: 'chaty' },
+      /Row 1 of task set "rows" \(.*names\.jsonl\): There is no workflow named "chaty"\. Did you mean "?chatty/,
+    ],
+    [
+      { judge: 'digit' },
+      /Row 1 of task set "rows" \(.*names\.jsonl\): There is no reward function named "digit"\. Did you mean "?digits/,
+    ],
   ])('are refused before the start when the names are not known: %j', async (more, message) => {
     workspace.write('names.jsonl', row({}) + row(more));
-    const { error } = await runHere(workspace, workspace.config('names.yaml', rowsOf('names.jsonl'), { name: 'names' }));
-    expect(error).toMatchObject({ name: 'TaskError', message: expect.stringMatching(message) as unknown });
+    const { error } = await runHere(
+      workspace,
+      workspace.config('names.yaml', rowsOf('names.jsonl'), { name: 'names' }),
+    );
+    expect(error).toMatchObject({
+      name: 'TaskError',
+      message: expect.stringMatching(message) as unknown,
+    });
   });
 });

@@ -7,23 +7,35 @@ const script = fileURLToPath(new URL('support/program.ts', import.meta.url));
 
 it.each<readonly [how: string, over: Tree, interruptAfter: string | undefined, said: RegExp]>([
   ['ends', evalTasksets, undefined, /^\{"interrupted":false,.*\} \n$/],
-  ['fails', { buffer: { explorer_input: { default_workflow_type: 'silent' } } }, undefined, /^WorkflowError \n$/],
+  [
+    'fails',
+    { buffer: { explorer_input: { default_workflow_type: 'silent' } } },
+    undefined,
+    /^WorkflowError \n$/,
+  ],
   ['is interrupted', {}, 'step 2', /^\{"interrupted":true,.*\} \n$/],
-])('leaves nothing that keeps the process alive when a run %s', { timeout: 60_000 }, async (_how, over, interruptAfter, said) => {
-  const workspace = await createWorkspace();
-  workspace.write(
-    'plugins/silent.ts',
-    "import { defineWorkflow } from '@trinity-rft/workflow';\nexport const silent = defineWorkflow({ name: 'silent', run: () => undefined as never });\n",
-  );
-  const program = startTrinity(
-    workspace.root,
-    [workspace.config('run.yaml', over), ...(interruptAfter === undefined ? [] : [interruptAfter])],
-    { script },
-  );
-  let saidAt = 0;
-  program.child.stdout?.once('data', () => (saidAt = performance.now()));
-  const { exitCode, stdout, stderr } = await program.ended;
-  expect([exitCode, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(said);
-  expect(performance.now() - saidAt).toBeLessThan(2000);
-});
+])(
+  'leaves nothing that keeps the process alive when a run %s',
+  { timeout: 60_000 },
+  async (_how, over, interruptAfter, said) => {
+    const workspace = await createWorkspace();
+    workspace.write(
+      'plugins/silent.ts',
+      "import { defineWorkflow } from '@trinity-rft/workflow';\nexport const silent = defineWorkflow({ name: 'silent', run: () => undefined as never });\n",
+    );
+    const program = startTrinity(
+      workspace.root,
+      [
+        workspace.config('run.yaml', over),
+        ...(interruptAfter === undefined ? [] : [interruptAfter]),
+      ],
+      { script },
+    );
+    let saidAt = 0;
+    program.child.stdout?.once('data', () => (saidAt = performance.now()));
+    const { exitCode, stdout, stderr } = await program.ended;
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(said);
+    expect(performance.now() - saidAt).toBeLessThan(2000);
+  },
+);

@@ -1,13 +1,29 @@
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runHere } from './support/run-here.js';
-import { checkpointSteps, criticDigest, metricLines, usedRows, weightsDigest } from './support/run-record.js';
+import {
+  checkpointSteps,
+  criticDigest,
+  metricLines,
+  usedRows,
+  weightsDigest,
+} from './support/run-record.js';
 import { killedTrinity, runArgs, type KillPoint } from './support/trinity.js';
-import { actorCritic, createWorkspace, evalTasksets, twoStages, type Tree, type Workspace } from './support/workspace.js';
+import {
+  actorCritic,
+  createWorkspace,
+  evalTasksets,
+  twoStages,
+  type Tree,
+  type Workspace,
+} from './support/workspace.js';
 
 const stages = ['warmup', 'grpo'] as const;
 
-/** What must not depend on where a run was killed: everything but times and, across roles, the order of lines. */
+/**
+ * What must not depend on where a run was killed: everything but times and, across roles, the order
+ * of lines.
+ */
 function recordOf({ root }: Workspace, name: string) {
   const job = path.join(root, 'runs/tests', name);
   return {
@@ -25,7 +41,12 @@ function recordOf({ root }: Workspace, name: string) {
   };
 }
 
-const at = (call: KillPoint['call'], match: string, nth = 1, when: KillPoint['when'] = 'before'): KillPoint => ({ call, match, nth, when });
+const at = (
+  call: KillPoint['call'],
+  match: string,
+  nth = 1,
+  when: KillPoint['when'] = 'before',
+): KillPoint => ({ call, match, nth, when });
 
 /** Warm-up and GRPO, with evaluations at the start, on the way and at the end. */
 const base: readonly Tree[] = [
@@ -34,7 +55,10 @@ const base: readonly Tree[] = [
   { trainer: { save_interval: 3 }, explorer: { eval_on_startup: true, eval_interval: 2 } },
 ];
 
-/** Commits of the second stage: the roll-back at its start, then for each step storing the experiences and using them up. */
+/**
+ * Commits of the second stage: the roll-back at its start, then for each step storing the
+ * experiences and using them up.
+ */
 const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['before anything was trained', at('append', 'warmup/monitor/metrics.jsonl')],
   ['between a supervised step and its record', at('append', 'warmup/monitor/metrics.jsonl', 5)],
@@ -45,10 +69,22 @@ const everywhere: readonly (readonly [where: string, point: KillPoint])[] = [
   ['after the rollouts of an explore step, before they are stored', at('commit', '', 4)],
   ['when an explore step has been stored', at('commit', '', 6, 'after')],
   ['between an optimizer step and using its experiences up', at('commit', '', 7)],
-  ['when a train step has used its experiences up, before its record', at('commit', '', 9, 'after')],
-  ['while a checkpoint of the second stage is written', at('writeFile', 'grpo/global_step_6.tmp/manifest.json')],
-  ['when the last checkpoint has been taken away to be replaced', at('rename', 'grpo/global_step_6.tmp ', 2)],
-  ['when everything is trained, before the last evaluation', at('rename', 'latest_checkpointed_iteration.txt', 6, 'after')],
+  [
+    'when a train step has used its experiences up, before its record',
+    at('commit', '', 9, 'after'),
+  ],
+  [
+    'while a checkpoint of the second stage is written',
+    at('writeFile', 'grpo/global_step_6.tmp/manifest.json'),
+  ],
+  [
+    'when the last checkpoint has been taken away to be replaced',
+    at('rename', 'grpo/global_step_6.tmp ', 2),
+  ],
+  [
+    'when everything is trained, before the last evaluation',
+    at('rename', 'latest_checkpointed_iteration.txt', 6, 'after'),
+  ],
   ['when all is done but said so', at('rename', 'stage_meta.json', 4)],
 ];
 
@@ -60,8 +96,14 @@ const farApart: typeof everywhere = [
 ];
 
 const unaligned: typeof everywhere = [
-  ['when the explorer waits for weights of which only older ones are saved', at('rename', 'grpo/global_step_6.tmp ')],
-  ['when the weights that the explorer waits for are saved', at('rename', 'grpo/global_step_6.tmp ', 1, 'after')],
+  [
+    'when the explorer waits for weights of which only older ones are saved',
+    at('rename', 'grpo/global_step_6.tmp '),
+  ],
+  [
+    'when the weights that the explorer waits for are saved',
+    at('rename', 'grpo/global_step_6.tmp ', 1, 'after'),
+  ],
 ];
 
 const starving: typeof everywhere = [
@@ -72,8 +114,14 @@ const starving: typeof everywhere = [
 
 const withCritic: typeof everywhere = [
   ['between an optimizer step and using its experiences up', at('commit', '', 11)],
-  ['when the critic has been written and the coefficient has not', at('writeFile', 'grpo/global_step_3.tmp/trainer_state.json')],
-  ['when everything is trained, before the last evaluation', at('rename', 'latest_checkpointed_iteration.txt', 6, 'after')],
+  [
+    'when the critic has been written and the coefficient has not',
+    at('writeFile', 'grpo/global_step_3.tmp/trainer_state.json'),
+  ],
+  [
+    'when everything is trained, before the last evaluation',
+    at('rename', 'latest_checkpointed_iteration.txt', 6, 'after'),
+  ],
 ];
 /** The second stage under its old name, learning with a critic and a penalty that adapts. */
 const ppoStage: Tree = {
@@ -91,17 +139,31 @@ interface Kind {
 }
 
 const kinds: readonly Kind[] = [
-  { what: 'whose explorer and trainer go in step', over: {}, points: everywhere, experiences: 96, perTrainStep: 16 },
+  {
+    what: 'whose explorer and trainer go in step',
+    over: {},
+    points: everywhere,
+    experiences: 96,
+    perTrainStep: 16,
+  },
   {
     what: 'whose explorer goes two steps at a time, one ahead, with two batches in each,',
-    over: { synchronizer: { sync_interval: 2, sync_offset: 1 }, buffer: { train_batch_size: 8 }, trainer: { max_checkpoints_to_keep: 1 } },
+    over: {
+      synchronizer: { sync_interval: 2, sync_offset: 1 },
+      buffer: { train_batch_size: 8 },
+      trainer: { max_checkpoints_to_keep: 1 },
+    },
     points: farApart,
     experiences: 96,
     perTrainStep: 8,
   },
   {
     what: 'that saves and publishes at different steps',
-    over: { synchronizer: { sync_interval: 3 }, buffer: { total_steps: 9 }, trainer: { save_interval: 2 } },
+    over: {
+      synchronizer: { sync_interval: 3 },
+      buffer: { total_steps: 9 },
+      trainer: { save_interval: 2 },
+    },
     points: unaligned,
     experiences: 144,
     perTrainStep: 16,
@@ -113,29 +175,44 @@ const kinds: readonly Kind[] = [
     experiences: 64,
     perTrainStep: 16,
   },
-  { what: 'with a critic and an adaptive penalty', over: ppoStage, points: withCritic, experiences: 96, perTrainStep: 16 },
+  {
+    what: 'with a critic and an adaptive penalty',
+    over: ppoStage,
+    points: withCritic,
+    experiences: 96,
+    perTrainStep: 16,
+  },
 ];
 
-describe.each(kinds)('a run $what, killed and started again,', { tags: ['slow'] }, ({ over, points, experiences, perTrainStep }) => {
-  let workspace: Workspace;
-  let whole: ReturnType<typeof recordOf>;
-  beforeAll(async () => {
-    workspace = await createWorkspace();
-    await runHere(workspace, workspace.config('whole.yaml', ...base, over, { name: 'whole' }));
-    whole = recordOf(workspace, 'whole');
-  });
+describe.each(kinds)(
+  'a run $what, killed and started again,',
+  { tags: ['slow'] },
+  ({ over, points, experiences, perTrainStep }) => {
+    let workspace: Workspace;
+    let whole: ReturnType<typeof recordOf>;
+    beforeAll(async () => {
+      workspace = await createWorkspace();
+      await runHere(workspace, workspace.config('whole.yaml', ...base, over, { name: 'whole' }));
+      whole = recordOf(workspace, 'whole');
+    });
 
-  it('uses every experience exactly once', () => {
-    expect([whole.rows.length, new Set(whole.rows.map(({ uid }) => uid)).size]).toEqual([experiences, experiences]);
-    expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(whole.rows.map((_, i) => Math.floor(i / perTrainStep) + 1));
-  });
+    it('uses every experience exactly once', () => {
+      expect([whole.rows.length, new Set(whole.rows.map(({ uid }) => uid)).size]).toEqual([
+        experiences,
+        experiences,
+      ]);
+      expect(whole.rows.map(({ trainStep }) => trainStep)).toEqual(
+        whole.rows.map((_, i) => Math.floor(i / perTrainStep) + 1),
+      );
+    });
 
-  it.concurrent.each(points)('ends as if it had not been: %s', async (where, point) => {
-    const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
-    const config = workspace.config(`${name}.yaml`, ...base, over, { name });
-    const killed = await killedTrinity(workspace.root, runArgs(config), point);
-    expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
-    expect((await runHere(workspace, config)).error).toBeUndefined();
-    expect(recordOf(workspace, name)).toEqual(whole);
-  });
-});
+    it.concurrent.each(points)('ends as if it had not been: %s', async (where, point) => {
+      const name = `killed ${where.replaceAll(/\W+/g, ' ')}`;
+      const config = workspace.config(`${name}.yaml`, ...base, over, { name });
+      const killed = await killedTrinity(workspace.root, runArgs(config), point);
+      expect([killed.signal, killed.stderr]).toEqual(['SIGKILL', '']);
+      expect((await runHere(workspace, config)).error).toBeUndefined();
+      expect(recordOf(workspace, name)).toEqual(whole);
+    });
+  },
+);

@@ -5,11 +5,17 @@ import { criticDigest, metricLines, weightsDigest } from './support/run-record.j
 import { actorCritic, createWorkspace, evalTasksets, type Tree } from './support/workspace.js';
 
 const kinds: readonly (readonly [what: string, over: Tree])[] = [
-  ['a policy, its critic and a penalty that adapts', { algorithm: { ...actorCritic, repeat_times: 2 } }],
+  [
+    'a policy, its critic and a penalty that adapts',
+    { algorithm: { ...actorCritic, repeat_times: 2 } },
+  ],
   ['a workflow that repeats by itself', { explorer: { eval_on_startup: true, eval_interval: 3 } }],
   [
     'an agent of several turns whose sixteen runs overtake each other',
-    { algorithm: { algorithm_type: 'multi_step_grpo' }, buffer: { total_steps: 4, explorer_input: { default_workflow_type: 'chatty' } } },
+    {
+      algorithm: { algorithm_type: 'multi_step_grpo' },
+      buffer: { total_steps: 4, explorer_input: { default_workflow_type: 'chatty' } },
+    },
   ],
   [
     'the same agent with its calls merged',
@@ -22,20 +28,30 @@ const kinds: readonly (readonly [what: string, over: Tree])[] = [
 ];
 
 describe('two runs of one seed', () => {
-  it.each(kinds)('have equal metrics and weights, and another seed has others: %s', { timeout: 60_000 }, async (_what, over) => {
-    const workspace = await createWorkspace();
-    const record = async (name: string, seed: number) => {
-      const config = workspace.config(`${name}.yaml`, evalTasksets, over, { name, seed });
-      expect((await runHere(workspace, config)).error).toBeUndefined();
-      const job = path.join(workspace.root, 'runs/tests', name);
-      return { lines: metricLines(job), digest: weightsDigest(job), critic: criticDigest(job) };
-    };
-    const [first, second, other] = await Promise.all([record('first', 7), record('second', 7), record('other', 8)]);
-    expect(second.lines).toEqual(first.lines);
-    expect([second.digest, second.critic]).toEqual([first.digest, first.critic]);
-    expect(other.digest).not.toBe(first.digest);
-    expect(other.lines).not.toEqual(first.lines);
-    // The weights did move, and the agent did talk.
-    expect(first.lines.filter(({ metrics }) => (metrics['actor/grad_norm'] ?? 0) > 0).length).toBeGreaterThan(2);
-  });
+  it.each(kinds)(
+    'have equal metrics and weights, and another seed has others: %s',
+    { timeout: 60_000 },
+    async (_what, over) => {
+      const workspace = await createWorkspace();
+      const record = async (name: string, seed: number) => {
+        const config = workspace.config(`${name}.yaml`, evalTasksets, over, { name, seed });
+        expect((await runHere(workspace, config)).error).toBeUndefined();
+        const job = path.join(workspace.root, 'runs/tests', name);
+        return { lines: metricLines(job), digest: weightsDigest(job), critic: criticDigest(job) };
+      };
+      const [first, second, other] = await Promise.all([
+        record('first', 7),
+        record('second', 7),
+        record('other', 8),
+      ]);
+      expect(second.lines).toEqual(first.lines);
+      expect([second.digest, second.critic]).toEqual([first.digest, first.critic]);
+      expect(other.digest).not.toBe(first.digest);
+      expect(other.lines).not.toEqual(first.lines);
+      // The weights did move, and the agent did talk.
+      expect(
+        first.lines.filter(({ metrics }) => (metrics['actor/grad_norm'] ?? 0) > 0).length,
+      ).toBeGreaterThan(2);
+    },
+  );
 });

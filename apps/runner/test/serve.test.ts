@@ -16,7 +16,11 @@ beforeAll(async () => {
 const job = (name: string): string => path.join(workspace.root, 'runs/tests', name);
 const experiences = (name: string): string => path.join(job(name), 'buffer/experience_buffer.db');
 const config = (name: string, ...over: readonly Tree[]): string =>
-  workspace.config(`${name}.yaml`, { name, mode: 'serve', buffer: { train_batch_size: 4 } }, ...over);
+  workspace.config(
+    `${name}.yaml`,
+    { name, mode: 'serve', buffer: { train_batch_size: 4 } },
+    ...over,
+  );
 
 interface Here extends Omit<Product, 'server'> {
   /** Interrupts the server and waits for its end. */
@@ -28,7 +32,10 @@ async function serveHere(configPath: string): Promise<Here> {
   const interrupt = new AbortController();
   let ended: ReturnType<typeof runHere> | undefined;
   const { url } = await new Promise<ServeAddress>((onOpen, reject) => {
-    ended = runHere(workspace, configPath, { signal: interrupt.signal, serve: { port: 0, apiKey: serveKey, onOpen } });
+    ended = runHere(workspace, configPath, {
+      signal: interrupt.signal,
+      serve: { port: 0, apiKey: serveKey, onOpen },
+    });
     void ended.then(({ error, output }) => reject(error ?? new Error(output)));
   });
   return {
@@ -41,137 +48,198 @@ async function serveHere(configPath: string): Promise<Here> {
 }
 
 /** The product's wish: answers in digits. */
-const rewardOf = (text: string): number => [...text].filter((character) => /\d/.test(character)).length / 4;
+const rewardOf = (text: string): number =>
+  [...text].filter((character) => /\d/.test(character)).length / 4;
 
 describe('a running product', () => {
-  it('is answered by ever newer weights, which do what it rewards', { timeout: 60_000 }, async () => {
-    const { ask, client, stop } = await serveHere(config('product', { buffer: { train_batch_size: 16 } }));
-    const means: number[] = [];
-    for (let step = 1; step <= 8; step++) {
-      const answers = await Promise.all(Array.from({ length: 16 }, () => ask()));
-      const rewards = answers.map(({ choices }) => rewardOf(choices[0]!.message.content ?? ''));
-      means.push(rewards.reduce((a, b) => a + b) / rewards.length);
-      await Promise.all(
-        answers.map(({ id }, runId) => client.feedback({ reward: rewards[runId]!, msgIds: [id], taskId: 'digits', runId })),
+  it(
+    'is answered by ever newer weights, which do what it rewards',
+    { timeout: 60_000 },
+    async () => {
+      const { ask, client, stop } = await serveHere(
+        config('product', { buffer: { train_batch_size: 16 } }),
       );
-      expect(await client.commit()).toEqual({ step, calls: 16, experiences: 16 });
-      await until(async () => (await client.metrics())['rollout/model_0/model_version'] === step);
-    }
-    expect(means.slice(-2).reduce((a, b) => a + b)).toBeGreaterThan(means.slice(0, 2).reduce((a, b) => a + b) + 0.3);
-    // Answers of the last weights are recorded with their version.
-    const { id } = await ask();
-    await client.feedback({ reward: 1, msgIds: [id] });
-    await client.commit();
-    const { summary, output } = await stop();
-    expect(summary).toMatchObject({ interrupted: true, trainStep: 8 });
-    expect(checkpointSteps(job('product'))).toEqual([8]);
-    const lines = metricLines(job('product')).filter(({ role }) => role === 'explorer');
-    expect(lines.map(({ metrics }) => metrics['rollout/model_version'])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(usedRows(experiences('product')).filter(({ trainStep }) => trainStep === undefined)).toHaveLength(1);
-    // The key is in no log.
-    const log = readFileSync(path.join(job('product'), 'log/trinity.log'), 'utf8');
-    expect([log.includes(serveKey), output.includes(serveKey), log.includes('Serves train step 0')]).toEqual([false, false, true]);
-  });
+      const means: number[] = [];
+      for (let step = 1; step <= 8; step++) {
+        const answers = await Promise.all(Array.from({ length: 16 }, () => ask()));
+        const rewards = answers.map(({ choices }) => rewardOf(choices[0]!.message.content ?? ''));
+        means.push(rewards.reduce((a, b) => a + b) / rewards.length);
+        await Promise.all(
+          answers.map(({ id }, runId) =>
+            client.feedback({ reward: rewards[runId]!, msgIds: [id], taskId: 'digits', runId }),
+          ),
+        );
+        expect(await client.commit()).toEqual({ step, calls: 16, experiences: 16 });
+        await until(async () => (await client.metrics())['rollout/model_0/model_version'] === step);
+      }
+      expect(means.slice(-2).reduce((a, b) => a + b)).toBeGreaterThan(
+        means.slice(0, 2).reduce((a, b) => a + b) + 0.3,
+      );
+      // Answers of the last weights are recorded with their version.
+      const { id } = await ask();
+      await client.feedback({ reward: 1, msgIds: [id] });
+      await client.commit();
+      const { summary, output } = await stop();
+      expect(summary).toMatchObject({ interrupted: true, trainStep: 8 });
+      expect(checkpointSteps(job('product'))).toEqual([8]);
+      const lines = metricLines(job('product')).filter(({ role }) => role === 'explorer');
+      expect(lines.map(({ metrics }) => metrics['rollout/model_version'])).toEqual([
+        0, 1, 2, 3, 4, 5, 6, 7, 8,
+      ]);
+      expect(
+        usedRows(experiences('product')).filter(({ trainStep }) => trainStep === undefined),
+      ).toHaveLength(1);
+      // The key is in no log.
+      const log = readFileSync(path.join(job('product'), 'log/trinity.log'), 'utf8');
+      expect([
+        log.includes(serveKey),
+        output.includes(serveKey),
+        log.includes('Serves train step 0'),
+      ]).toEqual([false, false, true]);
+    },
+  );
 
   it('needs its key, except to see that the server is there', { timeout: 60_000 }, async () => {
     const { client, openai, stop } = await serveHere(config('keys'));
     const { baseURL } = openai;
-    const status = async (route: string, method: string, headers: Readonly<Record<string, string>> = {}): Promise<number> =>
-      (await fetch(new URL(route, baseURL), { method, headers: { connection: 'close', ...headers } })).status;
+    const status = async (
+      route: string,
+      method: string,
+      headers: Readonly<Record<string, string>> = {},
+    ): Promise<number> =>
+      (
+        await fetch(new URL(route, baseURL), {
+          method,
+          headers: { connection: 'close', ...headers },
+        })
+      ).status;
     expect(await client.alive()).toBe(true);
     expect(await status('/health', 'GET')).toBe(200);
-    for (const headers of [{}, { authorization: 'Bearer other' }]) {
+    const others: Record<string, string>[] = [{}, { authorization: 'Bearer other' }];
+    for (const headers of others) {
       expect(await status('/metrics', 'GET', headers)).toBe(401);
-      for (const route of ['/feedback', '/commit', '/v1/chat/completions']) expect(await status(route, 'POST', headers)).toBe(401);
+      for (const route of ['/feedback', '/commit', '/v1/chat/completions'])
+        expect(await status(route, 'POST', headers)).toBe(401);
     }
     expect((await openai.models.list()).data).toHaveLength(1);
     await stop();
   });
 
-  it('continues conversations token by token, each in a session of its own, over all routes', { timeout: 60_000 }, async () => {
-    const { client, openai, ask, stop } = await serveHere(config('routes', { explorer: { experience_shape: 'trajectory' } }));
-    const first = await ask('1+2=');
-    const said = first.choices[0]!.message.content ?? '';
-    const messages = [
-      { role: 'user' as const, content: '1+2=' },
-      { role: 'assistant' as const, content: said },
-      { role: 'user' as const, content: '3+4=' },
-    ];
-    const second = await openai.chat.completions.create({ model: 'any', messages });
-    const response = await openai.responses.create({ model: 'any', input: '5+6=' });
-    const text = await openai.completions.create({ model: 'any', prompt: '7+8=', n: 2 });
-    await client.feedback({ reward: 1, msgIds: [first.id, second.id], taskId: 'chat' });
-    await client.feedback({ reward: 1, msgIds: [response.id, text.id] });
-    expect(await client.commit()).toEqual({ step: 1, calls: 5, experiences: 4 });
-    await stop();
-  });
+  it(
+    'continues conversations token by token, each in a session of its own, over all routes',
+    { timeout: 60_000 },
+    async () => {
+      const { client, openai, ask, stop } = await serveHere(
+        config('routes', { explorer: { experience_shape: 'trajectory' } }),
+      );
+      const first = await ask('1+2=');
+      const said = first.choices[0]!.message.content ?? '';
+      const messages = [
+        { role: 'user' as const, content: '1+2=' },
+        { role: 'assistant' as const, content: said },
+        { role: 'user' as const, content: '3+4=' },
+      ];
+      const second = await openai.chat.completions.create({ model: 'any', messages });
+      const response = await openai.responses.create({ model: 'any', input: '5+6=' });
+      const text = await openai.completions.create({ model: 'any', prompt: '7+8=', n: 2 });
+      await client.feedback({ reward: 1, msgIds: [first.id, second.id], taskId: 'chat' });
+      await client.feedback({ reward: 1, msgIds: [response.id, text.id] });
+      expect(await client.commit()).toEqual({ step: 1, calls: 5, experiences: 4 });
+      await stop();
+    },
+  );
 });
 
 describe('a server that is killed', () => {
-  it('goes on where it was: nothing is lost and nothing counts twice', { timeout: 120_000 }, async () => {
-    // The command serves, whatever the mode of the file.
-    const file = config('killed', { mode: 'both' });
-    const start = (kill?: KillPoint): Promise<Product> =>
-      startProduct(
-        workspace.root,
-        ['--config', file],
-        kill && {
-          env: { TRINITY_TEST_KILL: JSON.stringify(kill) },
-          nodeArgs: [`--import=${new URL('support/kill-at.mjs', import.meta.url).href}`],
-        },
+  it(
+    'goes on where it was: nothing is lost and nothing counts twice',
+    { timeout: 120_000 },
+    async () => {
+      // The command serves, whatever the mode of the file.
+      const file = config('killed', { mode: 'both' });
+      const start = (kill?: KillPoint): Promise<Product> =>
+        startProduct(
+          workspace.root,
+          ['--config', file],
+          kill && {
+            env: { TRINITY_TEST_KILL: JSON.stringify(kill) },
+            nodeArgs: [`--import=${new URL('support/kill-at.mjs', import.meta.url).href}`],
+          },
+        );
+      const dies = async ({ server }: Product, work: Promise<unknown>): Promise<void> => {
+        await expect(work).rejects.toThrow(/Connection error|no answer/);
+        expect((await server.ended).signal).toBe('SIGKILL');
+      };
+      const one = await start({ call: 'writev', match: 'calls.db-pending', nth: 3, when: 'after' });
+      const [a, b] = [await one.ask(), await one.ask()];
+      // Written down, but the client never got to know its id.
+      await dies(one, one.ask());
+
+      // Commits of the thread that stores calls: the start, what is in the journal, two calls,
+      // feedback.
+      const two = await start({ call: 'commit', match: '', nth: 5, when: 'before' });
+      // Numbers are about all calls, so these are stored before.
+      const stored = async (
+        answer: Promise<{ readonly id: string }>,
+      ): Promise<{ readonly id: string }> => {
+        const { id } = await answer;
+        await two.client.metrics();
+        return { id };
+      };
+      const [c, d] = [await stored(two.ask()), await stored(two.ask())];
+      const feedback = { reward: 1, msgIds: [a.id, b.id, c.id, d.id], taskId: 't' };
+      await dies(two, two.client.feedback(feedback));
+
+      // The start, what is in the journal, feedback, the commit.
+      const three = await start({ call: 'commit', match: '', nth: 4, when: 'after' });
+      expect(await three.client.metrics()).toMatchObject({
+        'rollout/open_experience_count': 5,
+        'rollout/uncommitted_experience_count': 0,
+      });
+      expect(await three.client.feedback(feedback)).toEqual({
+        applied: feedback.msgIds,
+        already: [],
+      });
+      // The calls are fixed under their number, and not stored.
+      await dies(three, three.client.commit());
+
+      const four = await start();
+      expect(await four.client.feedback(feedback)).toEqual({
+        applied: [],
+        already: feedback.msgIds,
+      });
+      expect(await four.client.commit()).toEqual({ step: 1, calls: 0, experiences: 0 });
+      await until(
+        async () => (await four.client.metrics())['trainer/trained_experience_count'] === 4,
       );
-    const dies = async ({ server }: Product, work: Promise<unknown>): Promise<void> => {
-      await expect(work).rejects.toThrow(/Connection error|no answer/);
-      expect((await server.ended).signal).toBe('SIGKILL');
-    };
-    const one = await start({ call: 'writev', match: 'calls.db-pending', nth: 3, when: 'after' });
-    const [a, b] = [await one.ask(), await one.ask()];
-    // Written down, but the client never got to know its id.
-    await dies(one, one.ask());
+      expect(await four.client.metrics()).toMatchObject({
+        explore_step_num: 1,
+        'rollout/total_experience_count': 5,
+      });
+      // What was trained after the last checkpoint, none, is trained on again.
+      four.server.child.kill('SIGKILL');
+      await four.server.ended;
 
-    // Commits of the thread that stores calls: the start, what is in the journal, two calls, feedback.
-    const two = await start({ call: 'commit', match: '', nth: 5, when: 'before' });
-    // Numbers are about all calls, so these are stored before.
-    const stored = async (answer: Promise<{ readonly id: string }>): Promise<{ readonly id: string }> => {
-      const { id } = await answer;
-      await two.client.metrics();
-      return { id };
-    };
-    const [c, d] = [await stored(two.ask()), await stored(two.ask())];
-    const feedback = { reward: 1, msgIds: [a.id, b.id, c.id, d.id], taskId: 't' };
-    await dies(two, two.client.feedback(feedback));
-
-    // The start, what is in the journal, feedback, the commit.
-    const three = await start({ call: 'commit', match: '', nth: 4, when: 'after' });
-    expect(await three.client.metrics()).toMatchObject({ 'rollout/open_experience_count': 5, 'rollout/uncommitted_experience_count': 0 });
-    expect(await three.client.feedback(feedback)).toEqual({ applied: feedback.msgIds, already: [] });
-    // The calls are fixed under their number, and not stored.
-    await dies(three, three.client.commit());
-
-    const four = await start();
-    expect(await four.client.feedback(feedback)).toEqual({ applied: [], already: feedback.msgIds });
-    expect(await four.client.commit()).toEqual({ step: 1, calls: 0, experiences: 0 });
-    await until(async () => (await four.client.metrics())['trainer/trained_experience_count'] === 4);
-    expect(await four.client.metrics()).toMatchObject({ explore_step_num: 1, 'rollout/total_experience_count': 5 });
-    // What was trained after the last checkpoint, none, is trained on again.
-    four.server.child.kill('SIGKILL');
-    await four.server.ended;
-
-    const five = await start();
-    await until(async () => (await five.client.metrics())['rollout/model_0/model_version'] === 1);
-    five.server.child.kill('SIGTERM');
-    const { exitCode, stdout } = await five.server.ended;
-    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Stopped after train step 1.')]);
-    expect(stdout).not.toContain(serveKey);
-    const rows = usedRows(experiences('killed'));
-    expect(rows).toEqual([0, 1, 2, 3].map((step) => ({ uid: `1/t/0/${step}/0`, trainStep: 1 })));
-    expect(checkpointSteps(job('killed'))).toEqual([1]);
-  });
+      const five = await start();
+      await until(async () => (await five.client.metrics())['rollout/model_0/model_version'] === 1);
+      five.server.child.kill('SIGTERM');
+      const { exitCode, stdout } = await five.server.ended;
+      expect([exitCode, stdout]).toEqual([
+        0,
+        expect.stringContaining('Stopped after train step 1.'),
+      ]);
+      expect(stdout).not.toContain(serveKey);
+      const rows = usedRows(experiences('killed'));
+      expect(rows).toEqual([0, 1, 2, 3].map((step) => ({ uid: `1/t/0/${step}/0`, trainStep: 1 })));
+      expect(checkpointSteps(job('killed'))).toEqual([1]);
+    },
+  );
 });
 
 describe('a server whose store dies', () => {
   it('ends with what happened: nothing could be stored any more', { timeout: 60_000 }, async () => {
-    // Commits of the thread that stores calls: one for the start, one for the call. The second ends the thread.
+    // Commits of the thread that stores calls: one for the start, one for the call. The second ends
+    // the thread.
     const dying = `
       import { DatabaseSync } from 'node:sqlite';
       import { isMainThread } from 'node:worker_threads';
@@ -187,30 +255,50 @@ describe('a server whose store dies', () => {
     // In the journal; the server may end before its answer is out.
     await ask().catch(() => undefined);
     const { exitCode, stderr } = await server.ended;
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('ended with exit code 7. What was answered is kept')]);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining('ended with exit code 7. What was answered is kept'),
+    ]);
   });
 });
 
 describe('a server beside a trainer in another process', () => {
-  it('hands its experiences over and takes new weights as they are saved', { timeout: 60_000 }, async () => {
-    const file = config('apart', { explorer: { service_status_check_interval: 1 }, trainer: { save_interval: 1 } });
-    const { server, client, ask } = await startProduct(workspace.root, ['--config', file, '--no-train']);
-    const commit = async (): Promise<void> => {
-      const answers = await Promise.all([ask(), ask(), ask(), ask()]);
-      for (const [runId, { id }] of answers.entries()) await client.feedback({ reward: runId, msgIds: [id], taskId: 't', runId });
-      await client.commit();
-    };
-    await commit();
-    const trained = runHere(workspace, config('apart', { mode: 'train', trainer: { save_interval: 1, total_steps: 2 } }));
-    await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 1);
-    await commit();
-    expect((await trained).summary).toMatchObject({ trainStep: 2, doneBefore: false });
-    await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 2);
-    server.child.kill('SIGINT');
-    expect((await server.ended).exitCode).toBe(0);
-    expect(usedRows(experiences('apart')).map(({ trainStep }) => trainStep)).toEqual([1, 1, 1, 1, 2, 2, 2, 2]);
-    expect(existsSync(path.join(job('apart'), 'serve/monitor/metrics.jsonl'))).toBe(true);
-  });
+  it(
+    'hands its experiences over and takes new weights as they are saved',
+    { timeout: 60_000 },
+    async () => {
+      const file = config('apart', {
+        explorer: { service_status_check_interval: 1 },
+        trainer: { save_interval: 1 },
+      });
+      const { server, client, ask } = await startProduct(workspace.root, [
+        '--config',
+        file,
+        '--no-train',
+      ]);
+      const commit = async (): Promise<void> => {
+        const answers = await Promise.all([ask(), ask(), ask(), ask()]);
+        for (const [runId, { id }] of answers.entries())
+          await client.feedback({ reward: runId, msgIds: [id], taskId: 't', runId });
+        await client.commit();
+      };
+      await commit();
+      const trained = runHere(
+        workspace,
+        config('apart', { mode: 'train', trainer: { save_interval: 1, total_steps: 2 } }),
+      );
+      await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 1);
+      await commit();
+      expect((await trained).summary).toMatchObject({ trainStep: 2, doneBefore: false });
+      await until(async () => (await client.metrics())['rollout/model_0/model_version'] === 2);
+      server.child.kill('SIGINT');
+      expect((await server.ended).exitCode).toBe(0);
+      expect(usedRows(experiences('apart')).map(({ trainStep }) => trainStep)).toEqual([
+        1, 1, 1, 1, 2, 2, 2, 2,
+      ]);
+      expect(existsSync(path.join(job('apart'), 'serve/monitor/metrics.jsonl'))).toBe(true);
+    },
+  );
 });
 
 describe('trinity serve', () => {
@@ -219,26 +307,39 @@ describe('trinity serve', () => {
     [['--port', '70000'], '--port is "70000"'],
   ])('refuses %j', async (args, message) => {
     let said = '';
-    const exitCode = await main(['serve', '--config', config('odd'), ...args], { out: () => undefined, err: (text) => (said += text) });
+    const exitCode = await main(['serve', '--config', config('odd'), ...args], {
+      out: () => undefined,
+      err: (text) => (said += text),
+    });
     expect([exitCode, said]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  it('refuses a port that is taken, and memory as the only store', { timeout: 60_000 }, async () => {
-    const { openai, stop } = await serveHere(config('first'));
-    const port = Number(new URL(openai.baseURL).port);
-    const second = await run({
-      configPath: config('second'),
-      cwd: workspace.root,
-      env: {},
-      terminal: { write: () => undefined, isTTY: false, columns: () => 80 },
-      serve: { port },
-    }).catch((error: unknown) => error);
-    expect(second).toMatchObject({ code: 'ENDPOINT_NOT_OPEN' });
-    await stop();
-    const { error } = await runHere(
-      workspace,
-      config('memory', { buffer: { trainer_input: { experience_buffer: { name: 'm', storage_type: 'queue', storage: 'memory' } } } }),
-    );
-    expect(error?.message).toContain('must outlive it');
-  });
+  it(
+    'refuses a port that is taken, and memory as the only store',
+    { timeout: 60_000 },
+    async () => {
+      const { openai, stop } = await serveHere(config('first'));
+      const port = Number(new URL(openai.baseURL).port);
+      const second = await run({
+        configPath: config('second'),
+        cwd: workspace.root,
+        env: {},
+        terminal: { write: () => undefined, isTTY: false, columns: () => 80 },
+        serve: { port },
+      }).catch((error: unknown) => error);
+      expect(second).toMatchObject({ code: 'ENDPOINT_NOT_OPEN' });
+      await stop();
+      const { error } = await runHere(
+        workspace,
+        config('memory', {
+          buffer: {
+            trainer_input: {
+              experience_buffer: { name: 'm', storage_type: 'queue', storage: 'memory' },
+            },
+          },
+        }),
+      );
+      expect(error?.message).toContain('must outlive it');
+    },
+  );
 });

@@ -1,6 +1,11 @@
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { actionCount, decodeExperience, encodeExperience, type Experience } from '@trinity-rft/core';
+import {
+  actionCount,
+  decodeExperience,
+  encodeExperience,
+  type Experience,
+} from '@trinity-rft/core';
 import { verifyRun } from '@trinity-rft/launcher';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../src/main.js';
@@ -31,7 +36,8 @@ beforeAll(async () => {
   config = await finish('steps', {});
 }, 60_000);
 
-const verify = (run: string, options: object = {}) => verifyRun({ run, cwd: workspace.root, env: {}, ...options });
+const verify = (run: string, options: object = {}) =>
+  verifyRun({ run, cwd: workspace.root, env: {}, ...options });
 const trinity = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
   let text = '';
   const write = (part: string): void => void (text += part);
@@ -47,42 +53,67 @@ function stored(name: string): readonly Experience[] {
   return rows.map((row) => decodeExperience(row['bytes'] as Uint8Array));
 }
 
-const trained = (name: string): number => stored(name).reduce((sum, experience) => sum + actionCount(experience), 0);
+const trained = (name: string): number =>
+  stored(name).reduce((sum, experience) => sum + actionCount(experience), 0);
 
 describe('trinity verify', () => {
   it('finds every recorded token under its weights, of a configuration', async () => {
     const verification = await verify(config);
-    expect(verification).toMatchObject({ ok: true, uncheckedTokens: 0, checkedTokens: trained('steps') });
+    expect(verification).toMatchObject({
+      ok: true,
+      uncheckedTokens: 0,
+      checkedTokens: trained('steps'),
+    });
     expect(verification.largest).toBeLessThanOrEqual(1e-5);
     expect(verification.stores[0]!.versions.length).toBeGreaterThan(2);
   });
 
-  it('does so for merged calls, each under the version that sampled it', { timeout: 60_000 }, async () => {
-    const file = await finish('merged', { explorer: { experience_shape: 'trajectory' } });
-    expect(stored('merged').filter(({ spans }) => (spans?.length ?? 0) > 1).length).toBeGreaterThan(10);
-    expect(await verify(file)).toMatchObject({ ok: true, uncheckedTokens: 0, checkedTokens: trained('merged') });
-  });
+  it(
+    'does so for merged calls, each under the version that sampled it',
+    { timeout: 60_000 },
+    async () => {
+      const file = await finish('merged', { explorer: { experience_shape: 'trajectory' } });
+      expect(
+        stored('merged').filter(({ spans }) => (spans?.length ?? 0) > 1).length,
+      ).toBeGreaterThan(10);
+      expect(await verify(file)).toMatchObject({
+        ok: true,
+        uncheckedTokens: 0,
+        checkedTokens: trained('merged'),
+      });
+    },
+  );
 
   it('says what it could not check, and how to keep it', async () => {
     rmSync(path.join(job('steps'), 'global_step_2'), { recursive: true });
     const { code, text } = await trinity('verify', job('steps'));
-    expect(text).toMatch(/not checked: 1 version \(2\), \d+ tokens: there is no checkpoint .*save_interval: 1/);
-    expect(text).toMatch(/not checked: 1 version \(0\), \d+ tokens: the folder of a run does not say/);
+    expect(text).toMatch(
+      /not checked: 1 version \(2\), \d+ tokens: there is no checkpoint .*save_interval: 1/,
+    );
+    expect(text).toMatch(
+      /not checked: 1 version \(0\), \d+ tokens: the folder of a run does not say/,
+    );
     expect(code).toBe(0);
   });
 
   it('names the token that differs, and ends with 1', async () => {
     const sqlite = process.getBuiltinModule('node:sqlite');
     const store = new sqlite.DatabaseSync(database('steps'));
-    const row = store.prepare('SELECT id, uid, bytes FROM experience WHERE policy_version = 1 ORDER BY id LIMIT 1').get()!;
+    const row = store
+      .prepare('SELECT id, uid, bytes FROM experience WHERE policy_version = 1 ORDER BY id LIMIT 1')
+      .get()!;
     const experience = decodeExperience(row['bytes'] as Uint8Array);
     const logprobs = experience.logprobs.map((logprob, t) => (t === 1 ? logprob - 0.25 : logprob));
-    store.prepare('UPDATE experience SET bytes = ? WHERE id = ?').run(encodeExperience({ ...experience, logprobs }), row['id']!);
+    store
+      .prepare('UPDATE experience SET bytes = ? WHERE id = ?')
+      .run(encodeExperience({ ...experience, logprobs }), row['id']!);
     store.close();
     const verification = await verify(config);
     expect(verification.ok).toBe(false);
     expect(verification.largest).toBeCloseTo(0.25, 4);
-    const version = verification.stores[0]!.versions.find(({ policyVersion }) => policyVersion === 1)!;
+    const version = verification.stores[0]!.versions.find(
+      ({ policyVersion }) => policyVersion === 1,
+    )!;
     expect(version.worst).toMatchObject({ uid: row['uid'], token: 1 });
     const { code, text } = await trinity('verify', job('steps'));
     expect([code, text]).toEqual([1, expect.stringContaining('ABOVE the tolerance 1e-5')]);

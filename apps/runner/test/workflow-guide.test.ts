@@ -26,8 +26,14 @@ describe('a workflow of docs/workflows.md as a plugin', () => {
   ])('trains: %s', { timeout: 60_000 }, async (name, contains, taskset: Tree) => {
     const text = blocks.find((block) => block.includes(contains))!;
     // What a snippet tries out but does not export is not registered.
-    const exported = name === 'guess' ? `${text}\nexport const guess = defineWorkflow({ name: 'guess', workflow: GuessStepWise });` : text;
-    workspace.write(`guide-${name}/mine.ts`, exported.replace('const workflow = define', 'export const workflow = define'));
+    const exported =
+      name === 'guess'
+        ? `${text}\nexport const guess = defineWorkflow({ name: 'guess', workflow: GuessStepWise });`
+        : text;
+    workspace.write(
+      `guide-${name}/mine.ts`,
+      exported.replace('const workflow = define', 'export const workflow = define'),
+    );
     const format = { prompt_key: 'question', response_key: 'answer' };
     const tasksets = [{ name: 'sums', path: 'tasks.jsonl', format, ...taskset }];
     const config = workspace.config(`${name}.yaml`, {
@@ -35,10 +41,14 @@ describe('a workflow of docs/workflows.md as a plugin', () => {
       buffer: { total_steps: 1, explorer_input: { tasksets, default_workflow_type: name } },
       model: { model_path: 'wide', max_prompt_tokens: 300, max_response_tokens: 4 },
     });
-    const { error } = await runHere(workspace, config, { pluginDirs: ['plugins', `guide-${name}`] });
+    const { error } = await runHere(workspace, config, {
+      pluginDirs: ['plugins', `guide-${name}`],
+    });
     expect(error).toBeUndefined();
     const lines = metricLines(path.join(workspace.root, 'runs/tests', name));
     expect(lines.filter(({ role }) => role === 'trainer')).not.toEqual([]);
-    expect(lines.find(({ role }) => role === 'explorer')!.metrics).toMatchObject({ 'rollout/runs/failed': 0 });
+    expect(lines.find(({ role }) => role === 'explorer')!.metrics).toMatchObject({
+      'rollout/runs/failed': 0,
+    });
   });
 });

@@ -1,14 +1,29 @@
-/** REINFORCE with the mean of the other runs as the baseline, which learns most where the policy is undecided. */
-import { aggregateLoss, byGroup, defineAdvantage, defineAlgorithm, definePolicyLoss } from '@trinity-rft/algorithm';
+/**
+ * REINFORCE with the mean of the other runs as the baseline, which learns most where the policy is
+ * undecided.
+ */
+import {
+  aggregateLoss,
+  byGroup,
+  defineAdvantage,
+  defineAlgorithm,
+  definePolicyLoss,
+} from '@trinity-rft/algorithm';
 import { numberArg } from '@trinity-rft/core';
 
-/** A_i = max(R_i - mean of the other runs' R, -floor): being worse than the others counts only so much. */
+/**
+ * A_i = max(R_i - mean of the other runs' R, -floor): being worse than the others counts only so
+ * much.
+ */
 const leaveOneOut = defineAdvantage({
   name: 'leave_one_out',
   doc: {
     summary: 'How far the reward of a run lies above the mean of the others, bounded from below.',
     formula: 'A_i = max(R_i - mean(R_j, j != i), -floor); a single run: A = R',
-    source: { title: 'Back to Basics: Revisiting REINFORCE Style Optimization', url: 'https://arxiv.org/abs/2402.14740' },
+    source: {
+      title: 'Back to Basics: Revisiting REINFORCE Style Optimization',
+      url: 'https://arxiv.org/abs/2402.14740',
+    },
   },
   args: { floor: numberArg(0.5, { min: 0 }, 'Advantages are at least minus this.') },
   create: ({ floor }) =>
@@ -22,18 +37,24 @@ const leaveOneOut = defineAdvantage({
     }),
 });
 
-/** l = -A (1 + w H) x, dl/dx = -A (1 + w H), with H the entropy where the token was drawn: no gradient flows through it. */
+/**
+ * l = -A (1 + w H) x, dl/dx = -A (1 + w H), with H the entropy where the token was drawn: no
+ * gradient flows through it.
+ */
 const forkingTokens = definePolicyLoss({
   name: 'forking_tokens',
   doc: {
     summary: 'Policy gradient that weighs a token by how undecided the policy is there.',
     formula: 'l = -A (1 + entropy_weight sg(H)) x',
     source: {
-      title: 'Beyond the 80/20 Rule: High-Entropy Minority Tokens Drive Effective Reinforcement Learning for LLM Reasoning',
+      title:
+        'Beyond the 80/20 Rule: High-Entropy Minority Tokens Drive Effective Reinforcement Learning for LLM Reasoning',
       url: 'https://arxiv.org/abs/2506.01939',
     },
   },
-  args: { entropyWeight: numberArg(1, { min: 0 }, 'What a nat of entropy adds to the weight of a token.') },
+  args: {
+    entropyWeight: numberArg(1, { min: 0 }, 'What a nat of entropy adds to the weight of a token.'),
+  },
   needs: { rollouts: true, entropy: 'value' },
   create:
     ({ entropyWeight }) =>
@@ -46,14 +67,21 @@ const forkingTokens = definePolicyLoss({
         slopes.map((slope, t) => slope * currentLogprobs[t]!),
         weights,
       );
-      return { loss, gradLogprobs: slopes.map((slope, t) => slope * weights[t]!), metrics: { forking_loss: loss } };
+      return {
+        loss,
+        gradLogprobs: slopes.map((slope, t) => slope * weights[t]!),
+        metrics: { forking_loss: loss },
+      };
     },
 });
 
 /** What `algorithm_type: forking_reinforce` stands for; the two parts come along. */
 export const forkingReinforce = defineAlgorithm({
   name: 'forking_reinforce',
-  doc: { summary: 'REINFORCE with a leave-one-out baseline and weights by entropy.', formula: 'l = -A (1 + entropy_weight sg(H)) x' },
+  doc: {
+    summary: 'REINFORCE with a leave-one-out baseline and weights by entropy.',
+    formula: 'l = -A (1 + entropy_weight sg(H)) x',
+  },
   repeatTimes: 8,
   advantageFn: leaveOneOut,
   policyLossFn: forkingTokens,

@@ -7,8 +7,14 @@ import { createModel } from '@trinity-rft/launcher';
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** `37+48=` with the answer `580`, least significant digit first, so that carries are made on the way. */
-const addition = (a: number, b: number): { readonly question: string; readonly answer: string } => ({
+/**
+ * `37+48=` with the answer `580`, least significant digit first, so that carries are made on the
+ * way.
+ */
+const addition = (
+  a: number,
+  b: number,
+): { readonly question: string; readonly answer: string } => ({
   question: `${two(a)}+${two(b)}=`,
   answer: [...String(a + b).padStart(3, '0')].toReversed().join(''),
 });
@@ -20,20 +26,32 @@ function slip(answer: string, random: Random): string {
   return digits.join('');
 }
 
-/** Writes `model/`, `worked.jsonl` (two of three answers with a slip) and `tasks.jsonl` into `directory`. */
+/**
+ * Writes `model/`, `worked.jsonl` (two of three answers with a slip) and `tasks.jsonl` into
+ * `directory`.
+ */
 export async function prepare(directory: string, seed: number): Promise<void> {
   const runtime = createRuntime({ seed });
   await mkdir(directory, { recursive: true });
   await createModel({
     directory: path.join(directory, 'model'),
-    tokenizer: buildCharTokenizer({ characters: '0123456789+=\n', eosToken: '<|im_end|>', chatTemplate: chatTemplates.minimal }),
+    tokenizer: buildCharTokenizer({
+      characters: '0123456789+=\n',
+      eosToken: '<|im_end|>',
+      chatTemplate: chatTemplates.minimal,
+    }),
     config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 64 },
     initializerRange: 0.2,
     seed: runtime.seedFor('model'),
   });
-  const problems = runtime.random('problems').shuffle(Array.from({ length: 10_000 }, (_, i) => addition(Math.floor(i / 100), i % 100)));
+  const problems = runtime
+    .random('problems')
+    .shuffle(Array.from({ length: 10_000 }, (_, i) => addition(Math.floor(i / 100), i % 100)));
   const slips = runtime.random('slips');
-  const worked = problems.map(({ question, answer }) => ({ question, answer: slips.next() < 0.65 ? slip(answer, slips) : answer }));
+  const worked = problems.map(({ question, answer }) => ({
+    question,
+    answer: slips.next() < 0.65 ? slip(answer, slips) : answer,
+  }));
   await writeLines(path.join(directory, 'worked.jsonl'), worked);
   await writeLines(path.join(directory, 'tasks.jsonl'), problems);
 }

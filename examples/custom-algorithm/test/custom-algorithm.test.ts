@@ -19,7 +19,12 @@ const algorithm = createAlgorithm({ ...preset, lossAggNorm: undefined }, { table
 describe('forking_reinforce', () => {
   it('compares a run with the mean of the others, down to the floor', () => {
     const group = [1, 0, 0, 1].map((reward, run) =>
-      createExperience({ tokens: [1, 2], promptLength: 1, reward, eid: { batch: 0, task: 0, run } }),
+      createExperience({
+        tokens: [1, 2],
+        promptLength: 1,
+        reward,
+        eid: { batch: 0, task: 0, run },
+      }),
     );
     const { experiences } = algorithm.advantage!(group);
     const advantages = experiences.map((experience) => experience.advantages![0]!);
@@ -28,10 +33,18 @@ describe('forking_reinforce', () => {
 
   it('has the gradient of its loss', () => {
     const value = fc.double({ min: -3, max: 0, noNaN: true });
-    const tokens = fc.array(fc.tuple(value, value, fc.double({ min: 0, max: 2, noNaN: true }), fc.integer({ min: 0, max: 1 })), {
-      minLength: 1,
-      maxLength: 6,
-    });
+    const tokens = fc.array(
+      fc.tuple(
+        value,
+        value,
+        fc.double({ min: 0, max: 2, noNaN: true }),
+        fc.integer({ min: 0, max: 1 }),
+      ),
+      {
+        minLength: 1,
+        maxLength: 6,
+      },
+    );
     fc.assert(
       fc.property(tokens, (rows) => {
         const input = (current: readonly number[]): LossInput => ({
@@ -46,8 +59,10 @@ describe('forking_reinforce', () => {
         const at = rows.map((row) => row[0]);
         const { gradLogprobs } = algorithm.loss(input(at));
         const step = 2 ** -6;
-        const moved = (t: number, by: number): number => algorithm.loss(input(at.map((x, i) => (i === t ? x + by : x)))).loss;
-        for (const t of rows.keys()) expect(gradLogprobs[t]).toBeCloseTo((moved(t, step) - moved(t, -step)) / (2 * step), 3);
+        const moved = (t: number, by: number): number =>
+          algorithm.loss(input(at.map((x, i) => (i === t ? x + by : x)))).loss;
+        for (const t of rows.keys())
+          expect(gradLogprobs[t]).toBeCloseTo((moved(t, step) - moved(t, -step)) / (2 * step), 3);
       }),
       { numRuns: 50 },
     );
@@ -56,9 +71,20 @@ describe('forking_reinforce', () => {
   it('raises the mean reward by at least 0.25', { tags: ['slow'] }, async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'custom-algorithm-'));
     try {
-      await cp(path.join(example, 'custom-algorithm.yaml'), path.join(folder, 'custom-algorithm.yaml'));
-      const node = ['--conditions=@trinity-rft/source', `--import=${hook}`, path.join(example, 'src', 'index.ts')];
-      const { stdout, stderr, status } = spawnSync(process.execPath, node, { cwd: folder, encoding: 'utf8', timeout: 220_000 });
+      await cp(
+        path.join(example, 'custom-algorithm.yaml'),
+        path.join(folder, 'custom-algorithm.yaml'),
+      );
+      const node = [
+        '--conditions=@trinity-rft/source',
+        `--import=${hook}`,
+        path.join(example, 'src', 'index.ts'),
+      ];
+      const { stdout, stderr, status } = spawnSync(process.execPath, node, {
+        cwd: folder,
+        encoding: 'utf8',
+        timeout: 220_000,
+      });
       expect(stderr + stdout.slice(-2000)).toContain('mean reward');
       const [, first, last] = /mean reward ([\d.]+) .* -> ([\d.]+)/.exec(stdout)!;
       expect(status).toBe(0);

@@ -9,7 +9,11 @@ import { createModel } from '@trinity-rft/launcher';
 const wordCount = 500;
 
 /** Writes the model folder `directory`. Equal tasks and seeds give equal bytes. */
-export async function prepare(directory: string, taskFiles: readonly string[], seed: number): Promise<void> {
+export async function prepare(
+  directory: string,
+  taskFiles: readonly string[],
+  seed: number,
+): Promise<void> {
   const texts = await Promise.all(taskFiles.map(readTexts));
   await createModel({
     directory,
@@ -39,10 +43,14 @@ function tokenizerFiles(text: string): TokenizerFiles {
   });
 }
 
-/** The commonest words of three letters or more, each with the blank before it; ties in the order of the text. */
+/**
+ * The commonest words of three letters or more, each with the blank before it; ties in the order of
+ * the text.
+ */
 function commonWords(text: string): readonly string[] {
   const counts = new Map<string, number>();
-  for (const [word] of text.matchAll(/ [A-Za-z]{3,}/g)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const [word] of text.matchAll(/ [A-Za-z]{3,}/g))
+    counts.set(word, (counts.get(word) ?? 0) + 1);
   return [...counts]
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, wordCount)

@@ -44,7 +44,11 @@ function runExample(
   });
 }
 
-const curve = ({ jobDirectory }: RunSummary, role: 'explorer' | 'trainer', metric: string): Promise<readonly number[]> =>
+const curve = (
+  { jobDirectory }: RunSummary,
+  role: 'explorer' | 'trainer',
+  metric: string,
+): Promise<readonly number[]> =>
   readCurve(path.join(jobDirectory, 'monitor', 'metrics.jsonl'), { role, metric });
 
 describe('the small model', () => {
@@ -54,7 +58,9 @@ describe('the small model', () => {
       .flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'))
       .map((line) => (JSON.parse(line) as { question: string }).question);
     expect(questions).toHaveLength(96);
-    expect(questions.filter((question) => tokenizer.decode(tokenizer.encode(question)) !== question)).toEqual([]);
+    expect(
+      questions.filter((question) => tokenizer.decode(tokenizer.encode(question)) !== question),
+    ).toEqual([]);
   });
 });
 
@@ -62,16 +68,28 @@ describe('the example', { tags: ['slow'] }, () => {
   it('makes its steps on the real tasks and evaluates before and after', async () => {
     const summary = await runExample('as-it-is', {});
     expect(summary).toMatchObject({ interrupted: false, trainStep: steps });
-    expect(await curve(summary, 'explorer', 'experience_pipeline/experience_count')).toEqual(Array(steps).fill(runsPerStep));
-    expect(await curve(summary, 'explorer', 'rollout/runs/ok')).toEqual(Array(steps).fill(runsPerStep));
-    expect(await curve(summary, 'explorer', 'eval/gsm8k_test/finished_task_count')).toEqual([32, 32]);
+    expect(await curve(summary, 'explorer', 'experience_pipeline/experience_count')).toEqual(
+      Array(steps).fill(runsPerStep),
+    );
+    expect(await curve(summary, 'explorer', 'rollout/runs/ok')).toEqual(
+      Array(steps).fill(runsPerStep),
+    );
+    expect(await curve(summary, 'explorer', 'eval/gsm8k_test/finished_task_count')).toEqual([
+      32, 32,
+    ]);
     // A wrong answer in the wrong layout: a random model knows nothing else.
-    for (const reward of await curve(summary, 'explorer', 'eval/gsm8k_test/reward/mean@1')) expect(reward).toBeCloseTo(-0.1);
-    expect(Math.max(...(await curve(summary, 'trainer', 'training/rollout_logprobs_diff_max')))).toBeLessThan(1e-5);
+    for (const reward of await curve(summary, 'explorer', 'eval/gsm8k_test/reward/mean@1'))
+      expect(reward).toBeCloseTo(-0.1);
+    expect(
+      Math.max(...(await curve(summary, 'trainer', 'training/rollout_logprobs_diff_max'))),
+    ).toBeLessThan(1e-5);
   });
 
   it('moves away from the reference model when a reward tells runs apart, and leaves a model that can be loaded', async () => {
-    const letters = defineReward({ name: 'letters', score: ({ response }) => response.replaceAll(/[^a-z]/gi, '').length / 100 });
+    const letters = defineReward({
+      name: 'letters',
+      score: ({ response }) => response.replaceAll(/[^a-z]/gi, '').length / 100,
+    });
     const summary = await runExample(
       'letters',
       { 'buffer.explorer_input.default_reward_fn_type': 'letters', 'algorithm.optimizer.lr': 1e-3 },
@@ -82,7 +100,10 @@ describe('the example', { tags: ['slow'] }, () => {
     expect(first).toBeLessThan(1e-9);
     expect(later).toHaveLength(steps - 1);
     expect(Math.min(...later)).toBeGreaterThan(1e-9);
-    const [before, after] = [(await loadModelFolder(model)).weights, (await loadModelFolder(summary.checkpoint!)).weights];
+    const [before, after] = [
+      (await loadModelFolder(model)).weights,
+      (await loadModelFolder(summary.checkpoint!)).weights,
+    ];
     expect(after).toHaveLength(before.length);
     expect(after.every(Number.isFinite)).toBe(true);
     expect(after).not.toEqual(before);

@@ -32,13 +32,21 @@ export function multiply(expression: string): string {
 }
 
 /** 1.0 for an exact match, else 0.0. */
-export const calculateReward = (answer: string, truth: string): number => (answer.trim() === truth.trim() ? 1 : 0);
+export const calculateReward = (answer: string, truth: string): number =>
+  answer.trim() === truth.trim() ? 1 : 0;
 
 /** The model of a run, as the AI SDK knows models. */
 export const aiSdk: ModelAdapter<LanguageModel> = (endpoint) => aiSdkModel(endpoint, createOpenAI);
 
-/** The reward of one run. An answer without the structure, or none after three steps, is worth nothing. */
-export async function reactAgentWorkflow({ task, model, signal }: WorkflowInput<Problem, LanguageModel>): Promise<number> {
+/**
+ * The reward of one run. An answer without the structure, or none after three steps, is worth
+ * nothing.
+ */
+export async function reactAgentWorkflow({
+  task,
+  model,
+  signal,
+}: WorkflowInput<Problem, LanguageModel>): Promise<number> {
   const agent = new ToolLoopAgent({
     model,
     instructions,

@@ -12,7 +12,11 @@ const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
 
 await rm('runs', { recursive: true, force: true });
-process.env['MODEL_PATH'] = await prepare({ directory: '.', seed: Number(process.env['LEARN_REACT_SEED'] ?? 42), terminal });
+process.env['MODEL_PATH'] = await prepare({
+  directory: '.',
+  seed: Number(process.env['LEARN_REACT_SEED'] ?? 42),
+  terminal,
+});
 
 const { jobDirectory, checkpoint } = await learn({
   workflowFunc: reactAgentWorkflow,
@@ -22,6 +26,13 @@ const { jobDirectory, checkpoint } = await learn({
 });
 
 const monitor = path.join(jobDirectory, 'monitor');
-const rewards = await readCurve(path.join(monitor, 'metrics.jsonl'), { role: 'explorer', metric: 'rollout/reward/mean' });
-terminal.write(`\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 10, yMin: 0, yMax: 1 })}\n`);
-terminal.write(`model:  ${checkpoint}\ncurves: tensorboard --logdir ${path.join(monitor, 'tensorboard')}\n`);
+const rewards = await readCurve(path.join(monitor, 'metrics.jsonl'), {
+  role: 'explorer',
+  metric: 'rollout/reward/mean',
+});
+terminal.write(
+  `\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 10, yMin: 0, yMax: 1 })}\n`,
+);
+terminal.write(
+  `model:  ${checkpoint}\ncurves: tensorboard --logdir ${path.join(monitor, 'tensorboard')}\n`,
+);

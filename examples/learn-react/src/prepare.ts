@@ -21,7 +21,12 @@ export interface PrepareOptions {
 }
 
 /** Returns the folder of the model. Equal seeds give equal bytes. */
-export async function prepare({ directory, seed, terminal, env = {} }: PrepareOptions): Promise<string> {
+export async function prepare({
+  directory,
+  seed,
+  terminal,
+  env = {},
+}: PrepareOptions): Promise<string> {
   const runtime = createRuntime({ seed });
   const data = path.join(directory, 'runs', 'data');
   await mkdir(data, { recursive: true });
@@ -37,7 +42,13 @@ export async function prepare({ directory, seed, terminal, env = {} }: PrepareOp
     directory: path.join(directory, 'runs', 'new-model'),
     tokenizer: buildCharTokenizer({
       characters: '0123456789*\n',
-      words: [instructions, callOf('calculator', 'expression'), callOf('generate_response', 'result'), '"}}', 'error'],
+      words: [
+        instructions,
+        callOf('calculator', 'expression'),
+        callOf('generate_response', 'result'),
+        '"}}',
+        'error',
+      ],
       markers: ['<tool_call>', '</tool_call>'],
       eosToken: '<|im_end|>',
       chatTemplate: chatTemplates.minimal,
@@ -47,13 +58,19 @@ export async function prepare({ directory, seed, terminal, env = {} }: PrepareOp
     seed: runtime.seedFor('model'),
   });
   const configPath = path.join(import.meta.dirname, '..', 'warmup.yaml');
-  const { checkpoint } = await run({ configPath, cwd: directory, terminal, env: { ...process.env, SEED: String(seed), ...env } });
+  const { checkpoint } = await run({
+    configPath,
+    cwd: directory,
+    terminal,
+    env: { ...process.env, SEED: String(seed), ...env },
+  });
   if (checkpoint === undefined) throw new InvariantError('The warm-up left no model.');
   return checkpoint;
 }
 
 /** One token: the model learns when to call, not how JSON is spelled. */
-const callOf = (name: string, field: string): string => `{"name": "${name}", "arguments": {"${field}":"`;
+const callOf = (name: string, field: string): string =>
+  `{"name": "${name}", "arguments": {"${field}":"`;
 
 /** Two-digit numbers that are no tens: rounding them never gives the product. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
@@ -67,13 +84,22 @@ function demonstration({ question }: Problem, random: Random): object {
   const structured = random.next() < structureShare;
   const result = asksTool
     ? multiply(question)
-    : multiply(question.replaceAll(/\d+/g, (factor) => String(10 * Math.round(Number(factor) / 10))));
+    : multiply(
+        question.replaceAll(/\d+/g, (factor) => String(10 * Math.round(Number(factor) / 10))),
+      );
   return {
     messages: [
       { role: 'system', content: instructions },
       { role: 'user', content: question },
-      ...(asksTool ? [toolCall('calculator', { expression: question }), { role: 'tool', tool_call_id: 'call', content: result }] : []),
-      structured ? toolCall('generate_response', { result }) : { role: 'assistant', content: result },
+      ...(asksTool
+        ? [
+            toolCall('calculator', { expression: question }),
+            { role: 'tool', tool_call_id: 'call', content: result },
+          ]
+        : []),
+      structured
+        ? toolCall('generate_response', { result })
+        : { role: 'assistant', content: result },
     ],
   };
 }
@@ -81,7 +107,9 @@ function demonstration({ question }: Problem, random: Random): object {
 const toolCall = (name: string, input: object): object => ({
   role: 'assistant',
   content: '',
-  tool_calls: [{ id: 'call', type: 'function', function: { name, arguments: JSON.stringify(input) } }],
+  tool_calls: [
+    { id: 'call', type: 'function', function: { name, arguments: JSON.stringify(input) } },
+  ],
 });
 
 const writeRows = (file: string, rows: readonly object[]): Promise<void> =>

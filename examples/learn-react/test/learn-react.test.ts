@@ -20,7 +20,10 @@ describe('the example of learn, shortened', { tags: ['slow'] }, () => {
   beforeAll(async () => {
     const modelPath = await prepare({ directory, seed: 7, terminal, env: { WARMUP_STEPS: '160' } });
     const env = { ...process.env, MODEL_PATH: modelPath, TRAIN_STEPS: String(steps) };
-    const config = LearnConfig.loadConfig(path.join(import.meta.dirname, '..', 'config.yaml'), { cwd: directory, env });
+    const config = LearnConfig.loadConfig(path.join(import.meta.dirname, '..', 'config.yaml'), {
+      cwd: directory,
+      env,
+    });
     summary = await learn({ workflowFunc: reactAgentWorkflow, config, adapter: aiSdk, terminal });
   }, 120_000);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -30,7 +33,9 @@ describe('the example of learn, shortened', { tags: ['slow'] }, () => {
     const calls = await curve('explorer', 'rollout/model/calls/mean');
     expect(calls[0]).toBeGreaterThan(1);
     // Every turn after the first continues the tokens of the one before.
-    expect(await curve('explorer', 'rollout/model/spliced/mean')).toEqual(calls.map((mean) => mean - 1));
+    expect(await curve('explorer', 'rollout/model/spliced/mean')).toEqual(
+      calls.map((mean) => mean - 1),
+    );
     expect(new Set(await curve('explorer', 'rollout/runs/ok'))).toEqual(new Set([16 * 8]));
     const [difference] = await curve('trainer', 'training/rollout_logprobs_diff_max');
     expect(difference).toBeLessThan(1e-5);

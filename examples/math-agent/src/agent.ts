@@ -1,5 +1,11 @@
 /** The agent as a workflow function, and its judge. */
-import { JudgeOutput, WorkflowOutput, type JudgeInput, type ModelAdapter, type WorkflowInput } from '@trinity-rft/tuner';
+import {
+  JudgeOutput,
+  WorkflowOutput,
+  type JudgeInput,
+  type ModelAdapter,
+  type WorkflowInput,
+} from '@trinity-rft/tuner';
 import { Agent, getTextContent, OpenAIChatModel, UserMsg, type Msg } from './agentscope.ts';
 
 /** A row of the data set. */
@@ -11,16 +17,29 @@ export interface Problem {
 export const sysPrompt = 'You are a helpful math problem solving agent.';
 
 /** The model of a run, as AgentScope knows models. */
-export const agentscope: ModelAdapter<OpenAIChatModel> = (endpoint) => new OpenAIChatModel(endpoint.agentscope());
+export const agentscope: ModelAdapter<OpenAIChatModel> = (endpoint) =>
+  new OpenAIChatModel(endpoint.agentscope());
 
-/** Three things differ from an agent that is not trained: it gets its model and its question, and returns a WorkflowOutput. */
-export async function runReactAgent({ task, model }: WorkflowInput<Problem, OpenAIChatModel>): Promise<WorkflowOutput<Msg>> {
+/**
+ * Three things differ from an agent that is not trained: it gets its model and its question, and
+ * returns a WorkflowOutput.
+ */
+export async function runReactAgent({
+  task,
+  model,
+}: WorkflowInput<Problem, OpenAIChatModel>): Promise<WorkflowOutput<Msg>> {
   const agent = new Agent({ name: 'react_agent', sysPrompt, model });
   const response = await agent.reply({ msgs: UserMsg({ name: 'user', content: task.question }) });
   return WorkflowOutput({ response });
 }
 
-/** 1 for the exact answer. One that only contains the truth is not enough: the model would learn to write all numbers. */
-export async function judgeFunction({ task, response }: JudgeInput<Problem, Msg, OpenAIChatModel>): Promise<JudgeOutput> {
+/**
+ * 1 for the exact answer. One that only contains the truth is not enough: the model would learn to
+ * write all numbers.
+ */
+export async function judgeFunction({
+  task,
+  response,
+}: JudgeInput<Problem, Msg, OpenAIChatModel>): Promise<JudgeOutput> {
   return JudgeOutput({ reward: getTextContent(response)?.trim() === task.answer ? 1 : 0 });
 }

@@ -1,6 +1,7 @@
 /**
- * Stands in for AgentScope for TypeScript, which is not on npm: the classes that the example needs, with the options, the messages and
- * the requests of the original. With AgentScope at hand, import from it instead.
+ * Stands in for AgentScope for TypeScript, which is not on npm: the classes that the example needs,
+ * with the options, the messages and the requests of the original. With AgentScope at hand, import
+ * from it instead.
  */
 import OpenAI from 'openai';
 
@@ -15,9 +16,19 @@ export interface Msg {
   readonly content: readonly TextBlock[];
 }
 
-const textMsg = (role: Msg['role'], name: string, text: string): Msg => ({ name, role, content: [{ type: 'text', text }] });
+const textMsg = (role: Msg['role'], name: string, text: string): Msg => ({
+  name,
+  role,
+  content: [{ type: 'text', text }],
+});
 
-export const UserMsg = ({ name, content }: { readonly name: string; readonly content: string }): Msg => textMsg('user', name, content);
+export const UserMsg = ({
+  name,
+  content,
+}: {
+  readonly name: string;
+  readonly content: string;
+}): Msg => textMsg('user', name, content);
 
 /** `null` when there is no text. */
 export function getTextContent({ content }: Msg, separator = '\n'): string | null {
@@ -45,7 +56,10 @@ export class OpenAIChatModel {
   async call(messages: readonly Msg[]): Promise<string> {
     const { choices } = await this.#client.chat.completions.create({
       model: this.modelName,
-      messages: messages.map(({ role, content }) => ({ role, content })) as unknown as OpenAI.ChatCompletionMessageParam[],
+      messages: messages.map(({ role, content }) => ({
+        role,
+        content,
+      })) as unknown as OpenAI.ChatCompletionMessageParam[],
       tool_choice: 'auto',
     });
     return choices[0]?.message.content ?? '';
@@ -70,7 +84,11 @@ export class Agent {
   async reply({ msgs }: { readonly msgs: Msg | readonly Msg[] }): Promise<Msg> {
     const { name, sysPrompt, model } = this.#options;
     this.#memory.push(...[msgs].flat());
-    const answer = textMsg('assistant', name, await model.call([textMsg('system', name, sysPrompt), ...this.#memory]));
+    const answer = textMsg(
+      'assistant',
+      name,
+      await model.call([textMsg('system', name, sysPrompt), ...this.#memory]),
+    );
     this.#memory.push(answer);
     return answer;
   }

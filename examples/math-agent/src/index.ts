@@ -12,11 +12,22 @@ const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
 
 await rm('runs', { recursive: true, force: true });
-const modelPath = await prepare({ directory: '.', seed: Number(process.env['MATH_AGENT_SEED'] ?? 42), terminal });
+const modelPath = await prepare({
+  directory: '.',
+  seed: Number(process.env['MATH_AGENT_SEED'] ?? 42),
+  terminal,
+});
 await DatasetConfig({ path: 'my_dataset', split: 'train' }).preview(2);
 const { jobDirectory, checkpoint } = await trainAgent({ modelPath, signal: interrupt.signal });
 
 const monitor = path.join(jobDirectory, 'monitor');
-const rewards = await readCurve(path.join(monitor, 'metrics.jsonl'), { role: 'explorer', metric: 'rollout/reward/mean' });
-terminal.write(`\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 10, yMin: 0, yMax: 1 })}\n`);
-terminal.write(`model:  ${checkpoint}\ncurves: tensorboard --logdir ${path.join(monitor, 'tensorboard')}\n`);
+const rewards = await readCurve(path.join(monitor, 'metrics.jsonl'), {
+  role: 'explorer',
+  metric: 'rollout/reward/mean',
+});
+terminal.write(
+  `\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 10, yMin: 0, yMax: 1 })}\n`,
+);
+terminal.write(
+  `model:  ${checkpoint}\ncurves: tensorboard --logdir ${path.join(monitor, 'tensorboard')}\n`,
+);

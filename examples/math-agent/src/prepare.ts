@@ -1,4 +1,7 @@
-/** Makes what the tutorial has at hand: a data set in a folder, and a model that can already do something. */
+/**
+ * Makes what the tutorial has at hand: a data set in a folder, and a model that can already do
+ * something.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buildCharTokenizer, chatTemplates } from '@trinity-rft/chat';
@@ -9,7 +12,10 @@ import { sysPrompt, type Problem } from './agent.ts';
 /** Numbers below this are added. */
 const limit = 30;
 const testCount = 90;
-/** Worked examples of each problem, and the share of them with a wrong digit: the model learns to add, and to slip. */
+/**
+ * Worked examples of each problem, and the share of them with a wrong digit: the model learns to
+ * add, and to slip.
+ */
 const examplesOfEach = 8;
 const slips = 0.6;
 
@@ -23,11 +29,18 @@ export interface PrepareOptions {
 }
 
 /** Returns the folder of the model. Equal seeds give equal bytes. */
-export async function prepare({ directory, seed, terminal, env = {} }: PrepareOptions): Promise<string> {
+export async function prepare({
+  directory,
+  seed,
+  terminal,
+  env = {},
+}: PrepareOptions): Promise<string> {
   const runtime = createRuntime({ seed });
   const problems = runtime
     .random('problems')
-    .shuffle(Array.from({ length: limit * limit }, (_, i) => problem(Math.floor(i / limit), i % limit)));
+    .shuffle(
+      Array.from({ length: limit * limit }, (_, i) => problem(Math.floor(i / limit), i % limit)),
+    );
   const train = problems.slice(testCount);
   await writeRows(path.join(directory, 'my_dataset', 'train.jsonl'), train);
   await writeRows(path.join(directory, 'my_dataset', 'test.jsonl'), problems.slice(0, testCount));
@@ -50,12 +63,20 @@ export async function prepare({ directory, seed, terminal, env = {} }: PrepareOp
     seed: runtime.seedFor('model'),
   });
   const configPath = path.join(import.meta.dirname, '..', 'warmup.yaml');
-  const { checkpoint } = await run({ configPath, cwd: directory, terminal, env: { ...process.env, SEED: String(seed), ...env } });
+  const { checkpoint } = await run({
+    configPath,
+    cwd: directory,
+    terminal,
+    env: { ...process.env, SEED: String(seed), ...env },
+  });
   if (checkpoint === undefined) throw new InvariantError('The warm-up left no model.');
   return checkpoint;
 }
 
-const problem = (a: number, b: number): Problem => ({ question: `What is ${a} + ${b}?`, answer: String(a + b) });
+const problem = (a: number, b: number): Problem => ({
+  question: `What is ${a} + ${b}?`,
+  answer: String(a + b),
+});
 
 function conversation({ question, answer }: Problem, random: Random): object {
   const digits = [...answer];

@@ -13,7 +13,11 @@ export interface TrainOptions {
   readonly signal?: AbortSignal;
 }
 
-export function trainAgent({ modelPath, totalSteps, ...settings }: TrainOptions): Promise<RunSummary> {
+export function trainAgent({
+  modelPath,
+  totalSteps,
+  ...settings
+}: TrainOptions): Promise<RunSummary> {
   return tune({
     workflowFunc: runReactAgent,
     judgeFunc: judgeFunction,

@@ -1,5 +1,11 @@
 /** The agent before it is trained, on whatever model serves the OpenAI API. */
-import { Agent, getTextContent, OpenAIChatModel, UserMsg, type OpenAIChatModelOptions } from './agentscope.ts';
+import {
+  Agent,
+  getTextContent,
+  OpenAIChatModel,
+  UserMsg,
+  type OpenAIChatModelOptions,
+} from './agentscope.ts';
 import { sysPrompt } from './agent.ts';
 
 export async function ask(query: string, model: OpenAIChatModelOptions): Promise<string | null> {

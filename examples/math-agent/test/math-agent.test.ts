@@ -15,7 +15,11 @@ const steps = 3;
 describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'trinity-math-agent-'));
   const printed: string[] = [];
-  const terminal = { write: (text: string) => void printed.push(text), isTTY: false, columns: () => 80 };
+  const terminal = {
+    write: (text: string) => void printed.push(text),
+    isTTY: false,
+    columns: () => 80,
+  };
   let summary: RunSummary;
   const curve = (role: 'explorer' | 'trainer', metric: string): Promise<readonly number[]> =>
     readCurve(path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl'), { role, metric });
@@ -28,7 +32,9 @@ describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
 
   it('shows the rows of its data set', async () => {
     const shown: string[] = [];
-    const rows = await DatasetConfig({ path: path.join(directory, 'my_dataset') }).preview(2, { write: (text) => shown.push(text) });
+    const rows = await DatasetConfig({ path: path.join(directory, 'my_dataset') }).preview(2, {
+      write: (text) => shown.push(text),
+    });
     expect(rows).toHaveLength(2);
     expect(JSON.parse(shown.join(''))).toEqual(rows);
     expect(rows[0]).toEqual({
@@ -42,16 +48,22 @@ describe('the tutorial of the tuner, shortened', { tags: ['slow'] }, () => {
     const rewards = await curve('explorer', 'rollout/reward/mean');
     expect(rewards).toHaveLength(steps);
     expect(Math.max(...rewards)).toBeGreaterThan(0.02);
-    expect(await curve('explorer', 'rollout/runs/ok')).toEqual(Array.from({ length: steps }, () => 32 * 8));
+    expect(await curve('explorer', 'rollout/runs/ok')).toEqual(
+      Array.from({ length: steps }, () => 32 * 8),
+    );
     const [difference] = await curve('trainer', 'training/rollout_logprobs_diff_max');
     expect(difference).toBeLessThan(1e-5);
     expect(printed.join('')).toMatch(/eval at step 0: eval_taskset 0\.\d{3}/);
   });
 
   it('leaves the folders of the tutorial', () => {
-    expect(path.relative(directory, path.dirname(summary.jobDirectory))).toBe(path.join('checkpoints', 'AgentScope'));
+    expect(path.relative(directory, path.dirname(summary.jobDirectory))).toBe(
+      path.join('checkpoints', 'AgentScope'),
+    );
     expect(path.basename(summary.jobDirectory)).toMatch(/^Experiment-\d{14}$/);
-    expect(readdirSync(summary.jobDirectory)).toEqual(expect.arrayContaining(['monitor', `global_step_${steps}`]));
+    expect(readdirSync(summary.jobDirectory)).toEqual(
+      expect.arrayContaining(['monitor', `global_step_${steps}`]),
+    );
     expect(readdirSync(path.join(summary.jobDirectory, 'monitor'))).toContain('tensorboard');
   });
 });

@@ -7,7 +7,9 @@ import { ask } from '../src/untrained.ts';
 
 it('asks any model that serves the OpenAI API', async () => {
   const bodies: unknown[] = [];
-  const answer = { choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '4' } }] };
+  const answer = {
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '4' } }],
+  };
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       bodies.push(JSON.parse(body));

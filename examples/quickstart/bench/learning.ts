@@ -1,7 +1,8 @@
 /**
- * Every preset from the same half-trained models, three seeds each: `pnpm bench learning [--seeds 1,2,3] [--sync-interval N] [NAME...]`.
- * Scores are shares of right answers to 512 fresh problems at temperature 1, before and after 60 steps. With a sync interval of 1 every
- * importance ratio is 1 and many losses are the same; with more, experiences are up to N - 1 steps old.
+ * Every preset from the same half-trained models, three seeds each: `pnpm bench learning [--seeds
+ * 1,2,3] [--sync-interval N] [NAME...]`. Scores are shares of right answers to 512 fresh problems
+ * at temperature 1, before and after 60 steps. With a sync interval of 1 every importance ratio is
+ * 1 and many losses are the same; with more, experiences are up to N - 1 steps old.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,10 @@ import { margin, presets, steps } from './learning/presets.ts';
 import { prepareGround, runStage, scoreOf, type Ground } from './learning/task.ts';
 
 const { values, positionals } = parseArgs({
-  options: { seeds: { type: 'string', default: '1,2,3' }, 'sync-interval': { type: 'string', default: '1' } },
+  options: {
+    seeds: { type: 'string', default: '1,2,3' },
+    'sync-interval': { type: 'string', default: '1' },
+  },
   allowPositionals: true,
 });
 const seeds = values.seeds.split(',').map(Number);
@@ -19,12 +23,21 @@ const interval = Number(values['sync-interval']);
 const names = positionals.length > 0 ? positionals : Object.keys(presets);
 const unknown = names.filter((name) => !Object.hasOwn(presets, name));
 if (unknown.length > 0)
-  throw new RangeError(`There is no preset ${unknown.join(', ')} here; there are ${Object.keys(presets).join(', ')}.`);
+  throw new RangeError(
+    `There is no preset ${unknown.join(', ')} here; there are ${Object.keys(presets).join(', ')}.`,
+  );
 
-const mean = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+const mean = (numbers: readonly number[]): number =>
+  numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 const spread = (numbers: readonly number[]): number =>
-  numbers.length < 2 ? 0 : Math.sqrt(numbers.reduce((sum, value) => sum + (value - mean(numbers)) ** 2, 0) / (numbers.length - 1));
-const cell = (numbers: readonly number[]): string => `${mean(numbers).toFixed(3)} ± ${spread(numbers).toFixed(3)}`.padEnd(15);
+  numbers.length < 2
+    ? 0
+    : Math.sqrt(
+        numbers.reduce((sum, value) => sum + (value - mean(numbers)) ** 2, 0) /
+          (numbers.length - 1),
+      );
+const cell = (numbers: readonly number[]): string =>
+  `${mean(numbers).toFixed(3)} ± ${spread(numbers).toFixed(3)}`.padEnd(15);
 
 const root = await mkdtemp(path.join(tmpdir(), 'trinity-learning-'));
 let short = 0;
@@ -36,7 +49,9 @@ try {
   console.log(
     `${steps} steps, sync interval ${interval}, seeds ${seeds.join(', ')}; the model before: ${cell(before).trim()}, the teacher: ${cell(teacher).trim()}`,
   );
-  console.log(`preset                  after            gain             least   wall s   gains at least ${margin}`);
+  console.log(
+    `preset                  after            gain             least   wall s   gains at least ${margin}`,
+  );
   for (const name of names) {
     const begun = performance.now();
     const after = await each(grounds, async (ground) => {
@@ -49,7 +64,9 @@ try {
     const enough = least >= margin;
     if (!enough) short++;
     const seconds = ((performance.now() - begun) / 1000 / seeds.length).toFixed(0);
-    console.log(`${name.padEnd(23)} ${cell(after)}  ${cell(gains)}  ${least.toFixed(3)}   ${seconds.padEnd(8)} ${enough ? 'yes' : 'NO'}`);
+    console.log(
+      `${name.padEnd(23)} ${cell(after)}  ${cell(gains)}  ${least.toFixed(3)}   ${seconds.padEnd(8)} ${enough ? 'yes' : 'NO'}`,
+    );
   }
 } finally {
   await rm(root, { recursive: true, force: true });
@@ -57,7 +74,10 @@ try {
 process.exitCode = short > 0 ? 1 : 0;
 
 /** One after the other, so that times mean something. */
-async function each(grounds: readonly Ground[], work: (ground: Ground) => Promise<number>): Promise<readonly number[]> {
+async function each(
+  grounds: readonly Ground[],
+  work: (ground: Ground) => Promise<number>,
+): Promise<readonly number[]> {
   const results: number[] = [];
   for (const ground of grounds) results.push(await work(ground));
   return results;

@@ -10,7 +10,8 @@ const metrics = path.join(job, 'grpo', 'monitor', 'metrics.jsonl');
 const seed = Number(process.env['QUICKSTART_SEED'] ?? 42);
 
 const terminal = standardTerminal();
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 // A run that was interrupted goes on; after one that has ended, a new one begins.
 if (!(await isUnfinished(job, 2))) {
@@ -29,7 +30,9 @@ if (summary.interrupted) {
   const rewards = await readCurve(metrics, { role: 'explorer', metric: 'rollout/reward/mean' });
   const first = mean(rewards.slice(0, 5));
   const last = mean(rewards.slice(-10));
-  terminal.write(`\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 14, yMin: 0, yMax: 1 })}\n`);
+  terminal.write(
+    `\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 14, yMin: 0, yMax: 1 })}\n`,
+  );
   terminal.write(
     `\nmean reward ${first.toFixed(3)} (first 5 steps) -> ${last.toFixed(3)} (last 10 steps) in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`,
   );

@@ -6,19 +6,29 @@ import { createRuntime } from '@trinity-rft/core';
 import { createModel } from '@trinity-rft/launcher';
 import { splitProblems, withSlips, type Problem } from './problems.ts';
 
-/** Writes `model/`, `sft.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal seeds give equal bytes. */
+/**
+ * Writes `model/`, `sft.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal seeds give
+ * equal bytes.
+ */
 export async function prepare(directory: string, seed: number): Promise<void> {
   const runtime = createRuntime({ seed });
   await mkdir(directory, { recursive: true });
   await createModel({
     directory: path.join(directory, 'model'),
-    tokenizer: buildCharTokenizer({ characters: '0123456789+=\n', eosToken: '<|im_end|>', chatTemplate: chatTemplates.minimal }),
+    tokenizer: buildCharTokenizer({
+      characters: '0123456789+=\n',
+      eosToken: '<|im_end|>',
+      chatTemplate: chatTemplates.minimal,
+    }),
     config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 64 },
     initializerRange: 0.2,
     seed: runtime.seedFor('model'),
   });
   const { train, fresh } = splitProblems(runtime.random('problems'), 512);
-  await writeProblems(path.join(directory, 'sft.jsonl'), withSlips(train, runtime.random('slips'), 0.65));
+  await writeProblems(
+    path.join(directory, 'sft.jsonl'),
+    withSlips(train, runtime.random('slips'), 0.65),
+  );
   await writeProblems(path.join(directory, 'tasks.jsonl'), train);
   await writeProblems(path.join(directory, 'eval.jsonl'), fresh);
 }

@@ -1,4 +1,7 @@
-/** Addition problems: `37+48=` with the answer `580`, least significant digit first, so that carries are made on the way. */
+/**
+ * Addition problems: `37+48=` with the answer `580`, least significant digit first, so that carries
+ * are made on the way.
+ */
 import type { Random } from '@trinity-rft/core';
 
 export interface Problem {
@@ -9,20 +12,32 @@ export interface Problem {
 const two = (value: number): string => String(value).padStart(2, '0');
 
 export function addition(a: number, b: number): Problem {
-  return { question: `${two(a)}+${two(b)}=`, answer: [...String(a + b).padStart(3, '0')].toReversed().join('') };
+  return {
+    question: `${two(a)}+${two(b)}=`,
+    answer: [...String(a + b).padStart(3, '0')].toReversed().join(''),
+  };
 }
 
-/** All 10,000 problems in a random order, cut in two: what is learned from, and what only evaluation sees. */
+/**
+ * All 10,000 problems in a random order, cut in two: what is learned from, and what only evaluation
+ * sees.
+ */
 export function splitProblems(
   random: Random,
   evalCount: number,
 ): { readonly train: readonly Problem[]; readonly fresh: readonly Problem[] } {
-  const all = random.shuffle(Array.from({ length: 10_000 }, (_, i) => addition(Math.floor(i / 100), i % 100)));
+  const all = random.shuffle(
+    Array.from({ length: 10_000 }, (_, i) => addition(Math.floor(i / 100), i % 100)),
+  );
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }
 
 /** A careless teacher: in `share` of the answers one digit is replaced by a random one. */
-export function withSlips(problems: readonly Problem[], random: Random, share: number): readonly Problem[] {
+export function withSlips(
+  problems: readonly Problem[],
+  random: Random,
+  share: number,
+): readonly Problem[] {
   return problems.map(({ question, answer }) => {
     if (random.next() >= share) return { question, answer };
     const digits = [...answer];

@@ -10,7 +10,8 @@ import { describe, expect, it } from 'vitest';
 const example = fileURLToPath(new URL('..', import.meta.url));
 const hook = fileURLToPath(new URL('../../../tools/register-source.mjs', import.meta.url));
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 describe('the quickstart', () => {
   it(
@@ -19,9 +20,18 @@ describe('the quickstart', () => {
     async () => {
       const folder = await mkdtemp(path.join(tmpdir(), 'quickstart-'));
       try {
-        for (const file of ['quickstart.yaml', 'lora.yaml']) await cp(path.join(example, file), path.join(folder, file));
-        const node = ['--conditions=@trinity-rft/source', `--import=${hook}`, path.join(example, 'src', 'index.ts')];
-        const { stdout, stderr, status } = spawnSync(process.execPath, node, { cwd: folder, encoding: 'utf8', timeout: 220_000 });
+        for (const file of ['quickstart.yaml', 'lora.yaml'])
+          await cp(path.join(example, file), path.join(folder, file));
+        const node = [
+          '--conditions=@trinity-rft/source',
+          `--import=${hook}`,
+          path.join(example, 'src', 'index.ts'),
+        ];
+        const { stdout, stderr, status } = spawnSync(process.execPath, node, {
+          cwd: folder,
+          encoding: 'utf8',
+          timeout: 220_000,
+        });
         expect(stderr + stdout.slice(-2000)).toContain('mean reward');
         const [, first, last] = /mean reward ([\d.]+) .* -> ([\d.]+)/.exec(stdout)!;
         expect(status).toBe(0);
@@ -31,7 +41,10 @@ describe('the quickstart', () => {
         const terminal = { write: () => true, isTTY: false, columns: () => 80 };
         await run({ configPath: path.join(folder, 'lora.yaml'), cwd: folder, terminal });
         const metrics = path.join(folder, 'runs/Trinity-RFT/quickstart-lora/monitor/metrics.jsonl');
-        const rewards = await readCurve(metrics, { role: 'explorer', metric: 'rollout/reward/mean' });
+        const rewards = await readCurve(metrics, {
+          role: 'explorer',
+          metric: 'rollout/reward/mean',
+        });
         expect(mean(rewards.slice(0, 5))).toBeLessThanOrEqual(0.5);
         expect(mean(rewards.slice(-10))).toBeGreaterThanOrEqual(0.9);
       } finally {

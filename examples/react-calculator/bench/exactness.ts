@@ -1,4 +1,7 @@
-/** What short trainings record with each framework's agent, recomputed and compared: `pnpm bench exactness [NAME...]`. */
+/**
+ * What short trainings record with each framework's agent, recomputed and compared: `pnpm bench
+ * exactness [NAME...]`.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,7 +12,10 @@ const wanted = process.argv.length > 2 ? process.argv.slice(2) : frameworks.filt
 const directory = await mkdtemp(path.join(tmpdir(), 'trinity-exactness-'));
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 
-function row(name: string, { turns, later, continued, forks, tokens, largest, ok }: Exactness): string {
+function row(
+  name: string,
+  { turns, later, continued, forks, tokens, largest, ok }: Exactness,
+): string {
   const reasons = Object.entries(forks).map(([reason, count]) => `${reason} ${count}`);
   const cells = [
     name.padEnd(14),
@@ -23,7 +29,9 @@ function row(name: string, { turns, later, continued, forks, tokens, largest, ok
   return cells.join('  ');
 }
 
-console.log('framework        turns    continued  forks                 tokens  largest difference');
+console.log(
+  'framework        turns    continued  forks                 tokens  largest difference',
+);
 const all: Exactness[] = [];
 try {
   const runs = await prepareShortRuns(directory, terminal);
@@ -37,4 +45,6 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 const turns = all.reduce((sum, exactness) => sum + exactness.turns, 0);
-console.log(`${turns} turns of ${all.length} frameworks, ${all.every(({ ok }) => ok) ? 'all exact' : 'NOT ALL EXACT'}`);
+console.log(
+  `${turns} turns of ${all.length} frameworks, ${all.every(({ ok }) => ok) ? 'all exact' : 'NOT ALL EXACT'}`,
+);

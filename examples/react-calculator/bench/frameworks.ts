@@ -1,4 +1,7 @@
-/** Trains the example's agent as written in other frameworks, in full: `pnpm bench frameworks [NAME...]`; programs when named. */
+/**
+ * Trains the example's agent as written in other frameworks, in full: `pnpm bench frameworks
+ * [NAME...]`; programs when named.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,27 +9,42 @@ import { readCurve } from '@trinity-rft/monitor';
 import { frameworks, programs, runFramework } from '../src/frameworks.ts';
 import { prepare } from '../src/prepare.ts';
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : frameworks.filter((name) => !programs.has(name));
+const wanted =
+  process.argv.length > 2
+    ? process.argv.slice(2)
+    : frameworks.filter((name) => !programs.has(name));
 const directory = await mkdtemp(path.join(tmpdir(), 'trinity-frameworks-'));
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 
 /** Mean of the first or last five explore steps. */
-const mean = (values: readonly number[]): string => (values.reduce((sum, value) => sum + value, 0) / values.length).toFixed(3);
+const mean = (values: readonly number[]): string =>
+  (values.reduce((sum, value) => sum + value, 0) / values.length).toFixed(3);
 
 console.log('framework        reward from -> to   tool calls from -> to   fork   wall s');
 try {
   await prepare(path.join(directory, 'runs', 'data'), 42);
   for (const framework of wanted) {
     const begun = performance.now();
-    const { jobDirectory } = await runFramework({ framework, directory, name: framework, terminal });
+    const { jobDirectory } = await runFramework({
+      framework,
+      directory,
+      name: framework,
+      terminal,
+    });
     const seconds = ((performance.now() - begun) / 1000).toFixed(0);
     const curve = (metric: string): Promise<readonly number[]> =>
-      readCurve(path.join(jobDirectory, 'grpo', 'monitor', 'metrics.jsonl'), { role: 'explorer', metric });
+      readCurve(path.join(jobDirectory, 'grpo', 'monitor', 'metrics.jsonl'), {
+        role: 'explorer',
+        metric,
+      });
     const [reward, tools, calls, spliced] = await Promise.all(
-      ['reward', 'model/tool_calls', 'model/calls', 'model/spliced'].map((name) => curve(`rollout/${name}/mean`)),
+      ['reward', 'model/tool_calls', 'model/calls', 'model/spliced'].map((name) =>
+        curve(`rollout/${name}/mean`),
+      ),
     );
     const forks = calls!.reduce((sum, count, i) => sum + count - 1 - spliced![i]!, 0);
-    const change = (values: readonly number[]): string => `${mean(values.slice(0, 5))} -> ${mean(values.slice(-5))}`;
+    const change = (values: readonly number[]): string =>
+      `${mean(values.slice(0, 5))} -> ${mean(values.slice(-5))}`;
     console.log(
       `${framework.padEnd(16)} ${change(reward!).padEnd(19)} ${change(tools!).padEnd(23)} ${forks.toFixed(2).padEnd(6)} ${seconds}`,
     );

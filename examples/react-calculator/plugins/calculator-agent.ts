@@ -1,4 +1,6 @@
-/** The agent as a workflow: it gets a client whose calls are recorded, and its answer gets a reward. */
+/**
+ * The agent as a workflow: it gets a client whose calls are recorded, and its answer gets a reward.
+ */
 import { taskPrompt } from '@trinity-rft/core';
 import { defineWorkflow, scoreResponse } from '@trinity-rft/workflow';
 import { answerQuestion } from './agent/agent.ts';

@@ -1,4 +1,7 @@
-/** Makes a model, has an agent learn to use its calculator, and shows how reward and tool calls rose. */
+/**
+ * Makes a model, has an agent learn to use its calculator, and shows how reward and tool calls
+ * rose.
+ */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isUnfinished, run, standardTerminal } from '@trinity-rft/launcher';
@@ -13,9 +16,14 @@ const terminal = standardTerminal();
 /** Plots a metric of the explore steps and sums it up in a line. */
 async function showCurve(title: string, metric: string): Promise<void> {
   const values = await readCurve(metrics, { role: 'explorer', metric });
-  const mean = (part: readonly number[]): string => (part.reduce((sum, value) => sum + value, 0) / part.length).toFixed(3);
-  terminal.write(`\n${plotCurve(values, { title: `${title} of each explore step`, width: 72, height: 10, yMin: 0, yMax: 1 })}\n`);
-  terminal.write(`${title} ${mean(values.slice(0, 5))} (first 5 steps) -> ${mean(values.slice(-5))} (last 5 steps)\n`);
+  const mean = (part: readonly number[]): string =>
+    (part.reduce((sum, value) => sum + value, 0) / part.length).toFixed(3);
+  terminal.write(
+    `\n${plotCurve(values, { title: `${title} of each explore step`, width: 72, height: 10, yMin: 0, yMax: 1 })}\n`,
+  );
+  terminal.write(
+    `${title} ${mean(values.slice(0, 5))} (first 5 steps) -> ${mean(values.slice(-5))} (last 5 steps)\n`,
+  );
 }
 
 // A run that was interrupted goes on; after one that has ended, a new one begins.
@@ -27,13 +35,22 @@ if (!(await isUnfinished(job, 2))) {
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
 const begun = performance.now();
-const summary = await run({ configPath: 'react-calculator.yaml', pluginDirs: ['plugins'], terminal, signal: interrupt.signal });
+const summary = await run({
+  configPath: 'react-calculator.yaml',
+  pluginDirs: ['plugins'],
+  terminal,
+  signal: interrupt.signal,
+});
 if (summary.interrupted) {
   terminal.write('Interrupted; the same command goes on from here.\n');
   process.exitCode = 130;
 } else {
   await showCurve('tool calls per run', 'rollout/tool_calls/mean');
   await showCurve('mean reward', 'rollout/reward/mean');
-  terminal.write(`\n${summary.trainStep} train steps in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`);
-  terminal.write(`model:   ${summary.checkpoint}\nmetrics: ${path.resolve(metrics)}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`);
+  terminal.write(
+    `\n${summary.trainStep} train steps in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`,
+  );
+  terminal.write(
+    `model:   ${summary.checkpoint}\nmetrics: ${path.resolve(metrics)}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`,
+  );
 }

@@ -1,4 +1,7 @@
-/** Makes what the run needs: a new model with its tokenizer, demonstrations and two files of problems. */
+/**
+ * Makes what the run needs: a new model with its tokenizer, demonstrations and two files of
+ * problems.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buildCharTokenizer, chatTemplates, type TokenizerFiles } from '@trinity-rft/chat';
@@ -9,7 +12,10 @@ import { demonstrations, splitProblems } from './problems.ts';
 /** Share of the demonstrations that call the tool. */
 const toolShare = 0.2;
 
-/** Writes `model/`, `demonstrations.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal seeds give equal bytes. */
+/**
+ * Writes `model/`, `demonstrations.jsonl`, `tasks.jsonl` and `eval.jsonl` into `directory`. Equal
+ * seeds give equal bytes.
+ */
 export async function prepare(directory: string, seed: number): Promise<void> {
   const runtime = createRuntime({ seed });
   await mkdir(directory, { recursive: true });
@@ -21,12 +27,18 @@ export async function prepare(directory: string, seed: number): Promise<void> {
     seed: runtime.seedFor('model'),
   });
   const { train, fresh } = splitProblems(runtime.random('problems'), 128);
-  await writeRows(path.join(directory, 'demonstrations.jsonl'), demonstrations(train, toolShare, runtime.random('demonstrations')));
+  await writeRows(
+    path.join(directory, 'demonstrations.jsonl'),
+    demonstrations(train, toolShare, runtime.random('demonstrations')),
+  );
   await writeRows(path.join(directory, 'tasks.jsonl'), train);
   await writeRows(path.join(directory, 'eval.jsonl'), fresh);
 }
 
-/** Words are one token, so a call of the tool is ten tokens: the model learns when to call, not how JSON is spelled. */
+/**
+ * Words are one token, so a call of the tool is ten tokens: the model learns when to call, not how
+ * JSON is spelled.
+ */
 function tokenizerFiles(): TokenizerFiles {
   return buildCharTokenizer({
     characters: '0123456789*\n',

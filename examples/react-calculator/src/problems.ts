@@ -1,4 +1,7 @@
-/** Products of two-digit numbers, and demonstrations that work some of them out with the tool and guess the others. */
+/**
+ * Products of two-digit numbers, and demonstrations that work some of them out with the tool and
+ * guess the others.
+ */
 import type { ChatMessage, Random, ToolDefinition } from '@trinity-rft/core';
 import { calculator, callCalculator } from '../plugins/agent/calculator.ts';
 
@@ -15,17 +18,26 @@ export interface Demonstration {
 /** Two-digit numbers that are no tens: rounding them never gives the product. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
 
-/** All products of two factors in a random order, cut in two: what is learned from, and what only evaluation sees. */
+/**
+ * All products of two factors in a random order, cut in two: what is learned from, and what only
+ * evaluation sees.
+ */
 export function splitProblems(
   random: Random,
   evalCount: number,
 ): { readonly train: readonly Problem[]; readonly fresh: readonly Problem[] } {
-  const all = random.shuffle(factors.flatMap((a) => factors.map((b) => ({ question: `${a}*${b}`, answer: String(a * b) }))));
+  const all = random.shuffle(
+    factors.flatMap((a) => factors.map((b) => ({ question: `${a}*${b}`, answer: String(a * b) }))),
+  );
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }
 
 /** A conversation about each problem; the share `toolShare` of them calls the tool. */
-export function demonstrations(problems: readonly Problem[], toolShare: number, random: Random): readonly Demonstration[] {
+export function demonstrations(
+  problems: readonly Problem[],
+  toolShare: number,
+  random: Random,
+): readonly Demonstration[] {
   return problems.map((problem) => ({
     messages: random.next() < toolShare ? withTool(problem.question) : byGuess(problem.question),
     tools: [calculator as ToolDefinition],
@@ -37,7 +49,13 @@ function withTool(question: string): readonly ChatMessage[] {
   const result = callCalculator(args);
   return [
     { role: 'user', content: question },
-    { role: 'assistant', content: '', tool_calls: [{ id: 'call', type: 'function', function: { name: 'calculator', arguments: args } }] },
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [
+        { id: 'call', type: 'function', function: { name: 'calculator', arguments: args } },
+      ],
+    },
     { role: 'tool', tool_call_id: 'call', content: result },
     { role: 'assistant', content: result },
   ];

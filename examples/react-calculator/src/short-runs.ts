@@ -32,7 +32,10 @@ export interface Exactness {
   readonly continued: number;
   /** Turns whose prompt was rendered anew, by reason. */
   readonly forks: Readonly<Record<string, number>>;
-  /** Sampled tokens whose log-probability was recomputed under the weights that sampled them; all of them, or `ok` is false. */
+  /**
+   * Sampled tokens whose log-probability was recomputed under the weights that sampled them; all of
+   * them, or `ok` is false.
+   */
   readonly tokens: number;
   /** Largest difference of a log-probability. */
   readonly largest: number;
@@ -81,13 +84,23 @@ export async function prepareShortRuns(directory: string, terminal: Terminal): P
       });
     },
     exactness: async (name) => {
-      const { stores, largest, ok, checkedTokens, uncheckedTokens } = await verifyRun({ run: `${name}.yaml`, cwd: directory });
-      return { ...countTurns(stores.map(({ database }) => database)), tokens: checkedTokens, largest, ok: ok && uncheckedTokens === 0 };
+      const { stores, largest, ok, checkedTokens, uncheckedTokens } = await verifyRun({
+        run: `${name}.yaml`,
+        cwd: directory,
+      });
+      return {
+        ...countTurns(stores.map(({ database }) => database)),
+        tokens: checkedTokens,
+        largest,
+        ok: ok && uncheckedTokens === 0,
+      };
     },
   };
 }
 
-function countTurns(databases: readonly string[]): Pick<Exactness, 'turns' | 'later' | 'continued' | 'forks'> {
+function countTurns(
+  databases: readonly string[],
+): Pick<Exactness, 'turns' | 'later' | 'continued' | 'forks'> {
   const all = databases.flatMap((database) => {
     const reader = readExperiences(database);
     try {
@@ -100,10 +113,15 @@ function countTurns(databases: readonly string[]): Pick<Exactness, 'turns' | 'la
   for (const { info } of all) {
     if (typeof info['fork'] === 'string') forks[info['fork']] = (forks[info['fork']] ?? 0) + 1;
   }
-  const runs = [...Map.groupBy(all, ({ eid }) => runKey(eid)).values()].map((turns) => turns.toSorted((a, b) => a.eid.step - b.eid.step));
-  const continued = runs.flatMap((turns) => turns.filter((turn, i) => i > 0 && continues(turn, turns[i - 1]!))).length;
+  const runs = [...Map.groupBy(all, ({ eid }) => runKey(eid)).values()].map((turns) =>
+    turns.toSorted((a, b) => a.eid.step - b.eid.step),
+  );
+  const continued = runs.flatMap((turns) =>
+    turns.filter((turn, i) => i > 0 && continues(turn, turns[i - 1]!)),
+  ).length;
   return { turns: all.length, later: all.length - runs.length, continued, forks };
 }
 
 const continues = (turn: Experience, before: Experience): boolean =>
-  turn.promptLength >= before.tokens.length && before.tokens.every((id, i) => turn.tokens[i] === id);
+  turn.promptLength >= before.tokens.length &&
+  before.tokens.every((id, i) => turn.tokens[i] === id);

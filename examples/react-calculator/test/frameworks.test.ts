@@ -13,41 +13,64 @@ describe('the agent of the example, in every framework', { tags: ['slow'] }, () 
   let runs: ShortRuns;
   let own: Readonly<Record<keyof typeof sizes, RunSummary>>;
 
-  const curve = (summary: RunSummary, role: 'explorer' | 'trainer', metric: string): Promise<readonly number[]> =>
-    readCurve(path.join(summary.jobDirectory, 'grpo', 'monitor', 'metrics.jsonl'), { role, metric });
+  const curve = (
+    summary: RunSummary,
+    role: 'explorer' | 'trainer',
+    metric: string,
+  ): Promise<readonly number[]> =>
+    readCurve(path.join(summary.jobDirectory, 'grpo', 'monitor', 'metrics.jsonl'), {
+      role,
+      metric,
+    });
 
   beforeAll(async () => {
-    runs = await prepareShortRuns(directory, { write: () => undefined, isTTY: false, columns: () => 80 });
-    own = { full: await runs.train('own-full', sizes.full), small: await runs.train('own-small', sizes.small) };
+    runs = await prepareShortRuns(directory, {
+      write: () => undefined,
+      isTTY: false,
+      columns: () => 80,
+    });
+    own = {
+      full: await runs.train('own-full', sizes.full),
+      small: await runs.train('own-small', sizes.small),
+    };
   }, 120_000);
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  it.for(frameworks)('trains with %s, on the same tokens as with the agent of the example', async (framework, { skip }) => {
-    skip(!canRun(framework), 'this machine has no python3');
-    const size = programs.has(framework) ? 'small' : 'full';
-    const { steps, tasks, runsPerTask } = sizes[size];
-    const summary = await runs.train(framework, sizes[size], framework);
-    expect(summary).toMatchObject({ interrupted: false, trainStep: steps });
-    // Nothing of the weights has changed in the first step, so equal agents have equal conversations.
-    for (const metric of [
-      'rollout/reward/mean',
-      'rollout/model/calls/mean',
-      'rollout/model/tool_calls/mean',
-      'rollout/model/response_tokens/mean',
-    ]) {
-      const [theirs, ours] = [await curve(summary, 'explorer', metric), await curve(own[size], 'explorer', metric)];
-      expect([metric, theirs[0]]).toEqual([metric, ours[0]]);
-      expect(theirs[0]).toBeGreaterThan(0);
-    }
-    const callsPerRun = await curve(summary, 'explorer', 'rollout/model/calls/mean');
-    expect(await curve(summary, 'explorer', 'rollout/model/spliced/mean')).toEqual(callsPerRun.map((calls) => calls - 1));
-    expect(await curve(summary, 'explorer', 'experience_pipeline/experience_count')).toEqual(
-      callsPerRun.map((calls) => calls * tasks * runsPerTask),
-    );
-    const exactness = await runs.exactness(framework);
-    expect(exactness).toMatchObject({ ok: true, forks: {}, continued: exactness.later });
-    seen.set(framework, exactness);
-  });
+  it.for(frameworks)(
+    'trains with %s, on the same tokens as with the agent of the example',
+    async (framework, { skip }) => {
+      skip(!canRun(framework), 'this machine has no python3');
+      const size = programs.has(framework) ? 'small' : 'full';
+      const { steps, tasks, runsPerTask } = sizes[size];
+      const summary = await runs.train(framework, sizes[size], framework);
+      expect(summary).toMatchObject({ interrupted: false, trainStep: steps });
+      // Nothing of the weights has changed in the first step, so equal agents have equal
+      // conversations.
+      for (const metric of [
+        'rollout/reward/mean',
+        'rollout/model/calls/mean',
+        'rollout/model/tool_calls/mean',
+        'rollout/model/response_tokens/mean',
+      ]) {
+        const [theirs, ours] = [
+          await curve(summary, 'explorer', metric),
+          await curve(own[size], 'explorer', metric),
+        ];
+        expect([metric, theirs[0]]).toEqual([metric, ours[0]]);
+        expect(theirs[0]).toBeGreaterThan(0);
+      }
+      const callsPerRun = await curve(summary, 'explorer', 'rollout/model/calls/mean');
+      expect(await curve(summary, 'explorer', 'rollout/model/spliced/mean')).toEqual(
+        callsPerRun.map((calls) => calls - 1),
+      );
+      expect(await curve(summary, 'explorer', 'experience_pipeline/experience_count')).toEqual(
+        callsPerRun.map((calls) => calls * tasks * runsPerTask),
+      );
+      const exactness = await runs.exactness(framework);
+      expect(exactness).toMatchObject({ ok: true, forks: {}, continued: exactness.later });
+      seen.set(framework, exactness);
+    },
+  );
 
   it('has recorded a thousand turns at least, exact in all', () => {
     const turns = [...seen.values()].reduce((sum, exactness) => sum + exactness.turns, 0);

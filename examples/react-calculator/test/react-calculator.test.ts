@@ -25,7 +25,11 @@ describe('the example, shortened', { tags: ['slow'] }, () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'trinity-react-calculator-'));
   const printed: string[] = [];
   let summary: RunSummary;
-  const curve = (stage: string, role: 'explorer' | 'trainer', metric: string): Promise<readonly number[]> =>
+  const curve = (
+    stage: string,
+    role: 'explorer' | 'trainer',
+    metric: string,
+  ): Promise<readonly number[]> =>
     readCurve(path.join(summary.jobDirectory, stage, 'monitor', 'metrics.jsonl'), { role, metric });
 
   beforeAll(async () => {
@@ -63,16 +67,25 @@ describe('the example, shortened', { tags: ['slow'] }, () => {
     const callsPerRun = await curve('grpo', 'explorer', 'rollout/model/calls/mean');
     expect(experiences.length).toBeGreaterThanOrEqual(grpoSteps);
     expect(experiences).toEqual(callsPerRun.map((calls) => calls * runsPerStep));
-    expect(await curve('grpo', 'explorer', 'rollout/model/spliced/mean')).toEqual(callsPerRun.map((calls) => calls - 1));
-    expect(new Set(await curve('grpo', 'explorer', 'rollout/runs/ok'))).toEqual(new Set([runsPerStep]));
-    // The first batch was sampled by the weights that train on it: every token of both turns has its probability again.
+    expect(await curve('grpo', 'explorer', 'rollout/model/spliced/mean')).toEqual(
+      callsPerRun.map((calls) => calls - 1),
+    );
+    expect(new Set(await curve('grpo', 'explorer', 'rollout/runs/ok'))).toEqual(
+      new Set([runsPerStep]),
+    );
+    // The first batch was sampled by the weights that train on it: every token of both turns has
+    // its probability again.
     const [difference] = await curve('grpo', 'trainer', 'training/rollout_logprobs_diff_max');
     expect(difference).toBeLessThan(1e-5);
   });
 
   it('leaves a model that can be loaded, other than the one it began with', async () => {
-    const weights = async (folderOfModel: string): Promise<Float32Array> => (await loadModelFolder(folderOfModel)).weights;
-    const [before, after] = [await weights(path.join(folder, 'runs', 'data', 'model')), await weights(summary.checkpoint!)];
+    const weights = async (folderOfModel: string): Promise<Float32Array> =>
+      (await loadModelFolder(folderOfModel)).weights;
+    const [before, after] = [
+      await weights(path.join(folder, 'runs', 'data', 'model')),
+      await weights(summary.checkpoint!),
+    ];
     expect(after).toHaveLength(before.length);
     expect(after.every(Number.isFinite)).toBe(true);
     expect(after).not.toEqual(before);

@@ -1,4 +1,7 @@
-/** AgentScope's messages, as far as the wire needs them. Written from its behaviour: it is no dependency, for npm does not have it. */
+/**
+ * AgentScope's messages, as far as the wire needs them. Written from its behaviour: it is no
+ * dependency, for npm does not have it.
+ */
 
 export interface TextBlock {
   type: 'text';
@@ -43,7 +46,16 @@ export interface Message<Block extends { type: string } = ContentBlock> {
   content: Block[];
 }
 
-/** Its texts, a line each; empty when it has none. The reply of an agent has one, that of its last turn. */
-export function textOf({ content }: { readonly content: readonly { readonly type: string; readonly text?: string }[] }): string {
-  return content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
+/**
+ * Its texts, a line each; empty when it has none. The reply of an agent has one, that of its last
+ * turn.
+ */
+export function textOf({
+  content,
+}: {
+  readonly content: readonly { readonly type: string; readonly text?: string }[];
+}): string {
+  return content
+    .flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : []))
+    .join('\n');
 }

@@ -10,12 +10,18 @@ export interface AgentscopeModelOptions {
 }
 
 /** For `new OpenAIChatModel(settings)`. */
-export interface AgentscopeModelSettings extends Omit<ReturnType<AgentEndpoint['agentscope']>, 'stream'> {
+export interface AgentscopeModelSettings extends Omit<
+  ReturnType<AgentEndpoint['agentscope']>,
+  'stream'
+> {
   readonly stream: boolean;
   readonly formatter: TurnFormatter;
 }
 
-/** `endpoint.agentscope()` with the formatter that keeps turns apart. AgentScope reaches the model over HTTP. */
+/**
+ * `endpoint.agentscope()` with the formatter that keeps turns apart. AgentScope reaches the model
+ * over HTTP.
+ */
 export function agentscopeModel(
   endpoint: Pick<AgentEndpoint, 'agentscope'>,
   { formatter, stream = false }: AgentscopeModelOptions = {},

@@ -2,8 +2,9 @@
 import type { Message } from './message.js';
 
 /**
- * AgentScope's agent keeps all turns of a reply in one assistant message, its blocks in order of time. A turn ends with its tool
- * results: what follows them is the next one. Messages without results stay as they are.
+ * AgentScope's agent keeps all turns of a reply in one assistant message, its blocks in order of
+ * time. A turn ends with its tool results: what follows them is the next one. Messages without
+ * results stay as they are.
  */
 export function splitTurns<Msg extends Message<{ type: string }>>(message: Msg): readonly Msg[] {
   const turns: Msg['content'][] = [[]];

@@ -2,13 +2,20 @@
 import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 
-/** Without thoughts, as AgentScope's own formatter. @throws ModelError 400 for data: models are trained on text */
+/**
+ * Without thoughts, as AgentScope's own formatter.
+ * @throws ModelError 400 for data: models are trained on text
+ */
 export function wireMessages({ role, name, content }: Message): Record<string, unknown>[] {
   content.forEach(({ type }) => refuseData(type));
   const texts = content.filter((block) => block.type === 'text');
   const calls = content.filter((block) => block.type === 'tool_call');
   const results = content.filter((block) => block.type === 'tool_result');
-  const toolCalls = calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.input } }));
+  const toolCalls = calls.map((call) => ({
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: call.input },
+  }));
   const spoken = {
     role,
     name,
@@ -17,7 +24,12 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
   };
   return [
     ...(isSaid(texts) || calls.length > 0 ? [spoken] : []),
-    ...results.map(({ id, name: tool, output }) => ({ role: 'tool', tool_call_id: id, name: tool, content: outputText(output) })),
+    ...results.map(({ id, name: tool, output }) => ({
+      role: 'tool',
+      tool_call_id: id,
+      name: tool,
+      content: outputText(output),
+    })),
   ];
 }
 
@@ -33,8 +45,11 @@ export function outputText(output: string | readonly OutputBlock[]): string {
 
 function refuseData(type: ContentBlock['type'] | (string & {})): void {
   if (type !== 'data') return;
-  throw new ModelError('A message holds data (an image or a sound). Expected text: give turnFormatter the formatter that prints it.', {
-    code: 'UNSUPPORTED_CONTENT',
-    status: 400,
-  });
+  throw new ModelError(
+    'A message holds data (an image or a sound). Expected text: give turnFormatter the formatter that prints it.',
+    {
+      code: 'UNSUPPORTED_CONTENT',
+      status: 400,
+    },
+  );
 }

@@ -1,6 +1,17 @@
 import { servedRollouts } from '@trinity-rft/model/testing';
-import { describeAgentAdapter, type AgentTool, type AgentUnderTest, type Deviation } from '@trinity-rft/testing';
-import { Agent, createMsg, OpenAIChatModel, Toolkit, type ToolInputSchema } from '@trinity-rft/testing/agentscope';
+import {
+  describeAgentAdapter,
+  type AgentTool,
+  type AgentUnderTest,
+  type Deviation,
+} from '@trinity-rft/testing';
+import {
+  Agent,
+  createMsg,
+  OpenAIChatModel,
+  Toolkit,
+  type ToolInputSchema,
+} from '@trinity-rft/testing/agentscope';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll } from 'vitest';
 import { agentscopeModel, textOf } from '../src/index.js';
@@ -8,9 +19,15 @@ import { agentscopeModel, textOf } from '../src/index.js';
 const served = await servedRollouts();
 afterAll(() => served.close());
 
-type Settings = (endpoint: AgentEndpoint, stream: boolean) => ConstructorParameters<typeof OpenAIChatModel>[0];
+type Settings = (
+  endpoint: AgentEndpoint,
+  stream: boolean,
+) => ConstructorParameters<typeof OpenAIChatModel>[0];
 
-/** An agent keeps what was said, so what runs share is how it is made. The framework takes no signal: its calls end with the run. */
+/**
+ * An agent keeps what was said, so what runs share is how it is made. The framework takes no
+ * signal: its calls end with the run.
+ */
 const agentOf =
   (settings: Settings) =>
   (tools: readonly AgentTool[]): AgentUnderTest<AgentEndpoint> =>
@@ -20,7 +37,11 @@ const agentOf =
       sysPrompt: 'Be brief.',
       model: new OpenAIChatModel({ ...settings(endpoint, streamed), presetGenParams }),
       toolkit: new Toolkit({
-        tools: tools.map(({ parameters, execute, ...tool }) => ({ ...tool, inputSchema: parameters as ToolInputSchema, call: execute })),
+        tools: tools.map(({ parameters, execute, ...tool }) => ({
+          ...tool,
+          inputSchema: parameters as ToolInputSchema,
+          call: execute,
+        })),
         builtInSkillTool: false,
       }),
     });
@@ -45,7 +66,11 @@ const always: readonly Deviation[] = [
     expected: { ends: 'answer', recorded: 2 },
   },
 ];
-const mixed = ['a tool loop of three turns', 'arguments in odd JSON', 'the same text in two turns'] as const;
+const mixed = [
+  'a tool loop of three turns',
+  'arguments in odd JSON',
+  'the same text in two turns',
+] as const;
 
 describeAgentAdapter('AgentScope (stand-in)', {
   ...served,
@@ -59,7 +84,8 @@ describeAgentAdapter('AgentScope (stand-in) with its own formatter', {
     ...always,
     ...mixed.map((conversation) => ({
       conversation,
-      because: 'all turns of a reply are one message, so the third prompt does not continue the second',
+      because:
+        'all turns of a reply are one message, so the third prompt does not continue the second',
       expected: { forks: { text_edited: 1 } },
     })),
   ],

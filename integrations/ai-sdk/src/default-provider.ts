@@ -1,4 +1,7 @@
-/** Models that an agent names as text, `model: 'openai/gpt-5'`, served by the run that the call belongs to. */
+/**
+ * Models that an agent names as text, `model: 'openai/gpt-5'`, served by the run that the call
+ * belongs to.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
 
@@ -13,20 +16,36 @@ interface DefaultProvider {
 /** One per process, also when this package is loaded twice: plugins may bring a copy. */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
-  /** While scopes are open. `before` is the provider that was there; it keeps embeddings, images and the like. */
-  installed?: { readonly before: DefaultProvider | undefined; readonly router: DefaultProvider; uses: number } | undefined;
+  /**
+   * While scopes are open. `before` is the provider that was there; it keeps embeddings, images and
+   * the like.
+   */
+  installed?:
+    | {
+        readonly before: DefaultProvider | undefined;
+        readonly router: DefaultProvider;
+        uses: number;
+      }
+    | undefined;
 }
 
 const key = Symbol.for('trinity-rft.ai-sdk.default-provider');
-const global = globalThis as { AI_SDK_DEFAULT_PROVIDER?: DefaultProvider | undefined; [key]?: Shared };
+const global = globalThis as {
+  AI_SDK_DEFAULT_PROVIDER?: DefaultProvider | undefined;
+  [key]?: Shared;
+};
 const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 
 /**
- * While `work` runs, and in everything it starts, the names of language models stand for what `resolve` gives. Scopes may run side by
- * side: each call finds its own through the async context. A call that belongs to none, because it was queued or scheduled by somebody
- * else, is refused rather than served by a guess. @throws WorkflowError AI_SDK_NO_SCOPE from such a call
+ * While `work` runs, and in everything it starts, the names of language models stand for what
+ * `resolve` gives. Scopes may run side by side: each call finds its own through the async context.
+ * A call that belongs to none, because it was queued or scheduled by somebody else, is refused
+ * rather than served by a guess. @throws WorkflowError AI_SDK_NO_SCOPE from such a call
  */
-export async function withDefaultProvider<Result>(resolve: ResolveModel, work: () => Promise<Result>): Promise<Result> {
+export async function withDefaultProvider<Result>(
+  resolve: ResolveModel,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const use = install();
   use.uses++;
   try {
@@ -59,6 +78,7 @@ function install(): NonNullable<Shared['installed']> {
 function uninstall(): void {
   const { installed } = shared;
   // Somebody else may have set it meanwhile: theirs stays.
-  if (installed && global.AI_SDK_DEFAULT_PROVIDER === installed.router) global.AI_SDK_DEFAULT_PROVIDER = installed.before;
+  if (installed && global.AI_SDK_DEFAULT_PROVIDER === installed.router)
+    global.AI_SDK_DEFAULT_PROVIDER = installed.before;
   shared.installed = undefined;
 }

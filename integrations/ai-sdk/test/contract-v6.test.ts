@@ -3,7 +3,15 @@ import { describeAgentAdapter, type AgentTool, type AgentUnderTest } from '@trin
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createOpenAICompatible } from 'ai-sdk-openai-compatible-v2';
 import { createOpenAI } from 'ai-sdk-openai-v3';
-import { generateText, stepCountIs, streamText, tool, ToolLoopAgent, type LanguageModel, type ToolSet } from 'ai-v6';
+import {
+  generateText,
+  stepCountIs,
+  streamText,
+  tool,
+  ToolLoopAgent,
+  type LanguageModel,
+  type ToolSet,
+} from 'ai-v6';
 import { z } from 'zod';
 import { withDefaultProvider } from '../src/default-provider.js';
 import { aiSdkModel, type CreateProvider } from '../src/model.js';
@@ -17,14 +25,27 @@ const toolSet = (tools: readonly AgentTool[]): ToolSet =>
   Object.fromEntries(
     tools.map(({ name, description, parameters, execute }) => [
       name,
-      tool({ description, inputSchema: z.fromJSONSchema(parameters), execute: async (input) => execute(input) }),
+      tool({
+        description,
+        inputSchema: z.fromJSONSchema(parameters),
+        execute: async (input) => execute(input),
+      }),
     ]),
   );
 
-function functions(tools: readonly AgentTool[], provider: CreateProvider<LanguageModel>): AgentUnderTest<AgentEndpoint> {
+function functions(
+  tools: readonly AgentTool[],
+  provider: CreateProvider<LanguageModel>,
+): AgentUnderTest<AgentEndpoint> {
   const shared = { tools: toolSet(tools), stopWhen };
   return async ({ endpoint, question, streamed, signal, settings }) => {
-    const options = { ...shared, ...settings, model: aiSdkModel(endpoint, provider), prompt: question, abortSignal: signal };
+    const options = {
+      ...shared,
+      ...settings,
+      model: aiSdkModel(endpoint, provider),
+      prompt: question,
+      abortSignal: signal,
+    };
     if (!streamed) return (await generateText(options)).text;
     return readStream(streamText({ ...options, onError: () => undefined }));
   };
@@ -37,7 +58,9 @@ function agentObject(tools: readonly AgentTool[]): AgentUnderTest<AgentEndpoint>
       () => aiSdkModel(endpoint, createOpenAI),
       async () => {
         const options = { prompt: question, abortSignal: signal };
-        return streamed ? readStream(await agent.stream(options)) : (await agent.generate(options)).text;
+        return streamed
+          ? readStream(await agent.stream(options))
+          : (await agent.generate(options)).text;
       },
     );
 }
@@ -46,5 +69,8 @@ describeAgentAdapter('AI SDK 6 functions over chat completions', {
   ...inProcess,
   createAgent: (tools) => functions(tools, createOpenAICompatible),
 });
-describeAgentAdapter('AI SDK 6 functions over Responses', { ...inProcess, createAgent: (tools) => functions(tools, createOpenAI) });
+describeAgentAdapter('AI SDK 6 functions over Responses', {
+  ...inProcess,
+  createAgent: (tools) => functions(tools, createOpenAI),
+});
 describeAgentAdapter('AI SDK 6 agents over Responses', { ...inProcess, createAgent: agentObject });

@@ -9,7 +9,8 @@ import { aiSdkModel } from '../src/model.js';
 
 const inProcess = inProcessRollouts();
 
-const ask = async (model = 'openai/gpt-5'): Promise<string> => (await generateText({ model, prompt: 'Hi.' })).text;
+const ask = async (model = 'openai/gpt-5'): Promise<string> =>
+  (await generateText({ model, prompt: 'Hi.' })).text;
 
 /** Resolves every name to a model that answers `text`. */
 async function answering(text: string) {
@@ -26,7 +27,11 @@ describe('withDefaultProvider', () => {
   it('gives models that are named as text to the scope of the call, also where scopes overlap', async () => {
     const [a, b] = [await answering('a'), await answering('b')];
     const both = await Promise.all([
-      withDefaultProvider(a, async () => [await ask(), await withDefaultProvider(b, () => ask()), await ask()]),
+      withDefaultProvider(a, async () => [
+        await ask(),
+        await withDefaultProvider(b, () => ask()),
+        await ask(),
+      ]),
       withDefaultProvider(b, async () => {
         await turn();
         return [await ask()];
@@ -47,7 +52,10 @@ describe('withDefaultProvider', () => {
     const queue = gate.promise.then(() => ask().catch((error: unknown) => error));
     await withDefaultProvider(await answering('a'), async () => {
       gate.resolve();
-      expect(await queue).toMatchObject({ code: 'AI_SDK_NO_SCOPE', message: expect.stringContaining('"openai/gpt-5"') as string });
+      expect(await queue).toMatchObject({
+        code: 'AI_SDK_NO_SCOPE',
+        message: expect.stringContaining('"openai/gpt-5"') as string,
+      });
     });
   });
 
@@ -68,7 +76,9 @@ describe('withDefaultProvider', () => {
     const mine = createOpenAI({ apiKey: 'none' });
     globalThis.AI_SDK_DEFAULT_PROVIDER = mine;
     await withDefaultProvider(await answering('a'), async () => {
-      expect((globalThis.AI_SDK_DEFAULT_PROVIDER as typeof mine).embeddingModel).toBe(mine.embeddingModel);
+      expect((globalThis.AI_SDK_DEFAULT_PROVIDER as typeof mine).embeddingModel).toBe(
+        mine.embeddingModel,
+      );
       expect(await ask()).toBe('a');
     });
     expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toBe(mine);

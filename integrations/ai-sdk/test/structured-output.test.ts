@@ -14,7 +14,15 @@ const output = Output.object({ schema: z.object({ degrees: z.number() }) });
 async function ask(provider: CreateProvider<LanguageModel>, reply: string) {
   const sampler = scriptedSampler({ script: [inProcess.encode(`${reply}<|im_end|>`)] });
   const rollout = await inProcess.open({ sampler, signal: new AbortController().signal });
-  return { rollout, options: { model: aiSdkModel(rollout.endpoint, provider), prompt: 'How warm?', output, onError: () => undefined } };
+  return {
+    rollout,
+    options: {
+      model: aiSdkModel(rollout.endpoint, provider),
+      prompt: 'How warm?',
+      output,
+      onError: () => undefined,
+    },
+  };
 }
 
 describe.each<[string, CreateProvider<LanguageModel>]>([
@@ -35,7 +43,9 @@ describe.each<[string, CreateProvider<LanguageModel>]>([
 
   it('fails by the words of the framework where the model does not follow it, and the call is recorded', async () => {
     const { rollout, options } = await ask(provider, 'Warm.');
-    await expect(generateText(options)).rejects.toSatisfy((error) => NoObjectGeneratedError.isInstance(error));
+    await expect(generateText(options)).rejects.toSatisfy((error) =>
+      NoObjectGeneratedError.isInstance(error),
+    );
     expect(rollout.records()).toMatchObject([{ responseText: 'Warm.' }]);
   });
 });

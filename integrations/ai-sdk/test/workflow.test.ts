@@ -1,6 +1,11 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { defaultFormatArgs, ModelError } from '@trinity-rft/core';
-import { scriptedModel, tryWorkflow, type ScriptedAnswer, type WorkflowOutput } from '@trinity-rft/workflow';
+import {
+  scriptedModel,
+  tryWorkflow,
+  type ScriptedAnswer,
+  type WorkflowOutput,
+} from '@trinity-rft/workflow';
 import { generateText, Output } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -10,7 +15,13 @@ type Options = AiSdkWorkflowOptions<ReturnType<ReturnType<typeof createOpenAICom
 
 const rawTask = { question: 'one plus one', answer: '2' };
 const task = { formatArgs: { ...defaultFormatArgs, promptKey: 'question', responseKey: 'answer' } };
-const rewardFn = ({ response, truth }: { readonly response: string; readonly truth?: string | undefined }) => (response === truth ? 1 : 0);
+const rewardFn = ({
+  response,
+  truth,
+}: {
+  readonly response: string;
+  readonly truth?: string | undefined;
+}) => (response === truth ? 1 : 0);
 
 const attempt = (run: Options['run'], answers: readonly ScriptedAnswer[], over: object = {}) =>
   tryWorkflow(aiSdkWorkflow({ name: 'test', provider: createOpenAICompatible, run, ...over }), {
@@ -33,13 +44,19 @@ describe('aiSdkWorkflow', () => {
   });
 
   it('serves auxiliary models by their names', async () => {
-    const run: Options['run'] = async () => ({ reward: 0, info: { said: (await generateText({ model: 'judge', prompt: 'Well?' })).text } });
+    const run: Options['run'] = async () => ({
+      reward: 0,
+      info: { said: (await generateText({ model: 'judge', prompt: 'Well?' })).text },
+    });
     expect(await attempt(run, [])).toMatchObject({ info: { said: 'from the judge' } });
   });
 
   it('takes a reward that the agent brings along', async () => {
     const output: WorkflowOutput = { reward: 0.5, metrics: { turns: 3 } };
-    expect(await attempt(async () => Promise.resolve(output), [])).toEqual({ reward: 0.5, metrics: { model_fault: 0, turns: 3 } });
+    expect(await attempt(async () => Promise.resolve(output), [])).toEqual({
+      reward: 0.5,
+      metrics: { model_fault: 0, turns: 3 },
+    });
   });
 
   it('gives the fault reward to answers that do not fit their schema', async () => {
@@ -55,7 +72,8 @@ describe('aiSdkWorkflow', () => {
   });
 
   it('fails at once with what the endpoint said', async () => {
-    const run: Options['run'] = async ({ languageModel }) => (await generateText({ model: languageModel, prompt: 'Hi.' })).text;
+    const run: Options['run'] = async ({ languageModel }) =>
+      (await generateText({ model: languageModel, prompt: 'Hi.' })).text;
     const failing = attempt(run, [new ModelError('The engine is down.', { status: 503 }), '2']);
     await expect(failing).rejects.toMatchObject({
       name: 'ModelError',
@@ -65,8 +83,14 @@ describe('aiSdkWorkflow', () => {
   });
 
   it('asks for a reward function where the answer is text', async () => {
-    const workflow = aiSdkWorkflow({ name: 'test', provider: createOpenAICompatible, run: async () => Promise.resolve('2') });
-    await expect(tryWorkflow(workflow, { model: scriptedModel({ answers: [] }), rawTask })).rejects.toMatchObject({
+    const workflow = aiSdkWorkflow({
+      name: 'test',
+      provider: createOpenAICompatible,
+      run: async () => Promise.resolve('2'),
+    });
+    await expect(
+      tryWorkflow(workflow, { model: scriptedModel({ answers: [] }), rawTask }),
+    ).rejects.toMatchObject({
       code: 'REWARD_MISSING',
     });
   });

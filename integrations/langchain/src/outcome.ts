@@ -1,4 +1,7 @@
-/** Runs that end in an error because of what the model wrote: data for training, not faults of the machine. */
+/**
+ * Runs that end in an error because of what the model wrote: data for training, not faults of the
+ * machine.
+ */
 import type { AgentOutcome } from '@trinity-rft/workflow';
 
 /**
@@ -7,7 +10,10 @@ import type { AgentOutcome } from '@trinity-rft/workflow';
  */
 export type ModelFault = 'max_turns' | 'model_behavior';
 
-/** By class name of the error: there may be several copies of the framework, and middleware wraps what it throws. */
+/**
+ * By class name of the error: there may be several copies of the framework, and middleware wraps
+ * what it throws.
+ */
 const faults: Readonly<Record<string, ModelFault>> = {
   GraphRecursionError: 'max_turns',
   ModelCallLimitMiddlewareError: 'max_turns',
@@ -19,14 +25,20 @@ const faults: Readonly<Record<string, ModelFault>> = {
   ToolInputParsingException: 'model_behavior',
   ToolInvocationError: 'model_behavior',
 };
-/** What the `openai` package says of an answer that is not JSON where a schema was asked for; its class is of no use. */
+/**
+ * What the `openai` package says of an answer that is not JSON where a schema was asked for; its
+ * class is of no use.
+ */
 const notJson = 'Error reading response';
 
 /**
- * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A workflow that throws instead is
- * tried again, and its turns are lost. Rejects with every other error.
+ * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A
+ * workflow that throws instead is tried again, and its turns are lost. Rejects with every other
+ * error.
  */
-export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutcome<Result, ModelFault>> {
+export async function outcomeOf<Result>(
+  run: Promise<Result>,
+): Promise<AgentOutcome<Result, ModelFault>> {
   try {
     return { result: await run };
   } catch (error) {
@@ -42,7 +54,8 @@ const mostCauses = 16;
 function faultOf(error: unknown): ModelFault | undefined {
   let current = error;
   for (let depth = 0; depth < mostCauses && current instanceof Error; depth++) {
-    if (current instanceof SyntaxError && current.message.startsWith(notJson)) return 'model_behavior';
+    if (current instanceof SyntaxError && current.message.startsWith(notJson))
+      return 'model_behavior';
     const fault = faults[current.constructor.name] ?? faults[current.name];
     if (fault !== undefined) return fault;
     current = current.cause;

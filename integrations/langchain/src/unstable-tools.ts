@@ -1,14 +1,22 @@
 /** Finds tools whose names change from call to call. */
 import { ConfigError } from '@trinity-rft/core';
 
-/** `createAgent({ responseFormat })` numbers what it makes of schemas without a title, in the order in which a process makes them. */
+/**
+ * `createAgent({ responseFormat })` numbers what it makes of schemas without a title, in the order
+ * in which a process makes them.
+ */
 const numbered = /^extract-\d+$/;
 
-/** Names of tools in the body of a request, chat completion or response, that a counter made. Empty for what is no JSON. */
+/**
+ * Names of tools in the body of a request, chat completion or response, that a counter made. Empty
+ * for what is no JSON.
+ */
 export function unstableToolNames(body: string): readonly string[] {
   const { tools } = parse(body);
   if (!Array.isArray(tools)) return [];
-  return tools.map(nameOf).filter((name): name is string => typeof name === 'string' && numbered.test(name));
+  return tools
+    .map(nameOf)
+    .filter((name): name is string => typeof name === 'string' && numbered.test(name));
 }
 
 /** `inner`, which is not called for requests with such tools. @throws ConfigError instead */
@@ -20,7 +28,9 @@ export function refuseUnstableTools(inner: typeof globalThis.fetch): typeof glob
   };
 }
 
-function nameOf(tool: { readonly name?: unknown; readonly function?: { readonly name?: unknown } } | null): unknown {
+function nameOf(
+  tool: { readonly name?: unknown; readonly function?: { readonly name?: unknown } } | null,
+): unknown {
   return tool?.function?.name ?? tool?.name;
 }
 

@@ -32,16 +32,25 @@ const openRollouts = (): Promise<AgentRollout<AgentEndpoint>[]> =>
   );
 
 /** The questions that each rollout has recorded. */
-const questions = (rollouts: readonly AgentRollout<AgentEndpoint>[]): readonly (readonly (string | undefined)[])[] =>
-  rollouts.map(({ records }) => records().map(({ tokens }) => /Question \d/.exec(inProcess.decode(tokens))?.[0]));
+const questions = (
+  rollouts: readonly AgentRollout<AgentEndpoint>[],
+): readonly (readonly (string | undefined)[])[] =>
+  rollouts.map(({ records }) =>
+    records().map(({ tokens }) => /Question \d/.exec(inProcess.decode(tokens))?.[0]),
+  );
 
 it('makes all but one of concurrent runs fail that find a shared model by the asynchronous context', async () => {
   const model = sharedModel();
   const rollouts = await openRollouts();
   const settled = await Promise.allSettled(
-    rollouts.map(({ endpoint }, k) => context.run({ endpoint: () => endpoint }, () => model.invoke(`Question ${k}`))),
+    rollouts.map(({ endpoint }, k) =>
+      context.run({ endpoint: () => endpoint }, () => model.invoke(`Question ${k}`)),
+    ),
   );
-  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', ...Array.from({ length: runs - 1 }, () => 'rejected')]);
+  expect(settled.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    ...Array.from({ length: runs - 1 }, () => 'rejected'),
+  ]);
   // The run that is served first is not told that the queue made the next one's call in its name.
   expect(questions(rollouts)[0]).toEqual(['Question 0', 'Question 1']);
 });
@@ -52,7 +61,10 @@ it('does not matter to agents whose calls are redirected', async () => {
   const rollouts = await openRollouts();
   await Promise.all(
     rollouts.map(({ endpoint }, k) =>
-      agent.invoke({ messages: [{ role: 'user', content: `Question ${k}` }] }, runConfig({ endpoint, runtime, signal })),
+      agent.invoke(
+        { messages: [{ role: 'user', content: `Question ${k}` }] },
+        runConfig({ endpoint, runtime, signal }),
+      ),
     ),
   );
   expect(questions(rollouts)).toEqual(rollouts.map((_, k) => [`Question ${k}`]));

@@ -1,28 +1,51 @@
 /** Agents and graphs as workflows: threads, faults, names of tools. */
 import { MemorySaver, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
-import { scriptedModel, tryWorkflow, type ScriptedAnswer, type WorkflowDefinition } from '@trinity-rft/workflow';
+import {
+  scriptedModel,
+  tryWorkflow,
+  type ScriptedAnswer,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
 import { testRuntime } from '@trinity-rft/testing';
 import { createAgent, providerStrategy, tool } from 'langchain';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { langchainWorkflow, outcomeOf, redirected, redirectModel, runModel, unstableToolNames } from '../src/index.js';
+import {
+  langchainWorkflow,
+  outcomeOf,
+  redirected,
+  redirectModel,
+  runModel,
+  unstableToolNames,
+} from '../src/index.js';
 import { somebodyElse } from './support/agent.js';
 
-const lookUp = tool(() => 'nothing', { name: 'look_up', description: 'Looks it up.', schema: z.object({}) });
+const lookUp = tool(() => 'nothing', {
+  name: 'look_up',
+  description: 'Looks it up.',
+  schema: z.object({}),
+});
 const lookingUp: ScriptedAnswer = { toolCalls: [{ name: 'look_up', arguments: {} }] };
 const ask = (question: string) => ({ messages: [{ role: 'user' as const, content: question }] });
 const rawTask = { question: 'Who?' };
 const attempt = (workflow: WorkflowDefinition, answers: readonly ScriptedAnswer[]) => {
   const model = scriptedModel({ answers });
-  const result = tryWorkflow(workflow, { rawTask, model, rewardFn: ({ response }) => response.length });
+  const result = tryWorkflow(workflow, {
+    rawTask,
+    model,
+    rewardFn: ({ response }) => response.length,
+  });
   return { model, result };
 };
 
 it('scores the text of the answer', async () => {
-  const agent = redirected(createAgent({ model: somebodyElse, tools: [lookUp], systemPrompt: 'Be brief.' }));
+  const agent = redirected(
+    createAgent({ model: somebodyElse, tools: [lookUp], systemPrompt: 'Be brief.' }),
+  );
   const workflow = langchainWorkflow({
     name: 'brief',
-    run: async ({ question, config }) => (await agent.invoke(ask(question), config)).messages.at(-1)?.text,
+    run: async ({ question, config }) =>
+      (await agent.invoke(ask(question), config)).messages.at(-1)?.text,
   });
   const { model, result } = attempt(workflow, [lookingUp, 'Me.']);
   expect(await result).toEqual({ reward: 3, metrics: { model_fault: 0 } });
@@ -30,7 +53,12 @@ it('scores the text of the answer', async () => {
 });
 
 it('gives every run a thread of its own', async () => {
-  const agent = createAgent({ model: somebodyElse, tools: [], checkpointer: new MemorySaver(), middleware: [redirectModel()] });
+  const agent = createAgent({
+    model: somebodyElse,
+    tools: [],
+    checkpointer: new MemorySaver(),
+    middleware: [redirectModel()],
+  });
   const threads = new Set<string>();
   const workflow = langchainWorkflow({
     name: 'remembering',
@@ -41,7 +69,8 @@ it('gives every run a thread of its own', async () => {
   });
   const runtime = testRuntime();
   const model = scriptedModel({ answers: ['One.', 'Two.'] });
-  for (let run = 0; run < 2; run++) await tryWorkflow(workflow, { rawTask, model, rewardFn: () => 0, runtime });
+  for (let run = 0; run < 2; run++)
+    await tryWorkflow(workflow, { rawTask, model, rewardFn: () => 0, runtime });
   expect(threads.size).toBe(2);
   expect(model.calls.map(({ messages }) => messages.length)).toEqual([1, 1]);
 });
@@ -53,12 +82,15 @@ it('leaves the model of an agent alone that is invoked without a run', () => {
 
 it('asks the model of the run in a node of a graph that was compiled before', async () => {
   const graph = new StateGraph(MessagesAnnotation)
-    .addNode('model', async ({ messages }, config) => ({ messages: await runModel(config, somebodyElse).invoke(messages) }))
+    .addNode('model', async ({ messages }, config) => ({
+      messages: await runModel(config, somebodyElse).invoke(messages),
+    }))
     .addEdge('__start__', 'model')
     .compile();
   const workflow = langchainWorkflow({
     name: 'graph',
-    run: async ({ question, config }) => (await graph.invoke(ask(question), config)).messages.at(-1)?.text,
+    run: async ({ question, config }) =>
+      (await graph.invoke(ask(question), config)).messages.at(-1)?.text,
   });
   expect(await attempt(workflow, ['Me.']).result).toMatchObject({ reward: 3 });
 });
@@ -68,10 +100,15 @@ it('makes data of a run that never answers, and keeps its turns', async () => {
   const workflow = langchainWorkflow({
     name: 'endless',
     faultReward: -1,
-    run: async ({ question, config }) => (await agent.invoke(ask(question), { ...config, recursionLimit: 4 })).messages.at(-1)?.text,
+    run: async ({ question, config }) =>
+      (await agent.invoke(ask(question), { ...config, recursionLimit: 4 })).messages.at(-1)?.text,
   });
   const { model, result } = attempt(workflow, [lookingUp, lookingUp, lookingUp]);
-  expect(await result).toEqual({ reward: -1, metrics: { model_fault: 1 }, info: { fault: 'max_turns' } });
+  expect(await result).toEqual({
+    reward: -1,
+    metrics: { model_fault: 1 },
+    info: { fault: 'max_turns' },
+  });
   expect(model.extractExperiencesFromHistory()).toHaveLength(2);
 });
 
@@ -80,33 +117,49 @@ it('makes data of an answer that does not fit its schema', async () => {
   const agent = redirected(createAgent({ model: somebodyElse, tools: [], responseFormat }));
   const workflow = langchainWorkflow({
     name: 'structured',
-    run: async ({ question, config }) => (await agent.invoke(ask(question), config)).structuredResponse.name,
+    run: async ({ question, config }) =>
+      (await agent.invoke(ask(question), config)).structuredResponse.name,
   });
-  expect(await attempt(workflow, ['Me.']).result).toMatchObject({ reward: 0, info: { fault: 'model_behavior' } });
-  expect(await attempt(workflow, ['{"name":"Me"}']).result).toMatchObject({ reward: 2, metrics: { model_fault: 0 } });
+  expect(await attempt(workflow, ['Me.']).result).toMatchObject({
+    reward: 0,
+    info: { fault: 'model_behavior' },
+  });
+  expect(await attempt(workflow, ['{"name":"Me"}']).result).toMatchObject({
+    reward: 2,
+    metrics: { model_fault: 0 },
+  });
 });
 
 it('passes on errors that are no fault of the model', async () => {
-  const workflow = langchainWorkflow({ name: 'broken', run: () => Promise.reject(new RangeError('out of memory')) });
+  const workflow = langchainWorkflow({
+    name: 'broken',
+    run: () => Promise.reject(new RangeError('out of memory')),
+  });
   await expect(attempt(workflow, []).result).rejects.toThrow('out of memory');
 });
 
 it('refuses tools that are named anew for every call, and takes them once their schema has a title', async () => {
   const structured = (schema: z.ZodObject<{ name: z.ZodString }>) => {
-    const agent = redirected(createAgent({ model: somebodyElse, tools: [], responseFormat: schema }));
+    const agent = redirected(
+      createAgent({ model: somebodyElse, tools: [], responseFormat: schema }),
+    );
     return langchainWorkflow({
       name: 'extracting',
-      run: async ({ question, config }) => (await agent.invoke(ask(question), config)).structuredResponse.name,
+      run: async ({ question, config }) =>
+        (await agent.invoke(ask(question), config)).structuredResponse.name,
     });
   };
   const schema = z.object({ name: z.string() });
   const said = await attempt(structured(schema), []).result.catch((error: unknown) => error);
   const causes: unknown[] = [];
-  for (let error = said; error instanceof Error; error = error.cause) causes.push((error as { readonly code?: unknown }).code);
+  for (let error = said; error instanceof Error; error = error.cause)
+    causes.push((error as { readonly code?: unknown }).code);
   expect(causes).toContain('TOOL_NAME_UNSTABLE');
 
   const titled = structured(schema.meta({ title: 'answer' }));
-  const { result } = attempt(titled, [{ toolCalls: [{ name: 'answer', arguments: { name: 'Me' } }] }]);
+  const { result } = attempt(titled, [
+    { toolCalls: [{ name: 'answer', arguments: { name: 'Me' } }] },
+  ]);
   expect(await result).toMatchObject({ reward: 2 });
 });
 
@@ -120,7 +173,9 @@ it('finds unstable names in requests of both kinds', () => {
       ],
     }),
   ).toEqual(['extract-1']);
-  expect(names({ tools: [{ type: 'function', name: 'extract-12' }, null] })).toEqual(['extract-12']);
+  expect(names({ tools: [{ type: 'function', name: 'extract-12' }, null] })).toEqual([
+    'extract-12',
+  ]);
   expect([names({}), names(null), unstableToolNames('no JSON')]).toEqual([[], [], []]);
 });
 

@@ -1,7 +1,13 @@
-/** Runs that end in an error because of what the model wrote: data for training, not faults of the machine. */
+/**
+ * Runs that end in an error because of what the model wrote: data for training, not faults of the
+ * machine.
+ */
 import type { AgentOutcome } from '@trinity-rft/workflow';
 
-/** `model_behavior`: an answer that does not fit its schema. What else a model does wrong, the framework tells the model. */
+/**
+ * `model_behavior`: an answer that does not fit its schema. What else a model does wrong, the
+ * framework tells the model.
+ */
 export type ModelFault = 'model_behavior';
 
 /** Ids of Mastra's errors about `structuredOutput`. */
@@ -14,10 +20,13 @@ const faults: ReadonlySet<unknown> = new Set([
 const isFault = (error: Error): boolean => faults.has((error as { readonly id?: unknown }).id);
 
 /**
- * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A workflow that throws instead is
- * tried again, and its turns are lost. Rejects with every other error.
+ * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A
+ * workflow that throws instead is tried again, and its turns are lost. Rejects with every other
+ * error.
  */
-export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutcome<Result, ModelFault>> {
+export async function outcomeOf<Result>(
+  run: Promise<Result>,
+): Promise<AgentOutcome<Result, ModelFault>> {
   try {
     return { result: await run };
   } catch (error) {

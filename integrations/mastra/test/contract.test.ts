@@ -13,7 +13,10 @@ const served = await servedRollouts();
 afterAll(() => served.close());
 
 /** One agent object, its model given with each call. */
-function agentObject(tools: readonly AgentTool[], options: MastraModelOptions): AgentUnderTest<AgentEndpoint> {
+function agentObject(
+  tools: readonly AgentTool[],
+  options: MastraModelOptions,
+): AgentUnderTest<AgentEndpoint> {
   const agent = new Agent({
     id: 'weather',
     name: 'weather',
@@ -22,20 +25,33 @@ function agentObject(tools: readonly AgentTool[], options: MastraModelOptions): 
     tools: Object.fromEntries(
       tools.map(({ name, description, parameters, execute }) => [
         name,
-        createTool({ id: name, description, inputSchema: z.fromJSONSchema(parameters), execute: async (input) => execute(input) }),
+        createTool({
+          id: name,
+          description,
+          inputSchema: z.fromJSONSchema(parameters),
+          execute: async (input) => execute(input),
+        }),
       ]),
     ),
   });
   // Errors reach the caller as well.
   new Mastra({ agents: { agent }, logger: false });
   return async ({ endpoint, question, streamed, signal, settings }) => {
-    const call = { model: mastraModel(endpoint, options), abortSignal: signal, maxSteps: 8, modelSettings: settings };
+    const call = {
+      model: mastraModel(endpoint, options),
+      abortSignal: signal,
+      maxSteps: 8,
+      modelSettings: settings,
+    };
     if (!streamed) return finalText(await agent.generate(question, call));
     return finalText(await (await agent.stream(question, call)).getFullOutput());
   };
 }
 
-describeAgentAdapter('Mastra over Responses', { ...served, createAgent: (tools) => agentObject(tools, {}) });
+describeAgentAdapter('Mastra over Responses', {
+  ...served,
+  createAgent: (tools) => agentObject(tools, {}),
+});
 describeAgentAdapter('Mastra over chat completions', {
   ...served,
   createAgent: (tools) => agentObject(tools, { api: 'chat' }),

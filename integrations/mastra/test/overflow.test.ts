@@ -10,11 +10,24 @@ import { mastraModel } from '../src/model.js';
 const served = await servedRollouts();
 afterAll(() => served.close());
 
-it.each(['chat', 'responses'] as const)('tells the explorer that the prompt is too long, over %s', async (api) => {
-  const sampler = scriptedSampler({ script: [], maxModelLen: 20 });
-  const { endpoint } = await served.open({ sampler, signal: new AbortController().signal });
-  const agent = new Agent({ id: 'a', name: 'a', instructions: 'Be brief.', model: 'openai/gpt-5' });
-  new Mastra({ agents: { agent }, logger: false });
-  const asked = agent.generate('Who was it?'.repeat(9), { model: mastraModel(endpoint, { api }) }).then(finalText);
-  await expect(asked).rejects.toMatchObject({ statusCode: 400, data: { error: { code: 'context_length_exceeded' } } });
-});
+it.each(['chat', 'responses'] as const)(
+  'tells the explorer that the prompt is too long, over %s',
+  async (api) => {
+    const sampler = scriptedSampler({ script: [], maxModelLen: 20 });
+    const { endpoint } = await served.open({ sampler, signal: new AbortController().signal });
+    const agent = new Agent({
+      id: 'a',
+      name: 'a',
+      instructions: 'Be brief.',
+      model: 'openai/gpt-5',
+    });
+    new Mastra({ agents: { agent }, logger: false });
+    const asked = agent
+      .generate('Who was it?'.repeat(9), { model: mastraModel(endpoint, { api }) })
+      .then(finalText);
+    await expect(asked).rejects.toMatchObject({
+      statusCode: 400,
+      data: { error: { code: 'context_length_exceeded' } },
+    });
+  },
+);

@@ -3,11 +3,28 @@ import { OpenAIChatCompletionsModel, OpenAIResponsesModel, type Model } from '@o
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { OpenAI } from 'openai';
 
-/** Which route of the endpoint is asked: `/v1/responses`, which is the SDK's own choice, or `/v1/chat/completions`. */
+/**
+ * Which route of the endpoint is asked: `/v1/responses`, which is the SDK's own choice, or
+ * `/v1/chat/completions`.
+ */
 export type OpenAIAgentsApi = 'responses' | 'chat';
 
-/** A `Model` whose calls belong to the run of `endpoint`. Environment variables of the `openai` package have no influence. */
-export function openaiAgentsModel(endpoint: AgentEndpoint, { api = 'responses' }: { readonly api?: OpenAIAgentsApi } = {}): Model {
-  const client = new OpenAI({ ...endpoint.openai(), adminAPIKey: null, organization: null, project: null, webhookSecret: null });
-  return api === 'chat' ? new OpenAIChatCompletionsModel(client, endpoint.model) : new OpenAIResponsesModel(client, endpoint.model);
+/**
+ * A `Model` whose calls belong to the run of `endpoint`. Environment variables of the `openai`
+ * package have no influence.
+ */
+export function openaiAgentsModel(
+  endpoint: AgentEndpoint,
+  { api = 'responses' }: { readonly api?: OpenAIAgentsApi } = {},
+): Model {
+  const client = new OpenAI({
+    ...endpoint.openai(),
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+  });
+  return api === 'chat'
+    ? new OpenAIChatCompletionsModel(client, endpoint.model)
+    : new OpenAIResponsesModel(client, endpoint.model);
 }

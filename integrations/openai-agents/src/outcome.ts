@@ -1,4 +1,7 @@
-/** Runs that end in an error because of what the model wrote: data for training, not faults of the machine. */
+/**
+ * Runs that end in an error because of what the model wrote: data for training, not faults of the
+ * machine.
+ */
 import { MaxTurnsExceededError, ModelBehaviorError, ModelRefusalError } from '@openai/agents';
 import type { AgentOutcome } from '@trinity-rft/workflow';
 
@@ -16,11 +19,14 @@ const faults: readonly (readonly [ModelFault, new (...args: never[]) => Error])[
 ];
 
 /**
- * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A workflow that throws instead is
- * tried again, and its turns are lost. Rejects with every other error; an endless stream of `run(..., { stream: true })` must have
- * been read, so pass a promise of the reading: `outcomeOf(readAll(runner))`.
+ * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A
+ * workflow that throws instead is tried again, and its turns are lost. Rejects with every other
+ * error; an endless stream of `run(..., { stream: true })` must have been read, so pass a promise
+ * of the reading: `outcomeOf(readAll(runner))`.
  */
-export async function outcomeOf<Result>(run: Promise<Result>): Promise<AgentOutcome<Result, ModelFault>> {
+export async function outcomeOf<Result>(
+  run: Promise<Result>,
+): Promise<AgentOutcome<Result, ModelFault>> {
   try {
     return { result: await run };
   } catch (error) {

@@ -7,8 +7,8 @@ export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => 
 
 export interface WithModelOptions {
   /**
-   * By tool name, for tools made with `asTool`: the SDK does not tell which agent is behind one. `keep` says that this agent names
-   * its model, or none, so that it follows the runner by itself.
+   * By tool name, for tools made with `asTool`: the SDK does not tell which agent is behind one.
+   * `keep` says that this agent names its model, or none, so that it follows the runner by itself.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;
 }
@@ -18,11 +18,15 @@ export interface WithModelOptions {
 type AnyAgent = Agent<any, any>;
 
 /**
- * A copy of `agent` that asks `model`, with copies of the agents it hands over to, cycles included. The given agents stay as they
- * are. Listeners on agents are not copied, because the SDK's `clone` does not. @throws WorkflowError on an agent tool that the
- * options do not name
+ * A copy of `agent` that asks `model`, with copies of the agents it hands over to, cycles included.
+ * The given agents stay as they are. Listeners on agents are not copied, because the SDK's `clone`
+ * does not. @throws WorkflowError on an agent tool that the options do not name
  */
-export function withModel<A extends AnyAgent>(agent: A, model: Model, { agentTools = {} }: WithModelOptions = {}): A {
+export function withModel<A extends AnyAgent>(
+  agent: A,
+  model: Model,
+  { agentTools = {} }: WithModelOptions = {},
+): A {
   const copies = new Map<AnyAgent, AnyAgent>();
 
   const redirect = <B extends AnyAgent>(original: B): B => {
@@ -31,7 +35,9 @@ export function withModel<A extends AnyAgent>(agent: A, model: Model, { agentToo
     const copy = original.clone({ model, handoffs: [], tools: [] }) as B;
     copies.set(original, copy);
     copy.handoffs = original.handoffs.map((target) =>
-      target instanceof Handoff ? target.clone({ agent: redirect(target.agent) }) : redirect(target as AnyAgent),
+      target instanceof Handoff
+        ? target.clone({ agent: redirect(target.agent) })
+        : redirect(target as AnyAgent),
     );
     copy.tools = original.tools.map(redirectTool);
     return copy;
@@ -48,7 +54,8 @@ export function withModel<A extends AnyAgent>(agent: A, model: Model, { agentToo
 }
 
 /** Tools made with `asTool` are the ones with listeners. */
-const isAgentTool = (tool: Tool): boolean => tool.type === 'function' && typeof (tool as { readonly on?: unknown }).on === 'function';
+const isAgentTool = (tool: Tool): boolean =>
+  tool.type === 'function' && typeof (tool as { readonly on?: unknown }).on === 'function';
 
 function unknownAgentTool(name: string): WorkflowError {
   return new WorkflowError(

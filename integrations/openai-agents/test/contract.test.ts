@@ -6,7 +6,8 @@ const inProcess = inProcessRollouts();
 
 const unknownTool: Deviation = {
   conversation: 'a tool that does not exist',
-  because: 'the SDK throws a ModelBehaviorError at once; the turn is kept, and outcomeOf makes data of it',
+  because:
+    'the SDK throws a ModelBehaviorError at once; the turn is kept, and outcomeOf makes data of it',
   expected: { ends: 'error', recorded: 1 },
 };
 

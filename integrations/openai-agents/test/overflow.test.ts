@@ -7,18 +7,28 @@ import { createAgent } from './support/agent.js';
 const inProcess = inProcessRollouts();
 
 describe.each([['chat'] as const, ['responses'] as const])('over %s', (api) => {
-  it.each([false, true])('tells the explorer that the prompt is too long (streamed: %s)', async (streamed) => {
-    const sampler = scriptedSampler({ script: [], maxModelLen: 20 });
-    const { signal } = new AbortController();
-    const { endpoint } = await inProcess.open({ sampler, signal });
-    const agent = createAgent(api)([]);
-    const thrown = await agent({ endpoint, question: 'Who was it?'.repeat(9), streamed, signal, settings: {} }).catch(
-      (error: unknown) => error,
-    );
-    const codes: unknown[] = [];
-    for (let error = thrown; error instanceof Error; error = error.cause) {
-      codes.push([(error as { readonly status?: unknown }).status, (error as { readonly code?: unknown }).code]);
-    }
-    expect(codes).toContainEqual([400, 'context_length_exceeded']);
-  });
+  it.each([false, true])(
+    'tells the explorer that the prompt is too long (streamed: %s)',
+    async (streamed) => {
+      const sampler = scriptedSampler({ script: [], maxModelLen: 20 });
+      const { signal } = new AbortController();
+      const { endpoint } = await inProcess.open({ sampler, signal });
+      const agent = createAgent(api)([]);
+      const thrown = await agent({
+        endpoint,
+        question: 'Who was it?'.repeat(9),
+        streamed,
+        signal,
+        settings: {},
+      }).catch((error: unknown) => error);
+      const codes: unknown[] = [];
+      for (let error = thrown; error instanceof Error; error = error.cause) {
+        codes.push([
+          (error as { readonly status?: unknown }).status,
+          (error as { readonly code?: unknown }).code,
+        ]);
+      }
+      expect(codes).toContainEqual([400, 'context_length_exceeded']);
+    },
+  );
 });

@@ -1,26 +1,60 @@
-/** Agents as workflows: faults as data, agents with a model of their own, hand-overs and agents as tools. */
+/**
+ * Agents as workflows: faults as data, agents with a model of their own, hand-overs and agents as
+ * tools.
+ */
 import { Agent, handoff, Runner, tool } from '@openai/agents';
-import { scriptedModel, tryWorkflow, type ScriptedAnswer, type WorkflowDefinition } from '@trinity-rft/workflow';
+import {
+  scriptedModel,
+  tryWorkflow,
+  type ScriptedAnswer,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { openaiAgentsModel, openaiAgentsRunner, openaiAgentsWorkflow, withModel, type OpenAIAgentsContext } from '../src/index.js';
+import {
+  openaiAgentsModel,
+  openaiAgentsRunner,
+  openaiAgentsWorkflow,
+  withModel,
+  type OpenAIAgentsContext,
+} from '../src/index.js';
 import { elsewhere } from './support/agent.js';
 
-const lookUp = tool({ name: 'look_up', description: 'Looks it up.', parameters: z.object({}), execute: () => 'nothing' });
-const call = (name: string, args: object = {}): ScriptedAnswer => ({ toolCalls: [{ name, arguments: args }] });
+const lookUp = tool({
+  name: 'look_up',
+  description: 'Looks it up.',
+  parameters: z.object({}),
+  execute: () => 'nothing',
+});
+const call = (name: string, args: object = {}): ScriptedAnswer => ({
+  toolCalls: [{ name, arguments: args }],
+});
 
 const attempt = (workflow: WorkflowDefinition, answers: readonly ScriptedAnswer[]) => {
   const model = scriptedModel({ answers });
-  const result = tryWorkflow(workflow, { rawTask: { question: 'Who?' }, model, rewardFn: ({ response }) => response.length });
+  const result = tryWorkflow(workflow, {
+    rawTask: { question: 'Who?' },
+    model,
+    rewardFn: ({ response }) => response.length,
+  });
   return { model, result };
 };
-const workflowOf = (run: (context: OpenAIAgentsContext) => Promise<string | undefined>): WorkflowDefinition =>
-  openaiAgentsWorkflow({ name: 'tried', api: 'chat', faultReward: -1, run });
+const workflowOf = (
+  run: (context: OpenAIAgentsContext) => Promise<string | undefined>,
+): WorkflowDefinition => openaiAgentsWorkflow({ name: 'tried', api: 'chat', faultReward: -1, run });
 
 it('scores the text of the answer', async () => {
-  const agent = new Agent({ name: 'Solver', model: 'gpt-5', instructions: 'Be brief.', tools: [lookUp] });
+  const agent = new Agent({
+    name: 'Solver',
+    model: 'gpt-5',
+    instructions: 'Be brief.',
+    tools: [lookUp],
+  });
   const { model, result } = attempt(
-    workflowOf(async ({ runner, question, signal }) => (await runner.run(agent, question, { signal })).finalOutput),
+    workflowOf(
+      async ({ runner, question, signal }) =>
+        (await runner.run(agent, question, { signal })).finalOutput,
+    ),
     [call('look_up'), 'Me.'],
   );
   expect(await result).toEqual({ reward: 3, metrics: { model_fault: 0 } });
@@ -29,17 +63,31 @@ it('scores the text of the answer', async () => {
 
 it.each([
   ['max_turns', 'that never answers', [call('look_up'), call('look_up'), call('look_up')]],
-  ['model_behavior', 'that calls a tool that does not exist', [call('look_up'), call('ask_mother')]],
+  [
+    'model_behavior',
+    'that calls a tool that does not exist',
+    [call('look_up'), call('ask_mother')],
+  ],
   ['model_behavior', 'whose answer does not fit its schema', [call('look_up'), 'Me.']],
-] as const)('makes data of a run with the fault %s, %s, and keeps its turns', async (fault, _, answers) => {
-  const agent = new Agent({ name: 'Solver', tools: [lookUp], outputType: z.object({ name: z.string() }) });
-  const { model, result } = attempt(
-    workflowOf(async ({ runner, question }) => (await runner.run(agent, question, { maxTurns: 2 })).finalOutput?.name),
-    answers,
-  );
-  expect(await result).toEqual({ reward: -1, metrics: { model_fault: 1 }, info: { fault } });
-  expect(model.extractExperiencesFromHistory()).toHaveLength(2);
-});
+] as const)(
+  'makes data of a run with the fault %s, %s, and keeps its turns',
+  async (fault, _, answers) => {
+    const agent = new Agent({
+      name: 'Solver',
+      tools: [lookUp],
+      outputType: z.object({ name: z.string() }),
+    });
+    const { model, result } = attempt(
+      workflowOf(
+        async ({ runner, question }) =>
+          (await runner.run(agent, question, { maxTurns: 2 })).finalOutput?.name,
+      ),
+      answers,
+    );
+    expect(await result).toEqual({ reward: -1, metrics: { model_fault: 1 }, info: { fault } });
+    expect(model.extractExperiencesFromHistory()).toHaveLength(2);
+  },
+);
 
 it('makes data of a fault in a stream too', async () => {
   const agent = new Agent({ name: 'Solver', model: elsewhere });
@@ -49,7 +97,10 @@ it('makes data of a fault in a stream too', async () => {
     await stream.completed;
     return stream.finalOutput;
   });
-  expect(await attempt(workflow, []).result).toMatchObject({ reward: -1, info: { fault: 'max_turns' } });
+  expect(await attempt(workflow, []).result).toMatchObject({
+    reward: -1,
+    info: { fault: 'max_turns' },
+  });
 });
 
 it('passes on errors that are no fault of the model', async () => {
@@ -63,30 +114,52 @@ it('passes on errors that are no fault of the model', async () => {
 
 it('gives the model to agents that hold another one, through hand-overs in a circle', async () => {
   const expert = new Agent({ name: 'Expert', model: elsewhere });
-  const front = new Agent({ name: 'Front', model: elsewhere, handoffs: [handoff(expert, { toolNameOverride: 'ask_expert' })] });
+  const front = new Agent({
+    name: 'Front',
+    model: elsewhere,
+    handoffs: [handoff(expert, { toolNameOverride: 'ask_expert' })],
+  });
   expert.handoffs = [front];
   const workflow = workflowOf(async ({ runner, model, question }) => {
     const agent = withModel(front, openaiAgentsModel(model.endpoint(), { api: 'chat' }));
     return (await runner.run(agent, question)).finalOutput;
   });
-  const { model, result } = attempt(workflow, [call('ask_expert'), call('transfer_to_Front'), 'Me.']);
+  const { model, result } = attempt(workflow, [
+    call('ask_expert'),
+    call('transfer_to_Front'),
+    'Me.',
+  ]);
   expect(await result).toMatchObject({ reward: 3 });
   expect(model.calls).toHaveLength(3);
   expect([front.model, expert.model]).toEqual([elsewhere, elsewhere]);
 });
 
 it('follows agents that are tools: by name through the runner, with a model of their own when it is told how', async () => {
-  const named = new Agent({ name: 'Named', model: 'gpt-5' }).asTool({ toolName: 'named', toolDescription: 'An agent.' });
+  const named = new Agent({ name: 'Named', model: 'gpt-5' }).asTool({
+    toolName: 'named',
+    toolDescription: 'An agent.',
+  });
   const expert = new Agent({ name: 'Expert', model: elsewhere });
-  const asTool = (agent: typeof expert) => agent.asTool({ toolName: 'expert', toolDescription: 'Another agent.' });
-  const front = new Agent({ name: 'Front', model: elsewhere, tools: [lookUp, named, asTool(expert)] });
+  const asTool = (agent: typeof expert) =>
+    agent.asTool({ toolName: 'expert', toolDescription: 'Another agent.' });
+  const front = new Agent({
+    name: 'Front',
+    model: elsewhere,
+    tools: [lookUp, named, asTool(expert)],
+  });
   const workflow = workflowOf(async ({ runner, model, question }) => {
     const agent = withModel(front, openaiAgentsModel(model.endpoint(), { api: 'chat' }), {
       agentTools: { named: 'keep', expert: (redirect) => asTool(redirect(expert)) },
     });
     return (await runner.run(agent, question)).finalOutput;
   });
-  const answers = [call('named', { input: 'Who?' }), 'You.', call('expert', { input: 'Who?' }), 'Us.', 'Me.'];
+  const answers = [
+    call('named', { input: 'Who?' }),
+    'You.',
+    call('expert', { input: 'Who?' }),
+    'Us.',
+    'Me.',
+  ];
   const { model, result } = attempt(workflow, answers);
   expect(await result).toMatchObject({ reward: 3 });
   expect(model.calls).toHaveLength(5);
@@ -94,7 +167,10 @@ it('follows agents that are tools: by name through the runner, with a model of t
 
 it('names an agent that is a tool and that nobody said how to make', () => {
   const expert = new Agent({ name: 'Expert', model: elsewhere });
-  const front = new Agent({ name: 'Front', tools: [expert.asTool({ toolName: 'expert', toolDescription: 'An agent.' })] });
+  const front = new Agent({
+    name: 'Front',
+    tools: [expert.asTool({ toolName: 'expert', toolDescription: 'An agent.' })],
+  });
   expect(() => withModel(front, elsewhere)).toThrow(/"expert" is an agent.*agentTools/);
 });
 

@@ -1,7 +1,16 @@
-/** A program as an agent: it gets the address and key of its run's model in its environment, and leaves nothing running. */
+/**
+ * A program as an agent: it gets the address and key of its run's model in its environment, and
+ * leaves nothing running.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CancelledError, describeError, redactText, TrinityError, WorkflowError } from '@trinity-rft/core';
+import {
+  CancelledError,
+  describeError,
+  redactText,
+  TrinityError,
+  WorkflowError,
+} from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 
@@ -15,7 +24,10 @@ export interface Command {
   readonly env?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is then closed. @default "" */
   readonly input?: string;
-  /** How many characters of its output are kept, the newest; more are counted. @default 1,000,000 */
+  /**
+   * How many characters of its output are kept, the newest; more are counted.
+   * @default 1,000,000
+   */
   readonly transcriptLimit?: number;
 }
 
@@ -33,12 +45,18 @@ export interface CommandResult {
 const graceMs = 1000;
 
 /**
- * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When it has ended, or `signal` aborts, every
- * process that it started and that is still in its process group is ended too (on Windows: the program itself).
- * @throws WorkflowError `PROCESS_START` when it cannot be started, `PROCESS_FAILED` when it exits with another code than 0, with
- * the end of its output in the message; CancelledError when `signal` aborts
+ * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
+ * it has ended, or `signal` aborts, every process that it started and that is still in its process
+ * group is ended too (on Windows: the program itself).
+ * @throws WorkflowError `PROCESS_START` when it cannot be started, `PROCESS_FAILED` when it exits
+ * with another code than 0, with the end of its output in the message; CancelledError when `signal`
+ * aborts
  */
-export async function runCommand(endpoint: AgentEndpoint, command: Command, signal: AbortSignal): Promise<CommandResult> {
+export async function runCommand(
+  endpoint: AgentEndpoint,
+  command: Command,
+  signal: AbortSignal,
+): Promise<CommandResult> {
   requireHttp(endpoint);
   if (signal.aborted) throw cancelled(command, signal);
   const begun = performance.now();
@@ -60,7 +78,10 @@ export async function runCommand(endpoint: AgentEndpoint, command: Command, sign
   return result;
 }
 
-/** @throws WorkflowError for what no program can be started with: arguments that are too long, or hold a zero byte */
+/**
+ * @throws WorkflowError for what no program can be started with: arguments that are too long, or
+ * hold a zero byte
+ */
 function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
   const { command, args = [], cwd, env } = given;
   try {
@@ -77,7 +98,11 @@ function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
 }
 
 /** Resolves with the exit code once the program has ended and its output is read. */
-async function untilOver(child: ChildProcess, command: Command, signal: AbortSignal): Promise<number> {
+async function untilOver(
+  child: ChildProcess,
+  command: Command,
+  signal: AbortSignal,
+): Promise<number> {
   const { promise: over, resolve, reject } = Promise.withResolvers<number>();
   const closed = new Promise<void>((done) => child.once('close', () => done()));
   child.once('error', (cause) => reject(notStarted(command, cause)));
@@ -93,7 +118,9 @@ async function untilOver(child: ChildProcess, command: Command, signal: AbortSig
   }
 }
 
-/** Ends the program and its group, first asked to, then forced to; and reads what they have written. */
+/**
+ * Ends the program and its group, first asked to, then forced to; and reads what they have written.
+ */
 async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<void> {
   kill(child, 'SIGTERM');
   for (let waited = 0; waited < graceMs && kill(child, 0); waited += 20) await sleep(20);
@@ -129,15 +156,21 @@ function line({ command, args = [] }: Command): string {
 }
 
 function notStarted(command: Command, cause: unknown): WorkflowError {
-  return new WorkflowError(`\`${line(command)}\` cannot be started: ${describeError(cause)}. Check the command and its directory.`, {
-    code: 'PROCESS_START',
-    cause,
-  });
+  return new WorkflowError(
+    `\`${line(command)}\` cannot be started: ${describeError(cause)}. Check the command and its directory.`,
+    {
+      code: 'PROCESS_START',
+      cause,
+    },
+  );
 }
 
 function cancelled(command: Command, { reason }: AbortSignal): TrinityError {
   if (TrinityError.is(reason)) return reason;
-  return new CancelledError(`\`${line(command)}\` was ended: its run is over.`, { reason: 'aborted', cause: reason });
+  return new CancelledError(`\`${line(command)}\` was ended: its run is over.`, {
+    reason: 'aborted',
+    cause: reason,
+  });
 }
 
 /** Lines of output that a message shows. */
@@ -146,8 +179,11 @@ const shownLines = 8;
 function failed(command: Command, { exitCode, transcript }: CommandResult): WorkflowError {
   const end = transcript.slice(-shownLines).map(({ text }) => `  ${text}`);
   const said = end.length > 0 ? `It said last:\n${end.join('\n')}` : 'It said nothing.';
-  return new WorkflowError(redactText(`\`${line(command)}\` ended with exit code ${exitCode}. ${said}`), {
-    code: 'PROCESS_FAILED',
-    details: { exitCode },
-  });
+  return new WorkflowError(
+    redactText(`\`${line(command)}\` ended with exit code ${exitCode}. ${said}`),
+    {
+      code: 'PROCESS_FAILED',
+      details: { exitCode },
+    },
+  );
 }

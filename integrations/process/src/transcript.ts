@@ -40,14 +40,17 @@ export function createTranscript(limit = defaultLimit): Transcript {
   return {
     add: (stream, text) => {
       const last = pieces.at(-1);
-      if (last?.stream === stream && last.text.length < pieceLength) pieces[pieces.length - 1] = { stream, text: last.text + text };
+      if (last?.stream === stream && last.text.length < pieceLength)
+        pieces[pieces.length - 1] = { stream, text: last.text + text };
       else pieces.push({ stream, text });
       kept += text.length;
       while (kept > limit) drop(kept - limit);
     },
     text: (stream) => joined(all().filter((piece) => piece.stream === stream)),
     lines: () => [
-      ...(dropped > 0 ? [{ stream: 'stderr' as const, text: `[${dropped} characters before this were dropped]` }] : []),
+      ...(dropped > 0
+        ? [{ stream: 'stderr' as const, text: `[${dropped} characters before this were dropped]` }]
+        : []),
       ...runsOf(all()).flatMap(({ stream, text }) =>
         text
           .replace(/\r?\n$/, '')
@@ -58,14 +61,16 @@ export function createTranscript(limit = defaultLimit): Transcript {
   };
 }
 
-const joined = (pieces: readonly TranscriptLine[]): string => pieces.map(({ text }) => text).join('');
+const joined = (pieces: readonly TranscriptLine[]): string =>
+  pieces.map(({ text }) => text).join('');
 
 /** Pieces of one stream in a row as one. */
 function runsOf(pieces: readonly TranscriptLine[]): readonly TranscriptLine[] {
   const runs: TranscriptLine[] = [];
   for (const piece of pieces) {
     const last = runs.at(-1);
-    if (last?.stream === piece.stream) runs[runs.length - 1] = { stream: last.stream, text: last.text + piece.text };
+    if (last?.stream === piece.stream)
+      runs[runs.length - 1] = { stream: last.stream, text: last.text + piece.text };
     else runs.push(piece);
   }
   return runs;

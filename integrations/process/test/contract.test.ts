@@ -13,7 +13,11 @@ afterAll(() => Promise.all([served.close(), toolServer.close()]));
 const program = fileURLToPath(new URL('agent/weather-agent.mjs', import.meta.url));
 
 const createAgent: AgentContract<AgentEndpoint>['createAgent'] = (tools) => {
-  const definitions = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const definitions = tools.map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parameters,
+  }));
   const address = toolServer.add(tools);
   return async ({ endpoint, question, streamed, signal, settings: { temperature, seed } }) => {
     const env = {
@@ -24,7 +28,13 @@ const createAgent: AgentContract<AgentEndpoint>['createAgent'] = (tools) => {
       ...(temperature !== undefined && { TEMPERATURE: String(temperature) }),
       ...(seed !== undefined && { SEED: String(seed) }),
     };
-    return (await runCommand(endpoint, { command: process.execPath, args: [program, question], env }, signal)).text;
+    return (
+      await runCommand(
+        endpoint,
+        { command: process.execPath, args: [program, question], env },
+        signal,
+      )
+    ).text;
   };
 };
 

@@ -7,12 +7,21 @@ import { createAgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runCommand, type Command, type CommandResult } from '../src/index.js';
 
-const endpoint = createAgentEndpoint({ baseURL: 'http://127.0.0.1:9/r/1/v1', apiKey: 'rk_abcdefgh12345', model: 'tiny', fetch });
+const endpoint = createAgentEndpoint({
+  baseURL: 'http://127.0.0.1:9/r/1/v1',
+  apiKey: 'rk_abcdefgh12345',
+  model: 'tiny',
+  fetch,
+});
 const folder = mkdtempSync(path.join(tmpdir(), 'process-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs JavaScript in a process of its own. */
-const run = (script: string, more: Partial<Command> = {}, signal = new AbortController().signal): Promise<CommandResult> =>
+const run = (
+  script: string,
+  more: Partial<Command> = {},
+  signal = new AbortController().signal,
+): Promise<CommandResult> =>
   runCommand(endpoint, { command: process.execPath, args: ['-e', script], ...more }, signal);
 
 const isAlive = (pid: number): boolean => {
@@ -39,9 +48,9 @@ describe('a program', () => {
 
   it('leaves a transcript of both outputs, the newest part of it when it is long', async () => {
     const script = `process.stdout.write('one\\ntwo'); setTimeout(() => { console.error('oops'); console.log('!\\nthree') }, 50)`;
-    expect((await run(script)).transcript.map(({ stream, text }) => `${stream} ${text}`).toSorted()).toEqual(
-      ['stderr oops', 'stdout !', 'stdout one', 'stdout three', 'stdout two'].toSorted(),
-    );
+    expect(
+      (await run(script)).transcript.map(({ stream, text }) => `${stream} ${text}`).toSorted(),
+    ).toEqual(['stderr oops', 'stdout !', 'stdout one', 'stdout three', 'stdout two'].toSorted());
     const long = await run(`console.log('x'.repeat(1000) + 'end')`, { transcriptLimit: 10 });
     expect(long.text).toBe('xxxxxxend');
     expect(long.transcript[0]!.text).toBe('[994 characters before this were dropped]');
@@ -54,16 +63,24 @@ describe('a program', () => {
 
 describe('a program that fails', () => {
   it('is told with its exit code and what it said last, without its key', async () => {
-    await expect(run(`console.error('no such tool, key ' + process.env.OPENAI_API_KEY); process.exit(3)`)).rejects.toMatchObject({
+    await expect(
+      run(`console.error('no such tool, key ' + process.env.OPENAI_API_KEY); process.exit(3)`),
+    ).rejects.toMatchObject({
       code: 'PROCESS_FAILED',
       message: expect.stringMatching(/exit code 3[^]*no such tool, key \[redacted\]/) as string,
     });
   });
 
   it('is told when it cannot be started, or was killed', async () => {
-    await expect(run('', { command: path.join(folder, 'missing') })).rejects.toMatchObject({ code: 'PROCESS_START' });
-    await expect(run('', { cwd: path.join(folder, 'missing') })).rejects.toMatchObject({ code: 'PROCESS_START' });
-    await expect(run(`process.kill(process.pid, 'SIGKILL')`)).rejects.toMatchObject({ code: 'PROCESS_FAILED' });
+    await expect(run('', { command: path.join(folder, 'missing') })).rejects.toMatchObject({
+      code: 'PROCESS_START',
+    });
+    await expect(run('', { cwd: path.join(folder, 'missing') })).rejects.toMatchObject({
+      code: 'PROCESS_START',
+    });
+    await expect(run(`process.kill(process.pid, 'SIGKILL')`)).rejects.toMatchObject({
+      code: 'PROCESS_FAILED',
+    });
   });
 
   it('is told when its arguments are none, shortly and without keys', async () => {
@@ -72,7 +89,10 @@ describe('a program that fails', () => {
       message: expect.stringMatching(/^[^]{300,600}$/) as string,
     });
     const zero = run('', { args: ['--key', endpoint.apiKey, 'a\0b'] });
-    await expect(zero).rejects.toMatchObject({ code: 'PROCESS_START', message: expect.not.stringContaining(endpoint.apiKey) as string });
+    await expect(zero).rejects.toMatchObject({
+      code: 'PROCESS_START',
+      message: expect.not.stringContaining(endpoint.apiKey) as string,
+    });
   });
 
   it('is not started for a run that is over', async () => {
@@ -82,7 +102,9 @@ describe('a program that fails', () => {
 
   it('is refused a model without an address', async () => {
     const nowhere = createAgentEndpoint({ ...endpoint, baseURL: 'http://rollout.invalid/v1' });
-    await expect(runCommand(nowhere, { command: 'true' }, new AbortController().signal)).rejects.toMatchObject({ code: 'NO_HTTP_ADDRESS' });
+    await expect(
+      runCommand(nowhere, { command: 'true' }, new AbortController().signal),
+    ).rejects.toMatchObject({ code: 'NO_HTTP_ADDRESS' });
   });
 });
 
@@ -109,7 +131,9 @@ describe.skipIf(process.platform === 'win32')('nothing is left running', () => {
     const file = path.join(folder, 'aborted');
     const abort = new AbortController();
     const reason = new CancelledError('The attempt took too long.', { reason: 'timeout' });
-    const ended = run(withChild(file, 'setInterval(() => {}, 1000)'), {}, abort.signal).catch((error: unknown) => error);
+    const ended = run(withChild(file, 'setInterval(() => {}, 1000)'), {}, abort.signal).catch(
+      (error: unknown) => error,
+    );
     while (!readOr(file)) await sleep(10);
     abort.abort(reason);
     expect(await ended).toBe(reason);

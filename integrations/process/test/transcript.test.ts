@@ -8,7 +8,12 @@ describe('createTranscript', () => {
     transcript.add('stderr', 'de\n');
     transcript.add('stdout', 'f');
     expect([transcript.text('stdout'), transcript.text('stderr')]).toEqual(['c\nf', 'de\n']);
-    expect(transcript.lines().map(({ text }) => text)).toEqual(['[2 characters before this were dropped]', 'c', 'de', 'f']);
+    expect(transcript.lines().map(({ text }) => text)).toEqual([
+      '[2 characters before this were dropped]',
+      'c',
+      'de',
+      'f',
+    ]);
   });
 
   it('drops a piece that is longer than everything it keeps', () => {

@@ -1,4 +1,7 @@
-/** `pnpm bench algorithm [PRESET...]`: advantages + loss + gradient of a million tokens, beside the time their bytes take in memory. */
+/**
+ * `pnpm bench algorithm [PRESET...]`: advantages + loss + gradient of a million tokens, beside the
+ * time their bytes take in memory.
+ */
 import type { Algorithm } from '@trinity-rft/core';
 import { algorithmPresets, createAlgorithm, type AlgorithmPreset } from '../src/index.js';
 import { createBatch, type Batch } from './batch.js';
@@ -13,7 +16,10 @@ interface Timing {
   readonly wall: number;
   /** Least: what it takes when others leave the machine alone for once. */
   readonly best: number;
-  /** Mean of what this thread had of a processor: what others run counts through caches and shared cores only. */
+  /**
+   * Mean of what this thread had of a processor: what others run counts through caches and shared
+   * cores only.
+   */
   readonly cpu: number;
 }
 
@@ -30,7 +36,11 @@ function time(work: () => void, least = 9, seconds = 0.5): Timing {
   // The clock of a thread may tick every few milliseconds, so it is read once for all runs.
   const { user, system } = process.threadCpuUsage(before);
   wall.sort((a, b) => a - b);
-  return { wall: wall[wall.length >> 1]!, best: wall[0]!, cpu: (user + system) / 1000 / wall.length };
+  return {
+    wall: wall[wall.length >> 1]!,
+    best: wall[0]!,
+    cpu: (user + system) / 1000 / wall.length,
+  };
 }
 
 /** Bytes per millisecond, of reading and writing 64 MiB together. */
@@ -45,13 +55,17 @@ function exponentials({ lossInput: { currentLogprobs, oldLogprobs } }: Batch): T
   return time(() => {
     for (let row = 0; row < sums.length; row++) {
       let sum = 0;
-      for (let t = row * shape.length; t < (row + 1) * shape.length; t++) sum += Math.exp(currentLogprobs[t]! - oldLogprobs[t]!);
+      for (let t = row * shape.length; t < (row + 1) * shape.length; t++)
+        sum += Math.exp(currentLogprobs[t]! - oldLogprobs[t]!);
       sums[row] = sum;
     }
   });
 }
 
-/** What any implementation has to read and write: the arrays that the algorithm declares, and its gradients. */
+/**
+ * What any implementation has to read and write: the arrays that the algorithm declares, and its
+ * gradients.
+ */
 function bytes({ needs, batchAdvantage }: Algorithm): number {
   const floats =
     2 + // current log-probabilities, gradient
@@ -69,13 +83,23 @@ function bytes({ needs, batchAdvantage }: Algorithm): number {
 function toAlgorithm({ lossAggNorm, ...preset }: AlgorithmPreset): Algorithm {
   return createAlgorithm({
     ...preset,
-    ...(lossAggNorm !== undefined && { lossAggNorm: lossAggNorm === 'max_response_tokens' ? shape.length : lossAggNorm }),
+    ...(lossAggNorm !== undefined && {
+      lossAggNorm: lossAggNorm === 'max_response_tokens' ? shape.length : lossAggNorm,
+    }),
   });
 }
 
-function measure({ advantage, batchAdvantage, loss }: Algorithm, batch: Batch): { readonly advantages: Timing; readonly loss: Timing } {
-  const score = advantage ? () => advantage(batch.experiences) : batchAdvantage && (() => batchAdvantage(batch.advantageInput));
-  return { advantages: score ? time(score) : { wall: 0, best: 0, cpu: 0 }, loss: time(() => loss(batch.lossInput)) };
+function measure(
+  { advantage, batchAdvantage, loss }: Algorithm,
+  batch: Batch,
+): { readonly advantages: Timing; readonly loss: Timing } {
+  const score = advantage
+    ? () => advantage(batch.experiences)
+    : batchAdvantage && (() => batchAdvantage(batch.advantageInput));
+  return {
+    advantages: score ? time(score) : { wall: 0, best: 0, cpu: 0 },
+    loss: time(() => loss(batch.lossInput)),
+  };
 }
 
 const wanted = process.argv.slice(2);
@@ -84,7 +108,9 @@ const bytesPerMs = bandwidth();
 const line = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |\n`;
 const rows = shape.tasks * shape.runs;
 const alone = exponentials(batch);
-process.stdout.write(`${size} tokens in ${rows} rows, one thread. Milliseconds: CPU time (mean), wall clock (median, best).\n`);
+process.stdout.write(
+  `${size} tokens in ${rows} rows, one thread. Milliseconds: CPU time (mean), wall clock (median, best).\n`,
+);
 process.stdout.write(
   `Copying memory: ${(bytesPerMs / 1e6).toFixed(1)} GB/s; as many exponentials alone: ${alone.cpu.toFixed(1)} ms, best ${alone.best.toFixed(1)}.\n\n`,
 );
@@ -105,8 +131,14 @@ for (const [name, preset] of Object.entries(algorithmPresets) as [string, Algori
   const algorithm = toAlgorithm(preset);
   const { advantages, loss } = measure(algorithm, batch);
   const [together, bound] = [advantages.cpu + loss.cpu, bytes(algorithm) / bytesPerMs];
-  const cells = [advantages.cpu, loss.cpu, together, advantages.wall + loss.wall, advantages.best + loss.best, bound, together / bound].map(
-    (value) => value.toFixed(1),
-  );
+  const cells = [
+    advantages.cpu,
+    loss.cpu,
+    together,
+    advantages.wall + loss.wall,
+    advantages.best + loss.best,
+    bound,
+    together / bound,
+  ].map((value) => value.toFixed(1));
   process.stdout.write(line([name, ...cells, together <= target ? 'yes' : 'no']));
 }

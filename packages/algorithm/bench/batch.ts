@@ -1,5 +1,10 @@
 /** One train batch of a million tokens, as experiences and as packed arrays. */
-import { createRandom, type AdvantageInput, type Experience, type LossInput } from '@trinity-rft/core';
+import {
+  createRandom,
+  type AdvantageInput,
+  type Experience,
+  type LossInput,
+} from '@trinity-rft/core';
 
 export interface Batch {
   readonly experiences: readonly Experience[];
@@ -16,8 +21,8 @@ export interface BatchShape {
 }
 
 /**
- * Policies agree as they do in training: to within a twentieth for most tokens, within one for every sixteenth. A sixteenth of
- * each row is masked, in one piece, as the output of a tool is.
+ * Policies agree as they do in training: to within a twentieth for most tokens, within one for
+ * every sixteenth. A sixteenth of each row is masked, in one piece, as the output of a tool is.
  */
 export function createBatch({ tasks, runs, length }: BatchShape): Batch {
   const random = createRandom(1);
@@ -29,14 +34,27 @@ export function createBatch({ tasks, runs, length }: BatchShape): Batch {
     return values;
   };
   const offsets = Int32Array.from({ length: rows + 1 }, (_, row) => row * length);
-  const actionMask = Uint8Array.from({ length: size }, (_, t) => (t % length >= length / 2 && t % length < (length * 9) / 16 ? 0 : 1));
+  const actionMask = Uint8Array.from({ length: size }, (_, t) =>
+    t % length >= length / 2 && t % length < (length * 9) / 16 ? 0 : 1,
+  );
   const oldLogprobs = fill(() => -4 * random.next() ** 2);
-  const near = (): Float32Array => fill((t) => Math.min(oldLogprobs[t]! + (random.next() - 0.5) * (random.next() < 1 / 16 ? 2 : 0.1), 0));
+  const near = (): Float32Array =>
+    fill((t) =>
+      Math.min(oldLogprobs[t]! + (random.next() - 0.5) * (random.next() < 1 / 16 ? 2 : 0.1), 0),
+    );
   const rewardOf = Float32Array.from({ length: rows }, () => Math.round(random.next() * 4) / 4);
-  const shared = { offsets, actionMask, oldLogprobs, refLogprobs: near(), entropy: fill(() => 2 * random.next()) };
+  const shared = {
+    offsets,
+    actionMask,
+    oldLogprobs,
+    refLogprobs: near(),
+    entropy: fill(() => 2 * random.next()),
+  };
   const teacherLogprobs = near();
   return {
-    experiences: Array.from({ length: rows }, (_, row) => toExperience(row, runs, { ...shared, teacherLogprobs }, rewardOf[row]!)),
+    experiences: Array.from({ length: rows }, (_, row) =>
+      toExperience(row, runs, { ...shared, teacherLogprobs }, rewardOf[row]!),
+    ),
     advantageInput: {
       ...shared,
       rewards: fill((t) => (t % length === length - 1 ? rewardOf[Math.floor(t / length)]! : 0)),

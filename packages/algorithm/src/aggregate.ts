@@ -1,9 +1,17 @@
-/** How the losses of tokens become one number: a weight per token, normalised over the whole optimizer batch. */
+/**
+ * How the losses of tokens become one number: a weight per token, normalised over the whole
+ * optimizer batch.
+ */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
 import { eachBlock } from './visit.js';
 
 /** As in YAML. */
-export const lossAggModes = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
+export const lossAggModes = [
+  'token-mean',
+  'seq-mean-token-sum',
+  'seq-mean-token-mean',
+  'seq-mean-token-sum-norm',
+] as const;
 export type LossAggMode = (typeof lossAggModes)[number];
 
 /** The argument of a term that is aggregated in a way of its own. */
@@ -26,15 +34,18 @@ export interface Aggregation {
 export type AggregationInput = Pick<LossInput, 'offsets' | 'actionMask'>;
 
 export interface AggregationOptions {
-  /** Constant to divide the sums of `seq-mean-token-sum` (1 when not given) and `seq-mean-token-sum-norm` (longest row) by. > 0 */
+  /**
+   * Constant to divide the sums of `seq-mean-token-sum` (1 when not given) and
+   * `seq-mean-token-sum-norm` (longest row) by. > 0
+   */
   readonly norm?: number | undefined;
   /** 1 = the row takes part; others weigh 0 and are not counted. [B] @default all */
   readonly rows?: Uint8Array | undefined;
 }
 
 /**
- * Weight w of the trained tokens of each row, so that the aggregate of token losses l is sum(w * l) and its gradient is w * dl/dx.
- * With B rows, M trained tokens in all and M_i in row i:
+ * Weight w of the trained tokens of each row, so that the aggregate of token losses l is sum(w * l)
+ * and its gradient is w * dl/dx. With B rows, M trained tokens in all and M_i in row i:
  *
  * | mode | w |
  * |---|---|
@@ -43,25 +54,37 @@ export interface AggregationOptions {
  * | `seq-mean-token-mean` | 1 / (B * (M_i + epsilon)); a row without trained tokens counts as 0 in the mean |
  * | `seq-mean-token-sum-norm` | 1 / (norm + epsilon); norm = response length of the longest row unless given |
  *
- * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the longest response that is allowed: a constant, so that
- * short answers are not favoured. verl's `loss_scale_factor` is the norm of `seq-mean-token-sum-norm`.
+ * Dr. GRPO (arXiv:2503.20783) is `seq-mean-token-sum` with norm = the longest response that is
+ * allowed: a constant, so that short answers are not favoured. verl's `loss_scale_factor` is the
+ * norm of `seq-mean-token-sum-norm`.
  *
- * B, M and norm are those of the whole optimizer batch, so that the result does not depend on how an engine packs rows. The
- * original normalises within each micro-batch, where short ones weigh too much.
+ * B, M and norm are those of the whole optimizer batch, so that the result does not depend on how
+ * an engine packs rows. The original normalises within each micro-batch, where short ones weigh too
+ * much.
  * @returns [B]
  */
-export function rowWeights(input: AggregationInput, mode: LossAggMode, { norm, rows: taking }: AggregationOptions = {}): Float64Array {
+export function rowWeights(
+  input: AggregationInput,
+  mode: LossAggMode,
+  { norm, rows: taking }: AggregationOptions = {},
+): Float64Array {
   const { offsets, actionMask } = input;
   const trained = Float64Array.from({ length: offsets.length - 1 }, (_, row) =>
     taking?.[row] === 0 ? 0 : count(actionMask, offsets[row]!, offsets[row + 1]!),
   );
   const rows = taking ? count(taking, 0, taking.length) : trained.length;
   const [longest, total] = [longestRow(offsets), trained.reduce((sum, inRow) => sum + inRow, 0)];
-  return trained.map((inRow, row) => (taking?.[row] === 0 ? 0 : weightOf[mode]({ rows, total, inRow, longest, norm })));
+  return trained.map((inRow, row) =>
+    taking?.[row] === 0 ? 0 : weightOf[mode]({ rows, total, inRow, longest, norm }),
+  );
 }
 
 /** {@link rowWeights} of every token; masked ones weigh 0. [N] */
-export function aggregationWeights(input: AggregationInput, mode: LossAggMode, options: AggregationOptions = {}): Float64Array {
+export function aggregationWeights(
+  input: AggregationInput,
+  mode: LossAggMode,
+  options: AggregationOptions = {},
+): Float64Array {
   const { offsets, actionMask } = input;
   const weights = new Float64Array(actionMask.length);
   for (const [row, weight] of rowWeights(input, mode, options).entries()) {
@@ -85,7 +108,10 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
   'seq-mean-token-sum-norm': ({ longest, norm = longest }) => 1 / (norm + epsilon),
 };
 
-/** sum(w * v) over tokens of weight above 0, in float64; what masked tokens hold has no influence, not even NaN. */
+/**
+ * sum(w * v) over tokens of weight above 0, in float64; what masked tokens hold has no influence,
+ * not even NaN.
+ */
 export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
   let total = 0;
   eachBlock(weights.length, (from, to) => {
@@ -99,7 +125,10 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
   return total;
 }
 
-/** sum / (M + epsilon), with M trained tokens: the mean that metrics use, whatever the mode of the loss. */
+/**
+ * sum / (M + epsilon), with M trained tokens: the mean that metrics use, whatever the mode of the
+ * loss.
+ */
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 
 /** Ones of a mask in [start, end). */
@@ -111,6 +140,7 @@ export function count(mask: Uint8Array, start: number, end: number): number {
 
 function longestRow(offsets: Int32Array): number {
   let longest = 0;
-  for (let row = 1; row < offsets.length; row++) longest = Math.max(longest, offsets[row]! - offsets[row - 1]!);
+  for (let row = 1; row < offsets.length; row++)
+    longest = Math.max(longest, offsets[row]! - offsets[row - 1]!);
   return longest;
 }

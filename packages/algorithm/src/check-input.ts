@@ -1,9 +1,26 @@
 /** What losses and advantages may be given: aligned arrays of finite numbers. */
-import { EngineError, InvariantError, type AdvantageInput, type LossInput, type ValueLossInput } from '@trinity-rft/core';
+import {
+  EngineError,
+  InvariantError,
+  type AdvantageInput,
+  type LossInput,
+  type ValueLossInput,
+} from '@trinity-rft/core';
 import { eachBlock } from './visit.js';
 
-export type LossField = 'currentLogprobs' | 'oldLogprobs' | 'advantages' | 'refLogprobs' | 'entropy';
-export type AdvantageField = 'rewards' | 'oldLogprobs' | 'values' | 'refLogprobs' | 'teacherLogprobs' | 'entropy';
+export type LossField =
+  | 'currentLogprobs'
+  | 'oldLogprobs'
+  | 'advantages'
+  | 'refLogprobs'
+  | 'entropy';
+export type AdvantageField =
+  | 'rewards'
+  | 'oldLogprobs'
+  | 'values'
+  | 'refLogprobs'
+  | 'teacherLogprobs'
+  | 'entropy';
 
 interface Batch {
   readonly offsets: Int32Array;
@@ -11,8 +28,10 @@ interface Batch {
 }
 
 /**
- * Looks at trained tokens only: what masked ones hold has no influence. Fields that are missing are left to who needs them.
- * @throws InvariantError when arrays are not aligned, EngineError naming row and token when a number is not finite
+ * Looks at trained tokens only: what masked ones hold has no influence. Fields that are missing are
+ * left to who needs them.
+ * @throws InvariantError when arrays are not aligned, EngineError naming row and token when a
+ * number is not finite
  */
 export function checkLossInput(input: LossInput, fields: readonly LossField[]): void {
   checkLossShapes(input, fields);
@@ -26,16 +45,24 @@ export function checkLossShapes(input: LossInput, fields: readonly LossField[]):
   checkExpertMask(input);
 }
 
-/** As {@link checkLossInput}, and looks at rewards and values of masked tokens too: a row's reward sits on its last token, and returns pass through all. */
-export function checkAdvantageInput(input: AdvantageInput, fields: readonly AdvantageField[]): void {
+/**
+ * As {@link checkLossInput}, and looks at rewards and values of masked tokens too: a row's reward
+ * sits on its last token, and returns pass through all.
+ */
+export function checkAdvantageInput(
+  input: AdvantageInput,
+  fields: readonly AdvantageField[],
+): void {
   checkRows('advantage', input);
-  for (const field of fields) checkField(input, field, input[field], field === 'rewards' || field === 'values');
+  for (const field of fields)
+    checkField(input, field, input[field], field === 'rewards' || field === 'values');
 }
 
 /** As {@link checkLossInput}. */
 export function checkValueLossInput(input: ValueLossInput): void {
   checkRows('value loss', input);
-  for (const field of ['values', 'oldValues', 'returns'] as const) checkField(input, field, input[field]);
+  for (const field of ['values', 'oldValues', 'returns'] as const)
+    checkField(input, field, input[field]);
 }
 
 function checkRows(kind: string, { offsets, actionMask }: Batch): void {
@@ -47,24 +74,36 @@ function checkRows(kind: string, { offsets, actionMask }: Batch): void {
   );
 }
 
-function checkField(batch: Batch, field: string, values: Float32Array | undefined, everywhere = false): void {
+function checkField(
+  batch: Batch,
+  field: string,
+  values: Float32Array | undefined,
+  everywhere = false,
+): void {
   if (!values) return;
   checkLength(batch, field, values);
   const { actionMask } = batch;
   if (allFinite(values)) return;
   for (let t = 0; t < values.length; t++) {
-    if ((everywhere || actionMask[t] === 1) && !Number.isFinite(values[t]!)) throw notFinite(batch, field, t, values[t]!);
+    if ((everywhere || actionMask[t] === 1) && !Number.isFinite(values[t]!))
+      throw notFinite(batch, field, t, values[t]!);
   }
 }
 
 function checkLength({ actionMask }: Batch, field: string, values: Float32Array | undefined): void {
   if (!values || values.length === actionMask.length) return;
-  throw new InvariantError(`${field} has ${values.length} entries; expected one per response token, ${actionMask.length}.`, {
-    code: 'LOSS_INPUT_MISALIGNED',
-  });
+  throw new InvariantError(
+    `${field} has ${values.length} entries; expected one per response token, ${actionMask.length}.`,
+    {
+      code: 'LOSS_INPUT_MISALIGNED',
+    },
+  );
 }
 
-/** Adding one to an exponent of all ones, that of infinities and NaN, carries into the sign: a pass without branches. */
+/**
+ * Adding one to an exponent of all ones, that of infinities and NaN, carries into the sign: a pass
+ * without branches.
+ */
 function allFinite(values: Float32Array): boolean {
   const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
   let carried = 0;
@@ -78,9 +117,12 @@ function allFinite(values: Float32Array): boolean {
 
 function checkExpertMask({ offsets, expertMask }: LossInput): void {
   if (!expertMask || expertMask.length === offsets.length - 1) return;
-  throw new InvariantError(`expertMask has ${expertMask.length} entries; expected one per row, ${offsets.length - 1}.`, {
-    code: 'LOSS_INPUT_MISALIGNED',
-  });
+  throw new InvariantError(
+    `expertMask has ${expertMask.length} entries; expected one per row, ${offsets.length - 1}.`,
+    {
+      code: 'LOSS_INPUT_MISALIGNED',
+    },
+  );
 }
 
 function notFinite({ offsets }: Batch, field: string, t: number, value: number): EngineError {

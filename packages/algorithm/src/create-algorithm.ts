@@ -1,4 +1,7 @@
-/** Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss, and what they need. */
+/**
+ * Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss +
+ * entropy loss, and what they need.
+ */
 import { ConfigError, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core';
 import type { AdvantageStrategy } from './advantage/strategy.js';
 import { lossAggModes, type LossAggMode } from './aggregate.js';
@@ -28,7 +31,10 @@ export interface AlgorithmOptions {
   readonly entropyLossFn?: PartChoice | undefined;
   /** @default "token-mean" */
   readonly lossAggMode?: LossAggMode | undefined;
-  /** What the sums of `seq-mean-token-sum` (default 1) and `seq-mean-token-sum-norm` (longest row) are divided by. > 0 */
+  /**
+   * What the sums of `seq-mean-token-sum` (default 1) and `seq-mean-token-sum-norm` (longest row)
+   * are divided by. > 0
+   */
   readonly lossAggNorm?: number | undefined;
   /** Arguments of the loss of the critic, where there is one. */
   readonly valueLoss?: object | undefined;
@@ -41,20 +47,31 @@ export interface AlgorithmContext {
   readonly tables?: AlgorithmTables;
 }
 
-/** @throws ConfigError for an unknown name or argument, a value out of range, or parts that contradict each other */
-export function createAlgorithm(options: AlgorithmOptions, { seed = 0, tables = builtInTables }: AlgorithmContext = {}): Algorithm {
+/**
+ * @throws ConfigError for an unknown name or argument, a value out of range, or parts that
+ * contradict each other
+ */
+export function createAlgorithm(
+  options: AlgorithmOptions,
+  { seed = 0, tables = builtInTables }: AlgorithmContext = {},
+): Algorithm {
   const none: PartChoice = { name: 'none' };
   const mode = options.lossAggMode ?? 'token-mean';
   pickRow('loss_agg_mode', Object.fromEntries(lossAggModes.map((name) => [name, name])), mode);
 
-  const advantage = options.advantageFn && make('advantage function', tables.advantageFns, options.advantageFn, seed);
+  const advantage =
+    options.advantageFn &&
+    make('advantage function', tables.advantageFns, options.advantageFn, seed);
   const policy = make('policy loss', tables.policyLossFns, options.policyLossFn);
   if (policy.needs.rollouts && !advantage) throw noAdvantage(options.policyLossFn.name, tables);
   const rollouts = advantage !== undefined;
   const kl = make('KL loss', tables.klFns, options.klLossFn ?? none, { rollouts });
   const entropy = make('entropy loss', tables.entropyLossFns, options.entropyLossFn ?? none);
   const penalty = options.klPenaltyFn ?? none;
-  const klPenalty = pickRow('KL penalty', tables.klFns, penalty.name).makePenalty(`KL penalty "${penalty.name}"`, penalty.args);
+  const klPenalty = pickRow('KL penalty', tables.klFns, penalty.name).makePenalty(
+    `KL penalty "${penalty.name}"`,
+    penalty.args,
+  );
   if (klPenalty && !advantage) throw noRewards(penalty.name);
   const parts = [policy, kl, entropy].filter((part) => part !== undefined);
 
@@ -116,5 +133,9 @@ function make<Made, Context extends readonly unknown[]>(
   choice: PartChoice,
   ...context: Context
 ): Made {
-  return pickRow(kind, table, choice.name).make(`${kind} "${choice.name}"`, choice.args, ...context);
+  return pickRow(kind, table, choice.name).make(
+    `${kind} "${choice.name}"`,
+    choice.args,
+    ...context,
+  );
 }

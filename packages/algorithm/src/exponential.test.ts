@@ -9,29 +9,42 @@ const exp = (x: number, most?: number): number => {
 };
 
 /** Distance in units of the last place of `wanted`. */
-const ulps = (actual: number, wanted: number): number => Math.abs(actual - wanted) / 2 ** (Math.floor(Math.log2(wanted)) - 52);
+const ulps = (actual: number, wanted: number): number =>
+  Math.abs(actual - wanted) / 2 ** (Math.floor(Math.log2(wanted)) - 52);
 
 describe('exponentials', () => {
-  it.each([1e-18, 1e-9, 1e-3, 0.1, 1, 20, 708])('are those of Math to 2 units in the last place for x within %d', (range) => {
-    fc.assert(
-      fc.property(fc.double({ min: -range, max: range, noNaN: true }), (x) => {
-        expect(ulps(exp(x), Math.exp(x))).toBeLessThanOrEqual(2);
-      }),
-      { numRuns: 5000 },
-    );
-  });
+  it.each([1e-18, 1e-9, 1e-3, 0.1, 1, 20, 708])(
+    'are those of Math to 2 units in the last place for x within %d',
+    (range) => {
+      fc.assert(
+        fc.property(fc.double({ min: -range, max: range, noNaN: true }), (x) => {
+          expect(ulps(exp(x), Math.exp(x))).toBeLessThanOrEqual(2);
+        }),
+        { numRuns: 5000 },
+      );
+    },
+  );
 
   it('are exactly 1 at 0, and stay at the bound beyond it', () => {
     expect([exp(0), exp(-0)]).toEqual([1, 1]);
-    expect([exp(21, 20), exp(-21, 20), exp(1e300), exp(-Infinity)]).toEqual([exp(20), exp(-20), exp(708), exp(-708)]);
+    expect([exp(21, 20), exp(-21, 20), exp(1e300), exp(-Infinity)]).toEqual([
+      exp(20),
+      exp(-20),
+      exp(708),
+      exp(-708),
+    ]);
     expect(exp(708)).toBeLessThan(Infinity);
   });
 
   it('never fall where x rises', () => {
     fc.assert(
-      fc.property(fc.double({ min: -20, max: 20, noNaN: true }), fc.double({ min: 0, max: 0.02, noNaN: true }), (x, step) => {
-        expect(exp(x + step)).toBeGreaterThanOrEqual(exp(x) * (1 - 2 ** -51));
-      }),
+      fc.property(
+        fc.double({ min: -20, max: 20, noNaN: true }),
+        fc.double({ min: 0, max: 0.02, noNaN: true }),
+        (x, step) => {
+          expect(exp(x + step)).toBeGreaterThanOrEqual(exp(x) * (1 - 2 ** -51));
+        },
+      ),
     );
   });
 

@@ -16,7 +16,9 @@ describe('logarithms', () => {
   ])('are those of Math from %d to %d', (min, max) => {
     fc.assert(
       fc.property(fc.double({ min, max, noNaN: true }), (x) => {
-        expect(Math.abs(log(x) - Math.log(x))).toBeLessThanOrEqual(5e-16 * Math.max(1, Math.abs(Math.log(x))));
+        expect(Math.abs(log(x) - Math.log(x))).toBeLessThanOrEqual(
+          5e-16 * Math.max(1, Math.abs(Math.log(x))),
+        );
       }),
       { numRuns: 5000 },
     );
@@ -25,7 +27,9 @@ describe('logarithms', () => {
   it('keep their digits next to 1, where they are exactly 0', () => {
     fc.assert(
       fc.property(fc.double({ min: -1e-3, max: 1e-3, noNaN: true }), (d) => {
-        expect(Math.abs(log(1 + d) - Math.log(1 + d))).toBeLessThanOrEqual(5e-16 * Math.abs(Math.log(1 + d)));
+        expect(Math.abs(log(1 + d) - Math.log(1 + d))).toBeLessThanOrEqual(
+          5e-16 * Math.abs(Math.log(1 + d)),
+        );
       }),
     );
     expect(log(1)).toBe(0);

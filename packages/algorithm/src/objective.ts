@@ -1,12 +1,22 @@
 /** The objective of an algorithm: the sum of its terms, checked and aggregated once. */
-import type { AlgorithmNeeds, LossInput, LossOutput, Metrics, PolicyLossFn } from '@trinity-rft/core';
+import type {
+  AlgorithmNeeds,
+  LossInput,
+  LossOutput,
+  Metrics,
+  PolicyLossFn,
+} from '@trinity-rft/core';
 import { aggregationWeights, rowWeights, type Aggregation } from './aggregate.js';
 import { checkLossInput, checkLossShapes, type LossField } from './check-input.js';
 import type { LossTerm, TermOutput, TermWithNeeds } from './part.js';
 import { addTerms, type Pass } from './token-term.js';
 
 /** Adds terms, their gradients and their metrics; `final_loss` is the sum. */
-export function objective(parts: readonly TermWithNeeds[], aggregation: Aggregation, needs: AlgorithmNeeds): PolicyLossFn {
+export function objective(
+  parts: readonly TermWithNeeds[],
+  aggregation: Aggregation,
+  needs: AlgorithmNeeds,
+): PolicyLossFn {
   const fields = fieldsOf(needs);
   const whole = parts.filter(({ tokens }) => !tokens).map(({ term }) => term);
   const formulas = parts.flatMap(({ tokens }) => tokens ?? []);
@@ -28,12 +38,18 @@ export function objective(parts: readonly TermWithNeeds[], aggregation: Aggregat
       loss,
       gradLogprobs: gradients.currentLogprobs,
       ...(gradients.entropy && { gradEntropy: gradients.entropy }),
-      metrics: Object.assign({}, ...outputs.map(({ metrics }) => metrics), { final_loss: loss }) as Metrics,
+      metrics: Object.assign({}, ...outputs.map(({ metrics }) => metrics), {
+        final_loss: loss,
+      }) as Metrics,
     };
   };
 }
 
-function ofWholeBatch(terms: readonly LossTerm[], input: LossInput, aggregation: Aggregation): readonly TermOutput[] {
+function ofWholeBatch(
+  terms: readonly LossTerm[],
+  input: LossInput,
+  aggregation: Aggregation,
+): readonly TermOutput[] {
   if (terms.length === 0) return [];
   const weights = aggregationWeights(input, aggregation.mode, { norm: aggregation.norm });
   return terms.map((term) => term(input, weights, aggregation));
@@ -51,8 +67,14 @@ function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
 type Gradient = Float32Array | Float64Array;
 
 /** What terms return belongs to the batch: the first gradient becomes the sum. [N] */
-function sum(outputs: readonly TermOutput[], field: 'gradLogprobs' | 'gradEntropy', size: number): Float32Array {
-  const [first, ...others] = outputs.map((output) => output[field]).filter((array) => array !== undefined);
+function sum(
+  outputs: readonly TermOutput[],
+  field: 'gradLogprobs' | 'gradEntropy',
+  size: number,
+): Float32Array {
+  const [first, ...others] = outputs
+    .map((output) => output[field])
+    .filter((array) => array !== undefined);
   if (!first) return new Float32Array(size);
   const total = first instanceof Float32Array ? first : new Float32Array(first);
   for (const other of others) add(total, other);

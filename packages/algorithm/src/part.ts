@@ -1,5 +1,12 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
-import { readArgs, type ArgSpec, type ArgValues, type AlgorithmNeeds, type LossInput, type Metrics } from '@trinity-rft/core';
+import {
+  readArgs,
+  type ArgSpec,
+  type ArgValues,
+  type AlgorithmNeeds,
+  type LossInput,
+  type Metrics,
+} from '@trinity-rft/core';
 import type { Aggregation } from './aggregate.js';
 import type { TokenTerm } from './token-term.js';
 
@@ -7,7 +14,10 @@ import type { TokenTerm } from './token-term.js';
 export interface PartDoc {
   /** What it is, in one sentence. */
   readonly summary: string;
-  /** In plain text, with the symbols of `docs/algorithms.md`: x current, o old, f reference log-probability, d = x - o, r = e^d, A advantage, m mask. */
+  /**
+   * In plain text, with the symbols of `docs/algorithms.md`: x current, o old, f reference
+   * log-probability, d = x - o, r = e^d, A advantage, m mask.
+   */
   readonly formula: string;
   readonly source?: PaperRef;
 }
@@ -33,14 +43,23 @@ export function definePart<S extends ArgSpec, Made, Context extends readonly unk
   create: (args: ArgValues<S>, ...context: Context) => Made,
   doc: PartDoc = { summary: '', formula: '' },
 ): Part<Made, Context> {
-  return { args, doc, make: (owner, given, ...context) => create(readArgs(owner, args, given), ...context) };
+  return {
+    args,
+    doc,
+    make: (owner, given, ...context) => create(readArgs(owner, args, given), ...context),
+  };
 }
 
 /**
- * A term of the objective. `weights` [N] are those of `aggregationWeights` for all rows; `aggregation` says how they were
- * made, for terms over some of the rows. @default aggregation token-mean
+ * A term of the objective. `weights` [N] are those of `aggregationWeights` for all rows;
+ * `aggregation` says how they were made, for terms over some of the rows. @default aggregation
+ * token-mean
  */
-export type LossTerm = (input: LossInput, weights: Float64Array, aggregation?: Aggregation) => TermOutput;
+export type LossTerm = (
+  input: LossInput,
+  weights: Float64Array,
+  aggregation?: Aggregation,
+) => TermOutput;
 
 export interface TermOutput {
   readonly loss: number;
@@ -54,7 +73,10 @@ export interface TermOutput {
 /** A term and what it reads. Undefined where it has nothing to say: a coefficient of 0. */
 export interface TermWithNeeds {
   readonly term: LossTerm;
-  /** The term as a formula over tokens, if it is one: then it shares a pass over the batch with others. */
+  /**
+   * The term as a formula over tokens, if it is one: then it shares a pass over the batch with
+   * others.
+   */
   readonly tokens?: TokenTerm;
   readonly needs: Partial<AlgorithmNeeds>;
 }

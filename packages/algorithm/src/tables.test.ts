@@ -8,8 +8,8 @@ interface Row {
   readonly args?: ArgSpec;
 }
 
-const rows = Object.entries<Readonly<Record<string, Row>>>({ ...builtInTables }).flatMap(([table, entries]) =>
-  Object.entries(entries).map(([name, row]) => ({ table, name, row })),
+const rows = Object.entries<Readonly<Record<string, Row>>>({ ...builtInTables }).flatMap(
+  ([table, entries]) => Object.entries(entries).map(([name, row]) => ({ table, name, row })),
 );
 
 describe('the tables', () => {
@@ -18,10 +18,13 @@ describe('the tables', () => {
     expect(doc.source?.url ?? 'https://none').toMatch(/^https?:\/\/\S+$/);
   });
 
-  it.each(rows.filter(({ row }) => Object.keys(row.args ?? {}).length > 0))('say what the arguments of $table $name do', ({ row }) => {
-    const silent = Object.entries(row.args!).filter(([, { help }]) => !/^\S.*\.$/s.test(help));
-    expect(silent.map(([name]) => name)).toEqual([]);
-  });
+  it.each(rows.filter(({ row }) => Object.keys(row.args ?? {}).length > 0))(
+    'say what the arguments of $table $name do',
+    ({ row }) => {
+      const silent = Object.entries(row.args!).filter(([, { help }]) => !/^\S.*\.$/s.test(help));
+      expect(silent.map(([name]) => name)).toEqual([]);
+    },
+  );
 
   it('hold the algorithms of the original, and the runs per task that it declares', () => {
     const declared = {
@@ -48,14 +51,19 @@ describe('the tables', () => {
       on_policy_distill: 8,
       jsd: 8,
     };
-    expect(Object.fromEntries(Object.entries(builtInTables.presets).map(([name, { repeatTimes }]) => [name, repeatTimes]))).toMatchObject(
-      declared,
-    );
+    expect(
+      Object.fromEntries(
+        Object.entries(builtInTables.presets).map(([name, { repeatTimes }]) => [name, repeatTimes]),
+      ),
+    ).toMatchObject(declared);
   });
 
   it('compare runs only where a task has several', () => {
     const single = Object.entries(builtInTables.presets).filter(
-      ([, { advantageFn, repeatTimes }]) => advantageFn && builtInTables.advantageFns[advantageFn.name]!.comparesRuns && repeatTimes < 2,
+      ([, { advantageFn, repeatTimes }]) =>
+        advantageFn &&
+        builtInTables.advantageFns[advantageFn.name]!.comparesRuns &&
+        repeatTimes < 2,
     );
     expect(single).toEqual([]);
   });

@@ -13,10 +13,15 @@ import { policyLossFns } from './policy-loss/table.js';
 import { algorithmPresets } from './presets.js';
 import { sampleStrategies } from './sample-strategy/table.js';
 
-/** What an algorithm is trained on: rollouts, answers to imitate, or pairs of a better and a worse answer. */
+/**
+ * What an algorithm is trained on: rollouts, answers to imitate, or pairs of a better and a worse
+ * answer.
+ */
 export type DataSchema = 'experience' | 'sft' | 'dpo';
 
-/** A row of `algorithm_type`: the parts, by name, where the configuration does not say otherwise. */
+/**
+ * A row of `algorithm_type`: the parts, by name, where the configuration does not say otherwise.
+ */
 export interface AlgorithmPreset {
   readonly doc: PartDoc;
   readonly schema: DataSchema;
@@ -31,7 +36,10 @@ export interface AlgorithmPreset {
   readonly entropyLossFn: PartRef;
   readonly sampleStrategy: PartRef;
   readonly lossAggMode: LossAggMode;
-  /** What the sums of `seq-mean-token-sum` and `seq-mean-token-sum-norm` are divided by. @default 1, or the longest row */
+  /**
+   * What the sums of `seq-mean-token-sum` and `seq-mean-token-sum-norm` are divided by.
+   * @default 1, or the longest row
+   */
   readonly lossAggNorm?: number | 'max_response_tokens';
   /** Operators of experiences, where the configuration names none. @default none */
   readonly operators?: readonly PartRef[];
@@ -43,7 +51,9 @@ export interface PartRef {
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** How the trainer takes experiences: read by the buffer, so only its arguments are described here. */
+/**
+ * How the trainer takes experiences: read by the buffer, so only its arguments are described here.
+ */
 export interface SampleStrategy {
   readonly args: ArgSpec;
   readonly doc: PartDoc;

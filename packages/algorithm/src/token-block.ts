@@ -2,7 +2,10 @@
 import type { AlgorithmNeeds, LossInput } from '@trinity-rft/core';
 import { blockSize, eachBlock } from './visit.js';
 
-/** Each array holds `size` numbers, one per token in order of the batch; what lies behind them means nothing. */
+/**
+ * Each array holds `size` numbers, one per token in order of the batch; what lies behind them means
+ * nothing.
+ */
 export interface TokenBlock {
   size: number;
   /** Positions in the batch. */
@@ -19,7 +22,10 @@ export interface TokenBlock {
   readonly a: Float64Array;
   /** H, in nats. */
   readonly entropy: Float64Array;
-  /** For exponentials, which have loops of their own: a call of exp spills what the loop of a formula keeps in registers. */
+  /**
+   * For exponentials, which have loops of their own: a call of exp spills what the loop of a
+   * formula keeps in registers.
+   */
   readonly exp: Float64Array;
   /** l, written by the formula. */
   readonly value: Float64Array;
@@ -48,15 +54,23 @@ export function createBlock(): TokenBlock {
 export interface PassOptions {
   /** What is read of the tokens. */
   readonly needs: Partial<AlgorithmNeeds>;
-  /** Called instead of a visit where a number that is needed is not finite. @default visits all the same */
+  /**
+   * Called instead of a visit where a number that is needed is not finite.
+   * @default visits all the same
+   */
   readonly refuse?: (() => void) | undefined;
 }
 
 /**
- * Visits the trained tokens of a batch in order. There is one block, filled anew for every visit; numbers that are not needed, and
- * those that the batch lacks, stay 0. Where experts are told from others, a block holds rows of one kind.
+ * Visits the trained tokens of a batch in order. There is one block, filled anew for every visit;
+ * numbers that are not needed, and those that the batch lacks, stay 0. Where experts are told from
+ * others, a block holds rows of one kind.
  */
-export function forEachBlock(input: LossInput, { needs, refuse }: PassOptions, visit: (block: TokenBlock) => void): void {
+export function forEachBlock(
+  input: LossInput,
+  { needs, refuse }: PassOptions,
+  visit: (block: TokenBlock) => void,
+): void {
   const block = createBlock();
   const kinds = needs.expertMask ? input.expertMask : undefined;
   let row = 0;
@@ -81,7 +95,11 @@ interface Span {
 }
 
 /** Where it stopped: at the end, or before the first row of another kind. */
-function readPositions(block: TokenBlock, { offsets, actionMask }: LossInput, { from, to, row: first, kinds }: Span): number {
+function readPositions(
+  block: TokenBlock,
+  { offsets, actionMask }: LossInput,
+  { from, to, row: first, kinds }: Span,
+): number {
   const { at, row: rowOf } = block;
   let size = 0;
   let t = from;

@@ -9,7 +9,12 @@ interface Vectors {
   readonly cases: readonly Case[];
   readonly gigpo: {
     readonly args: Readonly<Record<string, unknown>>;
-    readonly steps: readonly { readonly run: number; readonly step: number; readonly step_reward: number; readonly hash: string }[];
+    readonly steps: readonly {
+      readonly run: number;
+      readonly step: number;
+      readonly step_reward: number;
+      readonly hash: string;
+    }[];
     readonly advantages: readonly number[];
     readonly metrics: Readonly<Record<string, number>>;
   };
@@ -35,7 +40,14 @@ const vectors = readVectors<Vectors>('advantages');
 
 /** Where we differ from the original, and what restores it; without that, these hold instead. */
 const deviations: Readonly<
-  Record<string, { readonly restore: object; readonly scores?: readonly number[]; readonly metrics?: Readonly<Record<string, number>> }>
+  Record<
+    string,
+    {
+      readonly restore: object;
+      readonly scores?: readonly number[];
+      readonly metrics?: Readonly<Record<string, number>>;
+    }
+  >
 > = {
   // Penalised rewards 0, 0.95, 1.8, 2.55 in both places: the group sums to zero.
   'grpo/test/rank_penalty': {
@@ -46,31 +58,45 @@ const deviations: Readonly<
   'step_wise_grpo/out_of_order': {
     restore: { runReward: 'last_listed' },
     scores: [1, 1, -1, -1].map((sign) => (sign * 0.25) / (0.25 * Math.SQRT2 + 1e-6)),
-    metrics: { 'group_advantages/reward_mean/mean': 0.75, 'group_advantages/reward_std/mean': 0.353553385 },
+    metrics: {
+      'group_advantages/reward_mean/mean': 0.75,
+      'group_advantages/reward_std/mean': 0.353553385,
+    },
   },
   // The mean reward of the group of one is its reward, 0.7, instead of -shift.
   'asymre/mixed/{"baseline_shift": 0.2}': {
     restore: { rewardMeanFromBaseline: true },
-    metrics: { 'group_advantages/reward_mean/mean': (0.4375 + 1 + 0.7) / 3, 'group_advantages/group_baseline/mean': 0.612500012 },
+    metrics: {
+      'group_advantages/reward_mean/mean': (0.4375 + 1 + 0.7) / 3,
+      'group_advantages/group_baseline/mean': 0.612500012,
+    },
   },
 };
 
 const run = ({ fn, args, experiences }: Case, more: object = {}): ReturnType<AdvantageFn> =>
-  createAlgorithm({ advantageFn: { name: fn, args: { ...camelCased(args), ...more } }, policyLossFn: { name: 'ppo' } }).advantage!(
-    experiences.map(toExperience),
-  );
+  createAlgorithm({
+    advantageFn: { name: fn, args: { ...camelCased(args), ...more } },
+    policyLossFn: { name: 'ppo' },
+  }).advantage!(experiences.map(toExperience));
 
-function expectOutput(result: ReturnType<AdvantageFn>, wanted: readonly (readonly number[])[], metrics: Readonly<Record<string, number>>) {
+function expectOutput(
+  result: ReturnType<AdvantageFn>,
+  wanted: readonly (readonly number[])[],
+  metrics: Readonly<Record<string, number>>,
+) {
   expectClose(
     result.experiences.flatMap(({ advantages }) => [...advantages!]),
     wanted.flat(),
     vectors.tolerance,
   );
-  expect(result.experiences.map(({ advantages }) => advantages)).toEqual(result.experiences.map(({ returns }) => returns));
+  expect(result.experiences.map(({ advantages }) => advantages)).toEqual(
+    result.experiences.map(({ returns }) => returns),
+  );
   expectMetrics(result.metrics, metrics, vectors.tolerance);
 }
 
-const advantagesOf = ({ expect: { output } }: Case): readonly (readonly number[])[] => output.map(({ advantages }) => advantages);
+const advantagesOf = ({ expect: { output } }: Case): readonly (readonly number[])[] =>
+  output.map(({ advantages }) => advantages);
 
 describe('group advantages of the original', () => {
   it.each(vectors.cases)('$id', (each) => {
@@ -83,7 +109,9 @@ describe('group advantages of the original', () => {
 
   it.each(Object.entries(deviations))('%s, put right', (id, { scores, metrics }) => {
     const each = vectors.cases.find((candidate) => candidate.id === id)!;
-    const wanted = advantagesOf(each).map((advantages, i) => (scores ? advantages.map(() => scores[i]!) : advantages));
+    const wanted = advantagesOf(each).map((advantages, i) =>
+      scores ? advantages.map(() => scores[i]!) : advantages,
+    );
     expectOutput(run(each), wanted, metrics ?? each.expect.metrics);
   });
 
@@ -97,7 +125,10 @@ describe('group advantages of the original', () => {
         info: { step_reward, env_state_hash: hash },
       }),
     );
-    const { advantage } = createAlgorithm({ advantageFn: { name: 'gigpo', args: camelCased(args) }, policyLossFn: { name: 'ppo' } });
+    const { advantage } = createAlgorithm({
+      advantageFn: { name: 'gigpo', args: camelCased(args) },
+      policyLossFn: { name: 'ppo' },
+    });
     expectOutput(
       advantage!(experiences),
       advantages.map((value) => [value]),

@@ -1,4 +1,10 @@
-import { createExperience, uid, withFields, type AdvantageInput, type Experience } from '@trinity-rft/core';
+import {
+  createExperience,
+  uid,
+  withFields,
+  type AdvantageInput,
+  type Experience,
+} from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, type AdvantageStrategy } from '../src/index.js';
@@ -25,10 +31,22 @@ const run = (task: number, index: number, value: number): Experience =>
 const toExperiences = (rewards: readonly (readonly number[])[]): Experience[] =>
   rewards.flatMap((values, task) => values.map((value, index) => run(task, index, value)));
 /** Score of every run by its id; the last token is always trained. */
-const scores = (strategy: AdvantageStrategy, experiences: readonly Experience[]): ReadonlyMap<string, number> =>
-  new Map(strategy.advantage!(experiences).experiences.map(({ eid, advantages }) => [uid(eid), advantages![2]!]));
+const scores = (
+  strategy: AdvantageStrategy,
+  experiences: readonly Experience[],
+): ReadonlyMap<string, number> =>
+  new Map(
+    strategy.advantage!(experiences).experiences.map(({ eid, advantages }) => [
+      uid(eid),
+      advantages![2]!,
+    ]),
+  );
 
-function expectSame(actual: ReadonlyMap<string, number>, expected: ReadonlyMap<string, number>, digits = 4): void {
+function expectSame(
+  actual: ReadonlyMap<string, number>,
+  expected: ReadonlyMap<string, number>,
+  digits = 4,
+): void {
   expect([...actual.keys()].toSorted()).toEqual([...expected.keys()].toSorted());
   for (const [id, value] of expected) expect(actual.get(id)).toBeCloseTo(value, digits);
 }
@@ -45,7 +63,10 @@ describe.each(centred)('%s', (name) => {
         const by = scores(make(name), toExperiences(rewards));
         for (const [task, values] of rewards.entries()) {
           if (values.length === 1) continue;
-          const sum = values.reduce((total, _, index) => total + by.get(`0/${task}/${index}/0/`)!, 0);
+          const sum = values.reduce(
+            (total, _, index) => total + by.get(`0/${task}/${index}/0/`)!,
+            0,
+          );
           expect(sum).toBeCloseTo(0, 3);
         }
       }),
@@ -57,10 +78,14 @@ describe.each(centred)('%s', (name) => {
 describe.each(shiftFree)('%s', (name) => {
   it('does not change when a constant is added to the rewards of a task of several runs', () => {
     fc.assert(
-      fc.property(fc.array(reward, { minLength: 2, maxLength: 6 }), fc.integer({ min: -8, max: 8 }), (values, shift) => {
-        const shifted = scores(make(name), toExperiences([values.map((value) => value + shift)]));
-        expectSame(shifted, scores(make(name), toExperiences([values])));
-      }),
+      fc.property(
+        fc.array(reward, { minLength: 2, maxLength: 6 }),
+        fc.integer({ min: -8, max: 8 }),
+        (values, shift) => {
+          const shifted = scores(make(name), toExperiences([values.map((value) => value + shift)]));
+          expectSame(shifted, scores(make(name), toExperiences([values])));
+        },
+      ),
       runs,
     );
   });
@@ -85,8 +110,12 @@ describe.each(perRun)('%s', (name) => {
     fc.assert(
       fc.property(groups, (rewards) => {
         const together = scores(make(name), toExperiences(rewards));
-        const alone = rewards.map((values, task) => values.map((value, index) => run(task, index, value)));
-        for (const experiences of alone) for (const [id, value] of scores(make(name), experiences)) expect(together.get(id)).toBe(value);
+        const alone = rewards.map((values, task) =>
+          values.map((value, index) => run(task, index, value)),
+        );
+        for (const experiences of alone)
+          for (const [id, value] of scores(make(name), experiences))
+            expect(together.get(id)).toBe(value);
       }),
       runs,
     );
@@ -103,13 +132,17 @@ describe.each(perRun)('%s', (name) => {
 
   it('names the experience without a reward', () => {
     const { reward: _, ...bad } = run(3, 1, 0);
-    expect(() => make(name).advantage!([run(3, 0, 1), bad])).toThrow('Experience 0/3/1/0/ has no reward');
+    expect(() => make(name).advantage!([run(3, 0, 1), bad])).toThrow(
+      'Experience 0/3/1/0/ has no reward',
+    );
   });
 });
 
 describe.each(comparing.filter((name) => !name.startsWith('asymre')))('%s', (name) => {
   it('gives exactly 0 to rewards that are equal, whatever their rounding', () => {
-    expect([...scores(make(name), toExperiences([[0.1, 0.1, 0.1]])).values()].map((value) => value + 0)).toEqual([0, 0, 0]);
+    expect(
+      [...scores(make(name), toExperiences([[0.1, 0.1, 0.1]])).values()].map((value) => value + 0),
+    ).toEqual([0, 0, 0]);
   });
 });
 
@@ -118,9 +151,14 @@ describe('scale', () => {
     fc.assert(
       fc.property(groups, (rewards) => {
         // The shift of asymre is a reward too.
-        const args = (factor: number): object => (name === 'asymre' ? { baselineShift: -0.1 * factor } : {});
-        const doubled = scores(make(name, args(2)), toExperiences(rewards.map((values) => values.map((value) => 2 * value))));
-        for (const [id, value] of scores(make(name, args(1)), toExperiences(rewards))) expect(doubled.get(id)).toBeCloseTo(2 * value, 4);
+        const args = (factor: number): object =>
+          name === 'asymre' ? { baselineShift: -0.1 * factor } : {};
+        const doubled = scores(
+          make(name, args(2)),
+          toExperiences(rewards.map((values) => values.map((value) => 2 * value))),
+        );
+        for (const [id, value] of scores(make(name, args(1)), toExperiences(rewards)))
+          expect(doubled.get(id)).toBeCloseTo(2 * value, 4);
       }),
       runs,
     );
@@ -136,7 +174,10 @@ describe('scale', () => {
       fc.property(fc.array(reward, { minLength: 2, maxLength: 6 }), (values) => {
         const strategy = make(name, { ...more, epsilon: 0 });
         if (new Set(values).size === 1) return;
-        expectSame(scores(strategy, toExperiences([values.map((value) => 2 * value)])), scores(strategy, toExperiences([values])));
+        expectSame(
+          scores(strategy, toExperiences([values.map((value) => 2 * value)])),
+          scores(strategy, toExperiences([values])),
+        );
       }),
       runs,
     );
@@ -148,7 +189,8 @@ describe('duplication', () => {
     fc.assert(
       fc.property(fc.array(reward, { minLength: 2, maxLength: 5 }), (values) => {
         const twice = scores(make(name), toExperiences([[...values, ...values]]));
-        for (const [id, value] of scores(make(name), toExperiences([values]))) expect(twice.get(id)).toBeCloseTo(value, 4);
+        for (const [id, value] of scores(make(name), toExperiences([values])))
+          expect(twice.get(id)).toBeCloseTo(value, 4);
       }),
       runs,
     );
@@ -156,7 +198,9 @@ describe('duplication', () => {
 });
 
 describe('on train batches', () => {
-  const names = Object.keys(builtInTables.advantageFns).filter((name) => make(name).advantage && make(name).batchAdvantage);
+  const names = Object.keys(builtInTables.advantageFns).filter(
+    (name) => make(name).advantage && make(name).batchAdvantage,
+  );
 
   it.each([
     ...names.map((name) => [name, {}] as const),
@@ -165,21 +209,31 @@ describe('on train batches', () => {
     fc.assert(
       fc.property(groups, (rewards) => {
         const experiences = toExperiences(rewards).map((experience) =>
-          withFields(experience, { teacherLogprobs: experience.logprobs.map((x, t) => x / 2 - t / 8) }),
+          withFields(experience, {
+            teacherLogprobs: experience.logprobs.map((x, t) => x / 2 - t / 8),
+          }),
         );
         const input: AdvantageInput = {
           offsets: Int32Array.from([0, ...experiences.map((_, i) => 3 * (i + 1))]),
           actionMask: Uint8Array.from(experiences.flatMap(({ actionMask }) => [...actionMask])),
-          rewards: Float32Array.from(experiences.flatMap((experience) => [0, 0, experience.reward!])),
+          rewards: Float32Array.from(
+            experiences.flatMap((experience) => [0, 0, experience.reward!]),
+          ),
           tasks: Int32Array.from(experiences, ({ eid }) => Number(eid.task)),
           oldLogprobs: Float32Array.from(experiences.flatMap(({ logprobs }) => [...logprobs])),
-          teacherLogprobs: Float32Array.from(experiences.flatMap(({ teacherLogprobs }) => [...teacherLogprobs!])),
+          teacherLogprobs: Float32Array.from(
+            experiences.flatMap(({ teacherLogprobs }) => [...teacherLogprobs!]),
+          ),
           rewardBaselines: new Float32Array(experiences.length).fill(0.5),
         };
         const batch = make(name, args).batchAdvantage!(input);
         const scored = make(name, args).advantage!(experiences);
-        expect([...batch.advantages]).toEqual(scored.experiences.flatMap(({ advantages }) => [...advantages!]));
-        expect([...batch.returns]).toEqual(scored.experiences.flatMap(({ returns }) => [...returns!]));
+        expect([...batch.advantages]).toEqual(
+          scored.experiences.flatMap(({ advantages }) => [...advantages!]),
+        );
+        expect([...batch.returns]).toEqual(
+          scored.experiences.flatMap(({ returns }) => [...returns!]),
+        );
         expect({ ...scored.metrics, ...batch.metrics }).toEqual(scored.metrics);
       }),
       runs,
@@ -200,7 +254,9 @@ describe('rec with drop balance', () => {
           const average = values.reduce((a, b) => a + b) / values.length;
           const below = values.filter((value) => value < average).length;
           const dropped = Math.max(0, 2 * below - values.length);
-          const zeros = values.filter((value, index) => value < average && by.get(`0/${task}/${index}/0/`) === 0).length;
+          const zeros = values.filter(
+            (value, index) => value < average && by.get(`0/${task}/${index}/0/`) === 0,
+          ).length;
           expect(zeros).toBeGreaterThanOrEqual(dropped);
         }
       }),
@@ -210,7 +266,11 @@ describe('rec with drop balance', () => {
 
   it('draws by the seed', () => {
     const experiences = toExperiences([[1, 0, 0.125, 0.25, 0.375, 0.0625]]);
-    const picks = new Set([1, 2, 3, 4, 5, 6, 7, 8].map((seed) => [...scores(make('rec', options, seed), experiences).values()].join()));
+    const picks = new Set(
+      [1, 2, 3, 4, 5, 6, 7, 8].map((seed) =>
+        [...scores(make('rec', options, seed), experiences).values()].join(),
+      ),
+    );
     expect(picks.size).toBeGreaterThan(1);
   });
 });

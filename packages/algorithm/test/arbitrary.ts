@@ -1,13 +1,20 @@
-/** Random loss inputs: ragged rows, gaps in the mask, ties and extremes; all numbers multiples of 2^-10, so exact in float32. */
+/**
+ * Random loss inputs: ragged rows, gaps in the mask, ties and extremes; all numbers multiples of
+ * 2^-10, so exact in float32.
+ */
 import type { LossInput } from '@trinity-rft/core';
 import fc from 'fast-check';
 
-/** Two words of 32 random bits make a token: few draws, so that a property can afford a thousand batches. */
+/**
+ * Two words of 32 random bits make a token: few draws, so that a property can afford a thousand
+ * batches.
+ */
 const token = fc.tuple(fc.nat(0xffffffff), fc.nat(0xffffffff));
 
 type Words = readonly [number, number];
 
-const bits = (word: number, at: number, width: number): number => (word >>> at) & ((1 << width) - 1);
+const bits = (word: number, at: number, width: number): number =>
+  (word >>> at) & ((1 << width) - 1);
 
 /** Log-ratios: none, small, large, and far beyond what float32 can exponentiate. */
 function difference(kind: number, value: number): number {
@@ -48,8 +55,9 @@ function decode([a, b]: Words): Tokens {
 }
 
 function toInput(tokens: readonly Tokens[], seed: number): LossInput {
-  const numbers = (field: 'current' | 'old' | 'reference' | 'advantage' | 'entropy'): Float32Array =>
-    Float32Array.from(tokens, (each) => each[field]);
+  const numbers = (
+    field: 'current' | 'old' | 'reference' | 'advantage' | 'entropy',
+  ): Float32Array => Float32Array.from(tokens, (each) => each[field]);
   const starts = tokens.flatMap(({ first }, t) => (first && t > 0 ? [t] : []));
   const offsets = Int32Array.from([0, ...starts, tokens.length]);
   return {
@@ -61,7 +69,9 @@ function toInput(tokens: readonly Tokens[], seed: number): LossInput {
     // Advantages are stored masked.
     advantages: numbers('advantage').map((value, t) => (tokens[t]!.trained ? value : 0)),
     entropy: numbers('entropy'),
-    expertMask: Uint8Array.from({ length: offsets.length - 1 }, (_, row) => bits(seed, row % 16, 1)),
+    expertMask: Uint8Array.from({ length: offsets.length - 1 }, (_, row) =>
+      bits(seed, row % 16, 1),
+    ),
     step: 1 + bits(seed, 16, 4),
   };
 }

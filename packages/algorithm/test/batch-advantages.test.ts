@@ -1,4 +1,11 @@
-import { createExperience, InvariantError, RewardError, withFields, type AdvantageInput, type Experience } from '@trinity-rft/core';
+import {
+  createExperience,
+  InvariantError,
+  RewardError,
+  withFields,
+  type AdvantageInput,
+  type Experience,
+} from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtInTables, onExperiences, type AdvantageStrategy } from '../src/index.js';
@@ -8,13 +15,31 @@ const make = (name: string, args: object = {}): AdvantageStrategy =>
   builtInTables.advantageFns[name]!.make(`advantage function "${name}"`, args, 0);
 
 const number = fc.integer({ min: -64, max: 64 }).map((value) => value / 32);
-const token = fc.record({ trained: fc.boolean(), reward: number, value: number, old: number, entropy: number, necs: number });
-const rows = fc.array(fc.array(token, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 });
-type Rows = readonly (readonly { trained: boolean; reward: number; value: number; old: number; entropy: number; necs: number }[])[];
+const token = fc.record({
+  trained: fc.boolean(),
+  reward: number,
+  value: number,
+  old: number,
+  entropy: number,
+  necs: number,
+});
+const rows = fc.array(fc.array(token, { minLength: 1, maxLength: 6 }), {
+  minLength: 1,
+  maxLength: 4,
+});
+type Rows = readonly (readonly {
+  trained: boolean;
+  reward: number;
+  value: number;
+  old: number;
+  entropy: number;
+  necs: number;
+}[])[];
 
 function toInput(each: Rows): AdvantageInput {
   const tokens = each.flat();
-  const numbers = (field: 'reward' | 'value' | 'entropy' | 'necs'): Float32Array => Float32Array.from(tokens, (item) => item[field]);
+  const numbers = (field: 'reward' | 'value' | 'entropy' | 'necs'): Float32Array =>
+    Float32Array.from(tokens, (item) => item[field]);
   return {
     offsets: Int32Array.from([0, ...each.map((_, i) => each.slice(0, i + 1).flat().length)]),
     actionMask: Uint8Array.from(tokens, ({ trained }) => (trained ? 1 : 0)),
@@ -27,25 +52,41 @@ function toInput(each: Rows): AdvantageInput {
   };
 }
 
-/** Sum over all later one-step errors, as the definition says: A_t = sum_k (gamma lam)^k delta_(t+k). */
+/**
+ * Sum over all later one-step errors, as the definition says: A_t = sum_k (gamma lam)^k
+ * delta_(t+k).
+ */
 function literalGae(row: Rows[number], gamma: number, lam: number): readonly number[] {
-  const delta = (t: number): number => row[t]!.reward + gamma * (row[t + 1]?.value ?? 0) - row[t]!.value;
-  return row.map((_, t) => row.slice(t).reduce((sum, _each, k) => sum + (gamma * lam) ** k * delta(t + k), 0));
+  const delta = (t: number): number =>
+    row[t]!.reward + gamma * (row[t + 1]?.value ?? 0) - row[t]!.value;
+  return row.map((_, t) =>
+    row.slice(t).reduce((sum, _each, k) => sum + (gamma * lam) ** k * delta(t + k), 0),
+  );
 }
 
 function moments(values: readonly number[]): { mean: number; variance: number } {
   const mean = values.reduce((a, b) => a + b, 0) / values.length;
-  return { mean, variance: values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1) };
+  return {
+    mean,
+    variance: values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1),
+  };
 }
 
 describe('ppo', () => {
   it('returns the sum of discounted errors, written out, plus the value', () => {
     fc.assert(
-      fc.property(rows, fc.constantFrom(0, 0.5, 0.9, 1), fc.constantFrom(0, 0.8, 1), (each, gamma, lam) => {
-        const { returns } = make('ppo', { gamma, lam }).batchAdvantage!(toInput(each));
-        const wanted = each.flatMap((row) => literalGae(row, gamma, lam).map((value, t) => value + row[t]!.value));
-        wanted.forEach((value, t) => expect(returns[t]).toBeCloseTo(value, 4));
-      }),
+      fc.property(
+        rows,
+        fc.constantFrom(0, 0.5, 0.9, 1),
+        fc.constantFrom(0, 0.8, 1),
+        (each, gamma, lam) => {
+          const { returns } = make('ppo', { gamma, lam }).batchAdvantage!(toInput(each));
+          const wanted = each.flatMap((row) =>
+            literalGae(row, gamma, lam).map((value, t) => value + row[t]!.value),
+          );
+          wanted.forEach((value, t) => expect(returns[t]).toBeCloseTo(value, 4));
+        },
+      ),
       runs,
     );
   });
@@ -56,7 +97,9 @@ describe('ppo', () => {
         const input = toInput(each);
         const { advantages } = make('ppo').batchAdvantage!(input);
         const trained = [...advantages].filter((_, t) => input.actionMask[t] === 1);
-        const raw = each.flatMap((row) => literalGae(row, 1, 1)).filter((_, t) => input.actionMask[t] === 1);
+        const raw = each
+          .flatMap((row) => literalGae(row, 1, 1))
+          .filter((_, t) => input.actionMask[t] === 1);
         if (trained.length < 2 || moments(raw).variance < 1e-3) return;
         expect(moments(trained).mean).toBeCloseTo(0, 4);
         expect(moments(trained).variance).toBeCloseTo(1, 3);
@@ -68,8 +111,12 @@ describe('ppo', () => {
   it('does not see rows of other answers', () => {
     fc.assert(
       fc.property(rows, (each) => {
-        const together = make('ppo', { gamma: 0.9, lam: 0.8 }).batchAdvantage!(toInput(each)).returns;
-        const alone = each.flatMap((row) => [...make('ppo', { gamma: 0.9, lam: 0.8 }).batchAdvantage!(toInput([row])).returns]);
+        const together = make('ppo', { gamma: 0.9, lam: 0.8 }).batchAdvantage!(
+          toInput(each),
+        ).returns;
+        const alone = each.flatMap((row) => [
+          ...make('ppo', { gamma: 0.9, lam: 0.8 }).batchAdvantage!(toInput([row])).returns,
+        ]);
         expect([...together]).toEqual(alone);
       }),
       runs,
@@ -80,19 +127,25 @@ describe('ppo', () => {
     fc.assert(
       fc.property(rows, (each) => {
         const input = toInput(each);
-        const skipped = make('ppo', { gamma: 0.9, lam: 0.8, skipMasked: true }).batchAdvantage!(input).returns;
+        const skipped = make('ppo', { gamma: 0.9, lam: 0.8, skipMasked: true }).batchAdvantage!(
+          input,
+        ).returns;
         const without = each
           .map((row) =>
             row.flatMap((item, t) => {
               // The rewards of the tokens up to the next trained one are its own.
               const next = row.findIndex((other, u) => u > t && other.trained);
-              const reward = row.slice(t, next < 0 ? undefined : next).reduce((sum, other) => sum + other.reward, 0);
+              const reward = row
+                .slice(t, next < 0 ? undefined : next)
+                .reduce((sum, other) => sum + other.reward, 0);
               return item.trained ? [{ ...item, reward }] : [];
             }),
           )
           .filter((row) => row.length > 0);
         if (without.length === 0) return;
-        const wanted = make('ppo', { gamma: 0.9, lam: 0.8 }).batchAdvantage!(toInput(without)).returns;
+        const wanted = make('ppo', { gamma: 0.9, lam: 0.8 }).batchAdvantage!(
+          toInput(without),
+        ).returns;
         const trained = [...skipped].filter((_, t) => input.actionMask[t] === 1);
         trained.forEach((value, t) => expect(value).toBeCloseTo(wanted[t]!, 4));
       }),
@@ -101,7 +154,9 @@ describe('ppo', () => {
   });
 
   it('needs a critic, and says so', () => {
-    const { values: _, ...without } = toInput([[{ trained: true, reward: 1, value: 0, old: -1, entropy: 0, necs: 0 }]]);
+    const { values: _, ...without } = toInput([
+      [{ trained: true, reward: 1, value: 0, old: -1, entropy: 0, necs: 0 }],
+    ]);
     expect(make('ppo').needs).toEqual({ valueHead: true });
     expect(() => make('ppo').batchAdvantage!(without)).toThrow(InvariantError);
   });
@@ -113,9 +168,15 @@ describe('reinforceplusplus', () => {
       fc.property(rows, fc.constantFrom(0, 0.5, 1), (each, gamma) => {
         const input = toInput(each);
         const { advantages, returns } = make('reinforceplusplus', { gamma }).batchAdvantage!(input);
-        const wanted = each.flatMap((row) => row.map((_, t) => row.slice(t).reduce((sum, { reward }, k) => sum + gamma ** k * reward, 0)));
+        const wanted = each.flatMap((row) =>
+          row.map((_, t) =>
+            row.slice(t).reduce((sum, { reward }, k) => sum + gamma ** k * reward, 0),
+          ),
+        );
         wanted.forEach((value, t) => expect(returns[t]).toBeCloseTo(value, 4));
-        expect([...advantages].filter((_, t) => input.actionMask[t] === 0).every((value) => value === 0)).toBe(true);
+        expect(
+          [...advantages].filter((_, t) => input.actionMask[t] === 0).every((value) => value === 0),
+        ).toBe(true);
       }),
       runs,
     );
@@ -157,7 +218,8 @@ describe('jsd', () => {
   };
   /** b KL(T || M) + (1 - b) KL(S || M), over b (1 - b); its limits at 0 and 1. */
   const divergence = (s: readonly number[], t: readonly number[], b: number): number => {
-    const kl = (p: readonly number[], q: readonly number[]): number => p.reduce((sum, x, v) => sum + x * Math.log(x / q[v]!), 0);
+    const kl = (p: readonly number[], q: readonly number[]): number =>
+      p.reduce((sum, x, v) => sum + x * Math.log(x / q[v]!), 0);
     if (b === 0) return kl(t, s);
     if (b === 1) return kl(s, t);
     const m = s.map((x, v) => (1 - b) * x + b * t[v]!);
@@ -177,11 +239,15 @@ describe('jsd', () => {
           oldLogprobs: Float32Array.from(s, Math.log),
           teacherLogprobs: Float32Array.from(t, Math.log),
         });
-        // d/dlogit_k of the expectation of A log s over samples of s is sum_v s_v A_v ([v = k] - s_k).
-        const policyGradient = student.map((_, k) => s.reduce((sum, p, v) => sum + p * advantages[v]! * ((v === k ? 1 : 0) - s[k]!), 0));
+        // d/dlogit_k of the expectation of A log s over samples of s is sum_v s_v A_v ([v = k] -
+        // s_k).
+        const policyGradient = student.map((_, k) =>
+          s.reduce((sum, p, v) => sum + p * advantages[v]! * ((v === k ? 1 : 0) - s[k]!), 0),
+        );
         const h = 1e-4;
         for (const [k, wanted] of policyGradient.entries()) {
-          const moved = (by: number): number => divergence(softmax(student.map((logit, v) => (v === k ? logit + by : logit))), t, b);
+          const moved = (by: number): number =>
+            divergence(softmax(student.map((logit, v) => (v === k ? logit + by : logit))), t, b);
           expect(-(moved(h) - moved(-h)) / (2 * h)).toBeCloseTo(wanted, 4);
         }
       }),
@@ -189,24 +255,29 @@ describe('jsd', () => {
     );
   });
 
-  it.each(['sampled', 'original', 'gradient'])('with form %s is finite for probabilities that are far apart', (form) => {
-    for (const b of [0, 0.5, 1]) {
-      const { advantages } = make('jsd', { lambdaCoef: b, form }).batchAdvantage!({
-        offsets: Int32Array.of(0, 2),
-        actionMask: new Uint8Array(2).fill(1),
-        rewards: new Float32Array(2),
-        tasks: Int32Array.of(0),
-        oldLogprobs: Float32Array.of(-800, 0),
-        teacherLogprobs: Float32Array.of(0, -800),
-      });
-      expect(advantages.every((value) => Number.isFinite(value))).toBe(true);
-    }
-  });
+  it.each(['sampled', 'original', 'gradient'])(
+    'with form %s is finite for probabilities that are far apart',
+    (form) => {
+      for (const b of [0, 0.5, 1]) {
+        const { advantages } = make('jsd', { lambdaCoef: b, form }).batchAdvantage!({
+          offsets: Int32Array.of(0, 2),
+          actionMask: new Uint8Array(2).fill(1),
+          rewards: new Float32Array(2),
+          tasks: Int32Array.of(0),
+          oldLogprobs: Float32Array.of(-800, 0),
+          teacherLogprobs: Float32Array.of(0, -800),
+        });
+        expect(advantages.every((value) => Number.isFinite(value))).toBe(true);
+      }
+    },
+  );
 
   it('at lambda_coef 1 pulls towards the teacher, unless told to do as the original', () => {
     const input: AdvantageInput = { ...toInput([]), ...one(-1, -0.5) };
     expect(make('jsd', { lambdaCoef: 1 }).batchAdvantage!(input).advantages[0]).toBe(0.5);
-    expect(make('jsd', { lambdaCoef: 1, form: 'original' }).batchAdvantage!(input).advantages[0]).toBe(-0.5);
+    expect(
+      make('jsd', { lambdaCoef: 1, form: 'original' }).batchAdvantage!(input).advantages[0],
+    ).toBe(-0.5);
   });
 });
 
@@ -220,11 +291,18 @@ const one = (student: number, teacher: number): AdvantageInput => ({
 });
 
 describe.each(['on_policy_distill', 'jsd'])('%s', (name) => {
-  const call = createExperience({ tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2], eid: { batch: 0, task: 0, run: 0 } });
+  const call = createExperience({
+    tokens: [1, 2, 3],
+    promptLength: 1,
+    logprobs: [-1, -2],
+    eid: { batch: 0, task: 0, run: 0 },
+  });
 
   it('needs a teacher and no rewards', () => {
     expect(make(name).needs).toEqual({ teacherLogprobs: true });
-    const scored = make(name).advantage!([withFields(call, { teacherLogprobs: Float32Array.of(-0.5, -2) })]);
+    const scored = make(name).advantage!([
+      withFields(call, { teacherLogprobs: Float32Array.of(-0.5, -2) }),
+    ]);
     expect(scored.experiences[0]!.advantages![0]).toBeGreaterThan(0);
     expect(scored.experiences[0]!.advantages![1]).toBeCloseTo(0, 6);
     expect(() => make(name).advantage!([call])).toThrow('no log-probabilities of a teacher');
@@ -233,8 +311,15 @@ describe.each(['on_policy_distill', 'jsd'])('%s', (name) => {
 
 describe('remax', () => {
   it('names the experience whose greedy answer has no reward', () => {
-    const call = createExperience({ tokens: [1, 2], promptLength: 1, reward: 1, eid: { batch: 0, task: 7, run: 1 } });
-    expect(() => make('remax').advantage!([call])).toThrow('Experience 0/7/1/0/ has no info.reward_baseline');
+    const call = createExperience({
+      tokens: [1, 2],
+      promptLength: 1,
+      reward: 1,
+      eid: { batch: 0, task: 7, run: 1 },
+    });
+    expect(() => make('remax').advantage!([call])).toThrow(
+      'Experience 0/7/1/0/ has no info.reward_baseline',
+    );
     expect(() => make('remax').advantage!([call])).toThrow(RewardError);
   });
 });
@@ -260,19 +345,39 @@ describe.each(['clipb', 'clipv'])('%s', (name) => {
   });
 
   it('takes nothing out where all tokens are alike', () => {
-    const row = [0, 1, 2].map(() => ({ trained: true, reward: 0, value: 0, old: -1, entropy: 1, necs: 0 }));
+    const row = [0, 1, 2].map(() => ({
+      trained: true,
+      reward: 0,
+      value: 0,
+      old: -1,
+      entropy: 1,
+      necs: 0,
+    }));
     const better = row.map((item) => ({ ...item, reward: 1 }));
-    const { actionMask } = make(name, { mu: 0.5 }).batchAdvantage!({ ...toInput([row, better]), tasks: Int32Array.of(0, 0) });
+    const { actionMask } = make(name, { mu: 0.5 }).batchAdvantage!({
+      ...toInput([row, better]),
+      tasks: Int32Array.of(0, 0),
+    });
     expect([...actionMask!]).toEqual([1, 1, 1, 1, 1, 1]);
   });
 });
 
 describe('clipv', () => {
   it('takes out no more negative tokens than its largest share, and at least one', () => {
-    const row = [5, 4, 3, 2, 1, 0].map((necs) => ({ trained: true, reward: -1, value: 0, old: -1, entropy: 1, necs }));
+    const row = [5, 4, 3, 2, 1, 0].map((necs) => ({
+      trained: true,
+      reward: -1,
+      value: 0,
+      old: -1,
+      entropy: 1,
+      necs,
+    }));
     const better = row.map((item) => ({ ...item, reward: 1, necs: 0 }));
     const kept = (maxFrac: number): readonly number[] => [
-      ...make('clipv', { mu: 0.1, maxFrac }).batchAdvantage!({ ...toInput([row, better]), tasks: Int32Array.of(0, 0) }).actionMask!,
+      ...make('clipv', { mu: 0.1, maxFrac }).batchAdvantage!({
+        ...toInput([row, better]),
+        tasks: Int32Array.of(0, 0),
+      }).actionMask!,
     ];
     expect(kept(0).slice(0, 6)).toEqual([0, 1, 1, 1, 1, 1]);
     expect(kept(0.17).slice(0, 6)).toEqual([0, 0, 1, 1, 1, 1]);
@@ -328,7 +433,11 @@ describe('a function over packed tokens, on experiences', () => {
 
   it('leaves an experience without calls at 0', () => {
     const silent: Experience = { ...call, actionMask: Uint8Array.of(0, 0), spans: [] };
-    const { experiences } = onExperiences(({ rewards }) => ({ advantages: rewards, returns: rewards, metrics: {} }))([silent, call]);
+    const { experiences } = onExperiences(({ rewards }) => ({
+      advantages: rewards,
+      returns: rewards,
+      metrics: {},
+    }))([silent, call]);
     expect(experiences.map(({ advantages }) => [...advantages!])).toEqual([
       [0, 0],
       [0, 3],
@@ -352,8 +461,10 @@ describe('a function over packed tokens, on experiences', () => {
 
   it('names the experience without a reward', () => {
     const { reward: _, ...silent } = call;
-    expect(() => onExperiences(({ rewards }) => ({ advantages: rewards, returns: rewards, metrics: {} }))([silent])).toThrow(
-      'Experience 0/0/0/0/ has no reward',
-    );
+    expect(() =>
+      onExperiences(({ rewards }) => ({ advantages: rewards, returns: rewards, metrics: {} }))([
+        silent,
+      ]),
+    ).toThrow('Experience 0/0/0/0/ has no reward');
   });
 });

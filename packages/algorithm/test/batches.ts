@@ -1,4 +1,7 @@
-/** Batches made of other batches: rows in another order, some of them, copies, masked tokens in between. */
+/**
+ * Batches made of other batches: rows in another order, some of them, copies, masked tokens in
+ * between.
+ */
 import type { LossInput } from '@trinity-rft/core';
 
 export interface RowRange {
@@ -7,7 +10,10 @@ export interface RowRange {
 }
 
 export const rowsOf = ({ offsets }: LossInput): readonly RowRange[] =>
-  Array.from({ length: offsets.length - 1 }, (_, row) => ({ start: offsets[row]!, end: offsets[row + 1]! }));
+  Array.from({ length: offsets.length - 1 }, (_, row) => ({
+    start: offsets[row]!,
+    end: offsets[row + 1]!,
+  }));
 
 /** The rows of these numbers, in this order; a number may occur several times. */
 export function permuteRows(input: LossInput, order: readonly number[]): LossInput {
@@ -18,7 +24,9 @@ export function permuteRows(input: LossInput, order: readonly number[]): LossInp
   return {
     ...input,
     offsets: Int32Array.from([0, ...rows.map((row) => (end += row.end - row.start))]),
-    actionMask: Uint8Array.from(rows.flatMap((row) => [...input.actionMask.subarray(row.start, row.end)])),
+    actionMask: Uint8Array.from(
+      rows.flatMap((row) => [...input.actionMask.subarray(row.start, row.end)]),
+    ),
     currentLogprobs: floats(input.currentLogprobs),
     oldLogprobs: floats(input.oldLogprobs),
     refLogprobs: floats(input.refLogprobs!),
@@ -42,8 +50,14 @@ export function repeatRows(input: LossInput, times: number): LossInput {
   );
 }
 
-/** Masked tokens holding NaN and infinities before, between and after those of every row. `positions`: where tokens went. */
-export function withMaskedJunk(input: LossInput, seed: number): { readonly padded: LossInput; readonly positions: readonly number[] } {
+/**
+ * Masked tokens holding NaN and infinities before, between and after those of every row.
+ * `positions`: where tokens went.
+ */
+export function withMaskedJunk(
+  input: LossInput,
+  seed: number,
+): { readonly padded: LossInput; readonly positions: readonly number[] } {
   const sources: number[] = [];
   const offsets = [0];
   for (const { start, end } of rowsOf(input)) {
@@ -54,7 +68,9 @@ export function withMaskedJunk(input: LossInput, seed: number): { readonly padde
     offsets.push(sources.length);
   }
   const floats = (values: Float32Array): Float32Array =>
-    Float32Array.from(sources, (t, i) => (t < 0 || input.actionMask[t] === 0 ? [NaN, Infinity, -Infinity, 1e30][i % 4]! : values[t]!));
+    Float32Array.from(sources, (t, i) =>
+      t < 0 || input.actionMask[t] === 0 ? [NaN, Infinity, -Infinity, 1e30][i % 4]! : values[t]!,
+    );
   const padded: LossInput = {
     ...input,
     offsets: Int32Array.from(offsets),

@@ -1,6 +1,13 @@
 import { ConfigError, EngineError, InvariantError, type LossInput } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { aggregationWeights, createAlgorithm, entropyLossFns, klLossFns, lossAggModes, policyLossFns } from '../src/index.js';
+import {
+  aggregationWeights,
+  createAlgorithm,
+  entropyLossFns,
+  klLossFns,
+  lossAggModes,
+  policyLossFns,
+} from '../src/index.js';
 import { readVectors } from './support.js';
 import { toLossInput, type InputVectors } from './vector-inputs.js';
 import { variants } from './variants.js';
@@ -9,7 +16,8 @@ const tokens = (
   values: Partial<Record<'current' | 'old' | 'reference' | 'advantage', readonly number[]>>,
   mask: readonly number[],
 ): LossInput => {
-  const floats = (given: readonly number[] | undefined): Float32Array => Float32Array.from(given ?? mask.map(() => -1));
+  const floats = (given: readonly number[] | undefined): Float32Array =>
+    Float32Array.from(given ?? mask.map(() => -1));
   return {
     offsets: Int32Array.of(0, mask.length / 2, mask.length),
     actionMask: Uint8Array.from(mask),
@@ -37,38 +45,59 @@ describe('every policy loss', () => {
         [1, 1, 1, 1],
       );
       for (const mode of lossAggModes) {
-        const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), { mode });
-        expect([loss, ...gradLogprobs!, ...Object.values(metrics)].every(Number.isFinite)).toBe(true);
+        const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), {
+          mode,
+        });
+        expect([loss, ...gradLogprobs!, ...Object.values(metrics)].every(Number.isFinite)).toBe(
+          true,
+        );
       }
     }
   });
 
-  it.each(variants)('%s %j is 0 for batches without rows or without trained tokens', (name, args) => {
-    const { term } = policyLossFns[name].make(name, args);
-    const masked = tokens({ current: [NaN, NaN, NaN, NaN] }, [0, 0, 0, 0]);
-    const empty: LossInput = { ...masked, offsets: Int32Array.of(0), actionMask: new Uint8Array(0), expertMask: new Uint8Array(0) };
-    for (const mode of lossAggModes) {
-      for (const input of [masked, empty]) {
-        const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), { mode });
-        // A pair of nothing is undecided: log 2.
-        expect(Math.abs(loss)).toBeCloseTo(name === 'dpo' && input === masked ? Math.LN2 : 0, 12);
-        expect([...gradLogprobs!].every((value) => value === 0)).toBe(true);
-        expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
+  it.each(variants)(
+    '%s %j is 0 for batches without rows or without trained tokens',
+    (name, args) => {
+      const { term } = policyLossFns[name].make(name, args);
+      const masked = tokens({ current: [NaN, NaN, NaN, NaN] }, [0, 0, 0, 0]);
+      const empty: LossInput = {
+        ...masked,
+        offsets: Int32Array.of(0),
+        actionMask: new Uint8Array(0),
+        expertMask: new Uint8Array(0),
+      };
+      for (const mode of lossAggModes) {
+        for (const input of [masked, empty]) {
+          const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), {
+            mode,
+          });
+          // A pair of nothing is undecided: log 2.
+          expect(Math.abs(loss)).toBeCloseTo(name === 'dpo' && input === masked ? Math.LN2 : 0, 12);
+          expect([...gradLogprobs!].every((value) => value === 0)).toBe(true);
+          expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe('KL losses', () => {
-  const names = Object.keys(klLossFns).filter((name) => name !== 'none') as (keyof typeof klLossFns)[];
+  const names = Object.keys(klLossFns).filter(
+    (name) => name !== 'none',
+  ) as (keyof typeof klLossFns)[];
 
   it.each(names)('%s is finite a hundred nats away, and pulls back or not at all', (name) => {
     const { term } = klLossFns[name].make(name, {}, { rollouts: true })!;
-    const input = tokens({ current: [-100, 0, -100, 0], reference: [0, -100, 0, -100], old: [0, -100, -100, 0] }, [1, 1, 1, 1]);
+    const input = tokens(
+      { current: [-100, 0, -100, 0], reference: [0, -100, 0, -100], old: [0, -100, -100, 0] },
+      [1, 1, 1, 1],
+    );
     const { loss, gradLogprobs } = term(input, aggregationWeights(input, 'token-mean'));
     expect([loss, ...gradLogprobs!].every(Number.isFinite)).toBe(true);
     // k1 is linear, and the factor of corrected_k3 has a gradient of its own.
-    const wrongWay = gradLogprobs!.filter((gradient, t) => (t % 2 === 0 ? gradient : -gradient) > 0);
+    const wrongWay = gradLogprobs!.filter(
+      (gradient, t) => (t % 2 === 0 ? gradient : -gradient) > 0,
+    );
     expect(wrongWay.length).toBe({ k1: 2, corrected_k3: 1 }[name as string] ?? 0);
   });
 });
@@ -89,7 +118,9 @@ describe('what losses refuse', () => {
   });
 
   it('missing references and expert masks', () => {
-    expect(() => policyLossFns.dpo.make('dpo', {}).term(withoutReference, weights)).toThrow('no log-probabilities of the reference');
+    expect(() => policyLossFns.dpo.make('dpo', {}).term(withoutReference, weights)).toThrow(
+      'no log-probabilities of the reference',
+    );
     for (const name of ['mix', 'mix_chord'] as const)
       expect(() => policyLossFns[name].make(name, {}).term(withoutExperts, weights)).toThrow(
         `The policy loss "${name}" was given no expert mask`,
@@ -100,7 +131,11 @@ describe('what losses refuse', () => {
   });
 
   it.each([
-    ['sapo', { tauNeg: 0.5 }, 'The argument "tauNeg" of policy loss "sapo" is 0.5; expected at least "tauPos", 1.'],
+    [
+      'sapo',
+      { tauNeg: 0.5 },
+      'The argument "tauNeg" of policy loss "sapo" is 0.5; expected at least "tauPos", 1.',
+    ],
     ['rec', { weight: 'gspo_importance_sampling' }, 'needs clipMode "gspo-one-side"'],
     ['mix', { ngpusTrainer: 4 }, 'Set "normalization" to "kinds"'],
     ['ppo', { lossAggMode: 'token_mean' }, 'expected one of "token-mean"'],
@@ -111,27 +146,46 @@ describe('what losses refuse', () => {
   });
 
   it('an expert mask of another length, and numbers that are not finite', () => {
-    const { loss } = createAlgorithm({ advantageFn: { name: 'grpo' }, policyLossFn: { name: 'mix' } });
-    expect(() => loss({ ...input, expertMask: Uint8Array.of(1) })).toThrow('expertMask has 1 entries; expected one per row, 2.');
+    const { loss } = createAlgorithm({
+      advantageFn: { name: 'grpo' },
+      policyLossFn: { name: 'mix' },
+    });
+    expect(() => loss({ ...input, expertMask: Uint8Array.of(1) })).toThrow(
+      'expertMask has 1 entries; expected one per row, 2.',
+    );
     const broken = { ...input, currentLogprobs: Float32Array.of(-1, -1, -1, -Infinity) };
-    expect(() => loss(broken)).toThrow('currentLogprobs is -Infinity at response token 1 of row 1; expected a finite number.');
+    expect(() => loss(broken)).toThrow(
+      'currentLogprobs is -Infinity at response token 1 of row 1; expected a finite number.',
+    );
     expect(() => loss(broken)).toThrow(EngineError);
   });
 });
 
 describe('a loss', () => {
-  const vectors = readVectors<{ readonly inputs: Readonly<Record<string, InputVectors>> }>('losses');
+  const vectors = readVectors<{ readonly inputs: Readonly<Record<string, InputVectors>> }>(
+    'losses',
+  );
 
   it('may be aggregated in a mode of its own', () => {
     const input = toLossInput(vectors.inputs['small_4x5']!);
     for (const mode of lossAggModes) {
-      const own = policyLossFns.ppo.make('ppo', { lossAggMode: mode }).term(input, aggregationWeights(input, 'token-mean'));
-      expect(own).toEqual(policyLossFns.ppo.make('ppo', {}).term(input, aggregationWeights(input, mode)));
+      const own = policyLossFns.ppo
+        .make('ppo', { lossAggMode: mode })
+        .term(input, aggregationWeights(input, 'token-mean'));
+      expect(own).toEqual(
+        policyLossFns.ppo.make('ppo', {}).term(input, aggregationWeights(input, mode)),
+      );
     }
   });
 
   it('mix gives the figure that the test of the original states, without batch sizes', () => {
-    const { loss } = createAlgorithm({ advantageFn: { name: 'grpo' }, policyLossFn: { name: 'mix', args: { mu: 0.1, clipRange: 0.2 } } });
-    expect(loss(toLossInput(vectors.inputs['seed42_5x20']!)).loss).toBeCloseTo(0.6298247575759888, 6);
+    const { loss } = createAlgorithm({
+      advantageFn: { name: 'grpo' },
+      policyLossFn: { name: 'mix', args: { mu: 0.1, clipRange: 0.2 } },
+    });
+    expect(loss(toLossInput(vectors.inputs['seed42_5x20']!)).loss).toBeCloseTo(
+      0.6298247575759888,
+      6,
+    );
   });
 });

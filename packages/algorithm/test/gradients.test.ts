@@ -1,7 +1,14 @@
 import type { LossInput } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aggregationWeights, entropyLossFns, klLossFns, lossAggModes, policyLossFns, type LossAggMode } from '../src/index.js';
+import {
+  aggregationWeights,
+  entropyLossFns,
+  klLossFns,
+  lossAggModes,
+  policyLossFns,
+  type LossAggMode,
+} from '../src/index.js';
 import { lossInput, pairedInput } from './arbitrary.js';
 import { aggregate, literalKl, literalLoss, toRows } from './literal.js';
 import { variants } from './variants.js';
@@ -10,9 +17,10 @@ const step = 2 ** -20;
 const modes = fc.constantFrom(...lossAggModes);
 
 /**
- * A derivative lies between the slopes to the left and to the right of it; where a clip makes them differ, anything between
- * them is a subgradient. Slopes are those of `lossAt`, the loss as a function of one array with all else held: what a loss
- * treats as a constant of its gradient stays as it is.
+ * A derivative lies between the slopes to the left and to the right of it; where a clip makes them
+ * differ, anything between them is a subgradient. Slopes are those of `lossAt`, the loss as a
+ * function of one array with all else held: what a loss treats as a constant of its gradient stays
+ * as it is.
  */
 function expectDerivative(
   lossAt: (x: Float64Array) => number,
@@ -30,21 +38,32 @@ function expectDerivative(
     x[t] = center - step;
     const left = (here - lossAt(x)) / step;
     x[t] = center;
-    // The second derivative of e^d is as large as it, and differences lose digits where large losses meet.
-    const slack = 1e-4 + 1e-5 * Math.max(Math.abs(left), Math.abs(right)) + 1e-8 * Math.abs(here) + noise;
+    // The second derivative of e^d is as large as it, and differences lose digits where large
+    // losses meet.
+    const slack =
+      1e-4 + 1e-5 * Math.max(Math.abs(left), Math.abs(right)) + 1e-8 * Math.abs(here) + noise;
     const value = gradient?.[t] ?? 0;
     if (value < Math.min(left, right) - slack || value > Math.max(left, right) + slack)
       throw new Error(`token ${t}: gradient ${value}, slopes ${left} and ${right}`);
   }
 }
 
-/** Up to rounding of what is added up, whose size is that of the gradient, or `size` where large losses are clipped. */
-function expectSame(actual: number, wanted: number, gradient: ArrayLike<number> | undefined, size = 0): void {
+/**
+ * Up to rounding of what is added up, whose size is that of the gradient, or `size` where large
+ * losses are clipped.
+ */
+function expectSame(
+  actual: number,
+  wanted: number,
+  gradient: ArrayLike<number> | undefined,
+  size = 0,
+): void {
   const slack = 1e-9 * Math.max(1, Math.abs(wanted)) + 1e-14 * (total(gradient) + size);
   if (!(Math.abs(actual - wanted) <= slack)) throw new Error(`${actual} instead of ${wanted}`);
 }
 
-const total = (values: ArrayLike<number> = []): number => Array.from(values).reduce((sum, value) => sum + Math.abs(value), 0);
+const total = (values: ArrayLike<number> = []): number =>
+  Array.from(values).reduce((sum, value) => sum + Math.abs(value), 0);
 
 const thousand = { numRuns: 1000 };
 
@@ -52,13 +71,20 @@ describe('policy losses are what they say, and their gradients are finite differ
   it.each(variants)('%s %j', (name, args) => {
     const { term } = policyLossFns[name].make(name, args);
     const check = (input: LossInput, mode: LossAggMode): void => {
-      const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), { mode });
-      const literal = (x: ArrayLike<number>): number => literalLoss(name, args, mode, toRows(input, x), input.step);
-      const oneSigned = { ...input, advantages: input.advantages.map((advantage) => -Math.abs(advantage)) };
+      const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), {
+        mode,
+      });
+      const literal = (x: ArrayLike<number>): number =>
+        literalLoss(name, args, mode, toRows(input, x), input.step);
+      const oneSigned = {
+        ...input,
+        advantages: input.advantages.map((advantage) => -Math.abs(advantage)),
+      };
       const size = Math.abs(literalLoss(name, args, mode, toRows(oneSigned), input.step));
       expectSame(loss, literal(input.currentLogprobs), gradLogprobs, size);
       expectDerivative(literal, input.currentLogprobs, gradLogprobs, size);
-      for (const [metric, value] of Object.entries(metrics)) if (!Number.isFinite(value)) throw new Error(`${metric} is ${value}`);
+      for (const [metric, value] of Object.entries(metrics))
+        if (!Number.isFinite(value)) throw new Error(`${metric} is ${value}`);
     };
     fc.assert(fc.property(name === 'dpo' ? pairedInput : lossInput, modes, check), thousand);
   });
@@ -69,18 +95,23 @@ describe('policy losses are what they say, and their gradients are finite differ
 });
 
 describe('KL losses are what they say, and their gradients are finite differences', () => {
-  const names = Object.keys(klLossFns).filter((name) => name !== 'none') as (keyof typeof klLossFns)[];
-  it.each(names.flatMap((name) => [true, false].map((rollouts) => [name, rollouts] as const)))('%s, rollouts %s', (name, rollouts) => {
-    const { term } = klLossFns[name].make(name, { klCoef: 0.5 }, { rollouts })!;
-    const check = (input: LossInput, mode: LossAggMode): void => {
-      const output = term(input, aggregationWeights(input, mode));
-      const literal = (x: ArrayLike<number>): number =>
-        0.5 * aggregate(toRows(input, x), mode, (token) => literalKl(name, token, rollouts));
-      expectSame(output.loss, literal(input.currentLogprobs), output.gradLogprobs);
-      expectDerivative(literal, input.currentLogprobs, output.gradLogprobs);
-    };
-    fc.assert(fc.property(lossInput, modes, check), thousand);
-  });
+  const names = Object.keys(klLossFns).filter(
+    (name) => name !== 'none',
+  ) as (keyof typeof klLossFns)[];
+  it.each(names.flatMap((name) => [true, false].map((rollouts) => [name, rollouts] as const)))(
+    '%s, rollouts %s',
+    (name, rollouts) => {
+      const { term } = klLossFns[name].make(name, { klCoef: 0.5 }, { rollouts })!;
+      const check = (input: LossInput, mode: LossAggMode): void => {
+        const output = term(input, aggregationWeights(input, mode));
+        const literal = (x: ArrayLike<number>): number =>
+          0.5 * aggregate(toRows(input, x), mode, (token) => literalKl(name, token, rollouts));
+        expectSame(output.loss, literal(input.currentLogprobs), output.gradLogprobs);
+        expectDerivative(literal, input.currentLogprobs, output.gradLogprobs);
+      };
+      fc.assert(fc.property(lossInput, modes, check), thousand);
+    },
+  );
 });
 
 describe('entropy losses are what they say, and their gradients are finite differences', () => {
@@ -95,7 +126,10 @@ describe('entropy losses are what they say, and their gradients are finite diffe
       const literal = (entropy: ArrayLike<number>): number => {
         const all = toRows({ ...input, entropy: Float32Array.from(entropy) });
         const rows = name === 'mix' ? all.filter(({ expert }) => !expert) : all;
-        return -entropyCoef * aggregate(rows, mode, ({ H }) => H, Math.max(...all.map(({ tokens }) => tokens.length)));
+        return (
+          -entropyCoef *
+          aggregate(rows, mode, ({ H }) => H, Math.max(...all.map(({ tokens }) => tokens.length)))
+        );
       };
       expectSame(output.loss, literal(input.entropy!), output.gradEntropy);
       expectDerivative(literal, input.entropy!, output.gradEntropy);

@@ -11,10 +11,15 @@ const norm = 100;
 const modes = fc.constantFrom(...lossAggModes);
 const runs = { numRuns: 150 };
 
-const inputFor = (name: string): fc.Arbitrary<LossInput> => (name === 'dpo' ? pairedInput : lossInput);
+const inputFor = (name: string): fc.Arbitrary<LossInput> =>
+  name === 'dpo' ? pairedInput : lossInput;
 
 /** Loss, metrics and gradient of one batch. */
-function evaluator([name, args]: Variant): (input: LossInput, mode: LossAggMode, weights?: Float64Array) => Result {
+function evaluator([name, args]: Variant): (
+  input: LossInput,
+  mode: LossAggMode,
+  weights?: Float64Array,
+) => Result {
   const { term } = policyLossFns[name].make(name, args);
   return (input, mode, weights = aggregationWeights(input, mode, { norm })) => {
     const { loss, gradLogprobs, metrics } = term(input, weights, { mode, norm });
@@ -32,18 +37,30 @@ function expectSame(actual: Result, wanted: Result, tolerance = 1e-9): void {
   expect(Object.keys(actual.metrics)).toEqual(Object.keys(wanted.metrics));
   const pairs: [number, number][] = [
     [actual.loss, wanted.loss],
-    ...Object.entries(wanted.metrics).map(([key, value]): [number, number] => [actual.metrics[key]!, value]),
+    ...Object.entries(wanted.metrics).map(([key, value]): [number, number] => [
+      actual.metrics[key]!,
+      value,
+    ]),
   ];
-  for (const [a, b] of pairs) if (!(Math.abs(a - b) <= tolerance * Math.max(scale, Math.abs(b)))) throw new Error(`${a} instead of ${b}`);
+  for (const [a, b] of pairs)
+    if (!(Math.abs(a - b) <= tolerance * Math.max(scale, Math.abs(b))))
+      throw new Error(`${a} instead of ${b}`);
   expect(actual.gradient.length).toBe(wanted.gradient.length);
   // Gradients are stored in float32.
   const bad = actual.gradient.findIndex((value, t) => !isNear(value, wanted.gradient[t]!));
-  if (bad >= 0) throw new Error(`gradient of token ${bad}: ${actual.gradient[bad]} instead of ${wanted.gradient[bad]}`);
+  if (bad >= 0)
+    throw new Error(
+      `gradient of token ${bad}: ${actual.gradient[bad]} instead of ${wanted.gradient[bad]}`,
+    );
 }
 
-const isNear = (actual: number, wanted: number): boolean => Math.abs(actual - wanted) <= 2e-7 * Math.max(1, Math.abs(wanted));
+const isNear = (actual: number, wanted: number): boolean =>
+  Math.abs(actual - wanted) <= 2e-7 * Math.max(1, Math.abs(wanted));
 
-/** Equal squared log-ratios rank in order of the batch, so m2po looks at the order of tokens; all else does not. */
+/**
+ * Equal squared log-ratios rank in order of the batch, so m2po looks at the order of tokens; all
+ * else does not.
+ */
 const orderMatters = (name: string): boolean => name === 'm2po';
 
 describe('the order of rows does not matter', () => {
@@ -55,7 +72,9 @@ describe('the order of rows does not matter', () => {
         const order = shuffled(rowsOf(input).length, seed, pairs);
         const permuted = permuteRows(input, order);
         const { gradient, ...whole } = evaluate(input, mode);
-        const expected = order.flatMap((row) => [...gradient.subarray(input.offsets[row], input.offsets[row + 1])]);
+        const expected = order.flatMap((row) => [
+          ...gradient.subarray(input.offsets[row], input.offsets[row + 1]),
+        ]);
         expectSame(evaluate(permuted, mode), { ...whole, gradient: Float64Array.from(expected) });
       }),
       runs,
@@ -66,14 +85,21 @@ describe('the order of rows does not matter', () => {
 describe('masked tokens do not matter, whatever they hold', () => {
   it.each(variants)('%s %j', (...variant) => {
     const evaluate = evaluator(variant);
-    const metricsOf = ({ metrics: { 'seq_mask/masked_tokens': _counted, ...metrics } }: Result): Result['metrics'] => metrics;
+    const metricsOf = ({
+      metrics: { 'seq_mask/masked_tokens': _counted, ...metrics },
+    }: Result): Result['metrics'] => metrics;
     fc.assert(
       fc.property(inputFor(variant[0]), modes, fc.nat(), (input, mode, seed) => {
         const { padded, positions } = withMaskedJunk(input, seed);
         const [wanted, actual] = [evaluate(input, mode), evaluate(padded, mode)];
         const gradient = Float64Array.from(positions, (t) => actual.gradient[t]!);
-        expectSame({ ...actual, metrics: metricsOf(actual), gradient }, { ...wanted, metrics: metricsOf(wanted) });
-        const elsewhere = actual.gradient.filter((value, t) => padded.actionMask[t] === 0 && value !== 0);
+        expectSame(
+          { ...actual, metrics: metricsOf(actual), gradient },
+          { ...wanted, metrics: metricsOf(wanted) },
+        );
+        const elsewhere = actual.gradient.filter(
+          (value, t) => padded.actionMask[t] === 0 && value !== 0,
+        );
         expect([...elsewhere]).toEqual([]);
       }),
       runs,
@@ -82,11 +108,13 @@ describe('masked tokens do not matter, whatever they hold', () => {
 });
 
 /**
- * What needs the whole optimizer batch, and is given it: the threshold of m2po, the one pair of the original's dpo, and the
- * losses that weigh rows themselves.
+ * What needs the whole optimizer batch, and is given it: the threshold of m2po, the one pair of the
+ * original's dpo, and the losses that weigh rows themselves.
  */
 const wholeBatch = ([name, args]: Variant): boolean =>
-  ['m2po', 'dpo', 'mix', 'mix_chord'].includes(name) || args['clipMode'] === 'gspo-one-side' || args['lossAggMode'] !== undefined;
+  ['m2po', 'dpo', 'mix', 'mix_chord'].includes(name) ||
+  args['clipMode'] === 'gspo-one-side' ||
+  args['lossAggMode'] !== undefined;
 
 describe('a batch may be computed in parts, given the weights of the whole', () => {
   it.each(variants.filter((variant) => !wholeBatch(variant)))('%s %j', (...variant) => {
@@ -96,29 +124,49 @@ describe('a batch may be computed in parts, given the weights of the whole', () 
         const weights = aggregationWeights(input, mode, { norm });
         const { loss, gradient } = evaluate(input, mode, weights);
         const middle = Math.min(cut, input.offsets.length - 1);
-        const parts = [[0, middle] as const, [middle, input.offsets.length - 1] as const].map(([from, to]) =>
-          evaluate(sliceRows(input, from, to), mode, weights.slice(input.offsets[from], input.offsets[to])),
+        const parts = [[0, middle] as const, [middle, input.offsets.length - 1] as const].map(
+          ([from, to]) =>
+            evaluate(
+              sliceRows(input, from, to),
+              mode,
+              weights.slice(input.offsets[from], input.offsets[to]),
+            ),
         );
         const joined = Float64Array.from(parts.flatMap((part) => [...part.gradient]));
-        expectSame({ loss: parts[0]!.loss + parts[1]!.loss, gradient: joined, metrics: {} }, { loss, gradient, metrics: {} });
+        expectSame(
+          { loss: parts[0]!.loss + parts[1]!.loss, gradient: joined, metrics: {} },
+          { loss, gradient, metrics: {} },
+        );
       }),
       runs,
     );
   });
 });
 
-/** Sums over rows double with the rows; m2po may keep one of two equal tokens; factors of batch sizes count rows. */
+/**
+ * Sums over rows double with the rows; m2po may keep one of two equal tokens; factors of batch
+ * sizes count rows.
+ */
 const countsRows = ([name, args]: Variant): boolean =>
-  name === 'm2po' || (name === 'dpo' && args['pairing'] !== 'each') || (name.startsWith('mix') && args['normalization'] !== 'kinds');
+  name === 'm2po' ||
+  (name === 'dpo' && args['pairing'] !== 'each') ||
+  (name.startsWith('mix') && args['normalization'] !== 'kinds');
 
 describe('a batch beside its copy has the same loss, and half the gradient in each', () => {
   it.each(variants.filter((variant) => !countsRows(variant)))('%s %j', (...variant) => {
     const evaluate = evaluator(variant);
-    const means = fc.constantFrom('token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean' as const);
+    const means = fc.constantFrom(
+      'token-mean',
+      'seq-mean-token-sum',
+      'seq-mean-token-mean' as const,
+    );
     fc.assert(
       fc.property(inputFor(variant[0]), means, (input, mode) => {
         const [once, twice] = [evaluate(input, mode), evaluate(repeatRows(input, 2), mode)];
-        const gradient = Float64Array.from([...once.gradient, ...once.gradient], (value) => value / 2);
+        const gradient = Float64Array.from(
+          [...once.gradient, ...once.gradient],
+          (value) => value / 2,
+        );
         // The epsilon of denominators weighs half as much beside two batches.
         expectSame(twice, { ...once, gradient }, 1e-7);
       }),
@@ -127,7 +175,9 @@ describe('a batch beside its copy has the same loss, and half the gradient in ea
   });
 });
 
-/** Where current and old policy agree these are one algorithm, REINFORCE with the advantages given. */
+/**
+ * Where current and old policy agree these are one algorithm, REINFORCE with the advantages given.
+ */
 const plainAtRatioOne: readonly Variant[] = [
   ['ppo', {}],
   ['ppo', { fallbackToPolicyGradient: true }],
@@ -143,7 +193,16 @@ const plainAtRatioOne: readonly Variant[] = [
   ['truncated_importance_sampling', {}],
   ['truncated_importance_sampling', { level: 'sequence', mode: 'mask' }],
   ['rec', {}],
-  ['rec', { clipMode: 'ring', weight: 'importance_sampling', fixOpdAdvantage: true, regularizer: 'k2', regularizerCoef: 1 }],
+  [
+    'rec',
+    {
+      clipMode: 'ring',
+      weight: 'importance_sampling',
+      fixOpdAdvantage: true,
+      regularizer: 'k2',
+      regularizerCoef: 1,
+    },
+  ],
   ['m2po', {}],
 ];
 
@@ -155,7 +214,9 @@ describe('at ratio 1 the gradient is that of plain policy gradient', () => {
         const input = { ...given, oldLogprobs: given.currentLogprobs };
         const weights = aggregationWeights(input, mode, { norm });
         const { gradient } = evaluate(input, mode, weights);
-        gradient.forEach((value, t) => expect(isNear(value, -weights[t]! * input.advantages[t]!)).toBe(true));
+        gradient.forEach((value, t) =>
+          expect(isNear(value, -weights[t]! * input.advantages[t]!)).toBe(true),
+        );
       }),
       runs,
     );
@@ -169,7 +230,9 @@ describe('at ratio 1 the gradient is that of plain policy gradient', () => {
         const weights = aggregationWeights(input, mode, { norm });
         evaluate(input, mode, weights).gradient.forEach((value, t) => {
           const advantage = input.advantages[t]!;
-          expect(isNear(value, (-weights[t]! * advantage * 2) / (advantage > 0 ? 1 : 1.05))).toBe(true);
+          expect(isNear(value, (-weights[t]! * advantage * 2) / (advantage > 0 ? 1 : 1.05))).toBe(
+            true,
+          );
         });
       }),
       runs,
@@ -196,7 +259,12 @@ describe('ppo', () => {
 
 /** Rows in another order; pairs stay together. */
 function shuffled(rows: number, seed: number, pairs: boolean): readonly number[] {
-  const units = Array.from({ length: pairs ? rows / 2 : rows }, (_, i) => (pairs ? [2 * i, 2 * i + 1] : [i]));
-  const keyed = units.map((unit, i) => ({ unit, key: Math.imul(seed + i * 7919, 2654435761) >>> 0 }));
+  const units = Array.from({ length: pairs ? rows / 2 : rows }, (_, i) =>
+    pairs ? [2 * i, 2 * i + 1] : [i],
+  );
+  const keyed = units.map((unit, i) => ({
+    unit,
+    key: Math.imul(seed + i * 7919, 2654435761) >>> 0,
+  }));
   return keyed.toSorted((a, b) => a.key - b.key).flatMap(({ unit }) => unit);
 }

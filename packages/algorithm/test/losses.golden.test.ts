@@ -42,7 +42,9 @@ interface Vectors {
     readonly input: string;
     readonly with_old_logprob: boolean;
     readonly kl: Matrix;
-    readonly kl_loss: Readonly<Record<LossAggMode, { readonly loss: number; readonly metrics: Numbers }>>;
+    readonly kl_loss: Readonly<
+      Record<LossAggMode, { readonly loss: number; readonly metrics: Numbers }>
+    >;
     readonly grad_token_mean?: Matrix;
   }[];
   readonly kl_penalty_in_reward: {
@@ -61,11 +63,19 @@ interface Vectors {
     readonly loss: number;
     readonly metrics: Numbers;
   }[];
-  readonly aggregate_loss: readonly { readonly mode: LossAggMode; readonly normalizer?: number; readonly value: number }[];
+  readonly aggregate_loss: readonly {
+    readonly mode: LossAggMode;
+    readonly normalizer?: number;
+    readonly value: number;
+  }[];
   readonly chord_mu_schedule: {
     readonly args: Numbers;
     readonly cases: readonly { readonly step: number; readonly mu: number }[];
-    readonly zero_steps: { readonly args: readonly [number, number, number, number]; readonly step: number; readonly mu: number };
+    readonly zero_steps: {
+      readonly args: readonly [number, number, number, number];
+      readonly step: number;
+      readonly mu: number;
+    };
   };
   readonly critic_value_loss: readonly {
     readonly V: number;
@@ -87,7 +97,8 @@ interface Vectors {
 
 const vectors = readVectors<Vectors>('losses');
 const { tolerance } = vectors;
-const inputOf = (name: string): ReturnType<typeof toLossInput> => toLossInput(vectors.inputs[name]!);
+const inputOf = (name: string): ReturnType<typeof toLossInput> =>
+  toLossInput(vectors.inputs[name]!);
 const small = inputOf('small_4x5');
 
 describe('policy losses of the original', () => {
@@ -102,7 +113,11 @@ describe('policy losses of the original', () => {
       });
       const { loss, gradLogprobs, metrics } = algorithm.loss(inputOf(input));
       expectClose([loss], [expected.expect.loss], tolerance);
-      expectMetrics(metrics, { ...expected.expect.metrics, final_loss: expected.expect.loss }, tolerance);
+      expectMetrics(
+        metrics,
+        { ...expected.expect.metrics, final_loss: expected.expect.loss },
+        tolerance,
+      );
       expectClose(gradLogprobs, expected.grad_logprob_run.flat(), tolerance);
     },
   );
@@ -114,19 +129,38 @@ describe('KL losses of the original', () => {
     ({ fn, kl_coef: klCoef, input: name, with_old_logprob: rollouts, ...expected }) => {
       const input = inputOf(name);
       const part = klLossFns[fn].make(`KL loss "${fn}"`, { klCoef }, { rollouts });
-      for (const [mode, { loss, metrics }] of Object.entries(expected.kl_loss) as [LossAggMode, { loss: number; metrics: Numbers }][]) {
-        const output = part?.term(input, aggregationWeights(input, mode)) ?? { loss: 0, metrics: {} };
+      for (const [mode, { loss, metrics }] of Object.entries(expected.kl_loss) as [
+        LossAggMode,
+        { loss: number; metrics: Numbers },
+      ][]) {
+        const output = part?.term(input, aggregationWeights(input, mode)) ?? {
+          loss: 0,
+          metrics: {},
+        };
         expect(output.loss).toBeCloseTo(loss, 7);
         expectMetrics(output.metrics, metrics, tolerance);
       }
-      const estimator = fn === 'none' ? undefined : klEstimators[fn === 'corrected_k3' && !rollouts ? 'k3' : fn];
-      const a = Float64Array.from(input.currentLogprobs, (current, t) => input.refLogprobs![t]! - current);
-      const d = Float64Array.from(input.currentLogprobs, (current, t) => current - input.oldLogprobs[t]!);
+      const estimator =
+        fn === 'none' ? undefined : klEstimators[fn === 'corrected_k3' && !rollouts ? 'k3' : fn];
+      const a = Float64Array.from(
+        input.currentLogprobs,
+        (current, t) => input.refLogprobs![t]! - current,
+      );
+      const d = Float64Array.from(
+        input.currentLogprobs,
+        (current, t) => current - input.oldLogprobs[t]!,
+      );
       const values = new Float64Array(a.length);
       estimator?.({ size: a.length, a, d, value: values, gradient: new Float64Array(a.length) });
       expectClose(values, expected.kl.flat(), tolerance);
-      const gradient = part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ?? new Float64Array(values.length);
-      expectClose(gradient, expected.grad_token_mean?.flat() ?? new Float64Array(values.length), tolerance * 0.01);
+      const gradient =
+        part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ??
+        new Float64Array(values.length);
+      expectClose(
+        gradient,
+        expected.grad_token_mean?.flat() ?? new Float64Array(values.length),
+        tolerance * 0.01,
+      );
     },
   );
 });
@@ -135,9 +169,17 @@ describe('KL penalties on rewards of the original', () => {
   const { token_level_scores: scores, cases } = vectors.kl_penalty_in_reward;
 
   it.each(cases)('$fn', ({ fn, kl_coef: klCoef, token_level_rewards: rewards, metrics }) => {
-    const input: AdvantageInput = { ...small, rewards: Float32Array.from(scores.flat()), tasks: new Int32Array(4) };
+    const input: AdvantageInput = {
+      ...small,
+      rewards: Float32Array.from(scores.flat()),
+      tasks: new Int32Array(4),
+    };
     const penalty = klLossFns[fn].makePenalty(`KL penalty "${fn}"`, { klCoef });
-    const output = penalty?.apply(input, penalty.initialCoefficient) ?? { rewards: input.rewards, metrics: {}, nextCoefficient: klCoef };
+    const output = penalty?.apply(input, penalty.initialCoefficient) ?? {
+      rewards: input.rewards,
+      metrics: {},
+      nextCoefficient: klCoef,
+    };
     expectClose(output.rewards, rewards.flat(), tolerance);
     expectMetrics(output.metrics, metrics, tolerance);
     expect(output.nextCoefficient).toBe(klCoef);
@@ -145,13 +187,19 @@ describe('KL penalties on rewards of the original', () => {
 });
 
 describe('entropy losses of the original', () => {
-  it.each(vectors.entropy_loss)('$fn, $loss_agg_mode', ({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => {
-    const part = entropyLossFns[fn].make(`entropy loss "${fn}"`, { entropyCoef });
-    const output = part?.term(small, aggregationWeights(small, mode), { mode }) ?? { loss: 0, metrics: {} };
-    // The original states what it subtracts.
-    expect(output.loss).toBeCloseTo(-loss, 7);
-    expectMetrics(output.metrics, metrics, tolerance);
-  });
+  it.each(vectors.entropy_loss)(
+    '$fn, $loss_agg_mode',
+    ({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => {
+      const part = entropyLossFns[fn].make(`entropy loss "${fn}"`, { entropyCoef });
+      const output = part?.term(small, aggregationWeights(small, mode), { mode }) ?? {
+        loss: 0,
+        metrics: {},
+      };
+      // The original states what it subtracts.
+      expect(output.loss).toBeCloseTo(-loss, 7);
+      expectMetrics(output.metrics, metrics, tolerance);
+    },
+  );
 
   it('are aggregated in the mode of the algorithm', () => {
     const vector = vectors.entropy_loss.find(({ fn }) => fn === 'mix')!;
@@ -165,17 +213,31 @@ describe('entropy losses of the original', () => {
 });
 
 describe('loss aggregation of the original', () => {
-  it.each(vectors.aggregate_loss)('$mode, normaliser $normalizer', ({ mode, normalizer: norm, value }) => {
-    expect(aggregateLoss(small.entropy!, aggregationWeights(small, mode, { norm }))).toBeCloseTo(value, 5);
-  });
+  it.each(vectors.aggregate_loss)(
+    '$mode, normaliser $normalizer',
+    ({ mode, normalizer: norm, value }) => {
+      expect(aggregateLoss(small.entropy!, aggregationWeights(small, mode, { norm }))).toBeCloseTo(
+        value,
+        5,
+      );
+    },
+  );
 });
 
 describe('the schedule of mix_chord in the original', () => {
   const { args, cases, zero_steps: zero } = vectors.chord_mu_schedule;
   const names = ['muWarmupSteps', 'muDecaySteps', 'muPeak', 'muValley'] as const;
   const schedules: [MuSchedule, number, number][] = [
-    ...cases.map(({ step, mu }): [MuSchedule, number, number] => [camelCased(args) as unknown as MuSchedule, step, mu]),
-    [Object.fromEntries(names.map((name, i) => [name, zero.args[i]!])) as unknown as MuSchedule, zero.step, zero.mu],
+    ...cases.map(({ step, mu }): [MuSchedule, number, number] => [
+      camelCased(args) as unknown as MuSchedule,
+      step,
+      mu,
+    ]),
+    [
+      Object.fromEntries(names.map((name, i) => [name, zero.args[i]!])) as unknown as MuSchedule,
+      zero.step,
+      zero.mu,
+    ],
   ];
 
   it.each(schedules)('%j at step %d is %d', (schedule, step, mu) => {
@@ -184,9 +246,19 @@ describe('the schedule of mix_chord in the original', () => {
 });
 
 describe('the value loss of the original', () => {
-  const evaluate = (cliprangeValue: number, V: number, oldValue: number, R: number): readonly [number, number] => {
+  const evaluate = (
+    cliprangeValue: number,
+    V: number,
+    oldValue: number,
+    R: number,
+  ): readonly [number, number] => {
     const one = { offsets: Int32Array.of(0, 1), actionMask: Uint8Array.of(1) };
-    const input = { ...one, values: Float32Array.of(V), oldValues: Float32Array.of(oldValue), returns: Float32Array.of(R) };
+    const input = {
+      ...one,
+      values: Float32Array.of(V),
+      oldValues: Float32Array.of(oldValue),
+      returns: Float32Array.of(R),
+    };
     const { loss, gradValues } = valueLoss.make('value loss', { cliprangeValue })(input);
     return [loss, gradValues[0]!];
   };
@@ -204,13 +276,21 @@ describe('m2po of the original', () => {
   const toInput = ({ log_ratio: given, advantages, action_mask: mask }: TokenVector): LossInput => {
     const ratios = typeof given === 'string' ? [[0.01, 0.09, 0.05].map(Math.sqrt)] : given;
     const zero = ratios.map((row) => row.map(() => 0));
-    return toLossInput({ logprob: ratios, old_logprob: zero, ref_logprob: zero, advantages, action_mask: mask });
+    return toLossInput({
+      logprob: ratios,
+      old_logprob: zero,
+      ref_logprob: zero,
+      advantages,
+      action_mask: mask,
+    });
   };
 
   it.each(vectors.m2po_mask)('keeps $mask of $log_ratio', (vector) => {
     const { kept, metrics } = trustMask(toInput(vector), vector.threshold);
     expect([...kept]).toEqual(vector.mask.flat());
-    const figures = (['m2_before', 'm2_after', 'masked_fraction'] as const).filter((name) => vector[name] !== undefined);
+    const figures = (['m2_before', 'm2_after', 'masked_fraction'] as const).filter(
+      (name) => vector[name] !== undefined,
+    );
     expectClose(
       figures.map((name) => metrics[name]!),
       figures.map((name) => vector[name]!),
@@ -220,13 +300,17 @@ describe('m2po of the original', () => {
 
   it('counts tokens it leaves out in the denominator', () => {
     const input = toInput({ log_ratio: [[0, 1]], advantages: [[1, 1]], action_mask: [[1, 1]] });
-    const { loss, gradLogprobs } = policyLossFns.m2po.make('m2po', {}).term(input, aggregationWeights(input, 'token-mean'));
+    const { loss, gradLogprobs } = policyLossFns.m2po
+      .make('m2po', {})
+      .term(input, aggregationWeights(input, 'token-mean'));
     expectClose([loss, ...gradLogprobs!], [-0.5, -0.5, 0], tolerance);
   });
 
   it('lets the gradient through the clip of the log-ratio', () => {
     const input = toInput({ log_ratio: [[25]], advantages: [[-1]], action_mask: [[1]] });
-    const { loss, gradLogprobs } = policyLossFns.m2po.make('m2po', {}).term(input, Float64Array.of(1));
+    const { loss, gradLogprobs } = policyLossFns.m2po
+      .make('m2po', {})
+      .term(input, Float64Array.of(1));
     expectClose([loss, ...gradLogprobs!], [Math.exp(20), Math.exp(20)], tolerance);
   });
 });

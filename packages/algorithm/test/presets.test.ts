@@ -1,10 +1,20 @@
-import { createExperience, type AdvantageInput, type Algorithm, type Experience, type LossInput } from '@trinity-rft/core';
+import {
+  createExperience,
+  type AdvantageInput,
+  type Algorithm,
+  type Experience,
+  type LossInput,
+} from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { algorithmPresets, createAlgorithm, type AlgorithmPreset } from '../src/index.js';
 
-const presets = Object.entries<AlgorithmPreset>(algorithmPresets).map(([name, preset]) => ({ name, preset }));
+const presets = Object.entries<AlgorithmPreset>(algorithmPresets).map(([name, preset]) => ({
+  name,
+  preset,
+}));
 const length = 4;
-const create = (preset: AlgorithmPreset, more: object = {}): Algorithm => createAlgorithm({ ...preset, lossAggNorm: length, ...more });
+const create = (preset: AlgorithmPreset, more: object = {}): Algorithm =>
+  createAlgorithm({ ...preset, lossAggNorm: length, ...more });
 
 interface Numbers {
   readonly reward: (task: number, run: number) => number;
@@ -13,7 +23,11 @@ interface Numbers {
   readonly trained: (row: number, token: number) => 0 | 1;
 }
 
-const ordinary: Numbers = { reward: (task, run) => (task + run) % 3, moved: 0.1, trained: (row, t) => ((row + t) % 4 === 0 ? 0 : 1) };
+const ordinary: Numbers = {
+  reward: (task, run) => (task + run) % 3,
+  moved: 0.1,
+  trained: (row, t) => ((row + t) % 4 === 0 ? 0 : 1),
+};
 
 function experiencesOf({ reward, trained }: Numbers): readonly Experience[] {
   return [0, 1].flatMap((task) =>
@@ -33,7 +47,9 @@ function experiencesOf({ reward, trained }: Numbers): readonly Experience[] {
   );
 }
 
-function packed(experiences: readonly Experience[]): Omit<AdvantageInput, 'rewards'> & { readonly rewards: Float32Array } {
+function packed(
+  experiences: readonly Experience[],
+): Omit<AdvantageInput, 'rewards'> & { readonly rewards: Float32Array } {
   const size = experiences.length * length;
   return {
     offsets: Int32Array.from({ length: experiences.length + 1 }, (_, i) => i * length),
@@ -49,7 +65,10 @@ function packed(experiences: readonly Experience[]): Omit<AdvantageInput, 'rewar
 }
 
 /** One optimizer step as far as this package goes: advantages, then the loss. */
-function step(algorithm: Algorithm, numbers: Numbers): { readonly output: ReturnType<Algorithm['loss']>; readonly metrics: object } {
+function step(
+  algorithm: Algorithm,
+  numbers: Numbers,
+): { readonly output: ReturnType<Algorithm['loss']>; readonly metrics: object } {
   const explored = experiencesOf(numbers);
   const scored = algorithm.advantage?.(explored);
   const rows = scored?.experiences ?? explored;
@@ -60,16 +79,29 @@ function step(algorithm: Algorithm, numbers: Numbers): { readonly output: Return
     actionMask: computed?.actionMask ?? input.actionMask,
     currentLogprobs: input.oldLogprobs.map((logprob) => logprob + numbers.moved),
     advantages:
-      computed?.advantages ?? Float32Array.from(rows.flatMap((experience) => [...(experience.advantages ?? new Float32Array(length))])),
+      computed?.advantages ??
+      Float32Array.from(
+        rows.flatMap((experience) => [...(experience.advantages ?? new Float32Array(length))]),
+      ),
     expertMask: Uint8Array.from(rows, (_, row) => row % 2),
     step: 1,
   };
-  return { output: algorithm.loss(lossInput), metrics: { ...scored?.metrics, ...computed?.metrics } };
+  return {
+    output: algorithm.loss(lossInput),
+    metrics: { ...scored?.metrics, ...computed?.metrics },
+  };
 }
 
 function expectFinite({ output, metrics }: ReturnType<typeof step>): void {
-  const numbers = [output.loss, ...output.gradLogprobs, ...(output.gradEntropy ?? []), ...Object.values({ ...metrics, ...output.metrics })];
-  expect(numbers.filter((value) => typeof value !== 'number' || !Number.isFinite(value))).toEqual([]);
+  const numbers = [
+    output.loss,
+    ...output.gradLogprobs,
+    ...(output.gradEntropy ?? []),
+    ...Object.values({ ...metrics, ...output.metrics }),
+  ];
+  expect(numbers.filter((value) => typeof value !== 'number' || !Number.isFinite(value))).toEqual(
+    [],
+  );
 }
 
 describe.each(presets)('the preset $name', ({ preset }) => {
@@ -95,41 +127,67 @@ describe.each(presets)('the preset $name', ({ preset }) => {
     expect(algorithm.advantage?.([]).experiences ?? []).toEqual([]);
     const none = packed([]);
     expect([...(algorithm.batchAdvantage?.(none).advantages ?? [])]).toEqual([]);
-    const empty = { ...none, currentLogprobs: none.oldLogprobs, advantages: none.rewards, expertMask: new Uint8Array(0), step: 1 };
+    const empty = {
+      ...none,
+      currentLogprobs: none.oldLogprobs,
+      advantages: none.rewards,
+      expertMask: new Uint8Array(0),
+      step: 1,
+    };
     const { loss, gradLogprobs } = algorithm.loss(empty);
     expect([loss, gradLogprobs.length]).toEqual([0, 0]);
   });
 });
 
 const readsRewards = presets.filter(
-  ({ preset: { advantageFn } }) => advantageFn && !['ppo', 'on_policy_distill', 'jsd'].includes(advantageFn.name),
+  ({ preset: { advantageFn } }) =>
+    advantageFn && !['ppo', 'on_policy_distill', 'jsd'].includes(advantageFn.name),
 );
 
 describe.each(readsRewards)('the preset $name', ({ preset }) => {
   it('names the run whose reward is not a number', () => {
-    const experiences = experiencesOf(ordinary).map((experience, i) => (i === 4 ? { ...experience, reward: NaN } : experience));
-    expect(() => create(preset).advantage!(experiences)).toThrow('Experience 0/1/1/0/ has the reward NaN');
+    const experiences = experiencesOf(ordinary).map((experience, i) =>
+      i === 4 ? { ...experience, reward: NaN } : experience,
+    );
+    expect(() => create(preset).advantage!(experiences)).toThrow(
+      'Experience 0/1/1/0/ has the reward NaN',
+    );
   });
 });
 
 describe('a KL penalty', () => {
   const penalised = presets.filter(
-    ({ preset }) => preset.advantageFn && !['step_wise_grpo', 'gigpo', 'raft'].includes(preset.advantageFn.name),
+    ({ preset }) =>
+      preset.advantageFn && !['step_wise_grpo', 'gigpo', 'raft'].includes(preset.advantageFn.name),
   );
 
   it.each(penalised)('moves the advantages of $name to the train batch', ({ preset }) => {
-    const { advantage, batchAdvantage, klPenalty, needs } = create(preset, { klPenaltyFn: { name: 'k3', args: { klCoef: 0.1 } } });
-    expect([advantage, typeof batchAdvantage, klPenalty?.initialCoefficient]).toEqual([undefined, 'function', 0.1]);
+    const { advantage, batchAdvantage, klPenalty, needs } = create(preset, {
+      klPenaltyFn: { name: 'k3', args: { klCoef: 0.1 } },
+    });
+    expect([advantage, typeof batchAdvantage, klPenalty?.initialCoefficient]).toEqual([
+      undefined,
+      'function',
+      0.1,
+    ]);
     expect(needs.referenceLogprobs).toBe(true);
   });
 
   it.each(['step_wise_grpo', 'gigpo', 'raft'])('is refused with %s', (name) => {
-    const options = { advantageFn: { name }, policyLossFn: { name: 'ppo' }, klPenaltyFn: { name: 'k3' } };
-    expect(() => createAlgorithm(options)).toThrow(`where the advantage function "${name}" does not run`);
+    const options = {
+      advantageFn: { name },
+      policyLossFn: { name: 'ppo' },
+      klPenaltyFn: { name: 'k3' },
+    };
+    expect(() => createAlgorithm(options)).toThrow(
+      `where the advantage function "${name}" does not run`,
+    );
   });
 
   it('is refused without rewards', () => {
-    expect(() => createAlgorithm({ policyLossFn: { name: 'sft' }, klPenaltyFn: { name: 'k3' } })).toThrow('Set kl_penalty_fn to none.');
+    expect(() =>
+      createAlgorithm({ policyLossFn: { name: 'sft' }, klPenaltyFn: { name: 'k3' } }),
+    ).toThrow('Set kl_penalty_fn to none.');
   });
 
   it('with coefficient 0 leaves everything as it is', () => {
@@ -139,6 +197,10 @@ describe('a KL penalty', () => {
         klPenaltyFn: { name: 'k3', args: { klCoef: 0 } },
       },
     );
-    expect([typeof advantage, klPenalty, needs.referenceLogprobs]).toEqual(['function', undefined, false]);
+    expect([typeof advantage, klPenalty, needs.referenceLogprobs]).toEqual([
+      'function',
+      undefined,
+      false,
+    ]);
   });
 });

@@ -6,10 +6,18 @@ export function readVectors<T>(name: string): T {
   return JSON.parse(readFileSync(new URL(`vectors/${name}.json`, import.meta.url), 'utf8')) as T;
 }
 
-export function expectClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {
+export function expectClose(
+  actual: ArrayLike<number>,
+  expected: ArrayLike<number>,
+  tolerance: number,
+): void {
   expect(actual.length).toBe(expected.length);
-  const bad = Array.from(expected).findIndex((value, i) => !(Math.abs(actual[i]! - value) <= tolerance * Math.max(1, Math.abs(value))));
-  expect(bad < 0 ? 'close' : `entry ${bad}: ${actual[bad]} instead of ${expected[bad]}`).toBe('close');
+  const bad = Array.from(expected).findIndex(
+    (value, i) => !(Math.abs(actual[i]! - value) <= tolerance * Math.max(1, Math.abs(value))),
+  );
+  expect(bad < 0 ? 'close' : `entry ${bad}: ${actual[bad]} instead of ${expected[bad]}`).toBe(
+    'close',
+  );
 }
 
 export function expectMetrics(

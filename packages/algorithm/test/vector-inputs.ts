@@ -1,4 +1,7 @@
-/** What golden vectors state, as loss inputs, experiences and arguments. Without a test runner: `pnpm vectors` reads its files with it too. */
+/**
+ * What golden vectors state, as loss inputs, experiences and arguments. Without a test runner:
+ * `pnpm vectors` reads its files with it too.
+ */
 import { createExperience, withFields, type Experience, type LossInput } from '@trinity-rft/core';
 
 export type Matrix = readonly (readonly number[])[];
@@ -31,7 +34,8 @@ export const flat = (matrix: Matrix): Float32Array => Float32Array.from(matrix.f
 /** Rows are whole, padding included; a column that is not stated is 0. */
 export function toLossInput(vectors: InputVectors): LossInput {
   const { action_mask: mask, entropy, expert_mask: experts } = vectors;
-  const column = (matrix: Matrix | undefined): Float32Array => (matrix ? flat(matrix) : new Float32Array(mask.flat().length));
+  const column = (matrix: Matrix | undefined): Float32Array =>
+    matrix ? flat(matrix) : new Float32Array(mask.flat().length);
   return {
     offsets: offsetsOf(mask),
     actionMask: Uint8Array.from(mask.flat()),
@@ -52,7 +56,10 @@ export function offsetsOf(matrix: Matrix): Int32Array {
   return offsets;
 }
 
-/** The mask decides the length: some tests of the original state one of another length than the response. */
+/**
+ * The mask decides the length: some tests of the original state one of another length than the
+ * response.
+ */
 export function toExperience(vector: ExperienceVector): Experience {
   const actionMask = vector.action_mask ?? Array.from({ length: vector.response_length }, () => 1);
   const experience = createExperience({
@@ -63,13 +70,19 @@ export function toExperience(vector: ExperienceVector): Experience {
     eid: { batch: 0, task: vector.task, run: vector.run, step: vector.step },
   });
   if (!vector.logprobs) return experience;
-  // The original's log-probabilities may be above 0, ours may not. Only their order within a task matters.
-  return withFields(experience, { logprobs: Float32Array.from(actionMask, (_, t) => vector.logprobs![t]! - 1) });
+  // The original's log-probabilities may be above 0, ours may not. Only their order within a task
+  // matters.
+  return withFields(experience, {
+    logprobs: Float32Array.from(actionMask, (_, t) => vector.logprobs![t]! - 1),
+  });
 }
 
 /** Arguments as the YAML has them, under our names. */
 export function camelCased(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(args).map(([name, value]) => [name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()), value]),
+    Object.entries(args).map(([name, value]) => [
+      name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
   );
 }

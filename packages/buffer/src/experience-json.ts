@@ -1,4 +1,7 @@
-/** The view of an experience for people: one JSON object without token arrays, for a log of what was sampled. */
+/**
+ * The view of an experience for people: one JSON object without token arrays, for a log of what was
+ * sampled.
+ */
 import { responseLength, uid, type Experience } from '@trinity-rft/core';
 
 /** What {@link experienceJson} returns; the keys are the original's. */

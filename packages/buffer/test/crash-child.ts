@@ -1,4 +1,5 @@
-// A run in small, for crash.test.ts to kill: puts and trains as fast as it can, and says on stdout what the store said is done.
+// A run in small, for crash.test.ts to kill: puts and trains as fast as it can, and says on stdout
+// what the store said is done.
 import { createExperience } from '@trinity-rft/core';
 import { writeSync } from 'node:fs';
 import { sqliteExperienceStore } from '../src/store/sqlite.js';

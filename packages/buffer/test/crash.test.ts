@@ -19,8 +19,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Lets a child work for `lines` lines of its report and `delay` ms more, then kills it; returns the last steps it reported. */
-async function workAndDie(path: string, lines: number, delay: number): Promise<{ put: number; trained: number }> {
+/**
+ * Lets a child work for `lines` lines of its report and `delay` ms more, then kills it; returns the
+ * last steps it reported.
+ */
+async function workAndDie(
+  path: string,
+  lines: number,
+  delay: number,
+): Promise<{ put: number; trained: number }> {
   const args = ['--conditions=@trinity-rft/source', `--import=${register}`, child, path];
   const worker = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(worker, 'close');
@@ -35,8 +42,10 @@ async function workAndDie(path: string, lines: number, delay: number): Promise<{
   return reported;
 }
 
-const numbers = (lease: Lease | undefined): readonly unknown[] => (lease?.experiences ?? []).map((experience) => experience.info['n']);
-const range = (from: number, to: number): readonly number[] => Array.from({ length: to - from }, (_, i) => from + i);
+const numbers = (lease: Lease | undefined): readonly unknown[] =>
+  (lease?.experiences ?? []).map((experience) => experience.info['n']);
+const range = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from }, (_, i) => from + i);
 
 it('loses nothing and doubles nothing when its process is killed again and again', async () => {
   const path = join(folder, 'experiences.db');

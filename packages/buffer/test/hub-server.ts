@@ -1,4 +1,5 @@
-// A hub in small: serves the files of one dataset over the routes of the Hugging Face hub that fetching uses.
+// A hub in small: serves the files of one dataset over the routes of the Hugging Face hub that
+// fetching uses.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -17,7 +18,11 @@ export const hubRevision = 'c'.repeat(40);
 export async function startHub(
   id: string,
   files: Readonly<Record<string, string | Uint8Array>>,
-  answerInstead: (path: string, response: ServerResponse, request: IncomingMessage) => boolean = () => false,
+  answerInstead: (
+    path: string,
+    response: ServerResponse,
+    request: IncomingMessage,
+  ) => boolean = () => false,
 ): Promise<HubServer> {
   const requests: string[] = [];
   const authorizations = new Set<string>();
@@ -50,15 +55,25 @@ function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const json = (value: unknown): void => void response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+  const json = (value: unknown): void =>
+    void response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
   if (path.startsWith(`/api/datasets/${id}/revision/`))
     return json({ _id: '1', id, sha: hubRevision, lastModified: '2026-01-01T00:00:00.000Z' });
   if (path === `/api/datasets/${id}/tree/${hubRevision}`) {
-    return json(Object.entries(files).map(([name, content]) => ({ type: 'file', path: name, size: content.length, oid: 'o' })));
+    return json(
+      Object.entries(files).map(([name, content]) => ({
+        type: 'file',
+        path: name,
+        size: content.length,
+        oid: 'o',
+      })),
+    );
   }
   const content = files[path.replace(`/datasets/${id}/resolve/${hubRevision}/`, '')];
   if (content === undefined)
-    return void response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Repository not found"}');
+    return void response
+      .writeHead(404, { 'content-type': 'application/json' })
+      .end('{"error":"Repository not found"}');
   sendFile(Buffer.from(content), request, response);
 }
 
@@ -67,5 +82,7 @@ function sendFile(bytes: Buffer, request: IncomingMessage, response: ServerRespo
   response.setHeader('etag', '"e"');
   if (!range) return void response.end(bytes);
   const part = bytes.subarray(Number(range[1]), Number(range[2]) + 1);
-  response.writeHead(206, { 'content-range': `bytes ${range[1]}-${range[2]}/${bytes.length}` }).end(part);
+  response
+    .writeHead(206, { 'content-range': `bytes ${range[1]}-${range[2]}/${bytes.length}` })
+    .end(part);
 }

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -22,7 +30,9 @@ beforeEach(() => {
 afterEach(() => rmSync(cache, { recursive: true, force: true }));
 
 async function openHub(...args: Parameters<typeof startHub> | []) {
-  const hub = await (args.length > 0 ? startHub(...(args as Parameters<typeof startHub>)) : startHub(id, files));
+  const hub = await (args.length > 0
+    ? startHub(...(args as Parameters<typeof startHub>))
+    : startHub(id, files));
   onTestFinished(() => hub.close());
   return hub;
 }
@@ -53,7 +63,9 @@ describe('a dataset of the hub', () => {
     expect(hub.requests.some((path) => path.includes('test-'))).toBe(false);
     expect(await read(nowhere)).toEqual([0, 1, 2]);
     expect(await read(hub.url, { split: 'test' })).toEqual([9]);
-    expect(await read(nowhere, { split: 'train+test', environment: { HF_HUB_OFFLINE: '1' } })).toEqual([0, 1, 2, 9]);
+    expect(
+      await read(nowhere, { split: 'train+test', environment: { HF_HUB_OFFLINE: '1' } }),
+    ).toEqual([0, 1, 2, 9]);
     expect(readdirSync(cache)).toEqual(['datasets--owner--sums']);
   });
 
@@ -67,12 +79,21 @@ describe('a dataset of the hub', () => {
 
   it('is found where Python has put it', async () => {
     const folder = join(cache, 'datasets--owner--sums');
-    for (const name of ['refs', 'blobs', `snapshots/${hubRevision}/main`]) mkdirSync(join(folder, name), { recursive: true });
+    for (const name of ['refs', 'blobs', `snapshots/${hubRevision}/main`])
+      mkdirSync(join(folder, name), { recursive: true });
     writeFileSync(join(folder, 'refs/main'), hubRevision);
     writeFileSync(join(folder, 'blobs/abc'), '{"n": 5}\n');
-    symlinkSync('../../../blobs/abc', join(folder, `snapshots/${hubRevision}/main/train-00000-of-00001.jsonl`));
+    symlinkSync(
+      '../../../blobs/abc',
+      join(folder, `snapshots/${hubRevision}/main/train-00000-of-00001.jsonl`),
+    );
     expect(await read(nowhere)).toEqual([5]);
-    expect(await read(nowhere, { cacheDirectory: undefined as never, environment: { HF_HUB_CACHE: cache } })).toEqual([5]);
+    expect(
+      await read(nowhere, {
+        cacheDirectory: undefined as never,
+        environment: { HF_HUB_CACHE: cache },
+      }),
+    ).toEqual([5]);
   });
 
   it('is asked for with the token, which appears in no error', async () => {
@@ -80,11 +101,19 @@ describe('a dataset of the hub', () => {
     const token = 'hf_secretsecret';
     await read(hub.url, { environment: { HF_TOKEN: token } });
     expect([...hub.authorizations]).toEqual([`Bearer ${token}`]);
-    const error: unknown = await read(hub.url, { path: 'owner/other', environment: { HF_TOKEN: token } }).catch(
-      (thrown: unknown) => thrown,
-    );
+    const error: unknown = await read(hub.url, {
+      path: 'owner/other',
+      environment: { HF_TOKEN: token },
+    }).catch((thrown: unknown) => thrown);
     expect(String(error)).toMatch(/private or gated.*HF_TOKEN.*\(now set\)/);
-    expect(JSON.stringify([error, String(error), (error as Error).stack, String((error as Error).cause)])).not.toContain(token);
+    expect(
+      JSON.stringify([
+        error,
+        String(error),
+        (error as Error).stack,
+        String((error as Error).cause),
+      ]),
+    ).not.toContain(token);
   });
 });
 
@@ -100,7 +129,9 @@ describe('a dataset that cannot be had', () => {
       'give the folder as the path',
     ])
       expect(message).toContain(part);
-    await expect(read(nowhere, { environment: { HF_HUB_OFFLINE: '1' } })).rejects.toThrow(/HF_HUB_OFFLINE is set/);
+    await expect(read(nowhere, { environment: { HF_HUB_OFFLINE: '1' } })).rejects.toThrow(
+      /HF_HUB_OFFLINE is set/,
+    );
   });
 
   it('is given up when the network falls silent, and leaves no half file behind', async () => {
@@ -109,7 +140,9 @@ describe('a dataset that cannot be had', () => {
       response.writeHead(200, { 'content-length': '9' }).write('{"n"');
       return true;
     });
-    await expect(read(hub.url, { stallMs: 150 })).rejects.toThrow(/Nothing came from http:\/\/127.0.0.1:\d+ for 0.15 s/);
+    await expect(read(hub.url, { stallMs: 150 })).rejects.toThrow(
+      /Nothing came from http:\/\/127.0.0.1:\d+ for 0.15 s/,
+    );
     const snapshot = join(cache, 'datasets--owner--sums/snapshots', hubRevision, 'main');
     expect(existsSync(join(snapshot, 'train-00000-of-00002.jsonl'))).toBe(true);
     expect(existsSync(join(snapshot, 'train-00001-of-00002.jsonl'))).toBe(false);
@@ -131,6 +164,9 @@ describe('a dataset that cannot be had', () => {
       controller.abort();
       return true;
     });
-    await expect(read(hub.url, { signal: controller.signal })).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted' });
+    await expect(read(hub.url, { signal: controller.signal })).rejects.toMatchObject({
+      name: 'CancelledError',
+      reason: 'aborted',
+    });
   });
 });

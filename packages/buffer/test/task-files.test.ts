@@ -23,11 +23,20 @@ function write(name: string, content: string | Uint8Array): string {
 }
 
 const read = (path: string, split?: string, subsetName?: string) =>
-  readTaskRows({ name: 'sums', path, environment: {}, ...(split && { split }), ...(subsetName && { subsetName }) });
+  readTaskRows({
+    name: 'sums',
+    path,
+    environment: {},
+    ...(split && { split }),
+    ...(subsetName && { subsetName }),
+  });
 
 describe('JSON', () => {
   it('reads lines with a byte order mark, CRLF, blank lines, no last line end, and odd but legal characters', async () => {
-    const path = write('tasks.jsonl', '\uFEFF{"q": "a\u2028b\u0085", "n": 1}\r\n\r\n   \n{"q": "日本🚀", "n": 2}');
+    const path = write(
+      'tasks.jsonl',
+      '\uFEFF{"q": "a\u2028b\u0085", "n": 1}\r\n\r\n   \n{"q": "日本🚀", "n": 2}',
+    );
     expect(await read(path)).toEqual([
       { q: 'a\u2028b\u0085', n: 1 },
       { q: '日本🚀', n: 2 },
@@ -43,14 +52,19 @@ describe('JSON', () => {
   it('reads an array, lines in a .json file, and both gzipped', async () => {
     const rows = [{ n: 1 }, { n: 2 }];
     const lines = '{"n":1}\n{"n":2}\n';
-    expect(await read(write('array.json', `\n ${JSON.stringify(rows, undefined, 2)}\n`))).toEqual(rows);
+    expect(await read(write('array.json', `\n ${JSON.stringify(rows, undefined, 2)}\n`))).toEqual(
+      rows,
+    );
     expect(await read(write('lines.json', lines))).toEqual(rows);
     expect(await read(write('lines.jsonl.gz', gzipSync(lines)))).toEqual(rows);
     expect(await read(write('array.json.gz', gzipSync(JSON.stringify(rows))))).toEqual(rows);
   });
 
   it('counts every malformed line and lists the first few with line, column and what was found', async () => {
-    const path = write('tasks.jsonl', '{"n": 1}\n{"n": 2,}\n\n[1, 2]\nnull\n"text"\n{"n": NaN}\n{"n": 7}\n');
+    const path = write(
+      'tasks.jsonl',
+      '{"n": 1}\n{"n": 2,}\n\n[1, 2]\nnull\n"text"\n{"n": NaN}\n{"n": 7}\n',
+    );
     await expect(read(path)).rejects.toThrow(
       [
         `${path}: 5 rows are malformed (2 are good).`,
@@ -60,17 +74,30 @@ describe('JSON', () => {
         '  ... and 2 more',
       ].join('\n'),
     );
-    await expect(read(path)).rejects.toMatchObject({ name: 'TaskError', code: 'TASKSET_MALFORMED', details: { bad: 5, good: 2 } });
+    await expect(read(path)).rejects.toMatchObject({
+      name: 'TaskError',
+      code: 'TASKSET_MALFORMED',
+      details: { bad: 5, good: 2 },
+    });
   });
 
   it('names the line of bytes that are not UTF-8', async () => {
-    const path = write('tasks.jsonl', Buffer.concat([Buffer.from('{"n": 1}\n{"q": "'), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n')]));
+    const path = write(
+      'tasks.jsonl',
+      Buffer.concat([
+        Buffer.from('{"n": 1}\n{"q": "'),
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from('"}\n'),
+      ]),
+    );
     await expect(read(path)).rejects.toThrow(`${path}:2: expected UTF-8 text, found other bytes`);
   });
 
   it('names the place in an array that is broken, and the items that are not objects', async () => {
     const broken = write('broken.json', '[\n  {"n": 1},\n  {"n": 2 "m": 3}\n]\n');
-    await expect(read(broken)).rejects.toThrow(`${broken}:3:11: expected a comma or "}", found "\\""`);
+    await expect(read(broken)).rejects.toThrow(
+      `${broken}:3:11: expected a comma or "}", found "\\""`,
+    );
     const mixed = write('mixed.json', '[{"n": 1}, 2, null]');
     await expect(read(mixed)).rejects.toThrow(
       /2 rows are malformed \(1 are good\)[\s\S]*item 2: expected a JSON object, found a number[\s\S]*item 3: .*found null/,
@@ -78,7 +105,9 @@ describe('JSON', () => {
   });
 
   it('refuses an array where lines are promised', async () => {
-    await expect(read(write('tasks.jsonl', '[{"n": 1}]\n'))).rejects.toThrow(/:1:1: expected a JSON object, found an array/);
+    await expect(read(write('tasks.jsonl', '[{"n": 1}]\n'))).rejects.toThrow(
+      /:1:1: expected a JSON object, found an array/,
+    );
   });
 });
 
@@ -127,14 +156,19 @@ describe('Parquet', () => {
     ]);
   });
 
-  it.each(['snappy', 'gzip', 'brotli', 'zstd', 'lz4'])('reads %s compression, over several row groups', async (codec) => {
-    const rows = await read(fixture(`${codec}.parquet`));
-    expect(rows.map((row) => row['n'])).toEqual(Array.from({ length: 40 }, (_, n) => n));
-    expect(rows[39]!['text']).toBe('row 4 '.repeat(8));
-  });
+  it.each(['snappy', 'gzip', 'brotli', 'zstd', 'lz4'])(
+    'reads %s compression, over several row groups',
+    async (codec) => {
+      const rows = await read(fixture(`${codec}.parquet`));
+      expect(rows.map((row) => row['n'])).toEqual(Array.from({ length: 40 }, (_, n) => n));
+      expect(rows[39]!['text']).toBe('row 4 '.repeat(8));
+    },
+  );
 
   it('refuses a file that is not Parquet', async () => {
-    await expect(read(write('tasks.parquet', 'version https://git-lfs.github.com/spec/v1\n'))).rejects.toThrow(/cannot be read as Parquet/);
+    await expect(
+      read(write('tasks.parquet', 'version https://git-lfs.github.com/spec/v1\n')),
+    ).rejects.toThrow(/cannot be read as Parquet/);
   });
 });
 
@@ -146,11 +180,19 @@ describe('folders', () => {
     expect(await questions('test', 'easy')).toEqual(['5 + 6']);
     expect(await questions('train', 'hard')).toEqual(['100 + 101', '101 + 102']);
     expect(await questions('test+train[-1:]+train[:1]')).toEqual(['5 + 6', '4 + 5', '0 + 1']);
-    await expect(questions('test', 'hard')).rejects.toThrow(/no split "test". Expected one of: train/);
+    await expect(questions('test', 'hard')).rejects.toThrow(
+      /no split "test". Expected one of: train/,
+    );
   });
 
   it('gives rows with their numbers in the asked order', async () => {
-    const source = await openTaskSource({ name: 'sums', path: fixture('arithmetic'), selector: 'shuffle', seed: 3, totalEpochs: 2 });
+    const source = await openTaskSource({
+      name: 'sums',
+      path: fixture('arithmetic'),
+      selector: 'shuffle',
+      seed: 3,
+      totalEpochs: 2,
+    });
     expect(source.size).toBe(5);
     const rows = await source.next(5);
     expect(rows.map(({ row }) => row).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4]);
@@ -161,7 +203,10 @@ describe('folders', () => {
 
 describe('what is not there', () => {
   it.each([
-    ['missing.jsonl', /missing\.jsonl does not exist\. Expected a file, a folder, or the id of a Hugging Face dataset/],
+    [
+      'missing.jsonl',
+      /missing\.jsonl does not exist\. Expected a file, a folder, or the id of a Hugging Face dataset/,
+    ],
     ['deep/er/folder', /does not exist/],
     ['tasks.csv', /tasks\.csv has an ending that we cannot read. Expected .jsonl/],
     ['empty.jsonl', /holds no rows; expected at least one/],
@@ -183,7 +228,9 @@ describe('what is not there', () => {
 
   it('stops when it is cancelled', async () => {
     const path = write('tasks.jsonl', '{"n": 1}\n');
-    await expect(readTaskRows({ name: 'sums', path, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    await expect(
+      readTaskRows({ name: 'sums', path, signal: AbortSignal.abort() }),
+    ).rejects.toMatchObject({
       name: 'CancelledError',
       code: 'TASKSET_CANCELLED',
     });

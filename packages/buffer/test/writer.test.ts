@@ -12,9 +12,15 @@ beforeEach(() => {
 afterEach(() => rmSync(join(path, '..'), { recursive: true, force: true }));
 
 const batch = (step: number): readonly Experience[] =>
-  [0, 1].map((task) => createExperience({ eid: { batch: step, task }, tokens: [1, 2], promptLength: 1 }));
-const follow = (graceMs = 1) => ({ path, followWriter: { clock: systemClock, everyMs: 2, graceMs } });
-const uids = (experiences: readonly Experience[] | undefined): readonly string[] => (experiences ?? []).map(({ eid }) => uid(eid));
+  [0, 1].map((task) =>
+    createExperience({ eid: { batch: step, task }, tokens: [1, 2], promptLength: 1 }),
+  );
+const follow = (graceMs = 1) => ({
+  path,
+  followWriter: { clock: systemClock, everyMs: 2, graceMs },
+});
+const uids = (experiences: readonly Experience[] | undefined): readonly string[] =>
+  (experiences ?? []).map(({ eid }) => uid(eid));
 
 it('gives a trainer what a writer adds while it waits, each experience once, and ends after the writer', async () => {
   const writer = sqliteExperienceWriter({ path });
@@ -25,7 +31,12 @@ it('gives a trainer what a writer adds while it waits, each experience once, and
   const waiting = store.take(2);
   await writer.put(batch(2), { step: 2 });
   const second = await waiting;
-  expect([...uids(first?.experiences), ...uids(second?.experiences)]).toEqual(['1/0/0/0/', '1/1/0/0/', '2/0/0/0/', '2/1/0/0/']);
+  expect([...uids(first?.experiences), ...uids(second?.experiences)]).toEqual([
+    '1/0/0/0/',
+    '1/1/0/0/',
+    '2/0/0/0/',
+    '2/1/0/0/',
+  ]);
   await first!.acknowledge(1);
   // A trainer that resumes frees what it had not finished; what came since is not there twice.
   await store.rollback(0);
@@ -61,7 +72,9 @@ it('waits for a writer that comes back', async () => {
 
 it('lets one writer in at a time, and refuses what is stored already', async () => {
   const writer = sqliteExperienceWriter({ path });
-  expect(() => sqliteExperienceWriter({ path })).toThrow(expect.objectContaining({ code: 'BUFFER_LOCKED' }));
+  expect(() => sqliteExperienceWriter({ path })).toThrow(
+    expect.objectContaining({ code: 'BUFFER_LOCKED' }),
+  );
   await writer.put(batch(1));
   await expect(writer.put(batch(1))).rejects.toMatchObject({ name: 'BufferError' });
   await writer.close();

@@ -19,11 +19,15 @@ describe('a chat format', () => {
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: 'The answer is ' },
     ] as const;
-    expect(format.render({ messages })).toBe('<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nThe answer is ');
+    expect(format.render({ messages })).toBe(
+      '<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\nThe answer is ',
+    );
   });
 
   it('takes a turn apart', () => {
-    const tokens = encode('<think>\nhm\n</think>\n\nok\n<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call><|im_end|>');
+    const tokens = encode(
+      '<think>\nhm\n</think>\n\nok\n<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call><|im_end|>',
+    );
     expect(format.readTurn(tokens, { tools: true })).toEqual({
       text: 'ok',
       reasoning: 'hm',
@@ -37,7 +41,9 @@ describe('a chat format', () => {
   });
 
   it('ends the text before the stop string, though the tokens keep it', () => {
-    expect(format.readTurn(encode('one STOP two STOP!'), { tools: false, stopString: 'STOP' }).text).toBe('one STOP two ');
+    expect(
+      format.readTurn(encode('one STOP two STOP!'), { tools: false, stopString: 'STOP' }).text,
+    ).toBe('one STOP two ');
   });
 
   it('shows markers to the parsers even where the vocabulary hides them', () => {
@@ -46,8 +52,13 @@ describe('a chat format', () => {
       specialTokens: [...charOptions.specialTokens!, ...charOptions.markers!],
       markers: [],
     });
-    const hiding = createChatFormat({ tokenizer: createTokenizer(files), toolCallParser: 'hermes' });
-    expect(hiding.readTurn(hiding.encode('<think><tool_call>{"name":"f"}</tool_call>'), { tools: true })).toMatchObject({
+    const hiding = createChatFormat({
+      tokenizer: createTokenizer(files),
+      toolCallParser: 'hermes',
+    });
+    expect(
+      hiding.readTurn(hiding.encode('<think><tool_call>{"name":"f"}</tool_call>'), { tools: true }),
+    ).toMatchObject({
       text: '',
       toolCalls: [{ name: 'f' }],
     });
@@ -56,7 +67,11 @@ describe('a chat format', () => {
   it("stops at the tokenizer's end token and at the one that closes a turn", () => {
     const id = (token: string): number | undefined => format.tokenizer.tokenToId(token);
     expect(format.stopTokenIds).toEqual([id('<|im_end|>')]);
-    const files = buildCharTokenizer({ ...charOptions, eosToken: '<|endoftext|>', specialTokens: ['<|im_start|>', '<|im_end|>'] });
+    const files = buildCharTokenizer({
+      ...charOptions,
+      eosToken: '<|endoftext|>',
+      specialTokens: ['<|im_start|>', '<|im_end|>'],
+    });
     const tokenizer = createTokenizer(files);
     expect(createChatFormat({ tokenizer }).stopTokenIds).toEqual(
       ['<|endoftext|>', '<|im_end|>'].map((token) => tokenizer.tokenToId(token)),
@@ -70,13 +85,16 @@ describe('a chat format', () => {
       { name: 'default', template: 'plain' },
       { name: 'tool_use', template: 'tools' },
     ];
-    const tokenizer = createTokenizer({ ...rest, tokenizerConfig: { ...files.tokenizerConfig, chat_template: named } });
+    const tokenizer = createTokenizer({
+      ...rest,
+      tokenizerConfig: { ...files.tokenizerConfig, chat_template: named },
+    });
     const messages = [{ role: 'user', content: '' }] as const;
     const tools = [{ type: 'function', function: { name: 'f' } }] as const;
-    expect([createChatFormat({ tokenizer }).render({ messages }), createChatFormat({ tokenizer }).render({ messages, tools })]).toEqual([
-      'plain',
-      'tools',
-    ]);
+    expect([
+      createChatFormat({ tokenizer }).render({ messages }),
+      createChatFormat({ tokenizer }).render({ messages, tools }),
+    ]).toEqual(['plain', 'tools']);
   });
 
   it('names what is missing or unknown', () => {
@@ -87,6 +105,8 @@ describe('a chat format', () => {
     expect(() => testFormat(chatTemplates.chatml, { toolCallParser: 'toString' })).toThrow(
       /"toString", which is not known. Expected one of: hermes/,
     );
-    expect(() => testFormat(chatTemplates.chatml, { reasoningParser: 'gpt' })).toThrow(/deepseek_r1, qwen3/);
+    expect(() => testFormat(chatTemplates.chatml, { reasoningParser: 'gpt' })).toThrow(
+      /deepseek_r1, qwen3/,
+    );
   });
 });

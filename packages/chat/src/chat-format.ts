@@ -1,4 +1,7 @@
-/** A model's way to read and write conversations: tokenizer, template and parsers together, shared by all its rollouts. */
+/**
+ * A model's way to read and write conversations: tokenizer, template and parsers together, shared
+ * by all its rollouts.
+ */
 import { ConfigError, ModelError, type TextGrammar, type ToolDefinition } from '@trinity-rft/core';
 import { answerGrammar, type AnswerForm } from './constraint/answer-grammar.js';
 import { createLru } from './lru.js';
@@ -50,17 +53,22 @@ export interface ChatFormat {
   /** The tokenizer's end tokens, and the token the template closes an assistant turn with. */
   readonly stopTokenIds: readonly number[];
   /**
-   * The prompt as text, up to where the model begins to write. A conversation that ends with an assistant message without
-   * tool calls is continued within that message. @throws ModelError 400 when the template refuses the messages
+   * The prompt as text, up to where the model begins to write. A conversation that ends with an
+   * assistant message without tool calls is continued within that message. @throws ModelError 400
+   * when the template refuses the messages
    */
   render(input: PromptInput): string;
-  /** A whole conversation as text, its last message closed; what supervised data is made of. @throws ModelError as {@link render} */
+  /**
+   * A whole conversation as text, its last message closed; what supervised data is made of.
+   * @throws ModelError as {@link render}
+   */
   renderWhole(input: PromptInput): string;
   /** Ids of a rendered text; equal texts share one array, so do not write to it. */
   encode(text: string): Int32Array;
   readTurn(tokens: Int32Array, options: ReadTurnOptions): ParsedTurn;
   /**
-   * What the sampler has to keep to so that the answer to `promptIds` has this form; nothing where the form leaves everything open.
+   * What the sampler has to keep to so that the answer to `promptIds` has this form; nothing where
+   * the form leaves everything open.
    * @throws ModelError 400 naming what of a schema cannot be followed
    */
   constrain(form: AnswerForm, promptIds: Int32Array): TextGrammar | undefined;
@@ -73,21 +81,44 @@ const rememberedPrompts = 2048;
 export function createChatFormat(options: ChatFormatOptions): ChatFormat {
   const { tokenizer } = options;
   const templates = openTemplates(options);
-  const reasoningParser: ReasoningParser | undefined = lookUp(reasoningParsers, options.reasoningParser, 'reasoning_parser');
-  const toolCallParser: ToolCallParser | undefined = lookUp(toolCallParsers, options.toolCallParser, 'tool_call_parser');
-  const hidden = hiddenIds(tokenizer, [...(reasoningParser?.markers ?? []), ...(toolCallParser?.markers ?? [])]);
+  const reasoningParser: ReasoningParser | undefined = lookUp(
+    reasoningParsers,
+    options.reasoningParser,
+    'reasoning_parser',
+  );
+  const toolCallParser: ToolCallParser | undefined = lookUp(
+    toolCallParsers,
+    options.toolCallParser,
+    'tool_call_parser',
+  );
+  const hidden = hiddenIds(tokenizer, [
+    ...(reasoningParser?.markers ?? []),
+    ...(toolCallParser?.markers ?? []),
+  ]);
   const texts = createLru<string>(rememberedPrompts);
   const ids = createLru<Int32Array>(rememberedPrompts);
   return {
     tokenizer,
     stopTokenIds: stopIds(tokenizer, templates.plain),
-    render: (input) => texts.get(keyOf(input), () => render(input.tools?.length ? templates.tools : templates.plain, input)),
-    renderWhole: (input) => (input.tools?.length ? templates.tools : templates.plain).render({ ...input, addGenerationPrompt: false }),
+    render: (input) =>
+      texts.get(keyOf(input), () =>
+        render(input.tools?.length ? templates.tools : templates.plain, input),
+      ),
+    renderWhole: (input) =>
+      (input.tools?.length ? templates.tools : templates.plain).render({
+        ...input,
+        addGenerationPrompt: false,
+      }),
     encode: (text) => ids.get(text, () => tokenizer.encode(text)),
     readTurn: (tokens, { tools, stopString }) => {
       const whole = beforeStop(tokenizer.decode(tokens, { skip: hidden }), stopString);
-      const { reasoning, text } = reasoningParser ? reasoningParser.parse(whole) : { reasoning: undefined, text: whole };
-      const parsed = tools && toolCallParser ? toolCallParser.parse(text) : { text, toolCalls: [], malformed: 0 };
+      const { reasoning, text } = reasoningParser
+        ? reasoningParser.parse(whole)
+        : { reasoning: undefined, text: whole };
+      const parsed =
+        tools && toolCallParser
+          ? toolCallParser.parse(text)
+          : { text, toolCalls: [], malformed: 0 };
       return {
         text: parsed.text,
         ...(reasoning !== undefined && { reasoning }),
@@ -96,7 +127,9 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
       };
     },
     constrain: (form, promptIds) => {
-      const thinking = reasoningParser !== undefined && tokenizer.decode(promptIds.slice(-8)).trimEnd().endsWith('<think>');
+      const thinking =
+        reasoningParser !== undefined &&
+        tokenizer.decode(promptIds.slice(-8)).trimEnd().endsWith('<think>');
       const reasoning = thinking ? 'open' : reasoningParser ? 'may' : 'none';
       const [open, close] = toolCallParser?.markers ?? [];
       const call = open === undefined || close === undefined ? undefined : { open, close };
@@ -107,15 +140,23 @@ export function createChatFormat(options: ChatFormatOptions): ChatFormat {
 
 const toolTexts = new WeakMap<readonly ToolDefinition[], string>();
 
-/** What a prompt is rendered with besides its messages, as one text: equal for equal tools and switches. */
-export function optionsKey({ tools, enableThinking }: Pick<PromptInput, 'tools' | 'enableThinking'>): string {
+/**
+ * What a prompt is rendered with besides its messages, as one text: equal for equal tools and
+ * switches.
+ */
+export function optionsKey({
+  tools,
+  enableThinking,
+}: Pick<PromptInput, 'tools' | 'enableThinking'>): string {
   let text = tools ? toolTexts.get(tools) : '';
   // Asked for several times in one call, and long.
-  if (tools && text === undefined) toolTexts.set(tools, (text = tools.length > 0 ? JSON.stringify(tools) : ''));
+  if (tools && text === undefined)
+    toolTexts.set(tools, (text = tools.length > 0 ? JSON.stringify(tools) : ''));
   return `${enableThinking}${text}`;
 }
 
-const keyOf = ({ messages, ...options }: PromptInput): string => `${JSON.stringify(messages)}${optionsKey(options)}`;
+const keyOf = ({ messages, ...options }: PromptInput): string =>
+  `${JSON.stringify(messages)}${optionsKey(options)}`;
 
 function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOptions): {
   readonly plain: ChatTemplate;
@@ -133,15 +174,28 @@ function openTemplates({ tokenizer, chatTemplate, templateArgs }: ChatFormatOpti
   }
   const variables = { ...tokenizer.specialTokens, ...templateArgs };
   const plain = createChatTemplate(source, variables);
-  return { plain, tools: chatTemplate === undefined && forTools !== undefined ? createChatTemplate(forTools, variables) : plain };
+  return {
+    plain,
+    tools:
+      chatTemplate === undefined && forTools !== undefined
+        ? createChatTemplate(forTools, variables)
+        : plain,
+  };
 }
 
-function lookUp<T>(table: Readonly<Record<string, T>>, name: string | undefined, key: string): T | undefined {
+function lookUp<T>(
+  table: Readonly<Record<string, T>>,
+  name: string | undefined,
+  key: string,
+): T | undefined {
   if (name === undefined) return undefined;
   if (!Object.hasOwn(table, name)) {
-    throw new ConfigError(`${key} is "${name}", which is not known. Expected one of: ${Object.keys(table).join(', ')}.`, {
-      code: 'PARSER_UNKNOWN',
-    });
+    throw new ConfigError(
+      `${key} is "${name}", which is not known. Expected one of: ${Object.keys(table).join(', ')}.`,
+      {
+        code: 'PARSER_UNKNOWN',
+      },
+    );
   }
   return table[name];
 }
@@ -153,7 +207,11 @@ function render(template: ChatTemplate, { messages, ...rest }: PromptInput): str
   const last = messages.at(-1);
   if (!continues(last)) return template.render({ ...rest, messages, addGenerationPrompt: true });
   const marked = { ...last, content: last.content + marker };
-  const text = template.render({ ...rest, messages: [...messages.slice(0, -1), marked], addGenerationPrompt: false });
+  const text = template.render({
+    ...rest,
+    messages: [...messages.slice(0, -1), marked],
+    addGenerationPrompt: false,
+  });
   const end = text.lastIndexOf(marker);
   if (end < 0) {
     throw new ModelError(
@@ -180,7 +238,9 @@ function stopIds(tokenizer: Tokenizer, template: ChatTemplate): readonly number[
   const text = attempt(() => template.render({ messages, addGenerationPrompt: false })) ?? '';
   const closing = text.slice(text.lastIndexOf(marker) + marker.length);
   const closer = tokenizer.encode(closing).find((id) => tokenizer.specialTokenIds.has(id));
-  return [...new Set(closer === undefined ? tokenizer.eosTokenIds : [...tokenizer.eosTokenIds, closer])];
+  return [
+    ...new Set(closer === undefined ? tokenizer.eosTokenIds : [...tokenizer.eosTokenIds, closer]),
+  ];
 }
 
 function attempt<T>(work: () => T): T | undefined {

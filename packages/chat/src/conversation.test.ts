@@ -16,7 +16,11 @@ const format = createChatFormat({
   ),
 });
 
-const marked = ({ tokens, promptLength, actionMask }: ReturnType<typeof encodeConversation>): string =>
+const marked = ({
+  tokens,
+  promptLength,
+  actionMask,
+}: ReturnType<typeof encodeConversation>): string =>
   format.tokenizer.decode(tokens.slice(promptLength).filter((_, i) => actionMask[i] === 1));
 
 const messages = [
@@ -48,11 +52,17 @@ describe('encodeConversation', () => {
   });
 
   it('refuses a conversation without an answer', () => {
-    expect(() => encodeConversation(format, { messages: messages.slice(0, 1) })).toThrow('no assistant message');
+    expect(() => encodeConversation(format, { messages: messages.slice(0, 1) })).toThrow(
+      'no assistant message',
+    );
   });
 });
 
 it('marks the answers from a message on, for what continues a given prompt', () => {
-  expect(marked(encodeConversation(format, { messages, trainOn: { from: 2 } }))).toBe('four<|im_end|>');
-  expect(marked(encodeConversation(format, { messages, trainOn: { from: 1 } }))).toBe('two<|im_end|>four<|im_end|>');
+  expect(marked(encodeConversation(format, { messages, trainOn: { from: 2 } }))).toBe(
+    'four<|im_end|>',
+  );
+  expect(marked(encodeConversation(format, { messages, trainOn: { from: 1 } }))).toBe(
+    'two<|im_end|>four<|im_end|>',
+  );
 });

@@ -1,4 +1,6 @@
-/** A finished conversation as token ids with a mask over what the assistant wrote: supervised data. */
+/**
+ * A finished conversation as token ids with a mask over what the assistant wrote: supervised data.
+ */
 import { TaskError, type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
 import type { ChatFormat, PromptInput } from './chat-format.js';
 import { normalizeMessages, type NormalMessage } from './template/messages.js';
@@ -7,7 +9,11 @@ export interface ConversationInput {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
-  /** Which assistant messages are marked: the last, all, or those from a message on (counted from 0). @default "last" */
+  /**
+   * Which assistant messages are marked: the last, all, or those from a message on (counted from
+   * 0).
+   * @default "last"
+   */
   readonly trainOn?: 'last' | 'all' | { readonly from: number };
 }
 
@@ -20,16 +26,25 @@ export interface EncodedConversation {
 }
 
 /**
- * Each marked message is what the template adds between the prompt for it and its stop token, encoded by itself, as it would have
- * been sampled. @throws TaskError when there is no assistant message, or the template changes earlier text when messages are added
+ * Each marked message is what the template adds between the prompt for it and its stop token,
+ * encoded by itself, as it would have been sampled. @throws TaskError when there is no assistant
+ * message, or the template changes earlier text when messages are added
  */
-export function encodeConversation(format: ChatFormat, input: ConversationInput): EncodedConversation {
+export function encodeConversation(
+  format: ChatFormat,
+  input: ConversationInput,
+): EncodedConversation {
   const messages = normalizeMessages(input.messages);
-  const assistants = messages.flatMap((message, index) => (message.role === 'assistant' ? [index] : []));
+  const assistants = messages.flatMap((message, index) =>
+    message.role === 'assistant' ? [index] : [],
+  );
   if (assistants.length === 0)
-    throw new TaskError('The conversation has no assistant message, so there is nothing to learn from. Add the answer.', {
-      code: 'CONVERSATION_NO_ANSWER',
-    });
+    throw new TaskError(
+      'The conversation has no assistant message, so there is nothing to learn from. Add the answer.',
+      {
+        code: 'CONVERSATION_NO_ANSWER',
+      },
+    );
   const rest = {
     ...(input.tools && { tools: input.tools }),
     ...(input.enableThinking !== undefined && { enableThinking: input.enableThinking }),
@@ -53,9 +68,14 @@ export function encodeConversation(format: ChatFormat, input: ConversationInput)
   return { tokens, promptLength, actionMask: mask.slice(promptLength) };
 }
 
-function marked(assistants: readonly number[], trainOn: ConversationInput['trainOn'] = 'last'): readonly number[] {
+function marked(
+  assistants: readonly number[],
+  trainOn: ConversationInput['trainOn'] = 'last',
+): readonly number[] {
   if (trainOn === 'all') return assistants;
-  return trainOn === 'last' ? assistants.slice(-1) : assistants.filter((index) => index >= trainOn.from);
+  return trainOn === 'last'
+    ? assistants.slice(-1)
+    : assistants.filter((index) => index >= trainOn.from);
 }
 
 /** The prompt for message `index`, and the message up to its stop token. */
@@ -68,8 +88,12 @@ function turnText(
   const prompt = format.render({ ...rest, messages: messages.slice(0, index) });
   const whole = format.renderWhole({ ...rest, messages: messages.slice(0, index + 1) });
   const closing = added(prompt, whole);
-  const stops = format.stopTokenIds.map((id) => format.tokenizer.decode([id])).filter((text) => text !== '');
-  const ends = stops.map((stop) => closing.lastIndexOf(stop) + stop.length).filter((end, i) => end >= stops[i]!.length);
+  const stops = format.stopTokenIds
+    .map((id) => format.tokenizer.decode([id]))
+    .filter((text) => text !== '');
+  const ends = stops
+    .map((stop) => closing.lastIndexOf(stop) + stop.length)
+    .filter((end, i) => end >= stops[i]!.length);
   return { prompt, answer: ends.length > 0 ? closing.slice(0, Math.max(...ends)) : closing };
 }
 

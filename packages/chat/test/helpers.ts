@@ -16,7 +16,15 @@ export const charOptions: CharTokenizerOptions = {
   chatTemplate: chatTemplates.chatml,
 };
 
-export function testFormat(chatTemplate: string = chatTemplates.chatml, options: Partial<ChatFormatOptions> = {}): ChatFormat {
+export function testFormat(
+  chatTemplate: string = chatTemplates.chatml,
+  options: Partial<ChatFormatOptions> = {},
+): ChatFormat {
   const tokenizer = createTokenizer(buildCharTokenizer({ ...charOptions, chatTemplate }));
-  return createChatFormat({ tokenizer, toolCallParser: 'hermes', reasoningParser: 'qwen3', ...options });
+  return createChatFormat({
+    tokenizer,
+    toolCallParser: 'hermes',
+    reasoningParser: 'qwen3',
+    ...options,
+  });
 }

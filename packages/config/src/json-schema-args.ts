@@ -1,4 +1,7 @@
-/** Arguments of the parts of algorithms in the JSON Schema: which ones there are depends on the name beside them. */
+/**
+ * Arguments of the parts of algorithms in the JSON Schema: which ones there are depends on the name
+ * beside them.
+ */
 import type { AlgorithmPreset, AlgorithmTables, PartRef } from '@trinity-rft/algorithm';
 import type { ArgSpec } from '@trinity-rft/core';
 import type { z } from 'zod';
@@ -15,17 +18,36 @@ interface PartTable {
 
 const partTables = (tables: AlgorithmTables): readonly PartTable[] => [
   { key: 'advantage_fn', table: tables.advantageFns, ofPreset: ({ advantageFn }) => advantageFn },
-  { key: 'policy_loss_fn', table: tables.policyLossFns, ofPreset: ({ policyLossFn }) => policyLossFn },
+  {
+    key: 'policy_loss_fn',
+    table: tables.policyLossFns,
+    ofPreset: ({ policyLossFn }) => policyLossFn,
+  },
   { key: 'kl_loss_fn', table: tables.klFns, ofPreset: ({ klLossFn }) => klLossFn },
-  { key: 'kl_penalty_fn', table: tables.klFns, ofPreset: ({ klPenaltyFn }) => klPenaltyFn ?? { name: 'none' } },
-  { key: 'entropy_loss_fn', table: tables.entropyLossFns, ofPreset: ({ entropyLossFn }) => entropyLossFn },
-  { key: 'sample_strategy', table: tables.sampleStrategies, ofPreset: ({ sampleStrategy }) => sampleStrategy },
+  {
+    key: 'kl_penalty_fn',
+    table: tables.klFns,
+    ofPreset: ({ klPenaltyFn }) => klPenaltyFn ?? { name: 'none' },
+  },
+  {
+    key: 'entropy_loss_fn',
+    table: tables.entropyLossFns,
+    ofPreset: ({ entropyLossFn }) => entropyLossFn,
+  },
+  {
+    key: 'sample_strategy',
+    table: tables.sampleStrategies,
+    ofPreset: ({ sampleStrategy }) => sampleStrategy,
+  },
 ];
 
 export interface ArgConditions {
   /** By name, for `definitions` of the root. */
   readonly definitions: Readonly<Record<string, JsonSchema>>;
-  /** For `allOf` of the `algorithm` section at the top level, where the algorithm decides what is not set. */
+  /**
+   * For `allOf` of the `algorithm` section at the top level, where the algorithm decides what is
+   * not set.
+   */
   readonly algorithm: readonly JsonSchema[];
   /** For that of a stage, which may inherit the name. */
   readonly stage: readonly JsonSchema[];
@@ -34,7 +56,10 @@ export interface ArgConditions {
 }
 
 /** `toJson` is how the schema of the file is turned into a JSON Schema. */
-export function argConditions(tables: AlgorithmTables, toJson: (schema: z.ZodType) => JsonSchema): ArgConditions {
+export function argConditions(
+  tables: AlgorithmTables,
+  toJson: (schema: z.ZodType) => JsonSchema,
+): ArgConditions {
   const definitions: Record<string, JsonSchema> = {};
   const define = (key: string, name: string, spec: ArgSpec): JsonSchema => {
     definitions[`${key}.${name}`] = toJson(argsSchema(spec, `Arguments of ${name}.`));
@@ -42,7 +67,9 @@ export function argConditions(tables: AlgorithmTables, toJson: (schema: z.ZodTyp
   };
   const rows = partTables(tables).flatMap(({ key, table, ofPreset }) =>
     Object.entries(table).map(([name, { args }]) => {
-      const presets = Object.entries(tables.presets).filter(([, preset]) => ofPreset(preset)?.name === name);
+      const presets = Object.entries(tables.presets).filter(
+        ([, preset]) => ofPreset(preset)?.name === name,
+      );
       const consequence = { properties: { [`${key}_args`]: define(key, name, args) } };
       return {
         chosen: has(key, name),
@@ -56,7 +83,9 @@ export function argConditions(tables: AlgorithmTables, toJson: (schema: z.ZodTyp
   );
   return {
     definitions,
-    algorithm: rows.map(({ chosen, implied: other, consequence }) => implies({ anyOf: [chosen, ...other] }, consequence)),
+    algorithm: rows.map(({ chosen, implied: other, consequence }) =>
+      implies({ anyOf: [chosen, ...other] }, consequence),
+    ),
     stage: rows.map(({ chosen, consequence }) => implies(chosen, consequence)),
     operator: Object.entries(tables.operators).map(([name, { args }]) =>
       implies(has('name', name), { properties: { args: define('operator', name, args) } }),
@@ -68,10 +97,19 @@ export function argConditions(tables: AlgorithmTables, toJson: (schema: z.ZodTyp
 const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
   Object.fromEntries(new Map([['if', condition]]).set('then', consequence));
 
-const has = (key: string, value: string): JsonSchema => ({ properties: { [key]: { const: value } }, required: [key] });
+const has = (key: string, value: string): JsonSchema => ({
+  properties: { [key]: { const: value } },
+  required: [key],
+});
 
 /** The key is not set, and the algorithm is one of these. */
 const implied = (key: string, presets: readonly string[]): readonly JsonSchema[] =>
   presets.length === 0
     ? []
-    : [{ not: { required: [key] }, properties: { algorithm_type: { enum: presets } }, required: ['algorithm_type'] }];
+    : [
+        {
+          not: { required: [key] },
+          properties: { algorithm_type: { enum: presets } },
+          required: ['algorithm_type'],
+        },
+      ];

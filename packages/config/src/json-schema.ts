@@ -10,9 +10,10 @@ import { statusesOf, type KeyStatus } from './schema/status.js';
 export type JsonSchema = { [key: string]: unknown };
 
 /**
- * Draft 7, which editors understand best. Numbers, booleans and names may also be written as `${...}`, old names of keys
- * are allowed, and descriptions say what is ignored or not built. It allows more than `parseConfig` does, never less,
- * but for names in another case, numbers and switches in quotes, and arguments that nothing reads.
+ * Draft 7, which editors understand best. Numbers, booleans and names may also be written as
+ * `${...}`, old names of keys are allowed, and descriptions say what is ignored or not built. It
+ * allows more than `parseConfig` does, never less, but for names in another case, numbers and
+ * switches in quotes, and arguments that nothing reads.
  */
 export function configJsonSchema(algorithms: AlgorithmTables = builtInTables): JsonSchema {
   const schema = toJson(schemasOf(algorithms).file);
@@ -25,7 +26,10 @@ export function configJsonSchema(algorithms: AlgorithmTables = builtInTables): J
   addConditions(propertyAt(schema, ['algorithm']), conditions.algorithm);
   for (const stage of stages) addConditions(propertyAt(stage, ['algorithm']), conditions.stage);
   for (const section of [schema, ...stages])
-    addConditions(sectionOf(propertyAt(section, ['data_processor', 'experience_pipeline', 'operators'])), conditions.operator);
+    addConditions(
+      sectionOf(propertyAt(section, ['data_processor', 'experience_pipeline', 'operators'])),
+      conditions.operator,
+    );
   for (const stage of stageSections(schema)) stage['required'] = ['stage_name'];
   return { ...schema, title: 'Trinity-RFT configuration', definitions: conditions.definitions };
 }
@@ -35,7 +39,8 @@ const toJson = (schema: z.ZodType): JsonSchema =>
     target: 'draft-7',
     io: 'output',
     unrepresentable: 'any',
-    override: ({ zodSchema, jsonSchema }) => relax(jsonSchema, expectations.get(zodSchema as unknown as z.ZodType)?.aliases ?? []),
+    override: ({ zodSchema, jsonSchema }) =>
+      relax(jsonSchema, expectations.get(zodSchema as unknown as z.ZodType)?.aliases ?? []),
   }) as JsonSchema;
 
 const without = (schema: JsonSchema, key: string): JsonSchema =>
@@ -52,8 +57,11 @@ function relax(schema: JsonSchema, aliases: readonly string[]): void {
   for (const bound of ['minimum', 'maximum']) {
     if (Math.abs(Number(schema[bound])) === Number.MAX_SAFE_INTEGER) delete schema[bound];
   }
-  if (schema['type'] === 'string' && schema['enum'] === undefined) schema['type'] = ['string', 'number'];
-  const scalar = schema['enum'] !== undefined || ['integer', 'number', 'boolean'].includes(String(schema['type']));
+  if (schema['type'] === 'string' && schema['enum'] === undefined)
+    schema['type'] = ['string', 'number'];
+  const scalar =
+    schema['enum'] !== undefined ||
+    ['integer', 'number', 'boolean'].includes(String(schema['type']));
   if (!scalar) return;
   const inner = { ...schema };
   for (const key of Object.keys(schema)) delete schema[key];
@@ -63,7 +71,8 @@ function relax(schema: JsonSchema, aliases: readonly string[]): void {
 /** Adds names to the enumeration inside a schema. */
 function allowNames(schema: JsonSchema, names: readonly string[]): void {
   const options = [schema, ...((schema['anyOf'] as JsonSchema[] | undefined) ?? [])];
-  for (const option of options) if (Array.isArray(option['enum'])) option['enum'] = [...(option['enum'] as string[]), ...names];
+  for (const option of options)
+    if (Array.isArray(option['enum'])) option['enum'] = [...(option['enum'] as string[]), ...names];
 }
 
 function stageSections(schema: JsonSchema): readonly JsonSchema[] {
@@ -75,16 +84,19 @@ function stageSections(schema: JsonSchema): readonly JsonSchema[] {
 /** The schemas of a section: its own, or that of the items where it is a list or may be nothing. */
 function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let current: JsonSchema | undefined = schema;
-  for (const name of path) current = (sectionOf(current)?.['properties'] as Record<string, JsonSchema> | undefined)?.[name];
+  for (const name of path)
+    current = (sectionOf(current)?.['properties'] as Record<string, JsonSchema> | undefined)?.[
+      name
+    ];
   return current;
 }
 
 function sectionOf(schema: JsonSchema | undefined): JsonSchema | undefined {
   if (schema === undefined || schema['properties'] !== undefined) return schema;
   const inner = (schema['items'] ??
-    (schema['anyOf'] as JsonSchema[] | undefined)?.find((option) => option['type'] === 'object' || option['items'] !== undefined)) as
-    | JsonSchema
-    | undefined;
+    (schema['anyOf'] as JsonSchema[] | undefined)?.find(
+      (option) => option['type'] === 'object' || option['items'] !== undefined,
+    )) as JsonSchema | undefined;
   return inner === undefined ? undefined : sectionOf(inner);
 }
 
@@ -113,7 +125,10 @@ function addStatuses(root: JsonSchema, rows: readonly KeyStatus[]): void {
       row.path.split('.').filter((part) => part !== '*'),
     );
     if (property === undefined) continue;
-    const values = row.values === undefined ? '' : ` (${row.values.map((value) => JSON.stringify(value)).join(', ')})`;
+    const values =
+      row.values === undefined
+        ? ''
+        : ` (${row.values.map((value) => JSON.stringify(value)).join(', ')})`;
     const own = typeof property['description'] === 'string' ? property['description'] : '';
     property['description'] = `${own} ${suffixes[row.status]}${values}: ${row.note}`.trim();
     if (row.status === 'ignoredHarmless' && row.values === undefined) property['deprecated'] = true;

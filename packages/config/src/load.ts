@@ -7,7 +7,13 @@ import { checkStructure } from './check/structure.js';
 import { diskAt, stageContext, type Findings, type StageContext } from './derive/context.js';
 import { deriveRun } from './derive/run.js';
 import { stageTrees } from './derive/stages.js';
-import { configError, renderProblem, sortProblems, type ConfigProblem, type SourcePosition } from './problem.js';
+import {
+  configError,
+  renderProblem,
+  sortProblems,
+  type ConfigProblem,
+  type SourcePosition,
+} from './problem.js';
 import type { ResolvedConfig } from './resolved.js';
 import { defaultAt } from './schema/introspect.js';
 import { schemasOf } from './schema/root.js';
@@ -25,9 +31,15 @@ export interface ParseConfigOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What relative paths start from. @default the working directory of the process */
   readonly cwd?: string;
-  /** Suffix of the run name when the run directory is in use and must not be continued: `20260701093000`. */
+  /**
+   * Suffix of the run name when the run directory is in use and must not be continued:
+   * `20260701093000`.
+   */
   readonly timestamp?: string;
-  /** Laid over the file, sections key by key: what a program sets. Problems of its values are told under `overridesName`. */
+  /**
+   * Laid over the file, sections key by key: what a program sets. Problems of its values are told
+   * under `overridesName`.
+   */
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** @default "arguments" */
   readonly overridesName?: string;
@@ -49,7 +61,10 @@ export interface LoadedConfig {
 }
 
 /** Reads a file. @throws ConfigError with every problem of the file. */
-export async function loadConfig(path: string, options: Omit<ParseConfigOptions, 'file'> = {}): Promise<LoadedConfig> {
+export async function loadConfig(
+  path: string,
+  options: Omit<ParseConfigOptions, 'file'> = {},
+): Promise<LoadedConfig> {
   const bytes = await boundary(
     (cause) => unreadable(path, cause),
     () => readFile(diskAt(options.cwd ?? process.cwd()).resolve(path)),
@@ -59,24 +74,42 @@ export async function loadConfig(path: string, options: Omit<ParseConfigOptions,
   return parseConfig(decoded, { ...options, file: path });
 }
 
-/** As {@link loadConfig}, from text. Looks at model folders, template files and the run directory, and writes nothing. */
+/**
+ * As {@link loadConfig}, from text. Looks at model folders, template files and the run directory,
+ * and writes nothing.
+ */
 export function parseConfig(text: string, options: ParseConfigOptions = {}): LoadedConfig {
   const { file = 'config.yaml', algorithms: tables = builtInTables } = options;
   const schemas = schemasOf(tables);
   const parsed = parseTree(text);
-  if (parsed.root === undefined) throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
+  if (parsed.root === undefined)
+    throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
   const whole = withOverrides(parsed.root, options.overrides);
   const locate = (problem: SyntaxProblem): ConfigProblem =>
-    locateProblem(problem.at.line === nowhere.line ? (options.overridesName ?? 'arguments') : file, problem);
-  const interpolated = interpolate(whole, { env: options.env ?? process.env, defaultAt: (path) => defaultAt(schemas.file, path) });
+    locateProblem(
+      problem.at.line === nowhere.line ? (options.overridesName ?? 'arguments') : file,
+      problem,
+    );
+  const interpolated = interpolate(whole, {
+    env: options.env ?? process.env,
+    defaultAt: (path) => defaultAt(schemas.file, path),
+  });
   const renamed = renameKeys(interpolated.root);
   const checked = checkStructure(renamed.root, schemas.file);
   const findings: Findings = {
-    problems: [...parsed.problems, ...interpolated.problems, ...renamed.problems, ...checked.problems],
+    problems: [
+      ...parsed.problems,
+      ...interpolated.problems,
+      ...renamed.problems,
+      ...checked.problems,
+    ],
     warnings: [...renamed.warnings],
     failed: [...interpolated.failed, ...checked.failed],
   };
-  const config = deriveRun(contexts(checked.root, { findings, tables, disk: diskAt(options.cwd ?? process.cwd()) }), options.timestamp);
+  const config = deriveRun(
+    contexts(checked.root, { findings, tables, disk: diskAt(options.cwd ?? process.cwd()) }),
+    options.timestamp,
+  );
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
   const warnings = sortProblems(findings.warnings.map(locate)).map(renderProblem);
   return { config, warnings, file, positions: positionsOf(parsed.root) };
@@ -89,7 +122,10 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
   return file.entries.size === 0 ? over : (merge(file, over, 'base') as MapNode);
 }
 
-function contexts(root: MapNode, surroundings: Parameters<typeof stageContext>[2]): readonly [StageContext, ...StageContext[]] {
+function contexts(
+  root: MapNode,
+  surroundings: Parameters<typeof stageContext>[2],
+): readonly [StageContext, ...StageContext[]] {
   const { findings, tables } = surroundings;
   const { run } = schemasOf(tables);
   const [first, ...others] = stageTrees(root).map((stage) => {
@@ -109,7 +145,13 @@ function positionsOf(root: MapNode): ReadonlyMap<string, SourcePosition> {
 }
 
 function locateProblem(file: string, problem: SyntaxProblem): ConfigProblem {
-  return { file, line: problem.at.line, column: problem.at.column, key: showPath(problem.key), message: problem.message };
+  return {
+    file,
+    line: problem.at.line,
+    column: problem.at.column,
+    key: showPath(problem.key),
+    message: problem.message,
+  };
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -122,5 +164,9 @@ function unreadable(path: string, cause: unknown): ConfigError {
   const code = (cause as { readonly code?: string } | null)?.code ?? '';
   const message = reasons[code] ?? `this file cannot be read (${code}).`;
   const problem: ConfigProblem = { file: path, line: 1, column: 1, key: '', message };
-  return new ConfigError(renderProblem(problem), { code: 'CONFIG_UNREADABLE', details: { problems: [problem] }, cause });
+  return new ConfigError(renderProblem(problem), {
+    code: 'CONFIG_UNREADABLE',
+    details: { problems: [problem] },
+    cause,
+  });
 }

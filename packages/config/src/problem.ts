@@ -20,7 +20,8 @@ export interface ConfigProblem extends SourcePosition {
 /** `run.yaml:5:3 buffer.batch_size: ...` */
 export function renderProblem(problem: ConfigProblem): string {
   const key = problem.key === '' ? '' : `${problem.key}: `;
-  const place = problem.line === 0 ? `${problem.file}:` : `${problem.file}:${problem.line}:${problem.column}`;
+  const place =
+    problem.line === 0 ? `${problem.file}:` : `${problem.file}:${problem.line}:${problem.column}`;
   return `${place} ${key}${problem.message}`;
 }
 

@@ -1,8 +1,13 @@
-/** What a configuration means once everything is filled in: plain data, camelCase, grouped as the YAML is. */
+/**
+ * What a configuration means once everything is filled in: plain data, camelCase, grouped as the
+ * YAML is.
+ */
 import type { AlgorithmNeeds, FormatArgs, LogLevel, RolloutArgs } from '@trinity-rft/core';
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 
-/** `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints. */
+/**
+ * `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints.
+ */
 export type Mode = 'both' | 'train' | 'bench' | 'serve';
 
 /** One run: where it lives, and its stages in order. */
@@ -24,7 +29,10 @@ export interface ResolvedConfig {
   readonly stages: readonly [StageConfig, ...StageConfig[]];
 }
 
-/** Everything that one stage needs; nothing refers to another stage except `model.fromPreviousStage`. */
+/**
+ * Everything that one stage needs; nothing refers to another stage except
+ * `model.fromPreviousStage`.
+ */
 export interface StageConfig {
   readonly stageName: string | undefined;
   /** Place in the run, from 0. */
@@ -48,7 +56,10 @@ export interface StageConfig {
   readonly log: LogConfig;
 }
 
-/** A row of one of the tables of `AlgorithmTables`, with all its arguments; names of arguments in camelCase, those without a value left out. */
+/**
+ * A row of one of the tables of `AlgorithmTables`, with all its arguments; names of arguments in
+ * camelCase, those without a value left out.
+ */
 export interface PartConfig {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -72,7 +83,10 @@ export interface AlgorithmConfig {
   readonly klPenaltyFn: PartConfig;
   readonly entropyLossFn: PartConfig;
   readonly lossAggMode: LossAggMode;
-  /** What sums over tokens are divided by, where `lossAggMode` has them; undefined: what the mode says. */
+  /**
+   * What sums over tokens are divided by, where `lossAggMode` has them; undefined: what the mode
+   * says.
+   */
   readonly lossAggNorm: number | undefined;
   /** What these parts need together. */
   readonly needs: AlgorithmNeeds;
@@ -97,7 +111,10 @@ export interface ModelConfig {
   /** Absolute folder when `isLocal`, else a Hugging Face hub id. */
   readonly modelPath: string;
   readonly isLocal: boolean;
-  /** Start from the last checkpoint of the stage before; `modelPath` then only names the model the run began with. */
+  /**
+   * Start from the last checkpoint of the stage before; `modelPath` then only names the model the
+   * run began with.
+   */
   readonly fromPreviousStage: boolean;
   /** Jinja text that replaces the one of the model folder. */
   readonly chatTemplate: string | undefined;
@@ -116,9 +133,15 @@ export interface ModelConfig {
   readonly enableThinking: boolean | undefined;
   /** Threads of the engine. Undefined: the engine decides. */
   readonly threads: number | undefined;
-  /** Memory that one forward and backward pass may use for activations, in MiB. Undefined: the engine decides. */
+  /**
+   * Memory that one forward and backward pass may use for activations, in MiB. Undefined: the
+   * engine decides.
+   */
   readonly memoryBudgetMb: number | undefined;
-  /** Folder that the critic starts from, absolute; undefined: the model itself. Read where the algorithm needs a critic. */
+  /**
+   * Folder that the critic starts from, absolute; undefined: the model itself. Read where the
+   * algorithm needs a critic.
+   */
   readonly criticModelPath: string | undefined;
   /** Train an adapter instead of the weights themselves. */
   readonly lora: LoraConfig | undefined;
@@ -159,7 +182,10 @@ export interface BufferConfig {
   };
   readonly trainerInput: {
     readonly experienceBuffer: ExperienceBufferConfig;
-    /** What the sample strategy `mix` puts beside experiences of the model; undefined where every row is the model's. */
+    /**
+     * What the sample strategy `mix` puts beside experiences of the model; undefined where every
+     * row is the model's.
+     */
     readonly experts: ExpertsConfig | undefined;
   };
 }
@@ -241,7 +267,10 @@ export interface ExplorerConfig {
   readonly maxTimeoutMs: number;
   /** Further attempts of a failed run. */
   readonly maxRetryTimes: number;
-  /** Of a run whose agent failed after it had called the model; undefined: such runs are not trained on. */
+  /**
+   * Of a run whose agent failed after it had called the model; undefined: such runs are not trained
+   * on.
+   */
   readonly failureReward: number | undefined;
   readonly experienceShape: 'step' | 'trajectory';
   /** Whether reasoning that the agent left out of earlier answers is put back. */
@@ -253,7 +282,10 @@ export interface ExplorerConfig {
   readonly rolloutModel: RolloutModelConfig;
   /** In the order of the file; names differ. */
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
-  /** Explore steps between evaluations, a multiple of the sync interval where weights move; undefined = never. */
+  /**
+   * Explore steps between evaluations, a multiple of the sync interval where weights move;
+   * undefined = never.
+   */
   readonly evalInterval: number | undefined;
   readonly evalOnStartup: boolean;
   readonly benchOnLatestCheckpoint: boolean;
@@ -269,7 +301,10 @@ export interface ServeConfig {
   readonly checkIntervalMs: number;
 }
 
-/** How the model behind the recording endpoint samples and speaks. Lengths and sampling defaults are those of {@link ModelConfig}. */
+/**
+ * How the model behind the recording endpoint samples and speaks. Lengths and sampling defaults are
+ * those of {@link ModelConfig}.
+ */
 export interface RolloutModelConfig {
   /** What clients see as the model's name; undefined: the model path. */
   readonly name: string | undefined;
@@ -289,7 +324,10 @@ export interface RolloutModelConfig {
   readonly reasoningParser: 'deepseek_r1' | 'qwen3' | undefined;
 }
 
-/** A model that workflows may use and that is never trained. What the file leaves out is as for the trained model. */
+/**
+ * A model that workflows may use and that is never trained. What the file leaves out is as for the
+ * trained model.
+ */
 export interface AuxiliaryModelConfig extends Omit<RolloutModelConfig, 'name'> {
   /** What workflows know it by. */
   readonly name: string;

@@ -6,16 +6,31 @@ export const isSecretKey = (key: string): boolean => isSecretName(key) && !/toke
 
 /** A copy of plain data that may be shown. */
 export function redact(value: unknown, key = ''): unknown {
-  if (isSecretKey(key) && value !== null && value !== undefined && typeof value !== 'boolean') return redacted;
+  if (isSecretKey(key) && value !== null && value !== undefined && typeof value !== 'boolean')
+    return redacted;
   if (typeof value === 'string') return redactText(value);
   if (Array.isArray(value)) return value.map((item) => redact(item));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redact(item, name)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, redact(item, name)]),
+  );
 }
 
-/** A value for a message: one line, at most `limit` characters, no secrets. `path` are the keys above it. */
-export function showValue(value: unknown, path: readonly (string | number)[] = [], limit = 60): string {
-  if (path.some((part) => typeof part === 'string' && isSecretKey(part)) && value !== null && typeof value !== 'boolean') return redacted;
+/**
+ * A value for a message: one line, at most `limit` characters, no secrets. `path` are the keys
+ * above it.
+ */
+export function showValue(
+  value: unknown,
+  path: readonly (string | number)[] = [],
+  limit = 60,
+): string {
+  if (
+    path.some((part) => typeof part === 'string' && isSecretKey(part)) &&
+    value !== null &&
+    typeof value !== 'boolean'
+  )
+    return redacted;
   if (value === null || value === undefined) return 'nothing';
   const text = JSON.stringify(redact(value)) ?? typeof value;
   return text.length <= limit ? text : `${text.slice(0, limit - 3)}...`;

@@ -14,14 +14,17 @@ import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js'
 
 const cwd = createWorkspace();
 
-const buffers = 'trainer_input:\n    experience_buffer: {path: ./tasks.jsonl}\n    auxiliary_buffers: {sft_dataset: {path: ./tasks.jsonl}}';
+const buffers =
+  'trainer_input:\n    experience_buffer: {path: ./tasks.jsonl}\n    auxiliary_buffers: {sft_dataset: {path: ./tasks.jsonl}}';
 const explores = `buffer:\n  batch_size: 4\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  ${buffers}`;
 const stored = `buffer:\n  train_batch_size: 4\n  ${buffers}`;
 const teacher = 'explorer: {auxiliary_models: [{name: teacher, model_path: ./tiny}]}';
 
 /** A file with little more than the algorithm in it. */
 const fileOf = (lines: string, type: string): string => {
-  const isStored = builtInTables.presets[type]?.schema !== 'experience' && Object.hasOwn(builtInTables.presets, type);
+  const isStored =
+    builtInTables.presets[type]?.schema !== 'experience' &&
+    Object.hasOwn(builtInTables.presets, type);
   return yaml({
     top: isStored ? 'mode: train' : '',
     algorithm: `algorithm:\n  algorithm_type: ${type}\n${lines.replaceAll(/^(?=.)/gm, '  ')}`,
@@ -31,37 +34,62 @@ const fileOf = (lines: string, type: string): string => {
 };
 
 describe('an algorithm', () => {
-  it.each(Object.entries(builtInTables.presets))('%s is what its preset says, complete and ready to be made', (name, preset) => {
-    const { algorithm, trainer, dataProcessor } = stageOf(cwd, fileOf('', name));
-    expect(algorithm).toMatchObject({
-      algorithmType: name,
-      schema: preset.schema,
-      repeatTimes: preset.schema === 'experience' ? preset.repeatTimes : 1,
-      policyLossFn: preset.policyLossFn,
-      klLossFn: preset.klLossFn,
-      entropyLossFn: preset.entropyLossFn,
-      sampleStrategy: preset.sampleStrategy,
-      lossAggMode: preset.lossAggMode,
-    });
-    expect(algorithm.advantageFn?.name).toBe(preset.advantageFn?.name);
-    expect(algorithm.lossAggNorm).toBe(preset.lossAggNorm === 'max_response_tokens' ? 256 : preset.lossAggNorm);
-    expect(dataProcessor.experiencePipeline.operators.map((operator) => operator.name)).toEqual(
-      (preset.operators ?? []).map((operator) => operator.name),
-    );
-    expect(createAlgorithm({ ...algorithm, valueLoss: { cliprangeValue: trainer.critic.cliprangeValue } }).needs).toEqual(algorithm.needs);
-  });
+  it.each(Object.entries(builtInTables.presets))(
+    '%s is what its preset says, complete and ready to be made',
+    (name, preset) => {
+      const { algorithm, trainer, dataProcessor } = stageOf(cwd, fileOf('', name));
+      expect(algorithm).toMatchObject({
+        algorithmType: name,
+        schema: preset.schema,
+        repeatTimes: preset.schema === 'experience' ? preset.repeatTimes : 1,
+        policyLossFn: preset.policyLossFn,
+        klLossFn: preset.klLossFn,
+        entropyLossFn: preset.entropyLossFn,
+        sampleStrategy: preset.sampleStrategy,
+        lossAggMode: preset.lossAggMode,
+      });
+      expect(algorithm.advantageFn?.name).toBe(preset.advantageFn?.name);
+      expect(algorithm.lossAggNorm).toBe(
+        preset.lossAggNorm === 'max_response_tokens' ? 256 : preset.lossAggNorm,
+      );
+      expect(dataProcessor.experiencePipeline.operators.map((operator) => operator.name)).toEqual(
+        (preset.operators ?? []).map((operator) => operator.name),
+      );
+      expect(
+        createAlgorithm({
+          ...algorithm,
+          valueLoss: { cliprangeValue: trainer.critic.cliprangeValue },
+        }).needs,
+      ).toEqual(algorithm.needs);
+    },
+  );
 
   it('is ppo when the file does not say, as in the original', () => {
     const { algorithm } = stageOf(cwd, yaml({ algorithm: '' }));
-    expect(algorithm).toMatchObject({ algorithmType: 'ppo', advantageFn: { name: 'ppo' }, needs: { valueHead: true } });
+    expect(algorithm).toMatchObject({
+      algorithmType: 'ppo',
+      advantageFn: { name: 'ppo' },
+      needs: { valueHead: true },
+    });
   });
 
   it('keeps the arguments of its preset while the part stays, and takes those of the file over them', () => {
     const loss = (lines: string) => stageOf(cwd, fileOf(lines, 'dapo')).algorithm.policyLossFn;
-    expect(loss('policy_loss_fn_args: {clip_ratio_c: 5}').args).toMatchObject({ clipRangeLow: 0.2, clipRangeHigh: 0.28, clipRatioC: 5 });
-    expect(loss('policy_loss_fn_args: {clip_range_high: 0.3}').args).toMatchObject({ clipRangeHigh: 0.3 });
-    expect(loss('policy_loss_fn_args: {clip_range_high: null}').args).not.toHaveProperty('clipRangeHigh');
-    expect(loss('policy_loss_fn: gspo')).toMatchObject({ name: 'gspo', args: { clipRangeHigh: 4e-4 } });
+    expect(loss('policy_loss_fn_args: {clip_ratio_c: 5}').args).toMatchObject({
+      clipRangeLow: 0.2,
+      clipRangeHigh: 0.28,
+      clipRatioC: 5,
+    });
+    expect(loss('policy_loss_fn_args: {clip_range_high: 0.3}').args).toMatchObject({
+      clipRangeHigh: 0.3,
+    });
+    expect(loss('policy_loss_fn_args: {clip_range_high: null}').args).not.toHaveProperty(
+      'clipRangeHigh',
+    );
+    expect(loss('policy_loss_fn: gspo')).toMatchObject({
+      name: 'gspo',
+      args: { clipRangeHigh: 4e-4 },
+    });
   });
 
   it('takes an aggregation of its policy loss, beside that of the rest', () => {
@@ -69,7 +97,10 @@ describe('an algorithm', () => {
       cwd,
       fileOf('policy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum}', 'grpo'),
     ).algorithm;
-    expect([policyLossFn.args['lossAggMode'], lossAggMode]).toEqual(['seq-mean-token-sum', 'token-mean']);
+    expect([policyLossFn.args['lossAggMode'], lossAggMode]).toEqual([
+      'seq-mean-token-sum',
+      'token-mean',
+    ]);
   });
 
   it.each([
@@ -83,15 +114,26 @@ describe('an algorithm', () => {
 
   it('reads kl_loss_fn none of dpo as the original does, and tells so', () => {
     const loaded = parse(cwd, fileOf('kl_loss_fn: none', 'dpo'));
-    expect(loaded.config.stages[0].algorithm).toMatchObject({ repeatTimes: 1, klLossFn: { name: 'k2' }, needs: { pairs: true } });
+    expect(loaded.config.stages[0].algorithm).toMatchObject({
+      repeatTimes: 1,
+      klLossFn: { name: 'k2' },
+      needs: { pairs: true },
+    });
     expect(loaded.warnings).toEqual([expect.stringContaining('"none" is read as "k2"')]);
-    expect(stageOf(cwd, fileOf('kl_loss_fn_args: {kl_coef: 0}', 'dpo')).algorithm.klLossFn.args).toMatchObject({ klCoef: 0 });
+    expect(
+      stageOf(cwd, fileOf('kl_loss_fn_args: {kl_coef: 0}', 'dpo')).algorithm.klLossFn.args,
+    ).toMatchObject({ klCoef: 0 });
   });
 
   it('has the keys of a critic, which learns as the policy does where nothing else is said', () => {
-    const rest = 'trainer:\n  critic_warmup: 3\n  trainer_config:\n    critic: {cliprange_value: 0.2, optim: {lr: 1e-4}}';
-    const algorithm = 'algorithm:\n  algorithm_type: ppo\n  optimizer: {lr: 1e-3, lr_warmup_steps: 5, weight_decay: 0}';
-    const { trainer, model } = stageOf(cwd, yaml({ algorithm, rest, model: 'model:\n  model_path: ./tiny\n  critic_model_path: ./tiny' }));
+    const rest =
+      'trainer:\n  critic_warmup: 3\n  trainer_config:\n    critic: {cliprange_value: 0.2, optim: {lr: 1e-4}}';
+    const algorithm =
+      'algorithm:\n  algorithm_type: ppo\n  optimizer: {lr: 1e-3, lr_warmup_steps: 5, weight_decay: 0}';
+    const { trainer, model } = stageOf(
+      cwd,
+      yaml({ algorithm, rest, model: 'model:\n  model_path: ./tiny\n  critic_model_path: ./tiny' }),
+    );
     expect(trainer.critic).toMatchObject({
       warmupSteps: 3,
       cliprangeValue: 0.2,
@@ -106,20 +148,31 @@ describe('an algorithm', () => {
   });
 
   it('runs the operators of the file in place of its own', () => {
-    const operators = (rest: string) => stageOf(cwd, `${fileOf('', 'dapo')}${rest}`).dataProcessor.experiencePipeline.operators;
+    const operators = (rest: string) =>
+      stageOf(cwd, `${fileOf('', 'dapo')}${rest}`).dataProcessor.experiencePipeline.operators;
     const pipeline = 'data_processor:\n  experience_pipeline:\n    operators:';
     expect(operators(`${pipeline} []`)).toEqual([]);
-    expect(operators(`${pipeline}\n      - {name: reward_filter, args: {threshold: 0.5}}`)).toEqual([
-      { name: 'reward_filter', args: expect.objectContaining({ threshold: 0.5 }) },
-    ]);
+    expect(operators(`${pipeline}\n      - {name: reward_filter, args: {threshold: 0.5}}`)).toEqual(
+      [{ name: 'reward_filter', args: expect.objectContaining({ threshold: 0.5 }) }],
+    );
   });
 
   it('plans the memory of a critic, and less for an adapter', () => {
     const memory = (model: string, type: string) =>
       planConfig(
-        parse(cwd, yaml({ algorithm: `algorithm:\n  algorithm_type: ${type}`, model: `model:\n  model_path: ./tiny\n${model}` })).config,
+        parse(
+          cwd,
+          yaml({
+            algorithm: `algorithm:\n  algorithm_type: ${type}`,
+            model: `model:\n  model_path: ./tiny\n${model}`,
+          }),
+        ).config,
       ).stages[0]!.memory!;
-    const [plain, critic, adapter] = [memory('', 'grpo'), memory('', 'ppo'), memory('  lora_configs: [{lora_rank: 2}]', 'grpo')];
+    const [plain, critic, adapter] = [
+      memory('', 'grpo'),
+      memory('', 'ppo'),
+      memory('  lora_configs: [{lora_rank: 2}]', 'grpo'),
+    ];
     expect(critic.critic).toBeCloseTo(4 * plain.weights, 10);
     expect(plain.critic).toBe(0);
     // 2 layers, rank 2; 4 x (64 + 64), 64 + 32 twice, 3 x (64 + 128).
@@ -130,14 +183,29 @@ describe('an algorithm', () => {
 
 describe('what an algorithm needs', () => {
   it.each([
-    ['advantage_fn: grpo', 'ppo', 'algorithm.repeat_times', 'is not set, which means 1 for ppo, but grpo compares the runs'],
+    [
+      'advantage_fn: grpo',
+      'ppo',
+      'algorithm.repeat_times',
+      'is not set, which means 1 for ppo, but grpo compares the runs',
+    ],
     ['policy_loss_fn: dpo', 'grpo', 'algorithm.policy_loss_fn', 'has no pairs'],
     ['policy_loss_fn: sft', 'dpo', 'algorithm.policy_loss_fn', 'does not compare'],
     ['policy_loss_fn: mix', 'grpo', 'algorithm.policy_loss_fn', 'Use sample_strategy: mix'],
     ['entropy_loss_fn: mix', 'grpo', 'algorithm.entropy_loss_fn', 'the entropy loss "mix" needs'],
     ['sample_strategy: mix', 'grpo', 'algorithm.sample_strategy', 'cannot tell expert experiences'],
-    ['kl_penalty_fn: k2\nkl_penalty_fn_args: {adaptive: true}', 'ppo', 'algorithm.kl_penalty_fn_args.adaptive', '"target_kl"'],
-    ['advantage_fn: clipb\nkl_penalty_fn: k9', 'grpo', 'algorithm.kl_penalty_fn', 'expected one of none, k1'],
+    [
+      'kl_penalty_fn: k2\nkl_penalty_fn_args: {adaptive: true}',
+      'ppo',
+      'algorithm.kl_penalty_fn_args.adaptive',
+      '"target_kl"',
+    ],
+    [
+      'advantage_fn: clipb\nkl_penalty_fn: k9',
+      'grpo',
+      'algorithm.kl_penalty_fn',
+      'expected one of none, k1',
+    ],
   ])('is refused at its key: %s of %s', (lines, type, key, message) => {
     const found = problems(cwd, fileOf(lines, type));
     expect(found.map((problem) => problem.key)).toEqual([key]);
@@ -157,17 +225,31 @@ const mine = defineAlgorithm({
   policyLossFn: definePolicyLoss({
     name: 'my_loss',
     args: { wayOut: choiceArg(['up', 'down'], 'up', 'Where to.') },
-    create: () => (_, weights) => ({ loss: 0, gradLogprobs: new Float64Array(weights.length), metrics: {} }),
+    create: () => (_, weights) => ({
+      loss: 0,
+      gradLogprobs: new Float64Array(weights.length),
+      metrics: {},
+    }),
   }),
-  operators: [defineOperator({ name: 'my_operator', create: () => (experiences) => ({ experiences, metrics: {} }) })],
+  operators: [
+    defineOperator({
+      name: 'my_operator',
+      create: () => (experiences) => ({ experiences, metrics: {} }),
+    }),
+  ],
 });
 const algorithms = extendTables(builtInTables, [mine]);
 
 describe('algorithms of plugins', () => {
-  const file = (lines: string): string => yaml({ algorithm: `algorithm:\n  algorithm_type: mine\n${lines}` });
+  const file = (lines: string): string =>
+    yaml({ algorithm: `algorithm:\n  algorithm_type: mine\n${lines}` });
 
   it('are names as all others, with defaults, ranges and operators', () => {
-    const { algorithm, dataProcessor } = stageOf(cwd, file('  policy_loss_fn_args: {way_out: DOWN}'), { algorithms });
+    const { algorithm, dataProcessor } = stageOf(
+      cwd,
+      file('  policy_loss_fn_args: {way_out: DOWN}'),
+      { algorithms },
+    );
     expect(algorithm).toMatchObject({
       repeatTimes: 3,
       advantageFn: { name: 'median', args: { scale: 1 } },
@@ -177,18 +259,25 @@ describe('algorithms of plugins', () => {
   });
 
   it('have their mistakes told with place and cure', () => {
-    expect(problems(cwd, file('  advantage_fn_args: {scael: 2}'), { algorithms })[0]).toMatchObject({
-      line: 3,
-      message: expect.stringContaining('Did you mean "scale"?'),
-    });
-    expect(problems(cwd, file('  policy_loss_fn_args: {way_out: left}'), { algorithms })[0]?.message).toContain('expected one of up, down');
+    expect(problems(cwd, file('  advantage_fn_args: {scael: 2}'), { algorithms })[0]).toMatchObject(
+      {
+        line: 3,
+        message: expect.stringContaining('Did you mean "scale"?'),
+      },
+    );
+    expect(
+      problems(cwd, file('  policy_loss_fn_args: {way_out: left}'), { algorithms })[0]?.message,
+    ).toContain('expected one of up, down');
     expect(problems(cwd, file(''))[0]?.message).toContain('got "mine", expected one of grpo');
   });
 
   it('are in the JSON Schema and in the reference', () => {
     const schema = configJsonSchema(algorithms);
     const definitions = schema['definitions'] as Record<string, JsonSchema>;
-    expect(definitions['advantage_fn.median']).toMatchObject({ additionalProperties: false, properties: { scale: { default: 1 } } });
+    expect(definitions['advantage_fn.median']).toMatchObject({
+      additionalProperties: false,
+      properties: { scale: { default: 1 } },
+    });
     const { presets, parts } = algorithmReference(algorithms);
     expect(presets.at(-1)).toMatchObject({ name: 'mine', advantageFn: { name: 'median' } });
     expect(parts.find(({ name }) => name === 'my_loss')?.args[0]).toEqual({
@@ -204,7 +293,9 @@ describe('the reference', () => {
   const { presets, parts } = algorithmReference(builtInTables);
 
   it('documents every algorithm, every part and every argument', () => {
-    const silent = [...presets, ...parts].filter(({ summary }) => summary === '').map(({ name }) => name);
+    const silent = [...presets, ...parts]
+      .filter(({ summary }) => summary === '')
+      .map(({ name }) => name);
     const helpless = parts.flatMap(({ key, name, args }) =>
       args.filter(({ help }) => help === '').map((arg) => `${key}: ${name}: ${arg.name}`),
     );
@@ -219,6 +310,8 @@ describe('the reference', () => {
   it('has papers with addresses', () => {
     const sources = [...presets, ...parts].flatMap(({ source }) => source ?? []);
     expect(sources.length).toBeGreaterThan(20);
-    expect(sources.filter(({ url, title }) => !/^https?:\/\//.test(url) || title === '')).toEqual([]);
+    expect(sources.filter(({ url, title }) => !/^https?:\/\//.test(url) || title === '')).toEqual(
+      [],
+    );
   });
 });

@@ -20,15 +20,45 @@ const cases: readonly Broken[] = [
   // Syntax
   { name: 'an empty file', file: '«', key: '', says: ['empty', 'Expected sections'] },
   { name: 'a file of comments', file: '«# nothing yet\n', key: '', says: ['empty'] },
-  { name: 'a single value', file: '«hello', key: '', says: ['a single value', 'Expected sections'] },
+  {
+    name: 'a single value',
+    file: '«hello',
+    key: '',
+    says: ['a single value', 'Expected sections'],
+  },
   { name: 'a list', file: '«- mode: both', key: '', says: ['a list', 'Expected sections'] },
   { name: 'a tab', file: 'model:\n«\tmodel_path: x\n', key: '', says: ['tab', 'two spaces'] },
-  { name: 'a duplicate key', file: 'mode: both\n«mode: train\n', key: '', says: ['already set', 'keep one'] },
-  { name: 'an open bracket', file: 'algorithm: {repeat_times: 2\n«', key: '', says: ['close every bracket'] },
+  {
+    name: 'a duplicate key',
+    file: 'mode: both\n«mode: train\n',
+    key: '',
+    says: ['already set', 'keep one'],
+  },
+  {
+    name: 'an open bracket',
+    file: 'algorithm: {repeat_times: 2\n«',
+    key: '',
+    says: ['close every bracket'],
+  },
   { name: 'an open quote', file: 'name: "run\n«', key: '', says: ['not closed'] },
-  { name: 'two documents', file: 'mode: both\n«---\nmode: train\n', key: '', says: ['one document'] },
-  { name: 'a bad indentation', file: 'model:\n  model_path: x\n« temperature: 1\n', key: '', says: ['indentation'] },
-  { name: 'a missing anchor', file: { rest: 'monitor: «*nowhere' }, key: 'monitor', says: ['no anchor "&nowhere"', 'before their use'] },
+  {
+    name: 'two documents',
+    file: 'mode: both\n«---\nmode: train\n',
+    key: '',
+    says: ['one document'],
+  },
+  {
+    name: 'a bad indentation',
+    file: 'model:\n  model_path: x\n« temperature: 1\n',
+    key: '',
+    says: ['indentation'],
+  },
+  {
+    name: 'a missing anchor',
+    file: { rest: 'monitor: «*nowhere' },
+    key: 'monitor',
+    says: ['no anchor "&nowhere"', 'before their use'],
+  },
   { name: 'an empty key', file: { rest: '? «\n: 1' }, key: '', says: ['A key must be a word'] },
 
   // Names
@@ -46,7 +76,9 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'a mistyped key deep down',
-    file: { buffer: `${taskset}      path: ./tasks.jsonl\n      default_workflow_type: w\n      format:\n        «promt_key: q` },
+    file: {
+      buffer: `${taskset}      path: ./tasks.jsonl\n      default_workflow_type: w\n      format:\n        «promt_key: q`,
+    },
     key: 'buffer.explorer_input.taskset.format.promt_key',
     says: ['Did you mean "prompt_key"?'],
   },
@@ -58,7 +90,10 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'a key that was moved',
-    file: { buffer: 'buffer:\n  «max_retry_times: 3\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}' },
+    file: {
+      buffer:
+        'buffer:\n  «max_retry_times: 3\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}',
+    },
     key: 'buffer.max_retry_times',
     says: ['Remove it'],
   },
@@ -68,14 +103,26 @@ const cases: readonly Broken[] = [
     key: 'algorithm.add_strategy',
     says: ['Use algorithm.advantage_fn'],
   },
-  { name: 'a key that nobody knows', file: { rest: 'log:\n  «zebra: 1' }, key: 'log.zebra', says: ['Expected one of level'] },
+  {
+    name: 'a key that nobody knows',
+    file: { rest: 'log:\n  «zebra: 1' },
+    key: 'log.zebra',
+    says: ['Expected one of level'],
+  },
   {
     name: 'a key and its other name',
-    file: { rest: 'explorer:\n  rollout_model:\n    enable_openai_api: true\n    «enable_openai_client: true' },
+    file: {
+      rest: 'explorer:\n  rollout_model:\n    enable_openai_api: true\n    «enable_openai_client: true',
+    },
     key: 'explorer.rollout_model.enable_openai_client',
     says: ['another name of "enable_openai_api"', 'Keep one'],
   },
-  { name: 'a prototype as a key', file: { rest: '«__proto__: 1' }, key: '__proto__', says: ['unknown key'] },
+  {
+    name: 'a prototype as a key',
+    file: { rest: '«__proto__: 1' },
+    key: '__proto__',
+    says: ['unknown key'],
+  },
 
   // Types
   {
@@ -120,10 +167,30 @@ const cases: readonly Broken[] = [
     key: 'explorer.eval_on_startup',
     says: ['got "maybe"', 'true or false'],
   },
-  { name: 'a list for text', file: { top: 'name: «[a, b]' }, key: 'name', says: ['expected text', 'indented'] },
-  { name: 'true for text', file: { top: 'group: «true' }, key: 'group', says: ['got true', 'quotes'] },
-  { name: 'nothing for text', file: { top: 'project: «null' }, key: 'project', says: ['got nothing', 'Give it a value'] },
-  { name: 'a value for a section', file: { model: 'model: «./tiny' }, key: 'model', says: ['a section of keys', 'indented by two spaces'] },
+  {
+    name: 'a list for text',
+    file: { top: 'name: «[a, b]' },
+    key: 'name',
+    says: ['expected text', 'indented'],
+  },
+  {
+    name: 'true for text',
+    file: { top: 'group: «true' },
+    key: 'group',
+    says: ['got true', 'quotes'],
+  },
+  {
+    name: 'nothing for text',
+    file: { top: 'project: «null' },
+    key: 'project',
+    says: ['got nothing', 'Give it a value'],
+  },
+  {
+    name: 'a value for a section',
+    file: { model: 'model: «./tiny' },
+    key: 'model',
+    says: ['a section of keys', 'indented by two spaces'],
+  },
   {
     name: 'a list for a section',
     file: { model: 'model:\n  «- model_path: ./tiny' },
@@ -138,7 +205,9 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'three betas',
-    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    betas: «[0.9, 0.99, 0.999]' },
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    betas: «[0.9, 0.99, 0.999]',
+    },
     key: 'algorithm.optimizer.betas',
     says: ['two numbers'],
   },
@@ -157,29 +226,48 @@ const cases: readonly Broken[] = [
     key: 'algorithm.algorithm_type',
     says: ['got "gropo"', 'expected one of', 'Did you mean "grpo"?'],
   },
-  { name: 'a mistyped mode', file: { top: 'mode: «bosh' }, key: 'mode', says: ['Did you mean "both"?'] },
-  { name: 'an unknown log level', file: { rest: 'log:\n  level: «loud' }, key: 'log.level', says: ['expected one of DEBUG'] },
+  {
+    name: 'a mistyped mode',
+    file: { top: 'mode: «bosh' },
+    key: 'mode',
+    says: ['Did you mean "both"?'],
+  },
+  {
+    name: 'an unknown log level',
+    file: { rest: 'log:\n  level: «loud' },
+    key: 'log.level',
+    says: ['expected one of DEBUG'],
+  },
   {
     name: 'an argument that the function does not have',
-    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  policy_loss_fn_args:\n    «clip_rang: 0.1' },
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  policy_loss_fn_args:\n    «clip_rang: 0.1',
+    },
     key: 'algorithm.policy_loss_fn_args.clip_rang',
     says: ['unknown key', 'Did you mean "clip_range"?'],
   },
   {
     name: 'an argument of another function',
-    file: { algorithm: 'algorithm:\n  algorithm_type: multi_step_grpo\n  advantage_fn_args:\n    «rank_penalty: 0.1' },
+    file: {
+      algorithm:
+        'algorithm:\n  algorithm_type: multi_step_grpo\n  advantage_fn_args:\n    «rank_penalty: 0.1',
+    },
     key: 'algorithm.advantage_fn_args.rank_penalty',
     says: ['unknown key'],
   },
   {
     name: 'an argument out of range',
-    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  policy_loss_fn_args:\n    clip_ratio_c: «1' },
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  policy_loss_fn_args:\n    clip_ratio_c: «1',
+    },
     key: 'algorithm.policy_loss_fn_args.clip_ratio_c',
     says: ['got 1', 'above 1'],
   },
   {
     name: 'an argument for a strategy without any',
-    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  sample_strategy_args:\n    «ratio: 1' },
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  sample_strategy_args:\n    «ratio: 1',
+    },
     key: 'algorithm.sample_strategy_args.ratio',
     says: ['unknown key'],
   },
@@ -191,7 +279,12 @@ const cases: readonly Broken[] = [
     key: 'algorithm.algorithm_type',
     says: ['got "cod"', 'known but not built yet', 'across tasks'],
   },
-  { name: 'a mode that is not built', file: { top: '«mode: explore' }, key: 'mode', says: ['not built yet', 'Use both'] },
+  {
+    name: 'a mode that is not built',
+    file: { top: '«mode: explore' },
+    key: 'mode',
+    says: ['not built yet', 'Use both'],
+  },
   {
     name: 'a monitor that is not built',
     file: { rest: 'monitor:\n  monitor_type: [tensorboard, «wandb]' },
@@ -200,19 +293,27 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'two adapters',
-    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - lora_rank: 8\n    - «lora_rank: 4' },
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  lora_configs:\n    - lora_rank: 8\n    - «lora_rank: 4',
+    },
     key: 'model.lora_configs[1]',
     says: ['a second adapter', 'keep one'],
   },
   {
     name: 'an adapter to go on from that is none',
-    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: «./tiny, lora_rank: 4}' },
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: «./tiny, lora_rank: 4}',
+    },
     key: 'model.lora_configs[0].path',
     says: ['got "./tiny"', 'adapter_config.json', 'as PEFT saves it'],
   },
   {
     name: 'an adapter to go on from, of another rank',
-    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: ./adapter, lora_rank: «4}' },
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: ./adapter, lora_rank: «4}',
+    },
     key: 'model.lora_configs[0].lora_rank',
     says: ['got 4', 'is 8', 'Remove the key'],
   },
@@ -224,13 +325,18 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'an adapter of a layer that no model has',
-    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: [q_proj, «v_pro]}]' },
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: [q_proj, «v_pro]}]',
+    },
     key: 'model.lora_configs[0].target_modules[1]',
     says: ['got "v_pro"', 'Did you mean "v_proj"?'],
   },
   {
     name: 'an adapter of no layer',
-    file: { model: 'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: q_proj, exclude_modules: «q_proj}]' },
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: q_proj, exclude_modules: «q_proj}]',
+    },
     key: 'model.lora_configs[0].exclude_modules',
     says: ['no layer', 'Name fewer'],
   },
@@ -260,31 +366,41 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'two bounds of the gradient of the critic',
-    file: { rest: 'trainer:\n  trainer_config:\n    critic:\n      grad_clip: «2\n      optim: {clip_grad: 1}' },
+    file: {
+      rest: 'trainer:\n  trainer_config:\n    critic:\n      grad_clip: «2\n      optim: {clip_grad: 1}',
+    },
     key: 'trainer.trainer_config.critic.grad_clip',
     says: ['got 2', 'Keep one'],
   },
   {
     name: 'a mistyped operator',
-    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: «reward_filtre' },
+    file: {
+      rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: «reward_filtre',
+    },
     key: 'data_processor.experience_pipeline.operators[0].name',
     says: ['got "reward_filtre"', 'Did you mean "reward_filter"?'],
   },
   {
     name: 'an operator without a name',
-    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - «args: {threshold: 1}' },
+    file: {
+      rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - «args: {threshold: 1}',
+    },
     key: 'data_processor.experience_pipeline.operators[0].name',
     says: ['got nothing', 'expected one of reward_filter'],
   },
   {
     name: 'an operator that is not built',
-    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - {«name: data_juicer}' },
+    file: {
+      rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - {«name: data_juicer}',
+    },
     key: 'data_processor.experience_pipeline.operators[0].name',
     says: ['not built yet', 'plugin'],
   },
   {
     name: 'a mistyped argument of an operator',
-    file: { rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: reward_filter\n        args: {«treshold: 1}' },
+    file: {
+      rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - name: reward_filter\n        args: {«treshold: 1}',
+    },
     key: 'data_processor.experience_pipeline.operators[0].args.treshold',
     says: ['Did you mean "threshold"?'],
   },
@@ -334,7 +450,9 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'a database of tasks',
-    file: { buffer: `${taskset}      path: ./tasks.jsonl\n      «storage_type: sql\n      default_workflow_type: w` },
+    file: {
+      buffer: `${taskset}      path: ./tasks.jsonl\n      «storage_type: sql\n      default_workflow_type: w`,
+    },
     key: 'buffer.explorer_input.taskset.storage_type',
     says: ['not built yet', 'Use file'],
   },
@@ -352,7 +470,9 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'two judges of one name',
-    file: { rest: 'explorer:\n  auxiliary_models:\n    - {name: judge, model_path: ./tiny}\n    - {name: «judge, model_path: ./tiny}' },
+    file: {
+      rest: 'explorer:\n  auxiliary_models:\n    - {name: judge, model_path: ./tiny}\n    - {name: «judge, model_path: ./tiny}',
+    },
     key: 'explorer.auxiliary_models[1].name',
     says: ['earlier auxiliary model'],
   },
@@ -364,19 +484,25 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'a judge whose address holds a secret',
-    file: { rest: 'explorer:\n  auxiliary_models:\n    - {model_path: m, base_url: «"https://u:hunter22@x.test/v1"}' },
+    file: {
+      rest: 'explorer:\n  auxiliary_models:\n    - {model_path: m, base_url: «"https://u:hunter22@x.test/v1"}',
+    },
     key: 'explorer.auxiliary_models[0].base_url',
     says: ['holds a secret', 'api_key'],
   },
   {
     name: 'a judge with longer texts than it can read',
-    file: { rest: 'explorer:\n  auxiliary_models:\n    - {model_path: ./tiny, max_model_len: «1024}' },
+    file: {
+      rest: 'explorer:\n  auxiliary_models:\n    - {model_path: ./tiny, max_model_len: «1024}',
+    },
     key: 'explorer.auxiliary_models[0].max_model_len',
     says: ['1024', '512'],
   },
   {
     name: 'a setting of verl that would change the result',
-    file: { rest: 'trainer:\n  trainer_config:\n    actor_rollout_ref:\n      actor:\n        «optim: {lr: 1e-5}' },
+    file: {
+      rest: 'trainer:\n  trainer_config:\n    actor_rollout_ref:\n      actor:\n        «optim: {lr: 1e-5}',
+    },
     key: 'trainer.trainer_config.actor_rollout_ref.actor.optim',
     says: ['algorithm.optimizer'],
   },
@@ -402,12 +528,25 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'a cycle',
-    file: { model: 'model:\n  model_path: ./tiny\n  temperature: ${model.top_p}\n  top_p: «${model.temperature}' },
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  temperature: ${model.top_p}\n  top_p: «${model.temperature}',
+    },
     key: 'model.top_p',
     says: ['in a circle: model.temperature -> model.top_p -> model.temperature', 'Give one'],
   },
-  { name: 'an open interpolation', file: { top: 'name: «run-${oc.env:USER' }, key: 'name', says: ['not closed', 'Add "}"'] },
-  { name: 'an unknown resolver', file: { top: 'name: «${oc.evn:USER}' }, key: 'name', says: ['no "oc.evn"', 'Did you mean "oc.env"?'] },
+  {
+    name: 'an open interpolation',
+    file: { top: 'name: «run-${oc.env:USER' },
+    key: 'name',
+    says: ['not closed', 'Add "}"'],
+  },
+  {
+    name: 'an unknown resolver',
+    file: { top: 'name: «${oc.evn:USER}' },
+    key: 'name',
+    says: ['no "oc.evn"', 'Did you mean "oc.env"?'],
+  },
   {
     name: 'a text that cannot be decoded',
     file: { model: 'model:\n  model_path: ./tiny\n  threads: «${oc.decode:"[1"}' },
@@ -482,7 +621,12 @@ const cases: readonly Broken[] = [
     key: 'checkpoint_root_dir',
     says: ['is a file', 'Give a folder'],
   },
-  { name: 'a name that leaves its folder', file: { top: 'name: «../elsewhere' }, key: 'name', says: ['leads out of its folder'] },
+  {
+    name: 'a name that leaves its folder',
+    file: { top: 'name: «../elsewhere' },
+    key: 'name',
+    says: ['leads out of its folder'],
+  },
 
   // What does not fit together
   {
@@ -529,19 +673,27 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'a prompt and a response that do not fit',
-    file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: «64\n  max_prompt_tokens: 48\n  max_response_tokens: 32' },
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  max_model_len: «64\n  max_prompt_tokens: 48\n  max_response_tokens: 32',
+    },
     key: 'model.max_model_len',
     says: ['got 64', 'Raise it to 80'],
   },
   {
     name: 'a response that leaves no prompt',
-    file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: 64\n  max_response_tokens: «64' },
+    file: {
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: 64\n  max_response_tokens: «64',
+    },
     key: 'model.max_response_tokens',
     says: ['got 64', 'leaves nothing'],
   },
   {
     name: 'a shortest response that is too long',
-    file: { model: 'model:\n  model_path: ./tiny\n  max_model_len: 64\n  max_response_tokens: 16\n  min_response_tokens: «16' },
+    file: {
+      model:
+        'model:\n  model_path: ./tiny\n  max_model_len: 64\n  max_response_tokens: 16\n  min_response_tokens: «16',
+    },
     key: 'model.min_response_tokens',
     says: ['got 16', 'less than max_response_tokens'],
   },
@@ -578,7 +730,10 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'two places for the gradient norm',
-    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    clip_grad: 1', rest: 'trainer:\n  grad_clip: «0.5' },
+    file: {
+      algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer:\n    clip_grad: 1',
+      rest: 'trainer:\n  grad_clip: «0.5',
+    },
     key: 'trainer.grad_clip',
     says: ['got 0.5', 'Keep one'],
   },
@@ -593,7 +748,10 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'copies of dropped groups without dropping',
-    file: { algorithm: 'algorithm:\n  algorithm_type: grpo\n  advantage_fn_args:\n    duplicate_experiences: «true' },
+    file: {
+      algorithm:
+        'algorithm:\n  algorithm_type: grpo\n  advantage_fn_args:\n    duplicate_experiences: «true',
+    },
     key: 'algorithm.advantage_fn_args.duplicate_experiences',
     says: ['std_threshold'],
   },
@@ -605,7 +763,10 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'rollouts longer than the model',
-    file: { rest: 'explorer:\n  rollout_model:\n    max_model_len: «1024', model: 'model:\n  model_path: ./tiny\n  max_model_len: 64' },
+    file: {
+      rest: 'explorer:\n  rollout_model:\n    max_model_len: «1024',
+      model: 'model:\n  model_path: ./tiny\n  max_model_len: 64',
+    },
     key: 'explorer.rollout_model.max_model_len',
     says: ['got 1024', 'cannot be trained on'],
   },
@@ -650,7 +811,10 @@ const cases: readonly Broken[] = [
   },
   {
     name: 'training without a batch size',
-    file: { ...sft, buffer: '«buffer:\n  trainer_input:\n    experience_buffer:\n      path: ./tasks.jsonl' },
+    file: {
+      ...sft,
+      buffer: '«buffer:\n  trainer_input:\n    experience_buffer:\n      path: ./tasks.jsonl',
+    },
     key: 'buffer.train_batch_size',
     says: ['not set', 'for example 64'],
   },
@@ -659,7 +823,8 @@ const cases: readonly Broken[] = [
     file: {
       top: 'mode: train',
       algorithm: 'algorithm:\n  algorithm_type: sft\n  policy_loss_fn: «ppo',
-      buffer: 'buffer:\n  train_batch_size: 4\n  trainer_input: {experience_buffer: {path: ./tasks.jsonl}}',
+      buffer:
+        'buffer:\n  train_batch_size: 4\n  trainer_input: {experience_buffer: {path: ./tasks.jsonl}}',
     },
     key: 'algorithm.policy_loss_fn',
     says: ['needs advantages'],
@@ -722,9 +887,9 @@ describe('a broken configuration is reported with place and cure', () => {
     const marked = typeof file === 'string' ? file : yaml(file);
     const before = marked.slice(0, marked.indexOf('«')).split('\n');
     const found = problems(cwd, marked.replace('«', ''), { env });
-    expect(found.map((problem) => ({ key: problem.key, line: problem.line, column: problem.column }))).toEqual([
-      { key, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 },
-    ]);
+    expect(
+      found.map((problem) => ({ key: problem.key, line: problem.line, column: problem.column })),
+    ).toEqual([{ key, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }]);
     for (const part of says) expect(found[0]?.message).toContain(part);
   });
 

@@ -5,8 +5,10 @@ import { flattenConfig } from '../src/index.js';
 import { createWorkspace, parse, parts, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
-const algorithm = (lines: string): string => `algorithm:\n  algorithm_type: grpo\n${lines.replaceAll(/^/gm, '  ')}`;
-const model = (lines: string): string => `model:\n  model_path: ./tiny\n${lines.replaceAll(/^/gm, '  ')}`;
+const algorithm = (lines: string): string =>
+  `algorithm:\n  algorithm_type: grpo\n${lines.replaceAll(/^/gm, '  ')}`;
+const model = (lines: string): string =>
+  `model:\n  model_path: ./tiny\n${lines.replaceAll(/^/gm, '  ')}`;
 
 describe('the algorithm', () => {
   it.each([
@@ -43,20 +45,31 @@ describe('the algorithm', () => {
       stdCalLevel: 'group',
     });
     expect(stage.algorithm.advantageFn?.args).not.toHaveProperty('rankPenalty');
-    expect(stage.algorithm.klLossFn).toEqual({ name: 'k2', args: { klCoef: 0.1, adaptive: false } });
+    expect(stage.algorithm.klLossFn).toEqual({
+      name: 'k2',
+      args: { klCoef: 0.1, adaptive: false },
+    });
     expect(stage.algorithm.entropyLossFn).toEqual({ name: 'default', args: { entropyCoef: 0.01 } });
   });
 
-  it.each(['none', 'k1', 'k2', 'k3', 'low_var_kl', 'abs', 'corrected_k3'])('takes the KL term %s', (name) => {
-    expect(stageOf(cwd, yaml({ algorithm: algorithm(`kl_loss_fn: ${name}`) })).algorithm.klLossFn).toEqual({
-      name,
-      args: { klCoef: 0.001, adaptive: false },
-    });
-  });
+  it.each(['none', 'k1', 'k2', 'k3', 'low_var_kl', 'abs', 'corrected_k3'])(
+    'takes the KL term %s',
+    (name) => {
+      expect(
+        stageOf(cwd, yaml({ algorithm: algorithm(`kl_loss_fn: ${name}`) })).algorithm.klLossFn,
+      ).toEqual({
+        name,
+        args: { klCoef: 0.001, adaptive: false },
+      });
+    },
+  );
 
   it.each([
     ['loss_agg_mode: seq-mean-token-sum', 'seq-mean-token-sum'],
-    ['loss_agg_mode: seq-mean-token-sum-norm\npolicy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum-norm}', 'seq-mean-token-sum-norm'],
+    [
+      'loss_agg_mode: seq-mean-token-sum-norm\npolicy_loss_fn_args: {loss_agg_mode: seq-mean-token-sum-norm}',
+      'seq-mean-token-sum-norm',
+    ],
     ['repeat_times: 2', 'token-mean'],
   ])('aggregates as said: %s', (lines, mode) => {
     expect(stageOf(cwd, yaml({ algorithm: algorithm(lines) })).algorithm.lossAggMode).toBe(mode);
@@ -68,18 +81,20 @@ describe('the algorithm', () => {
     ['', 'trainer:\n  grad_clip: 0.2', 0.2],
     ['optimizer: {clip_grad: 0.3}', 'trainer:\n  grad_clip: 0.3', 0.3],
   ])('clips gradients as said: %s %s', (optimizer, rest, expected) => {
-    expect(stageOf(cwd, yaml({ algorithm: algorithm(optimizer || 'repeat_times: 2'), rest })).algorithm.optimizer.clipGradNorm).toBe(
-      expected,
-    );
+    expect(
+      stageOf(cwd, yaml({ algorithm: algorithm(optimizer || 'repeat_times: 2'), rest })).algorithm
+        .optimizer.clipGradNorm,
+    ).toBe(expected);
   });
 
   it('counts warm-up steps, or leaves them to the ratio', () => {
-    const steps = (lines: string): unknown => stageOf(cwd, yaml({ algorithm: algorithm(lines) })).algorithm.optimizer.lrWarmupSteps;
-    expect([steps('optimizer: {lr_warmup_steps: 5}'), steps('optimizer: {lr_warmup_steps: 0}'), steps('repeat_times: 2')]).toEqual([
-      5,
-      0,
-      undefined,
-    ]);
+    const steps = (lines: string): unknown =>
+      stageOf(cwd, yaml({ algorithm: algorithm(lines) })).algorithm.optimizer.lrWarmupSteps;
+    expect([
+      steps('optimizer: {lr_warmup_steps: 5}'),
+      steps('optimizer: {lr_warmup_steps: 0}'),
+      steps('repeat_times: 2'),
+    ]).toEqual([5, 0, undefined]);
   });
 });
 
@@ -94,7 +109,10 @@ describe('lengths', () => {
     ['max_response_tokens: 100', [512, 412, 100]],
     ['temperature: 1', [512, 256, 256]],
   ])('are completed: %s', (lines, expected) => {
-    const { maxModelLen, maxPromptTokens, maxResponseTokens } = stageOf(cwd, yaml({ model: model(lines) })).model;
+    const { maxModelLen, maxPromptTokens, maxResponseTokens } = stageOf(
+      cwd,
+      yaml({ model: model(lines) }),
+    ).model;
     expect([maxModelLen, maxPromptTokens, maxResponseTokens]).toEqual(expected);
   });
 
@@ -114,7 +132,11 @@ describe('lengths', () => {
   it('and sampling of the model reach rollouts, tasks and formats', () => {
     const stage = stageOf(
       cwd,
-      yaml({ model: model('temperature: 0.5\ntop_k: 7\nenable_thinking: false\nchat_template_path: template.jinja') }),
+      yaml({
+        model: model(
+          'temperature: 0.5\ntop_k: 7\nenable_thinking: false\nchat_template_path: template.jinja',
+        ),
+      }),
     );
     expect(stage.explorer.rolloutModel).toMatchObject({
       temperature: 0.5,
@@ -134,47 +156,90 @@ describe('lengths', () => {
     - {model_path: ./tiny}
     - {name: judge, model_path: big, base_url: http://localhost:1/v1/, api_key: "\${oc.env:JUDGE_KEY}", temperature: 0, max_response_tokens: 100}
     - {name: long, model_path: ./tiny, max_prompt_tokens: 200, max_response_tokens: 50}`;
-    const file = yaml({ model: model('max_model_len: 64\ntop_k: 7\nchat_template_path: template.jinja'), rest });
-    const [twin, judge, long] = stageOf(cwd, file, { env: { JUDGE_KEY: 'secret-of-mine' } }).explorer.auxiliaryModels;
+    const file = yaml({
+      model: model('max_model_len: 64\ntop_k: 7\nchat_template_path: template.jinja'),
+      rest,
+    });
+    const [twin, judge, long] = stageOf(cwd, file, { env: { JUDGE_KEY: 'secret-of-mine' } })
+      .explorer.auxiliaryModels;
     const lengths = { maxModelLen: 64, maxPromptTokens: 32, maxResponseTokens: 32 };
-    expect(twin).toMatchObject({ name: './tiny', source: { kind: 'folder', modelPath: join(cwd, 'tiny') }, topK: 7, ...lengths });
+    expect(twin).toMatchObject({
+      name: './tiny',
+      source: { kind: 'folder', modelPath: join(cwd, 'tiny') },
+      topK: 7,
+      ...lengths,
+    });
     expect(twin?.chatTemplate).toBeUndefined();
-    const source = { kind: 'remote', baseUrl: 'http://localhost:1/v1', apiKey: 'secret-of-mine', modelPath: 'big' };
-    expect(judge).toMatchObject({ name: 'judge', source, temperature: 0, topK: 7, maxResponseTokens: 100 });
+    const source = {
+      kind: 'remote',
+      baseUrl: 'http://localhost:1/v1',
+      apiKey: 'secret-of-mine',
+      modelPath: 'big',
+    };
+    expect(judge).toMatchObject({
+      name: 'judge',
+      source,
+      temperature: 0,
+      topK: 7,
+      maxResponseTokens: 100,
+    });
     expect(long).toMatchObject({ maxModelLen: 250, maxPromptTokens: 200, maxResponseTokens: 50 });
   });
 
   it('never show the key of an auxiliary model', () => {
     const rest =
       'explorer:\n  auxiliary_models: [{model_path: big, base_url: http://localhost:1/v1, api_key: "${oc.env:JUDGE_KEY}", dtype: x}]';
-    const { config, warnings } = parse(cwd, yaml({ rest }), { env: { JUDGE_KEY: 'secret-of-mine' } });
+    const { config, warnings } = parse(cwd, yaml({ rest }), {
+      env: { JUDGE_KEY: 'secret-of-mine' },
+    });
     const flat = flattenConfig(config);
     expect(flat['stages.0.explorer.auxiliaryModels.0.source.apiKey']).toBe('[redacted]');
     expect(JSON.stringify([flat, warnings])).not.toContain('secret-of-mine');
   });
 
   it('prefer the template file over the inline text, and tell so', () => {
-    const loaded = parse(cwd, yaml({ model: model('chat_template_path: template.jinja\ncustom_chat_template: inline') }));
+    const loaded = parse(
+      cwd,
+      yaml({ model: model('chat_template_path: template.jinja\ncustom_chat_template: inline') }),
+    );
     expect(loaded.config.stages[0].model.chatTemplate).toBe('{{ messages[0].content }}');
     expect(loaded.warnings[0]).toContain('chat_template_path is set too, and wins');
   });
 });
 
 describe('an adapter', () => {
-  const lora = (text: string) => stageOf(cwd, yaml({ model: model(`lora_configs: [${text}]`) })).model.lora;
+  const lora = (text: string) =>
+    stageOf(cwd, yaml({ model: model(`lora_configs: [${text}]`) })).model.lora;
 
   it('is new unless a folder is given, which then decides', () => {
-    expect(lora('{}')).toEqual({ name: undefined, path: undefined, rank: 32, alpha: 32, targetModules: 'all-linear' });
-    expect(lora('{path: ./adapter, name: mine}')).toEqual({ name: 'mine', path: join(cwd, 'adapter') });
-    expect(lora('{path: ./adapter, lora_rank: 8, lora_alpha: 16}')).toEqual({ name: undefined, path: join(cwd, 'adapter') });
+    expect(lora('{}')).toEqual({
+      name: undefined,
+      path: undefined,
+      rank: 32,
+      alpha: 32,
+      targetModules: 'all-linear',
+    });
+    expect(lora('{path: ./adapter, name: mine}')).toEqual({
+      name: 'mine',
+      path: join(cwd, 'adapter'),
+    });
+    expect(lora('{path: ./adapter, lora_rank: 8, lora_alpha: 16}')).toEqual({
+      name: undefined,
+      path: join(cwd, 'adapter'),
+    });
   });
 
   it('has the layers that are named and not left out', () => {
-    expect(lora('{target_modules: "q_proj, v_proj"}')).toMatchObject({ targetModules: ['q_proj', 'v_proj'] });
+    expect(lora('{target_modules: "q_proj, v_proj"}')).toMatchObject({
+      targetModules: ['q_proj', 'v_proj'],
+    });
     expect(lora('{exclude_modules: [o_proj, up_proj]}')).toMatchObject({
       targetModules: ['q_proj', 'k_proj', 'v_proj', 'gate_proj', 'down_proj'],
     });
-    const { warnings } = parse(cwd, yaml({ model: model('lora_configs: [{path: ./adapter, target_modules: q_proj}]') }));
+    const { warnings } = parse(
+      cwd,
+      yaml({ model: model('lora_configs: [{path: ./adapter, target_modules: q_proj}]') }),
+    );
     expect(warnings[0]).toContain('The adapter in path says which layers have one');
   });
 });
@@ -187,9 +252,13 @@ describe('the loop', () => {
     ['eval_interval: 0', 5, undefined],
     ['max_timeout: 60', 30, 90],
   ])('evaluates where weights move: %s with sync_interval %d', (line, interval, expected) => {
-    const loaded = parse(cwd, yaml({ rest: `explorer:\n  ${line}\nsynchronizer:\n  sync_interval: ${interval}` }));
+    const loaded = parse(
+      cwd,
+      yaml({ rest: `explorer:\n  ${line}\nsynchronizer:\n  sync_interval: ${interval}` }),
+    );
     expect(loaded.config.stages[0].explorer.evalInterval).toBe(expected);
-    const changed = line.startsWith('eval') && expected !== undefined && !line.endsWith(` ${expected}`);
+    const changed =
+      line.startsWith('eval') && expected !== undefined && !line.endsWith(` ${expected}`);
     expect(loaded.warnings).toHaveLength(changed ? 1 : 0);
   });
 
@@ -197,7 +266,11 @@ describe('the loop', () => {
     const concurrency = (rest: string): number =>
       stageOf(
         cwd,
-        yaml({ buffer: parts.buffer.replace('buffer:', 'buffer:\n  batch_size: 20'), algorithm: algorithm('repeat_times: 4'), rest }),
+        yaml({
+          buffer: parts.buffer.replace('buffer:', 'buffer:\n  batch_size: 20'),
+          algorithm: algorithm('repeat_times: 4'),
+          rest,
+        }),
       ).explorer.concurrency;
     expect(concurrency('')).toBe(80);
     expect(stageOf(cwd, yaml()).explorer.concurrency).toBe(64);
@@ -206,30 +279,58 @@ describe('the loop', () => {
   });
 
   it('warns when train batches leave a rest, and accepts larger ones where the explorer drives', () => {
-    const buffer = (size: number): string => parts.buffer.replace('buffer:', `buffer:\n  batch_size: 4\n  train_batch_size: ${size}`);
-    expect(parse(cwd, yaml({ buffer: buffer(3) })).warnings[0]).toContain('does not divide batch_size 4 x repeat_times 2 = 8');
+    const buffer = (size: number): string =>
+      parts.buffer.replace('buffer:', `buffer:\n  batch_size: 4\n  train_batch_size: ${size}`);
+    expect(parse(cwd, yaml({ buffer: buffer(3) })).warnings[0]).toContain(
+      'does not divide batch_size 4 x repeat_times 2 = 8',
+    );
     expect(parse(cwd, yaml({ buffer: buffer(4) })).warnings).toEqual([]);
-    expect(stageOf(cwd, yaml({ buffer: buffer(64), rest: 'synchronizer:\n  sync_style: explorer_driven' })).buffer.trainBatchSize).toBe(64);
     expect(
-      stageOf(cwd, yaml({ buffer: buffer(64), algorithm: 'algorithm:\n  algorithm_type: multi_step_grpo' })).buffer.trainBatchSize,
+      stageOf(
+        cwd,
+        yaml({ buffer: buffer(64), rest: 'synchronizer:\n  sync_style: explorer_driven' }),
+      ).buffer.trainBatchSize,
+    ).toBe(64);
+    expect(
+      stageOf(
+        cwd,
+        yaml({ buffer: buffer(64), algorithm: 'algorithm:\n  algorithm_type: multi_step_grpo' }),
+      ).buffer.trainBatchSize,
     ).toBe(64);
   });
 
   it('names files of the buffer as asked', () => {
     const buffer = (lines: string): unknown =>
-      stageOf(cwd, yaml({ buffer: `${parts.buffer}\n  trainer_input:\n    experience_buffer: ${lines}` })).buffer.trainerInput
-        .experienceBuffer;
+      stageOf(
+        cwd,
+        yaml({ buffer: `${parts.buffer}\n  trainer_input:\n    experience_buffer: ${lines}` }),
+      ).buffer.trainerInput.experienceBuffer;
     const own = join(cwd, 'checkpoints/Trinity-RFT/rft/buffer');
     expect(buffer('{}')).toMatchObject({ storage: 'sqlite', path: `${own}/experience_buffer.db` });
     expect(buffer('{storage: memory}')).toMatchObject({ storage: 'memory', path: undefined });
-    expect(buffer('{storage_type: sql}')).toMatchObject({ storageType: 'sql', path: `${own}/experience_buffer.db` });
-    expect(buffer('{storage_type: sql, path: "sqlite:///mine/a.db"}')).toMatchObject({ path: join(cwd, 'mine/a.db') });
-    expect(buffer('{storage_type: sql, path: "sqlite:////data/a.db"}')).toMatchObject({ path: '/data/a.db' });
-    expect(buffer('{storage_type: file}')).toMatchObject({ storageType: 'queue', storage: 'sqlite' });
+    expect(buffer('{storage_type: sql}')).toMatchObject({
+      storageType: 'sql',
+      path: `${own}/experience_buffer.db`,
+    });
+    expect(buffer('{storage_type: sql, path: "sqlite:///mine/a.db"}')).toMatchObject({
+      path: join(cwd, 'mine/a.db'),
+    });
+    expect(buffer('{storage_type: sql, path: "sqlite:////data/a.db"}')).toMatchObject({
+      path: '/data/a.db',
+    });
+    expect(buffer('{storage_type: file}')).toMatchObject({
+      storageType: 'queue',
+      storage: 'sqlite',
+    });
   });
 
   it('passes environment variables on as text', () => {
-    expect(stageOf(cwd, yaml({ rest: 'explorer:\n  env_vars: {PORT: 8080, DEBUG: true, HOME: /tmp, NONE: }' })).explorer.envVars).toEqual({
+    expect(
+      stageOf(
+        cwd,
+        yaml({ rest: 'explorer:\n  env_vars: {PORT: 8080, DEBUG: true, HOME: /tmp, NONE: }' }),
+      ).explorer.envVars,
+    ).toEqual({
       PORT: '8080',
       DEBUG: 'true',
       HOME: '/tmp',
@@ -272,7 +373,12 @@ describe('the loop', () => {
       buffer: {
         trainBatchSize: 32,
         trainerInput: {
-          experienceBuffer: { storageType: 'file', path: join(cwd, 'tasks.jsonl'), isLocal: true, format: { promptType: 'plaintext' } },
+          experienceBuffer: {
+            storageType: 'file',
+            path: join(cwd, 'tasks.jsonl'),
+            isLocal: true,
+            format: { promptType: 'plaintext' },
+          },
         },
       },
     });
@@ -282,9 +388,13 @@ describe('the loop', () => {
     writeFileSync(join(cwd, 'old.db'), '');
     const text = yaml({
       top: 'mode: train',
-      buffer: 'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer: {storage_type: sql, path: "sqlite:///old.db"}',
+      buffer:
+        'buffer:\n  train_batch_size: 4\n  trainer_input:\n    experience_buffer: {storage_type: sql, path: "sqlite:///old.db"}',
     });
-    expect(stageOf(cwd, text).buffer.trainerInput.experienceBuffer).toMatchObject({ storageType: 'sql', path: join(cwd, 'old.db') });
+    expect(stageOf(cwd, text).buffer.trainerInput.experienceBuffer).toMatchObject({
+      storageType: 'sql',
+      path: join(cwd, 'old.db'),
+    });
   });
 
   it('serves on the loopback address, keeps what it takes, and needs no tasks', () => {
@@ -292,15 +402,25 @@ describe('the loop', () => {
     const { explorer, buffer } = stageOf(cwd, text);
     expect(explorer.serve).toEqual({ host: '127.0.0.1', port: 8010, checkIntervalMs: 60_000 });
     expect([buffer.explorerInput.tasksets, buffer.trainBatchSize]).toEqual([[], 4]);
-    const forgets = text.replace('train_batch_size: 4', 'trainer_input: {experience_buffer: {storage: memory}}');
+    const forgets = text.replace(
+      'train_batch_size: 4',
+      'trainer_input: {experience_buffer: {storage: memory}}',
+    );
     expect(() => stageOf(cwd, forgets)).toThrow(/must outlive it/);
   });
 });
 
 describe('the folder of the run', () => {
   it('is root, project, group and name', () => {
-    const { config } = parse(cwd, yaml({ top: 'project: p\ngroup: g\nname: n\ncheckpoint_root_dir: runs' }));
-    expect(config).toMatchObject({ checkpointRootDir: join(cwd, 'runs'), jobDirectory: join(cwd, 'runs/p/g/n'), resume: false });
+    const { config } = parse(
+      cwd,
+      yaml({ top: 'project: p\ngroup: g\nname: n\ncheckpoint_root_dir: runs' }),
+    );
+    expect(config).toMatchObject({
+      checkpointRootDir: join(cwd, 'runs'),
+      jobDirectory: join(cwd, 'runs/p/g/n'),
+      resume: false,
+    });
     expect(config.stages[0]).toMatchObject({
       name: 'n',
       stageName: undefined,
@@ -332,7 +452,8 @@ describe('the folder of the run', () => {
     writeFileSync(join(cwd, 'bench/p/n/x'), '');
     const text = yaml({
       top: 'mode: bench\ncheckpoint_root_dir: bench\nproject: p\nname: n\ncontinue_from_checkpoint: false',
-      buffer: 'buffer:\n  explorer_input:\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: w}]',
+      buffer:
+        'buffer:\n  explorer_input:\n    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: w}]',
     });
     expect(parse(cwd, text, { timestamp: 't' }).config).toMatchObject({ resume: true, name: 'n' });
   });

@@ -22,7 +22,9 @@ function badProblems(text: string): readonly unknown[] {
     const found = problemsOf(error);
     if (found.length === 0) return [error];
     const lines = text.split('\n').length;
-    return found.filter(({ line, column, message }) => line < 1 || line > lines || column < 1 || message === '');
+    return found.filter(
+      ({ line, column, message }) => line < 1 || line > lines || column < 1 || message === '',
+    );
   }
 }
 
@@ -58,7 +60,9 @@ describe('any text', () => {
       fc.string({ maxLength: 4 }),
     );
     fc.assert(
-      fc.property(fc.nat(sample.length), fc.nat(6), snippet, (at, cut, put) => settles(sample.slice(0, at) + put + sample.slice(at + cut))),
+      fc.property(fc.nat(sample.length), fc.nat(6), snippet, (at, cut, put) =>
+        settles(sample.slice(0, at) + put + sample.slice(at + cut)),
+      ),
       { numRuns: 400 },
     );
   });
@@ -66,16 +70,39 @@ describe('any text', () => {
   it('is understood or refused: any value at any key', () => {
     const paths = allPaths();
     const value = fc.oneof(
-      fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e9, '', 'x', 'none', [], {}, [{}], { a: 1 }, [[1]], '${name}', '__proto__'),
+      fc.constantFrom<unknown>(
+        null,
+        true,
+        0,
+        -1,
+        1.5,
+        1e9,
+        '',
+        'x',
+        'none',
+        [],
+        {},
+        [{}],
+        { a: 1 },
+        [[1]],
+        '${name}',
+        '__proto__',
+      ),
       fc.jsonValue({ maxDepth: 2 }),
     );
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.constantFrom(...paths), value), { minLength: 1, maxLength: 4 }), (changes) => {
-        const file: Record<string, unknown> = { algorithm: { algorithm_type: 'grpo' }, model: { model_path: './tiny' } };
-        // The constants are shared: assigning into them would change later runs, or make a cycle.
-        for (const [path, changed] of changes) assign(file, path, structuredClone(changed));
-        settles(JSON.stringify(file, null, 1));
-      }),
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(...paths), value), { minLength: 1, maxLength: 4 }),
+        (changes) => {
+          const file: Record<string, unknown> = {
+            algorithm: { algorithm_type: 'grpo' },
+            model: { model_path: './tiny' },
+          };
+          // The constants are shared: assigning into them would change later runs, or make a cycle.
+          for (const [path, changed] of changes) assign(file, path, structuredClone(changed));
+          settles(JSON.stringify(file, null, 1));
+        },
+      ),
       { numRuns: 400 },
     );
   });
@@ -99,8 +126,13 @@ describe('any algorithm', () => {
   );
   const part = fc.constantFrom(...(Object.keys(choices) as (keyof typeof choices)[])).chain((key) =>
     fc.constantFrom(...Object.entries(choices[key])).chain(([name, { args }]) => {
-      const names = Object.keys(args).map((arg) => arg.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-      const given = names.length === 0 ? fc.constant({}) : fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 2 });
+      const names = Object.keys(args).map((arg) =>
+        arg.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      );
+      const given =
+        names.length === 0
+          ? fc.constant({})
+          : fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 2 });
       return given.map((chosen) => ({ [key]: name, [`${key}_args`]: chosen }));
     }),
   );
@@ -118,14 +150,20 @@ describe('any algorithm', () => {
           buffer: {
             batch_size: 4,
             explorer_input: { taskset: { path: './tasks.jsonl', default_workflow_type: 'w' } },
-            trainer_input: { experience_buffer: { path: './tasks.jsonl' }, auxiliary_buffers: experts },
+            trainer_input: {
+              experience_buffer: { path: './tasks.jsonl' },
+              auxiliary_buffers: experts,
+            },
           },
         });
         expect(badProblems(text)).toEqual([]);
         const stage = understood(text)?.config.stages[0];
         if (stage === undefined) return;
         const { algorithm, trainer } = stage;
-        const { needs } = createAlgorithm({ ...algorithm, valueLoss: { cliprangeValue: trainer.critic.cliprangeValue } });
+        const { needs } = createAlgorithm({
+          ...algorithm,
+          valueLoss: { cliprangeValue: trainer.critic.cliprangeValue },
+        });
         expect(needs).toEqual(algorithm.needs);
         made++;
       }),
@@ -159,7 +197,11 @@ function assign(file: Record<string, unknown>, path: readonly string[], value: u
   let section = file;
   for (const key of path.slice(0, -1)) {
     const next = section[key];
-    section = (section[key] = typeof next === 'object' && next !== null && !Array.isArray(next) ? next : {}) as Record<string, unknown>;
+    section = (section[key] =
+      typeof next === 'object' && next !== null && !Array.isArray(next) ? next : {}) as Record<
+      string,
+      unknown
+    >;
   }
   section[path.at(-1) ?? ''] = value;
 }

@@ -6,14 +6,22 @@ const schema = configJsonSchema();
 function property(path: string, root: JsonSchema = schema): JsonSchema {
   const found = path
     .split('.')
-    .reduce<JsonSchema | undefined>((current, name) => (current?.['properties'] as Record<string, JsonSchema> | undefined)?.[name], root);
+    .reduce<JsonSchema | undefined>(
+      (current, name) =>
+        (current?.['properties'] as Record<string, JsonSchema> | undefined)?.[name],
+      root,
+    );
   if (found === undefined) throw new RangeError(`no ${path}`);
   return found;
 }
 
 describe('the JSON Schema', () => {
   it('is plain JSON of draft 7 that refuses unknown keys and requires nothing', () => {
-    expect(schema).toMatchObject({ $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', additionalProperties: false });
+    expect(schema).toMatchObject({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      additionalProperties: false,
+    });
     expect(schema['required']).toBeUndefined();
     expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
   });
@@ -35,7 +43,9 @@ describe('the JSON Schema', () => {
   });
 
   it('knows other names of keys and of values', () => {
-    expect(property('explorer.rollout_model.enable_openai_client')).toMatchObject({ description: 'Another name of enable_openai_api.' });
+    expect(property('explorer.rollout_model.enable_openai_client')).toMatchObject({
+      description: 'Another name of enable_openai_api.',
+    });
     expect(property('synchronizer.sync_style')['anyOf']).toMatchObject([
       { enum: expect.arrayContaining(['explorer_driven', 'dynamic_by_explorer']) },
       {},
@@ -46,7 +56,9 @@ describe('the JSON Schema', () => {
   it('describes stages by the same sections', () => {
     const stage = property('stages')['items'] as JsonSchema;
     expect(stage['required']).toEqual(['stage_name']);
-    expect(property('synchronizer.sync_interval', stage)).toEqual(property('synchronizer.sync_interval'));
+    expect(property('synchronizer.sync_interval', stage)).toEqual(
+      property('synchronizer.sync_interval'),
+    );
   });
 
   it('describes the arguments of a part where its name stands, and at the top level where the algorithm implies it', () => {
@@ -54,16 +66,30 @@ describe('the JSON Schema', () => {
       readonly if: { readonly anyOf: readonly JsonSchema[] };
       readonly then: JsonSchema;
     }[];
-    const gspo = conditions.find(({ then }) => JSON.stringify(then).includes('policy_loss_fn.gspo'));
+    const gspo = conditions.find(({ then }) =>
+      JSON.stringify(then).includes('policy_loss_fn.gspo'),
+    );
     expect(gspo?.if.anyOf).toEqual([
       { properties: { policy_loss_fn: { const: 'gspo' } }, required: ['policy_loss_fn'] },
-      { not: { required: ['policy_loss_fn'] }, properties: { algorithm_type: { enum: ['gspo'] } }, required: ['algorithm_type'] },
+      {
+        not: { required: ['policy_loss_fn'] },
+        properties: { algorithm_type: { enum: ['gspo'] } },
+        required: ['algorithm_type'],
+      },
     ]);
-    expect((schema['definitions'] as Record<string, JsonSchema>)['policy_loss_fn.gspo']).toMatchObject({
+    expect(
+      (schema['definitions'] as Record<string, JsonSchema>)['policy_loss_fn.gspo'],
+    ).toMatchObject({
       additionalProperties: false,
-      properties: { clip_range_low: { default: 3e-4, anyOf: [{ type: 'number', minimum: 0 }, {}] } },
+      properties: {
+        clip_range_low: { default: 3e-4, anyOf: [{ type: 'number', minimum: 0 }, {}] },
+      },
     });
-    const stage = property('algorithm', property('stages')['items'] as JsonSchema)['allOf'] as readonly { readonly if: JsonSchema }[];
-    expect(stage.filter((condition) => JSON.stringify(condition.if).includes('algorithm_type'))).toEqual([]);
+    const stage = property('algorithm', property('stages')['items'] as JsonSchema)[
+      'allOf'
+    ] as readonly { readonly if: JsonSchema }[];
+    expect(
+      stage.filter((condition) => JSON.stringify(condition.if).includes('algorithm_type')),
+    ).toEqual([]);
   });
 });

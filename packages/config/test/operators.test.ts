@@ -4,9 +4,13 @@ import { createWorkspace, parse, problems, yaml } from './workspace.js';
 const cwd = createWorkspace();
 const operators = (indent = ''): string =>
   `${indent}data_processor:\n${indent}  experience_pipeline:\n${indent}    operators: [{name: reward_filter, args: {threshold: 0.5}}]`;
-const buffer = 'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }';
+const buffer =
+  'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }';
 const sft = { top: 'mode: train', algorithm: 'algorithm:\n  algorithm_type: sft', buffer };
-const operatorsOf = (text: string) => parse(cwd, text).config.stages.map(({ dataProcessor }) => dataProcessor.experiencePipeline.operators);
+const operatorsOf = (text: string) =>
+  parse(cwd, text).config.stages.map(
+    ({ dataProcessor }) => dataProcessor.experiencePipeline.operators,
+  );
 
 describe('operators in mode train', () => {
   it('are ignored with a warning where they stand, which says why and what to do', () => {
@@ -42,6 +46,8 @@ describe('operators in mode train', () => {
     expect(parse(cwd, text).warnings).toEqual([]);
     expect(operatorsOf(text).map((each) => each.length)).toEqual([0, 1]);
     const own = yaml({ rest: `stages:\n${warmup}\n${operators('    ')}\n  - stage_name: rl` });
-    expect(parse(cwd, own).warnings).toEqual([expect.stringContaining('operators: ignored. Mode train')]);
+    expect(parse(cwd, own).warnings).toEqual([
+      expect.stringContaining('operators: ignored. Mode train'),
+    ]);
   });
 });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig, problemsOf, renderProblem } from '../src/index.js';
 
-const problems = (text: string, overrides: Readonly<Record<string, unknown>>): readonly string[] => {
+const problems = (
+  text: string,
+  overrides: Readonly<Record<string, unknown>>,
+): readonly string[] => {
   try {
     parseConfig(text, { file: 'base.yaml', overrides, overridesName: 'tune()', env: {} });
     return [];
@@ -16,11 +19,16 @@ describe('overrides', () => {
       'name: mine\nmode: train\nalgorithm: { algorithm_type: sft, optimizer: { lr: 1.0e-3 } }\nmodel: { model_path: Qwen/Qwen3-0.6B, max_model_len: 64 }\nbuffer: { train_batch_size: 8, total_steps: 3, trainer_input: { experience_buffer: { name: rows, storage_type: file, path: owner/rows } } }\n';
     const { config } = parseConfig(text, {
       env: { LR: '2' },
-      overrides: { buffer: { total_steps: 5 }, algorithm: { optimizer: { lr: '${oc.decode:${oc.env:LR}}' } } },
+      overrides: {
+        buffer: { total_steps: 5 },
+        algorithm: { optimizer: { lr: '${oc.decode:${oc.env:LR}}' } },
+      },
     });
     expect(config).toMatchObject({
       name: 'mine',
-      stages: [{ buffer: { totalSteps: 5, trainBatchSize: 8 }, algorithm: { optimizer: { lr: 2 } } }],
+      stages: [
+        { buffer: { totalSteps: 5, trainBatchSize: 8 }, algorithm: { optimizer: { lr: 2 } } },
+      ],
     });
   });
 

@@ -16,7 +16,9 @@ const text = yaml({
 
 describe('a plan', () => {
   it('does the arithmetic of batches', () => {
-    const { stages } = planConfig(parse(cwd, text).config, { taskCounts: { sums: 100, held_out: 30 } });
+    const { stages } = planConfig(parse(cwd, text).config, {
+      taskCounts: { sums: 100, held_out: 30 },
+    });
     expect(stages[0]?.steps).toEqual({
       rows: 100,
       exploreSteps: 25,
@@ -34,8 +36,12 @@ describe('a plan', () => {
   });
 
   it('shows the whole algorithm, also what the file leaves out', () => {
-    const shown = renderPlan(planConfig(parse(cwd, text.replace('algorithm_type: grpo', 'algorithm_type: dapo')).config));
-    expect(shown).toMatch(/^ {2}operator +dapo_dynamic_sampling \{ .*\n {2}operator +mask_response_truncated/m);
+    const shown = renderPlan(
+      planConfig(parse(cwd, text.replace('algorithm_type: grpo', 'algorithm_type: dapo')).config),
+    );
+    expect(shown).toMatch(
+      /^ {2}operator +dapo_dynamic_sampling \{ .*\n {2}operator +mask_response_truncated/m,
+    );
     expect(shown).toMatch(/^ {2}policy_loss_fn +ppo \{ .*clip_range_high: 0\.28, .*\}\n/m);
     expect(shown).toMatch(/^ {2}loss_agg_mode +token-mean$/m);
     expect(shown).not.toContain('kl_loss_fn');
@@ -43,21 +49,35 @@ describe('a plan', () => {
 
   it('says what it does not know without the sizes of the task sets', () => {
     const { stages } = planConfig(parse(cwd, text).config);
-    expect(stages[0]?.steps).toMatchObject({ rows: undefined, exploreSteps: undefined, trainSteps: undefined, checkpoints: undefined });
+    expect(stages[0]?.steps).toMatchObject({
+      rows: undefined,
+      exploreSteps: undefined,
+      trainSteps: undefined,
+      checkpoints: undefined,
+    });
     expect(renderPlan(planConfig(parse(cwd, text).config))).toContain('unknown steps');
   });
 
   it('knows the steps that the file sets', () => {
     const { config } = parse(
       cwd,
-      text.replace('total_epochs: 2', 'total_steps: 10').replace('{save_interval: 20}', '{save_interval: 20, total_steps: 15}'),
+      text
+        .replace('total_epochs: 2', 'total_steps: 10')
+        .replace('{save_interval: 20}', '{save_interval: 20, total_steps: 15}'),
     );
-    expect(planConfig(config).stages[0]?.steps).toMatchObject({ exploreSteps: 10, trainSteps: 15, checkpoints: 1, syncs: 4 });
+    expect(planConfig(config).stages[0]?.steps).toMatchObject({
+      exploreSteps: 10,
+      trainSteps: 15,
+      checkpoints: 1,
+      syncs: 4,
+    });
   });
 
   it('estimates memory from config.json', () => {
-    const memory = planConfig(parse(cwd, text.replace('max_model_len: 64', 'max_model_len: 64\n  memory_budget_mb: 16')).config).stages[0]
-      ?.memory;
+    const memory = planConfig(
+      parse(cwd, text.replace('max_model_len: 64', 'max_model_len: 64\n  memory_budget_mb: 16'))
+        .config,
+    ).stages[0]?.memory;
     const D = 64;
     const parameters = 100 * D + 2 * (2 * D * 4 * 16 + 2 * D * 2 * 16 + 3 * D * 128 + 2 * D) + D;
     const once = (parameters * 4) / 2 ** 20;
@@ -78,10 +98,17 @@ describe('a plan', () => {
       'max_model_len: 64',
       'max_model_len: 64\n  lora_configs: [{lora_rank: 4, target_modules: [q_proj, up_proj]}]',
     );
-    const [plain, lora] = [text, withLora].map((file) => planConfig(parse(cwd, file).config).stages[0]?.memory);
+    const [plain, lora] = [text, withLora].map(
+      (file) => planConfig(parse(cwd, file).config).stages[0]?.memory,
+    );
     const once = plain?.weights ?? 0;
     const adapter = (2 * 4 * (64 + 4 * 16 + 64 + 128) * 4) / 2 ** 20;
-    expect(lora).toMatchObject({ weights: once + adapter, copies: 2 * once, gradients: adapter, moments: 2 * adapter });
+    expect(lora).toMatchObject({
+      weights: once + adapter,
+      copies: 2 * once,
+      gradients: adapter,
+      moments: 2 * adapter,
+    });
   });
 
   it('counts one engine for each folder of auxiliary models', () => {
@@ -90,15 +117,23 @@ describe('a plan', () => {
       '{name: b, model_path: ./tiny}',
       '{name: c, model_path: m, base_url: http://x.test/v1}',
     ];
-    const memory = planConfig(parse(cwd, text.replace('explorer: {', `explorer: {auxiliary_models: [${models.join(', ')}], `)).config)
-      .stages[0]?.memory;
+    const memory = planConfig(
+      parse(
+        cwd,
+        text.replace('explorer: {', `explorer: {auxiliary_models: [${models.join(', ')}], `),
+      ).config,
+    ).stages[0]?.memory;
     expect(memory?.auxiliary).toBeCloseTo((memory?.weights ?? 0) + (memory?.keyValueCache ?? 0), 9);
   });
 
   it('counts one row where the budget is less, and no more than the batch where it is more', () => {
     const activations = (budget: number): number => {
-      const memory = planConfig(parse(cwd, text.replace('max_model_len: 64', `max_model_len: 512\n  memory_budget_mb: ${budget}`)).config)
-        .stages[0]?.memory;
+      const memory = planConfig(
+        parse(
+          cwd,
+          text.replace('max_model_len: 64', `max_model_len: 512\n  memory_budget_mb: ${budget}`),
+        ).config,
+      ).stages[0]?.memory;
       return memory?.activations ?? 0;
     };
     const row = activations(16) > 16 ? activations(16) : activations(100_000) / 16;
@@ -126,8 +161,11 @@ describe('a plan', () => {
   });
 
   it('is shown in a few lines', () => {
-    const rendered = renderPlan(planConfig(parse(cwd, text).config, { taskCounts: { sums: 100, held_out: 30 } }));
-    expect(rendered.replaceAll(cwd, '<cwd>').replaceAll(/about .*/g, 'about ...')).toMatchInlineSnapshot(`
+    const rendered = renderPlan(
+      planConfig(parse(cwd, text).config, { taskCounts: { sums: 100, held_out: 30 } }),
+    );
+    expect(rendered.replaceAll(cwd, '<cwd>').replaceAll(/about .*/g, 'about ...'))
+      .toMatchInlineSnapshot(`
       "plan (seed 7)
       writes to <cwd>/checkpoints/Trinity-RFT/plan
 
@@ -151,7 +189,9 @@ describe('a plan', () => {
   it('shows stages of supervised data and benchmarks', () => {
     const rest =
       'stages:\n  - stage_name: warm\n    mode: train\n    algorithm: {algorithm_type: sft}\n    buffer:\n      train_batch_size: 32\n      total_steps: 50\n      trainer_input: {experience_buffer: {path: ./tasks.jsonl}}\n  - stage_name: test\n    mode: bench';
-    const rendered = renderPlan(planConfig(parse(cwd, `${text.slice(0, text.indexOf('explorer: {'))}${rest}`).config));
+    const rendered = renderPlan(
+      planConfig(parse(cwd, `${text.slice(0, text.indexOf('explorer: {'))}${rest}`).config),
+    );
     expect(rendered).toContain('Stage 1 of 2 warm: mode train, sft');
     expect(rendered).toContain('50 steps of 32 answers');
     expect(rendered).toContain('Stage 2 of 2 test: mode bench');
@@ -163,7 +203,10 @@ describe('a flat configuration', () => {
   it('has one entry for each value, and no secrets', () => {
     const { config } = parse(
       cwd,
-      `${text}log: {level: DEBUG}\n`.replace('explorer: {', 'explorer: {env_vars: {MY_API_KEY: abc, PORT: 1}, '),
+      `${text}log: {level: DEBUG}\n`.replace(
+        'explorer: {',
+        'explorer: {env_vars: {MY_API_KEY: abc, PORT: 1}, ',
+      ),
     );
     const flat = flattenConfig(config);
     expect(flat).toMatchObject({
@@ -175,6 +218,10 @@ describe('a flat configuration', () => {
       'stages.0.explorer.envVars.PORT': '1',
       'stages.0.buffer.explorerInput.tasksets.0.format.promptKey': 'prompt',
     });
-    expect(Object.values(flat).every((value) => value === null || ['string', 'number', 'boolean'].includes(typeof value))).toBe(true);
+    expect(
+      Object.values(flat).every(
+        (value) => value === null || ['string', 'number', 'boolean'].includes(typeof value),
+      ),
+    ).toBe(true);
   });
 });

@@ -52,7 +52,8 @@ describe('all problems of a file', () => {
 
   it('leave out what only follows from another problem', () => {
     const text = yaml({
-      model: 'model:\n  model_path: ./tiny\n  max_model_len: long\n  max_prompt_tokens: 4000\n  max_response_tokens: 4000',
+      model:
+        'model:\n  model_path: ./tiny\n  max_model_len: long\n  max_prompt_tokens: 4000\n  max_response_tokens: 4000',
     });
     expect(problems(cwd, text).map(({ key }) => key)).toEqual(['model.max_model_len']);
   });
@@ -62,7 +63,10 @@ describe('all problems of a file', () => {
       model: 'model:\n  model_path: ./tiny\n  top_k: many',
       rest: 'stages:\n  - stage_name: a\n    model: {temperature: hot}',
     });
-    expect(problems(cwd, text).map(({ key }) => key)).toEqual(['model.top_k', 'stages[0].model.temperature']);
+    expect(problems(cwd, text).map(({ key }) => key)).toEqual([
+      'model.top_k',
+      'stages[0].model.temperature',
+    ]);
   });
 
   it('report a cycle once, with every key in it', () => {
@@ -72,7 +76,9 @@ describe('all problems of a file', () => {
     });
     const found = problems(cwd, text);
     expect(found).toHaveLength(1);
-    expect(found[0]?.message).toContain('model.temperature -> model.top_p -> model.repetition_penalty -> model.temperature');
+    expect(found[0]?.message).toContain(
+      'model.temperature -> model.top_p -> model.repetition_penalty -> model.temperature',
+    );
   });
 });
 
@@ -89,7 +95,9 @@ describe('secrets', () => {
     ],
     [
       'a variable that is called so',
-      yaml({ algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: ${oc.env:DB_PASSWORD}' }),
+      yaml({
+        algorithm: 'algorithm:\n  algorithm_type: grpo\n  repeat_times: ${oc.env:DB_PASSWORD}',
+      }),
       { DB_PASSWORD: hidden },
     ],
     ['the password in an address', yaml({ top: `mode: x://user:${hidden}@host` }), {}],
@@ -104,7 +112,9 @@ describe('secrets', () => {
   it('are not shown in warnings', () => {
     const { warnings } = parse(
       cwd,
-      yaml({ rest: `explorer:\n  rollout_model: {api_key: ${hidden}}\nmonitor:\n  monitor_args: {token: ${hidden}}` }),
+      yaml({
+        rest: `explorer:\n  rollout_model: {api_key: ${hidden}}\nmonitor:\n  monitor_args: {token: ${hidden}}`,
+      }),
     );
     expect(warnings).toHaveLength(2);
     expect(warnings.join('\n')).not.toContain(hidden);
@@ -115,7 +125,11 @@ describe('a file that cannot be read', () => {
   const cases: readonly (readonly [string, Uint8Array | 'folder' | undefined, string])[] = [
     ['missing.yaml', undefined, 'there is no such file'],
     ['folder', 'folder', 'this is a folder'],
-    ['latin1.yaml', Buffer.from('name: run\nproject: caf\xe9\n', 'latin1'), 'not UTF-8. Save it as UTF-8'],
+    [
+      'latin1.yaml',
+      Buffer.from('name: run\nproject: caf\xe9\n', 'latin1'),
+      'not UTF-8. Save it as UTF-8',
+    ],
     ['utf16.yaml', Buffer.from('\ufeffname: run\n', 'utf16le'), 'UTF-16. Save it as UTF-8'],
     ['zero.yaml', new Uint8Array(), 'The file is empty'],
   ];

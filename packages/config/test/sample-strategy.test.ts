@@ -5,38 +5,60 @@ const cwd = createWorkspace();
 const experts =
   '  train_batch_size: 8\n  trainer_input:\n    auxiliary_buffers:\n      sft_dataset: { storage_type: file, path: ./tasks.jsonl }';
 const withExperts = `${parts.buffer}\n  batch_size: 2\n${experts}`;
-const mix = (args: string): string => `algorithm:\n  algorithm_type: mix\n  repeat_times: 4\n  sample_strategy_args: { ${args} }`;
+const mix = (args: string): string =>
+  `algorithm:\n  algorithm_type: mix\n  repeat_times: 4\n  sample_strategy_args: { ${args} }`;
 const staleness = (limit: number, interval: number) => ({
   algorithm: `algorithm:\n  algorithm_type: grpo\n  sample_strategy: staleness_control\n  sample_strategy_args: { max_staleness: ${limit} }`,
   rest: `synchronizer:\n  sync_interval: ${interval}`,
 });
-const found = (file: Partial<typeof parts>) => problems(cwd, yaml(file)).map(({ key, message }) => [key, message]);
+const found = (file: Partial<typeof parts>) =>
+  problems(cwd, yaml(file)).map(({ key, message }) => [key, message]);
 
 describe('the sample strategy mix', () => {
   it('takes a share of each batch from the expert buffer', () => {
-    const { algorithm, buffer } = stageOf(cwd, yaml({ algorithm: mix('expert_data_ratio: 0.25'), buffer: withExperts }));
-    expect(algorithm.sampleStrategy).toMatchObject({ name: 'mix', args: { expertDataRatio: 0.25 } });
-    expect(buffer.trainerInput.experts).toMatchObject({ count: 2, buffer: { name: 'sft_dataset', storageType: 'file' } });
+    const { algorithm, buffer } = stageOf(
+      cwd,
+      yaml({ algorithm: mix('expert_data_ratio: 0.25'), buffer: withExperts }),
+    );
+    expect(algorithm.sampleStrategy).toMatchObject({
+      name: 'mix',
+      args: { expertDataRatio: 0.25 },
+    });
+    expect(buffer.trainerInput.experts).toMatchObject({
+      count: 2,
+      buffer: { name: 'sft_dataset', storageType: 'file' },
+    });
   });
 
   it('is refused without its buffer, at the key that names it', () => {
-    const message = expect.stringContaining('under "teachers", which is not among sft_dataset. Add it');
+    const message = expect.stringContaining(
+      'under "teachers", which is not among sft_dataset. Add it',
+    );
     expect(found({ algorithm: mix('sft_dataset_name: teachers'), buffer: withExperts })).toEqual([
       ['algorithm.sample_strategy_args.sft_dataset_name', message],
     ]);
     expect(found({ algorithm: 'algorithm:\n  algorithm_type: mix\n  repeat_times: 4' })).toEqual([
-      ['algorithm.algorithm_type', expect.stringContaining('under "sft_dataset", and there are none')],
+      [
+        'algorithm.algorithm_type',
+        expect.stringContaining('under "sft_dataset", and there are none'),
+      ],
     ]);
   });
 
   it('takes none where its share is 0', () => {
-    const { buffer } = stageOf(cwd, yaml({ algorithm: mix('expert_data_ratio: 0'), buffer: withExperts }));
+    const { buffer } = stageOf(
+      cwd,
+      yaml({ algorithm: mix('expert_data_ratio: 0'), buffer: withExperts }),
+    );
     expect(buffer.trainerInput.experts).toBeUndefined();
   });
 
   it('is refused when it leaves nothing for the model', () => {
     expect(found({ algorithm: mix('expert_data_ratio: 0.95'), buffer: withExperts })).toEqual([
-      ['algorithm.sample_strategy_args.expert_data_ratio', expect.stringContaining('0.95 of a train_batch_size of 8 leaves nothing')],
+      [
+        'algorithm.sample_strategy_args.expert_data_ratio',
+        expect.stringContaining('0.95 of a train_batch_size of 8 leaves nothing'),
+      ],
     ]);
   });
 });
@@ -44,16 +66,29 @@ describe('the sample strategy mix', () => {
 describe('the sample strategy staleness_control', () => {
   it('has to allow what the interval between two publications brings', () => {
     expect(found(staleness(1, 2))).toEqual([
-      ['algorithm.sample_strategy_args.max_staleness', expect.stringContaining('published every 2 train steps')],
+      [
+        'algorithm.sample_strategy_args.max_staleness',
+        expect.stringContaining('published every 2 train steps'),
+      ],
     ]);
     expect(found(staleness(2, 2))).toEqual([]);
-    expect(found({ ...staleness(1, 2), rest: 'synchronizer:\n  sync_interval: 2\n  sync_style: explorer_driven' })).toEqual([]);
+    expect(
+      found({
+        ...staleness(1, 2),
+        rest: 'synchronizer:\n  sync_interval: 2\n  sync_style: explorer_driven',
+      }),
+    ).toEqual([]);
   });
 });
 
 it('says that rows of a data set have an order of their own', () => {
-  const buffer = 'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }';
-  const file = { top: 'mode: train', algorithm: 'algorithm:\n  algorithm_type: sft\n  sample_strategy: mix', buffer };
+  const buffer =
+    'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }';
+  const file = {
+    top: 'mode: train',
+    algorithm: 'algorithm:\n  algorithm_type: sft\n  sample_strategy: mix',
+    buffer,
+  };
   expect(found(file)).toEqual([]);
   // Nor does it read the experts that it could not find.
   expect(stageOf(cwd, yaml(file)).buffer.trainerInput.experts).toBeUndefined();
@@ -64,7 +99,9 @@ it('says that rows of a data set have an order of their own', () => {
 
 it('says that there is no teacher to learn from', () => {
   const distill = yaml({ algorithm: 'algorithm:\n  algorithm_type: jsd' });
-  expect(parse(cwd, distill).warnings.join('\n')).toContain('explorer.auxiliary_models is empty. Add the teacher there');
+  expect(parse(cwd, distill).warnings.join('\n')).toContain(
+    'explorer.auxiliary_models is empty. Add the teacher there',
+  );
   const taught = yaml({
     algorithm: 'algorithm:\n  algorithm_type: jsd',
     rest: 'explorer:\n  auxiliary_models:\n    - { name: teacher, model_path: ./tiny, max_prompt_tokens: 8, max_response_tokens: 8 }',

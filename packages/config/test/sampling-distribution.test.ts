@@ -1,4 +1,10 @@
-import { builtInTables, defineAdvantage, defineAlgorithm, definePolicyLoss, extendTables } from '@trinity-rft/algorithm';
+import {
+  builtInTables,
+  defineAdvantage,
+  defineAlgorithm,
+  definePolicyLoss,
+  extendTables,
+} from '@trinity-rft/algorithm';
 import { describe, expect, it } from 'vitest';
 import { createWorkspace, parse, yaml, type parts } from './workspace.js';
 
@@ -29,14 +35,26 @@ describe('a sampler that cuts the distribution', () => {
   it.each<[string, Partial<typeof parts>, readonly string[]]>([
     ['top_k', { model: model('top_k: 20') }, ['model.top_k']],
     ['a minimum length', { model: model('min_response_tokens: 4') }, ['model.min_response_tokens']],
-    ['constrained decoding', { rest: 'explorer:\n  constrained_decoding: true' }, ['explorer.constrained_decoding']],
-    ['a task set', { buffer: taskset('      rollout_args: {top_p: 0.8}') }, ['buffer.explorer_input.taskset.rollout_args.top_p']],
+    [
+      'constrained decoding',
+      { rest: 'explorer:\n  constrained_decoding: true' },
+      ['explorer.constrained_decoding'],
+    ],
+    [
+      'a task set',
+      { buffer: taskset('      rollout_args: {top_p: 0.8}') },
+      ['buffer.explorer_input.taskset.rollout_args.top_p'],
+    ],
     [
       'two settings',
       { model: model('top_k: 20'), buffer: taskset('      rollout_args: {top_p: 0.8}') },
       ['model.top_k', 'buffer.explorer_input.taskset.rollout_args.top_p'],
     ],
-    ['a server', { top: 'mode: serve', rest: 'explorer:\n  rollout_model: {top_p: 0.9}' }, ['explorer.rollout_model.top_p']],
+    [
+      'a server',
+      { top: 'mode: serve', rest: 'explorer:\n  rollout_model: {top_p: 0.9}' },
+      ['explorer.rollout_model.top_p'],
+    ],
   ])('is found in %s', (_where, file, keys) => {
     expect(warned(file)).toEqual(keys);
   });
@@ -44,10 +62,17 @@ describe('a sampler that cuts the distribution', () => {
   it.each<[string, Partial<typeof parts>]>([
     ['nothing is cut', { model: model('top_p: 1') }],
     ['top_k is off', { model: model('top_k: -1') }],
-    ['a task set takes it back', { model: model('top_p: 0.9'), buffer: taskset('      rollout_args: {top_p: 1}') }],
+    [
+      'a task set takes it back',
+      { model: model('top_p: 0.9'), buffer: taskset('      rollout_args: {top_p: 1}') },
+    ],
     [
       'it is for evaluation',
-      { buffer: taskset('    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: w, rollout_args: {top_p: 0.8, top_k: 5}}]') },
+      {
+        buffer: taskset(
+          '    eval_tasksets: [{path: ./tasks.jsonl, default_workflow_type: w, rollout_args: {top_p: 0.8, top_k: 5}}]',
+        ),
+      },
     ],
     [
       'nothing is explored',
@@ -55,7 +80,8 @@ describe('a sampler that cuts the distribution', () => {
         top: 'mode: train',
         model: model('top_p: 0.9'),
         algorithm: 'algorithm:\n  algorithm_type: sft',
-        buffer: 'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }',
+        buffer:
+          'buffer:\n  train_batch_size: 1\n  trainer_input:\n    experience_buffer: { path: ./tasks.jsonl }',
       },
     ],
     [
@@ -89,7 +115,10 @@ describe('importance ratios', () => {
   });
 
   it('are found in the losses of plugins', () => {
-    const advantageFn = defineAdvantage({ name: 'flat', create: () => ({ advantage: (experiences) => ({ experiences, metrics: {} }) }) });
+    const advantageFn = defineAdvantage({
+      name: 'flat',
+      create: () => ({ advantage: (experiences) => ({ experiences, metrics: {} }) }),
+    });
     const plugin = (name: string, ratio: boolean) =>
       defineAlgorithm({
         name,
@@ -99,14 +128,23 @@ describe('importance ratios', () => {
           name: `loss_of_${name}`,
           create: () => (input, weights) => ({
             loss: 0,
-            gradLogprobs: weights.map((_, t) => (ratio ? Math.exp(input.currentLogprobs[t]! - input.oldLogprobs[t]!) : 1)),
+            gradLogprobs: weights.map((_, t) =>
+              ratio ? Math.exp(input.currentLogprobs[t]! - input.oldLogprobs[t]!) : 1,
+            ),
             metrics: {},
           }),
         }),
       });
-    const algorithms = extendTables(builtInTables, [plugin('with', true), plugin('without', false)]);
+    const algorithms = extendTables(builtInTables, [
+      plugin('with', true),
+      plugin('without', false),
+    ]);
     const count = (name: string): number =>
-      parse(cwd, yaml({ algorithm: `algorithm:\n  algorithm_type: ${name}`, model: model('top_p: 0.9') }), { algorithms }).warnings.length;
+      parse(
+        cwd,
+        yaml({ algorithm: `algorithm:\n  algorithm_type: ${name}`, model: model('top_p: 0.9') }),
+        { algorithms },
+      ).warnings.length;
     expect([count('with'), count('without')]).toEqual([1, 0]);
   });
 });

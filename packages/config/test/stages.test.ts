@@ -18,7 +18,9 @@ const warmUp =
 describe('stages', () => {
   it('inherit every key that they do not set', () => {
     const { stages, jobDirectory } = parse(cwd, yaml({ ...base, rest: warmUp })).config;
-    expect(stages.map(({ stageName, stageIndex, mode, name }) => [stageName, stageIndex, mode, name])).toEqual([
+    expect(
+      stages.map(({ stageName, stageIndex, mode, name }) => [stageName, stageIndex, mode, name]),
+    ).toEqual([
       ['sft_warmup', 0, 'train', 'rft/sft_warmup'],
       ['rft', 1, 'both', 'rft/rft'],
     ]);
@@ -31,7 +33,11 @@ describe('stages', () => {
         advantageFn: { name: 'step_wise_grpo', args: { enableStepNorm: true } },
         policyLossFn: { args: { clipRange: 0.1 } },
       },
-      buffer: { totalSteps: undefined, trainBatchSize: 32, trainerInput: { experienceBuffer: { name: 'q', storageType: 'queue' } } },
+      buffer: {
+        totalSteps: undefined,
+        trainBatchSize: 32,
+        trainerInput: { experienceBuffer: { name: 'q', storageType: 'queue' } },
+      },
     });
   });
 
@@ -43,14 +49,22 @@ describe('stages', () => {
       advantageFn: undefined,
       policyLossFn: { name: 'sft', args: {} },
     });
-    expect(warm.buffer.trainerInput.experienceBuffer).toMatchObject({ name: 'warm', storageType: 'file', path: join(cwd, 'tasks.jsonl') });
+    expect(warm.buffer.trainerInput.experienceBuffer).toMatchObject({
+      name: 'warm',
+      storageType: 'file',
+      path: join(cwd, 'tasks.jsonl'),
+    });
   });
 
   it('leave behind the aggregation of another algorithm', () => {
-    const algorithm = 'algorithm: {algorithm_type: grpo, loss_agg_mode: seq-mean-token-sum, loss_agg_norm: 8}';
-    const rest = 'stages:\n  - stage_name: a\n  - stage_name: b\n    algorithm: {algorithm_type: gspo}';
+    const algorithm =
+      'algorithm: {algorithm_type: grpo, loss_agg_mode: seq-mean-token-sum, loss_agg_norm: 8}';
+    const rest =
+      'stages:\n  - stage_name: a\n  - stage_name: b\n    algorithm: {algorithm_type: gspo}';
     const { stages } = parse(cwd, yaml({ ...base, algorithm, rest })).config;
-    expect(stages.map((stage) => [stage.algorithm.lossAggMode, stage.algorithm.lossAggNorm])).toEqual([
+    expect(
+      stages.map((stage) => [stage.algorithm.lossAggMode, stage.algorithm.lossAggNorm]),
+    ).toEqual([
       ['seq-mean-token-sum', 8],
       ['seq-mean-token-mean', undefined],
     ]);
@@ -62,9 +76,16 @@ describe('stages', () => {
     const { stages } = parse(cwd, yaml({ ...base, rest })).config;
     const { args, name } = stages[0].algorithm.advantageFn!;
     expect(name).toBe('grpo');
-    expect(args).toMatchObject({ epsilon: 1e-6, duplicateExperiences: false, stdCalLevel: 'group' });
+    expect(args).toMatchObject({
+      epsilon: 1e-6,
+      duplicateExperiences: false,
+      stdCalLevel: 'group',
+    });
     expect(args).not.toHaveProperty('enableStepNorm');
-    expect(stages[1]?.algorithm.advantageFn).toMatchObject({ name: 'step_wise_grpo', args: { epsilon: 0.5, enableStepNorm: true } });
+    expect(stages[1]?.algorithm.advantageFn).toMatchObject({
+      name: 'step_wise_grpo',
+      args: { epsilon: 0.5, enableStepNorm: true },
+    });
   });
 
   it('override any section, and replace lists', () => {
@@ -77,24 +98,34 @@ describe('stages', () => {
       monitor: { sinks: [] },
       log: { level: 'debug' },
     });
-    expect(stage.buffer.explorerInput.tasksets.map(({ name, path }) => [name, path])).toEqual([['other', join(cwd, 'data')]]);
+    expect(stage.buffer.explorerInput.tasksets.map(({ name, path }) => [name, path])).toEqual([
+      ['other', join(cwd, 'data')],
+    ]);
   });
 
   it('start from the stage before, unless they name a model', () => {
     const rest =
       'stages:\n  - stage_name: a\n    model: {model_path: ./tiny}\n  - stage_name: b\n  - stage_name: c\n    model: {model_path: ./tiny}';
-    expect(parse(cwd, yaml({ ...base, rest })).config.stages.map(({ model }) => model.fromPreviousStage)).toEqual([false, true, false]);
+    expect(
+      parse(cwd, yaml({ ...base, rest })).config.stages.map(({ model }) => model.fromPreviousStage),
+    ).toEqual([false, true, false]);
   });
 
   it('are checked as what they become: the top level alone need not be complete', () => {
-    const rest = 'stages:\n  - stage_name: a\n    algorithm: {algorithm_type: grpo}\n    model: {model_path: ./tiny}';
+    const rest =
+      'stages:\n  - stage_name: a\n    algorithm: {algorithm_type: grpo}\n    model: {model_path: ./tiny}';
     expect(problems(cwd, yaml({ algorithm: '', model: '', rest }))).toEqual([]);
-    expect(problems(cwd, yaml({ algorithm: '', model: '' })).map(({ key }) => key)).toEqual(['model.model_path']);
+    expect(problems(cwd, yaml({ algorithm: '', model: '' })).map(({ key }) => key)).toEqual([
+      'model.model_path',
+    ]);
   });
 
   it('take nothing as inherited', () => {
     const rest = 'stages:\n  - stage_name: a\n    mode:\n    algorithm:\n    model:\n';
-    expect(parse(cwd, yaml({ ...base, rest })).config.stages[0]).toMatchObject({ mode: 'both', algorithm: { repeatTimes: 8 } });
+    expect(parse(cwd, yaml({ ...base, rest })).config.stages[0]).toMatchObject({
+      mode: 'both',
+      algorithm: { repeatTimes: 8 },
+    });
   });
 
   it('refer to keys of the file', () => {

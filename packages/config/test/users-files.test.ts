@@ -90,7 +90,10 @@ describe('a file written for the original', () => {
     expect(stage.algorithm).toMatchObject({
       algorithmType: 'grpo',
       repeatTimes: 4,
-      advantageFn: { name: 'step_wise_grpo', args: { epsilon: 1e-6, enableStepNorm: false, stdCalLevel: 'group' } },
+      advantageFn: {
+        name: 'step_wise_grpo',
+        args: { epsilon: 1e-6, enableStepNorm: false, stdCalLevel: 'group' },
+      },
       policyLossFn: { name: 'ppo', args: { clipRange: 0.2, clipRatioC: 3 } },
       klLossFn: { name: 'k2', args: { klCoef: 0.001 } },
       entropyLossFn: { name: 'default', args: { entropyCoef: 0 } },
@@ -103,7 +106,12 @@ describe('a file written for the original', () => {
       maxPromptTokens: 256,
       maxResponseTokens: 128,
     });
-    expect(stage.buffer).toMatchObject({ batchSize: 8, trainBatchSize: 64, totalEpochs: 1, totalSteps: undefined });
+    expect(stage.buffer).toMatchObject({
+      batchSize: 8,
+      trainBatchSize: 64,
+      totalEpochs: 1,
+      totalSteps: undefined,
+    });
     expect(stage.buffer.explorerInput.tasksets).toMatchObject([
       {
         name: 'sums',
@@ -125,9 +133,19 @@ describe('a file written for the original', () => {
       maxTimeoutMs: 1_800_000,
       maxRetryTimes: 2,
       evalInterval: 50,
-      rolloutModel: { toolCallParser: 'hermes', reasoningParser: 'deepseek_r1', enableThinking: true, maxModelLen: 384 },
+      rolloutModel: {
+        toolCallParser: 'hermes',
+        reasoningParser: 'deepseek_r1',
+        enableThinking: true,
+        maxModelLen: 384,
+      },
     });
-    expect(stage.synchronizer).toMatchObject({ syncMethod: 'memory', syncStyle: 'explorer_driven', syncInterval: 2, syncOffset: 0 });
+    expect(stage.synchronizer).toMatchObject({
+      syncMethod: 'memory',
+      syncStyle: 'explorer_driven',
+      syncInterval: 2,
+      syncOffset: 0,
+    });
     expect(stage.trainer.saveInterval).toBe(100);
     expect(stage.monitor.sinks).toEqual(['tensorboard']);
   });
@@ -140,7 +158,10 @@ describe('a file written for the original', () => {
 
   it('knows where every key stands', () => {
     const { positions } = parse(cwd, agent, { env });
-    expect(positions.get('buffer.explorer_input.taskset.format.response_key')).toEqual({ line: 24, column: 41 });
+    expect(positions.get('buffer.explorer_input.taskset.format.response_key')).toEqual({
+      line: 24,
+      column: 41,
+    });
   });
 });
 
@@ -152,17 +173,22 @@ describe('aliases and other spellings', () => {
     ['sync_style: dynamic_by_explorer', { syncStyle: 'explorer_driven' }],
     ['sync_style: Explorer_Driven', { syncStyle: 'explorer_driven' }],
   ])('reads %s', (line, expected) => {
-    expect(stageOf(cwd, yaml({ rest: `synchronizer:\n  ${line}` })).synchronizer).toMatchObject(expected);
-  });
-
-  it('reads an old name of a style that is not built, and refuses it', () => {
-    expect(problems(cwd, yaml({ rest: 'synchronizer:\n  sync_style: dynamic_by_trainer' }))[0]?.message).toContain(
-      'got "trainer_driven", which is known but not built',
+    expect(stageOf(cwd, yaml({ rest: `synchronizer:\n  ${line}` })).synchronizer).toMatchObject(
+      expected,
     );
   });
 
+  it('reads an old name of a style that is not built, and refuses it', () => {
+    expect(
+      problems(cwd, yaml({ rest: 'synchronizer:\n  sync_style: dynamic_by_trainer' }))[0]?.message,
+    ).toContain('got "trainer_driven", which is known but not built');
+  });
+
   it.each(['yes', 'on', '"true"', 'True', '1'])('reads %s as true', (word) => {
-    expect(stageOf(cwd, yaml({ rest: `explorer:\n  bench_on_latest_checkpoint: ${word}` })).explorer.benchOnLatestCheckpoint).toBe(true);
+    expect(
+      stageOf(cwd, yaml({ rest: `explorer:\n  bench_on_latest_checkpoint: ${word}` })).explorer
+        .benchOnLatestCheckpoint,
+    ).toBe(true);
   });
 
   it.each([
@@ -170,13 +196,21 @@ describe('aliases and other spellings', () => {
     ['"5e-5"', 5e-5],
     ['1', 1],
   ])('reads the learning rate %s', (text, lr) => {
-    expect(stageOf(cwd, yaml({ algorithm: `algorithm:\n  algorithm_type: grpo\n  optimizer: {lr: ${text}}` })).algorithm.optimizer.lr).toBe(
-      lr,
-    );
+    expect(
+      stageOf(
+        cwd,
+        yaml({ algorithm: `algorithm:\n  algorithm_type: grpo\n  optimizer: {lr: ${text}}` }),
+      ).algorithm.optimizer.lr,
+    ).toBe(lr);
   });
 
   it('reads warmup and multi_step_grpo as the original does', () => {
-    const stage = stageOf(cwd, yaml({ algorithm: 'algorithm:\n  algorithm_type: MULTI_STEP_GRPO\n  sample_strategy: warmup' }));
+    const stage = stageOf(
+      cwd,
+      yaml({
+        algorithm: 'algorithm:\n  algorithm_type: MULTI_STEP_GRPO\n  sample_strategy: warmup',
+      }),
+    );
     expect(stage.algorithm).toMatchObject({
       algorithmType: 'multi_step_grpo',
       sampleStrategy: { name: 'default' },
@@ -186,9 +220,16 @@ describe('aliases and other spellings', () => {
   });
 
   it('reads warmup_style as lr_scheduler_type, and tells so', () => {
-    const loaded = parse(cwd, yaml({ algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer: {warmup_style: cosine}' }));
+    const loaded = parse(
+      cwd,
+      yaml({
+        algorithm: 'algorithm:\n  algorithm_type: grpo\n  optimizer: {warmup_style: cosine}',
+      }),
+    );
     expect(loaded.config.stages[0].algorithm.optimizer.lrSchedulerType).toBe('cosine');
-    expect(loaded.warnings).toEqual(['run.yaml:3:15 algorithm.optimizer.warmup_style: is an old name; it is read as lr_scheduler_type.']);
+    expect(loaded.warnings).toEqual([
+      'run.yaml:3:15 algorithm.optimizer.warmup_style: is an old name; it is read as lr_scheduler_type.',
+    ]);
   });
 
   it('reads colocate as both', () => {
@@ -198,12 +239,19 @@ describe('aliases and other spellings', () => {
   });
 
   it('takes several monitors, of which the console and the metrics file always exist', () => {
-    expect(stageOf(cwd, yaml({ rest: 'monitor:\n  monitor_type: [console, jsonl, tensorboard]' })).monitor.sinks).toEqual(['tensorboard']);
-    expect(stageOf(cwd, yaml({ rest: 'monitor:\n  monitor_type: jsonl' })).monitor.sinks).toEqual([]);
+    expect(
+      stageOf(cwd, yaml({ rest: 'monitor:\n  monitor_type: [console, jsonl, tensorboard]' }))
+        .monitor.sinks,
+    ).toEqual(['tensorboard']);
+    expect(stageOf(cwd, yaml({ rest: 'monitor:\n  monitor_type: jsonl' })).monitor.sinks).toEqual(
+      [],
+    );
   });
 
   it('takes an empty section for one that is not there', () => {
-    expect(stageOf(cwd, yaml({ rest: 'explorer:\nsynchronizer:\nstages:\n' })).synchronizer.syncInterval).toBe(1);
+    expect(
+      stageOf(cwd, yaml({ rest: 'explorer:\nsynchronizer:\nstages:\n' })).synchronizer.syncInterval,
+    ).toBe(1);
   });
 
   it('lets a task set and an evaluation set have one name', () => {
@@ -222,7 +270,13 @@ describe('aliases and other spellings', () => {
     const { tasksets, evalTasksets } = stageOf(cwd, text).buffer.explorerInput;
     expect(tasksets).toMatchObject([{ name: 'taskset_0', split: 'train', isEval: false }]);
     expect(evalTasksets).toMatchObject([
-      { name: 'eval_taskset_0', split: 'test', isEval: true, repeatTimes: 4, path: `${cwd}/tasks.jsonl` },
+      {
+        name: 'eval_taskset_0',
+        split: 'test',
+        isEval: true,
+        repeatTimes: 4,
+        path: `${cwd}/tasks.jsonl`,
+      },
     ]);
   });
 });

@@ -3,7 +3,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import { parseConfig, problemsOf, type ConfigProblem, type LoadedConfig, type ParseConfigOptions, type StageConfig } from '../src/index.js';
+import {
+  parseConfig,
+  problemsOf,
+  type ConfigProblem,
+  type LoadedConfig,
+  type ParseConfigOptions,
+  type StageConfig,
+} from '../src/index.js';
 
 export const modelShape = {
   model_type: 'qwen3',
@@ -23,7 +30,8 @@ export function createWorkspace(): string {
   const root = mkdtempSync(join(tmpdir(), 'trinity-config-'));
   afterAll(() => rmSync(root, { recursive: true, force: true }));
   const write = (path: string, content: string): void => writeFileSync(join(root, path), content);
-  for (const folder of ['tiny', 'no-config', 'bad-json', 'bad-shape', 'data', 'adapter']) mkdirSync(join(root, folder));
+  for (const folder of ['tiny', 'no-config', 'bad-json', 'bad-shape', 'data', 'adapter'])
+    mkdirSync(join(root, folder));
   write('tiny/config.json', JSON.stringify(modelShape));
   write('adapter/adapter_config.json', JSON.stringify({ r: 8, lora_alpha: 16 }));
   write('bad-json/config.json', '{"model_type": ');
@@ -38,7 +46,8 @@ export const parts = {
   top: '',
   algorithm: 'algorithm:\n  algorithm_type: grpo',
   model: 'model:\n  model_path: ./tiny',
-  buffer: 'buffer:\n  explorer_input:\n    taskset:\n      path: ./tasks.jsonl\n      default_workflow_type: math_workflow',
+  buffer:
+    'buffer:\n  explorer_input:\n    taskset:\n      path: ./tasks.jsonl\n      default_workflow_type: math_workflow',
   rest: '',
 };
 
@@ -59,7 +68,11 @@ export function stageOf(cwd: string, text: string, options: ParseConfigOptions =
 }
 
 /** The problems of a broken file. */
-export function problems(cwd: string, text: string, options: ParseConfigOptions = {}): readonly ConfigProblem[] {
+export function problems(
+  cwd: string,
+  text: string,
+  options: ParseConfigOptions = {},
+): readonly ConfigProblem[] {
   try {
     parse(cwd, text, options);
   } catch (error) {

@@ -8,17 +8,23 @@ export type AdvantageFn = (experiences: readonly Experience[]) => {
   readonly metrics: Metrics;
 };
 
-/** Drops or rewrites experiences of one explore step before their advantages are computed; groups are whole. */
+/**
+ * Drops or rewrites experiences of one explore step before their advantages are computed; groups
+ * are whole.
+ */
 export interface ExperienceOperator {
   /** Of its table; metrics are filed under it. */
   readonly name: string;
   /** `filtered_count` among the metrics is how many it dropped. */
-  apply(experiences: readonly Experience[]): { readonly experiences: readonly Experience[]; readonly metrics: Metrics };
+  apply(experiences: readonly Experience[]): {
+    readonly experiences: readonly Experience[];
+    readonly metrics: Metrics;
+  };
 }
 
 /**
- * One optimizer batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])` of every [N] array.
- * Masked tokens are present; a loss multiplies by the mask.
+ * One optimizer batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])` of
+ * every [N] array. Masked tokens are present; a loss multiplies by the mask.
  */
 export interface LossInput {
   /** [B + 1] */
@@ -47,7 +53,9 @@ export interface AdvantageInput {
   readonly offsets: Int32Array;
   /** 1 = trained. [N] */
   readonly actionMask: Uint8Array;
-  /** Reward of each token: that of a whole row sits on its last response token, trained or not. [N] */
+  /**
+   * Reward of each token: that of a whole row sits on its last response token, trained or not. [N]
+   */
   readonly rewards: Float32Array;
   /** The same number for rows of the same task. [B] */
   readonly tasks: Int32Array;
@@ -59,11 +67,19 @@ export interface AdvantageInput {
   readonly refLogprobs?: Float32Array;
   /** By the teacher, when the algorithm has one. [N] */
   readonly teacherLogprobs?: Float32Array;
-  /** Entropy in nats of the distribution each token was drawn from, when the algorithm uses it. [N] */
+  /**
+   * Entropy in nats of the distribution each token was drawn from, when the algorithm uses it. [N]
+   */
   readonly entropy?: Float32Array;
-  /** H * sum(p^2) + sum(p^2 log p) of the distribution each token was drawn from, when the algorithm uses it. [N] */
+  /**
+   * H * sum(p^2) + sum(p^2 log p) of the distribution each token was drawn from, when the algorithm
+   * uses it. [N]
+   */
   readonly necs?: Float32Array;
-  /** Reward of the greedy answer to the task of each row, where workflows write `info.reward_baseline`. [B] */
+  /**
+   * Reward of the greedy answer to the task of each row, where workflows write
+   * `info.reward_baseline`. [B]
+   */
   readonly rewardBaselines?: Float32Array;
 }
 
@@ -72,7 +88,10 @@ export interface AdvantageOutput {
   readonly advantages: Float32Array;
   /** What a critic learns to predict. [N] */
   readonly returns: Float32Array;
-  /** Tokens that stay trained, where the function takes some out. [N] @default those of the input */
+  /**
+   * Tokens that stay trained, where the function takes some out. [N]
+   * @default those of the input
+   */
   readonly actionMask?: Uint8Array;
   readonly metrics: Metrics;
 }
@@ -131,9 +150,15 @@ export type PolicyLossFn = (input: LossInput) => LossOutput;
 
 /** What the trainer needs of an algorithm: functions and needs, no name. */
 export interface Algorithm {
-  /** Runs on one explore step at a time, so groups are whole. Absent for supervised data and where `batchAdvantage` is there. */
+  /**
+   * Runs on one explore step at a time, so groups are whole. Absent for supervised data and where
+   * `batchAdvantage` is there.
+   */
   readonly advantage?: AdvantageFn;
-  /** Runs on each train batch, for advantages that need what only the trainer has: values, reference, penalties. */
+  /**
+   * Runs on each train batch, for advantages that need what only the trainer has: values,
+   * reference, penalties.
+   */
   readonly batchAdvantage?: BatchAdvantageFn;
   /** Applied before `batchAdvantage`. */
   readonly klPenalty?: KlPenalty;

@@ -10,14 +10,24 @@ const spec = {
   level: choiceArg(['group', 'batch'], 'group'),
   pattern: stringArg(),
 };
-const read = (given?: object): ReturnType<typeof readArgs<typeof spec>> => readArgs('policy loss "ppo"', spec, given);
+const read = (given?: object): ReturnType<typeof readArgs<typeof spec>> =>
+  readArgs('policy loss "ppo"', spec, given);
 
 describe('readArgs', () => {
   it('fills in what is missing, undefined or null', () => {
-    const defaults = { clipRange: 0.2, clipRatioC: 3, threshold: undefined, enabled: false, level: 'group', pattern: undefined };
+    const defaults = {
+      clipRange: 0.2,
+      clipRatioC: 3,
+      threshold: undefined,
+      enabled: false,
+      level: 'group',
+      pattern: undefined,
+    };
     expect(read()).toEqual(defaults);
     expect(read({ clipRange: null, threshold: undefined })).toEqual(defaults);
-    expect(read({ clipRange: 0, enabled: true, level: 'batch', threshold: 1, pattern: 'x' })).toEqual({
+    expect(
+      read({ clipRange: 0, enabled: true, level: 'batch', threshold: 1, pattern: 'x' }),
+    ).toEqual({
       ...defaults,
       clipRange: 0,
       enabled: true,
@@ -28,9 +38,18 @@ describe('readArgs', () => {
   });
 
   it.each([
-    [{ clipRange: -1 }, 'The argument "clipRange" of policy loss "ppo" is -1; expected a number >= 0.'],
-    [{ clipRange: '0.2' }, 'The argument "clipRange" of policy loss "ppo" is "0.2"; expected a number >= 0.'],
-    [{ clipRatioC: 1 }, 'The argument "clipRatioC" of policy loss "ppo" is 1; expected a number > 1.'],
+    [
+      { clipRange: -1 },
+      'The argument "clipRange" of policy loss "ppo" is -1; expected a number >= 0.',
+    ],
+    [
+      { clipRange: '0.2' },
+      'The argument "clipRange" of policy loss "ppo" is "0.2"; expected a number >= 0.',
+    ],
+    [
+      { clipRatioC: 1 },
+      'The argument "clipRatioC" of policy loss "ppo" is 1; expected a number > 1.',
+    ],
     [{ clipRatioC: NaN }, 'expected a number > 1.'],
     [{ threshold: 2 }, 'expected a number >= 0 and <= 1.'],
     [{ enabled: 1 }, 'expected true or false.'],
@@ -57,7 +76,9 @@ describe('pickRow', () => {
     expect(() => pickRow('KL loss', { low_var_kl: 1, abs: 2 }, 'low_var')).toThrow(
       'There is no KL loss "low_var". Did you mean "low_var_kl"? Known: low_var_kl, abs.',
     );
-    expect(() => pickRow('KL loss', { abs: 2 }, 'toString')).toThrow('There is no KL loss "toString". Known: abs.');
+    expect(() => pickRow('KL loss', { abs: 2 }, 'toString')).toThrow(
+      'There is no KL loss "toString". Known: abs.',
+    );
   });
 });
 

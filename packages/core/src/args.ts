@@ -1,4 +1,7 @@
-/** Arguments of strategies that are chosen by name: their defaults, their ranges, and what to say about wrong ones. */
+/**
+ * Arguments of strategies that are chosen by name: their defaults, their ranges, and what to say
+ * about wrong ones.
+ */
 import { ConfigError } from './errors.js';
 import { didYouMean } from './suggest.js';
 
@@ -11,7 +14,9 @@ export interface Arg<T> {
   readonly accepts: (value: unknown) => boolean;
   /** What it does, for documents: one sentence. */
   readonly help: string;
-  /** What `accepts` accepts, as data: for schemas and documents. Without it only `expected` says so. */
+  /**
+   * What `accepts` accepts, as data: for schemas and documents. Without it only `expected` says so.
+   */
   readonly form?: ArgForm;
 }
 
@@ -38,8 +43,16 @@ export interface NumberRange {
 
 /** A finite number; without a fallback it may stay undefined. */
 export function numberArg(fallback: number, range?: NumberRange, help?: string): Arg<number>;
-export function numberArg(fallback: undefined, range?: NumberRange, help?: string): Arg<number | undefined>;
-export function numberArg(fallback: number | undefined, range: NumberRange = {}, help = ''): Arg<number | undefined> {
+export function numberArg(
+  fallback: undefined,
+  range?: NumberRange,
+  help?: string,
+): Arg<number | undefined>;
+export function numberArg(
+  fallback: number | undefined,
+  range: NumberRange = {},
+  help = '',
+): Arg<number | undefined> {
   const { min = -Infinity, max = Infinity, above = -Infinity } = range;
   const bounds = [
     range.above !== undefined && `> ${above}`,
@@ -50,7 +63,12 @@ export function numberArg(fallback: number | undefined, range: NumberRange = {},
     fallback,
     help,
     expected: ['a number', bounds.filter(Boolean).join(' and ')].join(' ').trim(),
-    accepts: (value) => typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max && value > above,
+    accepts: (value) =>
+      typeof value === 'number' &&
+      Number.isFinite(value) &&
+      value >= min &&
+      value <= max &&
+      value > above,
     form: { type: 'number', ...range },
   };
 }
@@ -72,7 +90,11 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
 });
 
 /** A list; `expected` names its items in messages: `{ name, weight }`. An empty one by default. */
-export const listArg = <T>(expected: string, accepts: (item: unknown) => item is T, help = ''): Arg<readonly T[]> => ({
+export const listArg = <T>(
+  expected: string,
+  accepts: (item: unknown) => item is T,
+  help = '',
+): Arg<readonly T[]> => ({
   fallback: [],
   help,
   expected: `a list of ${expected}`,
@@ -81,9 +103,21 @@ export const listArg = <T>(expected: string, accepts: (item: unknown) => item is
 });
 
 /** One of a few words; without a fallback it may stay undefined. */
-export function choiceArg<const T extends string>(words: readonly T[], fallback: T, help?: string): Arg<T>;
-export function choiceArg<const T extends string>(words: readonly T[], fallback: undefined, help?: string): Arg<T | undefined>;
-export function choiceArg<const T extends string>(words: readonly T[], fallback: T | undefined, help = ''): Arg<T | undefined> {
+export function choiceArg<const T extends string>(
+  words: readonly T[],
+  fallback: T,
+  help?: string,
+): Arg<T>;
+export function choiceArg<const T extends string>(
+  words: readonly T[],
+  fallback: undefined,
+  help?: string,
+): Arg<T | undefined>;
+export function choiceArg<const T extends string>(
+  words: readonly T[],
+  fallback: T | undefined,
+  help = '',
+): Arg<T | undefined> {
   return {
     fallback,
     help,
@@ -97,17 +131,26 @@ export function choiceArg<const T extends string>(words: readonly T[], fallback:
  * Checks and completes arguments. `owner` names the strategy in messages: `policy loss "ppo"`.
  * @throws ConfigError for an unknown name or a value out of range, with what is known and expected
  */
-export function readArgs<S extends ArgSpec>(owner: string, spec: S, given: object = {}): ArgValues<S> {
-  const values: Record<string, unknown> = Object.fromEntries(Object.entries(spec).map(([name, { fallback }]) => [name, fallback]));
+export function readArgs<S extends ArgSpec>(
+  owner: string,
+  spec: S,
+  given: object = {},
+): ArgValues<S> {
+  const values: Record<string, unknown> = Object.fromEntries(
+    Object.entries(spec).map(([name, { fallback }]) => [name, fallback]),
+  );
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     const arg = Object.hasOwn(spec, name) ? spec[name] : undefined;
     if (!arg) throw unknownArg(owner, name, Object.keys(spec));
     if (value === undefined || value === null) continue;
     if (!arg.accepts(value)) {
-      throw new ConfigError(`The argument "${name}" of ${owner} is ${JSON.stringify(value)}; expected ${arg.expected}.`, {
-        code: 'ARGUMENT_INVALID',
-        details: { owner, name },
-      });
+      throw new ConfigError(
+        `The argument "${name}" of ${owner} is ${JSON.stringify(value)}; expected ${arg.expected}.`,
+        {
+          code: 'ARGUMENT_INVALID',
+          details: { owner, name },
+        },
+      );
     }
     values[name] = value;
   }
@@ -116,21 +159,31 @@ export function readArgs<S extends ArgSpec>(owner: string, spec: S, given: objec
 
 function unknownArg(owner: string, name: string, known: readonly string[]): ConfigError {
   const list = known.length > 0 ? `It takes ${known.join(', ')}.` : 'It takes none.';
-  return new ConfigError(`There is no argument "${name}" of ${owner}.${didYouMean(name, known)} ${list}`, {
-    code: 'ARGUMENT_UNKNOWN',
-    details: { owner, name, known },
-  });
+  return new ConfigError(
+    `There is no argument "${name}" of ${owner}.${didYouMean(name, known)} ${list}`,
+    {
+      code: 'ARGUMENT_UNKNOWN',
+      details: { owner, name, known },
+    },
+  );
 }
 
 /**
  * The row of a table of strategies. `kind` names the table in messages: `policy loss`.
  * @throws ConfigError for an unknown name, with the known ones
  */
-export function pickRow<Row>(kind: string, table: Readonly<Record<string, Row>>, name: string): Row {
+export function pickRow<Row>(
+  kind: string,
+  table: Readonly<Record<string, Row>>,
+  name: string,
+): Row {
   if (Object.hasOwn(table, name)) return table[name]!;
   const known = Object.keys(table);
-  throw new ConfigError(`There is no ${kind} "${name}".${didYouMean(name, known)} Known: ${known.join(', ')}.`, {
-    code: 'NAME_UNKNOWN',
-    details: { kind, name, known },
-  });
+  throw new ConfigError(
+    `There is no ${kind} "${name}".${didYouMean(name, known)} Known: ${known.join(', ')}.`,
+    {
+      code: 'NAME_UNKNOWN',
+      details: { kind, name, known },
+    },
+  );
 }

@@ -44,11 +44,15 @@ export interface Lease {
 /** Where a trainer reads. */
 export interface ExperienceSource {
   /**
-   * Waits until `count` experiences are there and leases the oldest; after {@link ExperienceStore.finish} the remainder,
-   * then `undefined`. @throws CancelledError when the signal aborts, BufferError when the store failed.
+   * Waits until `count` experiences are there and leases the oldest; after
+   * {@link ExperienceStore.finish} the remainder, then `undefined`. @throws CancelledError when the
+   * signal aborts, BufferError when the store failed.
    */
   take(count: number, filter?: TakeFilter, signal?: AbortSignal): Promise<Lease | undefined>;
-  /** Undoes acknowledgements of steps after `trainStep`, and every open lease: what a resumed trainer starts with. */
+  /**
+   * Undoes acknowledgements of steps after `trainStep`, and every open lease: what a resumed
+   * trainer starts with.
+   */
   rollback(trainStep: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -56,8 +60,8 @@ export interface ExperienceSource {
 /** An {@link ExperienceSource} that an explorer fills. */
 export interface ExperienceStore extends ExperienceSource {
   /**
-   * Adds one explore step, all or nothing, together with the explorer's state after it.
-   * Experiences whose uid is already stored are refused with a BufferError: nothing is ever trained twice.
+   * Adds one explore step, all or nothing, together with the explorer's state after it. Experiences
+   * whose uid is already stored are refused with a BufferError: nothing is ever trained twice.
    */
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** The state stored with the last {@link put}. */
@@ -66,6 +70,14 @@ export interface ExperienceStore extends ExperienceSource {
   finish(): void;
   /** The producer died: waiting takers reject with this error. */
   fail(error: Error): void;
-  /** How many are stored, waiting, leased and trained. What a waiting taker has refused as too old is in none of the last three. */
-  counts(): Promise<{ readonly total: number; readonly waiting: number; readonly leased: number; readonly trained: number }>;
+  /**
+   * How many are stored, waiting, leased and trained. What a waiting taker has refused as too old
+   * is in none of the last three.
+   */
+  counts(): Promise<{
+    readonly total: number;
+    readonly waiting: number;
+    readonly leased: number;
+    readonly trained: number;
+  }>;
 }

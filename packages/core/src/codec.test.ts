@@ -21,7 +21,8 @@ const record = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> =>
 
 const experience: fc.Arbitrary<Experience> = fc.nat({ max: 12 }).chain((extra) => {
   const length = extra + 1;
-  const perToken = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(values, { minLength: length, maxLength: length });
+  const perToken = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+    fc.array(values, { minLength: length, maxLength: length });
   return fc
     .record({
       prompt: fc.array(fc.nat({ max: 200_000 }), { minLength: 1, maxLength: 5 }),
@@ -61,13 +62,20 @@ describe('the codec of experiences', () => {
   it('gives back what it was given, bit for bit', () => {
     fc.assert(
       fc.property(experience, (original) => {
-        expect(decodeExperience(encodeExperience(original))).toStrictEqual(withoutZeroSign(original));
+        expect(decodeExperience(encodeExperience(original))).toStrictEqual(
+          withoutZeroSign(original),
+        );
       }),
     );
   });
 
   it('reads from a view at any offset, as files and databases give it', () => {
-    const original = createExperience({ tokens: [1, 2, 3, 4], promptLength: 1, logprobs: [-0.1, -0.2, -0.3], reward: 0.5 });
+    const original = createExperience({
+      tokens: [1, 2, 3, 4],
+      promptLength: 1,
+      logprobs: [-0.1, -0.2, -0.3],
+      reward: 0.5,
+    });
     const bytes = encodeExperience(original);
     const pool = Buffer.alloc(bytes.length + 7, 255);
     pool.set(bytes, 7);
@@ -77,7 +85,9 @@ describe('the codec of experiences', () => {
 
   it('encodes arrays that are views, and no more than the view', () => {
     const store = Float32Array.of(9, -0.5, -0.25, 9);
-    const original = withFields(createExperience({ tokens: [1, 2, 3], promptLength: 1 }), { logprobs: store.subarray(1, 3) });
+    const original = withFields(createExperience({ tokens: [1, 2, 3], promptLength: 1 }), {
+      logprobs: store.subarray(1, 3),
+    });
     expect([...decodeExperience(encodeExperience(original)).logprobs]).toEqual([-0.5, -0.25]);
   });
 
@@ -86,10 +96,14 @@ describe('the codec of experiences', () => {
     expect(() => encodeExperience(withFields(good, { logprobs: new Float32Array(1) }))).toThrow(
       /logprobs has 1 entries; expected one per response token, 2/,
     );
-    expect(() => encodeExperience(withFields(good, { info: { call: () => 1 } }))).toThrow(/plain JSON values/);
-    expect(() => encodeExperience(withFields(good, { info: { call: JSON.parse('[{"__proto__":1}]') as unknown } }))).toThrow(
-      /a key named __proto__/,
+    expect(() => encodeExperience(withFields(good, { info: { call: () => 1 } }))).toThrow(
+      /plain JSON values/,
     );
+    expect(() =>
+      encodeExperience(
+        withFields(good, { info: { call: JSON.parse('[{"__proto__":1}]') as unknown } }),
+      ),
+    ).toThrow(/a key named __proto__/);
     const loop: Record<string, unknown> = {};
     loop['self'] = loop;
     expect(() => encodeExperience(withFields(good, { info: loop }))).toThrow(BufferError);
@@ -98,14 +112,28 @@ describe('the codec of experiences', () => {
   it.each([
     ['bytes that are not msgpack', Uint8Array.of(0xc1), 'CODEC_DAMAGED'],
     ['no bytes', new Uint8Array(), 'CODEC_DAMAGED'],
-    ['a truncated record', encodeExperience(createExperience({ tokens: [1, 2], promptLength: 1 })).slice(0, -3), 'CODEC_DAMAGED'],
+    [
+      'a truncated record',
+      encodeExperience(createExperience({ tokens: [1, 2], promptLength: 1 })).slice(0, -3),
+      'CODEC_DAMAGED',
+    ],
     ['another version', encode({ v: codecVersion + 1, fields: {} }), 'CODEC_VERSION'],
     ['something else', encode([1, 2]), 'CODEC_VERSION'],
     ['a record without fields', encode({ v: codecVersion, fields: {} }), 'CODEC_DAMAGED'],
-    ['a field of the wrong kind', encode({ v: codecVersion, fields: { tokens: 'abc' } }), 'CODEC_DAMAGED'],
-    ['a field of the wrong length', encode({ v: codecVersion, fields: { tokens: Uint8Array.of(1, 2, 3) } }), 'CODEC_DAMAGED'],
+    [
+      'a field of the wrong kind',
+      encode({ v: codecVersion, fields: { tokens: 'abc' } }),
+      'CODEC_DAMAGED',
+    ],
+    [
+      'a field of the wrong length',
+      encode({ v: codecVersion, fields: { tokens: Uint8Array.of(1, 2, 3) } }),
+      'CODEC_DAMAGED',
+    ],
   ])('refuses %s', (_what, bytes, code) => {
-    expect(() => decodeExperience(bytes)).toThrow(expect.objectContaining({ code, name: BufferError.name }) as Error);
+    expect(() => decodeExperience(bytes)).toThrow(
+      expect.objectContaining({ code, name: BufferError.name }) as Error,
+    );
   });
 
   it('refuses a stored record that is misaligned', () => {
@@ -122,14 +150,18 @@ describe('the codec of experiences', () => {
       policyVersion: 0,
       temperature: 1,
     };
-    expect(() => decodeExperience(encode({ v: codecVersion, fields }))).toThrow(/damaged.*promptLength is 1 with 1 tokens/);
+    expect(() => decodeExperience(encode({ v: codecVersion, fields }))).toThrow(
+      /damaged.*promptLength is 1 with 1 tokens/,
+    );
   });
 });
 
 /** Typed arrays keep -0; plain numbers do not. */
 function withoutZeroSign(original: Experience): Experience {
   const plain = (value: unknown): unknown => (value === 0 ? 0 : value);
-  const metrics = Object.fromEntries(Object.entries(original.metrics).map(([name, value]) => [name, plain(value) as number]));
+  const metrics = Object.fromEntries(
+    Object.entries(original.metrics).map(([name, value]) => [name, plain(value) as number]),
+  );
   return {
     ...original,
     metrics,

@@ -20,14 +20,25 @@ const tensorFields: Readonly<Record<string, Dtype>> = {
   teacherLogprobs: 'f32',
 };
 
-const required = ['eid', 'tokens', 'promptLength', 'actionMask', 'logprobs', 'policyVersion', 'temperature', 'metrics', 'info'] as const;
+const required = [
+  'eid',
+  'tokens',
+  'promptLength',
+  'actionMask',
+  'logprobs',
+  'policyVersion',
+  'temperature',
+  'metrics',
+  'info',
+] as const;
 
 /** Kept, so that its buffer has grown to the size of experiences. */
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
  * One experience as bytes. Exact but for a reward or metric of -0, which becomes 0.
- * @throws InvariantError when it is misaligned, BufferError when `info` holds more than plain JSON values
+ * @throws InvariantError when it is misaligned, BufferError when `info` holds more than plain JSON
+ * values
  */
 export function encodeExperience(experience: Experience): Uint8Array {
   assertAligned(experience);
@@ -37,7 +48,8 @@ export function encodeExperience(experience: Experience): Uint8Array {
     fields[key] = dtypeOf(key) ? toBytes(value as Float32Array | Int32Array | Uint8Array) : value;
   }
   try {
-    if (hasForbiddenKey([experience.info, experience.metrics])) throw new BufferError('it has a key named __proto__');
+    if (hasForbiddenKey([experience.info, experience.metrics]))
+      throw new BufferError('it has a key named __proto__');
     return encoder.encode({ v: codecVersion, fields });
   } catch (cause) {
     const message = `Experience ${uid(experience.eid)} cannot be stored: ${describeError(cause)}. Put only plain JSON values into info.`;
@@ -60,27 +72,37 @@ export function decodeExperience(bytes: Uint8Array): Experience {
     fields[key] = dtype ? fromBytes(value, dtype, key) : value;
   }
   const missing = required.find((key) => fields[key] === undefined);
-  if (missing) throw new BufferError(`Stored experience is damaged: field "${missing}" is missing.`, { code: 'CODEC_DAMAGED' });
+  if (missing)
+    throw new BufferError(`Stored experience is damaged: field "${missing}" is missing.`, {
+      code: 'CODEC_DAMAGED',
+    });
   const experience = fields as unknown as Experience;
   try {
     assertAligned(experience);
   } catch (cause) {
-    throw new BufferError(`Stored experience is damaged: ${describeError(cause)}`, { code: 'CODEC_DAMAGED', cause });
+    throw new BufferError(`Stored experience is damaged: ${describeError(cause)}`, {
+      code: 'CODEC_DAMAGED',
+      cause,
+    });
   }
   return experience;
 }
 
-const dtypeOf = (field: string): Dtype | undefined => (Object.hasOwn(tensorFields, field) ? tensorFields[field] : undefined);
+const dtypeOf = (field: string): Dtype | undefined =>
+  Object.hasOwn(tensorFields, field) ? tensorFields[field] : undefined;
 
 function decodeEnvelope(bytes: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {
     value = decode(bytes);
   } catch (cause) {
-    throw new BufferError(`Stored experience of ${bytes.byteLength} bytes is damaged: it is not msgpack.`, {
-      code: 'CODEC_DAMAGED',
-      cause,
-    });
+    throw new BufferError(
+      `Stored experience of ${bytes.byteLength} bytes is damaged: it is not msgpack.`,
+      {
+        code: 'CODEC_DAMAGED',
+        cause,
+      },
+    );
   }
   const { v, fields } = (value ?? {}) as { v?: unknown; fields?: unknown };
   if (v !== codecVersion || typeof fields !== 'object' || fields === null) {
@@ -99,10 +121,17 @@ function toBytes(values: Float32Array | Int32Array | Uint8Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-function fromBytes(value: unknown, dtype: Dtype, field: string): Float32Array | Int32Array | Uint8Array {
+function fromBytes(
+  value: unknown,
+  dtype: Dtype,
+  field: string,
+): Float32Array | Int32Array | Uint8Array {
   const Type = dtypes[dtype];
   if (!(value instanceof Uint8Array) || value.byteLength % Type.BYTES_PER_ELEMENT !== 0) {
-    throw new BufferError(`Stored experience is damaged: field "${field}" is not a ${dtype} array.`, { code: 'CODEC_DAMAGED' });
+    throw new BufferError(
+      `Stored experience is damaged: field "${field}" is not a ${dtype} array.`,
+      { code: 'CODEC_DAMAGED' },
+    );
   }
   // A copy: `value` is a view into the bytes of the message, at any offset.
   return new Type(new Uint8Array(value).buffer);

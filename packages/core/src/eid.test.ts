@@ -10,7 +10,12 @@ const eid = (path: string): Eid => {
 describe('keys of an experience id', () => {
   it('name the experience, its run, its task and its step', () => {
     const id: Eid = { batch: 1, task: 2, run: 3, step: 4, suffix: 'abc123' };
-    expect([uid(id), stepKey(id), runKey(id), taskKey(id)]).toEqual(['1/2/3/4/abc123', '1/2/4', '1/2/3', '1/2']);
+    expect([uid(id), stepKey(id), runKey(id), taskKey(id)]).toEqual([
+      '1/2/3/4/abc123',
+      '1/2/4',
+      '1/2/3',
+      '1/2',
+    ]);
   });
 
   it('exist for an empty id and for named batches', () => {
@@ -28,17 +33,25 @@ describe('groupBy', () => {
     ['step', stepKey, { '0/0/0': [0, 1], '0/0/1': [2], '0/1/0': [3] }],
   ])('groups by %s in order of first appearance', (_name, keyOf, expected) => {
     const groups = groupBy(ids.entries().toArray(), ([, id]) => keyOf(id));
-    expect(Object.fromEntries([...groups].map(([key, members]) => [key, members.map(([index]) => index)]))).toEqual(expected);
+    expect(
+      Object.fromEntries(
+        [...groups].map(([key, members]) => [key, members.map(([index]) => index)]),
+      ),
+    ).toEqual(expected);
     expect([...groups.keys()]).toEqual(Object.keys(expected));
   });
 
   it('is a partition: every item in exactly one group, the one of its key, in its old order', () => {
     fc.assert(
-      fc.property(fc.array(fc.record({ key: fc.string({ maxLength: 2 }), value: fc.nat() })), (items) => {
-        const groups = groupBy(items, ({ key }) => key);
-        expect([...groups.values()].flat()).toHaveLength(items.length);
-        for (const [key, members] of groups) expect(members).toEqual(items.filter((item) => item.key === key));
-      }),
+      fc.property(
+        fc.array(fc.record({ key: fc.string({ maxLength: 2 }), value: fc.nat() })),
+        (items) => {
+          const groups = groupBy(items, ({ key }) => key);
+          expect([...groups.values()].flat()).toHaveLength(items.length);
+          for (const [key, members] of groups)
+            expect(members).toEqual(items.filter((item) => item.key === key));
+        },
+      ),
     );
   });
 });

@@ -1,8 +1,9 @@
 /** Structural identity of an experience, and the keys of the groups it belongs to. */
 
 /**
- * Experience id. `batch` is the explore step (or `"<step>/<set>"` for evaluation), `task` the task's place in the batch,
- * `run` the attempt in its group, `step` the model call within the run. `suffix` makes the id unique among choices of one call.
+ * Experience id. `batch` is the explore step (or `"<step>/<set>"` for evaluation), `task` the
+ * task's place in the batch, `run` the attempt in its group, `step` the model call within the run.
+ * `suffix` makes the id unique among choices of one call.
  */
 export interface Eid {
   readonly batch: number | string;
@@ -23,7 +24,10 @@ export const stepKey = (eid: Eid): string => `${taskKey(eid)}/${eid.step}`;
 /** `batch/task/run/step/suffix`: one experience. */
 export const uid = (eid: Eid): string => `${runKey(eid)}/${eid.step}/${eid.suffix}`;
 
-/** Splits `items` by key; groups and members keep first-appearance order. A partition: every item is in exactly one group. */
+/**
+ * Splits `items` by key; groups and members keep first-appearance order. A partition: every item is
+ * in exactly one group.
+ */
 export function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {

@@ -1,4 +1,7 @@
-/** The engine seam: token ids and weights only. The verbs are those of the Tinker API, so the same run scales out. */
+/**
+ * The engine seam: token ids and weights only. The verbs are those of the Tinker API, so the same
+ * run scales out.
+ */
 import type { Metrics } from './metrics.js';
 
 /** One sequence to score. Response positions are `tokens[promptLength..]`. */
@@ -15,8 +18,8 @@ export interface TokenBatch {
 }
 
 /**
- * Numbers for every response token of a batch, rows one after the other: row i occupies `[offsets[i], offsets[i + 1])`.
- * N is the number of response tokens of the whole batch.
+ * Numbers for every response token of a batch, rows one after the other: row i occupies
+ * `[offsets[i], offsets[i + 1])`. N is the number of response tokens of the whole batch.
  */
 export interface ForwardPass {
   readonly batch: TokenBatch;
@@ -26,7 +29,10 @@ export interface ForwardPass {
   readonly logprobs: Float32Array;
   /** Entropy (nats) of the distribution each response token was drawn from; when asked for. [N] */
   readonly entropy?: Float32Array;
-  /** Expectation of p (H + log p) under that distribution, H sum(p^2) + sum(p^2 log p); when asked for. [N] */
+  /**
+   * Expectation of p (H + log p) under that distribution, H sum(p^2) + sum(p^2 log p); when asked
+   * for. [N]
+   */
   readonly necs?: Float32Array;
 }
 
@@ -39,7 +45,10 @@ export interface ForwardOptions {
   readonly necs?: boolean;
 }
 
-/** dLoss/dlogprob and dLoss/dentropy in the layout of {@link ForwardPass}. Rows whose gradients are all 0 cost nothing. */
+/**
+ * dLoss/dlogprob and dLoss/dentropy in the layout of {@link ForwardPass}. Rows whose gradients are
+ * all 0 cost nothing.
+ */
 export interface TokenGradients {
   /** [N] */
   readonly logprobs: Float32Array;
@@ -75,7 +84,10 @@ export interface TrainEngine {
   backward(pass: ForwardPass, gradients: TokenGradients): Promise<void>;
   /** One AdamW update from the accumulated gradient, which is cleared. */
   step(options: OptimizerOptions): Promise<StepStats>;
-  /** Makes the current weights available to the sampler as `version`. Later steps do not change what was published. */
+  /**
+   * Makes the current weights available to the sampler as `version`. Later steps do not change what
+   * was published.
+   */
   publish(version: number): Promise<void>;
   /** Writes a Hugging Face folder into `directory`; with `optimizer`, also moments and counters. */
   save(directory: string, options: { readonly optimizer: boolean }): Promise<void>;
@@ -100,7 +112,9 @@ export interface SamplingOptions {
   readonly stopTokenIds?: readonly number[];
   /** The text ends with one of these. */
   readonly stop?: readonly string[];
-  /** 32-bit; choice k draws from the stream (seed, k). What else is in the batch has no influence. */
+  /**
+   * 32-bit; choice k draws from the stream (seed, k). What else is in the batch has no influence.
+   */
   readonly seed: number;
   /** How many alternatives to report per token. @default 0 */
   readonly topLogprobs?: number;
@@ -109,8 +123,9 @@ export interface SamplingOptions {
 }
 
 /**
- * What an answer may be, as plain data: a context-free grammar over bytes (UTF-8). Rule 0 is the whole text; a rule is a list of
- * alternatives, an alternative a list of symbols, a symbol the number of a rule or the ranges of one byte: `[from, to, from, to ...]`.
+ * What an answer may be, as plain data: a context-free grammar over bytes (UTF-8). Rule 0 is the
+ * whole text; a rule is a list of alternatives, an alternative a list of symbols, a symbol the
+ * number of a rule or the ranges of one byte: `[from, to, from, to ...]`.
  */
 export interface TextGrammar {
   readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
@@ -130,7 +145,9 @@ export interface TokenLogprob {
 export interface SampledSequence {
   /** Sampled ids, the stop id included when one was drawn. [R] */
   readonly tokens: Int32Array;
-  /** Of the distribution that was sampled from: temperature, top-p, top-k and grammar applied. [R] */
+  /**
+   * Of the distribution that was sampled from: temperature, top-p, top-k and grammar applied. [R]
+   */
   readonly logprobs: Float32Array;
   readonly stopReason: SampleStop;
   /** The stop string that ended it, if one did. */
@@ -142,24 +159,30 @@ export interface SampledSequence {
 /** The sampling half of an engine. */
 export interface Sampler {
   /** @throws ModelError 400 when the prompt leaves no room; CancelledError on abort. */
-  sample(prompt: Int32Array, options: SamplingOptions, signal?: AbortSignal): Promise<readonly SampledSequence[]>;
+  sample(
+    prompt: Int32Array,
+    options: SamplingOptions,
+    signal?: AbortSignal,
+  ): Promise<readonly SampledSequence[]>;
   /** Version of the weights in use; -1 before the first {@link adopt}. */
   readonly policyVersion: number;
   /**
-   * Switches to published weights, or to those of a checkpoint folder, as `version`. Sequences in flight finish on the
-   * weights they began with; later ones use the new weights.
+   * Switches to published weights, or to those of a checkpoint folder, as `version`. Sequences in
+   * flight finish on the weights they began with; later ones use the new weights.
    */
   adopt(source: WeightSource, version: number): Promise<void>;
   /** Longest prompt + response. */
   readonly maxModelLen: number;
   /**
-   * Log-probability of each response token of `row`, by the weights in use, at the temperature of the row. [R]
-   * Absent where the engine cannot score text that it has not sampled.
+   * Log-probability of each response token of `row`, by the weights in use, at the temperature of
+   * the row. [R] Absent where the engine cannot score text that it has not sampled.
    */
   score?(row: TokenRow, signal?: AbortSignal): Promise<Float32Array>;
 }
 
-export type WeightSource = { readonly kind: 'published' } | { readonly kind: 'checkpoint'; readonly directory: string };
+export type WeightSource =
+  | { readonly kind: 'published' }
+  | { readonly kind: 'checkpoint'; readonly directory: string };
 
 /** What an engine can do; algorithms that need more are refused when the config is read. */
 export interface EngineCapabilities {
@@ -183,14 +206,20 @@ export interface ValuePass {
   readonly values: Float32Array;
 }
 
-/** A critic: a model of its own with one number per position instead of a head over tokens. Calls are made one at a time. */
+/**
+ * A critic: a model of its own with one number per position instead of a head over tokens. Calls
+ * are made one at a time.
+ */
 export interface ValueEngine {
   forward(batch: TokenBatch): Promise<ValuePass>;
   /** Adds to the accumulated gradient. `gradients` are dLoss/dvalues. [N] */
   backward(pass: ValuePass, gradients: Float32Array): Promise<void>;
   /** One AdamW update from the accumulated gradient, which is cleared. */
   step(options: OptimizerOptions): Promise<StepStats>;
-  /** Writes a Hugging Face folder (token classification with one label) into `directory`; with `optimizer`, also moments and counters. */
+  /**
+   * Writes a Hugging Face folder (token classification with one label) into `directory`; with
+   * `optimizer`, also moments and counters.
+   */
   save(directory: string, options: { readonly optimizer: boolean }): Promise<void>;
   load(directory: string): Promise<void>;
   stats(): Promise<Metrics>;

@@ -1,12 +1,21 @@
 import { MessageChannel } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { reviveError, toErrorRecord } from './error-record.js';
-import { BufferError, CancelledError, ConfigError, EngineError, ModelError, type TrinityError } from './errors.js';
+import {
+  BufferError,
+  CancelledError,
+  ConfigError,
+  EngineError,
+  ModelError,
+  type TrinityError,
+} from './errors.js';
 
 /** What an error looks like on the other side of a thread. */
 async function across(error: unknown, Foreign = EngineError): Promise<TrinityError> {
   const { port1, port2 } = new MessageChannel();
-  const arrived = new Promise<TrinityError>((resolve) => port2.once('message', (record) => resolve(reviveError(record, Foreign))));
+  const arrived = new Promise<TrinityError>((resolve) =>
+    port2.once('message', (record) => resolve(reviveError(record, Foreign))),
+  );
   port1.postMessage(toErrorRecord(error));
   const revived = await arrived;
   port1.close();
@@ -37,12 +46,23 @@ describe('errors', () => {
 
   it('keep their class, whichever it is; foreign ones get the one that the reader names', async () => {
     expect(await across(new ConfigError('c'))).toBeInstanceOf(ConfigError);
-    expect(await across(new CancelledError('c', { reason: 'stale' }))).toMatchObject({ name: 'CancelledError', reason: 'stale' });
-    expect(await across('just text')).toMatchObject({ name: 'EngineError', message: 'Error: just text' });
-    expect(await across(new RangeError('deep'), BufferError)).toMatchObject({ name: 'BufferError', message: 'RangeError: deep' });
+    expect(await across(new CancelledError('c', { reason: 'stale' }))).toMatchObject({
+      name: 'CancelledError',
+      reason: 'stale',
+    });
+    expect(await across('just text')).toMatchObject({
+      name: 'EngineError',
+      message: 'Error: just text',
+    });
+    expect(await across(new RangeError('deep'), BufferError)).toMatchObject({
+      name: 'BufferError',
+      message: 'RangeError: deep',
+    });
   });
 
   it('may have details that cannot be copied', async () => {
-    expect((await across(new EngineError('e', { details: { n: 1, f: () => 1, u: undefined } }))).details).toEqual({ n: 1 });
+    expect(
+      (await across(new EngineError('e', { details: { n: 1, f: () => 1, u: undefined } }))).details,
+    ).toEqual({ n: 1 });
   });
 });

@@ -50,7 +50,11 @@ export function toErrorRecord(error: unknown): ErrorRecord {
     name,
     message,
     ...(stack !== undefined && { stack }),
-    ...(TrinityError.is(error) && { code: error.code, details: plainDetails(error.details), retryable: error.retryable }),
+    ...(TrinityError.is(error) && {
+      code: error.code,
+      details: plainDetails(error.details),
+      retryable: error.retryable,
+    }),
     ...(error instanceof ModelError && { status: error.status }),
     ...(error instanceof CancelledError && { reason: error.reason }),
     ...(cause !== undefined && { cause: toErrorRecord(cause) }),
@@ -63,8 +67,8 @@ function plainDetails(details: ErrorDetails): ErrorDetails {
 }
 
 /**
- * An error of the class it had; one that is none of ours becomes one of class `Foreign`, with its name before its message. The stack is
- * that of the thread it comes from.
+ * An error of the class it had; one that is none of ours becomes one of class `Foreign`, with its
+ * name before its message. The stack is that of the thread it comes from.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);
@@ -78,11 +82,20 @@ export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): 
   return error;
 }
 
-function construct(record: ErrorRecord, options: TrinityErrorOptions, Foreign: typeof TrinityError): TrinityError {
+function construct(
+  record: ErrorRecord,
+  options: TrinityErrorOptions,
+  Foreign: typeof TrinityError,
+): TrinityError {
   const { name, message } = record;
   if (name === 'ModelError')
-    return new ModelError(message, { ...options, status: record.status ?? 500, retryable: record.retryable ?? false });
-  if (name === 'CancelledError') return new CancelledError(message, { ...options, reason: record.reason ?? 'aborted' });
+    return new ModelError(message, {
+      ...options,
+      status: record.status ?? 500,
+      retryable: record.retryable ?? false,
+    });
+  if (name === 'CancelledError')
+    return new CancelledError(message, { ...options, reason: record.reason ?? 'aborted' });
   if (isClassName(name)) return new classes[name](message, options);
   return new Foreign(record.code === undefined ? `${name}: ${message}` : message, options);
 }

@@ -1,6 +1,15 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { boundary, CancelledError, ConfigError, describeError, EngineError, ModelError, RewardError, TrinityError } from './errors.js';
+import {
+  boundary,
+  CancelledError,
+  ConfigError,
+  describeError,
+  EngineError,
+  ModelError,
+  RewardError,
+  TrinityError,
+} from './errors.js';
 
 /** The module once more, as a second installed copy of the package would be. */
 const otherCopy = (await import('./errors.js?copy' as string)) as {
@@ -11,8 +20,18 @@ const otherCopy = (await import('./errors.js?copy' as string)) as {
 describe('TrinityError', () => {
   it('carries name, code, details and cause', () => {
     const cause = new Error('disk full');
-    const error = new EngineError('Weights could not be written.', { code: 'WEIGHTS', details: { step: 3 }, cause });
-    expect(error).toMatchObject({ name: 'EngineError', code: 'WEIGHTS', details: { step: 3 }, cause, retryable: false });
+    const error = new EngineError('Weights could not be written.', {
+      code: 'WEIGHTS',
+      details: { step: 3 },
+      cause,
+    });
+    expect(error).toMatchObject({
+      name: 'EngineError',
+      code: 'WEIGHTS',
+      details: { step: 3 },
+      cause,
+      retryable: false,
+    });
     expect(error).toBeInstanceOf(TrinityError);
     expect('cause' in new ConfigError('no cause')).toBe(false);
   });
@@ -21,11 +40,16 @@ describe('TrinityError', () => {
     const foreign = new otherCopy.ConfigError('wrong');
     expect(foreign).not.toBeInstanceOf(TrinityError);
     expect(TrinityError.is(foreign)).toBe(true);
-    expect([new Error('x'), 'x', null, undefined, {}].map((value) => TrinityError.is(value))).toEqual([false, false, false, false, false]);
+    expect(
+      [new Error('x'), 'x', null, undefined, {}].map((value) => TrinityError.is(value)),
+    ).toEqual([false, false, false, false, false]);
   });
 
   it('says what a client sees and whether to try again', () => {
-    expect(new ModelError('busy', { status: 503, retryable: true })).toMatchObject({ status: 503, retryable: true });
+    expect(new ModelError('busy', { status: 503, retryable: true })).toMatchObject({
+      status: 503,
+      retryable: true,
+    });
     expect(new ModelError('bad', { status: 400 }).retryable).toBe(false);
     expect(new CancelledError('late', { reason: 'timeout' }).reason).toBe('timeout');
   });
@@ -35,7 +59,9 @@ describe('describeError', () => {
   it('joins the messages of an error and its causes, each once', () => {
     const inner = new Error('ENOSPC');
     const middle = new Error('ENOSPC', { cause: inner });
-    expect(describeError(new EngineError('Save failed.', { cause: middle }))).toBe('Save failed: ENOSPC');
+    expect(describeError(new EngineError('Save failed.', { cause: middle }))).toBe(
+      'Save failed: ENOSPC',
+    );
   });
 
   it.each([
@@ -44,7 +70,11 @@ describe('describeError', () => {
     ['a number', 7, '7'],
     ['an error without a message', new TypeError(), 'TypeError'],
     ['an object that is no error', { status: 500 }, '{"status":500}'],
-    ['an error of another realm', runInNewContext('new Error("elsewhere", { cause: new Error("there") })'), 'elsewhere: there'],
+    [
+      'an error of another realm',
+      runInNewContext('new Error("elsewhere", { cause: new Error("there") })'),
+      'elsewhere: there',
+    ],
     [
       'an aggregate without a message',
       new AggregateError([new Error('::1 refused'), new Error('127.0.0.1 refused')]),
@@ -66,7 +96,8 @@ describe('describeError', () => {
 });
 
 describe('boundary', () => {
-  const wrap = (cause: unknown): TrinityError => new RewardError('The reward function threw.', { cause });
+  const wrap = (cause: unknown): TrinityError =>
+    new RewardError('The reward function threw.', { cause });
 
   it('passes results and errors of ours through and wraps the rest', async () => {
     const ours = new ConfigError('ours');

@@ -1,4 +1,7 @@
-/** Every error the system throws: one base class, one class per area, recognised across copies of the package. */
+/**
+ * Every error the system throws: one base class, one class per area, recognised across copies of
+ * the package.
+ */
 
 const marker = Symbol.for('trinity-rft.error');
 
@@ -14,7 +17,8 @@ export interface TrinityErrorOptions {
 
 /**
  * Base of every error we throw. The message says what happened, what was expected and what to do.
- * Recognise it with {@link TrinityError.is}, which also works across two installed copies of the package.
+ * Recognise it with {@link TrinityError.is}, which also works across two installed copies of the
+ * package.
  */
 export class TrinityError extends Error {
   readonly code: string;
@@ -35,9 +39,15 @@ export class TrinityError extends Error {
   }
 }
 
-/** The user's configuration is wrong; the message names file, place, key, value and cure. Exit code 2. */
+/**
+ * The user's configuration is wrong; the message names file, place, key, value and cure. Exit code
+ * 2.
+ */
 export class ConfigError extends TrinityError {}
-/** A task, task set or data file that the user gave is wrong. Exit code 2 when found before the run starts. */
+/**
+ * A task, task set or data file that the user gave is wrong. Exit code 2 when found before the run
+ * starts.
+ */
 export class TaskError extends TrinityError {}
 /** The user's workflow threw, hung, or returned something that is not experiences. */
 export class WorkflowError extends TrinityError {}
@@ -59,7 +69,10 @@ export class ModelError extends TrinityError {
   readonly status: number;
   override readonly retryable: boolean;
 
-  constructor(message: string, options: TrinityErrorOptions & { readonly status: number; readonly retryable?: boolean }) {
+  constructor(
+    message: string,
+    options: TrinityErrorOptions & { readonly status: number; readonly retryable?: boolean },
+  ) {
     super(message, options);
     this.status = options.status;
     this.retryable = options.retryable ?? false;
@@ -91,12 +104,20 @@ export function describeError(error: unknown): string {
   return parts.map((part, i) => (i < parts.length - 1 ? part.replace(/\.$/, '') : part)).join(': ');
 }
 
-/** By shape, not by class: errors come from other realms, other copies of a package, and from code that throws strings. */
+/**
+ * By shape, not by class: errors come from other realms, other copies of a package, and from code
+ * that throws strings.
+ */
 function messageOf(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown);
-  const { message, name, errors } = thrown as { readonly message?: unknown; readonly name?: unknown; readonly errors?: unknown };
+  const { message, name, errors } = thrown as {
+    readonly message?: unknown;
+    readonly name?: unknown;
+    readonly errors?: unknown;
+  };
   if (typeof message === 'string' && message !== '') return message;
-  // An AggregateError without a message, as a refused connection gives, says what happened in its parts.
+  // An AggregateError without a message, as a refused connection gives, says what happened in its
+  // parts.
   if (Array.isArray(errors) && errors.length > 0) return errors.map(messageOf).join('; ');
   return typeof name === 'string' && name !== '' ? name : inspect(thrown);
 }
@@ -109,8 +130,14 @@ function inspect(value: object): string {
   }
 }
 
-/** Runs `work` and turns whatever it throws into the error of its area; a {@link TrinityError} passes through. */
-export async function boundary<T>(wrap: (cause: unknown) => TrinityError, work: () => T | Promise<T>): Promise<T> {
+/**
+ * Runs `work` and turns whatever it throws into the error of its area; a {@link TrinityError}
+ * passes through.
+ */
+export async function boundary<T>(
+  wrap: (cause: unknown) => TrinityError,
+  work: () => T | Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -1,14 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { InvariantError } from './errors.js';
-import { actionCount, assertAligned, createExperience, responseLength, withFields, type Experience } from './experience.js';
+import {
+  actionCount,
+  assertAligned,
+  createExperience,
+  responseLength,
+  withFields,
+  type Experience,
+} from './experience.js';
 
 const good = (): Experience =>
-  createExperience({ tokens: [10, 11, 12], promptLength: 1, logprobs: [-0.2, -0.3], reward: 1, eid: { batch: 1, task: 2 } });
+  createExperience({
+    tokens: [10, 11, 12],
+    promptLength: 1,
+    logprobs: [-0.2, -0.3],
+    reward: 1,
+    eid: { batch: 1, task: 2 },
+  });
 
 describe('createExperience', () => {
   it('trains on the whole response unless it is given a mask', () => {
     expect([...good().actionMask]).toEqual([1, 1]);
-    const masked = createExperience({ tokens: [1, 2, 3, 4], promptLength: 1, actionMask: [true, false, true] });
+    const masked = createExperience({
+      tokens: [1, 2, 3, 4],
+      promptLength: 1,
+      actionMask: [true, false, true],
+    });
     expect([...masked.actionMask]).toEqual([1, 0, 1]);
     expect([responseLength(masked), actionCount(masked)]).toEqual([3, 2]);
   });
@@ -21,36 +38,76 @@ describe('createExperience', () => {
   });
 
   it('takes a response that ran out of tokens as truncated', () => {
-    const made = (fields: object) => createExperience({ tokens: [1, 2], promptLength: 1, ...fields }).truncateStatus;
+    const made = (fields: object) =>
+      createExperience({ tokens: [1, 2], promptLength: 1, ...fields }).truncateStatus;
     expect(made({ finishReason: 'length' })).toBe('response_truncated');
     expect(made({ finishReason: 'stop' })).toBeUndefined();
-    expect(made({ finishReason: 'length', truncateStatus: 'prompt_truncated' })).toBe('prompt_truncated');
+    expect(made({ finishReason: 'length', truncateStatus: 'prompt_truncated' })).toBe(
+      'prompt_truncated',
+    );
   });
 
   it('leaves optional fields out rather than setting them to undefined', () => {
     expect(Object.keys(createExperience({ tokens: [1, 2], promptLength: 1 })).toSorted()).toEqual(
-      ['actionMask', 'eid', 'info', 'logprobs', 'metrics', 'policyVersion', 'promptLength', 'temperature', 'tokens'].toSorted(),
+      [
+        'actionMask',
+        'eid',
+        'info',
+        'logprobs',
+        'metrics',
+        'policyVersion',
+        'promptLength',
+        'temperature',
+        'tokens',
+      ].toSorted(),
     );
   });
 
   it.each([
-    [{ tokens: [1, 2, 3], promptLength: 0 }, 'promptLength is 0 with 3 tokens; expected 1 <= promptLength < tokens.length'],
-    [{ tokens: [1, 2], promptLength: 2 }, 'promptLength is 2 with 2 tokens; expected 1 <= promptLength < tokens.length'],
-    [{ tokens: [1, 2], promptLength: 5 }, 'promptLength is 5 with 2 tokens; expected 1 <= promptLength < tokens.length'],
-    [{ tokens: [1, 2, 3], promptLength: 1.5 }, 'promptLength is 1.5 with 3 tokens; expected 1 <= promptLength < tokens.length'],
-    [{ tokens: [1, 2, 3, 4], promptLength: 1, logprobs: [-1, -1, -1, -1] }, 'logprobs has 4 entries; expected one per response token, 3'],
-    [{ tokens: [1, 2, 3], promptLength: 1, actionMask: [1] }, 'actionMask has 1 entries; expected one per response token, 2'],
-    [{ tokens: [1, 2, 3], promptLength: 1, actionMask: [1, 2] }, 'actionMask holds 2 at response token 1; expected 0 or 1'],
+    [
+      { tokens: [1, 2, 3], promptLength: 0 },
+      'promptLength is 0 with 3 tokens; expected 1 <= promptLength < tokens.length',
+    ],
+    [
+      { tokens: [1, 2], promptLength: 2 },
+      'promptLength is 2 with 2 tokens; expected 1 <= promptLength < tokens.length',
+    ],
+    [
+      { tokens: [1, 2], promptLength: 5 },
+      'promptLength is 5 with 2 tokens; expected 1 <= promptLength < tokens.length',
+    ],
+    [
+      { tokens: [1, 2, 3], promptLength: 1.5 },
+      'promptLength is 1.5 with 3 tokens; expected 1 <= promptLength < tokens.length',
+    ],
+    [
+      { tokens: [1, 2, 3, 4], promptLength: 1, logprobs: [-1, -1, -1, -1] },
+      'logprobs has 4 entries; expected one per response token, 3',
+    ],
+    [
+      { tokens: [1, 2, 3], promptLength: 1, actionMask: [1] },
+      'actionMask has 1 entries; expected one per response token, 2',
+    ],
+    [
+      { tokens: [1, 2, 3], promptLength: 1, actionMask: [1, 2] },
+      'actionMask holds 2 at response token 1; expected 0 or 1',
+    ],
     [
       { tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, 0.1] },
       /logprobs holds 0.1\d* at response token 1; expected a finite number <= 0/,
     ],
-    [{ tokens: [1, 2, 3], promptLength: 1, logprobs: [NaN, -1] }, 'logprobs holds NaN at response token 0; expected a finite number <= 0'],
+    [
+      { tokens: [1, 2, 3], promptLength: 1, logprobs: [NaN, -1] },
+      'logprobs holds NaN at response token 0; expected a finite number <= 0',
+    ],
     [
       { tokens: [1, 2, 3], promptLength: 1, tokenRewards: [0, Infinity] },
       'tokenRewards holds Infinity at response token 1; expected a finite number',
     ],
-    [{ tokens: [1, 2, 3], promptLength: 1, reward: NaN }, 'reward is NaN; expected a finite number'],
+    [
+      { tokens: [1, 2, 3], promptLength: 1, reward: NaN },
+      'reward is NaN; expected a finite number',
+    ],
   ])('refuses %j', (init, message) => {
     expect(() => createExperience(init)).toThrow(message);
     expect(() => createExperience(init)).toThrow(InvariantError);
@@ -61,7 +118,8 @@ describe('assertAligned', () => {
   it('names the experience and the field', () => {
     expect(() => assertAligned(withFields(good(), { advantages: new Float32Array(1) }))).toThrow(
       expect.objectContaining({
-        message: 'Experience 1/2/0/0/: advantages has 1 entries; expected one per response token, 2.',
+        message:
+          'Experience 1/2/0/0/: advantages has 1 entries; expected one per response token, 2.',
         code: 'EXPERIENCE_MISALIGNED',
         details: { uid: '1/2/0/0/', field: 'advantages' },
       }) as Error,
@@ -69,6 +127,8 @@ describe('assertAligned', () => {
   });
 
   it.each(['advantages', 'returns', 'teacherLogprobs'] as const)('checks %s', (field) => {
-    expect(() => assertAligned(withFields(good(), { [field]: Float32Array.of(0, NaN) }))).toThrow(`${field} holds NaN at response token 1`);
+    expect(() => assertAligned(withFields(good(), { [field]: Float32Array.of(0, NaN) }))).toThrow(
+      `${field} holds NaN at response token 1`,
+    );
   });
 });

@@ -5,7 +5,10 @@ import type { Metrics } from './metrics.js';
 
 export type TruncateStatus = 'prompt_truncated' | 'response_truncated';
 
-/** One model call inside an experience that holds several. Positions count response tokens, `end` is exclusive. */
+/**
+ * One model call inside an experience that holds several. Positions count response tokens, `end` is
+ * exclusive.
+ */
 export interface CallSpan {
   readonly start: number;
   readonly end: number;
@@ -19,8 +22,9 @@ export interface CallSpan {
 /**
  * One training record: what the model saw and what it sampled.
  *
- * **Alignment rule.** `tokens` is prompt + response. Every other per-token array is aligned to the response: its length is
- * R = tokens.length - promptLength, and entry i belongs to `tokens[promptLength + i]`.
+ * **Alignment rule.** `tokens` is prompt + response. Every other per-token array is aligned to the
+ * response: its length is R = tokens.length - promptLength, and entry i belongs to
+ * `tokens[promptLength + i]`.
  */
 export interface Experience {
   readonly eid: Eid;
@@ -29,7 +33,10 @@ export interface Experience {
   readonly promptLength: number;
   /** 1 = sampled by the model and trained on, 0 = context (tool output, template). [R] */
   readonly actionMask: Uint8Array;
-  /** Natural-log probability of each response token under the policy that sampled it; 0 where the mask is 0. [R] */
+  /**
+   * Natural-log probability of each response token under the policy that sampled it; 0 where the
+   * mask is 0. [R]
+   */
   readonly logprobs: Float32Array;
   /** Version of the weights that sampled it; the oldest one where `spans` differ. */
   readonly policyVersion: number;
@@ -44,7 +51,10 @@ export interface Experience {
   readonly returns?: Float32Array;
   /** Log-probabilities of a teacher, for distillation. [R] */
   readonly teacherLogprobs?: Float32Array;
-  /** The calls it holds, where it holds several: in order, without overlap, with every trained token inside one. See `mergeCalls`. */
+  /**
+   * The calls it holds, where it holds several: in order, without overlap, with every trained token
+   * inside one. See `mergeCalls`.
+   */
   readonly spans?: readonly CallSpan[];
   readonly truncateStatus?: TruncateStatus;
   readonly promptText?: string;
@@ -58,7 +68,10 @@ export interface Experience {
 export const unknownPolicyVersion = -1;
 export const unknownTemperature = 0;
 
-/** What {@link createExperience} needs; everything else has a default. Lists are copied into typed arrays. */
+/**
+ * What {@link createExperience} needs; everything else has a default. Lists are copied into typed
+ * arrays.
+ */
 export interface ExperienceInit {
   readonly tokens: ArrayLike<number>;
   readonly promptLength: number;
@@ -84,10 +97,14 @@ export interface ExperienceInit {
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** Builds a record with its defaults and checks it with {@link assertAligned}. Fields it does not know are left out. */
+/**
+ * Builds a record with its defaults and checks it with {@link assertAligned}. Fields it does not
+ * know are left out.
+ */
 export function createExperience(init: ExperienceInit): Experience {
   const length = Math.max(0, init.tokens.length - init.promptLength);
-  const truncateStatus = init.truncateStatus ?? (init.finishReason === 'length' ? 'response_truncated' : undefined);
+  const truncateStatus =
+    init.truncateStatus ?? (init.finishReason === 'length' ? 'response_truncated' : undefined);
   const experience: Experience = {
     eid: { ...emptyEid, ...init.eid },
     tokens: new Int32Array(init.tokens),
@@ -113,7 +130,8 @@ const toMask = (mask: ArrayLike<number | boolean>): Uint8Array =>
   mask instanceof Uint8Array ? new Uint8Array(mask) : Uint8Array.from(mask, Number);
 
 /** R: number of response tokens. */
-export const responseLength = (experience: Experience): number => experience.tokens.length - experience.promptLength;
+export const responseLength = (experience: Experience): number =>
+  experience.tokens.length - experience.promptLength;
 
 /** Number of trained tokens (sum of the action mask). */
 export function actionCount(experience: Experience): number {
@@ -127,22 +145,39 @@ export function withFields(experience: Experience, fields: Partial<Experience>):
   return { ...experience, ...fields };
 }
 
-const perToken = ['actionMask', 'logprobs', 'tokenRewards', 'advantages', 'returns', 'teacherLogprobs'] as const;
+const perToken = [
+  'actionMask',
+  'logprobs',
+  'tokenRewards',
+  'advantages',
+  'returns',
+  'teacherLogprobs',
+] as const;
 
 /**
- * The one check that runs at every border: lengths follow the alignment rule, numbers are finite, log-probabilities are <= 0.
+ * The one check that runs at every border: lengths follow the alignment rule, numbers are finite,
+ * log-probabilities are <= 0.
  * @throws InvariantError naming the experience, the field and the first bad entry.
  */
 export function assertAligned(experience: Experience): void {
   const { tokens, promptLength } = experience;
   if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length) {
-    fail(experience, 'promptLength', `is ${promptLength} with ${tokens.length} tokens; expected 1 <= promptLength < tokens.length`);
+    fail(
+      experience,
+      'promptLength',
+      `is ${promptLength} with ${tokens.length} tokens; expected 1 <= promptLength < tokens.length`,
+    );
   }
   const expected = tokens.length - promptLength;
   for (const field of perToken) {
     const values = experience[field];
     if (!values) continue;
-    if (values.length !== expected) fail(experience, field, `has ${values.length} entries; expected one per response token, ${expected}`);
+    if (values.length !== expected)
+      fail(
+        experience,
+        field,
+        `has ${values.length} entries; expected one per response token, ${expected}`,
+      );
     const bad = firstBad(values, field === 'logprobs');
     if (bad >= 0)
       fail(
@@ -152,7 +187,12 @@ export function assertAligned(experience: Experience): void {
       );
   }
   const odd = experience.actionMask.findIndex((bit) => bit > 1);
-  if (odd >= 0) fail(experience, 'actionMask', `holds ${experience.actionMask[odd]} at response token ${odd}; expected 0 or 1`);
+  if (odd >= 0)
+    fail(
+      experience,
+      'actionMask',
+      `holds ${experience.actionMask[odd]} at response token ${odd}; expected 0 or 1`,
+    );
   if (experience.reward !== undefined && !Number.isFinite(experience.reward))
     fail(experience, 'reward', `is ${experience.reward}; expected a finite number`);
   if (experience.spans) assertSpans(experience, experience.spans);
@@ -162,12 +202,20 @@ function assertSpans(experience: Experience, spans: readonly CallSpan[]): void {
   let [end, inside] = [0, 0];
   for (const span of spans) {
     if (span.start < end || span.end <= span.start || span.end > experience.actionMask.length)
-      fail(experience, 'spans', `holds [${span.start}, ${span.end}) after ${end}; expected rising spans within the response`);
+      fail(
+        experience,
+        'spans',
+        `holds [${span.start}, ${span.end}) after ${end}; expected rising spans within the response`,
+      );
     end = span.end;
     for (let i = span.start; i < end; i++) inside += experience.actionMask[i]!;
   }
   if (inside !== actionCount(experience))
-    fail(experience, 'spans', `hold ${inside} of ${actionCount(experience)} trained tokens; expected all`);
+    fail(
+      experience,
+      'spans',
+      `hold ${inside} of ${actionCount(experience)} trained tokens; expected all`,
+    );
 }
 
 function firstBad(values: ArrayLike<number>, logprob: boolean): number {

@@ -5,7 +5,9 @@ export type Metrics = Readonly<Record<string, number>>;
 
 /** Same keys under `prefix/`. */
 export function prefixMetrics(prefix: string, metrics: Metrics): Metrics {
-  return Object.fromEntries(Object.entries(metrics).map(([key, value]) => [`${prefix}/${key}`, value]));
+  return Object.fromEntries(
+    Object.entries(metrics).map(([key, value]) => [`${prefix}/${key}`, value]),
+  );
 }
 
 /** Arithmetic mean; NaN for an empty list. Sums in float64. */
@@ -35,8 +37,15 @@ export function meanMetrics(records: readonly Metrics[]): Metrics {
   return Object.fromEntries([...collect(records)].map(([key, values]) => [key, mean(values)]));
 }
 
-/** Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, of the sample, when asked). An empty prefix adds none. */
-export function gatherMetrics(records: readonly Metrics[], prefix: string, options: { readonly std?: boolean } = {}): Metrics {
+/**
+ * Per key `<prefix>/<key>/{mean,max,min}` over the records that have it (and `std`, of the sample,
+ * when asked). An empty prefix adds none.
+ */
+export function gatherMetrics(
+  records: readonly Metrics[],
+  prefix: string,
+  options: { readonly std?: boolean } = {},
+): Metrics {
   const out: Record<string, number> = {};
   const at = prefix === '' ? '' : `${prefix}/`;
   for (const [key, values] of collect(records)) {

@@ -25,7 +25,11 @@ export interface ChatMessage {
 /** A function the model may call; `parameters` is a JSON Schema, passed on with its key order. */
 export interface ToolDefinition {
   readonly type: 'function';
-  readonly function: { readonly name: string; readonly description?: string; readonly parameters?: Readonly<Record<string, unknown>> };
+  readonly function: {
+    readonly name: string;
+    readonly description?: string;
+    readonly parameters?: Readonly<Record<string, unknown>>;
+  };
 }
 
 export interface ChatOptions {
@@ -68,12 +72,18 @@ export interface Vocabulary {
 }
 
 export interface ScoreOptions {
-  /** Logits are divided by it before the softmax; above 0. @default that of the model's sampling, or 1 where that is greedy */
+  /**
+   * Logits are divided by it before the softmax; above 0.
+   * @default that of the model's sampling, or 1 where that is greedy
+   */
   readonly temperature?: number;
   readonly signal?: AbortSignal;
 }
 
-/** What workflows see of the model being trained, or of an auxiliary model. One per run; not shared between runs. */
+/**
+ * What workflows see of the model being trained, or of an auxiliary model. One per run; not shared
+ * between runs.
+ */
 export interface RolloutModel<Client = unknown> {
   /** The value for `model=` in OpenAI requests. */
   readonly modelPath: string;
@@ -82,14 +92,23 @@ export interface RolloutModel<Client = unknown> {
   /** `n` choices for one conversation. @throws ModelError, CancelledError */
   chat(messages: readonly ChatMessage[], options?: ChatOptions): Promise<readonly ChatResponse[]>;
   /**
-   * Natural-log probability of each token after the first `promptLength`, by the weights in use. Nothing is sampled or recorded. [R]
-   * @throws ModelError, also where the model cannot score tokens that it has not sampled; CancelledError
+   * Natural-log probability of each token after the first `promptLength`, by the weights in use.
+   * Nothing is sampled or recorded. [R]
+   * @throws ModelError, also where the model cannot score tokens that it has not sampled;
+   * CancelledError
    */
-  logprobs(tokens: ArrayLike<number>, promptLength: number, options?: ScoreOptions): Promise<Float32Array>;
+  logprobs(
+    tokens: ArrayLike<number>,
+    promptLength: number,
+    options?: ScoreOptions,
+  ): Promise<Float32Array>;
   /** Models of one tokenizer share the object. Undefined where only the service knows it. */
   readonly vocabulary: Vocabulary | undefined;
   /** A client of the `openai` package whose calls are served and recorded here. */
   openaiClient(): Client;
-  /** One experience per recorded call and choice, in call order, `eid.step` counting the calls. @default clear = true */
+  /**
+   * One experience per recorded call and choice, in call order, `eid.step` counting the calls.
+   * @default clear = true
+   */
   extractExperiencesFromHistory(options?: { readonly clear?: boolean }): readonly Experience[];
 }

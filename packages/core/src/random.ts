@@ -1,4 +1,7 @@
-/** Seeded random streams: equal seeds give equal numbers on every machine, and streams derive from names. */
+/**
+ * Seeded random streams: equal seeds give equal numbers on every machine, and streams derive from
+ * names.
+ */
 
 /** A stream of pseudo-random numbers. Not for secrets. */
 export interface Random {
@@ -13,8 +16,9 @@ export interface Random {
 }
 
 /**
- * Mixes a root seed with any number of names into a 32-bit seed. Structural: `deriveSeed(1, 'a', 2)` does not depend on
- * what was derived before. FNV-1a over the parts, finished with the murmur3 avalanche.
+ * Mixes a root seed with any number of names into a 32-bit seed. Structural: `deriveSeed(1, 'a',
+ * 2)` does not depend on what was derived before. FNV-1a over the parts, finished with the murmur3
+ * avalanche.
  */
 export function deriveSeed(root: number, ...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5;
@@ -25,7 +29,10 @@ export function deriveSeed(root: number, ...parts: readonly (string | number)[])
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A stream from a 32-bit seed. sfc32 (Chris Doty-Humphrey, PractRand), seeded by twelve discarded rounds. */
+/**
+ * A stream from a 32-bit seed. sfc32 (Chris Doty-Humphrey, PractRand), seeded by twelve discarded
+ * rounds.
+ */
 export function createRandom(seed: number): Random {
   let a = 0;
   let b = seed >>> 0;
@@ -42,7 +49,8 @@ export function createRandom(seed: number): Random {
   };
   for (let i = 0; i < 12; i++) next32();
 
-  const next = (): number => ((next32() >>> 5) * 67_108_864 + (next32() >>> 6)) / 9_007_199_254_740_992;
+  const next = (): number =>
+    ((next32() >>> 5) * 67_108_864 + (next32() >>> 6)) / 9_007_199_254_740_992;
   const integer = (below: number): number => Math.floor(next() * below);
   return {
     next,

@@ -7,13 +7,19 @@ export interface RewardInput {
   readonly truth: string | undefined;
   readonly prompt: string | undefined;
   readonly rawTask: Readonly<Record<string, unknown>>;
-  /** Number of tokens that the model sampled for the response, where the workflow knows it; rewards of length need it. */
+  /**
+   * Number of tokens that the model sampled for the response, where the workflow knows it; rewards
+   * of length need it.
+   */
   readonly responseTokens?: number;
   /** What the reasoning parser took out of the response; rewards of layout put it back. */
   readonly reasoning?: string;
 }
 
-/** Named parts; the reward is their sum, and each part is a metric. A bare number is the part `reward`. */
+/**
+ * Named parts; the reward is their sum, and each part is a metric. A bare number is the part
+ * `reward`.
+ */
 export type RewardParts = Readonly<Record<string, number>>;
 
 export type RewardFn = (input: RewardInput) => RewardParts | number | Promise<RewardParts | number>;

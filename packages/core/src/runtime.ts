@@ -42,7 +42,9 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   after: (ms, callback) => {
     const wait = (left: number): NodeJS.Timeout =>
-      left > longestTimer ? setTimeout(() => (timer = wait(left - longestTimer)), longestTimer) : setTimeout(callback, left);
+      left > longestTimer
+        ? setTimeout(() => (timer = wait(left - longestTimer)), longestTimer)
+        : setTimeout(callback, left);
     let timer = wait(ms);
     return () => clearTimeout(timer);
   },
@@ -50,7 +52,11 @@ export const systemClock: Clock = {
 };
 
 /** {@link Clock.sleep} of a clock that can call back. */
-export function sleep(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
+export function sleep(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);
     const onAbort = (): void => {

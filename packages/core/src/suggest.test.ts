@@ -16,13 +16,17 @@ describe('nearest', () => {
 
   it('finds a word that is known', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ minLength: 1 })), fc.string({ minLength: 1 }), (known, word) => {
-        expect(
-          nearest(word, [...known, word])
-            ?.toLowerCase()
-            .replaceAll(/[-_ .]/g, ''),
-        ).toBe(word.toLowerCase().replaceAll(/[-_ .]/g, ''));
-      }),
+      fc.property(
+        fc.array(fc.string({ minLength: 1 })),
+        fc.string({ minLength: 1 }),
+        (known, word) => {
+          expect(
+            nearest(word, [...known, word])
+              ?.toLowerCase()
+              .replaceAll(/[-_ .]/g, ''),
+          ).toBe(word.toLowerCase().replaceAll(/[-_ .]/g, ''));
+        },
+      ),
     );
   });
 });

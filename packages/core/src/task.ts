@@ -53,7 +53,12 @@ export interface Task {
   readonly index: { readonly taskset: string; readonly row: number };
 }
 
-export const defaultFormatArgs: FormatArgs = { promptKey: 'prompt', responseKey: 'response', messagesKey: 'message', toolsKey: 'tools' };
+export const defaultFormatArgs: FormatArgs = {
+  promptKey: 'prompt',
+  responseKey: 'response',
+  messagesKey: 'message',
+  toolsKey: 'tools',
+};
 
 /** The prompt text of the task, if the row has one. */
 export function taskPrompt(task: Task): string | undefined {

@@ -1,10 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { actionCount, assertAligned, createExperience, withFields, type Experience, type ExperienceInit } from './experience.js';
+import {
+  actionCount,
+  assertAligned,
+  createExperience,
+  withFields,
+  type Experience,
+  type ExperienceInit,
+} from './experience.js';
 import { mergeCalls, spansOf } from './trajectory.js';
 
 /** A call whose prompt and response are given; log-probabilities are minus its tokens. */
-function call(step: number, prompt: readonly number[], response: readonly number[], over: Partial<ExperienceInit> = {}): Experience {
+function call(
+  step: number,
+  prompt: readonly number[],
+  response: readonly number[],
+  over: Partial<ExperienceInit> = {},
+): Experience {
   return createExperience({
     eid: { batch: 1, task: 2, run: 3, step, suffix: '0' },
     tokens: [...prompt, ...response],
@@ -43,22 +55,40 @@ describe('mergeCalls', () => {
 
   it('keeps advantages and masks of the calls', () => {
     const scored = [first, second].map((each, i) =>
-      withFields(each, { advantages: Float32Array.from(each.logprobs, () => i + 1), returns: Float32Array.from(each.logprobs) }),
+      withFields(each, {
+        advantages: Float32Array.from(each.logprobs, () => i + 1),
+        returns: Float32Array.from(each.logprobs),
+      }),
     );
-    const [merged] = mergeCalls([withFields(scored[0]!, { actionMask: Uint8Array.of(0, 1) }), scored[1]!]).experiences;
-    expect(merged).toMatchObject({ actionMask: Uint8Array.of(0, 1, 0, 1), advantages: Float32Array.of(1, 1, 0, 2) });
+    const [merged] = mergeCalls([
+      withFields(scored[0]!, { actionMask: Uint8Array.of(0, 1) }),
+      scored[1]!,
+    ]).experiences;
+    expect(merged).toMatchObject({
+      actionMask: Uint8Array.of(0, 1, 0, 1),
+      advantages: Float32Array.of(1, 1, 0, 2),
+    });
   });
 
   it("keeps a teacher's opinion of every call, and keeps calls with and without one apart", () => {
-    const taught = [first, second].map((each, i) => withFields(each, { teacherLogprobs: Float32Array.from(each.logprobs, () => -i - 1) }));
-    expect(mergeCalls(taught).experiences).toMatchObject([{ teacherLogprobs: Float32Array.of(-1, -1, 0, -2) }]);
-    expect(mergeCalls([taught[0]!, second]).metrics).toMatchObject({ merged: 0, 'split/fields': 1 });
+    const taught = [first, second].map((each, i) =>
+      withFields(each, { teacherLogprobs: Float32Array.from(each.logprobs, () => -i - 1) }),
+    );
+    expect(mergeCalls(taught).experiences).toMatchObject([
+      { teacherLogprobs: Float32Array.of(-1, -1, 0, -2) },
+    ]);
+    expect(mergeCalls([taught[0]!, second]).metrics).toMatchObject({
+      merged: 0,
+      'split/fields': 1,
+    });
   });
 
   it('trains a call that two others continue with the first of them', () => {
     const other = call(2, [1, 2, 3, 4, 9], [6]);
     const { experiences, metrics } = mergeCalls([first, second, other]);
-    expect(experiences.map(({ promptLength, actionMask }) => [promptLength, [...actionMask]])).toEqual([
+    expect(
+      experiences.map(({ promptLength, actionMask }) => [promptLength, [...actionMask]]),
+    ).toEqual([
       [2, [1, 1, 0, 1]],
       [5, [1]],
     ]);
@@ -66,8 +96,15 @@ describe('mergeCalls', () => {
   });
 
   it('goes on with every choice of a call', () => {
-    const choice = call(0, [1, 2], [3, 9], { eid: { batch: 1, task: 2, run: 3, step: 0, suffix: '1' } });
-    const { experiences, metrics } = mergeCalls([first, choice, second, call(2, [1, 2, 3, 9], [5])]);
+    const choice = call(0, [1, 2], [3, 9], {
+      eid: { batch: 1, task: 2, run: 3, step: 0, suffix: '1' },
+    });
+    const { experiences, metrics } = mergeCalls([
+      first,
+      choice,
+      second,
+      call(2, [1, 2, 3, 9], [5]),
+    ]);
     expect(experiences.map(({ tokens }) => [...tokens])).toEqual([
       [1, 2, 3, 4, 5, 6],
       [1, 2, 3, 9, 5],
@@ -77,7 +114,10 @@ describe('mergeCalls', () => {
 
   it('has the oldest policy version, and each call its own', () => {
     const [merged] = mergeCalls([first, withFields(second, { policyVersion: 7 })]).experiences;
-    expect([merged!.policyVersion, merged!.spans!.map(({ policyVersion }) => policyVersion)]).toEqual([4, [4, 7]]);
+    expect([
+      merged!.policyVersion,
+      merged!.spans!.map(({ policyVersion }) => policyVersion),
+    ]).toEqual([4, [4, 7]]);
   });
 
   it.each<[string, Experience]>([
@@ -126,12 +166,16 @@ describe('mergeCalls', () => {
             tokens: experience.tokens,
           })),
         );
-        expect(spans.map(({ step }) => step).toSorted((a, b) => a - b)).toEqual(calls.map(({ eid }) => eid.step));
+        expect(spans.map(({ step }) => step).toSorted((a, b) => a - b)).toEqual(
+          calls.map(({ eid }) => eid.step),
+        );
         for (const { step, from, to, tokens } of spans) {
           expect(from).toBe(calls[step]!.promptLength);
           expect(tokens.subarray(0, to)).toEqual(calls[step]!.tokens);
         }
-        expect(experiences.reduce((sum, each) => sum + actionCount(each), 0)).toBe(calls.reduce((sum, each) => sum + actionCount(each), 0));
+        expect(experiences.reduce((sum, each) => sum + actionCount(each), 0)).toBe(
+          calls.reduce((sum, each) => sum + actionCount(each), 0),
+        );
       }),
     );
   });
@@ -149,7 +193,9 @@ describe('assertAligned', () => {
     ],
     ['hold 1 of 2 trained tokens', [{ start: 0, end: 1 }]],
   ])('refuses spans that %s', (message, spans) => {
-    const wrong = withFields(first, { spans: spans.map((span) => ({ ...span, step: 0, policyVersion: 4 })) });
+    const wrong = withFields(first, {
+      spans: spans.map((span) => ({ ...span, step: 0, policyVersion: 4 })),
+    });
     expect(() => assertAligned(wrong)).toThrow(message);
   });
 });

@@ -3,7 +3,10 @@ import { groupBy, runKey } from './eid.js';
 import { assertAligned, responseLength, type CallSpan, type Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
-/** `step`: one experience per model call. `trajectory`: calls that continue each other token by token are one. */
+/**
+ * `step`: one experience per model call. `trajectory`: calls that continue each other token by
+ * token are one.
+ */
 export const experienceShapes = ['step', 'trajectory'] as const;
 export type ExperienceShape = (typeof experienceShapes)[number];
 
@@ -11,11 +14,18 @@ export type ExperienceShape = (typeof experienceShapes)[number];
 export function spansOf(experience: Experience): readonly CallSpan[] {
   const { eid, policyVersion, reward } = experience;
   const end = responseLength(experience);
-  return experience.spans ?? [{ start: 0, end, step: eid.step, policyVersion, ...(reward !== undefined && { reward }) }];
+  return (
+    experience.spans ?? [
+      { start: 0, end, step: eid.step, policyVersion, ...(reward !== undefined && { reward }) },
+    ]
+  );
 }
 
 export interface MergedCalls {
-  /** In order of their first call. Each has id, reward and texts of its last call, and the oldest policy version of them. */
+  /**
+   * In order of their first call. Each has id, reward and texts of its last call, and the oldest
+   * policy version of them.
+   */
   readonly experiences: readonly Experience[];
   /**
    * - `merged`: calls that were appended to the sequence of an earlier one
@@ -27,10 +37,12 @@ export interface MergedCalls {
 }
 
 /**
- * Appends a call to an earlier one of its run when its prompt begins with exactly the tokens of that one, prompt and response: what
- * lies between the responses becomes context (mask 0, log-probability 0). Every sampled token stays in exactly one sequence, so what is
- * trained is the same; a call that several others continue is trained with the first of them, and is prompt to the rest.
- * Merge after advantages are known: they are per token and stay as they are. Calls of different temperature stay apart.
+ * Appends a call to an earlier one of its run when its prompt begins with exactly the tokens of
+ * that one, prompt and response: what lies between the responses becomes context (mask 0,
+ * log-probability 0). Every sampled token stays in exactly one sequence, so what is trained is the
+ * same; a call that several others continue is trained with the first of them, and is prompt to the
+ * rest. Merge after advantages are known: they are per token and stay as they are. Calls of
+ * different temperature stay apart.
  */
 export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   const counts: Record<string, number> = { merged: 0 };
@@ -43,14 +55,20 @@ export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
       if (chain) chain.push(call);
       else own.push([call]);
       if (chain) count('merged');
-      else if (own.length > 1 && !own.slice(0, -1).some((other) => other.at(-1)!.eid.step === call.eid.step))
+      else if (
+        own.length > 1 &&
+        !own.slice(0, -1).some((other) => other.at(-1)!.eid.step === call.eid.step)
+      )
         count(`split/${splitReason(own.slice(0, -1).flat(), call)}`);
     }
     chains.push(...own);
   }
   const sequences = chains.map(join);
   const tokens = sumOfTokens(sequences);
-  return { experiences: sequences, metrics: { ...counts, tokens, tokens_saved: sumOfTokens(experiences) - tokens } };
+  return {
+    experiences: sequences,
+    metrics: { ...counts, tokens, tokens_saved: sumOfTokens(experiences) - tokens },
+  };
 }
 
 /** Calls that continue each other; never empty. */
@@ -61,7 +79,13 @@ function longestContinued(chains: readonly Chain[], call: Experience): Chain | u
   for (const chain of chains) {
     const end = chain.at(-1)!;
     const longer = end.tokens.length > (best?.at(-1)!.tokens.length ?? 0);
-    if (longer && end.temperature === call.temperature && sameFields(end, call) && continuesFrom(end, call)) best = chain;
+    if (
+      longer &&
+      end.temperature === call.temperature &&
+      sameFields(end, call) &&
+      continuesFrom(end, call)
+    )
+      best = chain;
   }
   return best;
 }
@@ -88,7 +112,10 @@ function join(chain: Chain): Experience {
   if (chain.length === 1) return first;
   const offset = (call: Experience): number => call.promptLength - first.promptLength;
   const length = last.tokens.length - first.promptLength;
-  const spread = <A extends Float32Array | Uint8Array>(target: A, read: (call: Experience) => A): A => {
+  const spread = <A extends Float32Array | Uint8Array>(
+    target: A,
+    read: (call: Experience) => A,
+  ): A => {
     for (const call of chain) target.set(read(call), offset(call));
     return target;
   };
@@ -100,15 +127,22 @@ function join(chain: Chain): Experience {
     logprobs: spread(new Float32Array(length), (call) => call.logprobs),
     policyVersion: Math.min(...chain.map(({ policyVersion }) => policyVersion)),
     spans: chain.flatMap((call) =>
-      spansOf(call).map((span) => ({ ...span, start: span.start + offset(call), end: span.end + offset(call) })),
+      spansOf(call).map((span) => ({
+        ...span,
+        start: span.start + offset(call),
+        end: span.end + offset(call),
+      })),
     ),
     ...(promptText !== undefined && { promptText }),
   };
   const arrays = optionalArrays.filter((field) => last[field] !== undefined);
-  const merged = Object.fromEntries(arrays.map((field) => [field, spread(new Float32Array(length), (call) => call[field]!)]));
+  const merged = Object.fromEntries(
+    arrays.map((field) => [field, spread(new Float32Array(length), (call) => call[field]!)]),
+  );
   const sequence: Experience = { ...joined, ...merged };
   assertAligned(sequence);
   return sequence;
 }
 
-const sumOfTokens = (experiences: readonly Experience[]): number => experiences.reduce((sum, { tokens }) => sum + tokens.length, 0);
+const sumOfTokens = (experiences: readonly Experience[]): number =>
+  experiences.reduce((sum, { tokens }) => sum + tokens.length, 0);

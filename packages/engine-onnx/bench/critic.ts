@@ -1,4 +1,7 @@
-/** A critic beside the policy, and scores beside the trainer's forward pass: in turns on the same rows. */
+/**
+ * A critic beside the policy, and scores beside the trainer's forward pass: in turns on the same
+ * rows.
+ */
 import { createOnnxCritic } from '../src/critic.js';
 import { createOnnxEngine } from '../src/engine.js';
 import { report, round, threads, time, withForeignShare } from './measure.js';
@@ -10,7 +13,10 @@ await withModel('small', async (modelPath) => {
   const engine = await createOnnxEngine({ modelPath, threads });
   const critic = await createOnnxCritic({ modelPath, threads });
   const rows = Array.from({ length: batch }, (_, b) => ({
-    tokens: Int32Array.from({ length: length + 1 }, (__, t) => (b * 31 + t * t) % benchModels.small.vocabSize),
+    tokens: Int32Array.from(
+      { length: length + 1 },
+      (__, t) => (b * 31 + t * t) % benchModels.small.vocabSize,
+    ),
     promptLength: 1,
     temperature: 1,
   }));
@@ -23,10 +29,14 @@ await withModel('small', async (modelPath) => {
     criticBackward: () => critic.backward(values, pass.logprobs),
   };
   type Part = keyof typeof work;
-  const best = Object.fromEntries(Object.keys(work).map((part) => [part, Infinity])) as Record<Part, number>;
+  const best = Object.fromEntries(Object.keys(work).map((part) => [part, Infinity])) as Record<
+    Part,
+    number
+  >;
   const row = await withForeignShare(async () => {
     for (let done = 0; done < rounds; done++) {
-      for (const part of Object.keys(work) as Part[]) best[part] = Math.min(best[part], (await time(work[part], 2)).best);
+      for (const part of Object.keys(work) as Part[])
+        best[part] = Math.min(best[part], (await time(work[part], 2)).best);
     }
     return {
       bench: 'critic',

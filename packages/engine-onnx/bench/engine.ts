@@ -1,4 +1,7 @@
-/** `pnpm bench engine [training | sampling | vocabulary | lora | critic]`: JSON lines, then a table. Each part runs in a process of its own, for its peak memory. */
+/**
+ * `pnpm bench engine [training | sampling | vocabulary | lora | critic]`: JSON lines, then a table.
+ * Each part runs in a process of its own, for its peak memory.
+ */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -30,5 +33,9 @@ function runPart(part: string): Record<string, unknown>[] {
 function toTable(group: readonly Record<string, unknown>[]): string {
   const columns = Object.keys(group[0]!);
   const line = (cells: readonly unknown[]): string => `| ${cells.map(String).join(' | ')} |`;
-  return [line(columns), line(columns.map(() => '---')), ...group.map((row) => line(columns.map((column) => row[column])))].join('\n');
+  return [
+    line(columns),
+    line(columns.map(() => '---')),
+    ...group.map((row) => line(columns.map((column) => row[column]))),
+  ].join('\n');
 }

@@ -3,7 +3,11 @@ import { createOnnxEngine } from '../src/engine.js';
 import { report, round, threads, time, withForeignShare } from './measure.js';
 import { benchModels, sizeOf, withModel, type BenchModel } from './models.js';
 
-const cases: readonly { readonly model: BenchModel; readonly batch: number; readonly length: number }[] = [
+const cases: readonly {
+  readonly model: BenchModel;
+  readonly batch: number;
+  readonly length: number;
+}[] = [
   { model: 'small', batch: 64, length: 64 },
   { model: 'medium', batch: 16, length: 128 },
 ];
@@ -17,19 +21,29 @@ for (const { model, batch, length } of cases) {
       lora: await createOnnxEngine({ modelPath, threads, lora: { rank, alpha: rank } }),
     };
     const rows = Array.from({ length: batch }, (_, b) => ({
-      tokens: Int32Array.from({ length: length + 1 }, (__, t) => (b * 31 + t * t) % benchModels[model].vocabSize),
+      tokens: Int32Array.from(
+        { length: length + 1 },
+        (__, t) => (b * 31 + t * t) % benchModels[model].vocabSize,
+      ),
       promptLength: 1,
       temperature: 1,
     }));
-    const measured = { all: { backward: [] as number[], step: [] as number[] }, lora: { backward: [] as number[], step: [] as number[] } };
+    const measured = {
+      all: { backward: [] as number[], step: [] as number[] },
+      lora: { backward: [] as number[], step: [] as number[] },
+    };
     const row = await withForeignShare(async () => {
       for (let round = 0; round < rounds; round++) {
         for (const name of ['all', 'lora'] as const) {
           const { trainer } = engines[name];
           const pass = await trainer.forward({ rows });
           const gradients = { logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length) };
-          measured[name].backward.push((await time(() => trainer.backward(pass, gradients), 0, 2)).best);
-          measured[name].step.push((await time(() => trainer.step({ learningRate: 1e-4 }), 0, 2)).best);
+          measured[name].backward.push(
+            (await time(() => trainer.backward(pass, gradients), 0, 2)).best,
+          );
+          measured[name].step.push(
+            (await time(() => trainer.step({ learningRate: 1e-4 }), 0, 2)).best,
+          );
         }
       }
       const best = (numbers: readonly number[]): number => round(Math.min(...numbers), 1);

@@ -9,8 +9,14 @@ export interface Timing {
   readonly best: number;
 }
 
-/** Runs `work` until `seconds` are over, at least `least` times, after one run that does not count. */
-export async function time(work: () => Promise<unknown>, seconds: number, least = 5): Promise<Timing> {
+/**
+ * Runs `work` until `seconds` are over, at least `least` times, after one run that does not count.
+ */
+export async function time(
+  work: () => Promise<unknown>,
+  seconds: number,
+  least = 5,
+): Promise<Timing> {
   await work();
   const times: number[] = [];
   const end = performance.now() + seconds * 1000;
@@ -27,18 +33,32 @@ export function summary(times: readonly number[]): Timing {
   return { median: sorted[Math.floor(sorted.length / 2)]!, best: sorted[0]! };
 }
 
-/** Share of the processors that other processes had while `work` ran: a figure taken beside much of it says little. */
-export async function withForeignShare<T extends object>(work: () => Promise<T>): Promise<T & { foreignCpuPercent: number }> {
+/**
+ * Share of the processors that other processes had while `work` ran: a figure taken beside much of
+ * it says little.
+ */
+export async function withForeignShare<T extends object>(
+  work: () => Promise<T>,
+): Promise<T & { foreignCpuPercent: number }> {
   const [before, own] = [busyMs(), process.cpuUsage()];
   const start = performance.now();
   const result = await work();
   const { user, system } = process.cpuUsage(own);
   const foreign = busyMs() - before - (user + system) / 1000;
-  return { ...result, foreignCpuPercent: round((100 * Math.max(0, foreign)) / (cpus().length * (performance.now() - start)), 0) };
+  return {
+    ...result,
+    foreignCpuPercent: round(
+      (100 * Math.max(0, foreign)) / (cpus().length * (performance.now() - start)),
+      0,
+    ),
+  };
 }
 
 function busyMs(): number {
-  return cpus().reduce((sum, { times }) => sum + times.user + times.sys + times.nice + times.irq, 0);
+  return cpus().reduce(
+    (sum, { times }) => sum + times.user + times.sys + times.nice + times.irq,
+    0,
+  );
 }
 
 export function round(value: number, digits: number): number {

@@ -9,8 +9,26 @@ import { completeConfig, type NewModelConfig } from '../src/folder/new-model.js'
 import { parameterCount } from '../src/model/parameters.js';
 
 export const benchModels = {
-  small: { vocabSize: 128, hiddenSize: 128, layers: 4, heads: 4, kvHeads: 2, headDim: 32, intermediateSize: 384, maxPositions: 512 },
-  medium: { vocabSize: 2048, hiddenSize: 320, layers: 8, heads: 5, kvHeads: 5, headDim: 64, intermediateSize: 896, maxPositions: 1024 },
+  small: {
+    vocabSize: 128,
+    hiddenSize: 128,
+    layers: 4,
+    heads: 4,
+    kvHeads: 2,
+    headDim: 32,
+    intermediateSize: 384,
+    maxPositions: 512,
+  },
+  medium: {
+    vocabSize: 2048,
+    hiddenSize: 320,
+    layers: 8,
+    heads: 5,
+    kvHeads: 5,
+    headDim: 64,
+    intermediateSize: 896,
+    maxPositions: 1024,
+  },
   vocabulary: {
     vocabSize: 151_936,
     hiddenSize: 512,
@@ -24,16 +42,32 @@ export const benchModels = {
 } satisfies Record<string, NewModelConfig>;
 export type BenchModel = keyof typeof benchModels;
 
-export const sizeOf = (name: BenchModel): number => parameterCount(completeConfig(benchModels[name]));
+export const sizeOf = (name: BenchModel): number =>
+  parameterCount(completeConfig(benchModels[name]));
 
-/** Calls `work` with a folder of random weights that is gone afterwards. Another process makes it: its memory is not the engine's. */
-export async function withModel<T>(name: BenchModel, work: (modelPath: string) => Promise<T>): Promise<T> {
+/**
+ * Calls `work` with a folder of random weights that is gone afterwards. Another process makes it:
+ * its memory is not the engine's.
+ */
+export async function withModel<T>(
+  name: BenchModel,
+  work: (modelPath: string) => Promise<T>,
+): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), 'engine-bench-'));
   try {
     const directory = join(root, 'model');
-    spawnSync(process.execPath, [...process.execArgv, fileURLToPath(new URL('./create-model.ts', import.meta.url)), name, directory], {
-      stdio: 'inherit',
-    });
+    spawnSync(
+      process.execPath,
+      [
+        ...process.execArgv,
+        fileURLToPath(new URL('./create-model.ts', import.meta.url)),
+        name,
+        directory,
+      ],
+      {
+        stdio: 'inherit',
+      },
+    );
     return await work(directory);
   } finally {
     await rm(root, { recursive: true, force: true });

@@ -1,4 +1,7 @@
-/** Sampling speed of the 0.8M model, against the matmuls of the same steps alone; and how long the main thread was blocked. */
+/**
+ * Sampling speed of the 0.8M model, against the matmuls of the same steps alone; and how long the
+ * main thread was blocked.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import { createOnnxEngine } from '../src/engine.js';
@@ -12,7 +15,10 @@ import { benchModels, sizeOf, withModel } from './models.js';
 const [from, to] = [32, 255];
 const rounds = 6;
 
-/** Milliseconds that the matmuls of all steps of a round take: all rows with all threads, or shared out as the engine does, whichever is faster. */
+/**
+ * Milliseconds that the matmuls of all steps of a round take: all rows with all threads, or shared
+ * out as the engine does, whichever is faster.
+ */
 async function matmulOnly(rows: number): Promise<number> {
   const config = completeConfig(benchModels.small);
   const shared = samplingThreads(config, threads);
@@ -26,7 +32,8 @@ async function matmulOnly(rows: number): Promise<number> {
   );
   const totals = ways.map(() => 0);
   for (const [capacity, { length }] of steps) {
-    for (const [i, way] of ways.entries()) totals[i]! += length * (await decodeMatmuls(config, way.rows, capacity, way.threads)).median;
+    for (const [i, way] of ways.entries())
+      totals[i]! += length * (await decodeMatmuls(config, way.rows, capacity, way.threads)).median;
   }
   return Math.min(...totals);
 }
@@ -39,11 +46,18 @@ await withModel('small', async (modelPath) => {
       const times: number[] = [];
       for (let round = 0; round <= rounds; round++) {
         const prompts = Array.from({ length: rows }, (_, i) =>
-          Int32Array.from({ length: from }, (__, t) => (i * 7 + t * 3) % benchModels.small.vocabSize),
+          Int32Array.from(
+            { length: from },
+            (__, t) => (i * 7 + t * 3) % benchModels.small.vocabSize,
+          ),
         );
         if (round === 1) delay.enable();
         const start = performance.now();
-        await Promise.all(prompts.map((prompt, i) => engine.sampler.sample(prompt, { maxTokens: to - from, seed: round * rows + i })));
+        await Promise.all(
+          prompts.map((prompt, i) =>
+            engine.sampler.sample(prompt, { maxTokens: to - from, seed: round * rows + i }),
+          ),
+        );
         if (round > 0) times.push(performance.now() - start);
       }
       delay.disable();

@@ -1,4 +1,7 @@
-/** Training speed: forward and backward of the 10M model as a share of the runtime's matmul peak, and peak memory. */
+/**
+ * Training speed: forward and backward of the 10M model as a share of the runtime's matmul peak,
+ * and peak memory.
+ */
 import { createOnnxEngine } from '../src/engine.js';
 import { matmulPeak } from './matmul.js';
 import { peakMemoryGb, report, round, threads, time, withForeignShare } from './measure.js';
@@ -10,7 +13,10 @@ await withModel('medium', async (modelPath) => {
   const engine = await createOnnxEngine({ modelPath, threads });
   const rows = Array.from({ length: batch }, (_, b) => ({
     // One token more than positions: the last one is only predicted.
-    tokens: Int32Array.from({ length: length + 1 }, (__, t) => (b * 31 + t * t) % benchModels.medium.vocabSize),
+    tokens: Int32Array.from(
+      { length: length + 1 },
+      (__, t) => (b * 31 + t * t) % benchModels.medium.vocabSize,
+    ),
     promptLength: 1,
     temperature: 1,
   }));

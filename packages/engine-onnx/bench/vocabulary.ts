@@ -9,7 +9,10 @@ const { vocabSize } = benchModels.vocabulary;
 await withModel('vocabulary', async (modelPath) => {
   const engine = await createOnnxEngine({ modelPath, threads });
   const rows = Array.from({ length: batch }, (_, b) => ({
-    tokens: Int32Array.from({ length: length + 1 }, (__, t) => (b * 7919 + t * 104_729) % vocabSize),
+    tokens: Int32Array.from(
+      { length: length + 1 },
+      (__, t) => (b * 7919 + t * 104_729) % vocabSize,
+    ),
     promptLength: 1,
     temperature: 1,
   }));
@@ -21,7 +24,9 @@ await withModel('vocabulary', async (modelPath) => {
     const trained = peakMemoryGb();
     const start = performance.now();
     const sampled = await Promise.all(
-      Array.from({ length: 8 }, (_, seed) => engine.sampler.sample(Int32Array.of(1, 2, 3), { maxTokens: 32, seed })),
+      Array.from({ length: 8 }, (_, seed) =>
+        engine.sampler.sample(Int32Array.of(1, 2, 3), { maxTokens: 32, seed }),
+      ),
     );
     return {
       bench: 'vocabulary',

@@ -43,7 +43,9 @@ async function fit(critic: ValueEngine, steps: number): Promise<number[]> {
   const errors: number[] = [];
   for (let step = 0; step < steps; step++) {
     const pass = await critic.forward({ rows });
-    const differences = pass.values.map((value, at) => value - pass.offsets.findLastIndex((offset) => offset <= at));
+    const differences = pass.values.map(
+      (value, at) => value - pass.offsets.findLastIndex((offset) => offset <= at),
+    );
     errors.push(differences.reduce((sum, x) => sum + x * x, 0) / differences.length);
     await critic.backward(
       pass,
@@ -60,7 +62,10 @@ describe('the critic in its thread', () => {
     expect((await critic.forward({ rows })).values.every((value) => value === 0)).toBe(true);
     const errors = await fit(critic, 40);
     expect(errors.at(-1)!).toBeLessThan(errors[0]! / 20);
-    expect(await critic.stats()).toMatchObject({ 'perf/forward_micro_batches': 41, 'perf/backward_micro_batches': 40 });
+    expect(await critic.stats()).toMatchObject({
+      'perf/forward_micro_batches': 41,
+      'perf/backward_micro_batches': 40,
+    });
   });
 
   it('goes on from a checkpoint as if nothing had happened, in a thread that opens it as its model too', async () => {
@@ -72,7 +77,9 @@ describe('the critic in its thread', () => {
     const resumed = await open(directory);
     await resumed.load(directory);
     expect(await fit(resumed, 3)).toEqual(expected);
-    expect((await resumed.forward({ rows })).values).toEqual((await critic.forward({ rows })).values);
+    expect((await resumed.forward({ rows })).values).toEqual(
+      (await critic.forward({ rows })).values,
+    );
   });
 
   it('keeps the arrays of its callers', async () => {
@@ -80,7 +87,12 @@ describe('the critic in its thread', () => {
     const pass = await critic.forward({ rows });
     const gradients = pass.values.map(() => 1);
     await critic.backward(pass, gradients);
-    expect([rows[0]!.tokens.length, pass.values.length, pass.offsets.length, gradients.length]).toEqual([14, 87, 7, 87]);
+    expect([
+      rows[0]!.tokens.length,
+      pass.values.length,
+      pass.offsets.length,
+      gradients.length,
+    ]).toEqual([14, 87, 7, 87]);
   });
 
   it('changes nothing of the engine beside it', async () => {
@@ -97,8 +109,14 @@ describe('the critic in its thread', () => {
     const outcomes = Promise.allSettled([critic.forward({ rows }), critic.stats()]);
     await critic.close();
     for (const outcome of await outcomes)
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'CancelledError', reason: 'shutdown' } });
-    await expect(critic.stats()).rejects.toMatchObject({ name: 'EngineError', code: 'ENGINE_CLOSED' });
+      expect(outcome).toMatchObject({
+        status: 'rejected',
+        reason: { name: 'CancelledError', reason: 'shutdown' },
+      });
+    await expect(critic.stats()).rejects.toMatchObject({
+      name: 'EngineError',
+      code: 'ENGINE_CLOSED',
+    });
   });
 
   it('says what is wrong with the folder when it cannot open, and in its log when it can', async () => {

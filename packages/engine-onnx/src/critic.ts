@@ -1,4 +1,7 @@
-/** The embedded critic: a model of its own, in a worker thread of its own, with one value per position. */
+/**
+ * The embedded critic: a model of its own, in a worker thread of its own, with one value per
+ * position.
+ */
 import { availableParallelism } from 'node:os';
 
 import { silentLogger, type Logger, type ValueEngine } from '@trinity-rft/core';
@@ -10,11 +13,14 @@ import { startWorker } from './worker/worker-link.js';
 
 export interface OnnxCriticOptions {
   /**
-   * A Hugging Face model folder (qwen3, qwen2 or llama). One of a language model gets a head of zeros, so that every value begins
-   * at 0; one with a head of one label (`score.weight`) keeps it.
+   * A Hugging Face model folder (qwen3, qwen2 or llama). One of a language model gets a head of
+   * zeros, so that every value begins at 0; one with a head of one label (`score.weight`) keeps it.
    */
   readonly modelPath: string;
-  /** Threads inside one operator; results depend on their number in the last bits. @default the machine's cores, at most 8 */
+  /**
+   * Threads inside one operator; results depend on their number in the last bits.
+   * @default the machine's cores, at most 8
+   */
   readonly threads?: number;
   /** What activations of one micro-batch may take. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
@@ -23,14 +29,22 @@ export interface OnnxCriticOptions {
 }
 
 /**
- * Opens a model folder as a critic in a worker thread. The process stays alive until the critic is closed.
+ * Opens a model folder as a critic in a worker thread. The process stays alive until the critic is
+ * closed.
  * @throws CheckpointError when the folder cannot be used
  */
 export async function createOnnxCritic(options: OnnxCriticOptions): Promise<ValueEngine> {
   const complete = completeCriticOptions(options);
-  const { critic, parameters } = await connectCritic((worker) => startWorker({ kind: 'critic', options: worker }), complete);
+  const { critic, parameters } = await connectCritic(
+    (worker) => startWorker({ kind: 'critic', options: worker }),
+    complete,
+  );
   const { modelPath, threads } = complete;
-  (options.logger ?? silentLogger).info('The embedded critic is ready', { modelPath, threads, parameters });
+  (options.logger ?? silentLogger).info('The embedded critic is ready', {
+    modelPath,
+    threads,
+    parameters,
+  });
   return critic;
 }
 

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-import { CancelledError, CheckpointError, EngineError, ModelError, type Engine, type SampledSequence } from '@trinity-rft/core';
+import {
+  CancelledError,
+  CheckpointError,
+  EngineError,
+  ModelError,
+  type Engine,
+  type SampledSequence,
+} from '@trinity-rft/core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
@@ -12,11 +19,19 @@ import { createModelFolder } from './folder/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'engine-thread-'));
 const modelPath = join(root, 'model');
-const config = { vocabSize: 32, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, maxPositions: 256 };
+const config = {
+  vocabSize: 32,
+  hiddenSize: 32,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  maxPositions: 256,
+};
 const checkpoints = [0, 1, 2].map((i) => join(root, `checkpoint ${i}`));
 const folders = [modelPath, ...checkpoints];
 beforeAll(async () => {
-  for (const [i, directory] of folders.entries()) await createModelFolder({ directory, seed: 3 + i, initializerRange: 0.15, config });
+  for (const [i, directory] of folders.entries())
+    await createModelFolder({ directory, seed: 3 + i, initializerRange: 0.15, config });
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -43,20 +58,35 @@ describe('the engine in its thread', () => {
     const gradients = { logprobs: pass.logprobs.map(() => -1) };
     await engine.trainer.backward(pass, gradients);
     await engine.sampler.sample(prompt, { maxTokens: 2, seed: 1 });
-    expect([prompt.length, rows[0]!.tokens.length, pass.logprobs.length, pass.offsets.length, gradients.logprobs.length]).toEqual([
-      3, 20, 144, 9, 144,
-    ]);
+    expect([
+      prompt.length,
+      rows[0]!.tokens.length,
+      pass.logprobs.length,
+      pass.offsets.length,
+      gradients.logprobs.length,
+    ]).toEqual([3, 20, 144, 9, 144]);
   });
 
   it('answers stop strings by the bytes of its tokens', async () => {
-    const tokenBytes = Array.from({ length: 32 }, (_, id) => Buffer.from(String.fromCharCode(97 + (id % 26))));
+    const tokenBytes = Array.from({ length: 32 }, (_, id) =>
+      Buffer.from(String.fromCharCode(97 + (id % 26))),
+    );
     const engine = await open({ tokenBytes });
     const [free] = await engine.sampler.sample(prompt, { maxTokens: 30, seed: 1 });
-    const stop = Buffer.concat([...free!.tokens.slice(4, 6)].map((id) => tokenBytes[id]!)).toString();
-    const [stopped] = await engine.sampler.sample(prompt, { maxTokens: 30, seed: 1, stop: [stop], topLogprobs: 2 });
+    const stop = Buffer.concat(
+      [...free!.tokens.slice(4, 6)].map((id) => tokenBytes[id]!),
+    ).toString();
+    const [stopped] = await engine.sampler.sample(prompt, {
+      maxTokens: 30,
+      seed: 1,
+      stop: [stop],
+      topLogprobs: 2,
+    });
     expect(stopped).toMatchObject({ stopReason: 'stop', stopString: stop });
     expect(stopped!.topLogprobs).toHaveLength(stopped!.tokens.length);
-    expect(stopped!.topLogprobs!.every((top) => top.length === 2 && top[0]!.logprob >= top[1]!.logprob)).toBe(true);
+    expect(
+      stopped!.topLogprobs!.every((top) => top.length === 2 && top[0]!.logprob >= top[1]!.logprob),
+    ).toBe(true);
     expect(tokenBytes[0]).toHaveLength(1);
   });
 
@@ -72,32 +102,51 @@ describe('the engine in its thread', () => {
     });
     const lost = engine.trainer.load(join(root, 'nowhere'));
     await expect(lost).rejects.toBeInstanceOf(CheckpointError);
-    await expect(lost).rejects.toMatchObject({ cause: { message: expect.stringContaining('ENOENT') } });
+    await expect(lost).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('ENOENT') },
+    });
   });
 
   it('samples while it trains, and never blocks its callers', async () => {
     const engine = await open();
     const delay = monitorEventLoopDelay({ resolution: 5 });
     const many = Array.from({ length: 16 }, () => rows).flat();
-    const training = engine.trainer.forward({ rows: many }).then((pass) => engine.trainer.backward(pass, { logprobs: pass.logprobs }));
+    const training = engine.trainer
+      .forward({ rows: many })
+      .then((pass) => engine.trainer.backward(pass, { logprobs: pass.logprobs }));
     delay.enable();
     const sampled = await Promise.all(
-      Array.from({ length: 200 }, (_, seed) => engine.sampler.sample(prompt, { maxTokens: 20, seed, n: 2 })),
+      Array.from({ length: 200 }, (_, seed) =>
+        engine.sampler.sample(prompt, { maxTokens: 20, seed, n: 2 }),
+      ),
     );
     await training;
     delay.disable();
     expect(sampled.flat()).toHaveLength(400);
-    // The promise is 20 ms on an idle machine (the bench prints it); this bound holds on a busy one and fails if runs came back here.
+    // The promise is 20 ms on an idle machine (the bench prints it); this bound holds on a busy one
+    // and fails if runs came back here.
     expect(delay.percentile(90) / 1e6).toBeLessThan(100);
   });
 
   it('answers aborted calls at once, with the reason of the abort', async () => {
     const engine = await open();
     const reason = new CancelledError('too slow', { reason: 'timeout' });
-    const aborted = engine.sampler.sample(prompt, { maxTokens: 250, seed: 1, n: 16 }, AbortSignal.abort(reason));
-    await expect(aborted).rejects.toMatchObject({ name: 'CancelledError', reason: 'timeout', cause: reason });
+    const aborted = engine.sampler.sample(
+      prompt,
+      { maxTokens: 250, seed: 1, n: 16 },
+      AbortSignal.abort(reason),
+    );
+    await expect(aborted).rejects.toMatchObject({
+      name: 'CancelledError',
+      reason: 'timeout',
+      cause: reason,
+    });
     const controller = new AbortController();
-    const running = engine.sampler.sample(prompt, { maxTokens: 250, seed: 1, n: 16 }, controller.signal);
+    const running = engine.sampler.sample(
+      prompt,
+      { maxTokens: 250, seed: 1, n: 16 },
+      controller.signal,
+    );
     await engine.sampler.sample(prompt, { maxTokens: 5, seed: 1 });
     controller.abort();
     await expect(running).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted' });
@@ -108,7 +157,11 @@ describe('the engine in its thread', () => {
 describe('samplers side by side', () => {
   const options = { maxTokens: 12, seed: 5, n: 7 };
   const bits = (sequences: readonly SampledSequence[]): unknown =>
-    sequences.map(({ tokens, logprobs, policyVersion }) => [policyVersion, [...tokens], [...logprobs]]);
+    sequences.map(({ tokens, logprobs, policyVersion }) => [
+      policyVersion,
+      [...tokens],
+      [...logprobs],
+    ]);
 
   it('sample what one alone samples, in the same order', async () => {
     const [one, three] = [await open(), await open({ threads: 3 })];
@@ -116,19 +169,25 @@ describe('samplers side by side', () => {
       for (const engine of [one, three]) {
         if (version >= 0) await engine.trainer.publish(version);
         // Weights that are published later are not meant.
-        const adopted = version >= 0 ? engine.sampler.adopt({ kind: 'published' }, version) : undefined;
+        const adopted =
+          version >= 0 ? engine.sampler.adopt({ kind: 'published' }, version) : undefined;
         await engine.trainer.load(checkpoints[version + 1]!);
         await adopted;
       }
       const expected = await one.sampler.sample(prompt, options);
       const found = await three.sampler.sample(prompt, options);
       expect(bits(found)).toEqual(bits(expected));
-      expect(new Set(expected.map(({ policyVersion }) => policyVersion))).toEqual(new Set([version]));
+      expect(new Set(expected.map(({ policyVersion }) => policyVersion))).toEqual(
+        new Set([version]),
+      );
       const alone = Array.from({ length: 9 }, (_, seed) => ({ maxTokens: 4, seed }));
-      const sample = (engine: Engine) => Promise.all(alone.map((own) => engine.sampler.sample(prompt, own)));
+      const sample = (engine: Engine) =>
+        Promise.all(alone.map((own) => engine.sampler.sample(prompt, own)));
       expect((await sample(three)).map(bits)).toEqual((await sample(one)).map(bits));
     }
-    expect(await three.trainer.stats()).toMatchObject({ 'perf/sampled_tokens': (await one.trainer.stats())['perf/sampled_tokens'] });
+    expect(await three.trainer.stats()).toMatchObject({
+      'perf/sampled_tokens': (await one.trainer.stats())['perf/sampled_tokens'],
+    });
   });
 
   it('report what the trainer scores, to the last bit', async () => {
@@ -140,25 +199,38 @@ describe('samplers side by side', () => {
       temperature: 1,
     }));
     const pass = await engine.trainer.forward({ rows: answers });
-    expect(pass.logprobs).toEqual(Float32Array.from(sampled.flatMap(({ logprobs }) => [...logprobs])));
+    expect(pass.logprobs).toEqual(
+      Float32Array.from(sampled.flatMap(({ logprobs }) => [...logprobs])),
+    );
   });
 
   it('take weights from a folder, too', async () => {
     const engines = [await open(), await open({ threads: 2 })];
-    for (const engine of engines) await engine.sampler.adopt({ kind: 'checkpoint', directory: checkpoints[1]! }, 4);
-    const [one, two] = await Promise.all(engines.map((engine) => engine.sampler.sample(prompt, options)));
+    for (const engine of engines)
+      await engine.sampler.adopt({ kind: 'checkpoint', directory: checkpoints[1]! }, 4);
+    const [one, two] = await Promise.all(
+      engines.map((engine) => engine.sampler.sample(prompt, options)),
+    );
     expect(bits(two!)).toEqual(bits(one!));
   });
 
   it('refuse what one alone refuses, and go on', async () => {
     const engine = await open({ threads: 2 });
     const before = bits(await engine.sampler.sample(prompt, options));
-    await expect(engine.sampler.adopt({ kind: 'published' }, 1)).rejects.toMatchObject({ code: 'ENGINE_NOT_PUBLISHED' });
+    await expect(engine.sampler.adopt({ kind: 'published' }, 1)).rejects.toMatchObject({
+      code: 'ENGINE_NOT_PUBLISHED',
+    });
     for (const n of [0, 2.5, NaN]) {
-      await expect(engine.sampler.sample(prompt, { ...options, n })).rejects.toMatchObject({ code: 'invalid_sampling_option' });
+      await expect(engine.sampler.sample(prompt, { ...options, n })).rejects.toMatchObject({
+        code: 'invalid_sampling_option',
+      });
     }
     const controller = new AbortController();
-    const aborted = engine.sampler.sample(prompt, { maxTokens: 250, seed: 1, n: 16 }, controller.signal);
+    const aborted = engine.sampler.sample(
+      prompt,
+      { maxTokens: 250, seed: 1, n: 16 },
+      controller.signal,
+    );
     controller.abort();
     await expect(aborted).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted' });
     expect(bits(await engine.sampler.sample(prompt, options))).toEqual(before);
@@ -172,14 +244,31 @@ describe('scores', () => {
     temperature,
   });
 
-  it.each([1, 0.6])('are what the samplers recorded, to the last bit, at temperature %d', async (temperature) => {
-    const engine = await open({ threads: 3 });
-    const sampled = await engine.sampler.sample(prompt, { maxTokens: 40, seed: 5, n: 7, temperature });
-    const scored = await Promise.all(sampled.map((sequence) => engine.sampler.score!(rowOf(sequence, temperature))));
-    expect(scored).toEqual(sampled.map(({ logprobs }) => logprobs));
-    const stopped = await engine.sampler.sample(prompt, { maxTokens: 40, seed: 6, temperature, stopTokenIds: [1, 2, 3, 4] });
-    expect(await engine.sampler.score!(rowOf(stopped[0]!, temperature))).toEqual(stopped[0]!.logprobs);
-  });
+  it.each([1, 0.6])(
+    'are what the samplers recorded, to the last bit, at temperature %d',
+    async (temperature) => {
+      const engine = await open({ threads: 3 });
+      const sampled = await engine.sampler.sample(prompt, {
+        maxTokens: 40,
+        seed: 5,
+        n: 7,
+        temperature,
+      });
+      const scored = await Promise.all(
+        sampled.map((sequence) => engine.sampler.score!(rowOf(sequence, temperature))),
+      );
+      expect(scored).toEqual(sampled.map(({ logprobs }) => logprobs));
+      const stopped = await engine.sampler.sample(prompt, {
+        maxTokens: 40,
+        seed: 6,
+        temperature,
+        stopTokenIds: [1, 2, 3, 4],
+      });
+      expect(await engine.sampler.score!(rowOf(stopped[0]!, temperature))).toEqual(
+        stopped[0]!.logprobs,
+      );
+    },
+  );
 
   it('are by the weights that a request sent at the same time gets', async () => {
     const engine = await open({ threads: 2 });
@@ -196,7 +285,9 @@ describe('scores', () => {
     const adopting = engine.sampler.adopt({ kind: 'published' }, 1);
     const after = engine.sampler.score!(row);
     expect([await before, await after]).toEqual([old, next]);
-    expect(new Set((await running).map(({ policyVersion }) => policyVersion))).toEqual(new Set([-1]));
+    expect(new Set((await running).map(({ policyVersion }) => policyVersion))).toEqual(
+      new Set([-1]),
+    );
     await adopting;
   });
 
@@ -205,9 +296,9 @@ describe('scores', () => {
     const before = await engine.sampler.score!(rows[0]!);
     await engine.trainer.load(checkpoints[0]!);
     const sampled = await engine.sampler.sample(prompt, { maxTokens: 12, seed: 1, n: 4 });
-    expect(await Promise.all(sampled.map((sequence) => engine.sampler.score!(rowOf(sequence, 1))))).toEqual(
-      sampled.map(({ logprobs }) => logprobs),
-    );
+    expect(
+      await Promise.all(sampled.map((sequence) => engine.sampler.score!(rowOf(sequence, 1)))),
+    ).toEqual(sampled.map(({ logprobs }) => logprobs));
     expect(await engine.sampler.score!(rows[0]!)).toEqual(before);
   });
 });
@@ -223,8 +314,14 @@ describe('an engine that ends', () => {
     ]);
     await engine.close();
     for (const outcome of await outcomes)
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'CancelledError', reason: 'shutdown' } });
-    await expect(engine.trainer.stats()).rejects.toMatchObject({ name: 'EngineError', code: 'ENGINE_CLOSED' });
+      expect(outcome).toMatchObject({
+        status: 'rejected',
+        reason: { name: 'CancelledError', reason: 'shutdown' },
+      });
+    await expect(engine.trainer.stats()).rejects.toMatchObject({
+      name: 'EngineError',
+      code: 'ENGINE_CLOSED',
+    });
   });
 
   it('is closed in the middle of a run without harm', async () => {
@@ -238,7 +335,9 @@ describe('an engine that ends', () => {
       await engine.close();
       await work;
     }
-    expect(await (await open()).trainer.forward({ rows })).toMatchObject({ logprobs: expect.objectContaining({ length: 144 }) });
+    expect(await (await open()).trainer.forward({ rows })).toMatchObject({
+      logprobs: expect.objectContaining({ length: 144 }),
+    });
   });
 
   it('says what is wrong with the folder when it cannot open, and leaves no thread behind', async () => {

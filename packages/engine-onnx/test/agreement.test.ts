@@ -1,4 +1,7 @@
-/** What the sampler reports is what the trainer computes, also for weights that have learned something. */
+/**
+ * What the sampler reports is what the trainer computes, also for weights that have learned
+ * something.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +32,11 @@ function problem(): { prompt: number[]; answer: number[] } {
 
 const supervised = (): TokenRow => {
   const { prompt, answer } = problem();
-  return { tokens: Int32Array.from([...prompt, ...answer]), promptLength: prompt.length, temperature: 1 };
+  return {
+    tokens: Int32Array.from([...prompt, ...answer]),
+    promptLength: prompt.length,
+    temperature: 1,
+  };
 };
 
 async function learn(engine: Engine, steps: number): Promise<number> {
@@ -37,48 +44,71 @@ async function learn(engine: Engine, steps: number): Promise<number> {
   for (let step = 0; step < steps; step++) {
     const pass = await engine.trainer.forward({ rows: Array.from({ length: 32 }, supervised) });
     loss = -pass.logprobs.reduce((sum, logprob) => sum + logprob, 0) / pass.logprobs.length;
-    await engine.trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length) });
+    await engine.trainer.backward(pass, {
+      logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length),
+    });
     await engine.trainer.step({ learningRate: 3e-3, betas: [0.9, 0.95] });
   }
   return loss;
 }
 
-/** Largest difference between what the sampler reported and what the trainer computes for the same tokens. */
+/**
+ * Largest difference between what the sampler reported and what the trainer computes for the same
+ * tokens.
+ */
 async function largestGap(engine: Engine, temperature: number): Promise<number> {
-  const prompts = Array.from({ length: 24 }, (_, i) => Int32Array.from([...problem().prompt, ...(i % 3 === 0 ? problem().prompt : [])]));
+  const prompts = Array.from({ length: 24 }, (_, i) =>
+    Int32Array.from([...problem().prompt, ...(i % 3 === 0 ? problem().prompt : [])]),
+  );
   const options = { maxTokens: 24, temperature, n: 2, stopTokenIds: [end] };
-  const groups = await Promise.all(prompts.map((prompt, seed) => engine.sampler.sample(prompt, { ...options, seed })));
-  const sampled = groups.flatMap((group, i) => group.map((sequence) => ({ prompt: prompts[i]!, sequence })));
-  const row = ({ prompt, sequence }: { prompt: Int32Array; sequence: SampledSequence }): TokenRow => ({
+  const groups = await Promise.all(
+    prompts.map((prompt, seed) => engine.sampler.sample(prompt, { ...options, seed })),
+  );
+  const sampled = groups.flatMap((group, i) =>
+    group.map((sequence) => ({ prompt: prompts[i]!, sequence })),
+  );
+  const row = ({
+    prompt,
+    sequence,
+  }: {
+    prompt: Int32Array;
+    sequence: SampledSequence;
+  }): TokenRow => ({
     tokens: Int32Array.of(...prompt, ...sequence.tokens),
     promptLength: prompt.length,
     temperature,
   });
   const pass = await engine.trainer.forward({ rows: sampled.map(row) });
   const gaps = sampled.flatMap(({ sequence }, i) =>
-    Array.from(sequence.logprobs, (logprob, t) => Math.abs(logprob - pass.logprobs[pass.offsets[i]! + t]!)),
+    Array.from(sequence.logprobs, (logprob, t) =>
+      Math.abs(logprob - pass.logprobs[pass.offsets[i]! + t]!),
+    ),
   );
   return Math.max(...gaps);
 }
 
-it('agrees with the trainer to 1e-5 at the start and after hundreds of optimizer steps', { timeout: 60_000 }, async () => {
-  const modelPath = join(root, 'model');
-  await createModelFolder({
-    directory: modelPath,
-    seed: 1,
-    initializerRange: 0.04,
-    config: { vocabSize: 16, hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, maxPositions: 64 },
-  });
-  const engine = await createEngineInThread({ modelPath, threads: 1 });
-  const gaps: number[] = [];
-  let loss = NaN;
-  for (let round = 0; round < 4; round++) {
-    await engine.trainer.publish(round);
-    await engine.sampler.adopt({ kind: 'published' }, round);
-    for (const temperature of [1, 0.6]) gaps.push(await largestGap(engine, temperature));
-    if (round < 3) loss = await learn(engine, 100);
-  }
-  await engine.close();
-  expect(loss).toBeLessThan(1.5);
-  expect(Math.max(...gaps)).toBeLessThanOrEqual(1e-5);
-});
+it(
+  'agrees with the trainer to 1e-5 at the start and after hundreds of optimizer steps',
+  { timeout: 60_000 },
+  async () => {
+    const modelPath = join(root, 'model');
+    await createModelFolder({
+      directory: modelPath,
+      seed: 1,
+      initializerRange: 0.04,
+      config: { vocabSize: 16, hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, maxPositions: 64 },
+    });
+    const engine = await createEngineInThread({ modelPath, threads: 1 });
+    const gaps: number[] = [];
+    let loss = NaN;
+    for (let round = 0; round < 4; round++) {
+      await engine.trainer.publish(round);
+      await engine.sampler.adopt({ kind: 'published' }, round);
+      for (const temperature of [1, 0.6]) gaps.push(await largestGap(engine, temperature));
+      if (round < 3) loss = await learn(engine, 100);
+    }
+    await engine.close();
+    expect(loss).toBeLessThan(1.5);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1e-5);
+  },
+);

@@ -27,33 +27,44 @@ await engine.close();
 console.log(JSON.stringify([[...sequence.logprobs], [...pass.logprobs], [...values]]));
 `;
 
-it('runs from its build, the worker threads included, and ends by itself after close', { timeout: 60_000 }, async () => {
-  const options = config as Options;
-  const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [name, join(root, file)]);
-  await build({
-    ...options,
-    entry: Object.fromEntries(entry) as Record<string, string>,
-    config: false,
-    silent: true,
-    dts: false,
-    sourcemap: false,
-    outDir: join(folder, 'dist'),
-    external: ['onnxruntime-node', 'protobufjs', 'zod'],
-    // Our other packages need not be built for this.
-    noExternal: [/^@trinity-rft\//],
-    esbuildOptions: (esbuild) => void (esbuild.conditions = ['@trinity-rft/source']),
-  });
-  expect(readdirSync(join(folder, 'dist'))).toEqual(expect.arrayContaining(['index.js', 'worker.js']));
-  writeFileSync(join(folder, 'run.mjs'), script);
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['run.mjs'], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] },
-    timeout: 30_000,
-  });
-  expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
-  const [sampled, scored, values] = JSON.parse(stdout) as [number[], number[], number[]];
-  expect(sampled).toHaveLength(3);
-  expect(values).toEqual([0, 0, 0]);
-  sampled.forEach((logprob, i) => expect(Math.abs(logprob - scored[i]!)).toBeLessThanOrEqual(1e-5));
-});
+it(
+  'runs from its build, the worker threads included, and ends by itself after close',
+  { timeout: 60_000 },
+  async () => {
+    const options = config as Options;
+    const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [
+      name,
+      join(root, file),
+    ]);
+    await build({
+      ...options,
+      entry: Object.fromEntries(entry) as Record<string, string>,
+      config: false,
+      silent: true,
+      dts: false,
+      sourcemap: false,
+      outDir: join(folder, 'dist'),
+      external: ['onnxruntime-node', 'protobufjs', 'zod'],
+      // Our other packages need not be built for this.
+      noExternal: [/^@trinity-rft\//],
+      esbuildOptions: (esbuild) => void (esbuild.conditions = ['@trinity-rft/source']),
+    });
+    expect(readdirSync(join(folder, 'dist'))).toEqual(
+      expect.arrayContaining(['index.js', 'worker.js']),
+    );
+    writeFileSync(join(folder, 'run.mjs'), script);
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['run.mjs'], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+      timeout: 30_000,
+    });
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+    const [sampled, scored, values] = JSON.parse(stdout) as [number[], number[], number[]];
+    expect(sampled).toHaveLength(3);
+    expect(values).toEqual([0, 0, 0]);
+    sampled.forEach((logprob, i) =>
+      expect(Math.abs(logprob - scored[i]!)).toBeLessThanOrEqual(1e-5),
+    );
+  },
+);

@@ -1,4 +1,7 @@
-/** Adapters against PEFT, transformers and torch; the fixture comes from tools/fixtures/peft_adapter.py. */
+/**
+ * Adapters against PEFT, transformers and torch; the fixture comes from
+ * tools/fixtures/peft_adapter.py.
+ */
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,29 +35,46 @@ describe('an adapter of PEFT', () => {
     const numbers = (name: string): Float32Array => expected.get(name)!.data;
     const { batch, optimizer } = await readBatch(base);
     const buffers = new WeightBuffers(config, weights);
-    const adapters = await openAdapters({ config, weights: buffers, lora: { path: peft }, threads: 1 });
+    const adapters = await openAdapters({
+      config,
+      weights: buffers,
+      lora: { path: peft },
+      threads: 1,
+    });
     const trainer = new OnnxTrainer({ config, weights: buffers, trainable: adapters, threads: 1 });
 
     const pass = await trainer.forward(batch, { entropy: true });
     expect(distance(pass.logprobs, numbers('logprobs'))).toBeLessThan(1e-5);
     expect(distance(pass.entropy!, numbers('entropy'))).toBeLessThan(1e-5);
-    await trainer.backward(pass, { logprobs: numbers('grad_logprobs'), entropy: numbers('grad_entropy') });
+    await trainer.backward(pass, {
+      logprobs: numbers('grad_logprobs'),
+      entropy: numbers('grad_entropy'),
+    });
     const errors = adapters.specs.map(({ name, offset, size }) => {
       const wanted = numbers(`grad.${name}`);
-      return { name, error: distance(trainer.gradient!.subarray(offset, offset + size), wanted) / largest(wanted) };
+      return {
+        name,
+        error:
+          distance(trainer.gradient!.subarray(offset, offset + size), wanted) / largest(wanted),
+      };
     });
     expect(errors.filter(({ error }) => !(error < 1e-4))).toEqual([]);
 
-    const gradient = Float32Array.from(adapters.specs.flatMap(({ name }) => [...numbers(`grad.${name}`)]));
+    const gradient = Float32Array.from(
+      adapters.specs.flatMap(({ name }) => [...numbers(`grad.${name}`)]),
+    );
     const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
     const state = blankOptimizer(adapters.specs, 0);
-    for (let i = 0; i < optimizer.steps; i++) await adapters.update(gradient, state, { ...optimizer, gradientScale });
+    for (let i = 0; i < optimizer.steps; i++)
+      await adapters.update(gradient, state, { ...optimizer, gradientScale });
     const stepped = adapters.specs.map(({ name, offset, size }) => ({
       name,
       error: distance(adapters.flat.subarray(offset, offset + size), numbers(`stepped.${name}`)),
     }));
     expect(stepped.filter(({ error }) => !(error < 1e-6))).toEqual([]);
-    expect(distance((await trainer.forward(batch)).logprobs, numbers('stepped_logprobs'))).toBeLessThan(1e-5);
+    expect(
+      distance((await trainer.forward(batch)).logprobs, numbers('stepped_logprobs')),
+    ).toBeLessThan(1e-5);
     await trainer.close();
     await adapters.close();
   });
@@ -62,29 +82,49 @@ describe('an adapter of PEFT', () => {
   test('is written with the names, shapes and numbers it was read with', async () => {
     const { config } = await loadModelFolder(base);
     const state = await loadAdapters(peft, config);
-    expect(state.plan).toEqual({ rank: 4, alpha: 6, modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'down_proj'] });
+    expect(state.plan).toEqual({
+      rank: 4,
+      alpha: 6,
+      modules: ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'down_proj'],
+    });
     await saveAdapters(folder, { ...state, config, baseModel: base });
     const [written, original] = [
       await readTensors(join(folder, 'adapter_model.safetensors')),
       await readTensors(join(peft, 'adapter_model.safetensors')),
     ];
-    const sorted = (tensors: ReadonlyMap<string, NamedTensor>) => [...tensors.values()].toSorted((a, b) => a.name.localeCompare(b.name));
+    const sorted = (tensors: ReadonlyMap<string, NamedTensor>) =>
+      [...tensors.values()].toSorted((a, b) => a.name.localeCompare(b.name));
     expect(sorted(written)).toEqual(sorted(original));
-    const mine = JSON.parse(await readFile(join(folder, 'adapter_config.json'), 'utf8')) as Record<string, unknown>;
-    const theirs = JSON.parse(await readFile(join(peft, 'adapter_config.json'), 'utf8')) as Record<string, unknown>;
+    const mine = JSON.parse(await readFile(join(folder, 'adapter_config.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    const theirs = JSON.parse(await readFile(join(peft, 'adapter_config.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
     const own = { base_model_name_or_path: base, target_modules: state.plan.modules };
-    expect(mine).toEqual({ ...Object.fromEntries(Object.keys(mine).map((key) => [key, theirs[key]])), ...own });
+    expect(mine).toEqual({
+      ...Object.fromEntries(Object.keys(mine).map((key) => [key, theirs[key]])),
+      ...own,
+    });
     expect(await loadAdapters(folder, config)).toEqual(state);
   });
 });
 
 describe('a folder that is no adapter of the model is refused', () => {
-  const change = async (edit: (config: Record<string, unknown>) => Record<string, unknown>): Promise<void> => {
+  const change = async (
+    edit: (config: Record<string, unknown>) => Record<string, unknown>,
+  ): Promise<void> => {
     await cp(peft, folder, { recursive: true });
     const path = join(folder, 'adapter_config.json');
-    await writeFile(path, JSON.stringify(edit(JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>)));
+    await writeFile(
+      path,
+      JSON.stringify(edit(JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>)),
+    );
   };
-  const load = async (): Promise<unknown> => loadAdapters(folder, (await loadModelFolder(base)).config);
+  const load = async (): Promise<unknown> =>
+    loadAdapters(folder, (await loadModelFolder(base)).config);
 
   test.each([
     [{ use_dora: true }, 'use_dora is true; only false can be trained here'],
@@ -94,7 +134,10 @@ describe('a folder that is no adapter of the model is refused', () => {
     [{ rank_pattern: { q_proj: 8 } }, 'rank_pattern is {"q_proj":8}'],
     [{ modules_to_save: ['lm_head'] }, 'modules_to_save is ["lm_head"]'],
     [{ r: 0 }, 'is not the config of a LoRA adapter'],
-    [{ r: 5 }, 'q_proj.lora_A.weight has shape [4, 32], but the model and the rank ask for [5, 32]'],
+    [
+      { r: 5 },
+      'q_proj.lora_A.weight has shape [4, 32], but the model and the rank ask for [5, 32]',
+    ],
   ])('%j', async (keys, message) => {
     await change((config) => ({ ...config, ...keys }));
     await expect(load()).rejects.toThrow(message);
@@ -103,7 +146,10 @@ describe('a folder that is no adapter of the model is refused', () => {
   test.each([
     [
       'of another model',
-      (all: NamedTensor[]) => [{ ...all[0]!, name: 'base_model.model.model.layers.2.self_attn.q_proj.lora_A.weight' }, ...all],
+      (all: NamedTensor[]) => [
+        { ...all[0]!, name: 'base_model.model.model.layers.2.self_attn.q_proj.lora_A.weight' },
+        ...all,
+      ],
       'layers.2.self_attn.q_proj.lora_A.weight has no place in the model',
     ],
     [
@@ -120,7 +166,9 @@ describe('a folder that is no adapter of the model is refused', () => {
   });
 
   test('one that is not there', async () => {
-    await expect(load()).rejects.toThrow('adapter_config.json cannot be read; expected a folder with an adapter as PEFT writes it');
+    await expect(load()).rejects.toThrow(
+      'adapter_config.json cannot be read; expected a folder with an adapter as PEFT writes it',
+    );
     await cp(peft, folder, { recursive: true });
     await rm(join(folder, 'adapter_model.safetensors'));
     await expect(load()).rejects.toThrow('there is no such file; save the adapter as safetensors');

@@ -1,4 +1,7 @@
-/** The engine against Hugging Face transformers and torch; the fixtures come from tools/fixtures/transformers_models.py. */
+/**
+ * The engine against Hugging Face transformers and torch; the fixtures come from
+ * tools/fixtures/transformers_models.py.
+ */
 import { describe, expect, test } from 'vitest';
 import { loadModelFolder } from '../src/folder/model-folder.js';
 import { parameterSpecs } from '../src/model/parameters.js';
@@ -22,7 +25,8 @@ describe.each(['qwen3', 'qwen2', 'llama'])('%s', (family) => {
     const { config, batch, buffers, optimizer, expected } = await fixture(family);
     const trainer = new OnnxTrainer({ config, weights: buffers, threads: 1 });
     const specs = parameterSpecs(config);
-    const part = (array: Float32Array, spec: { offset: number; size: number }) => array.subarray(spec.offset, spec.offset + spec.size);
+    const part = (array: Float32Array, spec: { offset: number; size: number }) =>
+      array.subarray(spec.offset, spec.offset + spec.size);
 
     const pass = await trainer.forward(batch, { entropy: true });
     expect(distance(pass.logprobs, expected('logprobs'))).toBeLessThan(1e-5);
@@ -32,7 +36,10 @@ describe.each(['qwen3', 'qwen2', 'llama'])('%s', (family) => {
     await trainer.backward(pass, gradients);
     const gradientErrors = specs.map((spec) => {
       const wanted = expected(`grad.${spec.name}`);
-      return { name: spec.name, error: distance(part(trainer.gradient!, spec), wanted) / largest(wanted) };
+      return {
+        name: spec.name,
+        error: distance(part(trainer.gradient!, spec), wanted) / largest(wanted),
+      };
     });
     expect(gradientErrors.filter(({ error }) => !(error < 1e-4))).toEqual([]);
 
@@ -40,8 +47,12 @@ describe.each(['qwen3', 'qwen2', 'llama'])('%s', (family) => {
     const state = blankOptimizer(specs, 0);
     const gradientScale = clipScale(globalNorm(gradient), optimizer.clipGradNorm);
     const { flat } = buffers.training;
-    for (let i = 0; i < optimizer.steps; i++) adamW(specs, flat, flat, gradient, state, { ...optimizer, gradientScale });
-    const stepErrors = specs.map((spec) => ({ name: spec.name, error: distance(part(flat, spec), expected(`stepped.${spec.name}`)) }));
+    for (let i = 0; i < optimizer.steps; i++)
+      adamW(specs, flat, flat, gradient, state, { ...optimizer, gradientScale });
+    const stepErrors = specs.map((spec) => ({
+      name: spec.name,
+      error: distance(part(flat, spec), expected(`stepped.${spec.name}`)),
+    }));
     expect(stepErrors.filter(({ error }) => !(error < 1e-6))).toEqual([]);
     await trainer.close();
   });

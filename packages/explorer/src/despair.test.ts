@@ -1,4 +1,9 @@
-import { defaultFormatArgs, type ExperienceStore, type JsonState, type Task } from '@trinity-rft/core';
+import {
+  defaultFormatArgs,
+  type ExperienceStore,
+  type JsonState,
+  type Task,
+} from '@trinity-rft/core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDespair, type Despair } from './despair.js';
 import type { RunOutcome, TaskOutcome } from './run-task.js';
@@ -16,16 +21,37 @@ const task: Task = {
   isEval: false,
   index: { taskset: 'set', row: 0 },
 };
-const ok: RunOutcome = { status: 'ok', run: 0, experiences: [], reward: 1, metrics: {}, seconds: 0 };
-const failed = (why: string): RunOutcome => ({ status: 'failed', run: 1, kind: 'failed', error: new TypeError(why), seconds: 0 });
-const outcome = (...runs: readonly RunOutcome[]): readonly TaskOutcome[] => [{ task, runs, retries: 0, timeouts: 0, seconds: 0 }];
-const at = (step: number): { step: number; policyVersion: number; feed: JsonState } => ({ step, policyVersion: 0, feed: { cursor: step } });
+const ok: RunOutcome = {
+  status: 'ok',
+  run: 0,
+  experiences: [],
+  reward: 1,
+  metrics: {},
+  seconds: 0,
+};
+const failed = (why: string): RunOutcome => ({
+  status: 'failed',
+  run: 1,
+  kind: 'failed',
+  error: new TypeError(why),
+  seconds: 0,
+});
+const outcome = (...runs: readonly RunOutcome[]): readonly TaskOutcome[] => [
+  { task, runs, retries: 0, timeouts: 0, seconds: 0 },
+];
+const at = (step: number): { step: number; policyVersion: number; feed: JsonState } => ({
+  step,
+  policyVersion: 0,
+  feed: { cursor: step },
+});
 
 let states: (JsonState | undefined)[];
 let despair: Despair;
 beforeEach(() => {
   states = [];
-  const store = { put: async (_batch: unknown, state?: JsonState) => void states.push(state) } as unknown as ExperienceStore;
+  const store = {
+    put: async (_batch: unknown, state?: JsonState) => void states.push(state),
+  } as unknown as ExperienceStore;
   despair = createDespair(store);
   despair.startFrom(at(0));
 });
@@ -48,7 +74,8 @@ describe('createDespair', () => {
   });
 
   it('begins to count anew after a run that succeeded', async () => {
-    for (let step = 1; step <= 9; step++) await despair.watch(step % 3 === 0 ? outcome(ok) : outcome(failed('a')), at(step));
+    for (let step = 1; step <= 9; step++)
+      await despair.watch(step % 3 === 0 ? outcome(ok) : outcome(failed('a')), at(step));
     await despair.watch(outcome(failed('a')), at(10));
     await despair.atEnd();
     expect(states).toEqual([]);
@@ -56,7 +83,9 @@ describe('createDespair', () => {
 
   it('does not let a stage end of which not one run succeeded', async () => {
     await despair.watch(outcome(failed('a'), failed('b')), at(1));
-    await expect(despair.atEnd()).rejects.toThrow('Not one of the 2 runs of the last 1 explore step succeeded.');
+    await expect(despair.atEnd()).rejects.toThrow(
+      'Not one of the 2 runs of the last 1 explore step succeeded.',
+    );
     expect(states).toEqual([at(0)]);
   });
 

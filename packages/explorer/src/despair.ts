@@ -7,11 +7,17 @@ import type { ExplorerState } from './state.js';
 /** Explore steps in a row without one run that succeeded. */
 const patience = 3;
 
-/** Watches explore steps; each failure rewinds the store to the last step that worked, so that its tasks are not lost. */
+/**
+ * Watches explore steps; each failure rewinds the store to the last step that worked, so that its
+ * tasks are not lost.
+ */
 export interface Despair {
   /** @param state where the explorer begins */
   startFrom(state: ExplorerState): void;
-  /** After a step was stored. @throws WorkflowError at the third step in a row in which every run failed */
+  /**
+   * After a step was stored.
+   * @throws WorkflowError at the third step in a row in which every run failed
+   */
   watch(outcomes: readonly TaskOutcome[], state: ExplorerState): Promise<void>;
   /** After the last step. @throws WorkflowError when not one run of the stage succeeded */
   atEnd(): Promise<void>;
@@ -19,7 +25,11 @@ export interface Despair {
 
 export function createDespair(store: ExperienceStore): Despair {
   let good: ExplorerState | undefined;
-  let failed: { steps: number; runs: number; first: Error | undefined } = { steps: 0, runs: 0, first: undefined };
+  let failed: { steps: number; runs: number; first: Error | undefined } = {
+    steps: 0,
+    runs: 0,
+    first: undefined,
+  };
 
   const stop = async (): Promise<never> => {
     const { steps, runs, first } = failed;

@@ -1,4 +1,4 @@
-import { defaultFormatArgs, meanMetrics, type Task } from '@trinity-rft/core';
+import { defaultFormatArgs, meanMetrics, type Metrics, type Task } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import vectors from '../test/trinity-eval-metrics.json' with { type: 'json' };
 import { evalMetrics, keyMetrics } from './eval-metrics.js';
@@ -9,7 +9,14 @@ const outcome = (values: readonly (number | undefined)[]): TaskOutcome => ({
   runs: values.map((value, run): RunOutcome =>
     value === undefined
       ? { status: 'failed', run, kind: 'failed', error: new Error('x'), seconds: 1 }
-      : { status: 'ok', run, experiences: [], reward: value, metrics: { reward: value }, seconds: 1 },
+      : {
+          status: 'ok',
+          run,
+          experiences: [],
+          reward: value,
+          metrics: { reward: value },
+          seconds: 1,
+        },
   ),
   retries: 0,
   timeouts: 0,
@@ -17,19 +24,28 @@ const outcome = (values: readonly (number | undefined)[]): TaskOutcome => ({
 });
 
 describe('figures of the original', () => {
-  const rows = vectors.cases.flatMap(({ values, metrics }) => Object.entries(metrics).map(([name, figure]) => ({ values, name, figure })));
+  const rows = vectors.cases.flatMap(({ values, metrics }) =>
+    Object.entries(metrics).map(([name, figure]) => ({ values, name, figure })),
+  );
 
-  it.each(rows.filter(({ name }) => name.startsWith('accuracy/')))('$values: $name is $figure', ({ values, name, figure }) => {
-    expect(keyMetrics('accuracy', values)[name]).toBeCloseTo(figure, 8);
-  });
+  it.each(rows.filter(({ name }) => name.startsWith('accuracy/')))(
+    '$values: $name is $figure',
+    ({ values, name, figure }) => {
+      expect(keyMetrics('accuracy', values)[name]).toBeCloseTo(figure, 8);
+    },
+  );
 
   it('are plain means for times, and for training', () => {
     expect(keyMetrics('time/run_execution', [1, 3])).toEqual({ 'time/run_execution': 2 });
-    expect(meanMetrics(vectors.train_mode.in)).toEqual(vectors.train_mode.out);
+    expect(meanMetrics(vectors.train_mode.in as Metrics[])).toEqual(vectors.train_mode.out);
   });
 
   it('are means over tasks', () => {
-    const { tasks, 'eval/dummy/accuracy/mean@2': mean, 'eval/dummy/accuracy/std@2': std } = vectors.docs;
+    const {
+      tasks,
+      'eval/dummy/accuracy/mean@2': mean,
+      'eval/dummy/accuracy/std@2': std,
+    } = vectors.docs;
     const metrics = evalMetrics(tasks.map(outcome));
     expect(metrics['reward/mean@2']).toBeCloseTo(mean, 6);
     expect(metrics['reward/std@2']).toBeCloseTo(std, 6);
@@ -38,7 +54,8 @@ describe('figures of the original', () => {
 
 describe('evalMetrics', () => {
   it('has names that do not depend on which runs failed', () => {
-    const names = (values: (number | undefined)[][]) => Object.keys(evalMetrics(values.map(outcome))).toSorted();
+    const names = (values: (number | undefined)[][]) =>
+      Object.keys(evalMetrics(values.map(outcome))).toSorted();
     expect(
       names([
         [1, 1, 0],
@@ -61,7 +78,10 @@ describe('evalMetrics', () => {
   });
 
   it('takes tasks with different numbers of runs apart', () => {
-    expect(evalMetrics([outcome([1]), outcome([1, 0]), outcome([0, 0])])).toMatchObject({ 'reward/mean@1': 1, 'reward/mean@2': 0.25 });
+    expect(evalMetrics([outcome([1]), outcome([1, 0]), outcome([0, 0])])).toMatchObject({
+      'reward/mean@1': 1,
+      'reward/mean@2': 0.25,
+    });
   });
 
   it('says how sure the mean is, for two tasks or more', () => {
@@ -83,8 +103,17 @@ describe('evalMetrics', () => {
   });
 
   it('counts failures as zero and reports them', () => {
-    const metrics = evalMetrics([outcome([1, undefined]), outcome([1, 1]), outcome([undefined, undefined])]);
-    expect(metrics).toMatchObject({ finished_task_count: 1, failed_task_count: 1, failed_run_count: 3, 'reward/mean@2': 0.5 });
+    const metrics = evalMetrics([
+      outcome([1, undefined]),
+      outcome([1, 1]),
+      outcome([undefined, undefined]),
+    ]);
+    expect(metrics).toMatchObject({
+      finished_task_count: 1,
+      failed_task_count: 1,
+      failed_run_count: 3,
+      'reward/mean@2': 0.5,
+    });
     expect(metrics['reward/pass@2']).toBeCloseTo(2 / 3, 12);
     expect(metrics['reward/pass^2']).toBeCloseTo(1 / 3, 12);
     expect(metrics).toMatchObject({ task_count: 3, run_count: 6 });

@@ -1,4 +1,6 @@
-/** Numbers about one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts. */
+/**
+ * Numbers about one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
+ */
 import { gatherMetrics, mean, populationStd, type Metrics } from '@trinity-rft/core';
 import { createBootstrap, type Bootstrap } from './eval-metrics/bootstrap.js';
 import { meanInterval } from './eval-metrics/interval.js';
@@ -18,10 +20,14 @@ import type { TaskOutcome } from './run-task.js';
  * | `task_count`, `run_count` | how many there are |
  * | `finished_task_count`, `failed_task_count`, `failed_run_count` | tasks without a failed run, tasks with nothing else, failed runs |
  *
- * for n = 2, 4, … < k and k, when k > 1. A run that failed, or lacks a key, counts as 0, so names depend on `repeat_times` alone and
- * failures cannot raise a score. `detailed` adds `/mean`, `/max`, `/min` and `/std` over tasks to each. Times are plain means.
+ * for n = 2, 4, … < k and k, when k > 1. A run that failed, or lacks a key, counts as 0, so names
+ * depend on `repeat_times` alone and failures cannot raise a score. `detailed` adds `/mean`,
+ * `/max`, `/min` and `/std` over tasks to each. Times are plain means.
  */
-export function evalMetrics(outcomes: readonly TaskOutcome[], options: { readonly detailed?: boolean } = {}): Metrics {
+export function evalMetrics(
+  outcomes: readonly TaskOutcome[],
+  options: { readonly detailed?: boolean } = {},
+): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const keys = new Set(runs.filter(isOk).flatMap((run) => Object.keys(run.metrics)));
   const bootstrap = createBootstrap();
@@ -43,15 +49,23 @@ export function evalMetrics(outcomes: readonly TaskOutcome[], options: { readonl
     out = { ...out, ...overTasks(perTask) };
     if (options.detailed) out = { ...out, ...gatherMetrics(perTask, '', { std: true }) };
   }
-  if (outcomes.length > 0) out['time/task_execution'] = mean(outcomes.map((outcome) => outcome.seconds));
+  if (outcomes.length > 0)
+    out['time/task_execution'] = mean(outcomes.map((outcome) => outcome.seconds));
   return out;
 }
 
 /** Numbers about the runs of one task under one key, by the names of {@link evalMetrics}. */
-export function keyMetrics(key: string, values: readonly number[], bootstrap: Bootstrap = createBootstrap()): Metrics {
+export function keyMetrics(
+  key: string,
+  values: readonly number[],
+  bootstrap: Bootstrap = createBootstrap(),
+): Metrics {
   if (/time\/(?:task|run)_execution/.test(key)) return { [key]: mean(values) };
   const k = values.length;
-  const out: Record<string, number> = { [`${key}/mean@${k}`]: mean(values), [`${key}/std@${k}`]: populationStd(values) };
+  const out: Record<string, number> = {
+    [`${key}/mean@${k}`]: mean(values),
+    [`${key}/std@${k}`]: populationStd(values),
+  };
   for (const n of drawCounts(k)) {
     const { best, worst } = bootstrap(values, n);
     out[`${key}/best@${n}`] = best;
@@ -62,7 +76,10 @@ export function keyMetrics(key: string, values: readonly number[], bootstrap: Bo
   return out;
 }
 
-/** Means over the tasks that have a name (all of them, unless tasks have different numbers of runs), with their confidence. */
+/**
+ * Means over the tasks that have a name (all of them, unless tasks have different numbers of runs),
+ * with their confidence.
+ */
 function overTasks(perTask: readonly Metrics[]): Metrics {
   const out: Record<string, number> = {};
   for (const name of new Set(perTask.flatMap(Object.keys))) {

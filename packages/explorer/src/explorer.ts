@@ -1,4 +1,7 @@
-/** The explore loop: read tasks, run their workflows, turn rewards into advantages, store the experiences, fetch new weights. */
+/**
+ * The explore loop: read tasks, run their workflows, turn rewards into advantages, store the
+ * experiences, fetch new weights.
+ */
 import {
   CancelledError,
   prefixMetrics,
@@ -22,10 +25,18 @@ import { createDropWatch } from './drop-watch.js';
 import { createGroupWatch } from './group-health.js';
 import { runPipeline } from './pipeline.js';
 import { isOk, rolloutMetrics } from './rollout-metrics.js';
-import { createInstancePool, runTask, type AttemptKey, type AttemptModel, type TaskOutcome } from './run-task.js';
+import {
+  createInstancePool,
+  runTask,
+  type AttemptKey,
+  type AttemptModel,
+  type TaskOutcome,
+} from './run-task.js';
 import type { ExplorerState } from './state.js';
 
-/** Where the tasks of an explore step come from; one state from which the rest of the order follows. */
+/**
+ * Where the tasks of an explore step come from; one state from which the rest of the order follows.
+ */
 export interface TaskFeed {
   /** The tasks of explore step `step`, none at the end. */
   next(step: number): Promise<readonly Task[]>;
@@ -42,7 +53,9 @@ export interface EvalSet {
 /** What the explorer needs of the synchronizer. */
 export interface ExploreSync {
   isBoundary(step: number): boolean;
-  exploreBoundary(signal?: AbortSignal): Promise<{ readonly outcome: string; readonly version: number }>;
+  exploreBoundary(
+    signal?: AbortSignal,
+  ): Promise<{ readonly outcome: string; readonly version: number }>;
 }
 
 export interface ExplorerOptions {
@@ -80,7 +93,10 @@ export interface ExplorerOptions {
 }
 
 export interface Explorer {
-  /** Explores until the tasks end. Resolves with the number of explore steps made. @throws CancelledError when stopped */
+  /**
+   * Explores until the tasks end. Resolves with the number of explore steps made.
+   * @throws CancelledError when stopped
+   */
   run(state?: ExplorerState): Promise<number>;
   /** Evaluates all sets with the weights in use; metrics under `<prefix>/<set>/`. */
   evaluate(step: number, prefix?: string): Promise<Metrics>;
@@ -121,16 +137,27 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     if (tasks.length === 0) return undefined;
     const begun = runtime.clock.now();
     const outcomes = runAll(tasks);
-    // Reported when the step is finished; until then a failure of a later step must not count as unhandled.
+    // Reported when the step is finished; until then a failure of a later step must not count as
+    // unhandled.
     outcomes.catch(() => undefined);
-    return { step, begun, outcomes, state: { step, policyVersion: options.policyVersion(), feed: feed.state() } };
+    return {
+      step,
+      begun,
+      outcomes,
+      state: { step, policyVersion: options.policyVersion(), feed: feed.state() },
+    };
   };
 
-  /** Writes what is to say about the step, then stores it: one that was not stored is made again, with its records. */
+  /**
+   * Writes what is to say about the step, then stores it: one that was not stored is made again,
+   * with its records.
+   */
   const finishStep = async ({ step, begun, outcomes, state }: StepInFlight): Promise<void> => {
     const done = await outcomes;
     const waited = runtime.clock.now() - begun;
-    const experiences = done.flatMap((outcome) => outcome.runs.filter(isOk).flatMap((run) => run.experiences));
+    const experiences = done.flatMap((outcome) =>
+      outcome.runs.filter(isOk).flatMap((run) => run.experiences),
+    );
     const pipeline = runPipeline(experiences, options);
     watchDrops(experiences.length, pipeline.experiences.length);
     const rollout = rolloutMetrics(done, state.policyVersion);
@@ -160,7 +187,9 @@ export function createExplorer(options: ExplorerOptions): Explorer {
         ...metrics,
         ...prefixMetrics(
           `${prefix}/${set.name}`,
-          evalMetrics(await runAll(await set.tasks(step)), { detailed: options.detailedStats ?? false }),
+          evalMetrics(await runAll(await set.tasks(step)), {
+            detailed: options.detailedStats ?? false,
+          }),
         ),
       };
     }
@@ -168,11 +197,17 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   };
 
   const evaluateAt = async (step: number): Promise<void> => {
-    if (options.evalSets.length > 0) sink.write({ role: 'explorer', step, metrics: await evaluate(step) });
+    if (options.evalSets.length > 0)
+      sink.write({ role: 'explorer', step, metrics: await evaluate(step) });
   };
 
-  /** Explores up to the next boundary and finishes everything begun. Returns the last step, or undefined when the tasks have ended. */
-  const exploreToBoundary = async (from: number): Promise<{ readonly step: number; readonly ended: boolean }> => {
+  /**
+   * Explores up to the next boundary and finishes everything begun. Returns the last step, or
+   * undefined when the tasks have ended.
+   */
+  const exploreToBoundary = async (
+    from: number,
+  ): Promise<{ readonly step: number; readonly ended: boolean }> => {
     const inFlight: StepInFlight[] = [];
     let step = from;
     let ended = false;
@@ -207,13 +242,20 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     evaluate,
     run: async (state) => {
       let step = state?.step ?? 0;
-      despair.startFrom(state ?? { step, policyVersion: options.policyVersion(), feed: feed.state() });
+      despair.startFrom(
+        state ?? { step, policyVersion: options.policyVersion(), feed: feed.state() },
+      );
       if (state) feed.restore(state.feed);
       else if (options.evalOnStartup) await evaluateAt(0);
-      // A resumed explorer that stood at a boundary has not fetched the weights of that boundary yet.
+      // A resumed explorer that stood at a boundary has not fetched the weights of that boundary
+      // yet.
       if (state && sync.isBoundary(step)) await meetTrainer();
       for (;;) {
-        if (signal.aborted) throw new CancelledError('The explorer was stopped.', { reason: 'shutdown', cause: signal.reason });
+        if (signal.aborted)
+          throw new CancelledError('The explorer was stopped.', {
+            reason: 'shutdown',
+            cause: signal.reason,
+          });
         const explored = await exploreToBoundary(step);
         const moved = explored.step > step;
         step = explored.step;

@@ -1,4 +1,6 @@
-/** What a workflow returned, made into complete experiences: ids, reward, policy version, checked. */
+/**
+ * What a workflow returned, made into complete experiences: ids, reward, policy version, checked.
+ */
 import {
   assertAligned,
   mean,
@@ -30,7 +32,10 @@ export interface FinishOptions {
   readonly model: AgentModel;
 }
 
-/** @throws WorkflowError when the result is not experiences or a score, a reward is missing or not finite, or runs are missing */
+/**
+ * @throws WorkflowError when the result is not experiences or a score, a reward is missing or not
+ * finite, or runs are missing
+ */
 export function finishRuns(result: WorkflowResult, options: FinishOptions): readonly FinishedRun[] {
   const { task, firstRun, count, model } = options;
   const recorded = model.extractExperiencesFromHistory();
@@ -38,7 +43,11 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
     ? { experiences: result as readonly Experience[], metrics: {} }
     : scored(recorded, result as WorkflowOutput | number, task);
   if (experiences.length === 0)
-    throw invalid(task, 'returned no experiences', 'Return at least one, or a reward after calling the model at least once.');
+    throw invalid(
+      task,
+      'returned no experiences',
+      'Return at least one, or a reward after calling the model at least once.',
+    );
   const runs = new Map<number, Experience[]>();
   for (const experience of experiences) {
     const complete = completed(experience, recorded, options);
@@ -54,7 +63,9 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
         'Set eid.run to runIdBase, runIdBase + 1, … when the workflow repeats by itself.',
       );
   }
-  return [...runs].toSorted(([a], [b]) => a - b).map(([run, members]) => finishRun(run, members, metrics, task));
+  return [...runs]
+    .toSorted(([a], [b]) => a - b)
+    .map(([run, members]) => finishRun(run, members, metrics, task));
 }
 
 /** A score goes to every recorded call of the run; its metrics describe the run. */
@@ -63,23 +74,45 @@ function scored(
   output: WorkflowOutput | number,
   task: Task,
 ): { experiences: readonly Experience[]; metrics: Metrics } {
-  const { reward, metrics = {}, info = {} } = typeof output === 'number' ? { reward: output } : (output ?? { reward: undefined });
+  const {
+    reward,
+    metrics = {},
+    info = {},
+  } = typeof output === 'number' ? { reward: output } : (output ?? { reward: undefined });
   if (typeof reward !== 'number')
     throw invalid(
       task,
       `returned ${output === undefined ? 'nothing' : JSON.stringify(output)}`,
       'Return experiences, a number, or { reward, metrics }.',
     );
-  return { experiences: recorded.map((experience) => withFields(experience, { reward, info: { ...experience.info, ...info } })), metrics };
+  return {
+    experiences: recorded.map((experience) =>
+      withFields(experience, { reward, info: { ...experience.info, ...info } }),
+    ),
+    metrics,
+  };
 }
 
-function completed(experience: Experience, recorded: readonly Experience[], { task, firstRun, count }: FinishOptions): Experience {
+function completed(
+  experience: Experience,
+  recorded: readonly Experience[],
+  { task, firstRun, count }: FinishOptions,
+): Experience {
   const { reward } = experience;
   if (reward === undefined && !task.isEval)
-    throw invalid(task, 'returned an experience without a reward', 'Set its reward to a finite number.');
-  if (reward !== undefined && !Number.isFinite(reward)) throw invalid(task, `returned the reward ${reward}`, 'Return a finite number.');
-  // A workflow that builds its own experience from a response may leave out who sampled it; the record of the call knows.
-  const source = experience.policyVersion === unknownPolicyVersion ? recorded.find((record) => sameTokens(record, experience)) : undefined;
+    throw invalid(
+      task,
+      'returned an experience without a reward',
+      'Set its reward to a finite number.',
+    );
+  if (reward !== undefined && !Number.isFinite(reward))
+    throw invalid(task, `returned the reward ${reward}`, 'Return a finite number.');
+  // A workflow that builds its own experience from a response may leave out who sampled it; the
+  // record of the call knows.
+  const source =
+    experience.policyVersion === unknownPolicyVersion
+      ? recorded.find((record) => sameTokens(record, experience))
+      : undefined;
   const complete = withFields(experience, {
     eid: {
       ...experience.eid,
@@ -87,7 +120,11 @@ function completed(experience: Experience, recorded: readonly Experience[], { ta
       task: experience.eid.task === '' ? task.taskId : experience.eid.task,
       run: count === 1 ? firstRun : experience.eid.run,
     },
-    ...(source && { policyVersion: source.policyVersion, temperature: source.temperature, logprobs: source.logprobs }),
+    ...(source && {
+      policyVersion: source.policyVersion,
+      temperature: source.temperature,
+      logprobs: source.logprobs,
+    }),
     info: { ...experience.info, taskset: task.index.taskset, row: task.index.row },
   });
   if (complete.policyVersion === unknownPolicyVersion) {
@@ -102,10 +139,19 @@ function completed(experience: Experience, recorded: readonly Experience[], { ta
 }
 
 function sameTokens(a: Experience, b: Experience): boolean {
-  return a.promptLength === b.promptLength && a.tokens.length === b.tokens.length && a.tokens.every((token, i) => token === b.tokens[i]);
+  return (
+    a.promptLength === b.promptLength &&
+    a.tokens.length === b.tokens.length &&
+    a.tokens.every((token, i) => token === b.tokens[i])
+  );
 }
 
-function finishRun(run: number, members: readonly Experience[], metrics: Metrics, task: Task): FinishedRun {
+function finishRun(
+  run: number,
+  members: readonly Experience[],
+  metrics: Metrics,
+  task: Task,
+): FinishedRun {
   // A stable sort: members of one step keep the order in which the workflow gave them.
   const steps = members.toSorted((a, b) => a.eid.step - b.eid.step);
   const reward = steps.at(-1)!.reward ?? Number.NaN;
@@ -114,7 +160,9 @@ function finishRun(run: number, members: readonly Experience[], metrics: Metrics
     run,
     experiences: task.isEval
       ? []
-      : steps.map((step, index) => withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } })),
+      : steps.map((step, index) =>
+          withFields(step, { eid: { ...step.eid, suffix: step.eid.suffix || index.toString(36) } }),
+        ),
     reward,
     metrics: {
       ...own,
@@ -127,5 +175,7 @@ function finishRun(run: number, members: readonly Experience[], metrics: Metrics
 }
 
 function invalid(task: Task, what: string, cure: string): WorkflowError {
-  return new WorkflowError(`Workflow "${task.workflow}" ${what}. ${cure}`, { code: 'WORKFLOW_RESULT' });
+  return new WorkflowError(`Workflow "${task.workflow}" ${what}. ${cure}`, {
+    code: 'WORKFLOW_RESULT',
+  });
 }

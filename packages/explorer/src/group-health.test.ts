@@ -17,7 +17,10 @@ function outcome(...runs: readonly (readonly (readonly number[])[] | undefined)[
 }
 
 /** Prompts differ, as they do where an agent names the run in them. */
-const experience = (response: readonly number[], run: number): ReturnType<typeof createExperience> =>
+const experience = (
+  response: readonly number[],
+  run: number,
+): ReturnType<typeof createExperience> =>
   createExperience({
     tokens: [90 + run, ...response],
     promptLength: 1,
@@ -34,7 +37,9 @@ it('counts groups whose runs begin with the same completion, whatever follows an
 });
 
 it('says nothing about groups of one', () => {
-  expect(identicalGroupShare([outcome([[1]]), outcome([[1]], undefined), outcome()])).toBeUndefined();
+  expect(
+    identicalGroupShare([outcome([[1]]), outcome([[1]], undefined), outcome()]),
+  ).toBeUndefined();
 });
 
 it('warns once, when no group of a step differs', () => {

@@ -1,15 +1,24 @@
-/** Groups whose members all said the same: they have no advantages, and usually a setting is to blame. */
+/**
+ * Groups whose members all said the same: they have no advantages, and usually a setting is to
+ * blame.
+ */
 import type { Experience, Logger } from '@trinity-rft/core';
 import type { RunOutcome, TaskOutcome } from './run-task.js';
 
 /**
- * Share of groups of at least two runs whose first completions are equal, token for token. Undefined without such groups.
- * A policy that has learned its answers comes near to 1; one that has not is sampled with equal seeds, at temperature 0, or behind a cache.
+ * Share of groups of at least two runs whose first completions are equal, token for token.
+ * Undefined without such groups. A policy that has learned its answers comes near to 1; one that
+ * has not is sampled with equal seeds, at temperature 0, or behind a cache.
  */
 export function identicalGroupShare(outcomes: readonly TaskOutcome[]): number | undefined {
-  const groups = outcomes.map(({ runs }) => firstExperiences(runs)).filter((members) => members.length > 1);
+  const groups = outcomes
+    .map(({ runs }) => firstExperiences(runs))
+    .filter((members) => members.length > 1);
   if (groups.length === 0) return undefined;
-  return groups.filter(([first, ...others]) => others.every((other) => sameResponse(first!, other))).length / groups.length;
+  return (
+    groups.filter(([first, ...others]) => others.every((other) => sameResponse(first!, other)))
+      .length / groups.length
+  );
 }
 
 /** Says once that no group of a whole step has two answers. */
@@ -25,12 +34,15 @@ export function createGroupWatch(logger: Logger): (share: number | undefined) =>
 }
 
 function firstExperiences(runs: readonly RunOutcome[]): readonly Experience[] {
-  return runs.flatMap((run) => (run.status === 'ok' && run.experiences[0] ? [run.experiences[0]] : []));
+  return runs.flatMap((run) =>
+    run.status === 'ok' && run.experiences[0] ? [run.experiences[0]] : [],
+  );
 }
 
 function sameResponse(a: Experience, b: Experience): boolean {
   const length = a.tokens.length - a.promptLength;
   if (b.tokens.length - b.promptLength !== length) return false;
-  for (let i = 0; i < length; i++) if (a.tokens[a.promptLength + i] !== b.tokens[b.promptLength + i]) return false;
+  for (let i = 0; i < length; i++)
+    if (a.tokens[a.promptLength + i] !== b.tokens[b.promptLength + i]) return false;
   return true;
 }

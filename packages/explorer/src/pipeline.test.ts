@@ -4,12 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { createDropWatch } from './drop-watch.js';
 import { runPipeline } from './pipeline.js';
 
-const of = (run: number): Experience => createExperience({ tokens: [1, 2], promptLength: 1, reward: run, eid: { run } });
+const of = (run: number): Experience =>
+  createExperience({ tokens: [1, 2], promptLength: 1, reward: run, eid: { run } });
 const atLeast = (threshold: number, name = 'at_least'): ExperienceOperator => ({
   name,
   apply: (experiences) => {
     const kept = experiences.filter(({ reward }) => reward! >= threshold);
-    return { experiences: kept, metrics: { filtered_count: experiences.length - kept.length, threshold } };
+    return {
+      experiences: kept,
+      metrics: { filtered_count: experiences.length - kept.length, threshold },
+    };
   },
 });
 const sawAdvantage: number[] = [];
@@ -21,7 +25,11 @@ const advantage = (experiences: readonly Experience[]) => {
 describe('runPipeline', () => {
   it('runs operators in order, then the advantages, and counts what each dropped', () => {
     const { experiences, metrics } = runPipeline([of(0), of(1), of(2), of(3)], {
-      operators: [atLeast(1), { name: 'twice', apply: (list) => ({ experiences: list, metrics: { seen: list.length } }) }, atLeast(2)],
+      operators: [
+        atLeast(1),
+        { name: 'twice', apply: (list) => ({ experiences: list, metrics: { seen: list.length } }) },
+        atLeast(2),
+      ],
       advantage,
     });
     expect(experiences.map(({ reward }) => reward)).toEqual([3]);
@@ -40,10 +48,17 @@ describe('runPipeline', () => {
 
   it('stores nothing when nothing is left, without asking for the advantages of nothing', () => {
     const asked = sawAdvantage.length;
-    const { experiences, metrics } = runPipeline([of(0)], { operators: [atLeast(9)], advantage, experienceShape: 'trajectory' });
+    const { experiences, metrics } = runPipeline([of(0)], {
+      operators: [atLeast(9)],
+      advantage,
+      experienceShape: 'trajectory',
+    });
     expect(experiences).toEqual([]);
     expect(sawAdvantage).toHaveLength(asked);
-    expect(metrics).toMatchObject({ 'experience_pipeline/filtered_count': 1, 'experience_pipeline/experience_count': 0 });
+    expect(metrics).toMatchObject({
+      'experience_pipeline/filtered_count': 1,
+      'experience_pipeline/experience_count': 0,
+    });
   });
 });
 

@@ -22,8 +22,9 @@ export interface PipelineResult {
   /** May be empty. */
   readonly experiences: readonly Experience[];
   /**
-   * Under `experience_pipeline/`: those of operators under their names, those of the advantage function and the shape as they are,
-   * `filtered_count` (dropped, by all of them) and `experience_count` (stored).
+   * Under `experience_pipeline/`: those of operators under their names, those of the advantage
+   * function and the shape as they are, `filtered_count` (dropped, by all of them) and
+   * `experience_count` (stored).
    */
   readonly metrics: Metrics;
 }
@@ -38,10 +39,19 @@ export function runPipeline(
       ? advantage(operated.experiences)
       : { experiences: operated.experiences, metrics: {} };
   const { experiences: shaped, metrics } =
-    experienceShape === 'trajectory' ? mergeCalls(scored.experiences) : { experiences: scored.experiences, metrics: {} };
+    experienceShape === 'trajectory'
+      ? mergeCalls(scored.experiences)
+      : { experiences: scored.experiences, metrics: {} };
   const dropped = operated.filtered + (scored.metrics['filtered_count'] ?? 0);
-  const counts = operators.length > 0 || 'filtered_count' in scored.metrics ? { filtered_count: dropped } : {};
-  const all = { ...operated.metrics, ...scored.metrics, ...metrics, ...counts, experience_count: shaped.length };
+  const counts: Metrics =
+    operators.length > 0 || 'filtered_count' in scored.metrics ? { filtered_count: dropped } : {};
+  const all = {
+    ...operated.metrics,
+    ...scored.metrics,
+    ...metrics,
+    ...counts,
+    experience_count: shaped.length,
+  };
   return { experiences: shaped, metrics: prefixMetrics('experience_pipeline', all) };
 }
 

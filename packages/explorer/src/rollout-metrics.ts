@@ -11,7 +11,10 @@ export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: 
   const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
   const identical = identicalGroupShare(outcomes);
   const counts = Object.fromEntries(
-    failureKinds.map((kind) => [`rollout/runs/${kind}`, runs.filter((run) => run.status === 'failed' && run.kind === kind).length]),
+    failureKinds.map((kind) => [
+      `rollout/runs/${kind}`,
+      runs.filter((run) => run.status === 'failed' && run.kind === kind).length,
+    ]),
   );
   return {
     'rollout/model_version': policyVersion,

@@ -9,10 +9,22 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
-import { defineWorkflow, Workflow, type AgentModel, type WorkflowContext, type WorkflowDefinition } from '@trinity-rft/workflow';
+import {
+  defineWorkflow,
+  Workflow,
+  type AgentModel,
+  type WorkflowContext,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
 import { rolloutMetrics } from './rollout-metrics.js';
-import { createInstancePool, runTask, type AttemptKey, type RunTaskOptions, type TaskOutcome } from './run-task.js';
+import {
+  createInstancePool,
+  runTask,
+  type AttemptKey,
+  type RunTaskOptions,
+  type TaskOutcome,
+} from './run-task.js';
 
 const baseTask: Task = {
   taskId: 4,
@@ -29,9 +41,17 @@ const baseTask: Task = {
 };
 
 const unscored = (over: Partial<ExperienceInit> = {}): Experience =>
-  createExperience({ tokens: [1, 2, 3], promptLength: 1, logprobs: [-1, -2], policyVersion: 5, temperature: 1, ...over });
+  createExperience({
+    tokens: [1, 2, 3],
+    promptLength: 1,
+    logprobs: [-1, -2],
+    policyVersion: 5,
+    temperature: 1,
+    ...over,
+  });
 
-const experience = (over: Partial<ExperienceInit> = {}): Experience => unscored({ reward: 1, ...over });
+const experience = (over: Partial<ExperienceInit> = {}): Experience =>
+  unscored({ reward: 1, ...over });
 
 /** A model that has recorded `records` calls. */
 const fakeModel = (records: readonly Experience[] = []): AgentModel =>
@@ -66,15 +86,24 @@ function start(
   return { outcome, runtime, keys };
 }
 
-const failures = (outcome: TaskOutcome) => outcome.runs.map((run) => (run.status === 'ok' ? 'ok' : run.kind));
+const failures = (outcome: TaskOutcome) =>
+  outcome.runs.map((run) => (run.status === 'ok' ? 'ok' : run.kind));
 
 describe('runTask', () => {
   it('makes every run by itself and stamps ids', async () => {
     const { outcome, keys } = start(
-      defineWorkflow({ name: 'w', run: () => [experience({ eid: { step: 1 } }), experience({ eid: { step: 0 }, reward: 0.5 })] }),
+      defineWorkflow({
+        name: 'w',
+        run: () => [
+          experience({ eid: { step: 1 } }),
+          experience({ eid: { step: 0 }, reward: 0.5 }),
+        ],
+      }),
     );
     const { runs } = await outcome;
-    expect(runs.map((run) => run.status === 'ok' && run.experiences.map((item) => item.eid))).toEqual(
+    expect(
+      runs.map((run) => run.status === 'ok' && run.experiences.map((item) => item.eid)),
+    ).toEqual(
       [0, 1, 2].map((run) => [
         { batch: 9, task: 4, run, step: 0, suffix: '0' },
         { batch: 9, task: 4, run, step: 1, suffix: '1' },
@@ -119,7 +148,14 @@ describe('runTask', () => {
     );
     const result = await outcome;
     expect(result.runs).toMatchObject([
-      { status: 'failed', kind: 'failed', error: { code: 'WORKFLOW_THREW', cause: { message: 'cannot read properties of undefined' } } },
+      {
+        status: 'failed',
+        kind: 'failed',
+        error: {
+          code: 'WORKFLOW_THREW',
+          cause: { message: 'cannot read properties of undefined' },
+        },
+      },
     ]);
     expect(result.retries).toBe(2);
     expect(runtime.logger.lines.filter(({ level }) => level === 'warn')).toHaveLength(3);
@@ -127,10 +163,16 @@ describe('runTask', () => {
 
   it('ends a hanging attempt at its deadline, tells it, and counts it', async () => {
     const signals: AbortSignal[] = [];
-    const { outcome, runtime } = start(defineWorkflow({ name: 'w', run: ({ signal }) => new Promise<never>(() => signals.push(signal)) }), {
-      maxRetries: 1,
-      task: { ...baseTask, repeatTimes: 1 },
-    });
+    const { outcome, runtime } = start(
+      defineWorkflow({
+        name: 'w',
+        run: ({ signal }) => new Promise<never>(() => signals.push(signal)),
+      }),
+      {
+        maxRetries: 1,
+        task: { ...baseTask, repeatTimes: 1 },
+      },
+    );
     await runtime.clock.advance(1000);
     await runtime.clock.advance(1000);
     const result = await outcome;
@@ -143,7 +185,11 @@ describe('runTask', () => {
   it.each([
     ['nothing', () => undefined as never, 'returned nothing'],
     ['no experiences', () => [], 'returned no experiences'],
-    ['no reward', () => [createExperience({ tokens: [1, 2], promptLength: 1, policyVersion: 0 })], 'without a reward'],
+    [
+      'no reward',
+      () => [createExperience({ tokens: [1, 2], promptLength: 1, policyVersion: 0 })],
+      'without a reward',
+    ],
     ['NaN', () => Number.NaN, 'NaN'],
     ['a reward of Infinity', () => ({ reward: Infinity }), 'Infinity'],
     ['unknown tokens', () => [experience({ policyVersion: -1 })], 'no recorded call produced'],
@@ -154,21 +200,40 @@ describe('runTask', () => {
     });
     const result = await outcome;
     expect(failures(result)).toEqual(['failed', 'failed', 'failed']);
-    expect(result.runs[0]).toMatchObject({ error: { message: expect.stringContaining(message) as string } });
+    expect(result.runs[0]).toMatchObject({
+      error: { message: expect.stringContaining(message) as string },
+    });
   });
 
   it.each([
-    ['by its cause', new Error('client', { cause: new ModelError('too long', { status: 400, code: 'context_length_exceeded' }) })],
-    ["by an openai client's error", Object.assign(new Error('400 too long'), { status: 400, code: 'context_length_exceeded' })],
+    [
+      'by its cause',
+      new Error('client', {
+        cause: new ModelError('too long', { status: 400, code: 'context_length_exceeded' }),
+      }),
+    ],
+    [
+      "by an openai client's error",
+      Object.assign(new Error('400 too long'), { status: 400, code: 'context_length_exceeded' }),
+    ],
   ])('does not try again when the prompt is too long: %s', async (_, error) => {
-    const { outcome, keys } = start(defineWorkflow({ name: 'w', run: () => Promise.reject(error) }));
-    expect(failures(await outcome)).toEqual(['prompt_too_long', 'prompt_too_long', 'prompt_too_long']);
+    const { outcome, keys } = start(
+      defineWorkflow({ name: 'w', run: () => Promise.reject(error) }),
+    );
+    expect(failures(await outcome)).toEqual([
+      'prompt_too_long',
+      'prompt_too_long',
+      'prompt_too_long',
+    ]);
     expect(keys).toHaveLength(3);
   });
 
   it('gives a score to every recorded call', async () => {
     const records = [experience({ reward: 0 }), experience({ eid: { step: 1 } })];
-    const { outcome } = start(defineWorkflow({ name: 'w', run: () => ({ reward: 0.25, metrics: { tool_calls: 2 } }) }), { records });
+    const { outcome } = start(
+      defineWorkflow({ name: 'w', run: () => ({ reward: 0.25, metrics: { tool_calls: 2 } }) }),
+      { records },
+    );
     const { runs } = await outcome;
     expect(runs[2]).toMatchObject({
       reward: 0.25,
@@ -180,11 +245,16 @@ describe('runTask', () => {
   it('takes policy version and temperature of a hand-made experience from the recorded call', async () => {
     const records = [experience({ policyVersion: 3, temperature: 0.7 })];
     const { outcome } = start(
-      defineWorkflow({ name: 'w', run: () => [createExperience({ tokens: [1, 2, 3], promptLength: 1, reward: 1 })] }),
+      defineWorkflow({
+        name: 'w',
+        run: () => [createExperience({ tokens: [1, 2, 3], promptLength: 1, reward: 1 })],
+      }),
       { records },
     );
     const { runs } = await outcome;
-    expect(runs[0]).toMatchObject({ experiences: [{ policyVersion: 3, temperature: expect.closeTo(0.7) as number }] });
+    expect(runs[0]).toMatchObject({
+      experiences: [{ policyVersion: 3, temperature: expect.closeTo(0.7) as number }],
+    });
   });
 
   it('lets a repeating workflow make all runs at once and uses its instance again', async () => {
@@ -197,7 +267,9 @@ describe('runTask', () => {
         made++;
       }
       run(): readonly Experience[] {
-        return Array.from({ length: this.repeatTimes }, (_, i) => experience({ eid: { run: this.runIdBase + i }, reward: i }));
+        return Array.from({ length: this.repeatTimes }, (_, i) =>
+          experience({ eid: { run: this.runIdBase + i }, reward: i }),
+        );
       }
     }
     const definition = defineWorkflow({ name: 'w', workflow: Repeating });
@@ -226,15 +298,27 @@ describe('runTask', () => {
 
     it.each([
       ['an agent that throws', new TypeError('unknown tool')],
-      ['a prompt that grew too long', new ModelError('too long', { status: 400, code: 'context_length_exceeded' })],
+      [
+        'a prompt that grew too long',
+        new ModelError('too long', { status: 400, code: 'context_length_exceeded' }),
+      ],
     ])('gives it to the recorded calls of %s, at once', async (_what, error) => {
       const { outcome, runtime } = start(failing(error), { task: one, records, failureReward: -1 });
       const result = await outcome;
-      expect(result.runs).toMatchObject([{ status: 'ok', reward: -1, failure: {}, metrics: { reward: -1, steps: 2 } }]);
-      expect(result.runs[0]!.status === 'ok' && result.runs[0]!.experiences.map(({ reward }) => reward)).toEqual([-1, -1]);
+      expect(result.runs).toMatchObject([
+        { status: 'ok', reward: -1, failure: {}, metrics: { reward: -1, steps: 2 } },
+      ]);
+      expect(
+        result.runs[0]!.status === 'ok' && result.runs[0]!.experiences.map(({ reward }) => reward),
+      ).toEqual([-1, -1]);
       expect(result.retries).toBe(0);
-      expect(runtime.logger.lines.map(({ message }) => message)).toEqual([expect.stringContaining('gets the failure reward -1')]);
-      expect(rolloutMetrics([result], 0)).toMatchObject({ 'rollout/runs/ok': 1, 'rollout/runs/failure_rewarded': 1 });
+      expect(runtime.logger.lines.map(({ message }) => message)).toEqual([
+        expect.stringContaining('gets the failure reward -1'),
+      ]);
+      expect(rolloutMetrics([result], 0)).toMatchObject({
+        'rollout/runs/ok': 1,
+        'rollout/runs/failure_rewarded': 1,
+      });
     });
 
     it.each<[string, Error, Partial<Parameters<typeof start>[1]>]>([
@@ -243,14 +327,23 @@ describe('runTask', () => {
       ['an agent that never called the model', new TypeError('x'), { records: [] }],
       ['an evaluation', new TypeError('x'), { task: { ...one, isEval: true } }],
     ])('leaves %s a failure', async (_what, error, over) => {
-      const { outcome } = start(failing(error), { task: one, records, failureReward: -1, maxRetries: 0, ...over });
+      const { outcome } = start(failing(error), {
+        task: one,
+        records,
+        failureReward: -1,
+        maxRetries: 0,
+        ...over,
+      });
       expect(failures(await outcome)).toEqual(['failed']);
     });
   });
 
   it('rejects when the explorer is stopped', async () => {
     const abort = new AbortController();
-    const { outcome } = start(defineWorkflow({ name: 'w', run: () => new Promise<never>(() => undefined) }), { signal: abort.signal });
+    const { outcome } = start(
+      defineWorkflow({ name: 'w', run: () => new Promise<never>(() => undefined) }),
+      { signal: abort.signal },
+    );
     abort.abort(new Error('stop'));
     await expect(outcome).rejects.toMatchObject({ reason: 'shutdown' });
   });

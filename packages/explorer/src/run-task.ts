@@ -1,10 +1,36 @@
-/** One task, its group of runs: attempts with a deadline each, retries of what failed, and failures as data. */
-import { CancelledError, describeError, type Logger, type Metrics, type RewardFn, type Runtime, type Task } from '@trinity-rft/core';
-import type { AgentModel, WorkflowContext, WorkflowDefinition, WorkflowInstance, WorkflowResult } from '@trinity-rft/workflow';
-import { classifyFailure, isOwnFailure, isWorthRetrying, type Failure, type FailureKind } from './classify-failure.js';
+/**
+ * One task, its group of runs: attempts with a deadline each, retries of what failed, and failures
+ * as data.
+ */
+import {
+  CancelledError,
+  describeError,
+  type Logger,
+  type Metrics,
+  type RewardFn,
+  type Runtime,
+  type Task,
+} from '@trinity-rft/core';
+import type {
+  AgentModel,
+  WorkflowContext,
+  WorkflowDefinition,
+  WorkflowInstance,
+  WorkflowResult,
+} from '@trinity-rft/workflow';
+import {
+  classifyFailure,
+  isOwnFailure,
+  isWorthRetrying,
+  type Failure,
+  type FailureKind,
+} from './classify-failure.js';
 import { finishRuns, type FinishedRun } from './finish-runs.js';
 
-/** A model for one attempt. It refuses calls once the attempt's signal has aborted, so an attempt that outlives its deadline records nothing. */
+/**
+ * A model for one attempt. It refuses calls once the attempt's signal has aborted, so an attempt
+ * that outlives its deadline records nothing.
+ */
 export interface AttemptModel {
   readonly model: AgentModel;
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
@@ -30,9 +56,10 @@ export interface RunTaskOptions {
   /** Extra attempts of a run that failed. */
   readonly maxRetries: number;
   /**
-   * Of a training run whose agent threw, or whose prompt grew too long, after it had called the model: its recorded calls get this
-   * reward and nothing is tried again. Deadlines, engine faults and failing reward functions are nobody's behaviour and stay failures,
-   * as do workflows that repeat by themselves. @default none: such runs yield nothing
+   * Of a training run whose agent threw, or whose prompt grew too long, after it had called the
+   * model: its recorded calls get this reward and nothing is tried again. Deadlines, engine faults
+   * and failing reward functions are nobody's behaviour and stay failures, as do workflows that
+   * repeat by themselves. @default none: such runs yield nothing
    */
   readonly failureReward?: number;
   /** Bounds how many attempts are in flight in the whole explorer. */
@@ -45,8 +72,17 @@ export interface RunTaskOptions {
 
 export type RunOutcome =
   /** `failure`: the agent failed, and its calls got the failure reward. */
-  | ({ readonly status: 'ok' } & FinishedRun & { readonly seconds: number; readonly failure?: Error })
-  | { readonly status: 'failed'; readonly run: number; readonly kind: FailureKind; readonly error: Error; readonly seconds: number };
+  | ({ readonly status: 'ok' } & FinishedRun & {
+        readonly seconds: number;
+        readonly failure?: Error;
+      })
+  | {
+      readonly status: 'failed';
+      readonly run: number;
+      readonly kind: FailureKind;
+      readonly error: Error;
+      readonly seconds: number;
+    };
 
 export interface TaskOutcome {
   readonly task: Task;
@@ -77,7 +113,10 @@ export function createInstancePool(): InstancePool {
   };
 }
 
-/** Makes all runs of `task`. Rejects only when the explorer itself is stopped; whatever a workflow does is in the outcome. */
+/**
+ * Makes all runs of `task`. Rejects only when the explorer itself is stopped; whatever a workflow
+ * does is in the outcome.
+ */
 export async function runTask(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
   const { definition, runtime } = options;
   const begun = runtime.clock.now();
@@ -94,7 +133,10 @@ export async function runTask(task: Task, options: RunTaskOptions): Promise<Task
   };
 }
 
-/** Runs that succeed or fail together: all of a group for a workflow that repeats by itself, else one. */
+/**
+ * Runs that succeed or fail together: all of a group for a workflow that repeats by itself, else
+ * one.
+ */
 interface Unit {
   readonly run: number;
   readonly count: number;
@@ -113,20 +155,47 @@ async function runUnit(task: Task, unit: Unit, options: RunTaskOptions): Promise
     if (result.status === 'ok') return { runs: result.runs, retries: attempt, timeouts };
     if (result.kind === 'timed_out') timeouts++;
     const last = attempt >= options.maxRetries || !isWorthRetrying(result.error);
-    report(options.runtime.logger, task, unit, attempt, result.error, last ? undefined : 'is tried again');
+    report(
+      options.runtime.logger,
+      task,
+      unit,
+      attempt,
+      result.error,
+      last ? undefined : 'is tried again',
+    );
     if (!last) continue;
     const { kind, error, seconds } = result;
-    const runs = Array.from({ length: unit.count }, (_, i) => ({ status: 'failed' as const, run: unit.run + i, kind, error, seconds }));
+    const runs = Array.from({ length: unit.count }, (_, i) => ({
+      status: 'failed' as const,
+      run: unit.run + i,
+      kind,
+      error,
+      seconds,
+    }));
     return { runs, retries: attempt, timeouts };
   }
 }
 
-/** The reward for what the agent did before it failed; undefined where the failure is not its own. */
-function failureRewardOf(failure: Failure, task: Task, unit: Unit, { failureReward }: RunTaskOptions): number | undefined {
+/**
+ * The reward for what the agent did before it failed; undefined where the failure is not its own.
+ */
+function failureRewardOf(
+  failure: Failure,
+  task: Task,
+  unit: Unit,
+  { failureReward }: RunTaskOptions,
+): number | undefined {
   return isOwnFailure(failure) && !task.isEval && unit.count === 1 ? failureReward : undefined;
 }
 
-function report(logger: Logger, task: Task, unit: Unit, attempt: number, error: Error, consequence: string | undefined): void {
+function report(
+  logger: Logger,
+  task: Task,
+  unit: Unit,
+  attempt: number,
+  error: Error,
+  consequence: string | undefined,
+): void {
   const which = `${task.batchId}/${task.taskId}/${unit.run}`;
   const fields = { taskset: task.index.taskset, row: task.index.row, attempt: attempt + 1 };
   logger.warn(
@@ -137,9 +206,19 @@ function report(logger: Logger, task: Task, unit: Unit, attempt: number, error: 
 
 type AttemptResult =
   | { readonly status: 'ok'; readonly runs: readonly RunOutcome[] }
-  | { readonly status: 'failed'; readonly kind: FailureKind; readonly error: Error; readonly seconds: number };
+  | {
+      readonly status: 'failed';
+      readonly kind: FailureKind;
+      readonly error: Error;
+      readonly seconds: number;
+    };
 
-async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunTaskOptions): Promise<AttemptResult> {
+async function runAttempt(
+  task: Task,
+  unit: Unit,
+  attempt: number,
+  options: RunTaskOptions,
+): Promise<AttemptResult> {
   const { definition, runtime, timeoutMs } = options;
   const abort = new AbortController();
   const signal = AbortSignal.any([options.signal, abort.signal]);
@@ -159,21 +238,44 @@ async function runAttempt(task: Task, unit: Unit, attempt: number, options: RunT
     const runs = finishRuns(result, { task, firstRun: unit.run, count: unit.count, model });
     const metrics = attemptModel.metrics();
     const shared = { status: 'ok' as const, seconds: seconds(), ...(failure && { failure }) };
-    return { status: 'ok', runs: runs.map((run) => ({ ...shared, ...run, metrics: { ...metrics, ...run.metrics } })) };
+    return {
+      status: 'ok',
+      runs: runs.map((run) => ({ ...shared, ...run, metrics: { ...metrics, ...run.metrics } })),
+    };
   };
   try {
-    const { instance, result } = await beforeDeadline(execute(context, unit, options), { task, timeoutMs, abort, options });
+    const { instance, result } = await beforeDeadline(execute(context, unit, options), {
+      task,
+      timeoutMs,
+      abort,
+      options,
+    });
     const finished = finish(result);
     if (definition.canReset) options.pool.put(definition, instance);
     return finished;
   } catch (error) {
-    if (options.signal.aborted) throw new CancelledError('The explorer was stopped.', { reason: 'shutdown', cause: options.signal.reason });
-    const failed = { status: 'failed' as const, ...classifyFailure(error, task.workflow), seconds: seconds() };
+    if (options.signal.aborted)
+      throw new CancelledError('The explorer was stopped.', {
+        reason: 'shutdown',
+        cause: options.signal.reason,
+      });
+    const failed = {
+      status: 'failed' as const,
+      ...classifyFailure(error, task.workflow),
+      seconds: seconds(),
+    };
     const reward = failureRewardOf(failed, task, unit, options);
     if (reward === undefined) return failed;
     try {
       const scored = finish({ reward }, failed.error);
-      report(runtime.logger, task, unit, attempt, failed.error, `gets the failure reward ${reward}`);
+      report(
+        runtime.logger,
+        task,
+        unit,
+        attempt,
+        failed.error,
+        `gets the failure reward ${reward}`,
+      );
       return scored;
     } catch {
       // It had not called the model, so there is nothing to give the reward to.
@@ -204,16 +306,24 @@ interface DeadlineOptions {
   readonly options: RunTaskOptions;
 }
 
-/** Rejects at the deadline even if the workflow ignores its signal; what the workflow does afterwards reaches nobody. */
-async function beforeDeadline<T>(work: Promise<T>, { task, timeoutMs, abort, options }: DeadlineOptions): Promise<T> {
-  const deadline = options.runtime.clock.sleep(timeoutMs, AbortSignal.any([options.signal, abort.signal])).then(() => {
-    const error = new CancelledError(
-      `The attempt took longer than ${timeoutMs / 1000} s (explorer.max_timeout). Give the workflow "${task.workflow}" a faster way out or raise the limit.`,
-      { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
-    );
-    abort.abort(error);
-    throw error;
-  });
+/**
+ * Rejects at the deadline even if the workflow ignores its signal; what the workflow does
+ * afterwards reaches nobody.
+ */
+async function beforeDeadline<T>(
+  work: Promise<T>,
+  { task, timeoutMs, abort, options }: DeadlineOptions,
+): Promise<T> {
+  const deadline = options.runtime.clock
+    .sleep(timeoutMs, AbortSignal.any([options.signal, abort.signal]))
+    .then(() => {
+      const error = new CancelledError(
+        `The attempt took longer than ${timeoutMs / 1000} s (explorer.max_timeout). Give the workflow "${task.workflow}" a faster way out or raise the limit.`,
+        { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
+      );
+      abort.abort(error);
+      throw error;
+    });
   // Whoever loses the race may still reject; nobody waits for it any more.
   work.catch(() => undefined);
   deadline.catch(() => undefined);

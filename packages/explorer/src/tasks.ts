@@ -19,8 +19,15 @@ export interface TaskPlace {
   readonly isEval: boolean;
 }
 
-/** A row may name its own workflow and reward function under `format.workflow_key` and `format.reward_fn_key`. */
-export function toTask({ row, rawTask }: TaskRow, settings: TasksetSettings, place: TaskPlace): Task {
+/**
+ * A row may name its own workflow and reward function under `format.workflow_key` and
+ * `format.reward_fn_key`.
+ */
+export function toTask(
+  { row, rawTask }: TaskRow,
+  settings: TasksetSettings,
+  place: TaskPlace,
+): Task {
   const { formatArgs } = settings;
   const rewardFn = namedIn(rawTask, formatArgs.rewardFnKey) ?? settings.defaultRewardFn;
   return {

@@ -1,8 +1,9 @@
 /**
- * `pnpm bench endpoint [PER_SECOND] [SECONDS]`: what the recording endpoint costs beside a bare hono server that answers with
- * the same bytes. They are asked in turns by the same load, each in a process of its own; the sampler answers at once. Every call
- * is in the store of `trinity serve`, where it survives SIGKILL, before its client has the answer. `short-pauses` is the endpoint once more,
- * with the flags for Node that apps/runner/README.md names.
+ * `pnpm bench endpoint [PER_SECOND] [SECONDS]`: what the recording endpoint costs beside a bare
+ * hono server that answers with the same bytes. They are asked in turns by the same load, each in a
+ * process of its own; the sampler answers at once. Every call is in the store of `trinity serve`,
+ * where it survives SIGKILL, before its client has the answer. `short-pauses` is the endpoint once
+ * more, with the flags for Node that apps/runner/README.md names.
  */
 import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +29,11 @@ interface Measured extends LoadResult {
 }
 
 const bytes = await sampleAnswer();
-const results: Record<'bare' | 'recording' | 'short-pauses', Measured[]> = { bare: [], recording: [], 'short-pauses': [] };
+const results: Record<'bare' | 'recording' | 'short-pauses', Measured[]> = {
+  bare: [],
+  recording: [],
+  'short-pauses': [],
+};
 for (let round = 0; round < rounds; round++) {
   results.bare.push(await measure('bare'));
   results.recording.push(await measure('recording'));
@@ -37,18 +42,27 @@ for (let round = 0; round < rounds; round++) {
 report();
 
 /** One target under load. */
-async function measure(kind: 'bare' | 'recording', flags: readonly string[] = []): Promise<Measured> {
+async function measure(
+  kind: 'bare' | 'recording',
+  flags: readonly string[] = [],
+): Promise<Measured> {
   const execArgv = [...process.execArgv, ...flags];
-  const child = fork(fileURLToPath(new URL('./endpoint/target.ts', import.meta.url)), [kind, String(placesOpen), bytes], { execArgv });
+  const child = fork(
+    fileURLToPath(new URL('./endpoint/target.ts', import.meta.url)),
+    [kind, String(placesOpen), bytes],
+    { execArgv },
+  );
   const tell = (message: ToTarget): void => void child.send(message);
   const pool = createPool();
-  const usage = new Promise<{ readonly cpuMs: number; readonly records: number }>((resolve, reject) => {
-    child.on('message', (message: FromTarget) => {
-      if (message.kind === 'usage') resolve(message);
-      else pool.put(newConversation(message.place));
-    });
-    child.on('exit', (code) => reject(new RangeError(`The ${kind} target ended with ${code}.`)));
-  });
+  const usage = new Promise<{ readonly cpuMs: number; readonly records: number }>(
+    (resolve, reject) => {
+      child.on('message', (message: FromTarget) => {
+        if (message.kind === 'usage') resolve(message);
+        else pool.put(newConversation(message.place));
+      });
+      child.on('exit', (code) => reject(new RangeError(`The ${kind} target ended with ${code}.`)));
+    },
+  );
   usage.catch(() => undefined);
   const ended = ({ id }: Place): void => tell({ kind: 'ended', id });
   await Promise.race([load({ perSecond, seconds: warmUpSeconds, pool, ended }), usage]);
@@ -97,15 +111,20 @@ function report(): void {
     p50Ratio: round(row.p50Ms / bare.p50Ms),
     p99Ratio: round(row.p99Ms / bare.p99Ms),
   }));
-  for (const row of [...rows, ...added, { bench: 'endpoint-memory', ...memory() }]) process.stdout.write(`${JSON.stringify(row)}\n`);
+  for (const row of [...rows, ...added, { bench: 'endpoint-memory', ...memory() }])
+    process.stdout.write(`${JSON.stringify(row)}\n`);
 }
 
 function memory(): Record<string, unknown> {
   const script = fileURLToPath(new URL('./endpoint/memory.ts', import.meta.url));
-  const { stdout } = spawnSync(process.execPath, [...process.execArgv, '--expose-gc', script, String(openRollouts)], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const { stdout } = spawnSync(
+    process.execPath,
+    [...process.execArgv, '--expose-gc', script, String(openRollouts)],
+    {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 

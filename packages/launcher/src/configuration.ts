@@ -1,5 +1,13 @@
-/** A configuration and the plugins that it may name: those come first, because it is read by what they define. */
-import { builtInTables, extendTables, type AlgorithmTables, type Definition } from '@trinity-rft/algorithm';
+/**
+ * A configuration and the plugins that it may name: those come first, because it is read by what
+ * they define.
+ */
+import {
+  builtInTables,
+  extendTables,
+  type AlgorithmTables,
+  type Definition,
+} from '@trinity-rft/algorithm';
 import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
 import { systemClock, type Clock } from '@trinity-rft/core';
 import { loadPlugins, type Plugins } from './plugins.js';
@@ -13,7 +21,8 @@ export interface PluginOptions {
   readonly cwd?: string;
 }
 
-export interface ConfigurationOptions extends PluginOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
+export interface ConfigurationOptions
+  extends PluginOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
   /** YAML file. */
   readonly configPath: string;
   /** @default the environment of the process */
@@ -34,10 +43,17 @@ export interface Configuration extends Extensions {
 }
 
 /** @throws ConfigError for plugins that cannot be loaded or use a name that is taken */
-export async function loadExtensions({ pluginDirs = [], algorithms = [], cwd }: PluginOptions): Promise<Extensions> {
+export async function loadExtensions({
+  pluginDirs = [],
+  algorithms = [],
+  cwd,
+}: PluginOptions): Promise<Extensions> {
   const plugins = await loadPlugins(pluginDirs, cwd);
   const definitions = [...plugins.algorithms, ...algorithms];
-  return { plugins, algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions) };
+  return {
+    plugins,
+    algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
+  };
 }
 
 /** @throws ConfigError for plugins, and with every problem of the file */

@@ -60,7 +60,9 @@ export interface StageResult {
 }
 
 /** Looks up, once per name and arguments, the reward function a task names. */
-export function rewardFnFinder(registry: Registry<RewardDefinition>): (task: Task) => RewardFn | undefined {
+export function rewardFnFinder(
+  registry: Registry<RewardDefinition>,
+): (task: Task) => RewardFn | undefined {
   const made = new Map<string, RewardFn>();
   return ({ rewardFn, rewardFnArgs }) => {
     if (rewardFn === undefined) return undefined;

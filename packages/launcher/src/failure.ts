@@ -8,7 +8,8 @@ export const failureFile = 'failure.txt';
 /** The error that the others follow from: closing what it left open may have failed as well. */
 export function firstCause(error: unknown): unknown {
   let cause = error;
-  while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause) cause = cause.suppressed;
+  while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)
+    cause = cause.suppressed;
   return cause;
 }
 
@@ -16,17 +17,30 @@ export function firstCause(error: unknown): unknown {
 export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   for (let current = error; current instanceof Error; current = current.cause) {
-    if (current instanceof CancelledError || current === signal.reason || current.name === 'AbortError') return true;
+    if (
+      current instanceof CancelledError ||
+      current === signal.reason ||
+      current.name === 'AbortError'
+    )
+      return true;
   }
   return false;
 }
 
-/** Leaves the error with its causes and stacks in `directory`. Never rejects: what is to be told is the error itself. */
+/**
+ * Leaves the error with its causes and stacks in `directory`. Never rejects: what is to be told is
+ * the error itself.
+ */
 export async function writeFailure(directory: string, error: unknown): Promise<void> {
-  await writeFile(path.join(directory, failureFile), `${redactText(stacksOf(error))}\n`).catch(() => undefined);
+  await writeFile(path.join(directory, failureFile), `${redactText(stacksOf(error))}\n`).catch(
+    () => undefined,
+  );
 }
 
-/** Stacks only: other fields of a client library's errors hold requests, with the keys in them. Causes may go in circles. */
+/**
+ * Stacks only: other fields of a client library's errors hold requests, with the keys in them.
+ * Causes may go in circles.
+ */
 function stacksOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);
   const { stack = error.message, cause } = error;
@@ -43,8 +57,9 @@ const strays = {
 } as const;
 
 /**
- * What a user's agent left behind (a promise nobody awaits, a throw in a timer) must not end the run: it is reported, once per
- * message. The attempt it belongs to ends by its own answer or its deadline.
+ * What a user's agent left behind (a promise nobody awaits, a throw in a timer) must not end the
+ * run: it is reported, once per message. The attempt it belongs to ends by its own answer or its
+ * deadline.
  */
 export function catchStrays(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();

@@ -9,7 +9,11 @@ export {
 } from './configuration.js';
 export { createModel, type CreateModelOptions } from './create-model.js';
 export { findRecords, type FindRecordsOptions, type RecordsPlace } from './debug/find-records.js';
-export { serveDebugModel, type DebugModelOptions, type ServedDebugModel } from './debug/inference-model.js';
+export {
+  serveDebugModel,
+  type DebugModelOptions,
+  type ServedDebugModel,
+} from './debug/inference-model.js';
 export type { DebugOptions } from './debug/open.js';
 export { renderWorkflowDebug, type RenderOptions } from './debug/render.js';
 export type { Span, WorkflowDebugReport } from './debug/report.js';

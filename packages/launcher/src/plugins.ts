@@ -1,4 +1,7 @@
-/** A user's modules: every workflow, reward function and algorithm that the plugin directories export. */
+/**
+ * A user's modules: every workflow, reward function and algorithm that the plugin directories
+ * export.
+ */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import * as algorithm from '@trinity-rft/algorithm';
@@ -19,8 +22,9 @@ export interface Plugins {
 }
 
 /**
- * What modules of plugins get for these names: the very copies that this program runs with. A folder of plugins therefore needs no
- * `node_modules` for them, and sources, builds and installed packages behave alike.
+ * What modules of plugins get for these names: the very copies that this program runs with. A
+ * folder of plugins therefore needs no `node_modules` for them, and sources, builds and installed
+ * packages behave alike.
  */
 const virtualModules = {
   '@trinity-rft/algorithm': algorithm,
@@ -40,13 +44,21 @@ const modulePattern = /^[^_.].*\.(?:ts|mts|js|mjs)$/;
 const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
 
 /**
- * Loads every module at the top of each directory (TypeScript as is; modules may import each other and packages) and collects
- * what `defineWorkflow`, `defineReward`, `defineAlgorithm` and those of its parts made. Relative directories start at `cwd`. Names beginning with `_` or `.`, tests and declarations are left alone.
- * @throws ConfigError naming the directory or file that cannot be loaded, or the two files that use one name
+ * Loads every module at the top of each directory (TypeScript as is; modules may import each other
+ * and packages) and collects what `defineWorkflow`, `defineReward`, `defineAlgorithm` and those of
+ * its parts made. Relative directories start at `cwd`. Names beginning with `_` or `.`, tests and
+ * declarations are left alone.
+ * @throws ConfigError naming the directory or file that cannot be loaded, or the two files that use
+ * one name
  */
-export async function loadPlugins(directories: readonly string[], cwd = process.cwd()): Promise<Plugins> {
+export async function loadPlugins(
+  directories: readonly string[],
+  cwd = process.cwd(),
+): Promise<Plugins> {
   const jiti = createJiti(import.meta.url, { virtualModules });
-  /** With the file that exported it first; a definition that two modules export is one definition. */
+  /**
+   * With the file that exported it first; a definition that two modules export is one definition.
+   */
   const definitions = new Map<unknown, string>();
   for (const directory of new Set(directories.map((each) => path.resolve(cwd, each)))) {
     for (const file of await modulesOf(directory)) {
@@ -59,17 +71,24 @@ export async function loadPlugins(directories: readonly string[], cwd = process.
     workflows: distinct('workflow', definitions, isWorkflowDefinition),
     rewardFns: distinct('reward function', definitions, isRewardDefinition),
     algorithms: Object.entries(algorithmKinds).flatMap(([kind, word]) =>
-      distinct(word, definitions, (value): value is algorithm.Definition => isAlgorithmPlugin(value) && value.kind === kind),
+      distinct(
+        word,
+        definitions,
+        (value): value is algorithm.Definition => isAlgorithmPlugin(value) && value.kind === kind,
+      ),
     ),
   };
 }
 
 async function modulesOf(directory: string): Promise<readonly string[]> {
   const names = await readdir(directory).catch((cause: unknown) => {
-    throw new ConfigError(`Plugin directory ${directory} cannot be read. Give --plugin-dir a directory that exists.`, {
-      code: 'PLUGIN_DIR',
-      cause,
-    });
+    throw new ConfigError(
+      `Plugin directory ${directory} cannot be read. Give --plugin-dir a directory that exists.`,
+      {
+        code: 'PLUGIN_DIR',
+        cause,
+      },
+    );
   });
   return names
     .filter((name) => modulePattern.test(name) && !notModules.test(name))
@@ -77,11 +96,17 @@ async function modulesOf(directory: string): Promise<readonly string[]> {
     .map((name) => path.join(directory, name));
 }
 
-async function load(jiti: ReturnType<typeof createJiti>, file: string): Promise<Record<string, unknown>> {
+async function load(
+  jiti: ReturnType<typeof createJiti>,
+  file: string,
+): Promise<Record<string, unknown>> {
   try {
     return await jiti.import<Record<string, unknown>>(file);
   } catch (cause) {
-    throw new ConfigError(`Plugin ${file} cannot be loaded: ${describeError(cause)}`, { code: 'PLUGIN_LOAD', cause });
+    throw new ConfigError(`Plugin ${file} cannot be loaded: ${describeError(cause)}`, {
+      code: 'PLUGIN_LOAD',
+      cause,
+    });
   }
 }
 
@@ -96,9 +121,12 @@ function distinct<T extends { readonly name: string }>(
     if (!is(value)) return [];
     const other = files.get(value.name);
     if (other !== undefined) {
-      throw new ConfigError(`Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`, {
-        code: 'DUPLICATE_NAME',
-      });
+      throw new ConfigError(
+        `Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`,
+        {
+          code: 'DUPLICATE_NAME',
+        },
+      );
     }
     files.set(value.name, file);
     return [value];

@@ -1,4 +1,7 @@
-/** Runs of workflows with a model that stays as it is: to try a workflow before training, and to compare models. */
+/**
+ * Runs of workflows with a model that stays as it is: to try a workflow before training, and to
+ * compare models.
+ */
 import { builtInTables } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
@@ -13,7 +16,11 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
-import { createRewardRegistry, createWorkflowRegistry, type WorkflowDefinition } from '@trinity-rft/workflow';
+import {
+  createRewardRegistry,
+  createWorkflowRegistry,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
 import { openAuxiliaryModels } from './build/auxiliary.js';
 import { openChatFormat } from './build/chat-format.js';
 import { openEndpoint } from './build/endpoint.js';
@@ -38,14 +45,18 @@ export interface RolloutsOptions {
 export interface Rollouts {
   /** Rows of the first task set, each to be run once. */
   readonly tasks: readonly Task[];
-  /** One run, with deadline and further attempts as configured; what the workflow does wrong is in the outcome. Writes nothing. */
+  /**
+   * One run, with deadline and further attempts as configured; what the workflow does wrong is in
+   * the outcome. Writes nothing.
+   */
   run(task: Task, definition: WorkflowDefinition): Promise<RunOutcome>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the model that the run would begin with, and the auxiliary models of its first stage that explores. Nothing of the run's folder
- * is read or written. @throws ConfigError, TaskError when model, data or auxiliary models cannot be used
+ * Opens the model that the run would begin with, and the auxiliary models of its first stage that
+ * explores. Nothing of the run's folder is read or written. @throws ConfigError, TaskError when
+ * model, data or auxiliary models cannot be used
  */
 export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> {
   const { config, workflows = [], logger = silentLogger, clock = systemClock } = options;
@@ -85,7 +96,12 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
       return runs[0]!;
     },
     close: async () => {
-      closed.abort(new CancelledError('The rollouts were closed.', { code: 'ROLLOUTS_CLOSED', reason: 'shutdown' }));
+      closed.abort(
+        new CancelledError('The rollouts were closed.', {
+          code: 'ROLLOUTS_CLOSED',
+          reason: 'shutdown',
+        }),
+      );
       await close();
     },
   };
@@ -120,5 +136,8 @@ async function openModels(context: StageContext, format: ChatFormat) {
 export function exploringStage({ stages }: ResolvedConfig): StageConfig {
   const stage = stages.find(({ mode }) => mode === 'both');
   if (stage) return stage;
-  throw new ConfigError('No stage of the run explores, so no workflow can run. Give it mode: both.', { code: 'NOTHING_EXPLORES' });
+  throw new ConfigError(
+    'No stage of the run explores, so no workflow can run. Give it mode: both.',
+    { code: 'NOTHING_EXPLORES' },
+  );
 }

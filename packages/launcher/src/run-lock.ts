@@ -8,13 +8,17 @@ import { ConfigError, describeError } from '@trinity-rft/core';
 const busy = 5;
 
 /**
- * Takes the run directory, which is made if need be, and returns its release. The lock is the operating system's, on the empty
- * database `<role>.lock`: it ends with the process that holds it, however that ends, and cannot be mistaken for that of another
- * process with the same id. `<role>.pid` beside it is for messages only.
- * A server without a trainer of its own has another lock than whatever trains beside it.
+ * Takes the run directory, which is made if need be, and returns its release. The lock is the
+ * operating system's, on the empty database `<role>.lock`: it ends with the process that holds it,
+ * however that ends, and cannot be mistaken for that of another process with the same id.
+ * `<role>.pid` beside it is for messages only. A server without a trainer of its own has another
+ * lock than whatever trains beside it.
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */
-export async function lockRun(jobDirectory: string, role: 'run' | 'serve' = 'run'): Promise<() => Promise<void>> {
+export async function lockRun(
+  jobDirectory: string,
+  role: 'run' | 'serve' = 'run',
+): Promise<() => Promise<void>> {
   const pidFile = path.join(jobDirectory, `${role}.pid`);
   let holder: DatabaseSync | undefined;
   try {
@@ -26,7 +30,9 @@ export async function lockRun(jobDirectory: string, role: 'run' | 'serve' = 'run
     await writeFile(pidFile, `${process.pid}\n`);
   } catch (error) {
     holder?.close();
-    throw (error as { readonly errcode?: number }).errcode === busy ? await inUse(jobDirectory, pidFile) : notWritable(jobDirectory, error);
+    throw (error as { readonly errcode?: number }).errcode === busy
+      ? await inUse(jobDirectory, pidFile)
+      : notWritable(jobDirectory, error);
   }
   const held = holder;
   return async () => {
@@ -37,10 +43,18 @@ export async function lockRun(jobDirectory: string, role: 'run' | 'serve' = 'run
 
 async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError> {
   const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim();
-  const who = pid === '' ? 'another process' : pid === String(process.pid) ? 'another run of this process' : `process ${pid}`;
-  return new ConfigError(`Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or give this run another name.`, {
-    code: 'RUN_LOCKED',
-  });
+  const who =
+    pid === ''
+      ? 'another process'
+      : pid === String(process.pid)
+        ? 'another run of this process'
+        : `process ${pid}`;
+  return new ConfigError(
+    `Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or give this run another name.`,
+    {
+      code: 'RUN_LOCKED',
+    },
+  );
 }
 
 function notWritable(jobDirectory: string, cause: unknown): ConfigError {

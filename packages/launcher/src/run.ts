@@ -2,7 +2,12 @@
 import type { Definition } from '@trinity-rft/algorithm';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { systemClock, type Clock } from '@trinity-rft/core';
-import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
+import {
+  createRewardRegistry,
+  createWorkflowRegistry,
+  type RewardDefinition,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
 import { assertTrainable } from './build/algorithm.js';
 import type { Terminal } from './build/monitor.js';
 import { loadExtensions, readConfiguration, type Extensions } from './configuration.js';
@@ -24,7 +29,9 @@ export interface RunOptions {
   readonly algorithms?: readonly Definition[];
   /** Where progress goes. */
   readonly terminal: Terminal;
-  /** Interrupts: the step in progress is finished, a checkpoint written, and the run can be resumed. */
+  /**
+   * Interrupts: the step in progress is finished, a checkpoint written, and the run can be resumed.
+   */
   readonly signal?: AbortSignal;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -48,7 +55,8 @@ export interface RunSummary {
 }
 
 /**
- * Runs, or resumes, what `configPath` describes. Until it resolves, the process catches errors that nobody else catches.
+ * Runs, or resumes, what `configPath` describes. Until it resolves, the process catches errors that
+ * nobody else catches.
  * @throws ConfigError and TaskError for what the user can mend, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
@@ -67,18 +75,30 @@ export async function run(options: RunOptions): Promise<RunSummary> {
   assertNamesKnown(config, registries);
   assertTrainable(config.stages, { algorithms });
 
-  const unlock = await lockRun(config.jobDirectory, options.serve?.train === false ? 'serve' : 'run');
+  const unlock = await lockRun(
+    config.jobDirectory,
+    options.serve?.train === false ? 'serve' : 'run',
+  );
   const strays = catchStrays((line) => terminal.write(`${line}\n`));
   try {
     const { signal = new AbortController().signal, env = process.env, serve } = options;
-    return await runStages(config, { terminal, clock, signal, env, registries, ...(serve && { serve }) });
+    return await runStages(config, {
+      terminal,
+      clock,
+      signal,
+      env,
+      registries,
+      ...(serve && { serve }),
+    });
   } finally {
     strays.stop();
     await unlock();
   }
 }
 
-async function readAll(options: RunOptions): Promise<Extensions & { readonly loaded: Pick<LoadedConfig, 'config' | 'warnings'> }> {
+async function readAll(
+  options: RunOptions,
+): Promise<Extensions & { readonly loaded: Pick<LoadedConfig, 'config' | 'warnings'> }> {
   const { configPath } = options;
   if (typeof configPath === 'string') return readConfiguration({ ...options, configPath });
   return { ...(await loadExtensions(options)), loaded: configPath };
@@ -87,9 +107,13 @@ async function readAll(options: RunOptions): Promise<Extensions & { readonly loa
 /** Wrong names are found before anything starts. */
 function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Registries): void {
   for (const { buffer } of config.stages) {
-    for (const taskset of [...buffer.explorerInput.tasksets, ...buffer.explorerInput.evalTasksets]) {
+    for (const taskset of [
+      ...buffer.explorerInput.tasksets,
+      ...buffer.explorerInput.evalTasksets,
+    ]) {
       if (taskset.workflow !== undefined) workflows.get(taskset.workflow);
-      if (taskset.rewardFn !== undefined) rewardFns.get(taskset.rewardFn).create(taskset.rewardFnArgs);
+      if (taskset.rewardFn !== undefined)
+        rewardFns.get(taskset.rewardFn).create(taskset.rewardFnArgs);
     }
   }
 }
@@ -99,13 +123,19 @@ async function runStages(config: ResolvedConfig, surroundings: Surroundings): Pr
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
   // Neither is part of the run whose checkpoints are used.
-  const isGuest = stages.every(({ mode }) => mode === 'bench') || surroundings.serve?.train === false;
+  const isGuest =
+    stages.every(({ mode }) => mode === 'bench') || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {
     if (!isGuest) await writeStageProgress(jobDirectory, { latestStage: stage });
   };
   const remaining = stages.slice(Math.min(latestStage, stages.length - 1));
   for (const stage of remaining.slice(1)) await checkData({ stage, ...surroundings });
-  let last: StageResult = { interrupted: false, doneBefore: true, trainStep: 0, checkpoint: undefined };
+  let last: StageResult = {
+    interrupted: false,
+    doneBefore: true,
+    trainStep: 0,
+    checkpoint: undefined,
+  };
   for (const stage of remaining) {
     const endedBefore = stage.stageIndex < latestStage;
     if (!endedBefore) await save(stage.stageIndex);

@@ -17,7 +17,8 @@ export async function readStageProgress(jobDirectory: string): Promise<StageProg
   if (text === undefined) return { latestStage: 0 };
   try {
     const { latest_stage: latestStage } = JSON.parse(text) as { latest_stage?: unknown };
-    if (typeof latestStage === 'number' && Number.isInteger(latestStage) && latestStage >= 0) return { latestStage };
+    if (typeof latestStage === 'number' && Number.isInteger(latestStage) && latestStage >= 0)
+      return { latestStage };
   } catch (cause) {
     throw damaged(file, cause);
   }
@@ -30,9 +31,15 @@ export async function isUnfinished(jobDirectory: string, stages: number): Promis
   return begun !== undefined && (await readStageProgress(jobDirectory)).latestStage < stages;
 }
 
-export async function writeStageProgress(jobDirectory: string, { latestStage }: StageProgress): Promise<void> {
+export async function writeStageProgress(
+  jobDirectory: string,
+  { latestStage }: StageProgress,
+): Promise<void> {
   await mkdir(jobDirectory, { recursive: true });
-  await writeAtomically(path.join(jobDirectory, fileName), `${JSON.stringify({ latest_stage: latestStage })}\n`);
+  await writeAtomically(
+    path.join(jobDirectory, fileName),
+    `${JSON.stringify({ latest_stage: latestStage })}\n`,
+  );
 }
 
 function damaged(file: string, cause?: unknown): CheckpointError {

@@ -36,14 +36,19 @@ interface StageOptions extends Surroundings {
   readonly endedBefore: boolean;
 }
 
-const modes: Readonly<Record<StageConfig['mode'], (context: StageContext) => Promise<StageResult>>> = {
+const modes: Readonly<
+  Record<StageConfig['mode'], (context: StageContext) => Promise<StageResult>>
+> = {
   both: runBoth,
   train: runTrain,
   bench: runBench,
   serve: runServe,
 };
 
-/** Runs or resumes a stage. Rejects with the first cause, which is also in the log and in `failure.txt`. */
+/**
+ * Runs or resumes a stage. Rejects with the first cause, which is also in the log and in
+ * `failure.txt`.
+ */
 export async function runStage({
   config,
   stage: planned,
@@ -102,8 +107,16 @@ function apart(stage: StageConfig): StageConfig {
   };
 }
 
-/** Reads the data of a stage that comes later, so that its mistakes are found before hours of work; an interrupt ends it. @throws TaskError */
-export async function checkData({ stage, signal, registries }: Pick<StageOptions, 'stage' | 'signal' | 'registries'>): Promise<void> {
+/**
+ * Reads the data of a stage that comes later, so that its mistakes are found before hours of work;
+ * an interrupt ends it.
+ * @throws TaskError
+ */
+export async function checkData({
+  stage,
+  signal,
+  registries,
+}: Pick<StageOptions, 'stage' | 'signal' | 'registries'>): Promise<void> {
   try {
     const tasks = await openTasks({ stage, signal, ...registries });
     await tasks[Symbol.asyncDispose]();
@@ -116,10 +129,18 @@ export async function checkData({ stage, signal, registries }: Pick<StageOptions
 /** An interrupt while nothing trains: what is on the disk is all there is. */
 async function interrupted(jobDirectory: string): Promise<StageResult> {
   const newest = (await listCheckpoints(jobDirectory)).at(-1);
-  return { interrupted: true, doneBefore: false, trainStep: newest?.manifest.step ?? 0, checkpoint: newest?.directory };
+  return {
+    interrupted: true,
+    doneBefore: false,
+    trainStep: newest?.manifest.step ?? 0,
+    checkpoint: newest?.directory,
+  };
 }
 
-/** The folder whose weights are version 0 of the stage. @throws ConfigError, CheckpointError when it is not there */
+/**
+ * The folder whose weights are version 0 of the stage.
+ * @throws ConfigError, CheckpointError when it is not there
+ */
 export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
   const previous = config.stages[stage.stageIndex - 1];

@@ -21,11 +21,18 @@ const stagesOf = (algorithm: object, mode = 'both') =>
     }),
   ).config.stages;
 
-const lacking = (capabilities: Partial<EngineCapabilities>): EngineCapabilities => ({ ...onnxCapabilities, ...capabilities });
+const lacking = (capabilities: Partial<EngineCapabilities>): EngineCapabilities => ({
+  ...onnxCapabilities,
+  ...capabilities,
+});
 
 describe('an algorithm that asks for more than the engine has', () => {
   it.each([
-    [{ algorithm_type: 'ppo' }, { valueHead: false }, /ppo estimates advantages with a critic, and the engine has no value head\./],
+    [
+      { algorithm_type: 'ppo' },
+      { valueHead: false },
+      /ppo estimates advantages with a critic, and the engine has no value head\./,
+    ],
     [
       { algorithm_type: 'grpo' },
       { referenceModel: false },
@@ -36,22 +43,31 @@ describe('an algorithm that asks for more than the engine has', () => {
       { entropyGradient: 'none' },
       /grpo differentiates the entropy, and the engine cannot\. Set entropy_loss_fn: none/,
     ],
-  ] as const)('is refused before anything is opened, with the reason: %j', (algorithm, capabilities, message) => {
-    const stages = stagesOf(algorithm);
-    expect(() => assertTrainable(stages)).not.toThrow();
-    expect(() => assertTrainable(stages, { capabilities: lacking(capabilities) })).toThrow(message);
-  });
+  ] as const)(
+    'is refused before anything is opened, with the reason: %j',
+    (algorithm, capabilities, message) => {
+      const stages = stagesOf(algorithm);
+      expect(() => assertTrainable(stages)).not.toThrow();
+      expect(() => assertTrainable(stages, { capabilities: lacking(capabilities) })).toThrow(
+        message,
+      );
+    },
+  );
 
   it('is told everything at once', () => {
     const stages = stagesOf({ algorithm_type: 'ppo' });
-    expect(() => assertTrainable(stages, { capabilities: lacking({ valueHead: false, referenceModel: false }) })).toThrow(
-      /value head.*frozen reference/,
-    );
+    expect(() =>
+      assertTrainable(stages, {
+        capabilities: lacking({ valueHead: false, referenceModel: false }),
+      }),
+    ).toThrow(/value head.*frozen reference/);
   });
 
   it('does not matter where nothing is trained', () => {
     expect(() =>
-      assertTrainable(stagesOf({ algorithm_type: 'grpo' }, 'bench'), { capabilities: lacking({ referenceModel: false }) }),
+      assertTrainable(stagesOf({ algorithm_type: 'grpo' }, 'bench'), {
+        capabilities: lacking({ referenceModel: false }),
+      }),
     ).not.toThrow();
   });
 

@@ -12,7 +12,13 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const tokenizer = buildCharTokenizer({ characters: '0123456789', eosToken: '<|end|>' });
 const create = async (name: string, seed: number): Promise<string> => {
   const directory = path.join(root, name);
-  await createModel({ directory, tokenizer, config: { hiddenSize: 32, layers: 1, heads: 2 }, seed, initializerRange: 0.1 });
+  await createModel({
+    directory,
+    tokenizer,
+    config: { hiddenSize: 32, layers: 1, heads: 2 },
+    seed,
+    initializerRange: 0.1,
+  });
   return directory;
 };
 
@@ -28,7 +34,8 @@ describe('createModel', () => {
 
   it('makes equal bytes from equal seeds only', async () => {
     const [a, b, c] = await Promise.all([create('a', 1), create('b', 1), create('c', 2)]);
-    const bytes = (directory: string): Buffer => readFileSync(path.join(directory, 'model.safetensors'));
+    const bytes = (directory: string): Buffer =>
+      readFileSync(path.join(directory, 'model.safetensors'));
     expect(bytes(a).equals(bytes(b))).toBe(true);
     expect(bytes(a).equals(bytes(c))).toBe(false);
   });

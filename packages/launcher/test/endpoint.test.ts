@@ -10,14 +10,18 @@ it('serves the model of an attempt over HTTP until the attempt is over', async (
   const mounts: EndpointMount[] = [];
   const model = mountedModel(endpoint, over.signal, (mounted) => {
     mounts.push(mounted);
-    const handler = (request: Request): Promise<Response> => Promise.resolve(Response.json({ path: new URL(request.url).pathname }));
+    const handler = (request: Request): Promise<Response> =>
+      Promise.resolve(Response.json({ path: new URL(request.url).pathname }));
     return { handler, answer: handler } as Partial<RecordingModel> as RecordingModel;
   });
   const [{ baseURL, apiKey }] = mounts as [EndpointMount];
-  const get = (): Promise<Response> => fetch(`${baseURL}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
+  const get = (): Promise<Response> =>
+    fetch(`${baseURL}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
   const answer = await get();
   expect(await answer.json()).toEqual({ path: new URL(`${baseURL}/models`).pathname });
-  expect(await (await model.handler(new Request('http://x/direct'))).json()).toEqual({ path: '/direct' });
+  expect(await (await model.handler(new Request('http://x/direct'))).json()).toEqual({
+    path: '/direct',
+  });
   over.abort();
   expect((await get()).status).toBe(409);
   await endpoint.close();

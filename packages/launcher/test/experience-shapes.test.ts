@@ -1,10 +1,27 @@
-/** Merged calls train what single ones train: the same gradient over all weights, of the embedded engine. */
+/**
+ * Merged calls train what single ones train: the same gradient over all weights, of the embedded
+ * engine.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAlgorithm, type AlgorithmOptions } from '@trinity-rft/algorithm';
-import { buildCharTokenizer, chatTemplates, createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
-import { createRandom, deriveSeed, mergeCalls, withFields, type ChatMessage, type Engine, type Experience } from '@trinity-rft/core';
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createChatFormat,
+  loadTokenizer,
+  type ChatFormat,
+} from '@trinity-rft/chat';
+import {
+  createRandom,
+  deriveSeed,
+  mergeCalls,
+  withFields,
+  type ChatMessage,
+  type Engine,
+  type Experience,
+} from '@trinity-rft/core';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { createRolloutModel } from '@trinity-rft/model';
 import { testRuntime } from '@trinity-rft/testing';
@@ -38,7 +55,10 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** A run of two to four turns. Every second one goes back to its first answer afterwards, so that its tree has two branches. */
+/**
+ * A run of two to four turns. Every second one goes back to its first answer afterwards, so that
+ * its tree has two branches.
+ */
 async function rollout(index: number): Promise<readonly Experience[]> {
   const random = createRandom(deriveSeed(3, 'rewards', index));
   const model = createRolloutModel({
@@ -52,7 +72,10 @@ async function rollout(index: number): Promise<readonly Experience[]> {
   const messages: ChatMessage[] = [{ role: 'user', content: `task ${index % 2}` }];
   const ask = async (text: string): Promise<void> => {
     const [answer] = await model.chat(messages);
-    messages.push({ role: 'assistant', content: answer!.responseText }, { role: 'user', content: text });
+    messages.push(
+      { role: 'assistant', content: answer!.responseText },
+      { role: 'user', content: text },
+    );
   };
   for (let turn = 0; turn < 2 + (index % 3); turn++) await ask(`go on ${turn}`);
   if (index % 2 === 1) {
@@ -71,11 +94,28 @@ async function rollout(index: number): Promise<readonly Experience[]> {
 }
 
 const stepOf = (options: AlgorithmOptions, experiences: readonly Experience[]) =>
-  gradientOf({ engine, modelPath, directory: root, algorithm: createAlgorithm(options), experiences });
+  gradientOf({
+    engine,
+    modelPath,
+    directory: root,
+    algorithm: createAlgorithm(options),
+    experiences,
+  });
 
-const aggregations = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
-const advantageFns = [{ name: 'grpo' }, { name: 'step_wise_grpo' }, { name: 'step_wise_grpo', args: { enableStepNorm: true } }] as const;
-const cases = advantageFns.flatMap((advantageFn) => aggregations.map((lossAggMode) => [advantageFn, lossAggMode] as const));
+const aggregations = [
+  'token-mean',
+  'seq-mean-token-sum',
+  'seq-mean-token-mean',
+  'seq-mean-token-sum-norm',
+] as const;
+const advantageFns = [
+  { name: 'grpo' },
+  { name: 'step_wise_grpo' },
+  { name: 'step_wise_grpo', args: { enableStepNorm: true } },
+] as const;
+const cases = advantageFns.flatMap((advantageFn) =>
+  aggregations.map((lossAggMode) => [advantageFn, lossAggMode] as const),
+);
 
 describe('trajectories', () => {
   it('hold the sampled tokens of all calls once, in fewer tokens', () => {
@@ -83,25 +123,39 @@ describe('trajectories', () => {
     const sampled = (rows: readonly Experience[]): number =>
       rows.reduce((sum, { actionMask }) => sum + actionMask.reduce((a, b) => a + b, 0), 0);
     expect(sampled(experiences)).toBe(sampled(calls));
-    expect(metrics).toMatchObject({ merged: calls.length - experiences.length, 'split/branched': 3 });
+    expect(metrics).toMatchObject({
+      merged: calls.length - experiences.length,
+      'split/branched': 3,
+    });
     expect(experiences).toHaveLength(9);
-    expect(metrics['tokens_saved']! / (metrics['tokens']! + metrics['tokens_saved']!)).toBeGreaterThan(0.4);
+    expect(
+      metrics['tokens_saved']! / (metrics['tokens']! + metrics['tokens_saved']!),
+    ).toBeGreaterThan(0.4);
   });
 
-  it.each(cases)('give the gradient and loss of their calls: %o, %s', async (advantageFn, lossAggMode) => {
-    const options: AlgorithmOptions = {
-      advantageFn,
-      policyLossFn: { name: 'ppo', args: { enableSequenceMasking: true } },
-      klLossFn: { name: 'k3', args: { klCoef: 0.1 } },
-      entropyLossFn: { name: 'default', args: { entropyCoef: 0.01 } },
-      lossAggMode,
-    };
-    const { experiences } = createAlgorithm(options).advantage!(calls);
-    const step = await stepOf(options, experiences);
-    const trajectory = await stepOf(options, mergeCalls(experiences).experiences);
-    expect(norm(step.gradient)).toBeGreaterThan(1e-3);
-    expect(difference(step.gradient, trajectory.gradient)).toBeLessThan(1e-6);
-    for (const name of ['actor/final_loss', 'actor/pg_loss', 'actor/pg_clipfrac', 'actor/kl_loss', 'critic/advantages/max'])
-      expect(trajectory.metrics[name]).toBeCloseTo(step.metrics[name]!, 6);
-  });
+  it.each(cases)(
+    'give the gradient and loss of their calls: %o, %s',
+    async (advantageFn, lossAggMode) => {
+      const options: AlgorithmOptions = {
+        advantageFn,
+        policyLossFn: { name: 'ppo', args: { enableSequenceMasking: true } },
+        klLossFn: { name: 'k3', args: { klCoef: 0.1 } },
+        entropyLossFn: { name: 'default', args: { entropyCoef: 0.01 } },
+        lossAggMode,
+      };
+      const { experiences } = createAlgorithm(options).advantage!(calls);
+      const step = await stepOf(options, experiences);
+      const trajectory = await stepOf(options, mergeCalls(experiences).experiences);
+      expect(norm(step.gradient)).toBeGreaterThan(1e-3);
+      expect(difference(step.gradient, trajectory.gradient)).toBeLessThan(1e-6);
+      for (const name of [
+        'actor/final_loss',
+        'actor/pg_loss',
+        'actor/pg_clipfrac',
+        'actor/kl_loss',
+        'critic/advantages/max',
+      ])
+        expect(trajectory.metrics[name]).toBeCloseTo(step.metrics[name]!, 6);
+    },
+  );
 });

@@ -26,7 +26,11 @@ describe('firstCause', () => {
 
   it('leaves other errors, and things that are no errors, as they are', () => {
     const error = new TypeError('a');
-    expect([firstCause(error), firstCause('text'), firstCause(undefined)]).toEqual([error, 'text', undefined]);
+    expect([firstCause(error), firstCause('text'), firstCause(undefined)]).toEqual([
+      error,
+      'text',
+      undefined,
+    ]);
   });
 });
 
@@ -35,10 +39,19 @@ describe('isInterrupt', () => {
     const interrupt = new AbortController();
     const cancelled = new CancelledError('stopped', { reason: 'shutdown' });
     const wrapped = new TypeError('reading failed', { cause: new DOMException('', 'AbortError') });
-    expect([cancelled, wrapped].map((error) => isInterrupt(error, interrupt.signal))).toEqual([false, false]);
+    expect([cancelled, wrapped].map((error) => isInterrupt(error, interrupt.signal))).toEqual([
+      false,
+      false,
+    ]);
     interrupt.abort();
-    expect([cancelled, wrapped, interrupt.signal.reason].map((error) => isInterrupt(error, interrupt.signal))).toEqual([true, true, true]);
-    expect([new EngineError('dead'), 'text'].map((error) => isInterrupt(error, interrupt.signal))).toEqual([false, false]);
+    expect(
+      [cancelled, wrapped, interrupt.signal.reason].map((error) =>
+        isInterrupt(error, interrupt.signal),
+      ),
+    ).toEqual([true, true, true]);
+    expect(
+      [new EngineError('dead'), 'text'].map((error) => isInterrupt(error, interrupt.signal)),
+    ).toEqual([false, false]);
   });
 });
 
@@ -51,9 +64,12 @@ describe('writeFailure', () => {
   });
 
   it('leaves out what else errors carry, and keys in their messages', async () => {
-    const refused = Object.assign(new TypeError('401 for Authorization: Bearer sk-abcdefghijklmnopqrstuvwx'), {
-      config: { headers: { 'x-team': 'zebra' } },
-    });
+    const refused = Object.assign(
+      new TypeError('401 for Authorization: Bearer sk-abcdefghijklmnopqrstuvwx'),
+      {
+        config: { headers: { 'x-team': 'zebra' } },
+      },
+    );
     await writeFailure(root, new EngineError('outer', { cause: refused }));
     const text = readFileSync(path.join(root, 'failure.txt'), 'utf8');
     expect(text).toContain('401 for');
@@ -64,12 +80,16 @@ describe('writeFailure', () => {
     const circle = new TypeError('round');
     circle.cause = circle;
     await writeFailure(root, circle);
-    expect(readFileSync(path.join(root, 'failure.txt'), 'utf8').match(/TypeError: round/g)!.length).toBeLessThan(12);
+    expect(
+      readFileSync(path.join(root, 'failure.txt'), 'utf8').match(/TypeError: round/g)!.length,
+    ).toBeLessThan(12);
     await writeFailure(root, 'text');
     expect(readFileSync(path.join(root, 'failure.txt'), 'utf8')).toBe('text\n');
   });
 
   it('does not add a failure of its own', async () => {
-    await expect(writeFailure(path.join(root, 'gone'), new TypeError('a'))).resolves.toBeUndefined();
+    await expect(
+      writeFailure(path.join(root, 'gone'), new TypeError('a')),
+    ).resolves.toBeUndefined();
   });
 });

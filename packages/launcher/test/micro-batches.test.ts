@@ -1,10 +1,19 @@
-/** Losses are normalised over the whole optimizer batch: how an engine cuts it into micro-batches does not change the gradient. */
+/**
+ * Losses are normalised over the whole optimizer batch: how an engine cuts it into micro-batches
+ * does not change the gradient.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAlgorithm, type AlgorithmOptions } from '@trinity-rft/algorithm';
 import { buildCharTokenizer } from '@trinity-rft/chat';
-import { createExperience, createRandom, withFields, type Engine, type Experience } from '@trinity-rft/core';
+import {
+  createExperience,
+  createRandom,
+  withFields,
+  type Engine,
+  type Experience,
+} from '@trinity-rft/core';
 import { createOnnxCritic, createOnnxEngine } from '@trinity-rft/engine-onnx';
 import { packBatch } from '@trinity-rft/trainer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,11 +27,16 @@ const budgets = [1, 600_000, 2 ** 28] as const;
 let engines: readonly Engine[];
 
 beforeAll(async () => {
-  const tokenizer = buildCharTokenizer({ characters: 'abcdefghijklmnopqrstuvwxyz', eosToken: '<|im_end|>' });
+  const tokenizer = buildCharTokenizer({
+    characters: 'abcdefghijklmnopqrstuvwxyz',
+    eosToken: '<|im_end|>',
+  });
   const config = { hiddenSize: 32, layers: 2, heads: 2, maxPositions: 64 };
   await createModel({ directory: modelPath, tokenizer, config, seed: 1, initializerRange: 0.1 });
   engines = await Promise.all(
-    budgets.map((memoryBudgetBytes) => createOnnxEngine({ modelPath, reference: true, threads: 1, memoryBudgetBytes })),
+    budgets.map((memoryBudgetBytes) =>
+      createOnnxEngine({ modelPath, reference: true, threads: 1, memoryBudgetBytes }),
+    ),
   );
 });
 afterAll(async () => {
@@ -30,7 +44,10 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** Twelve rows of very different lengths, with masks, advantages of both signs and ratios on both sides of the clip. */
+/**
+ * Twelve rows of very different lengths, with masks, advantages of both signs and ratios on both
+ * sides of the clip.
+ */
 const experiences = ((): readonly Experience[] => {
   const random = createRandom(5);
   const pick = (n: number): number => Math.floor(random.next() * n);
@@ -46,39 +63,69 @@ const experiences = ((): readonly Experience[] => {
       temperature: 1,
       reward: random.next(),
     });
-    return withFields(experience, { advantages: experience.logprobs.map((_, t) => (experience.actionMask[t] ? random.next() - 0.5 : 0)) });
+    return withFields(experience, {
+      advantages: experience.logprobs.map((_, t) =>
+        experience.actionMask[t] ? random.next() - 0.5 : 0,
+      ),
+    });
   });
 })();
 
-const criticLoss = createAlgorithm({ advantageFn: { name: 'ppo' }, policyLossFn: { name: 'ppo' } }).valueLoss!;
+const criticLoss = createAlgorithm({
+  advantageFn: { name: 'ppo' },
+  policyLossFn: { name: 'ppo' },
+}).valueLoss!;
 /** AdamW whose epsilon dwarfs the gradient: weights move in proportion to it. */
-const plainDescent = { learningRate: 1e6, epsilon: 1e6, betas: [0, 0], weightDecay: 0, clipGradNorm: 0 } as const;
+const plainDescent = {
+  learningRate: 1e6,
+  epsilon: 1e6,
+  betas: [0, 0],
+  weightDecay: 0,
+  clipGradNorm: 0,
+} as const;
 
-const aggregations = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'] as const;
+const aggregations = [
+  'token-mean',
+  'seq-mean-token-sum',
+  'seq-mean-token-mean',
+  'seq-mean-token-sum-norm',
+] as const;
 
 describe('the gradient of a batch', () => {
-  it.each(aggregations)('is the same however many micro-batches it takes: %s', async (lossAggMode) => {
-    const options: AlgorithmOptions = {
-      advantageFn: { name: 'grpo' },
-      policyLossFn: { name: 'ppo' },
-      klLossFn: { name: 'k3', args: { klCoef: 0.1 } },
-      entropyLossFn: { name: 'default', args: { entropyCoef: 0.01 } },
-      lossAggMode,
-    };
-    const algorithm = createAlgorithm(options);
-    const steps = [];
-    for (const engine of engines) steps.push(await gradientOf({ engine, modelPath, directory: root, algorithm, experiences }));
-    const [rows, few, whole] = steps;
-    expect(norm(whole!.gradient)).toBeGreaterThan(1e-3);
-    expect(difference(whole!.gradient, few!.gradient)).toBeLessThan(1e-5);
-    expect(difference(whole!.gradient, rows!.gradient)).toBeLessThan(1e-5);
-    for (const name of ['actor/final_loss', 'actor/pg_loss', 'actor/kl_loss', 'actor/entropy_loss', 'actor/grad_norm'])
-      expect(rows!.metrics[name]).toBeCloseTo(whole!.metrics[name]!, 5);
-    const counts = steps.map(({ stats }) => stats['perf/backward_micro_batches']!);
-    expect(counts[0]).toBe(experiences.length);
-    expect(counts[1]!).toBeLessThan(counts[0]!);
-    expect(counts[2]!).toBeLessThan(counts[1]!);
-  });
+  it.each(aggregations)(
+    'is the same however many micro-batches it takes: %s',
+    async (lossAggMode) => {
+      const options: AlgorithmOptions = {
+        advantageFn: { name: 'grpo' },
+        policyLossFn: { name: 'ppo' },
+        klLossFn: { name: 'k3', args: { klCoef: 0.1 } },
+        entropyLossFn: { name: 'default', args: { entropyCoef: 0.01 } },
+        lossAggMode,
+      };
+      const algorithm = createAlgorithm(options);
+      const steps = [];
+      for (const engine of engines)
+        steps.push(
+          await gradientOf({ engine, modelPath, directory: root, algorithm, experiences }),
+        );
+      const [rows, few, whole] = steps;
+      expect(norm(whole!.gradient)).toBeGreaterThan(1e-3);
+      expect(difference(whole!.gradient, few!.gradient)).toBeLessThan(1e-5);
+      expect(difference(whole!.gradient, rows!.gradient)).toBeLessThan(1e-5);
+      for (const name of [
+        'actor/final_loss',
+        'actor/pg_loss',
+        'actor/kl_loss',
+        'actor/entropy_loss',
+        'actor/grad_norm',
+      ])
+        expect(rows!.metrics[name]).toBeCloseTo(whole!.metrics[name]!, 5);
+      const counts = steps.map(({ stats }) => stats['perf/backward_micro_batches']!);
+      expect(counts[0]).toBe(experiences.length);
+      expect(counts[1]!).toBeLessThan(counts[0]!);
+      expect(counts[2]!).toBeLessThan(counts[1]!);
+    },
+  );
 
   it('is the same for the values of a critic', async () => {
     const moved: Float32Array[] = [];
@@ -90,7 +137,10 @@ describe('the gradient of a batch', () => {
       for (const _ of [1, 2]) {
         const pass = await critic.forward(tokens);
         const returns = pass.values.map((value, t) => value + Math.sin(t));
-        await critic.backward(pass, criticLoss({ ...batch, values: pass.values, oldValues: pass.values, returns }).gradValues);
+        await critic.backward(
+          pass,
+          criticLoss({ ...batch, values: pass.values, oldValues: pass.values, returns }).gradValues,
+        );
         await critic.step(plainDescent);
       }
       moved.push((await critic.forward(tokens)).values);

@@ -28,7 +28,10 @@ const reward = (name: string): string =>
 const policyLoss = (name: string): string =>
   `import { definePolicyLoss } from '@trinity-rft/algorithm';\nexport const loss = definePolicyLoss({ name: '${name}', create: () => () => ({ loss: 0, metrics: {} }) });\n`;
 
-const context = { task: { taskId: 5 } as unknown as Task, runtime: createRuntime() } as WorkflowContext;
+const context = {
+  task: { taskId: 5 } as unknown as Task,
+  runtime: createRuntime(),
+} as WorkflowContext;
 
 describe('loadPlugins', () => {
   it('loads workflows written as functions and as classes, with enums and parameter properties, across imports of every spelling', async () => {
@@ -48,7 +51,8 @@ describe('loadPlugins', () => {
         export const base = Workflow;
       `,
       'weight.ts': 'export enum Weight { Light, Heavy = 10 }\n',
-      'parts/one.ts': 'namespace Inner { export const value = 1; }\nexport const one: number = Inner.value;\n',
+      'parts/one.ts':
+        'namespace Inner { export const value = 1; }\nexport const one: number = Inner.value;\n',
       'parts/two.ts': "import { one } from './one';\nexport const two = one + one;\n",
     });
     const { workflows } = await loadPlugins([directory]);
@@ -58,7 +62,9 @@ describe('loadPlugins', () => {
         ['as_function', false],
       ]),
     );
-    const results = Object.fromEntries(workflows.map((workflow) => [workflow.name, workflow.create(context).run()]));
+    const results = Object.fromEntries(
+      workflows.map((workflow) => [workflow.name, workflow.create(context).run()]),
+    );
     expect(results).toEqual({ as_class: 35, as_function: 6 });
   });
 
@@ -80,7 +86,8 @@ describe('loadPlugins', () => {
 
   it('lets plugins import npm packages that lie beside them, and JavaScript modules with top-level await', async () => {
     const directory = folder({
-      'node_modules/scale/package.json': '{ "name": "scale", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+      'node_modules/scale/package.json':
+        '{ "name": "scale", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
       'node_modules/scale/index.js': 'export const scale = 3;\n',
       'a.ts':
         "import { scale } from 'scale';\nimport { defineReward } from '@trinity-rft/workflow';\nexport const a = defineReward({ name: 'a', score: () => scale });\n",
@@ -89,7 +96,9 @@ describe('loadPlugins', () => {
     });
     const { rewardFns } = await loadPlugins([directory]);
     const task = { response: '', truth: '', prompt: '', rawTask: {} };
-    expect(await Promise.all(rewardFns.map(async ({ name, create }) => [name, await create({})(task)]))).toEqual([
+    expect(
+      await Promise.all(rewardFns.map(async ({ name, create }) => [name, await create({})(task)])),
+    ).toEqual([
       ['a', 3],
       ['b', 2],
     ]);
@@ -111,7 +120,10 @@ describe('loadPlugins', () => {
       ['trinity-rft.advantage', 'best'],
       ['trinity-rft.operator', 'keep'],
     ]);
-    expect(algorithms.presets['mine']).toMatchObject({ advantageFn: { name: 'best' }, policyLossFn: { name: 'flat' } });
+    expect(algorithms.presets['mine']).toMatchObject({
+      advantageFn: { name: 'best' },
+      policyLossFn: { name: 'flat' },
+    });
     expect(Object.keys(algorithms.policyLossFns)).toContain('flat');
     const { algorithms: builtIn } = await loadExtensions({});
     expect(Object.keys(builtIn.presets)).not.toContain('mine');
@@ -138,7 +150,11 @@ describe('loadPlugins', () => {
       'notes.md': bad,
       'deep/a.ts': bad,
     });
-    expect(await loadPlugins([directory])).toEqual({ workflows: [], rewardFns: [], algorithms: [] });
+    expect(await loadPlugins([directory])).toEqual({
+      workflows: [],
+      rewardFns: [],
+      algorithms: [],
+    });
   });
 });
 

@@ -8,7 +8,11 @@ const checkpoint = (step: number): Checkpoint => ({
   directory: `global_step_${step}`,
   manifest: { version: 1, step, final: false, files: [] },
 });
-const state = (step: number, policyVersion: number): ExplorerState => ({ step, policyVersion, feed: {} });
+const state = (step: number, policyVersion: number): ExplorerState => ({
+  step,
+  policyVersion,
+  feed: {},
+});
 
 interface Timing {
   readonly interval: number;
@@ -21,12 +25,23 @@ function input(
   { interval, offset }: Timing = { interval: 1, offset: 0 },
 ): ResumeInput {
   const isBoundary = (step: number): boolean => step > offset && (step - offset) % interval === 0;
-  return { checkpoints: checkpoints.map(checkpoint), explorer, style: 'fixed', interval, isBoundary };
+  return {
+    checkpoints: checkpoints.map(checkpoint),
+    explorer,
+    style: 'fixed',
+    interval,
+    isBoundary,
+  };
 }
 
 describe('findResumePoint', () => {
   it('begins at the beginning when nothing was stored', () => {
-    expect(findResumePoint(input([], undefined))).toEqual({ checkpoint: undefined, trainStep: 0, explorerVersion: 0, catchUp: false });
+    expect(findResumePoint(input([], undefined))).toEqual({
+      checkpoint: undefined,
+      trainStep: 0,
+      explorerVersion: 0,
+      catchUp: false,
+    });
   });
 
   it.each([
@@ -49,7 +64,9 @@ describe('findResumePoint', () => {
       explorerVersion: 2,
       catchUp: true,
     });
-    expect(findResumePoint(input([2, 4, 6], state(6, 3), { interval: 3, offset: 0 }))).toMatchObject({
+    expect(
+      findResumePoint(input([2, 4, 6], state(6, 3), { interval: 3, offset: 0 })),
+    ).toMatchObject({
       trainStep: 6,
       explorerVersion: 3,
       catchUp: false,
@@ -58,12 +75,22 @@ describe('findResumePoint', () => {
 
   it('has the trainer make weights again that the explorer needs in the middle of an interval', () => {
     const timing = { interval: 4, offset: 1 };
-    expect(findResumePoint(input([3, 4, 6], state(7, 4), timing))).toMatchObject({ trainStep: 4, explorerVersion: 4, catchUp: false });
-    expect(findResumePoint(input([3, 6], state(7, 4), timing))).toMatchObject({ trainStep: 3, explorerVersion: 3, catchUp: true });
+    expect(findResumePoint(input([3, 4, 6], state(7, 4), timing))).toMatchObject({
+      trainStep: 4,
+      explorerVersion: 4,
+      catchUp: false,
+    });
+    expect(findResumePoint(input([3, 6], state(7, 4), timing))).toMatchObject({
+      trainStep: 3,
+      explorerVersion: 3,
+      catchUp: true,
+    });
   });
 
   it('takes the newest checkpoint when the explorer goes first: which version a step saw is not repeated then', () => {
-    expect(findResumePoint({ ...input([3, 6], state(7, 4)), style: 'explorer_driven' })).toMatchObject({
+    expect(
+      findResumePoint({ ...input([3, 6], state(7, 4)), style: 'explorer_driven' }),
+    ).toMatchObject({
       trainStep: 6,
       explorerVersion: 6,
       catchUp: false,
@@ -79,8 +106,10 @@ describe('findResumePoint', () => {
     });
     fc.assert(
       fc.property(cases, ({ interval, offset, step, saved }) => {
-        // In an undisturbed run of one train step per explore step, `step` is made by the version of the last boundary before it.
-        const publicationsBefore = (upTo: number): number => Math.max(0, Math.floor((upTo - offset) / interval)) * interval;
+        // In an undisturbed run of one train step per explore step, `step` is made by the version
+        // of the last boundary before it.
+        const publicationsBefore = (upTo: number): number =>
+          Math.max(0, Math.floor((upTo - offset) / interval)) * interval;
         const policyVersion = publicationsBefore(step - 1);
         const next = publicationsBefore(step);
         const point = findResumePoint(
@@ -91,9 +120,11 @@ describe('findResumePoint', () => {
           ),
         );
         expect(point.checkpoint?.manifest.step ?? 0).toBe(point.trainStep);
-        // Weights between the explorer's own and the next publication would be taken for that publication.
+        // Weights between the explorer's own and the next publication would be taken for that
+        // publication.
         expect(point.trainStep === next || point.trainStep <= policyVersion).toBe(true);
-        // The sampler begins with the trainer's weights, or waits for its own: never with older ones.
+        // The sampler begins with the trainer's weights, or waits for its own: never with older
+        // ones.
         expect(point.catchUp).toBe(point.trainStep < policyVersion);
         expect(point.explorerVersion).toBe(point.catchUp ? policyVersion - 1 : policyVersion);
       }),

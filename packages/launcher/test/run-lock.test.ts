@@ -35,7 +35,9 @@ describe('lockRun', () => {
     await lockAndLetGo(job);
     const hold = `const { DatabaseSync } = require('node:sqlite'); const lock = new DatabaseSync(process.argv[1] + '/run.lock'); lock.exec('BEGIN EXCLUSIVE');
       require('node:fs').writeFileSync(process.argv[1] + '/run.pid', String(process.pid)); console.log('held'); setInterval(() => lock, 1000);`;
-    const holder = spawn(process.execPath, ['-e', hold, job], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const holder = spawn(process.execPath, ['-e', hold, job], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     await once(holder.stdout, 'data');
     await expect(lockRun(job)).rejects.toThrow(`is in use by process ${holder.pid}.`);
     holder.kill('SIGKILL');

@@ -7,6 +7,12 @@ export type RolloutClient = OpenAI & { readonly modelPath: string };
 
 /** Environment variables of the openai package have no influence. */
 export function createClient(endpoint: AgentEndpoint): RolloutClient {
-  const client = new OpenAI({ ...endpoint.openai(), adminAPIKey: null, organization: null, project: null, webhookSecret: null });
+  const client = new OpenAI({
+    ...endpoint.openai(),
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+  });
   return Object.assign(client, { modelPath: endpoint.model });
 }

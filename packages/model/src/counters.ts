@@ -4,13 +4,18 @@ import type { Metrics } from '@trinity-rft/core';
 /**
  * - `calls`, `choices`, `prompt_tokens`, `response_tokens`: finished calls and their sizes
  * - `reused_tokens`: prompt tokens that were recorded ones, not rendered anew
- * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: those that could not, see `ForkReason`
- * - `reasoning_restored`: calls whose history got reasoning back; `arguments_replaced`: arguments that were no JSON and came back as `{}`
+ * - `spliced`: calls that continued recorded turns exactly; `fork/<reason>`: those that could not,
+ * see `ForkReason`
+ * - `reasoning_restored`: calls whose history got reasoning back; `arguments_replaced`: arguments
+ * that were no JSON and came back as `{}`
  * - `tool_calls`, `malformed_tool_calls`: understood, and left in the text
- * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls refused for their prompt
- * - `sampling_overridden`, `unconstrained`: client requests whose sampling settings, or forced formats, were not followed
+ * - `response_truncated`: choices that a token limit ended; `prompt_too_long`: calls refused for
+ * their prompt
+ * - `sampling_overridden`, `unconstrained`: client requests whose sampling settings, or forced
+ * formats, were not followed
  * - `constrained`: client requests whose answers were kept to the form they asked for
- * - `replayed`: requests that got the answer of an equal one; `undelivered`: answers that no client received
+ * - `replayed`: requests that got the answer of an equal one; `undelivered`: answers that no client
+ * received
  */
 type CounterName =
   | 'calls'
@@ -32,7 +37,14 @@ type CounterName =
   | 'replayed'
   | 'undelivered';
 
-const always = ['calls', 'spliced', 'tool_calls', 'malformed_tool_calls', 'response_truncated', 'prompt_too_long'] as const;
+const always = [
+  'calls',
+  'spliced',
+  'tool_calls',
+  'malformed_tool_calls',
+  'response_truncated',
+  'prompt_too_long',
+] as const;
 
 export interface Counters {
   add(name: CounterName, amount?: number): void;

@@ -1,6 +1,12 @@
 /** Recorded calls, and the experiences they become. */
 import type { Fork } from '@trinity-rft/chat';
-import { assertAligned, emptyEid, WorkflowError, type ChatResponse, type Experience } from '@trinity-rft/core';
+import {
+  assertAligned,
+  emptyEid,
+  WorkflowError,
+  type ChatResponse,
+  type Experience,
+} from '@trinity-rft/core';
 
 /** One choice of one call. */
 export interface RecordedChoice {
@@ -23,17 +29,25 @@ const mostForks = 8;
 
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
-  /** No client has the answer of this call: it becomes no experience unless something refers to it. */
+  /**
+   * No client has the answer of this call: it becomes no experience unless something refers to it.
+   */
   markUndelivered(callIndex: number): void;
   /** A conversation holds the answer of this call, so a client has it after all. */
   refer(callIndex: number): void;
   /** The first few conversations that left their recorded tokens. */
   forks(): readonly RecordedFork[];
-  /** One experience per choice, calls in the order in which they began. @throws WorkflowError when nothing is recorded by choice */
+  /**
+   * One experience per choice, calls in the order in which they began.
+   * @throws WorkflowError when nothing is recorded by choice
+   */
   extract(clear: boolean): readonly Experience[];
 }
 
-/** `eid.step` counts recorded calls without gaps and goes on counting after a clear, so that ids stay unique within the run. */
+/**
+ * `eid.step` counts recorded calls without gaps and goes on counting after a clear, so that ids
+ * stay unique within the run.
+ */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
   let cleared = 0;
@@ -42,7 +56,8 @@ export function createHistory(enabled: boolean): History {
   return {
     add: (choices) => {
       const [first] = choices;
-      if (first?.fork && forks.length < mostForks) forks.push({ ...first.fork, callIndex: first.callIndex });
+      if (first?.fork && forks.length < mostForks)
+        forks.push({ ...first.fork, callIndex: first.callIndex });
       if (enabled) recorded.push(...choices);
     },
     forks: () => forks,
@@ -50,13 +65,21 @@ export function createHistory(enabled: boolean): History {
     refer: (callIndex) => void undelivered.delete(callIndex),
     extract: (clear) => {
       if (!enabled) {
-        throw new WorkflowError('This model keeps no history, because it is not trained. Take experiences from the rollout model.', {
-          code: 'HISTORY_OFF',
-        });
+        throw new WorkflowError(
+          'This model keeps no history, because it is not trained. Take experiences from the rollout model.',
+          {
+            code: 'HISTORY_OFF',
+          },
+        );
       }
       const known = recorded.filter(({ callIndex }) => !undelivered.has(callIndex));
       const ordered = known.toSorted((a, b) => a.callIndex - b.callIndex || a.choice - b.choice);
-      const steps = new Map([...new Set(ordered.map(({ callIndex }) => callIndex))].map((callIndex, i) => [callIndex, cleared + i]));
+      const steps = new Map(
+        [...new Set(ordered.map(({ callIndex }) => callIndex))].map((callIndex, i) => [
+          callIndex,
+          cleared + i,
+        ]),
+      );
       if (clear) {
         recorded = [];
         cleared += steps.size;
@@ -67,8 +90,12 @@ export function createHistory(enabled: boolean): History {
 }
 
 /** Over the arrays of the record, not over copies of them. */
-export function toExperience({ choice, response, promptText, fork }: RecordedChoice, step: number): Experience {
-  const { tokens, promptLength, logprobs, policyVersion, temperature, responseText, finishReason } = response;
+export function toExperience(
+  { choice, response, promptText, fork }: RecordedChoice,
+  step: number,
+): Experience {
+  const { tokens, promptLength, logprobs, policyVersion, temperature, responseText, finishReason } =
+    response;
   const experience: Experience = {
     eid: { ...emptyEid, step, suffix: String(choice) },
     tokens,

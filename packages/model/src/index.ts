@@ -11,5 +11,11 @@ export {
 } from './endpoint/server.js';
 export { toResponse, type Answer, type AnswerHandler, type WholeAnswer } from './handler/answer.js';
 export type { EndpointPolicy, Heartbeat } from './handler/policy.js';
-export type { RecordedAnswer, RecordingModel, RolloutLimits, RolloutModelOptions, SamplingDefaults } from './options.js';
+export type {
+  RecordedAnswer,
+  RecordingModel,
+  RolloutLimits,
+  RolloutModelOptions,
+  SamplingDefaults,
+} from './options.js';
 export { createRolloutModel } from './rollout-model.js';

@@ -15,28 +15,41 @@ describe('records of a conversation', () => {
     await model.chat([hi, said('one'), on]);
     await model.chat([hi, said('won'), on]);
     const experiences = model.extractExperiencesFromHistory();
-    expect(experiences.map(({ info }) => info['fork'])).toEqual([undefined, undefined, 'text_edited']);
+    expect(experiences.map(({ info }) => info['fork'])).toEqual([
+      undefined,
+      undefined,
+      'text_edited',
+    ]);
     const merged = mergeCalls(experiences);
     expect(merged.metrics).toMatchObject({ merged: 1, 'split/text_edited': 1 });
     expect(merged.experiences[0]!.tokens).toEqual(experiences[1]!.tokens);
     expect(model.forks()).toEqual([
-      { callIndex: 2, reason: 'text_edited', message: 1, recorded: '{"content":"one"}', sent: '{"content":"won"}' },
+      {
+        callIndex: 2,
+        reason: 'text_edited',
+        message: 1,
+        recorded: '{"content":"one"}',
+        sent: '{"content":"won"}',
+      },
     ]);
   });
 
   it('are told to their owner under the id of the answer, before the client has it, and can be refused', async () => {
     const told: [string, number][] = [];
-    const { model } = scripted(['one<|im_end|>', 'two<|im_end|>', 'three<|im_end|>', 'four<|im_end|>', 'five<|im_end|>'], {
-      recordHistory: false,
-      onAnswer: async ({ id, experiences }) => {
-        await new Promise((resolve) => setImmediate(resolve));
-        if (told.length === 3) throw new BufferError('The disk is full.');
-        told.push([id, experiences.length]);
-        expect(experiences.map(({ eid }) => eid)).toMatchObject(
-          experiences.map((_, choice) => ({ step: told.length - 1, suffix: `${choice}` })),
-        );
+    const { model } = scripted(
+      ['one<|im_end|>', 'two<|im_end|>', 'three<|im_end|>', 'four<|im_end|>', 'five<|im_end|>'],
+      {
+        recordHistory: false,
+        onAnswer: async ({ id, experiences }) => {
+          await new Promise((resolve) => setImmediate(resolve));
+          if (told.length === 3) throw new BufferError('The disk is full.');
+          told.push([id, experiences.length]);
+          expect(experiences.map(({ eid }) => eid)).toMatchObject(
+            experiences.map((_, choice) => ({ step: told.length - 1, suffix: `${choice}` })),
+          );
+        },
       },
-    });
+    );
     const client = new OpenAI({ ...model.endpoint().openai(), maxRetries: 0 });
     const chat = await client.chat.completions.create({ model: 'any', messages: [hi], n: 2 });
     const response = await client.responses.create({ model: 'any', input: 'hi' });
@@ -46,7 +59,9 @@ describe('records of a conversation', () => {
       [response.id, 1],
       [text.id, 1],
     ]);
-    await expect(client.chat.completions.create({ model: 'any', messages: [hi] })).rejects.toMatchObject({ status: 500 });
+    await expect(
+      client.chat.completions.create({ model: 'any', messages: [hi] }),
+    ).rejects.toMatchObject({ status: 500 });
   });
 
   it('keep a bounded number of differences', async () => {
@@ -75,7 +90,13 @@ describe('an answer of the sampler', () => {
     adopt: () => Promise.resolve(),
     sample: () =>
       Promise.resolve([
-        { tokens: encode('a<|im_end|>'), logprobs: Float32Array.of(-1, -1), stopReason: 'stop', policyVersion: 0, ...sequence },
+        {
+          tokens: encode('a<|im_end|>'),
+          logprobs: Float32Array.of(-1, -1),
+          stopReason: 'stop',
+          policyVersion: 0,
+          ...sequence,
+        },
       ]),
   });
 
@@ -97,6 +118,8 @@ describe('an answer of the sampler', () => {
   ])('may end by %s, and all its tokens are trained', async (_what, sequence) => {
     const model = modelOver(answering(sequence));
     await model.chat([hi]);
-    expect(model.extractExperiencesFromHistory().map(({ actionMask }) => [...actionMask])).toEqual([[1, 1]]);
+    expect(model.extractExperiencesFromHistory().map(({ actionMask }) => [...actionMask])).toEqual([
+      [1, 1],
+    ]);
   });
 });

@@ -27,21 +27,63 @@ describe('chat', () => {
   it('reads tool calls when there are tools, with ids that say where they are from', async () => {
     const { model } = scripted([`so\n${call}<|im_end|>`, `so\n${call}<|im_end|>`]);
     const [[withTools], [without]] = [await model.chat(hi, { tools }), await model.chat(hi)];
-    const toolCall = { id: 'call_0_0_0', type: 'function', function: { name: 'add', arguments: '{"b": 1, "a": 2}' } };
-    expect(withTools).toMatchObject({ responseText: 'so', finishReason: 'tool_calls', toolCalls: [toolCall] });
-    expect(without).toMatchObject({ responseText: `so\n${call}`, finishReason: 'stop', toolCalls: [] });
+    const toolCall = {
+      id: 'call_0_0_0',
+      type: 'function',
+      function: { name: 'add', arguments: '{"b": 1, "a": 2}' },
+    };
+    expect(withTools).toMatchObject({
+      responseText: 'so',
+      finishReason: 'tool_calls',
+      toolCalls: [toolCall],
+    });
+    expect(without).toMatchObject({
+      responseText: `so\n${call}`,
+      finishReason: 'stop',
+      toolCalls: [],
+    });
   });
 
   it('asks the sampler once for n choices, with the defaults, its own options and a seed per call', async () => {
     const { model, sampler } = scripted(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>'], {
       defaults: { temperature: 0.7, topP: 0.9, topK: 5, maxTokens: 50, minTokens: 2 },
     });
-    expect((await model.chat(hi, { n: 2 })).map(({ responseText }) => responseText)).toEqual(['a', 'b']);
-    await model.chat(hi, { temperature: 0, topP: 1, topK: -1, maxTokens: 9, minTokens: 0, stop: ['x'], topLogprobs: 2 });
+    expect((await model.chat(hi, { n: 2 })).map(({ responseText }) => responseText)).toEqual([
+      'a',
+      'b',
+    ]);
+    await model.chat(hi, {
+      temperature: 0,
+      topP: 1,
+      topK: -1,
+      maxTokens: 9,
+      minTokens: 0,
+      stop: ['x'],
+      topLogprobs: 2,
+    });
     const { stopTokenIds } = format;
     expect(sampler.calls.map(({ options }) => options)).toEqual([
-      { n: 2, temperature: 0.7, topP: 0.9, topK: 5, maxTokens: 50, minTokens: 2, stopTokenIds, seed: 1000 },
-      { n: 1, temperature: 0, topP: 1, topK: -1, maxTokens: 9, stop: ['x'], topLogprobs: 2, stopTokenIds, seed: 1001 },
+      {
+        n: 2,
+        temperature: 0.7,
+        topP: 0.9,
+        topK: 5,
+        maxTokens: 50,
+        minTokens: 2,
+        stopTokenIds,
+        seed: 1000,
+      },
+      {
+        n: 1,
+        temperature: 0,
+        topP: 1,
+        topK: -1,
+        maxTokens: 9,
+        stop: ['x'],
+        topLogprobs: 2,
+        stopTokenIds,
+        seed: 1001,
+      },
     ]);
   });
 
@@ -49,12 +91,21 @@ describe('chat', () => {
     const odd = '<tool_call>{"arguments":{"a":1.0},"name":"add"}</tool_call><|im_end|>';
     const { model, sampler } = scripted([odd, 'done<|im_end|>']);
     const [first] = await model.chat(hi, { tools });
-    const sent = first!.toolCalls.map((each) => ({ ...each, function: { name: 'add', arguments: '{ "a": 1 }' } }));
+    const sent = first!.toolCalls.map((each) => ({
+      ...each,
+      function: { name: 'add', arguments: '{ "a": 1 }' },
+    }));
     await model.chat(
-      [...hi, { role: 'assistant', content: null, tool_calls: sent }, { role: 'tool', content: '3', tool_call_id: sent[0]!.id }],
+      [
+        ...hi,
+        { role: 'assistant', content: null, tool_calls: sent },
+        { role: 'tool', content: '3', tool_call_id: sent[0]!.id },
+      ],
       { tools },
     );
-    expect([...sampler.calls[1]!.prompt.subarray(0, first!.tokens.length)]).toEqual([...first!.tokens]);
+    expect([...sampler.calls[1]!.prompt.subarray(0, first!.tokens.length)]).toEqual([
+      ...first!.tokens,
+    ]);
     expect(model.metrics()).toMatchObject({
       'model/calls': 2,
       'model/spliced': 1,
@@ -66,8 +117,15 @@ describe('chat', () => {
   it('counts why a conversation could not be continued', async () => {
     const { model } = scripted(['one<|im_end|>', 'x<tool_call>oops<|im_end|>']);
     await model.chat(hi);
-    await model.chat([...hi, { role: 'assistant', content: 'two' }, { role: 'user', content: 'on' }], { tools });
-    expect(model.metrics()).toMatchObject({ 'model/fork/text_edited': 1, 'model/spliced': 0, 'model/malformed_tool_calls': 1 });
+    await model.chat(
+      [...hi, { role: 'assistant', content: 'two' }, { role: 'user', content: 'on' }],
+      { tools },
+    );
+    expect(model.metrics()).toMatchObject({
+      'model/fork/text_edited': 1,
+      'model/spliced': 0,
+      'model/malformed_tool_calls': 1,
+    });
   });
 });
 
@@ -82,7 +140,10 @@ describe('limits', () => {
   ])('cut the response at %s', async (_, call_, options, expected) => {
     const { model } = scripted(['abcdefgh<|im_end|>'], options);
     const [response] = await model.chat(hi, call_);
-    expect(response).toMatchObject({ responseText: 'abcdefgh'.slice(0, expected), finishReason: 'length' });
+    expect(response).toMatchObject({
+      responseText: 'abcdefgh'.slice(0, expected),
+      finishReason: 'length',
+    });
     expect(model.extractExperiencesFromHistory()).toMatchObject([
       { truncateStatus: 'response_truncated', info: { finishReason: 'length' } },
     ]);
@@ -93,27 +154,38 @@ describe('limits', () => {
     'refuse a prompt longer than %o, and nothing is recorded',
     async (limits) => {
       const { model, sampler } = scripted([], { limits });
-      await expect(model.chat(hi)).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
+      await expect(model.chat(hi)).rejects.toMatchObject({
+        status: 400,
+        code: 'context_length_exceeded',
+      });
       expect(sampler.calls).toEqual([]);
       expect(model.extractExperiencesFromHistory()).toEqual([]);
       expect(model.metrics()).toMatchObject({ 'model/prompt_too_long': 1, 'model/calls': 0 });
     },
   );
 
-  it.each([{ n: 0 }, { temperature: -1 }, { topP: 0 }, { topK: 0 }, { maxTokens: 0 }, { minTokens: -1 }, { temperature: Number.NaN }])(
-    'refuse %o',
-    async (options) => {
-      await expect(scripted([]).model.chat(hi, options)).rejects.toMatchObject({
-        status: 400,
-        details: { param: Object.keys(options)[0] },
-      });
-    },
-  );
+  it.each([
+    { n: 0 },
+    { temperature: -1 },
+    { topP: 0 },
+    { topK: 0 },
+    { maxTokens: 0 },
+    { minTokens: -1 },
+    { temperature: Number.NaN },
+  ])('refuse %o', async (options) => {
+    await expect(scripted([]).model.chat(hi, options)).rejects.toMatchObject({
+      status: 400,
+      details: { param: Object.keys(options)[0] },
+    });
+  });
 });
 
 describe('the history', () => {
   it('gives one experience per call and choice', async () => {
-    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>', 'cc<|im_end|>'], { defaults: { temperature: 0.5 }, includePromptText: true });
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>', 'cc<|im_end|>'], {
+      defaults: { temperature: 0.5 },
+      includePromptText: true,
+    });
     await model.chat(hi, { n: 2 });
     const [last] = await model.chat(hi);
     const experiences = model.extractExperiencesFromHistory();
@@ -134,14 +206,18 @@ describe('the history', () => {
   it('is emptied when asked, and steps go on counting', async () => {
     const { model } = scripted(['a<|im_end|>', 'b<|im_end|>']);
     await model.chat(hi);
-    expect(model.extractExperiencesFromHistory({ clear: false })).toEqual(model.extractExperiencesFromHistory());
+    expect(model.extractExperiencesFromHistory({ clear: false })).toEqual(
+      model.extractExperiencesFromHistory(),
+    );
     expect(model.extractExperiencesFromHistory()).toEqual([]);
     await model.chat(hi);
     expect(model.extractExperiencesFromHistory().map(({ eid }) => eid.step)).toEqual([1]);
   });
 
   it('orders calls by when they began, whatever finishes first', async () => {
-    const inner = scriptedSampler({ script: ['late', 'early'].map((text) => encode(`${text}<|im_end|>`)) });
+    const inner = scriptedSampler({
+      script: ['late', 'early'].map((text) => encode(`${text}<|im_end|>`)),
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     const sampler: Sampler = {
       ...inner,
@@ -157,7 +233,11 @@ describe('the history', () => {
     await model.chat(hi);
     resolve();
     await late;
-    expect(model.extractExperiencesFromHistory().map(({ responseText, eid }) => [responseText, eid.step])).toEqual([
+    expect(
+      model
+        .extractExperiencesFromHistory()
+        .map(({ responseText, eid }) => [responseText, eid.step]),
+    ).toEqual([
       ['late', 0],
       ['early', 1],
     ]);
@@ -182,18 +262,25 @@ describe('what a sampler returns', () => {
     modelOver(scriptedSampler({ script: [{ tokens: encode('a<|im_end|>'), logprobs }] })).chat(hi);
 
   it('has rounding noise above 0 set to 0', async () => {
-    await expect(answering([1e-6, -0.5])).resolves.toMatchObject([{ logprobs: Float32Array.of(0, -0.5) }]);
+    await expect(answering([1e-6, -0.5])).resolves.toMatchObject([
+      { logprobs: Float32Array.of(0, -0.5) },
+    ]);
   });
 
   it.each([[[0.1, -0.5]], [[Number.NaN, -0.5]], [[-Infinity, -0.5]], [[-0.5]]])(
     'is refused with log-probabilities %o',
     async (logprobs) => {
-      await expect(answering(logprobs)).rejects.toMatchObject({ name: 'EngineError', code: 'SAMPLE_INVALID' });
+      await expect(answering(logprobs)).rejects.toMatchObject({
+        name: 'EngineError',
+        code: 'SAMPLE_INVALID',
+      });
     },
   );
 
   it('is refused without tokens', async () => {
-    await expect(modelOver(scriptedSampler({ script: [[]] })).chat(hi)).rejects.toMatchObject({ code: 'SAMPLE_INVALID' });
+    await expect(modelOver(scriptedSampler({ script: [[]] })).chat(hi)).rejects.toMatchObject({
+      code: 'SAMPLE_INVALID',
+    });
   });
 
   it('ends its text before a stop string', async () => {
@@ -201,7 +288,8 @@ describe('what a sampler returns', () => {
     const sampler: Sampler = {
       ...inner,
       policyVersion: 0,
-      sample: async (...args) => (await inner.sample(...args)).map((sequence) => ({ ...sequence, stopString: ' STOP' })),
+      sample: async (...args) =>
+        (await inner.sample(...args)).map((sequence) => ({ ...sequence, stopString: ' STOP' })),
     };
     const [response] = await modelOver(sampler).chat(hi, { stop: [' STOP'] });
     expect(response).toMatchObject({ responseText: '4', finishReason: 'stop' });
@@ -210,12 +298,18 @@ describe('what a sampler returns', () => {
 });
 
 describe('cancelling', () => {
-  it.each(['rollout', 'call'] as const)('gives up before sampling when the %s has ended', async (which) => {
-    const signal = AbortSignal.abort();
-    const { model, sampler } = scripted([], which === 'rollout' ? { signal } : {});
-    await expect(model.chat(hi, which === 'call' ? { signal } : {})).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted' });
-    expect(sampler.calls).toEqual([]);
-  });
+  it.each(['rollout', 'call'] as const)(
+    'gives up before sampling when the %s has ended',
+    async (which) => {
+      const signal = AbortSignal.abort();
+      const { model, sampler } = scripted([], which === 'rollout' ? { signal } : {});
+      await expect(model.chat(hi, which === 'call' ? { signal } : {})).rejects.toMatchObject({
+        name: 'CancelledError',
+        reason: 'aborted',
+      });
+      expect(sampler.calls).toEqual([]);
+    },
+  );
 
   it('records nothing of a call whose rollout ended meanwhile', async () => {
     const controller = new AbortController();

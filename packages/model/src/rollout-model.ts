@@ -12,8 +12,9 @@ import { createResponseStore } from './responses/store.js';
 import { scoreTokens } from './score.js';
 
 /**
- * One per run: it has its own history, ledger and client. Cheap; the client is made when it is asked for.
- * `chat` follows the options of its caller, the client's sampling settings are subject to `clientSampling`.
+ * One per run: it has its own history, ledger and client. Cheap; the client is made when it is
+ * asked for. `chat` follows the options of its caller, the client's sampling settings are subject
+ * to `clientSampling`.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
@@ -32,13 +33,20 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     runtime: options.runtime,
     notices: options.notices ?? new Set(),
     answered: (id, { recorded }) =>
-      options.onAnswer?.({ id, experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)) }),
+      options.onAnswer?.({
+        id,
+        experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)),
+      }),
     responses: createResponseStore(),
   });
   const handler = async (request: Request): Promise<Response> => toResponse(await answer(request));
   let made: AgentEndpoint | undefined;
   const endpoint = (): AgentEndpoint =>
-    (made ??= createAgentEndpoint({ fetch: fetchOver(handler), ...(options.mounted ?? unmounted), model: modelPath }));
+    (made ??= createAgentEndpoint({
+      fetch: fetchOver(handler),
+      ...(options.mounted ?? unmounted),
+      model: modelPath,
+    }));
   let client: RolloutClient | undefined;
   return {
     modelPath,
@@ -47,10 +55,17 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     },
     chat: async (messages, { tools, signal: given, ...sampling } = {}) => {
       const signal = either(options.signal, given);
-      const { choices } = await generate({ messages, sampling, parseTools: true, ...(tools && { tools }), ...(signal && { signal }) });
+      const { choices } = await generate({
+        messages,
+        sampling,
+        parseTools: true,
+        ...(tools && { tools }),
+        ...(signal && { signal }),
+      });
       return choices.map(({ response }) => response);
     },
-    logprobs: (tokens, promptLength, score) => scoreTokens(options, { tokens, promptLength }, score),
+    logprobs: (tokens, promptLength, score) =>
+      scoreTokens(options, { tokens, promptLength }, score),
     vocabulary: vocabularyOf(options.format.tokenizer),
     openaiClient: () => (client ??= createClient(endpoint())),
     endpoint,

@@ -7,9 +7,17 @@ export interface ScoredTokens {
   readonly promptLength: number;
 }
 
-/** One per token after the prompt. [R] @throws ModelError when there is nothing to score, or the engine cannot */
+/**
+ * One per token after the prompt. [R]
+ * @throws ModelError when there is nothing to score, or the engine cannot
+ */
 export async function scoreTokens(
-  { sampler, modelPath, defaults, signal: own }: Pick<RolloutModelOptions, 'sampler' | 'modelPath' | 'defaults' | 'signal'>,
+  {
+    sampler,
+    modelPath,
+    defaults,
+    signal: own,
+  }: Pick<RolloutModelOptions, 'sampler' | 'modelPath' | 'defaults' | 'signal'>,
   { tokens, promptLength }: ScoredTokens,
   { temperature, signal }: ScoreOptions = {},
 ): Promise<Float32Array> {
@@ -21,10 +29,13 @@ export async function scoreTokens(
     );
   }
   if (!(scale > 0) || !Number.isFinite(scale)) {
-    throw new ModelError(`logprobs of "${modelPath}" was given the temperature ${scale}; expected a number above 0.`, {
-      status: 400,
-      code: 'invalid_request',
-    });
+    throw new ModelError(
+      `logprobs of "${modelPath}" was given the temperature ${scale}; expected a number above 0.`,
+      {
+        status: 400,
+        code: 'invalid_request',
+      },
+    );
   }
   if (!sampler.score) {
     throw new ModelError(

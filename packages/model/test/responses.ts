@@ -1,7 +1,8 @@
 /** What tests of the Responses API share. */
 import { tools } from './helpers.js';
 
-export const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
+export const call = (args: string): string =>
+  `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
 
 /** The tool of the other tests in the flat shape. */
 export const add = { type: 'function' as const, ...tools[0]!.function, strict: null };
@@ -13,4 +14,5 @@ export const post = (body: unknown): Request =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-export const at = (path: string, method = 'GET'): Request => new Request(`http://host/r/7/v1/responses/${path}`, { method });
+export const at = (path: string, method = 'GET'): Request =>
+  new Request(`http://host/r/7/v1/responses/${path}`, { method });

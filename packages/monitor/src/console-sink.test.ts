@@ -7,7 +7,11 @@ import { consoleSink } from './console-sink.js';
 const explored = (sink: MetricSink, step: number, reward: number): void =>
   sink.write({ role: 'explorer', step, metrics: { 'rollout/reward/mean': reward } });
 const trained = (sink: MetricSink, step: number, loss = -0.0123): void =>
-  sink.write({ role: 'trainer', step, metrics: { 'actor/final_loss': loss, 'perf/throughput': 812.345 } });
+  sink.write({
+    role: 'trainer',
+    step,
+    metrics: { 'actor/final_loss': loss, 'perf/throughput': 812.345 },
+  });
 
 describe('consoleSink on a terminal', () => {
   it('keeps one line with what is known so far, and ends it when closed', async () => {
@@ -18,14 +22,21 @@ describe('consoleSink on a terminal', () => {
     expect(terminal.screen()).toEqual(['grpo  step 0/60  reward 0.125']);
     await clock.advance(2000);
     trained(sink, 1);
-    expect(terminal.screen()).toEqual(['grpo  step 1/60  reward 0.125  loss -0.0123  tokens/s 812']);
+    expect(terminal.screen()).toEqual([
+      'grpo  step 1/60  reward 0.125  loss -0.0123  tokens/s 812',
+    ]);
     await clock.advance(2000);
     trained(sink, 2);
     // 58 steps at 2 s each.
-    expect(terminal.screen()).toEqual(['grpo  step 2/60  reward 0.125  loss -0.0123  tokens/s 812  left 1m 56s']);
+    expect(terminal.screen()).toEqual([
+      'grpo  step 2/60  reward 0.125  loss -0.0123  tokens/s 812  left 1m 56s',
+    ]);
     await sink.close();
     await sink.close();
-    expect(terminal.screen()).toEqual(['grpo  step 2/60  reward 0.125  loss -0.0123  tokens/s 812  left 1m 56s', '']);
+    expect(terminal.screen()).toEqual([
+      'grpo  step 2/60  reward 0.125  loss -0.0123  tokens/s 812  left 1m 56s',
+      '',
+    ]);
   });
 
   it('counts the time left from the step a resumed run begins with', async () => {
@@ -69,7 +80,14 @@ describe('consoleSink on a terminal', () => {
     trained(sink, 2);
     await sink.close();
     sink.log('last');
-    expect(terminal.screen()).toEqual(['first', 'warning: a', 'b', 'step 2  loss -0.0123  tokens/s 812', 'last', '']);
+    expect(terminal.screen()).toEqual([
+      'first',
+      'warning: a',
+      'b',
+      'step 2  loss -0.0123  tokens/s 812',
+      'last',
+      '',
+    ]);
   });
 
   it('shows a log line with the figures of now, and does not draw twice for it', async () => {
@@ -84,15 +102,18 @@ describe('consoleSink on a terminal', () => {
     expect(terminal.output.slice(length)).toBe('\n');
   });
 
-  it.each([80, 40, 20, 10, 1, 0])('leaves figures out rather than wrap in %i columns', async (columns) => {
-    const terminal = fakeTerminal({ columns });
-    const sink = consoleSink({ terminal, clock: manualClock(), label: 'grpo' });
-    trained(sink, 1);
-    await sink.close();
-    const shown = terminal.screen()[0]!;
-    expect(shown.length).toBeLessThan(columns || 80);
-    expect('grpo  step 1  loss -0.0123  tokens/s 812'.startsWith(shown)).toBe(true);
-  });
+  it.each([80, 40, 20, 10, 1, 0])(
+    'leaves figures out rather than wrap in %i columns',
+    async (columns) => {
+      const terminal = fakeTerminal({ columns });
+      const sink = consoleSink({ terminal, clock: manualClock(), label: 'grpo' });
+      trained(sink, 1);
+      await sink.close();
+      const shown = terminal.screen()[0]!;
+      expect(shown.length).toBeLessThan(columns || 80);
+      expect('grpo  step 1  loss -0.0123  tokens/s 812'.startsWith(shown)).toBe(true);
+    },
+  );
 
   it('colours unless NO_COLOR is set, and is plain on a dumb terminal', () => {
     const output = (env: Record<string, string>): string => {
@@ -113,7 +134,11 @@ describe('consoleSink on a terminal', () => {
     sink.write({
       role: 'explorer',
       step: 20,
-      metrics: { 'eval/gsm8k/reward/mean@4': 0.5, 'eval/gsm8k/reward/std@4': 0.1, 'eval/a/b/reward/mean': 1 },
+      metrics: {
+        'eval/gsm8k/reward/mean@4': 0.5,
+        'eval/gsm8k/reward/std@4': 0.1,
+        'eval/a/b/reward/mean': 1,
+      },
     });
     sink.write({ role: 'bench', step: 40, metrics: { 'bench/gsm8k/reward/mean@1': 0.25 } });
     await sink.close();
@@ -158,7 +183,9 @@ describe('consoleSink into a pipe', () => {
       '38',
       undefined,
     ]);
-    expect(terminal.screen().at(-2)).toBe('grpo  step 38/38  reward 0.380  loss -0.0123  tokens/s 812  left 0s');
+    expect(terminal.screen().at(-2)).toBe(
+      'grpo  step 38/38  reward 0.380  loss -0.0123  tokens/s 812  left 0s',
+    );
   });
 
   it('does not say the last step twice', async () => {

@@ -34,15 +34,18 @@ const plainAtFirst = 5;
 const plainEvery = 1000;
 
 /**
- * Shows label, step, reward, loss, tokens per second and time left, each as soon as it is known: reward from the explorer's
- * `rollout/reward/mean`, loss from the trainer's `actor/final_loss`, speed from `perf/throughput`, time left from the train
- * steps done per elapsed time. Results of evaluations get lines of their own. `close` shows the last step and ends the line.
+ * Shows label, step, reward, loss, tokens per second and time left, each as soon as it is known:
+ * reward from the explorer's `rollout/reward/mean`, loss from the trainer's `actor/final_loss`,
+ * speed from `perf/throughput`, time left from the train steps done per elapsed time. Results of
+ * evaluations get lines of their own. `close` shows the last step and ends the line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
   const { terminal, clock, env = {} } = options;
   const live = terminal.isTTY && env['TERM'] !== 'dumb';
   const painter: Painter =
-    live && !env['NO_COLOR'] ? (style, text) => styleText(style, text, { validateStream: false }) : (_style, text) => text;
+    live && !env['NO_COLOR']
+      ? (style, text) => styleText(style, text, { validateStream: false })
+      : (_style, text) => text;
   const label = stripVTControlCharacters(options.label ?? '').replaceAll(/\s+/g, ' ');
   const secondsPerStep = stopwatch(clock);
   let progress: Progress = {};
@@ -86,7 +89,9 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
       if (closed) return;
       const results = evaluationResults(record);
       if (results.length > 0)
-        log(`${label && `${label}  `}${record.role === 'bench' ? 'bench' : 'eval'} at step ${record.step}: ${results.join(', ')}`);
+        log(
+          `${label && `${label}  `}${record.role === 'bench' ? 'bench' : 'eval'} at step ${record.step}: ${results.join(', ')}`,
+        );
       if (record.role === 'bench') return;
       const before = progress;
       progress = follow(progress, record);
@@ -107,16 +112,27 @@ export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
 
 type Painter = (style: 'bold' | 'dim', text: string) => string;
 
-/** Characters that fit without the terminal wrapping the line; a width of 0 is what some pseudo terminals say. */
+/**
+ * Characters that fit without the terminal wrapping the line; a width of 0 is what some pseudo
+ * terminals say.
+ */
 function roomOf(terminal: Terminal): number {
   return (terminal.columns() || 80) - 1;
 }
 
 /** As many figures as fit, from the left: colours take no room. */
-function renderLine(label: string, all: ReturnType<typeof figures>, room: number, painter: Painter): string {
+function renderLine(
+  label: string,
+  all: ReturnType<typeof figures>,
+  room: number,
+  painter: Painter,
+): string {
   const parts = [
     ...(label === '' ? [] : [{ plain: label, painted: painter('bold', label) }]),
-    ...all.map(([name, value]) => ({ plain: `${name} ${value}`, painted: `${painter('dim', name)} ${value}` })),
+    ...all.map(([name, value]) => ({
+      plain: `${name} ${value}`,
+      painted: `${painter('dim', name)} ${value}`,
+    })),
   ];
   const shown: string[] = [];
   let used = 0;
@@ -129,7 +145,10 @@ function renderLine(label: string, all: ReturnType<typeof figures>, room: number
   return shown.join('  ');
 }
 
-/** Mean seconds of the train steps seen. The first one seen only starts the watch: it holds the start-up. */
+/**
+ * Mean seconds of the train steps seen. The first one seen only starts the watch: it holds the
+ * start-up.
+ */
 function stopwatch(clock: Pick<Clock, 'now'>): (step: number) => number | undefined {
   let first: { readonly step: number; readonly at: number } | undefined;
   return (step) => {

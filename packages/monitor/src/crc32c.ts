@@ -1,4 +1,7 @@
-/** CRC-32C (Castagnoli), as TFRecord files use it. Source: RFC 3720, appendix B.4; the mask is TensorFlow's. */
+/**
+ * CRC-32C (Castagnoli), as TFRecord files use it. Source: RFC 3720, appendix B.4; the mask is
+ * TensorFlow's.
+ */
 
 /** The polynomial with its bits reversed. */
 const polynomial = 0x82f63b78;
@@ -16,7 +19,10 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** Rotated right by 15 bits plus a constant, modulo 2^32: a checksum of data that holds checksums is otherwise weak. */
+/**
+ * Rotated right by 15 bits plus a constant, modulo 2^32: a checksum of data that holds checksums is
+ * otherwise weak.
+ */
 export function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

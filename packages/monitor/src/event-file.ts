@@ -1,4 +1,7 @@
-/** The bytes of a TensorBoard event file: Event messages (tensorflow/core/util/event.proto) in TFRecord frames. */
+/**
+ * The bytes of a TensorBoard event file: Event messages (tensorflow/core/util/event.proto) in
+ * TFRecord frames.
+ */
 import type { Metrics } from '@trinity-rft/core';
 import { maskedCrc32c } from './crc32c.js';
 
@@ -11,11 +14,17 @@ export interface TensorBoardEvent {
   readonly fileVersion?: string;
   /** Scalars under their tags; kept as float32. */
   readonly scalars?: Metrics;
-  /** Tells readers that a run starts (again) at `step`: they drop what earlier files have from there on. */
+  /**
+   * Tells readers that a run starts (again) at `step`: they drop what earlier files have from there
+   * on.
+   */
   readonly sessionStart?: boolean;
 }
 
-/** A TFRecord frame: length (uint64), its masked checksum (uint32), the payload, its masked checksum; little endian. */
+/**
+ * A TFRecord frame: length (uint64), its masked checksum (uint32), the payload, its masked
+ * checksum; little endian.
+ */
 export function frame(payload: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head.writeBigUInt64LE(BigInt(payload.length), 0);
@@ -25,8 +34,17 @@ export function frame(payload: Buffer): Buffer {
   return Buffer.concat([head, payload, tail]);
 }
 
-/** Field numbers: Event wall_time 1, step 2, file_version 3, summary 5, session_log 7; SessionLog status 1 (START = 1). */
-export function encodeEvent({ wallTime, step = 0, fileVersion, scalars, sessionStart }: TensorBoardEvent): Buffer {
+/**
+ * Field numbers: Event wall_time 1, step 2, file_version 3, summary 5, session_log 7; SessionLog
+ * status 1 (START = 1).
+ */
+export function encodeEvent({
+  wallTime,
+  step = 0,
+  fileVersion,
+  scalars,
+  sessionStart,
+}: TensorBoardEvent): Buffer {
   return Buffer.concat([
     doubleField(1, wallTime),
     ...(step === 0 ? [] : [varintField(2, step)]),
@@ -49,9 +67,11 @@ const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 const tagOf = (field: number, type: number): Buffer => varint((field << 3) | type);
 
-const varintField = (field: number, value: number): Buffer => Buffer.concat([tagOf(field, wire.varint), varint(value)]);
+const varintField = (field: number, value: number): Buffer =>
+  Buffer.concat([tagOf(field, wire.varint), varint(value)]);
 
-const bytesField = (field: number, value: Buffer): Buffer => Buffer.concat([tagOf(field, wire.bytes), varint(value.length), value]);
+const bytesField = (field: number, value: Buffer): Buffer =>
+  Buffer.concat([tagOf(field, wire.bytes), varint(value.length), value]);
 
 function doubleField(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(8);

@@ -20,5 +20,7 @@ it('appends lines that are there when write returns, and ignores those after clo
 
 it('says what it cannot open', () => {
   writeFileSync(inFolder('file'), '');
-  expect(() => fileWriter(inFolder('file', 'x.log'))).toThrow(/x\.log could not be written: .*writable/);
+  expect(() => fileWriter(inFolder('file', 'x.log'))).toThrow(
+    /x\.log could not be written: .*writable/,
+  );
 });

@@ -10,7 +10,10 @@ export interface LineWriter {
   close(): void;
 }
 
-/** Appends to `file`, which is created with its folder. @throws MonitorError when it cannot be opened or written */
+/**
+ * Appends to `file`, which is created with its folder.
+ * @throws MonitorError when it cannot be opened or written
+ */
 export function fileWriter(file: string): LineWriter {
   const guarded = <T>(work: () => T): T => {
     try {

@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { MetricRecord, MetricRole } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import fc from 'fast-check';
@@ -14,7 +22,11 @@ const lines = (file: string): unknown[] =>
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line) as unknown);
-const record = (role: MetricRole, step: number): MetricRecord => ({ role, step, metrics: { 'a/b': step / 3 } });
+const record = (role: MetricRole, step: number): MetricRecord => ({
+  role,
+  step,
+  metrics: { 'a/b': step / 3 },
+});
 
 describe('jsonlLine', () => {
   it('sorts keys and puts what depends on the speed of the machine apart', () => {
@@ -40,9 +52,17 @@ describe('jsonlLine', () => {
     fc.assert(
       fc.property(metrics, (values) => {
         const line = jsonlLine({ role: 'trainer', step: 1, metrics: values });
-        expect(jsonlLine({ role: 'trainer', step: 1, metrics: Object.fromEntries(Object.entries(values).toReversed()) })).toBe(line);
+        expect(
+          jsonlLine({
+            role: 'trainer',
+            step: 1,
+            metrics: Object.fromEntries(Object.entries(values).toReversed()),
+          }),
+        ).toBe(line);
         const parsed = JSON.parse(line) as { metrics: object; timing: object };
-        expect(new Map(Object.entries({ ...parsed.metrics, ...parsed.timing }))).toEqual(new Map(Object.entries(values)));
+        expect(new Map(Object.entries({ ...parsed.metrics, ...parsed.timing }))).toEqual(
+          new Map(Object.entries(values)),
+        );
       }),
     );
   });
@@ -67,8 +87,14 @@ describe('jsonlSink', () => {
     const file = inFolder('metrics.jsonl');
     const logger = recordingLogger();
     const sink = jsonlSink({ path: file, logger });
-    for (const step of [1, 2]) sink.write({ role: 'trainer', step, metrics: { nan: NaN, infinite: -Infinity, fine: 1 } });
-    expect(lines(file)[1]).toEqual({ role: 'trainer', step: 2, metrics: { fine: 1, infinite: null, nan: null }, timing: {} });
+    for (const step of [1, 2])
+      sink.write({ role: 'trainer', step, metrics: { nan: NaN, infinite: -Infinity, fine: 1 } });
+    expect(lines(file)[1]).toEqual({
+      role: 'trainer',
+      step: 2,
+      metrics: { fine: 1, infinite: null, nan: null },
+      timing: {},
+    });
     expect(logger.messages('warn')).toEqual([
       'Metric nan is NaN at trainer step 1; it is written as null. Said once per metric.',
       'Metric infinite is -Infinity at trainer step 1; it is written as null. Said once per metric.',
@@ -79,7 +105,9 @@ describe('jsonlSink', () => {
   it('says which file it cannot write, and refuses records after close', async () => {
     writeFileSync(inFolder('file'), '');
     expect(() => jsonlSink({ path: inFolder('file', 'metrics.jsonl') })).toThrow(MonitorError);
-    expect(() => jsonlSink({ path: inFolder('file', 'metrics.jsonl') })).toThrow(/metrics\.jsonl: .*writable/);
+    expect(() => jsonlSink({ path: inFolder('file', 'metrics.jsonl') })).toThrow(
+      /metrics\.jsonl: .*writable/,
+    );
     const sink = jsonlSink({ path: inFolder('metrics.jsonl') });
     await sink.close();
     expect(() => sink.write(record('trainer', 1))).toThrow(/after it was closed/);
@@ -90,7 +118,8 @@ describe('resuming a metrics file', () => {
   it('drops records beyond the resume point of their role and a torn last line, and leaves nothing else behind', async () => {
     const file = inFolder('metrics.jsonl');
     const before = jsonlSink({ path: file });
-    for (const role of ['explorer', 'trainer', 'bench'] as const) for (const step of [1, 2, 3]) before.write(record(role, step));
+    for (const role of ['explorer', 'trainer', 'bench'] as const)
+      for (const step of [1, 2, 3]) before.write(record(role, step));
     await before.close();
     appendFileSync(file, jsonlLine(record('explorer', 4)).slice(0, -9));
 
@@ -133,35 +162,47 @@ describe('resuming a metrics file', () => {
     const roles = fc.constantFrom<MetricRole>('explorer', 'trainer');
     let count = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(roles, { maxLength: 12 }), fc.nat(), fc.nat(3), fc.nat(3), async (order, cut, explorerLag, trainerLag) => {
-        mkdirSync(inFolder(), { recursive: true });
-        const file = inFolder(`${count++}.jsonl`);
-        const steps = { explorer: 0, trainer: 0, bench: 0 };
-        const records = order.map((role) => record(role, ++steps[role]));
-        const whole = records.map(jsonlLine).join('');
-        // A kill leaves any number of whole lines and a part of one; the run resumes at or before what was written.
-        const left = whole.slice(0, cut % (whole.length + 1));
-        writeFileSync(file, left);
-        const written = (role: MetricRole): number =>
-          records.filter(
-            (item, index) =>
-              item.role === role &&
-              left.length >=
-                whole
-                  .split('\n')
-                  .slice(0, index + 1)
-                  .join('\n').length,
-          ).length;
-        const resume = { explorer: Math.max(0, written('explorer') - explorerLag), trainer: Math.max(0, written('trainer') - trainerLag) };
-        const sink = jsonlSink({ path: file, resume });
-        for (const item of records) if (item.step > resume[item.role as 'explorer' | 'trainer']) sink.write(item);
-        await sink.close();
+      fc.asyncProperty(
+        fc.array(roles, { maxLength: 12 }),
+        fc.nat(),
+        fc.nat(3),
+        fc.nat(3),
+        async (order, cut, explorerLag, trainerLag) => {
+          mkdirSync(inFolder(), { recursive: true });
+          const file = inFolder(`${count++}.jsonl`);
+          const steps = { explorer: 0, trainer: 0, bench: 0 };
+          const records = order.map((role) => record(role, ++steps[role]));
+          const whole = records.map(jsonlLine).join('');
+          // A kill leaves any number of whole lines and a part of one; the run resumes at or before
+          // what was written.
+          const left = whole.slice(0, cut % (whole.length + 1));
+          writeFileSync(file, left);
+          const written = (role: MetricRole): number =>
+            records.filter(
+              (item, index) =>
+                item.role === role &&
+                left.length >=
+                  whole
+                    .split('\n')
+                    .slice(0, index + 1)
+                    .join('\n').length,
+            ).length;
+          const resume = {
+            explorer: Math.max(0, written('explorer') - explorerLag),
+            trainer: Math.max(0, written('trainer') - trainerLag),
+          };
+          const sink = jsonlSink({ path: file, resume });
+          for (const item of records)
+            if (item.step > resume[item.role as 'explorer' | 'trainer']) sink.write(item);
+          await sink.close();
 
-        const linesOf = (text: string, role: MetricRole): string[] =>
-          text.split('\n').filter((line) => line.startsWith(`{"role":"${role}"`));
-        for (const role of ['explorer', 'trainer'] as const) expect(linesOf(read(file), role)).toEqual(linesOf(whole, role));
-        expect(read(file)).toHaveLength(whole.length);
-      }),
+          const linesOf = (text: string, role: MetricRole): string[] =>
+            text.split('\n').filter((line) => line.startsWith(`{"role":"${role}"`));
+          for (const role of ['explorer', 'trainer'] as const)
+            expect(linesOf(read(file), role)).toEqual(linesOf(whole, role));
+          expect(read(file)).toHaveLength(whole.length);
+        },
+      ),
     );
   });
 });

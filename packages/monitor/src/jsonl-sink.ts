@@ -1,7 +1,13 @@
 /** `metrics.jsonl`: one line per record, written before `write` returns. */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { describeError, silentLogger, type Logger, type MetricRecord, type MetricSink } from '@trinity-rft/core';
+import {
+  describeError,
+  silentLogger,
+  type Logger,
+  type MetricRecord,
+  type MetricSink,
+} from '@trinity-rft/core';
 import { MonitorError } from './monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
 import { isTimingKey } from './timing-key.js';
@@ -17,14 +23,18 @@ export interface JsonlSinkOptions {
 }
 
 /**
- * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted and whatever depends on the machine's
- * speed ({@link isTimingKey}) is under `timing`, so that two runs of one seed agree on everything else, byte for byte. Numbers
- * that are not finite become null.
- * Opening repairs what a killed process left: a torn line goes, and so do records beyond the resume point.
+ * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted and whatever
+ * depends on the machine's speed ({@link isTimingKey}) is under `timing`, so that two runs of one
+ * seed agree on everything else, byte for byte. Numbers that are not finite become null. Opening
+ * repairs what a killed process left: a torn line goes, and so do records beyond the resume point.
  * `write` throws on a disk error: put the sink under a tee.
  * @throws MonitorError when the file cannot be opened or written
  */
-export function jsonlSink({ path: file, resume = {}, logger = silentLogger }: JsonlSinkOptions): MetricSink {
+export function jsonlSink({
+  path: file,
+  resume = {},
+  logger = silentLogger,
+}: JsonlSinkOptions): MetricSink {
   const guarded = guardFile(file);
   let descriptor: number | undefined = guarded(() => {
     mkdirSync(path.dirname(file), { recursive: true });
@@ -36,7 +46,10 @@ export function jsonlSink({ path: file, resume = {}, logger = silentLogger }: Js
   return {
     write: (record) => {
       if (descriptor === undefined)
-        throw new MonitorError(`${file} was written after it was closed. Close the sink after its last record.`, { code: 'SINK_CLOSED' });
+        throw new MonitorError(
+          `${file} was written after it was closed. Close the sink after its last record.`,
+          { code: 'SINK_CLOSED' },
+        );
       const open = descriptor;
       for (const key of notFinite(record)) {
         if (reported.has(key)) continue;
@@ -59,7 +72,9 @@ export function jsonlSink({ path: file, resume = {}, logger = silentLogger }: Js
 export function jsonlLine({ role, step, metrics }: MetricRecord): string {
   const keys = Object.keys(metrics).sort();
   const pick = (wanted: boolean): Record<string, number> =>
-    Object.fromEntries(keys.filter((key) => isTimingKey(key) === wanted).map((key) => [key, metrics[key]!]));
+    Object.fromEntries(
+      keys.filter((key) => isTimingKey(key) === wanted).map((key) => [key, metrics[key]!]),
+    );
   return `${JSON.stringify({ role, step, metrics: pick(false), timing: pick(true) })}\n`;
 }
 

@@ -20,20 +20,28 @@ function loggerWith(options: Partial<LoggerOptions> = {}) {
 describe('createLogger', () => {
   it('writes level, time, message and fields, a parent’s before the call’s', () => {
     const { logger, file } = loggerWith();
-    logger.child({ component: 'explorer', step: 1 }).info('Step done.', { step: 2, reward: 0.5, skipped: undefined, nothing: null });
-    expect(file).toEqual([`INFO  ${time} Step done. component=explorer step=2 reward=0.5 nothing=null`]);
+    logger
+      .child({ component: 'explorer', step: 1 })
+      .info('Step done.', { step: 2, reward: 0.5, skipped: undefined, nothing: null });
+    expect(file).toEqual([
+      `INFO  ${time} Step done. component=explorer step=2 reward=0.5 nothing=null`,
+    ]);
   });
 
   it.each<[LogLevel, LogLevel, string[], string[]]>([
     ['debug', 'warn', ['DEBUG', 'INFO', 'WARN', 'ERROR'], ['warning:', 'error:']],
     ['warn', 'error', ['WARN', 'ERROR'], ['error:']],
     ['error', 'info', ['ERROR'], ['info:', 'warning:', 'error:']],
-  ])('gives %s and above to the file, %s and above to the console', (level, minConsoleLevel, inFile, onConsole) => {
-    const { logger, file, console } = loggerWith({ level, minConsoleLevel });
-    for (const each of ['debug', 'info', 'warn', 'error'] as const) logger[each]('x');
-    const firstWords = (lines: readonly string[]): string[] => lines.map((line) => line.split(' ')[0]!);
-    expect([firstWords(file), firstWords(console)]).toEqual([inFile, onConsole]);
-  });
+  ])(
+    'gives %s and above to the file, %s and above to the console',
+    (level, minConsoleLevel, inFile, onConsole) => {
+      const { logger, file, console } = loggerWith({ level, minConsoleLevel });
+      for (const each of ['debug', 'info', 'warn', 'error'] as const) logger[each]('x');
+      const firstWords = (lines: readonly string[]): string[] =>
+        lines.map((line) => line.split(' ')[0]!);
+      expect([firstWords(file), firstWords(console)]).toEqual([inFile, onConsole]);
+    },
+  );
 
   it('keeps values apart: words bare, everything else as JSON', () => {
     const { logger, file } = loggerWith();
@@ -64,14 +72,20 @@ describe('createLogger', () => {
   it('shows no secret', () => {
     const { logger, file, console } = loggerWith();
     logger
-      .child({ apiKey: 'abc', HF_TOKEN: 'abc', wandb: { api_key: 'abc', project: 'p', nested: [{ password: 'abc' }] } })
+      .child({
+        apiKey: 'abc',
+        HF_TOKEN: 'abc',
+        wandb: { api_key: 'abc', project: 'p', nested: [{ password: 'abc' }] },
+      })
       .warn('Failed at postgres://user:abc@host/db with Bearer abc and sk-abcabcabcabc', {
         tokens: 512,
         token: ['abc'],
         passwordFile: 'abc',
         tokenizer: 'qwen',
       });
-    expect(file[0]).toContain('postgres://user:[redacted]@host/db with Bearer [redacted] and [redacted] apiKey=[redacted]');
+    expect(file[0]).toContain(
+      'postgres://user:[redacted]@host/db with Bearer [redacted] and [redacted] apiKey=[redacted]',
+    );
     expect(file[0]).toContain('tokens=512');
     expect(file[0]).toContain('tokenizer=qwen');
     expect(file[0]).toContain('"project":"p"');

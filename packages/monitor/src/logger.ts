@@ -1,5 +1,11 @@
 /** The log: text for people, one line per event. */
-import { describeError, redactText, type Clock, type Logger, type LogLevel } from '@trinity-rft/core';
+import {
+  describeError,
+  redactText,
+  type Clock,
+  type Logger,
+  type LogLevel,
+} from '@trinity-rft/core';
 import { redactField } from './redact.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -9,7 +15,10 @@ const severity: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 
 export interface LoggerOptions {
   /** Lowest level that `write` gets. */
   readonly level: LogLevel;
-  /** Takes a full line without its newline, e.g. `fileWriter(path).write`. What it throws is said on `console`, once. */
+  /**
+   * Takes a full line without its newline, e.g. `fileWriter(path).write`. What it throws is said on
+   * `console`, once.
+   */
   readonly write: (line: string) => void;
   readonly clock: Pick<Clock, 'now'>;
   /** Takes a short line for people, e.g. `consoleSink(...).log`. @default nobody */
@@ -19,9 +28,9 @@ export interface LoggerOptions {
 }
 
 /**
- * Lines are `WARN  2026-01-02T03:04:05.678Z message key=value`, in UTC; further lines of a message are indented. A child's
- * fields come before those of the call. Values of fields named like a key, token, password or secret are redacted, numbers
- * excepted. Never throws.
+ * Lines are `WARN 2026-01-02T03:04:05.678Z message key=value`, in UTC; further lines of a message
+ * are indented. A child's fields come before those of the call. Values of fields named like a key,
+ * token, password or secret are redacted, numbers excepted. Never throws.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { minConsoleLevel = 'warn' } = options;
@@ -39,7 +48,8 @@ export function createLogger(options: LoggerOptions): Logger {
     try {
       options.write(line);
     } catch (error) {
-      if (!fileFailed) toConsole(`error: The log is incomplete from here on: ${describeError(error)}`);
+      if (!fileFailed)
+        toConsole(`error: The log is incomplete from here on: ${describeError(error)}`);
       fileFailed = true;
     }
   };
@@ -48,14 +58,20 @@ export function createLogger(options: LoggerOptions): Logger {
     const isFor = (lowest: LogLevel): boolean => severity[level] >= severity[lowest];
     if (!isFor(options.level) && !isFor(minConsoleLevel)) return;
     const text = redactText(`${message}${formatFields(fields)}`).replaceAll(/\r?\n/g, '\n    ');
-    if (isFor(options.level)) toFile(`${level.toUpperCase().padEnd(5)} ${new Date(options.clock.now()).toISOString()} ${text}`);
+    if (isFor(options.level))
+      toFile(
+        `${level.toUpperCase().padEnd(5)} ${new Date(options.clock.now()).toISOString()} ${text}`,
+      );
     if (isFor(minConsoleLevel)) toConsole(`${level === 'warn' ? 'warning' : level}: ${text}`);
   };
 
   return loggerWith({}, emit);
 }
 
-function loggerWith(inherited: Fields, emit: (level: LogLevel, message: string, fields: Fields) => void): Logger {
+function loggerWith(
+  inherited: Fields,
+  emit: (level: LogLevel, message: string, fields: Fields) => void,
+): Logger {
   const at =
     (level: LogLevel): Logger['info'] =>
     (message, fields) =>
@@ -76,7 +92,10 @@ function formatFields(fields: Fields): string {
     .join('');
 }
 
-/** Words stay bare; whatever has spaces, quotes or `=` is JSON, so that a line can be taken apart again. */
+/**
+ * Words stay bare; whatever has spaces, quotes or `=` is JSON, so that a line can be taken apart
+ * again.
+ */
 function formatValue(value: unknown): string {
   const plain = value instanceof Error ? describeError(value) : value;
   if (typeof plain === 'string') return /^[^\s"=]+$/.test(plain) ? plain : JSON.stringify(plain);

@@ -33,7 +33,13 @@ describe('plotCurve', () => {
   it('draws a flat line through the middle, a single value too', () => {
     for (const values of [[3], [3, 3, 3]]) {
       const rows = plotCurve(values, { width: 13, height: 3 }).split('\n');
-      expect(rows.map((row) => /[\u2801-\u28FF]/.test(row))).toEqual([false, true, false, false, false]);
+      expect(rows.map((row) => /[\u2801-\u28FF]/.test(row))).toEqual([
+        false,
+        true,
+        false,
+        false,
+        false,
+      ]);
     }
   });
 
@@ -53,12 +59,17 @@ describe('plotCurve', () => {
   it('fits its width and height, whatever the values', () => {
     const values = fc.array(fc.double({ min: -1e6, max: 1e6 }), { minLength: 1, maxLength: 300 });
     fc.assert(
-      fc.property(values, fc.integer({ min: 40, max: 120 }), fc.integer({ min: 1, max: 20 }), (numbers, width, height) => {
-        if (!numbers.some(Number.isFinite)) return;
-        const rows = plotCurve(numbers, { width, height }).split('\n');
-        expect(rows).toHaveLength(height + 2);
-        for (const row of rows) expect(row.length).toBeLessThanOrEqual(width);
-      }),
+      fc.property(
+        values,
+        fc.integer({ min: 40, max: 120 }),
+        fc.integer({ min: 1, max: 20 }),
+        (numbers, width, height) => {
+          if (!numbers.some(Number.isFinite)) return;
+          const rows = plotCurve(numbers, { width, height }).split('\n');
+          expect(rows).toHaveLength(height + 2);
+          for (const row of rows) expect(row.length).toBeLessThanOrEqual(width);
+        },
+      ),
     );
   });
 });

@@ -15,7 +15,9 @@ export interface PlotOptions {
   readonly yMax?: number;
 }
 
-/** A braille character has two columns of four dots; its code point is the base plus the dots' bits. */
+/**
+ * A braille character has two columns of four dots; its code point is the base plus the dots' bits.
+ */
 const brailleBase = 0x2800;
 const dotBits = [
   [0x01, 0x02, 0x04, 0x40],
@@ -23,11 +25,15 @@ const dotBits = [
 ] as const;
 
 /**
- * Draws values against their index, 1 on the left, as lines joined by newlines, with the ends of both axes and the first and the
- * last value. With more values than dots across, each dot is the mean of an equal share of them. Values that are not finite
- * leave gaps; values outside of the axis are drawn at its ends.
+ * Draws values against their index, 1 on the left, as lines joined by newlines, with the ends of
+ * both axes and the first and the last value. With more values than dots across, each dot is the
+ * mean of an equal share of them. Values that are not finite leave gaps; values outside of the axis
+ * are drawn at its ends.
  */
-export function plotCurve(values: readonly number[], { width = 72, height = 10, title, yMin, yMax }: PlotOptions = {}): string {
+export function plotCurve(
+  values: readonly number[],
+  { width = 72, height = 10, title, yMin, yMax }: PlotOptions = {},
+): string {
   const heading = title === undefined ? [] : [title];
   const known = values.filter((value) => Number.isFinite(value));
   if (known.length === 0) return [...heading, '(no values)'].join('\n');
@@ -44,7 +50,9 @@ export function plotCurve(values: readonly number[], { width = 72, height = 10, 
     return Math.round((1 - Math.min(1, Math.max(0, share))) * (dots.down - 1));
   };
   const cells = drawDots(
-    sampleAcross(values, dots.across).map((value) => (Number.isFinite(value) ? rowOf(value) : undefined)),
+    sampleAcross(values, dots.across).map((value) =>
+      Number.isFinite(value) ? rowOf(value) : undefined,
+    ),
     columns,
     Math.max(1, height),
   );
@@ -54,7 +62,10 @@ export function plotCurve(values: readonly number[], { width = 72, height = 10, 
     return `${label.padStart(margin)} ┤${row}`.trimEnd();
   });
   const indent = ' '.repeat(margin + 2);
-  const ends = [`1: ${shortNumber(values[0]!)}`, `${values.length}: ${shortNumber(values.at(-1)!)}`] as const;
+  const ends = [
+    `1: ${shortNumber(values[0]!)}`,
+    `${values.length}: ${shortNumber(values.at(-1)!)}`,
+  ] as const;
   return [
     ...heading,
     ...rows,
@@ -63,28 +74,48 @@ export function plotCurve(values: readonly number[], { width = 72, height = 10, 
   ].join('\n');
 }
 
-/** One value per dot column: means of equal shares when there are more values than columns, straight lines between them otherwise. */
+/**
+ * One value per dot column: means of equal shares when there are more values than columns, straight
+ * lines between them otherwise.
+ */
 function sampleAcross(values: readonly number[], across: number): readonly number[] {
   return Array.from({ length: across }, (_, column) => {
     if (values.length > across) {
-      const share = values.slice(Math.floor((column * values.length) / across), Math.floor(((column + 1) * values.length) / across));
+      const share = values.slice(
+        Math.floor((column * values.length) / across),
+        Math.floor(((column + 1) * values.length) / across),
+      );
       return mean(share.filter((value) => Number.isFinite(value)));
     }
     const position = across === 1 ? 0 : (column / (across - 1)) * (values.length - 1);
     const [before, share] = [Math.floor(position), position % 1];
-    return share === 0 ? values[before]! : values[before]! * (1 - share) + values[before + 1]! * share;
+    return share === 0
+      ? values[before]!
+      : values[before]! * (1 - share) + values[before + 1]! * share;
   });
 }
 
-/** Lines of braille. Neighbouring dots are joined by a vertical stroke, so that a steep curve stays one curve. */
-function drawDots(rows: readonly (number | undefined)[], columns: number, height: number): readonly string[] {
+/**
+ * Lines of braille. Neighbouring dots are joined by a vertical stroke, so that a steep curve stays
+ * one curve.
+ */
+function drawDots(
+  rows: readonly (number | undefined)[],
+  columns: number,
+  height: number,
+): readonly string[] {
   const cells = Array.from({ length: height }, () => new Uint8Array(columns));
   rows.forEach((row, x) => {
     if (row === undefined) return;
     const previous = rows[x - 1] ?? row;
     // The column before has its own dot already.
     const from = previous === row ? row : previous + Math.sign(row - previous);
-    for (let y = Math.min(from, row); y <= Math.max(from, row); y++) cells[y >> 2]![x >> 1]! |= dotBits[x % 2]![y % 4]!;
+    for (let y = Math.min(from, row); y <= Math.max(from, row); y++)
+      cells[y >> 2]![x >> 1]! |= dotBits[x % 2]![y % 4]!;
   });
-  return cells.map((line) => Array.from(line, (bits) => (bits === 0 ? ' ' : String.fromCodePoint(brailleBase + bits))).join(''));
+  return cells.map((line) =>
+    Array.from(line, (bits) => (bits === 0 ? ' ' : String.fromCodePoint(brailleBase + bits))).join(
+      '',
+    ),
+  );
 }

@@ -11,7 +11,8 @@ describe('readCurve', () => {
   it('gives the values of one role in the order of the file, timing too, without what is missing, not finite or torn', async () => {
     const file = inFolder('metrics.jsonl');
     const sink = jsonlSink({ path: file });
-    for (const [step, a] of [0.5, NaN, 0.75].entries()) sink.write({ role: 'explorer', step, metrics: { a, 'time/step': step } });
+    for (const [step, a] of [0.5, NaN, 0.75].entries())
+      sink.write({ role: 'explorer', step, metrics: { a, 'time/step': step } });
     sink.write({ role: 'trainer', step: 3, metrics: { a: 9 } });
     sink.write({ role: 'explorer', step: 4, metrics: { b: 9 } });
     await sink.close();
@@ -29,6 +30,8 @@ describe('readCurve', () => {
     if (content !== undefined) writeFileSync(file, content);
     const reading = readCurve(file, { role: 'explorer', metric: 'a' });
     await expect(reading).rejects.toBeInstanceOf(MonitorError);
-    await expect(reading).rejects.toThrow(/^No metrics can be read from .*metrics\.jsonl: .*Give the metrics\.jsonl of a run\.$/);
+    await expect(reading).rejects.toThrow(
+      /^No metrics can be read from .*metrics\.jsonl: .*Give the metrics\.jsonl of a run\.$/,
+    );
   });
 });

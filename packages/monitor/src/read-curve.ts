@@ -16,10 +16,14 @@ interface Line {
 }
 
 /**
- * Values in the order of the file; records without the metric, and values that are not finite, are left out. A line that is
- * still being written does not count. @throws MonitorError when the file cannot be read
+ * Values in the order of the file; records without the metric, and values that are not finite, are
+ * left out. A line that is still being written does not count. @throws MonitorError when the file
+ * cannot be read
  */
-export async function readCurve(file: string, { role, metric }: CurveOptions): Promise<readonly number[]> {
+export async function readCurve(
+  file: string,
+  { role, metric }: CurveOptions,
+): Promise<readonly number[]> {
   try {
     const text = await readFile(file, 'utf8');
     const lines = text.split('\n').slice(0, -1);
@@ -28,9 +32,12 @@ export async function readCurve(file: string, { role, metric }: CurveOptions): P
       return record.role === role ? (record.metrics[metric] ?? record.timing[metric] ?? []) : [];
     });
   } catch (cause) {
-    throw new MonitorError(`No metrics can be read from ${file}: ${describeError(cause)}. Give the metrics.jsonl of a run.`, {
-      code: 'METRICS_FILE',
-      cause,
-    });
+    throw new MonitorError(
+      `No metrics can be read from ${file}: ${describeError(cause)}. Give the metrics.jsonl of a run.`,
+      {
+        code: 'METRICS_FILE',
+        cause,
+      },
+    );
   }
 }

@@ -1,17 +1,32 @@
 /** Fields of log lines without their secrets. */
 import { isSecretName, redacted } from '@trinity-rft/core';
 
-/** The value to log in place of a field's: numbers and truth values are never secrets (`tokens=512`). Looks into plain objects. */
-export function redactField(name: string, value: unknown, above: ReadonlySet<object> = new Set()): unknown {
+/**
+ * The value to log in place of a field's: numbers and truth values are never secrets
+ * (`tokens=512`). Looks into plain objects.
+ */
+export function redactField(
+  name: string,
+  value: unknown,
+  above: ReadonlySet<object> = new Set(),
+): unknown {
   if (typeof value === 'number' || typeof value === 'boolean' || value == null) return value;
   return isSecretName(name) ? redacted : redactWithin(value, above);
 }
 
 function redactWithin(value: unknown, above: ReadonlySet<object>): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Error || ArrayBuffer.isView(value)) return value;
+  if (
+    typeof value !== 'object' ||
+    value === null ||
+    value instanceof Error ||
+    ArrayBuffer.isView(value)
+  )
+    return value;
   if (above.has(value)) return '[circular]';
   const inside = new Set(above).add(value);
   if (Array.isArray(value)) return value.map((item) => redactWithin(item, inside));
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactField(name, item, inside)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, redactField(name, item, inside)]),
+  );
 }

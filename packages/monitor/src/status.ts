@@ -27,7 +27,10 @@ export function follow(progress: Progress, { role, step, metrics }: MetricRecord
   };
 }
 
-/** Label and value of each figure that is known, in the order of the line. A total that was passed was an estimate, and is not shown. */
+/**
+ * Label and value of each figure that is known, in the order of the line. A total that was passed
+ * was an estimate, and is not shown.
+ */
 export function figures({
   step = 0,
   totalSteps: expected,

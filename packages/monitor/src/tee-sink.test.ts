@@ -5,7 +5,9 @@ import { teeSink } from './tee-sink.js';
 
 const record = (step: number): MetricRecord => ({ role: 'trainer', step, metrics: {} });
 
-function recordingSink(failAt = Infinity): MetricSink & { readonly steps: number[]; closed: number } {
+function recordingSink(
+  failAt = Infinity,
+): MetricSink & { readonly steps: number[]; closed: number } {
   const steps: number[] = [];
   return {
     steps,
@@ -32,16 +34,24 @@ describe('teeSink', () => {
     expect(errors.map((error) => error.message)).toEqual([
       'A metric sink failed at trainer step 2: disk full. The run goes on without it.',
     ]);
-    expect(errors[0]).toMatchObject({ code: 'SINK_FAILED', cause: expect.any(TypeError) as unknown });
+    expect(errors[0]).toMatchObject({
+      code: 'SINK_FAILED',
+      cause: expect.any(TypeError) as unknown,
+    });
   });
 
   it('closes every sink, also behind one that cannot be closed', async () => {
     const errors: MonitorError[] = [];
     const last = recordingSink();
-    const stuck: MetricSink = { write: () => undefined, close: () => Promise.reject(new TypeError('busy')) };
+    const stuck: MetricSink = {
+      write: () => undefined,
+      close: () => Promise.reject(new TypeError('busy')),
+    };
     await teeSink([stuck, last], { onError: (error) => errors.push(error) }).close();
     expect(last.closed).toBe(1);
-    expect(errors.map((error) => error.message)).toEqual(['A metric sink could not be closed: busy. The run goes on without it.']);
+    expect(errors.map((error) => error.message)).toEqual([
+      'A metric sink could not be closed: busy. The run goes on without it.',
+    ]);
   });
 
   it('survives a sink that cannot even be closed and a listener that throws', async () => {

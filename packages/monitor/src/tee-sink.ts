@@ -8,15 +8,21 @@ export interface TeeSinkOptions {
 }
 
 /**
- * Writes every record to every sink, in order. Never throws: a sink that does is reported, closed and dropped, and the others
- * go on, because a monitor must not end a run. `close` closes all that are left, and writes after it go nowhere.
+ * Writes every record to every sink, in order. Never throws: a sink that does is reported, closed
+ * and dropped, and the others go on, because a monitor must not end a run. `close` closes all that
+ * are left, and writes after it go nowhere.
  */
 export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
   let alive = [...sinks];
 
   const report = (what: string, cause: unknown): void => {
     try {
-      onError(new MonitorError(`${what}: ${describeError(cause)}. The run goes on without it.`, { code: 'SINK_FAILED', cause }));
+      onError(
+        new MonitorError(`${what}: ${describeError(cause)}. The run goes on without it.`, {
+          code: 'SINK_FAILED',
+          cause,
+        }),
+      );
     } catch {
       // There is nobody left to tell.
     }

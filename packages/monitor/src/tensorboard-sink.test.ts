@@ -15,19 +15,28 @@ async function writeRun(directory: string): Promise<void> {
   const clock = manualClock(start);
   const first = tensorBoardSink({ directory, clock });
   for (let step = 1; step <= 4; step++) {
-    first.write({ role: 'explorer', step, metrics: { 'rollout/reward/mean': step / 8, 'rollout/model_version': step - 1 } });
+    first.write({
+      role: 'explorer',
+      step,
+      metrics: { 'rollout/reward/mean': step / 8, 'rollout/model_version': step - 1 },
+    });
     await clock.advance(250);
     first.write({
       role: 'trainer',
       step,
-      metrics: { 'actor/final_loss': -0.1 * step, 'perf/throughput': 1234.5, 'actor/größe': step === 2 ? NaN : 1e-7 },
+      metrics: {
+        'actor/final_loss': -0.1 * step,
+        'perf/throughput': 1234.5,
+        'actor/größe': step === 2 ? NaN : 1e-7,
+      },
     });
     await clock.advance(1000);
   }
   await first.close();
   const second = tensorBoardSink({ directory, clock, resume: { explorer: 3, trainer: 2 } });
   for (let step = 3; step <= 5; step++) {
-    if (step > 3) second.write({ role: 'explorer', step, metrics: { 'rollout/reward/mean': step / 4 } });
+    if (step > 3)
+      second.write({ role: 'explorer', step, metrics: { 'rollout/reward/mean': step / 4 } });
     second.write({ role: 'trainer', step, metrics: { 'actor/final_loss': step } });
     await clock.advance(500);
   }
@@ -42,11 +51,13 @@ const filesUnder = (folder: string): string[] =>
     .sort();
 
 describe('tensorBoardSink', () => {
-  // The fixture was read back with tensorboard 2.21's EventAccumulator: every value of `writeRun`, those beyond the resume points purged.
+  // The fixture was read back with tensorboard 2.21's EventAccumulator: every value of `writeRun`,
+  // those beyond the resume points purged.
   it('writes, byte for byte, the files that TensorBoard itself was seen to read', async () => {
     await writeRun(inFolder());
     expect(filesUnder(inFolder())).toEqual(filesUnder(fixtures));
-    for (const file of filesUnder(fixtures)) expect(readFileSync(inFolder(file))).toEqual(readFileSync(path.join(fixtures, file)));
+    for (const file of filesUnder(fixtures))
+      expect(readFileSync(inFolder(file))).toEqual(readFileSync(path.join(fixtures, file)));
   });
 
   it('frames every event with its length and two checksums', async () => {
@@ -80,15 +91,22 @@ describe('tensorBoardSink', () => {
       sink.write({ role: 'trainer', step: 1, metrics: {} });
       await sink.close();
     }
-    expect(filesUnder(inFolder())).toEqual(['trainer/events.out.tfevents.1767323045.0000', 'trainer/events.out.tfevents.1767323045.0001']);
+    expect(filesUnder(inFolder())).toEqual([
+      'trainer/events.out.tfevents.1767323045.0000',
+      'trainer/events.out.tfevents.1767323045.0001',
+    ]);
   });
 
   it('says what it cannot write, and refuses records after close', async () => {
     mkdirSync(inFolder('tb'));
     writeFileSync(inFolder('tb', 'trainer'), '');
     const sink = tensorBoardSink({ directory: inFolder('tb'), clock: manualClock(start) });
-    expect(() => sink.write({ role: 'trainer', step: 1, metrics: {} })).toThrow(/could not be written .*writable/);
+    expect(() => sink.write({ role: 'trainer', step: 1, metrics: {} })).toThrow(
+      /could not be written .*writable/,
+    );
     await sink.close();
-    expect(() => sink.write({ role: 'explorer', step: 1, metrics: {} })).toThrow(/after they were closed/);
+    expect(() => sink.write({ role: 'explorer', step: 1, metrics: {} })).toThrow(
+      /after they were closed/,
+    );
   });
 });

@@ -11,28 +11,37 @@ export interface TensorBoardSinkOptions {
   readonly directory: string;
   /** Wall time of the events and in the file names. */
   readonly clock: Pick<Clock, 'now'>;
-  /** Tells TensorBoard to forget what earlier files have beyond these steps. @default it forgets nothing */
+  /**
+   * Tells TensorBoard to forget what earlier files have beyond these steps.
+   * @default it forgets nothing
+   */
   readonly resume?: ResumePoint;
 }
 
 /**
- * Every process, resumed or not, writes files of its own; TensorBoard reads all files of a folder in the order of their names.
- * Values are float32; those that are not finite are written as they are, and TensorBoard marks them.
- * `write` throws on a disk error: put the sink under a tee.
+ * Every process, resumed or not, writes files of its own; TensorBoard reads all files of a folder
+ * in the order of their names. Values are float32; those that are not finite are written as they
+ * are, and TensorBoard marks them. `write` throws on a disk error: put the sink under a tee.
  */
-export function tensorBoardSink({ directory, clock, resume = {} }: TensorBoardSinkOptions): MetricSink {
+export function tensorBoardSink({
+  directory,
+  clock,
+  resume = {},
+}: TensorBoardSinkOptions): MetricSink {
   const files = new Map<MetricRole, number>();
   let closed = false;
   const seconds = (): number => clock.now() / 1000;
 
-  const append = (file: number, event: TensorBoardEvent): void => appendFileSync(file, frame(encodeEvent(event)));
+  const append = (file: number, event: TensorBoardEvent): void =>
+    appendFileSync(file, frame(encodeEvent(event)));
 
   const open = (role: MetricRole): number => {
     const file = createFile(path.join(directory, role), Math.floor(seconds()));
     files.set(role, file);
     append(file, { wallTime: seconds(), fileVersion: 'brain.Event:2' });
     const resumed = resume[role];
-    if (resumed !== undefined) append(file, { wallTime: seconds(), step: resumed + 1, sessionStart: true });
+    if (resumed !== undefined)
+      append(file, { wallTime: seconds(), step: resumed + 1, sessionStart: true });
     return file;
   };
 
@@ -60,7 +69,10 @@ export function tensorBoardSink({ directory, clock, resume = {} }: TensorBoardSi
   };
 }
 
-/** A file that did not exist: TensorBoard takes names that hold `tfevents` and sorts them, so the time comes first. */
+/**
+ * A file that did not exist: TensorBoard takes names that hold `tfevents` and sorts them, so the
+ * time comes first.
+ */
 function createFile(folder: string, second: number): number {
   mkdirSync(folder, { recursive: true });
   for (let count = 0; ; count++) {

@@ -1,11 +1,19 @@
 /** Takes out of a metrics file what a killed process left behind. */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import type { ResumePoint } from './resume-point.js';
 
 /**
- * Drops lines that are not JSON (torn by a kill) and records beyond the resume point of their role. The file is written anew
- * beside the old one and renamed over it, so that a kill in here loses nothing. A missing file stays missing, a clean one
- * untouched.
+ * Drops lines that are not JSON (torn by a kill) and records beyond the resume point of their role.
+ * The file is written anew beside the old one and renamed over it, so that a kill in here loses
+ * nothing. A missing file stays missing, a clean one untouched.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   if (!existsSync(file)) return;
@@ -24,7 +32,8 @@ function stays(line: string, resume: ResumePoint): boolean {
   if (record === undefined) return false;
   if (typeof record !== 'object' || record === null) return true;
   const { role, step } = record as { readonly role?: unknown; readonly step?: unknown };
-  if (typeof role !== 'string' || typeof step !== 'number' || !Object.hasOwn(resume, role)) return true;
+  if (typeof role !== 'string' || typeof step !== 'number' || !Object.hasOwn(resume, role))
+    return true;
   return step <= (resume[role as keyof ResumePoint] ?? Infinity);
 }
 

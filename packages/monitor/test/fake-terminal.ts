@@ -20,6 +20,7 @@ export function fakeTerminal({ isTTY = true, columns = 80 } = {}): FakeTerminal 
     get output() {
       return output;
     },
-    screen: () => output.split('\n').map((line) => stripVTControlCharacters(line.split('\r\u001B[2K').at(-1)!)),
+    screen: () =>
+      output.split('\n').map((line) => stripVTControlCharacters(line.split('\r\u001B[2K').at(-1)!)),
   };
 }

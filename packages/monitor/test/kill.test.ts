@@ -13,9 +13,13 @@ const register = new URL('../../../tools/register-source.mjs', import.meta.url).
 
 it('has every record that a killed process said it wrote, and no torn line once it is opened again', async () => {
   const file = inFolder('metrics.jsonl');
-  const worker = spawn(process.execPath, ['--conditions=@trinity-rft/source', `--import=${register}`, child, file], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const worker = spawn(
+    process.execPath,
+    ['--conditions=@trinity-rft/source', `--import=${register}`, child, file],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   const ended = once(worker, 'close');
   let said = 0;
   for await (const line of createInterface({ input: worker.stdout })) {

@@ -3,12 +3,19 @@ import { rewardKind } from './define.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef } from './weights.js';
 
-/** By rule `answer` of the checker. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and response swapped. */
+/**
+ * By rule `answer` of the checker. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and
+ * response swapped.
+ */
 export const accuracyReward = rewardKind('accuracy_reward', {
   summary: 'Is the answer, wherever it stands, mathematically the expected one?',
   parts: { accuracy: '1 when it is, else 0' },
   args: { accuracy_coef: accuracyCoef },
   create:
     ({ accuracy_coef: coef }, isRight) =>
-    async (input) => ({ accuracy: (await isRight('answer', input.response, requireTruth('accuracy_reward', input))) ? coef : 0 }),
+    async (input) => ({
+      accuracy: (await isRight('answer', input.response, requireTruth('accuracy_reward', input)))
+        ? coef
+        : 0,
+    }),
 });

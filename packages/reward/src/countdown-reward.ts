@@ -12,13 +12,16 @@ interface Puzzle {
 }
 
 /**
- * By the last `<answer>..</answer>` of the last line: `score` when its value is within 1e-5 of the target, `format_score` when it
- * is there but wrong, 0 when it is not there. Truth: JSON `{"target": 98, "numbers": [44, 19, 35]}`; each number is used exactly
- * once. Trinity-RFT 0.5.2, `countdown_reward` (after TinyZero), with an evaluator of its own instead of Python's.
+ * By the last `<answer>..</answer>` of the last line: `score` when its value is within 1e-5 of the
+ * target, `format_score` when it is there but wrong, 0 when it is not there. Truth: JSON
+ * `{"target": 98, "numbers": [44, 19, 35]}`; each number is used exactly once. Trinity-RFT 0.5.2,
+ * `countdown_reward` (after TinyZero), with an evaluator of its own instead of Python's.
  */
 export const countdownReward = rewardKind('countdown_reward', {
   summary: 'Does the expression use every number of the puzzle once and reach its target?',
-  parts: { score: '1 when it does, 0.1 for an answer that does not, 0 without an answer on the last line' },
+  parts: {
+    score: '1 when it does, 0.1 for an answer that does not, 0 without an answer on the last line',
+  },
   args: {
     score: numberArg(1, undefined, 'Value of a right expression.'),
     format_score: numberArg(0.1, undefined, 'Value of an answer that is wrong or cannot be read.'),
@@ -74,5 +77,9 @@ function readPuzzle(input: RewardInput): Puzzle {
 function isPuzzle(value: unknown): value is Puzzle {
   if (typeof value !== 'object' || value === null) return false;
   const { target, numbers } = value as Partial<Puzzle>;
-  return typeof target === 'number' && Array.isArray(numbers) && numbers.every((each) => typeof each === 'number');
+  return (
+    typeof target === 'number' &&
+    Array.isArray(numbers) &&
+    numbers.every((each) => typeof each === 'number')
+  );
 }

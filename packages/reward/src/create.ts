@@ -15,7 +15,9 @@ import { rlcrReward } from './rlcr-reward.js';
 import { rmGalleryReward } from './rm-gallery-reward.js';
 import { toolCallReward } from './tool-call-reward.js';
 
-/** Every built-in reward function, with what documents say of it. A new one is one file and one row. */
+/**
+ * Every built-in reward function, with what documents say of it. A new one is one file and one row.
+ */
 export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   accuracy_reward: accuracyReward,
   countdown_reward: countdownReward,
@@ -39,6 +41,10 @@ export const rewardFnNames: readonly string[] = Object.keys(rewardKinds).toSorte
  * The reward function of a name. `args` carry the snake_case names of the YAML.
  * @throws ConfigError for an unknown name, an unknown argument or a value out of range
  */
-export function createRewardFn(name: string, args: Readonly<Record<string, unknown>>, tools?: RewardTools): RewardFn {
+export function createRewardFn(
+  name: string,
+  args: Readonly<Record<string, unknown>>,
+  tools?: RewardTools,
+): RewardFn {
   return pickRow('reward function', rewardKinds, name).create(args, tools);
 }

@@ -6,7 +6,10 @@ import { sharedMathChecker } from './checker/shared.js';
 
 /** What reward functions work with. */
 export interface RewardTools {
-  /** Compares answers, within its deadline. @default one that all reward functions of the process share */
+  /**
+   * Compares answers, within its deadline.
+   * @default one that all reward functions of the process share
+   */
   readonly mathChecker?: MathChecker;
 }
 
@@ -14,7 +17,10 @@ export interface RewardTools {
 export interface RewardKind {
   /** One sentence. */
   readonly summary: string;
-  /** By name of the part: what it says and its range under the default weights. The reward is the sum of the parts. */
+  /**
+   * By name of the part: what it says and its range under the default weights. The reward is the
+   * sum of the parts.
+   */
   readonly parts: Readonly<Record<string, string>>;
   readonly args: ArgSpec;
   /** @throws ConfigError for an unknown argument or a value out of range */
@@ -24,10 +30,16 @@ export interface RewardKind {
 /** Is the answer in `response` the one in `truth`? One that cannot be compared in time is wrong. */
 type IsRight = (rule: MathRule, response: string, truth: string) => Promise<boolean>;
 
-/** Declares a reward function; `create` gets its arguments checked and completed, and what tells right answers. */
+/**
+ * Declares a reward function; `create` gets its arguments checked and completed, and what tells
+ * right answers.
+ */
 export function rewardKind<S extends ArgSpec>(
   name: string,
-  kind: Omit<RewardKind, 'args' | 'create'> & { readonly args: S; readonly create: (args: ArgValues<S>, isRight: IsRight) => RewardFn },
+  kind: Omit<RewardKind, 'args' | 'create'> & {
+    readonly args: S;
+    readonly create: (args: ArgValues<S>, isRight: IsRight) => RewardFn;
+  },
 ): RewardKind {
   return {
     ...kind,

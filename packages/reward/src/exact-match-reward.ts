@@ -8,9 +8,18 @@ import { accuracyCoef } from './weights.js';
 export const exactMatchReward = rewardKind('exact_match_reward', {
   summary: 'Is the whole response, as text, the expected answer?',
   parts: { accuracy: '1 when it is, else 0' },
-  args: { case_sensitive: booleanArg(true, 'Does upper and lower case count?'), accuracy_coef: accuracyCoef },
+  args: {
+    case_sensitive: booleanArg(true, 'Does upper and lower case count?'),
+    accuracy_coef: accuracyCoef,
+  },
   create: ({ accuracy_coef: coef, case_sensitive: caseSensitive }) => {
-    const normalise = (text: string): string => (caseSensitive ? text.trim() : text.trim().toLowerCase());
-    return (input) => ({ accuracy: normalise(input.response) === normalise(requireTruth('exact_match_reward', input)) ? coef : 0 });
+    const normalise = (text: string): string =>
+      caseSensitive ? text.trim() : text.trim().toLowerCase();
+    return (input) => ({
+      accuracy:
+        normalise(input.response) === normalise(requireTruth('exact_match_reward', input))
+          ? coef
+          : 0,
+    });
   },
 });

@@ -4,12 +4,19 @@ import { rewardKind } from './define.js';
 import { hasLooseLayout, hasStrictLayout, wholeResponse } from './layout.js';
 import { formatScoreCoef, signed } from './weights.js';
 
-/** By {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. Trinity-RFT 0.5.2, `format_reward`. */
+/**
+ * By {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. Trinity-RFT 0.5.2,
+ * `format_reward`.
+ */
 export const formatReward = rewardKind('format_reward', {
   summary: 'Does the response keep to the layout of thought and answer?',
   parts: { format_score: '0.1 when it does, else -0.1' },
   args: {
-    layout: choiceArg(['strict', 'loose'], 'strict', 'strict: each tag on a line of its own, from the very start; loose: as math_reward.'),
+    layout: choiceArg(
+      ['strict', 'loose'],
+      'strict',
+      'strict: each tag on a line of its own, from the very start; loose: as math_reward.',
+    ),
     format_score_coef: formatScoreCoef,
   },
   create: ({ format_score_coef: coef, layout }) => {

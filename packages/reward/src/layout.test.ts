@@ -2,12 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hasLooseLayout, hasOneThought, hasStrictLayout, wholeResponse } from './layout.js';
 
-/** Texts of the marks that layouts are made of: short, so that the patterns below, which may backtrack, end. */
+/**
+ * Texts of the marks that layouts are made of: short, so that the patterns below, which may
+ * backtrack, end.
+ */
 const text = fc
-  .array(fc.constantFrom('<think>', '</think>', '<answer>', '</answer>', '\n', '\n', ' ', 'a'), { maxLength: 14 })
+  .array(fc.constantFrom('<think>', '</think>', '<answer>', '</answer>', '\n', '\n', ' ', 'a'), {
+    maxLength: 14,
+  })
   .map((pieces) => pieces.join(''));
-const tidy = fc.tuple(text, text, text).map(([a, b, c]) => `<think>\n${a}\n</think>\n<answer>\n${b}\n</answer>${c}`);
-const loose = fc.tuple(text, text, text, text).map(([a, b, c, d]) => `${a}<think>${b}</think> \n<answer>${c}</answer>${d}`);
+const tidy = fc
+  .tuple(text, text, text)
+  .map(([a, b, c]) => `<think>\n${a}\n</think>\n<answer>\n${b}\n</answer>${c}`);
+const loose = fc
+  .tuple(text, text, text, text)
+  .map(([a, b, c, d]) => `${a}<think>${b}</think> \n<answer>${c}</answer>${d}`);
 const response = fc.oneof(text, tidy, loose);
 
 describe('layouts', () => {
@@ -25,12 +34,20 @@ describe('layouts', () => {
 
   it('have one thought when each of its marks is there once, in order', () => {
     expect(hasOneThought('a <think>b</think> c')).toBe(true);
-    const others = ['', '<think>', '</think><think>', '<think></think></think>', '<think><think></think>'];
+    const others = [
+      '',
+      '<think>',
+      '</think><think>',
+      '<think></think></think>',
+      '<think><think></think>',
+    ];
     expect(others.filter(hasOneThought)).toEqual([]);
   });
 
   it('are those of the whole response, also where a reasoning parser has cut it', () => {
-    expect(wholeResponse({ response: '<answer>\n4\n</answer>', reasoning: 'Hm.' })).toSatisfy(hasStrictLayout);
+    expect(wholeResponse({ response: '<answer>\n4\n</answer>', reasoning: 'Hm.' })).toSatisfy(
+      hasStrictLayout,
+    );
     expect(wholeResponse({ response: '4' })).toBe('4');
   });
 });

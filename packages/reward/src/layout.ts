@@ -2,13 +2,17 @@
 import type { RewardInput } from '@trinity-rft/core';
 
 /** The response with its reasoning back where a reasoning parser took it from. */
-export function wholeResponse({ response, reasoning }: Pick<RewardInput, 'response' | 'reasoning'>): string {
+export function wholeResponse({
+  response,
+  reasoning,
+}: Pick<RewardInput, 'response' | 'reasoning'>): string {
   return reasoning === undefined ? response : `<think>\n${reasoning}\n</think>\n${response}`;
 }
 
 /**
- * `<think>`, `</think>`, `<answer>`, `</answer>`, each on a line of its own, from the very start; further lines may follow.
- * Trinity-RFT's default pattern of format_reward: `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`.
+ * `<think>`, `</think>`, `<answer>`, `</answer>`, each on a line of its own, from the very start;
+ * further lines may follow. Trinity-RFT's default pattern of format_reward:
+ * `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`.
  */
 export function hasStrictLayout(response: string): boolean {
   const open = '<think>\n';
@@ -17,7 +21,12 @@ export function hasStrictLayout(response: string): boolean {
   if (!response.startsWith(open)) return false;
   const middle = response.indexOf(between, open.length);
   if (middle < 0) return false;
-  return anyAfter(response, close, middle + between.length, (end) => end === response.length || response[end] === '\n');
+  return anyAfter(
+    response,
+    close,
+    middle + between.length,
+    (end) => end === response.length || response[end] === '\n',
+  );
 }
 
 /**
@@ -41,18 +50,29 @@ export function hasLooseLayout(response: string): boolean {
 export function hasOneThought(response: string): boolean {
   const open = response.indexOf('<think>');
   const close = response.indexOf('</think>');
-  return open >= 0 && close > open && open === response.lastIndexOf('<think>') && close === response.lastIndexOf('</think>');
+  return (
+    open >= 0 &&
+    close > open &&
+    open === response.lastIndexOf('<think>') &&
+    close === response.lastIndexOf('</think>')
+  );
 }
 
 /** Does any occurrence of `mark` at or after `from` satisfy the test of the position behind it? */
-function anyAfter(text: string, mark: string, from: number, test: (end: number) => boolean): boolean {
+function anyAfter(
+  text: string,
+  mark: string,
+  from: number,
+  test: (end: number) => boolean,
+): boolean {
   for (let at = text.indexOf(mark, from); at >= 0; at = text.indexOf(mark, at + mark.length)) {
     if (test(at + mark.length)) return true;
   }
   return false;
 }
 
-const isSpace = (character: string | undefined): boolean => character !== undefined && character.trim() === '';
+const isSpace = (character: string | undefined): boolean =>
+  character !== undefined && character.trim() === '';
 
 function skipSpace(text: string, from: number): number {
   let at = from;

@@ -6,27 +6,48 @@ import { requireTruth } from './truth.js';
 import { accuracyCoef } from './weights.js';
 
 /**
- * Accuracy by rule `answer` of the checker, and -length_coef * min(1, tokens / max_response_length). With `length_coef` below
- * `accuracy_coef` a right long answer is still better than a wrong short one. Source: the token cost of Arora and Zanette,
- * arXiv:2502.04463, without its normalisation within the group.
+ * Accuracy by rule `answer` of the checker, and -length_coef * min(1, tokens /
+ * max_response_length). With `length_coef` below `accuracy_coef` a right long answer is still
+ * better than a wrong short one. Source: the token cost of Arora and Zanette, arXiv:2502.04463,
+ * without its normalisation within the group.
  */
 export const lengthPenaltyReward = rewardKind('length_penalty_reward', {
   summary: 'Accuracy of the answer, and a cost in proportion to the number of tokens.',
-  parts: { accuracy: '1 when the answer is the expected one, else 0', length_penalty: '0 down to -0.1 at max_response_length' },
+  parts: {
+    accuracy: '1 when the answer is the expected one, else 0',
+    length_penalty: '0 down to -0.1 at max_response_length',
+  },
   args: {
-    max_response_length: numberArg(undefined, { min: 1 }, 'Tokens at which the cost reaches length_coef; required.'),
+    max_response_length: numberArg(
+      undefined,
+      { min: 1 },
+      'Tokens at which the cost reaches length_coef; required.',
+    ),
     length_coef: numberArg(0.1, { min: 0 }, 'The largest cost.'),
     accuracy_coef: accuracyCoef,
   },
-  create: ({ max_response_length: longest, length_coef: coef, accuracy_coef: accuracy }, isRight) => {
+  create: (
+    { max_response_length: longest, length_coef: coef, accuracy_coef: accuracy },
+    isRight,
+  ) => {
     if (longest === undefined) {
-      throw new ConfigError('length_penalty_reward needs max_response_length, the tokens at which its cost is largest. Set it.', {
-        code: 'REWARD_LENGTHS_MISSING',
-      });
+      throw new ConfigError(
+        'length_penalty_reward needs max_response_length, the tokens at which its cost is largest. Set it.',
+        {
+          code: 'REWARD_LENGTHS_MISSING',
+        },
+      );
     }
     return async (input) => ({
-      accuracy: (await isRight('answer', input.response, requireTruth('length_penalty_reward', input))) ? accuracy : 0,
-      length_penalty: 0 - coef * Math.min(1, requireTokens('length_penalty_reward', input) / longest),
+      accuracy: (await isRight(
+        'answer',
+        input.response,
+        requireTruth('length_penalty_reward', input),
+      ))
+        ? accuracy
+        : 0,
+      length_penalty:
+        0 - coef * Math.min(1, requireTokens('length_penalty_reward', input) / longest),
     });
   },
 });

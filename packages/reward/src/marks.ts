@@ -1,4 +1,7 @@
-/** Places where answers stand in what models and data sets write. Every search is linear in the length of the text. */
+/**
+ * Places where answers stand in what models and data sets write. Every search is linear in the
+ * length of the text.
+ */
 
 /** A box and where it stands. */
 interface Box {
@@ -10,8 +13,9 @@ interface Box {
 }
 
 /**
- * The content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`, trimmed. Boxes with nothing but "and", commas or a name and
- * an equals sign between them are one list. Undefined when no box is closed.
+ * The content of the last `\boxed{..}`, `\fbox{..}` or `\boxed 7`, trimmed. Boxes with nothing but
+ * "and", commas or a name and an equals sign between them are one list. Undefined when no box is
+ * closed.
  */
 export function boxedAnswer(text: string): string | undefined {
   const boxes = findBoxes(text);
@@ -34,7 +38,8 @@ function findBoxes(text: string): readonly Box[] {
   for (let match = mark.exec(text); match !== null; match = mark.exec(text)) {
     const isBox = match[0].length > 2;
     if (match[0] === '}') closeBrace(text, match.index, open.pop(), boxes);
-    else if (match[0] === '{' || match[1]) open.push({ content: mark.lastIndex, box: isBox ? match.index : undefined });
+    else if (match[0] === '{' || match[1])
+      open.push({ content: mark.lastIndex, box: isBox ? match.index : undefined });
     else if (isBox) boxes.push(openBox(text, match.index, mark.lastIndex));
   }
   return boxes;
@@ -62,7 +67,8 @@ function openBox(text: string, start: number, from: number): Box {
 const connector =
   /\\(?:text|mbox|mathrm)[ ]?\{ {0,4}(?:and|or)? {0,4}\}|\\(?:q?quad|[,;! ()[\]])|\b(?:and|or)\b|\b[a-zA-Z](?:_\{?\w\}?)? {0,2}=|[\s$,;.]/g;
 
-const isConnector = (between: string): boolean => between.length <= 80 && between.replace(connector, '') === '';
+const isConnector = (between: string): boolean =>
+  between.length <= 80 && between.replace(connector, '') === '';
 
 /** The content of the last `<answer>..</answer>`. */
 export function taggedAnswer(text: string): string | undefined {
@@ -80,7 +86,8 @@ export function hashedAnswer(text: string): string | undefined {
 /** The sentence behind the last "answer is", "answer:" or 答案是. */
 export function announcedAnswer(text: string): string | undefined {
   let end = -1;
-  for (const match of text.matchAll(/\banswer[ \t*_]{0,8}(?:is\b|:)|答案(?:是|为)?/gi)) end = match.index + match[0].length;
+  for (const match of text.matchAll(/\banswer[ \t*_]{0,8}(?:is\b|:)|答案(?:是|为)?/gi))
+    end = match.index + match[0].length;
   if (end < 0) return undefined;
   const line = firstLine(text.slice(end));
   const sentence = line.search(/[.!?。](?:\s|$)/);
@@ -97,14 +104,17 @@ function firstLine(text: string): string {
 
 /** The formulas between dollars or `\(` and `\)`. */
 export function formulas(text: string): readonly string[] {
-  return [...text.matchAll(/\$([^$]{1,1000})\$|\\\(((?:[^\\]|\\[^()]){1,1000})\\\)/g)].map((match) => (match[1] ?? match[2] ?? '').trim());
+  return [...text.matchAll(/\$([^$]{1,1000})\$|\\\(((?:[^\\]|\\[^()]){1,1000})\\\)/g)].map(
+    (match) => (match[1] ?? match[2] ?? '').trim(),
+  );
 }
 
-const number = /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?![\d.]))?\\?%?|\.\d+/g;
+const number =
+  /\\[dt]?frac\{-?\d+\}\{-?\d+\}|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:\/\d+(?![\d.]))?\\?%?|\.\d+/g;
 
 /**
- * The first (0) or last (-1) number in prose, without its thousands separators: a decimal, fraction or percentage, with its sign
- * unless that subtracts.
+ * The first (0) or last (-1) number in prose, without its thousands separators: a decimal, fraction
+ * or percentage, with its sign unless that subtracts.
  */
 export function numberIn(text: string, place: 0 | -1): string | undefined {
   let chosen: RegExpExecArray | undefined;

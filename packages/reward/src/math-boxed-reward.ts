@@ -5,12 +5,21 @@ import { hasOneThought, wholeResponse } from './layout.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef, checkerArg, formatScoreCoef } from './weights.js';
 
-/** By rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}. Trinity-RFT 0.5.2, `math_boxed_reward`. */
+/**
+ * By rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}. Trinity-RFT 0.5.2,
+ * `math_boxed_reward`.
+ */
 export const mathBoxedReward = rewardKind('math_boxed_reward', {
   summary: 'Is the answer in the last box the expected one?',
-  parts: { accuracy: '1 when it is, else 0', format_score: '-0.1 when with_think asks for one thought and there is not one, else 0' },
+  parts: {
+    accuracy: '1 when it is, else 0',
+    format_score: '-0.1 when with_think asks for one thought and there is not one, else 0',
+  },
   args: {
-    with_think: booleanArg(false, 'Must there be exactly one <think> and one </think>, in this order?'),
+    with_think: booleanArg(
+      false,
+      'Must there be exactly one <think> and one </think>, in this order?',
+    ),
     checker: checkerArg,
     accuracy_coef: accuracyCoef,
     format_score_coef: formatScoreCoef,
@@ -18,8 +27,13 @@ export const mathBoxedReward = rewardKind('math_boxed_reward', {
   create: (options, isRight) => {
     const rule = options.checker === 'math' ? 'boxed' : 'trinity_boxed';
     return async (input) => ({
-      accuracy: (await isRight(rule, input.response, requireTruth('math_boxed_reward', input))) ? options.accuracy_coef : 0,
-      format_score: options.with_think && !hasOneThought(wholeResponse(input)) ? 0 - options.format_score_coef : 0,
+      accuracy: (await isRight(rule, input.response, requireTruth('math_boxed_reward', input)))
+        ? options.accuracy_coef
+        : 0,
+      format_score:
+        options.with_think && !hasOneThought(wholeResponse(input))
+          ? 0 - options.format_score_coef
+          : 0,
     });
   },
 });

@@ -7,8 +7,9 @@ import { requireTruth } from './truth.js';
 import { accuracyCoef, checkerArg } from './weights.js';
 
 /**
- * Accuracy by rule `answer` or `trinity_dapo` of the checker, and {@link overlongPenalty}. Source: DAPO, arXiv:2503.14476,
- * section 3.4; Trinity-RFT 0.5.2, `math_dapo_reward` (a wrong answer is worth 0 there, and -1 in the paper and later versions).
+ * Accuracy by rule `answer` or `trinity_dapo` of the checker, and {@link overlongPenalty}. Source:
+ * DAPO, arXiv:2503.14476, section 3.4; Trinity-RFT 0.5.2, `math_dapo_reward` (a wrong answer is
+ * worth 0 there, and -1 in the paper and later versions).
  */
 export const mathDapoReward = rewardKind('math_dapo_reward', {
   summary: "DAPO's reward: accuracy of the answer, and a penalty for overlong responses.",
@@ -17,18 +18,31 @@ export const mathDapoReward = rewardKind('math_dapo_reward', {
     format_score: 'the overlong penalty, 0 down to -1; 0 when it is off',
   },
   args: {
-    enable_overlong_penalty: booleanArg(false, 'Is there a penalty? It then needs max_response_length and cache_length.'),
+    enable_overlong_penalty: booleanArg(
+      false,
+      'Is there a penalty? It then needs max_response_length and cache_length.',
+    ),
     ...overlongArgs,
     accuracy_coef: accuracyCoef,
-    wrong_coef: numberArg(0, undefined, 'Value of part accuracy for a wrong answer; -1 in the paper.'),
+    wrong_coef: numberArg(
+      0,
+      undefined,
+      'Value of part accuracy for a wrong answer; -1 in the paper.',
+    ),
     checker: checkerArg,
   },
   create: (args, isRight) => {
-    const overlong = args.enable_overlong_penalty ? readOverlong('math_dapo_reward', args) : undefined;
+    const overlong = args.enable_overlong_penalty
+      ? readOverlong('math_dapo_reward', args)
+      : undefined;
     const rule = args.checker === 'math' ? 'answer' : 'trinity_dapo';
     return async (input) => ({
-      accuracy: (await isRight(rule, input.response, requireTruth('math_dapo_reward', input))) ? args.accuracy_coef : args.wrong_coef,
-      format_score: overlong ? overlongPenalty(requireTokens('math_dapo_reward', input), overlong) : 0,
+      accuracy: (await isRight(rule, input.response, requireTruth('math_dapo_reward', input)))
+        ? args.accuracy_coef
+        : args.wrong_coef,
+      format_score: overlong
+        ? overlongPenalty(requireTokens('math_dapo_reward', input), overlong)
+        : 0,
     });
   },
 });

@@ -3,13 +3,20 @@ import { rewardKind } from './define.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef, checkerArg } from './weights.js';
 
-/** By rule `answer` of the checker, or with `checker: trinity` `trinity_eval` (after Qwen2.5-Math). */
+/**
+ * By rule `answer` of the checker, or with `checker: trinity` `trinity_eval` (after Qwen2.5-Math).
+ */
 export const mathEvalReward = rewardKind('math_eval_reward', {
-  summary: "Accuracy of the answer; with checker: trinity by the rules of Qwen2.5-Math's evaluation, as Trinity-RFT applies them.",
+  summary:
+    "Accuracy of the answer; with checker: trinity by the rules of Qwen2.5-Math's evaluation, as Trinity-RFT applies them.",
   parts: { accuracy: '1 when the answer is the expected one, else 0' },
   args: { checker: checkerArg, accuracy_coef: accuracyCoef },
   create: ({ checker, accuracy_coef: coef }, isRight) => {
     const rule = checker === 'math' ? 'answer' : 'trinity_eval';
-    return async (input) => ({ accuracy: (await isRight(rule, input.response, requireTruth('math_eval_reward', input))) ? coef : 0 });
+    return async (input) => ({
+      accuracy: (await isRight(rule, input.response, requireTruth('math_eval_reward', input)))
+        ? coef
+        : 0,
+    });
   },
 });

@@ -4,15 +4,23 @@ import { hasLooseLayout, wholeResponse } from './layout.js';
 import { requireTruth } from './truth.js';
 import { accuracyCoef, formatScoreCoef, signed } from './weights.js';
 
-/** By rule `answer` of the checker and {@link hasLooseLayout}; from -0.1 to 1.1 by default. Trinity-RFT 0.5.2, `math_reward`. */
+/**
+ * By rule `answer` of the checker and {@link hasLooseLayout}; from -0.1 to 1.1 by default.
+ * Trinity-RFT 0.5.2, `math_reward`.
+ */
 export const mathReward = rewardKind('math_reward', {
   summary: 'Accuracy of the answer, and a little for the layout around it.',
-  parts: { accuracy: '1 when the answer is the expected one, else 0', format_score: '0.1 for a thought before an answer, else -0.1' },
+  parts: {
+    accuracy: '1 when the answer is the expected one, else 0',
+    format_score: '0.1 for a thought before an answer, else -0.1',
+  },
   args: { accuracy_coef: accuracyCoef, format_score_coef: formatScoreCoef },
   create:
     ({ accuracy_coef: accuracy, format_score_coef: format }, isRight) =>
     async (input) => ({
-      accuracy: (await isRight('answer', input.response, requireTruth('math_reward', input))) ? accuracy : 0,
+      accuracy: (await isRight('answer', input.response, requireTruth('math_reward', input)))
+        ? accuracy
+        : 0,
       format_score: signed(hasLooseLayout(wholeResponse(input)), format),
     }),
 });

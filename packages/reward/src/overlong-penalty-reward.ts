@@ -5,8 +5,16 @@ import { overlongPenalty, readOverlong, requireTokens } from './overlong.js';
 
 /** The arguments of {@link overlongPenalty}, as configurations write them. */
 export const overlongArgs = {
-  max_response_length: numberArg(undefined, { min: 1 }, 'L: responses of more tokens get the whole penalty.'),
-  cache_length: numberArg(undefined, { min: 0 }, 'c: the penalty grows linearly over this many tokens before L.'),
+  max_response_length: numberArg(
+    undefined,
+    { min: 1 },
+    'L: responses of more tokens get the whole penalty.',
+  ),
+  cache_length: numberArg(
+    undefined,
+    { min: 0 },
+    'c: the penalty grows linearly over this many tokens before L.',
+  ),
   penalty_factor: numberArg(1, { min: 0 }, 'f: size of the whole penalty.'),
 };
 
@@ -17,6 +25,8 @@ export const overlongPenaltyReward = rewardKind('overlong_penalty_reward', {
   args: overlongArgs,
   create: (args) => {
     const options = readOverlong('overlong_penalty_reward', args);
-    return (input) => ({ overlong_penalty: overlongPenalty(requireTokens('overlong_penalty_reward', input), options) });
+    return (input) => ({
+      overlong_penalty: overlongPenalty(requireTokens('overlong_penalty_reward', input), options),
+    });
   },
 });

@@ -14,10 +14,15 @@ export interface OverlongOptions {
  * Soft overlong punishment: 0 up to L - c tokens, then falling linearly to -f at L, -f beyond.
  * Source: DAPO, arXiv:2503.14476, equation 13.
  */
-export function overlongPenalty(tokens: number, { maxResponseLength, cacheLength, penaltyFactor }: OverlongOptions): number {
+export function overlongPenalty(
+  tokens: number,
+  { maxResponseLength, cacheLength, penaltyFactor }: OverlongOptions,
+): number {
   const free = maxResponseLength - cacheLength;
   if (tokens <= free) return 0;
-  return tokens > maxResponseLength ? 0 - penaltyFactor : ((free - tokens) / cacheLength) * penaltyFactor;
+  return tokens > maxResponseLength
+    ? 0 - penaltyFactor
+    : ((free - tokens) / cacheLength) * penaltyFactor;
 }
 
 interface GivenLengths {
@@ -26,13 +31,22 @@ interface GivenLengths {
   readonly penalty_factor: number | undefined;
 }
 
-/** @throws ConfigError when a length is missing, or the penalty would begin below the first token */
+/**
+ * @throws ConfigError when a length is missing, or the penalty would begin below the first token
+ */
 export function readOverlong(owner: string, given: GivenLengths): OverlongOptions {
-  const { max_response_length: maxResponseLength, cache_length: cacheLength, penalty_factor: penaltyFactor } = given;
+  const {
+    max_response_length: maxResponseLength,
+    cache_length: cacheLength,
+    penalty_factor: penaltyFactor,
+  } = given;
   if (maxResponseLength === undefined || cacheLength === undefined || penaltyFactor === undefined) {
-    throw new ConfigError(`The overlong penalty of ${owner} needs max_response_length, cache_length and penalty_factor. Set all three.`, {
-      code: 'REWARD_LENGTHS_MISSING',
-    });
+    throw new ConfigError(
+      `The overlong penalty of ${owner} needs max_response_length, cache_length and penalty_factor. Set all three.`,
+      {
+        code: 'REWARD_LENGTHS_MISSING',
+      },
+    );
   }
   if (cacheLength >= maxResponseLength) {
     throw new ConfigError(

@@ -5,7 +5,13 @@ import { rewardKind } from './define.js';
 import { wholeResponse } from './layout.js';
 import { requireTruth } from './truth.js';
 
-const standardWeights = { format: 0.5, accuracy: 0.5, brier: 0.5, mean_confidence: 1e-5, confidence_one_or_zero: 1e-5 };
+const standardWeights = {
+  format: 0.5,
+  accuracy: 0.5,
+  brier: 0.5,
+  mean_confidence: 1e-5,
+  confidence_one_or_zero: 1e-5,
+};
 type Weights = Readonly<Record<keyof typeof standardWeights, number>>;
 
 const weightsArg: Arg<Partial<Weights>> = {
@@ -14,19 +20,24 @@ const weightsArg: Arg<Partial<Weights>> = {
   accepts: (value) =>
     typeof value === 'object' &&
     value !== null &&
-    Object.entries(value).every(([name, weight]) => Object.hasOwn(standardWeights, name) && Number.isFinite(weight)),
+    Object.entries(value).every(
+      ([name, weight]) => Object.hasOwn(standardWeights, name) && Number.isFinite(weight),
+    ),
   help: 'Weight of each part; those that are not given keep their defaults.',
 };
 
 /**
- * Parts, each times its weight: `format` 1 for the layout, and when it is kept `accuracy` 1 for a right answer and `brier`
- * 1 - (accuracy - confidence)^2; `mean_confidence`: the confidence; `confidence_one_or_zero`: 1 for one below 0.01 or above 0.99.
- * Source: RLCR, arXiv:2507.16806; the weights of Trinity-RFT's `rlcr_reward` (2026).
+ * Parts, each times its weight: `format` 1 for the layout, and when it is kept `accuracy` 1 for a
+ * right answer and `brier` 1 - (accuracy - confidence)^2; `mean_confidence`: the confidence;
+ * `confidence_one_or_zero`: 1 for one below 0.01 or above 0.99. Source: RLCR, arXiv:2507.16806; the
+ * weights of Trinity-RFT's `rlcr_reward` (2026).
  */
 export const rlcrReward = rewardKind('rlcr_reward', {
-  summary: 'Right answers with calibrated confidence: thought, answer, analysis and confidence, scored by the Brier score.',
+  summary:
+    'Right answers with calibrated confidence: thought, answer, analysis and confidence, scored by the Brier score.',
   parts: {
-    format: '0.5 for <think>, <answer>, <analysis> and <confidence>, in this order at the end, else 0',
+    format:
+      '0.5 for <think>, <answer>, <analysis> and <confidence>, in this order at the end, else 0',
     accuracy: '0.5 when the answer is the expected one, else 0',
     brier: '0.5 (1 - (right - confidence)^2), 0 without the layout',
     mean_confidence: '1e-5 times the confidence: a metric more than a reward',

@@ -7,16 +7,24 @@ import { requireTruth } from './truth.js';
 import { accuracyCoef } from './weights.js';
 
 /**
- * By the last `<tool_call>..</tool_call>`, JSON `[{"name": .., "arguments": ..}]`: all calls of the truth, none other, in any
- * order, with equal arguments; and before the first call exactly one thought. Two empty lists are right.
- * Source: Tool-N1, arXiv:2505.00024; Trinity-RFT 0.5.2, `tool_call_workflow`.
+ * By the last `<tool_call>..</tool_call>`, JSON `[{"name": .., "arguments": ..}]`: all calls of the
+ * truth, none other, in any order, with equal arguments; and before the first call exactly one
+ * thought. Two empty lists are right. Source: Tool-N1, arXiv:2505.00024; Trinity-RFT 0.5.2,
+ * `tool_call_workflow`.
  */
 export const toolCallReward = rewardKind('tool_call_reward', {
   summary: 'Are exactly the expected tools called, with the expected arguments, after one thought?',
   parts: { accuracy: '1 when they are, else 0' },
   args: {
-    with_think: booleanArg(true, 'Must there be exactly one <think> and </think> before the first call?'),
-    names_coef: numberArg(0, undefined, 'Value when the tools are right and their arguments are not.'),
+    with_think: booleanArg(
+      true,
+      'Must there be exactly one <think> and </think> before the first call?',
+    ),
+    names_coef: numberArg(
+      0,
+      undefined,
+      'Value when the tools are right and their arguments are not.',
+    ),
     accuracy_coef: accuracyCoef,
   },
   create: (options) => (input) => {

@@ -6,7 +6,10 @@ export interface Call {
   readonly args: string;
 }
 
-/** The calls of the last `<tool_call>..</tool_call>`; undefined when there is none or it cannot be read. */
+/**
+ * The calls of the last `<tool_call>..</tool_call>`; undefined when there is none or it cannot be
+ * read.
+ */
 export function callsIn(response: string): readonly Call[] | undefined {
   let last: string | undefined;
   for (let open = response.indexOf('<tool_call>'); open >= 0;) {
@@ -24,7 +27,11 @@ export function readCalls(json: string): readonly Call[] | undefined {
   try {
     const once = parseJson(json);
     const value = typeof once === 'string' ? parseJson(once) : once;
-    const items: readonly unknown[] = Array.isArray(value) ? value : isObject(value) ? [value] : [undefined];
+    const items: readonly unknown[] = Array.isArray(value)
+      ? value
+      : isObject(value)
+        ? [value]
+        : [undefined];
     const calls = items.map(readCall);
     return calls.every((call) => call !== undefined) ? calls : undefined;
   } catch {
@@ -34,17 +41,27 @@ export function readCalls(json: string): readonly Call[] | undefined {
 }
 
 function readCall(item: unknown): Call | undefined {
-  if (!isObject(item) || !Object.hasOwn(item, 'name') || !Object.hasOwn(item, 'arguments')) return undefined;
+  if (!isObject(item) || !Object.hasOwn(item, 'name') || !Object.hasOwn(item, 'arguments'))
+    return undefined;
   return { name: JSON.stringify(item['name']), args: JSON.stringify(sortKeys(item['arguments'])) };
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whole numbers that a float cannot hold keep their digits: two long ids are not the same because they are close. */
+/**
+ * Whole numbers that a float cannot hold keep their digits: two long ids are not the same because
+ * they are close.
+ */
 function parseJson(text: string): unknown {
-  const keepDigits = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
-    typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? { digits: context?.source ?? String(value) } : value;
+  const keepDigits = (
+    _key: string,
+    value: unknown,
+    context?: { readonly source?: string },
+  ): unknown =>
+    typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER
+      ? { digits: context?.source ?? String(value) }
+      : value;
   return JSON.parse(text.trim(), keepDigits) as unknown;
 }
 
@@ -61,7 +78,10 @@ function sortKeys(value: unknown): unknown {
 
 /** The same calls, as often, in any order. */
 export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
-  return keysOf(a, ({ name, args }) => `${name} ${args}`) === keysOf(b, ({ name, args }) => `${name} ${args}`);
+  return (
+    keysOf(a, ({ name, args }) => `${name} ${args}`) ===
+    keysOf(b, ({ name, args }) => `${name} ${args}`)
+  );
 }
 
 /** The same tools, as often, in any order. */
@@ -69,4 +89,5 @@ export function sameNames(a: readonly Call[], b: readonly Call[]): boolean {
   return keysOf(a, ({ name }) => name) === keysOf(b, ({ name }) => name);
 }
 
-const keysOf = (calls: readonly Call[], key: (call: Call) => string): string => calls.map(key).toSorted().join('\n');
+const keysOf = (calls: readonly Call[], key: (call: Call) => string): string =>
+  calls.map(key).toSorted().join('\n');

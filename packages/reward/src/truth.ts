@@ -1,7 +1,10 @@
 /** The expected answer of a task, for rewards that cannot do without. */
 import { RewardError, type RewardInput } from '@trinity-rft/core';
 
-/** @throws RewardError when the task has no expected answer: a missing answer is a fault of the data, not of the response. */
+/**
+ * @throws RewardError when the task has no expected answer: a missing answer is a fault of the
+ * data, not of the response.
+ */
 export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
   if (truth !== undefined) return truth;
   const columns = Object.keys(rawTask).join(', ') || 'none';

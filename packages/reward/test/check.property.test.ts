@@ -1,7 +1,17 @@
-/** What holds for every answer: spellings of one value agree, others do not, and nothing a model writes can hurt. */
+/**
+ * What holds for every answer: spellings of one value agree, others do not, and nothing a model
+ * writes can hurt.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkBoxedAnswer, checkMathAnswer, extractAnswer, maxAnswerLength, normalizeAnswer, sameMath } from '../src/index.js';
+import {
+  checkBoxedAnswer,
+  checkMathAnswer,
+  extractAnswer,
+  maxAnswerLength,
+  normalizeAnswer,
+  sameMath,
+} from '../src/index.js';
 import { everyReward } from './every-reward.js';
 
 const integer = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
@@ -58,7 +68,9 @@ const alphabet = [
   'sin',
   'cm',
 ];
-const scribble = fc.array(fc.constantFrom(...alphabet), { maxLength: 60 }).map((parts) => parts.join(''));
+const scribble = fc
+  .array(fc.constantFrom(...alphabet), { maxLength: 60 })
+  .map((parts) => parts.join(''));
 
 describe('numbers', () => {
   it('agree in all their spellings', () => {
@@ -75,10 +87,16 @@ describe('numbers', () => {
     // A percent sign alone may make a number of another.
     const pair = fc.constantFrom(...spellings.filter((write) => !write(7n).endsWith('%')));
     fc.assert(
-      fc.property(integer, fc.oneof(integer, fc.constantFrom(1n, -1n, 10n)), pair, pair, (value, step, write, rewrite) => {
-        fc.pre(step !== 0n);
-        expect(sameMath(write(value), rewrite(value + step))).toBe(false);
-      }),
+      fc.property(
+        integer,
+        fc.oneof(integer, fc.constantFrom(1n, -1n, 10n)),
+        pair,
+        pair,
+        (value, step, write, rewrite) => {
+          fc.pre(step !== 0n);
+          expect(sameMath(write(value), rewrite(value + step))).toBe(false);
+        },
+      ),
       { numRuns: 400 },
     );
   });
@@ -137,11 +155,19 @@ describe('expressions', () => {
       (a, b) => `${a / b}`,
     );
     fc.assert(
-      fc.property(value, value, value, writing, writing, writing, (first, second, third, write, rewrite, again) => {
-        const [a, b, c] = [write(...first), rewrite(...second), again(...third)];
-        expect(sameMath(a, c) || !(sameMath(a, b) && sameMath(b, c))).toBe(true);
-        expect(sameMath(a, b)).toBe(first[0] * second[1] === second[0] * first[1]);
-      }),
+      fc.property(
+        value,
+        value,
+        value,
+        writing,
+        writing,
+        writing,
+        (first, second, third, write, rewrite, again) => {
+          const [a, b, c] = [write(...first), rewrite(...second), again(...third)];
+          expect(sameMath(a, c) || !(sameMath(a, b) && sameMath(b, c))).toBe(true);
+          expect(sameMath(a, b)).toBe(first[0] * second[1] === second[0] * first[1]);
+        },
+      ),
       { numRuns: 400 },
     );
   });
@@ -177,12 +203,22 @@ describe('normalizeAnswer', () => {
 describe('what a model writes', () => {
   it('never makes a reward throw or return what is no number', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.oneof(scribble, fc.string({ unit: 'binary', maxLength: 200 })), scribble, async (response, truth) => {
-        for (const { reward, truth: readable = truth } of everyReward) {
-          const parts = await reward({ response, truth: readable, prompt: undefined, rawTask: {}, responseTokens: response.length });
-          expect(Object.values(parts).every(Number.isFinite)).toBe(true);
-        }
-      }),
+      fc.asyncProperty(
+        fc.oneof(scribble, fc.string({ unit: 'binary', maxLength: 200 })),
+        scribble,
+        async (response, truth) => {
+          for (const { reward, truth: readable = truth } of everyReward) {
+            const parts = await reward({
+              response,
+              truth: readable,
+              prompt: undefined,
+              rawTask: {},
+              responseTokens: response.length,
+            });
+            expect(Object.values(parts).every(Number.isFinite)).toBe(true);
+          }
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -197,7 +233,13 @@ describe('what a model writes', () => {
   )('costs time in proportion to its length: %s repeated', async (unit) => {
     const response = unit.repeat(Math.ceil(300_000 / unit.length));
     for (const { reward, truth = '(1, 2)' } of everyReward) {
-      const parts = await reward({ response, truth, prompt: undefined, rawTask: {}, responseTokens: response.length });
+      const parts = await reward({
+        response,
+        truth,
+        prompt: undefined,
+        rawTask: {},
+        responseTokens: response.length,
+      });
       expect(Object.values(parts).every(Number.isFinite)).toBe(true);
     }
   });

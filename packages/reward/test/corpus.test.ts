@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { sameMath } from '../src/index.js';
 import { different, same } from './corpus.js';
 
-const rows = (table: typeof same) => Object.entries(table).flatMap(([topic, pairs]) => pairs.map(([a, b]) => ({ topic, a, b })));
+const rows = (table: typeof same) =>
+  Object.entries(table).flatMap(([topic, pairs]) => pairs.map(([a, b]) => ({ topic, a, b })));
 
 describe('answers that mean the same', () => {
   it.each(rows(same))('$topic: $a is $b', ({ a, b }) => {

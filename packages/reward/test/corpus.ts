@@ -187,8 +187,14 @@ export const same: Readonly<Record<string, readonly Pair[]>> = {
   matrices: [
     ['\\begin{pmatrix}1\\\\2\\end{pmatrix}', '(1,2)'],
     ['\\begin{pmatrix}1 & 2\\end{pmatrix}', '\\langle 1,2\\rangle'],
-    ['\\left[\\begin{array}{cc}1&2\\\\3&4\\end{array}\\right]', '\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}'],
-    ['\\begin{pmatrix}1 & 2 \\\\ 3 & 4\\end{pmatrix}', '\\begin{bmatrix}1&2\\\\3&\\frac{8}{2}\\end{bmatrix}'],
+    [
+      '\\left[\\begin{array}{cc}1&2\\\\3&4\\end{array}\\right]',
+      '\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}',
+    ],
+    [
+      '\\begin{pmatrix}1 & 2 \\\\ 3 & 4\\end{pmatrix}',
+      '\\begin{bmatrix}1&2\\\\3&\\frac{8}{2}\\end{bmatrix}',
+    ],
   ],
   texts: [
     ['\\text{apple}', 'Apple'],

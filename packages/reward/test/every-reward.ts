@@ -1,4 +1,7 @@
-/** Every reward function that runs, with the arguments that it cannot do without and a truth that it can read. */
+/**
+ * Every reward function that runs, with the arguments that it cannot do without and a truth that it
+ * can read.
+ */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn, rewardFnNames } from '../src/index.js';
 

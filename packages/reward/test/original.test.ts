@@ -15,13 +15,21 @@ describe("the original's functions", () => {
     expect(original.extractAnswer(text)).toBe(answer);
   });
 
-  it.each(vectors.verify_math_answer.cases)('verify_math_answer: $response', ({ response, truth, correct }) => {
-    expect(original.verifyMathAnswer(response, truth)).toBe(correct);
-  });
+  it.each(vectors.verify_math_answer.cases)(
+    'verify_math_answer: $response',
+    ({ response, truth, correct }) => {
+      expect(original.verifyMathAnswer(response, truth)).toBe(correct);
+    },
+  );
 
-  it.each(vectors.math_eval_workflow.cases)('verify_math_answer in math_eval_workflow: %s is %s', (response, accuracy) => {
-    expect(Number(original.verifyMathAnswer(String(response), vectors.math_eval_workflow.truth))).toBe(accuracy);
-  });
+  it.each(vectors.math_eval_workflow.cases)(
+    'verify_math_answer in math_eval_workflow: %s is %s',
+    (response, accuracy) => {
+      expect(
+        Number(original.verifyMathAnswer(String(response), vectors.math_eval_workflow.truth)),
+      ).toBe(accuracy);
+    },
+  );
 
   it.each(vectors.is_equiv.cases)('is_equiv: $a and $b', ({ a, b, equal }) => {
     expect(original.isEquiv(a, b)).toBe(equal);
@@ -35,9 +43,12 @@ describe("the original's functions", () => {
     expect(original.mathEqual(original.stripString(a), original.stripString(b))).toBe(equal);
   });
 
-  it.each(vectors.last_boxed_only_string.cases)('last_boxed_only_string: $text', ({ text, out }) => {
-    expect(original.lastBoxedOnlyString(text)).toBe(out);
-  });
+  it.each(vectors.last_boxed_only_string.cases)(
+    'last_boxed_only_string: $text',
+    ({ text, out }) => {
+      expect(original.lastBoxedOnlyString(text)).toBe(out);
+    },
+  );
 
   it.each(vectors.validate_think_pattern.cases)('validate_think_pattern: $text', ({ text, ok }) => {
     expect(original.validateThinkPattern(text)).toBe(ok);
@@ -103,7 +114,11 @@ describe('rules of the original that no case shows', () => {
     ['2**3', '8', true],
     ['0.1234', '12.34', true],
     ['1/3+1', '1.33333', true],
-    ['\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}', '\\begin{pmatrix}1.0&2\\\\3&4\\end{pmatrix}', true],
+    [
+      '\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}',
+      '\\begin{pmatrix}1.0&2\\\\3&4\\end{pmatrix}',
+      true,
+    ],
     ['abc', 'bca', false],
   ])('math_equal of %s and %s is %s', (a, b, equal) => {
     expect(original.mathEqual(a, b)).toBe(equal);
@@ -135,9 +150,16 @@ describe('rules of the original that no case shows', () => {
 
 describe('checker: trinity', () => {
   it('restores the comparison of texts of math_boxed_reward', async () => {
-    const input = { response: '\\boxed{0.5}', truth: '\\frac{1}{2}', prompt: undefined, rawTask: {} };
+    const input = {
+      response: '\\boxed{0.5}',
+      truth: '\\frac{1}{2}',
+      prompt: undefined,
+      rawTask: {},
+    };
     expect(await createRewardFn('math_boxed_reward', {})(input)).toMatchObject({ accuracy: 1 });
-    expect(await createRewardFn('math_boxed_reward', { checker: 'trinity' })(input)).toMatchObject({ accuracy: 0 });
+    expect(await createRewardFn('math_boxed_reward', { checker: 'trinity' })(input)).toMatchObject({
+      accuracy: 0,
+    });
   });
 });
 
@@ -168,7 +190,9 @@ describe('hostile texts', () => {
     const text = unit.repeat(Math.ceil(300_000 / unit.length));
     for (const response of [text, `${text}7`, `\\boxed{${text}}`]) {
       expect(typeof original.verifyMathAnswer(response, '7')).toBe('boolean');
-      expect(original.computeScoreV0(response, '7') + original.naiveDapoScore(response, '7')).toBeLessThan(3);
+      expect(
+        original.computeScoreV0(response, '7') + original.naiveDapoScore(response, '7'),
+      ).toBeLessThan(3);
     }
   });
 
@@ -176,7 +200,10 @@ describe('hostile texts', () => {
     const text = unit.repeat(Math.floor(980 / unit.length));
     for (const response of [text, `\\boxed{${text}7}`]) {
       expect(typeof original.verifyMathAnswer(response, '7')).toBe('boolean');
-      expect(original.computeScoreV0(response, `${text}8`) + original.naiveDapoScore(response, `${text}8`)).toBeLessThan(3);
+      expect(
+        original.computeScoreV0(response, `${text}8`) +
+          original.naiveDapoScore(response, `${text}8`),
+      ).toBeLessThan(3);
     }
   });
 

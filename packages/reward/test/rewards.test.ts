@@ -1,4 +1,7 @@
-/** The rewards beyond math: figures of Trinity-RFT from `trinity-rewards.json`, and what no case of it shows. */
+/**
+ * The rewards beyond math: figures of Trinity-RFT from `trinity-rewards.json`, and what no case of
+ * it shows.
+ */
 import { ConfigError, RewardError, type RewardParts } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { createRewardFn, overlongPenalty } from '../src/index.js';
@@ -10,8 +13,15 @@ interface Given {
   readonly responseTokens?: number;
 }
 
-const parts = async (name: string, args: Record<string, unknown>, given: Given): Promise<RewardParts> =>
-  (await createRewardFn(name, args)({ truth: undefined, prompt: undefined, rawTask: { answer: '' }, ...given })) as RewardParts;
+const parts = async (
+  name: string,
+  args: Record<string, unknown>,
+  given: Given,
+): Promise<RewardParts> =>
+  (await createRewardFn(
+    name,
+    args,
+  )({ truth: undefined, prompt: undefined, rawTask: { answer: '' }, ...given })) as RewardParts;
 
 describe('countdown_reward', () => {
   const { truth, cases } = vectors.countdown_reward;
@@ -32,20 +42,32 @@ describe('countdown_reward', () => {
     [`<answer>${'('.repeat(10_000)}44+19+35${')'.repeat(10_000)}</answer>`, 0.1],
   ])('gives %s: %s', async (response, score) => {
     expect(await parts('countdown_reward', {}, { response, truth })).toEqual({ score });
-    expect(await parts('countdown_reward', { powers: true }, { response, truth })).toEqual({ score });
+    expect(await parts('countdown_reward', { powers: true }, { response, truth })).toEqual({
+      score,
+    });
   });
 
   it('takes fractions on the way, and powers when they are allowed', async () => {
-    const eight = (response: string) => ({ response, truth: '{"target": 24, "numbers": [8, 3, 8, 3]}' });
-    expect(await parts('countdown_reward', { score: 2 }, eight('<answer>8/(3-8/3)</answer>'))).toEqual({ score: 2 });
+    const eight = (response: string) => ({
+      response,
+      truth: '{"target": 24, "numbers": [8, 3, 8, 3]}',
+    });
+    expect(
+      await parts('countdown_reward', { score: 2 }, eight('<answer>8/(3-8/3)</answer>')),
+    ).toEqual({ score: 2 });
     const power = { response: '<answer>2**3</answer>', truth: '{"target": 8, "numbers": [3, 2]}' };
     expect(await parts('countdown_reward', { powers: true }, power)).toEqual({ score: 1 });
     expect(await parts('countdown_reward', { format_score: 0.2 }, power)).toEqual({ score: 0.2 });
   });
 
-  it.each(['98', '{"target": "98", "numbers": [1]}', '{"target": 9', 'null'])('blames the data for the truth %s', async (broken) => {
-    await expect(parts('countdown_reward', {}, { response: '', truth: broken })).rejects.toThrow(RewardError);
-  });
+  it.each(['98', '{"target": "98", "numbers": [1]}', '{"target": 9', 'null'])(
+    'blames the data for the truth %s',
+    async (broken) => {
+      await expect(parts('countdown_reward', {}, { response: '', truth: broken })).rejects.toThrow(
+        RewardError,
+      );
+    },
+  );
 });
 
 describe('tool_call_reward', () => {
@@ -59,8 +81,18 @@ describe('tool_call_reward', () => {
   });
 
   it.each([
-    ['one call without a list', '{"name":"f","arguments":{"a":1}}', '[{"name":"f","arguments":{"a":1}}]', 1],
-    ['JSON in JSON', JSON.stringify('[{"name":"f","arguments":{}}]'), '{"name":"f","arguments":{}}', 1],
+    [
+      'one call without a list',
+      '{"name":"f","arguments":{"a":1}}',
+      '[{"name":"f","arguments":{"a":1}}]',
+      1,
+    ],
+    [
+      'JSON in JSON',
+      JSON.stringify('[{"name":"f","arguments":{}}]'),
+      '{"name":"f","arguments":{}}',
+      1,
+    ],
     [
       'keys in another order',
       '{"name":"f","arguments":{"b":{"d":1,"c":2},"a":1}}',
@@ -68,7 +100,12 @@ describe('tool_call_reward', () => {
       1,
     ],
     ['no calls where none belong', '[]', '[]', 1],
-    ['a call too many', '[{"name":"f","arguments":{}},{"name":"f","arguments":{}}]', '[{"name":"f","arguments":{}}]', 0],
+    [
+      'a call too many',
+      '[{"name":"f","arguments":{}},{"name":"f","arguments":{}}]',
+      '[{"name":"f","arguments":{}}]',
+      0,
+    ],
     ['another type', '{"name":"f","arguments":{"a":"1"}}', '{"name":"f","arguments":{"a":1}}', 0],
     [
       'another id of twenty digits',
@@ -87,7 +124,9 @@ describe('tool_call_reward', () => {
   it('counts the last block, and right tools with wrong arguments for what they are worth', async () => {
     const response = `${call('[]')}<tool_call>{"name":"f","arguments":{"a":2}}</tool_call>`;
     expect(await score(response, '{"name":"f","arguments":{"a":2}}')).toBe(1);
-    expect(await score(response, '{"name":"f","arguments":{"a":1}}', { names_coef: 0.25 })).toBe(0.25);
+    expect(await score(response, '{"name":"f","arguments":{"a":1}}', { names_coef: 0.25 })).toBe(
+      0.25,
+    );
     expect(await score('<tool_call>[]</tool_call>', '[]', { with_think: false })).toBe(1);
   });
 
@@ -97,20 +136,32 @@ describe('tool_call_reward', () => {
 });
 
 describe('rewards of length', () => {
-  const { penalty_factor: penaltyFactor, max_response_length: maxResponseLength, cache_length: cacheLength } = vectors.dapo_overlong;
+  const {
+    penalty_factor: penaltyFactor,
+    max_response_length: maxResponseLength,
+    cache_length: cacheLength,
+  } = vectors.dapo_overlong;
   const lengths = { max_response_length: maxResponseLength, cache_length: cacheLength };
-  const newer = vectors.dapo_overlong.newer_upstream_test.cases.map(([tokens, penalty]) => ({ response_len: tokens!, penalty: penalty! }));
+  const newer = vectors.dapo_overlong.newer_upstream_test.cases.map(([tokens, penalty]) => ({
+    response_len: tokens!,
+    penalty: penalty!,
+  }));
 
   it.each([...vectors.dapo_overlong.cases, ...newer])(
     'punish $response_len tokens by $penalty',
     async ({ response_len: tokens, penalty }) => {
-      expect(overlongPenalty(tokens, { penaltyFactor, maxResponseLength, cacheLength })).toBeCloseTo(penalty, 12);
+      expect(
+        overlongPenalty(tokens, { penaltyFactor, maxResponseLength, cacheLength }),
+      ).toBeCloseTo(penalty, 12);
       const given = { response: '\\boxed{4}', truth: '4', responseTokens: tokens };
-      expect((await parts('overlong_penalty_reward', lengths, given))['overlong_penalty']).toBeCloseTo(penalty, 12);
-      expect((await parts('math_dapo_reward', { enable_overlong_penalty: true, ...lengths }, given))['format_score']).toBeCloseTo(
-        penalty,
-        12,
-      );
+      expect(
+        (await parts('overlong_penalty_reward', lengths, given))['overlong_penalty'],
+      ).toBeCloseTo(penalty, 12);
+      expect(
+        (await parts('math_dapo_reward', { enable_overlong_penalty: true, ...lengths }, given))[
+          'format_score'
+        ],
+      ).toBeCloseTo(penalty, 12);
     },
   );
 
@@ -128,14 +179,22 @@ describe('rewards of length', () => {
           { response: '4', truth: '4', responseTokens: tokens },
         )
       )['length_penalty'];
-    expect([await cost(0), await cost(50), await cost(100), await cost(1000)]).toEqual([0, -0.25, -0.5, -0.5]);
+    expect([await cost(0), await cost(50), await cost(100), await cost(1000)]).toEqual([
+      0, -0.25, -0.5, -0.5,
+    ]);
   });
 
   it('say what they need', async () => {
     const given = { response: '4', truth: '4' };
-    await expect(parts('overlong_penalty_reward', lengths, given)).rejects.toThrow(/number of response tokens/);
-    await expect(parts('math_dapo_reward', { enable_overlong_penalty: true }, given)).rejects.toThrow(/Set all three/);
-    await expect(parts('overlong_penalty_reward', { max_response_length: 10, cache_length: 10 }, given)).rejects.toThrow(ConfigError);
+    await expect(parts('overlong_penalty_reward', lengths, given)).rejects.toThrow(
+      /number of response tokens/,
+    );
+    await expect(
+      parts('math_dapo_reward', { enable_overlong_penalty: true }, given),
+    ).rejects.toThrow(/Set all three/);
+    await expect(
+      parts('overlong_penalty_reward', { max_response_length: 10, cache_length: 10 }, given),
+    ).rejects.toThrow(ConfigError);
     await expect(parts('length_penalty_reward', {}, given)).rejects.toThrow(ConfigError);
   });
 });
@@ -143,10 +202,25 @@ describe('rewards of length', () => {
 describe('math_dapo_reward', () => {
   it('is worth what it is told to be, by either checker', async () => {
     const half = (response: string) => ({ response, truth: '\\frac{1}{2}' });
-    expect(await parts('math_dapo_reward', {}, half('\\boxed{0.50}'))).toEqual({ accuracy: 1, format_score: 0 });
-    expect(await parts('math_dapo_reward', { wrong_coef: -1 }, half('\\boxed{2}'))).toEqual({ accuracy: -1, format_score: 0 });
-    expect(await parts('math_dapo_reward', { checker: 'trinity' }, half('\\boxed{0.50}'))).toEqual({ accuracy: 0, format_score: 0 });
-    expect(await parts('math_dapo_reward', { checker: 'trinity' }, half('<think>\\boxed{1}</think>\\boxed{\\tfrac12}'))).toMatchObject({
+    expect(await parts('math_dapo_reward', {}, half('\\boxed{0.50}'))).toEqual({
+      accuracy: 1,
+      format_score: 0,
+    });
+    expect(await parts('math_dapo_reward', { wrong_coef: -1 }, half('\\boxed{2}'))).toEqual({
+      accuracy: -1,
+      format_score: 0,
+    });
+    expect(await parts('math_dapo_reward', { checker: 'trinity' }, half('\\boxed{0.50}'))).toEqual({
+      accuracy: 0,
+      format_score: 0,
+    });
+    expect(
+      await parts(
+        'math_dapo_reward',
+        { checker: 'trinity' },
+        half('<think>\\boxed{1}</think>\\boxed{\\tfrac12}'),
+      ),
+    ).toMatchObject({
       accuracy: 1,
     });
   });
@@ -164,40 +238,75 @@ describe('rlcr_reward', () => {
   const { cases, extreme, default_weights: weights } = vectors.rlcr;
   const response = (answer: string, confidence: number | string, before = '') =>
     `${before}<think>t</think>\n<answer>${answer}</answer>\n<analysis>a</analysis>\n<confidence>${confidence}</confidence>\n`;
-  const rlcr = async (text: string, args = {}) => parts('rlcr_reward', args, { response: text, truth: '4' });
-  const nothing = { format: 0, accuracy: 0, brier: 0, mean_confidence: 0, confidence_one_or_zero: 0 };
+  const rlcr = async (text: string, args = {}) =>
+    parts('rlcr_reward', args, { response: text, truth: '4' });
+  const nothing = {
+    format: 0,
+    accuracy: 0,
+    brier: 0,
+    mean_confidence: 0,
+    confidence_one_or_zero: 0,
+  };
 
-  it.each(cases)('scores an answer that is right ($answer_correct) with confidence $confidence', async (row) => {
-    const scored = await rlcr(response(row.answer_correct ? '4' : '5', row.confidence), { weights });
-    const sum = Object.values(scored).reduce((total, part) => total + part, 0);
-    const figures = Object.entries({ ...scored, sum }).filter(([name]) => name in row);
-    expect(figures.length).toBeGreaterThan(1);
-    for (const [name, figure] of figures) expect(figure).toBeCloseTo(Number(row[name as keyof typeof row]), 12);
-  });
+  it.each(cases)(
+    'scores an answer that is right ($answer_correct) with confidence $confidence',
+    async (row) => {
+      const scored = await rlcr(response(row.answer_correct ? '4' : '5', row.confidence), {
+        weights,
+      });
+      const sum = Object.values(scored).reduce((total, part) => total + part, 0);
+      const figures = Object.entries({ ...scored, sum }).filter(([name]) => name in row);
+      expect(figures.length).toBeGreaterThan(1);
+      for (const [name, figure] of figures)
+        expect(figure).toBeCloseTo(Number(row[name as keyof typeof row]), 12);
+    },
+  );
 
-  it.each(Object.entries(extreme))('gives the confidence %s the part %s', async (confidence, part) => {
-    expect((await rlcr(response('4', confidence)))['confidence_one_or_zero']).toBe(part);
-  });
+  it.each(Object.entries(extreme))(
+    'gives the confidence %s the part %s',
+    async (confidence, part) => {
+      expect((await rlcr(response('4', confidence)))['confidence_one_or_zero']).toBe(part);
+    },
+  );
 
   it.each([
-    ['another order', '<answer>4</answer><think>t</think><analysis>a</analysis><confidence>0.5</confidence>'],
-    ['text between the parts', '<think>t</think> so <answer>4</answer><analysis>a</analysis><confidence>0.5</confidence>'],
+    [
+      'another order',
+      '<answer>4</answer><think>t</think><analysis>a</analysis><confidence>0.5</confidence>',
+    ],
+    [
+      'text between the parts',
+      '<think>t</think> so <answer>4</answer><analysis>a</analysis><confidence>0.5</confidence>',
+    ],
     ['text at the end', `${response('4', 0.5)} done`],
-    ['a part in a part', '<think><answer>4</answer></think><answer>4</answer><analysis>a</analysis><confidence>0.5</confidence>'],
+    [
+      'a part in a part',
+      '<think><answer>4</answer></think><answer>4</answer><analysis>a</analysis><confidence>0.5</confidence>',
+    ],
   ])('gives nothing but the confidence for %s', async (_what, text) => {
     expect(await rlcr(text)).toEqual({ ...nothing, mean_confidence: 0.5e-5 });
   });
 
-  it.each(['', 'high', '1.1', '-0.1', 'nan', '80%', '<think>'])('gives nothing for the confidence %j', async (confidence) => {
-    expect(await rlcr(response('4', confidence))).toEqual(nothing);
-  });
+  it.each(['', 'high', '1.1', '-0.1', 'nan', '80%', '<think>'])(
+    'gives nothing for the confidence %j',
+    async (confidence) => {
+      expect(await rlcr(response('4', confidence))).toEqual(nothing);
+    },
+  );
 
   it('lets whole parts stand before the last four', async () => {
-    expect(await rlcr(response('4', 1, 'So: <think>first</think> hm '))).toMatchObject({ format: 0.5, accuracy: 0.5, brier: 0.5 });
+    expect(await rlcr(response('4', 1, 'So: <think>first</think> hm '))).toMatchObject({
+      format: 0.5,
+      accuracy: 0.5,
+      brier: 0.5,
+    });
   });
 
   it('keeps the weights that are not given, and refuses unknown ones', async () => {
-    expect(await rlcr(response('4', 1), { weights: { format: 0 } })).toMatchObject({ format: 0, accuracy: 0.5 });
+    expect(await rlcr(response('4', 1), { weights: { format: 0 } })).toMatchObject({
+      format: 0,
+      accuracy: 0.5,
+    });
     await expect(rlcr('', { weights: { brief: 1 } })).rejects.toThrow(/format, accuracy, brier/);
   });
 });

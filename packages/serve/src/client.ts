@@ -67,7 +67,10 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   const ask = async (method: string, path: string, body?: object): Promise<Json> => {
     const response = await fetch(`${root}${path}`, {
       method,
-      headers: { authorization: `Bearer ${apiKey}`, ...(body && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(body && { 'content-type': 'application/json' }),
+      },
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     }).catch((cause: unknown) => Promise.reject(unreachable(root, cause)));
@@ -76,10 +79,19 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
     throw refused(response.status, reply);
   };
   return {
-    openai: () => ({ baseURL: `${root}/v1`, apiKey, defaultHeaders: session === undefined ? {} : { [sessionField]: session } }),
+    openai: () => ({
+      baseURL: `${root}/v1`,
+      apiKey,
+      defaultHeaders: sessionHeaders(session),
+    }),
     feedback: async ({ reward, msgIds, taskId = options.taskId, runId = 0 }) => {
       const named = taskId === undefined ? {} : { task_id: taskId };
-      const { applied, already } = await ask('POST', '/feedback', { reward, msg_ids: msgIds, run_id: runId, ...named });
+      const { applied, already } = await ask('POST', '/feedback', {
+        reward,
+        msg_ids: msgIds,
+        run_id: runId,
+        ...named,
+      });
       return { applied, already } as FeedbackReply;
     },
     commit: async () => {
@@ -97,6 +109,9 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   };
 }
 
+const sessionHeaders = (session: string | undefined): Readonly<Record<string, string>> =>
+  session === undefined ? {} : { [sessionField]: session };
+
 function refused(status: number, { error }: Json): ModelError {
   const { message, code } = (error ?? {}) as { readonly message?: string; readonly code?: string };
   return new ModelError(message ?? `The server answered with status ${status}. Look at its log.`, {
@@ -107,10 +122,13 @@ function refused(status: number, { error }: Json): ModelError {
 }
 
 function unreachable(url: string, cause: unknown): ModelError {
-  return new ModelError(`There is no answer from ${url}. Expected a server started with trinity serve. Start it, or mend the address.`, {
-    status: 503,
-    code: 'unreachable',
-    retryable: true,
-    cause,
-  });
+  return new ModelError(
+    `There is no answer from ${url}. Expected a server started with trinity serve. Start it, or mend the address.`,
+    {
+      status: 503,
+      code: 'unreachable',
+      retryable: true,
+      cause,
+    },
+  );
 }

@@ -16,7 +16,10 @@ export interface CommitOptions {
   readonly turns: TurnStore;
   readonly store: Pick<ExperienceStore, 'put' | 'explorerState'>;
   /** Advantages, filters and the shape of what is stored. */
-  readonly pipeline: (experiences: readonly Experience[]) => { readonly experiences: readonly Experience[]; readonly metrics: Metrics };
+  readonly pipeline: (experiences: readonly Experience[]) => {
+    readonly experiences: readonly Experience[];
+    readonly metrics: Metrics;
+  };
   readonly sink: Pick<MetricSink, 'write'>;
 }
 
@@ -29,12 +32,16 @@ export interface CommitResult {
   readonly experiences: number;
 }
 
-/** Commits one after the other. @throws what the pipeline or the store throw: the next commit begins with the same calls */
+/**
+ * Commits one after the other.
+ * @throws what the pipeline or the store throw: the next commit begins with the same calls
+ */
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * The calls of a commit are fixed under its number first, then stored in one transaction that also holds the number, then settled. A
- * process that ends in between finds out from the store's number which of the two is left to do.
+ * The calls of a commit are fixed under its number first, then stored in one transaction that also
+ * holds the number, then settled. A process that ends in between finds out from the store's number
+ * which of the two is left to do.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
@@ -60,25 +67,37 @@ async function commit(options: CommitOptions): Promise<CommitResult> {
 }
 
 /** Resolves with the number of experiences. */
-async function storeBatch(batch: Batch, { turns, store, pipeline, sink }: CommitOptions): Promise<number> {
+async function storeBatch(
+  batch: Batch,
+  { turns, store, pipeline, sink }: CommitOptions,
+): Promise<number> {
   const { step } = batch;
   const recorded = toExperiences(batch);
   const { experiences, metrics } = pipeline(recorded);
   // Otherwise the process ended after it was stored.
   if (stepOf(await store.explorerState()) < step) {
     sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
-    await store.put(experiences, { step, policyVersion: recorded.reduce((a, { policyVersion: b }) => Math.max(a, b), 0), feed: {} });
+    await store.put(experiences, {
+      step,
+      policyVersion: recorded.reduce((a, { policyVersion: b }) => Math.max(a, b), 0),
+      feed: {},
+    });
   }
   await turns.settle(step);
   return experiences.length;
 }
 
-const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number => Number(state?.['step'] ?? 0);
+const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number =>
+  Number(state?.['step'] ?? 0);
 
-/** The commit is the batch; the calls of a run are its steps, in the order in which they were served. */
+/**
+ * The commit is the batch; the calls of a run are its steps, in the order in which they were
+ * served.
+ */
 function toExperiences({ step, calls }: Batch): readonly Experience[] {
   const steps = new Map<string, readonly string[]>();
-  for (const [key, members] of groupBy(calls, runOf)) steps.set(key, [...new Set(members.map(({ msgId }) => msgId))]);
+  for (const [key, members] of groupBy(calls, runOf))
+    steps.set(key, [...new Set(members.map(({ msgId }) => msgId))]);
   return calls.map((call) =>
     withFields(call.experience, {
       eid: {

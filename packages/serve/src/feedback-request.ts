@@ -14,18 +14,31 @@ export function readFeedback(value: unknown): Feedback {
     throw invalid('body', value, 'an object with reward and msg_ids');
   const body = value as Readonly<Record<string, unknown>>;
   const odd = Object.keys(body).find((key) => !fields.includes(key));
-  if (odd !== undefined) throw invalid('body', `the field ${odd.slice(0, 100)}`, `no other fields than ${fields.join(', ')}`);
+  if (odd !== undefined)
+    throw invalid(
+      'body',
+      `the field ${odd.slice(0, 100)}`,
+      `no other fields than ${fields.join(', ')}`,
+    );
   const { reward, msg_ids: msgIds, task_id: taskId = null, run_id: runId = 0 } = body;
-  if (typeof reward !== 'number' || !Number.isFinite(reward)) throw invalid('reward', reward, 'a finite number');
-  if (!isIds(msgIds)) throw invalid('msg_ids', msgIds, `a list of 1 to ${maxMsgIds} ids of answers`);
-  if (taskId !== null && !isId(taskId)) throw invalid('task_id', taskId, `text of 1 to ${maxIdLength} characters, or nothing`);
-  if (!Number.isSafeInteger(runId) || (runId as number) < 0) throw invalid('run_id', runId, 'a whole number from 0');
+  if (typeof reward !== 'number' || !Number.isFinite(reward))
+    throw invalid('reward', reward, 'a finite number');
+  if (!isIds(msgIds))
+    throw invalid('msg_ids', msgIds, `a list of 1 to ${maxMsgIds} ids of answers`);
+  if (taskId !== null && !isId(taskId))
+    throw invalid('task_id', taskId, `text of 1 to ${maxIdLength} characters, or nothing`);
+  if (!Number.isSafeInteger(runId) || (runId as number) < 0)
+    throw invalid('run_id', runId, 'a whole number from 0');
   return { reward, msgIds, runId: runId as number, ...(taskId !== null && { taskId }) };
 }
 
 /** A lone surrogate could not be stored as it is, and would name something else then. */
 const isId = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= maxIdLength && value.isWellFormed() && !value.includes('\0');
+  typeof value === 'string' &&
+  value !== '' &&
+  value.length <= maxIdLength &&
+  value.isWellFormed() &&
+  !value.includes('\0');
 
 const isIds = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.length > 0 && value.length <= maxMsgIds && value.every(isId);

@@ -1,8 +1,23 @@
 export { createServeClient } from './client.js';
-export type { CommitReply, FeedbackOptions, FeedbackReply, OpenAISettings, ServeClient, ServeClientOptions } from './client.js';
+export type {
+  CommitReply,
+  FeedbackOptions,
+  FeedbackReply,
+  OpenAISettings,
+  ServeClient,
+  ServeClientOptions,
+} from './client.js';
 export { createCommit, type Commit, type CommitOptions, type CommitResult } from './commit.js';
 export { createServe, type Serve, type ServeOptions } from './serve.js';
 export type { SessionLimits } from './sessions.js';
 export { openTurnStore } from './turns/open.js';
 export type { TurnStoreOptions } from './turns/sqlite.js';
-export type { Batch, Feedback, FeedbackResult, RewardedCall, ServedCall, TurnCounts, TurnStore } from './turns/turn-store.js';
+export type {
+  Batch,
+  Feedback,
+  FeedbackResult,
+  RewardedCall,
+  ServedCall,
+  TurnCounts,
+  TurnStore,
+} from './turns/turn-store.js';

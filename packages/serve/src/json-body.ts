@@ -11,7 +11,10 @@ export async function readJson(request: Request): Promise<unknown> {
   for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > maxBytes) {
-      throw new ModelError(`The body is larger than ${maxBytes} bytes. Send less at a time.`, { status: 413, code: 'request_too_large' });
+      throw new ModelError(`The body is larger than ${maxBytes} bytes. Send less at a time.`, {
+        status: 413,
+        code: 'request_too_large',
+      });
     }
     chunks.push(chunk);
   }
@@ -19,7 +22,11 @@ export async function readJson(request: Request): Promise<unknown> {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
   } catch (cause) {
-    throw new ModelError('The body is not JSON. Expected a JSON object in UTF-8.', { status: 400, code: 'invalid_json', cause });
+    throw new ModelError('The body is not JSON. Expected a JSON object in UTF-8.', {
+      status: 400,
+      code: 'invalid_json',
+      cause,
+    });
   }
 }
 
@@ -28,11 +35,23 @@ export function errorResponse(error: unknown): Response {
   const { status, code, details } =
     error instanceof ModelError
       ? error
-      : { status: TrinityError.is(error) ? 503 : 500, code: TrinityError.is(error) ? error.code : 'internal_error', details: {} };
+      : {
+          status: TrinityError.is(error) ? 503 : 500,
+          code: TrinityError.is(error) ? error.code : 'internal_error',
+          details: {},
+        };
   const type = status < 500 ? 'invalid_request_error' : 'server_error';
-  const { param = null, msgIds, retryAfter } = details as { param?: string; msgIds?: readonly string[]; retryAfter?: number };
-  const body = { error: { message: describeError(error), type, param, code, ...(msgIds && { msg_ids: msgIds }) } };
-  const headers: Record<string, string> = { ...(retryAfter !== undefined && { 'retry-after': `${retryAfter}` }) };
+  const {
+    param = null,
+    msgIds,
+    retryAfter,
+  } = details as { param?: string; msgIds?: readonly string[]; retryAfter?: number };
+  const body = {
+    error: { message: describeError(error), type, param, code, ...(msgIds && { msg_ids: msgIds }) },
+  };
+  const headers: Record<string, string> = {
+    ...(retryAfter !== undefined && { 'retry-after': `${retryAfter}` }),
+  };
   // A conflict is repeated by clients of OpenAI's generator.
   if (status < 500) headers['x-should-retry'] = 'false';
   return Response.json(body, { status, headers });

@@ -1,4 +1,7 @@
-/** The server of a running product as one web-standard function: the model's endpoint, feedback, commits and numbers. */
+/**
+ * The server of a running product as one web-standard function: the model's endpoint, feedback,
+ * commits and numbers.
+ */
 import { ModelError, type Clock, type Logger } from '@trinity-rft/core';
 import type { Commit } from './commit.js';
 import { readFeedback } from './feedback-request.js';
@@ -9,8 +12,14 @@ import type { ServedCall, TurnStore } from './turns/turn-store.js';
 
 export interface ServeOptions {
   readonly turns: TurnStore;
-  /** `onCall` is to be told of every finished call, and to resolve before its client sees the answer; what it throws fails the call. */
-  readonly createHandler: (session: string, onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>) => Handler;
+  /**
+   * `onCall` is to be told of every finished call, and to resolve before its client sees the
+   * answer; what it throws fails the call.
+   */
+  readonly createHandler: (
+    session: string,
+    onCall: (call: Omit<ServedCall, 'session'>) => Promise<void>,
+  ) => Handler;
   readonly commit: Commit;
   /** Of the weights that the next call is sampled from. */
   readonly policyVersion: () => number;
@@ -25,11 +34,14 @@ export interface ServeOptions {
 
 export interface Serve {
   /**
-   * `POST /feedback`, `POST /commit` and `GET /metrics`; everything else goes to the model of the request's session. Never rejects.
-   * Checks no key.
+   * `POST /feedback`, `POST /commit` and `GET /metrics`; everything else goes to the model of the
+   * request's session. Never rejects. Checks no key.
    */
   readonly handler: Handler;
-  /** From now on requests are answered with 503 and `Retry-After`; resolves when none is in progress, or after `timeoutMs`. */
+  /**
+   * From now on requests are answered with 503 and `Retry-After`; resolves when none is in
+   * progress, or after `timeoutMs`.
+   */
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -68,7 +80,10 @@ export function createServe(options: ServeOptions): Serve {
   };
 
   const metrics = async (): Promise<Readonly<Record<string, number>>> => {
-    const [{ total, open, ready, committed }, lastStep] = await Promise.all([turns.counts(), turns.lastStep()]);
+    const [{ total, open, ready, committed }, lastStep] = await Promise.all([
+      turns.counts(),
+      turns.lastStep(),
+    ]);
     return {
       explore_step_num: lastStep,
       'rollout/total_experience_count': total,
@@ -84,7 +99,10 @@ export function createServe(options: ServeOptions): Serve {
 
   const ask = async (request: Request): Promise<Response> => {
     requests++;
-    const session = await sessionOf(request, { sessionOf: (id) => turns.sessionOf(id), maxBodyBytes });
+    const session = await sessionOf(request, {
+      sessionOf: (id) => turns.sessionOf(id),
+      maxBodyBytes,
+    });
     return sessions.handler(session)(request);
   };
 
@@ -93,7 +111,8 @@ export function createServe(options: ServeOptions): Serve {
       if (closing) return errorResponse(stopping());
       inFlight++;
       try {
-        const route = routes[`${request.method} ${new URL(request.url).pathname.replace(/\/+$/, '')}`];
+        const route =
+          routes[`${request.method} ${new URL(request.url).pathname.replace(/\/+$/, '')}`];
         return await (route ?? ask)(request);
       } catch (error) {
         const response = errorResponse(error);
@@ -109,7 +128,10 @@ export function createServe(options: ServeOptions): Serve {
       const timer = new AbortController();
       const done = new Promise<void>((resolve) => (idle = resolve));
       const late = clock.sleep(timeoutMs, timer.signal).then(
-        () => logger.warn(`${inFlight} requests were not answered within ${timeoutMs / 1000} s; the server does not wait for them.`),
+        () =>
+          logger.warn(
+            `${inFlight} requests were not answered within ${timeoutMs / 1000} s; the server does not wait for them.`,
+          ),
         () => undefined,
       );
       await Promise.race([done, late]);

@@ -14,9 +14,10 @@ export interface SessionLookup {
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * In this order: the header, the session of the stored response that is asked for or continued, `metadata`, `user`, and else the
- * opening of the conversation: everything up to its first user message. So conversations continue token by token also for clients
- * that say nothing about themselves.
+ * In this order: the header, the session of the stored response that is asked for or continued,
+ * `metadata`, `user`, and else the opening of the conversation: everything up to its first user
+ * message. So conversations continue token by token also for clients that say nothing about
+ * themselves.
  */
 export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
   const named = request.headers.get(sessionField)?.trim();
@@ -47,15 +48,26 @@ async function bodyOf(request: Request, maxBytes: number): Promise<Body | undefi
 }
 
 function opening({ messages, input, instructions, prompt }: Body): string {
-  const turns = Array.isArray(messages) ? messages : Array.isArray(input) ? input : [input ?? prompt];
+  const turns = Array.isArray(messages)
+    ? messages
+    : Array.isArray(input)
+      ? input
+      : [input ?? prompt];
   const first = turns.findIndex((turn) => objectOf(turn)?.['role'] === 'user');
-  return hash('sha256', JSON.stringify([instructions, turns.slice(0, first + 1 || 1)]), 'base64url');
+  return hash(
+    'sha256',
+    JSON.stringify([instructions, turns.slice(0, first + 1 || 1)]),
+    'base64url',
+  );
 }
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 const objectOf = (value: unknown): Body | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Body) : undefined;
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Body)
+    : undefined;
 
 function decode(segment: string): string {
   try {

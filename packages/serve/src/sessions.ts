@@ -1,4 +1,7 @@
-/** One recording model per conversation partner, as long as there is room: the tokens of a conversation are those that were sampled. */
+/**
+ * One recording model per conversation partner, as long as there is room: the tokens of a
+ * conversation are those that were sampled.
+ */
 
 export type Handler = (request: Request) => Promise<Response>;
 
@@ -10,7 +13,10 @@ export interface SessionLimits {
 }
 
 export interface Sessions {
-  /** The handler of a session, made when there is none; the session becomes the most recently used one. */
+  /**
+   * The handler of a session, made when there is none; the session becomes the most recently used
+   * one.
+   */
   handler(session: string): Handler;
   /** A call of the session has been recorded with so many tokens. */
   grow(session: string, tokens: number): void;
@@ -23,8 +29,9 @@ interface Session {
 }
 
 /**
- * The least recently used sessions are forgotten when there are too many: their conversations are rendered anew from what the client
- * sends, and Responses that were stored in them are gone. Calls in progress end as usual.
+ * The least recently used sessions are forgotten when there are too many: their conversations are
+ * rendered anew from what the client sends, and Responses that were stored in them are gone. Calls
+ * in progress end as usual.
  */
 export function createSessions(
   create: (session: string) => Handler,

@@ -21,7 +21,10 @@ console.log(JSON.stringify([turns.starts, await turns.counts(), again]));
 
 it('opens a store from its build, and ends by itself', { timeout: 60_000 }, async () => {
   const options = config as Options;
-  const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [name, path.join(root, file)]);
+  const entry = Object.entries(options.entry as Record<string, string>).map(([name, file]) => [
+    name,
+    path.join(root, file),
+  ]);
   await build({
     ...options,
     entry: Object.fromEntries(entry) as Record<string, string>,
@@ -38,7 +41,12 @@ it('opens a store from its build, and ends by itself', { timeout: 60_000 }, asyn
   writeFileSync(path.join(folder, 'run.js'), script);
   const env = { PATH: process.env['PATH'] };
   // A warning of Node 22 about its SQLite is no error.
-  const { stdout, status } = spawnSync(process.execPath, ['run.js'], { cwd: folder, encoding: 'utf8', env, timeout: 30_000 });
+  const { stdout, status } = spawnSync(process.execPath, ['run.js'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env,
+    timeout: 30_000,
+  });
   const counts = { total: 0, open: 0, ready: 0, committed: 0 };
   expect([status, JSON.parse(stdout)]).toEqual([0, [1, counts, ['BufferError', 'SERVE_LOCKED']]]);
 });

@@ -27,16 +27,31 @@ const say = (line) => writeSync(1, line + '\\n');
 const turns = await openTurnStore({ path: process.argv[1] });
 `;
 
-/** Runs a script that has \`turns\`, the store in \`path\`, \`call(MSG_ID)\` and \`say(LINE)\`. It has half a minute. */
-export function inChild(path: string, script: string, { preload, killAt }: ChildOptions = {}): Promise<Ended> {
-  const preloaded = preload === undefined ? [] : [`--import=data:text/javascript,${encodeURIComponent(preload)}`];
-  const sources = ['--conditions=@trinity-rft/source', `--import=${new URL('../../../tools/register-source.mjs', import.meta.url).href}`];
-  const child = spawn(process.execPath, [...sources, ...preloaded, '--input-type=module', '--eval', opening + script, path], {
-    cwd: `${root}packages/launcher`,
-    env: { PATH: process.env['PATH'] },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 30_000,
-  });
+/**
+ * Runs a script that has \`turns\`, the store in \`path\`, \`call(MSG_ID)\` and \`say(LINE)\`. It
+ * has half a minute.
+ */
+export function inChild(
+  path: string,
+  script: string,
+  { preload, killAt }: ChildOptions = {},
+): Promise<Ended> {
+  const preloaded =
+    preload === undefined ? [] : [`--import=data:text/javascript,${encodeURIComponent(preload)}`];
+  const sources = [
+    '--conditions=@trinity-rft/source',
+    `--import=${new URL('../../../tools/register-source.mjs', import.meta.url).href}`,
+  ];
+  const child = spawn(
+    process.execPath,
+    [...sources, ...preloaded, '--input-type=module', '--eval', opening + script, path],
+    {
+      cwd: `${root}packages/launcher`,
+      env: { PATH: process.env['PATH'] },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 30_000,
+    },
+  );
   let [out, err] = ['', ''];
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -29,7 +29,8 @@ describe('a commit', () => {
 
   it('makes a task of each call that was told none', async () => {
     const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
-    for (const msgId of ['a', 'b']) await turns.record({ msgId, session: 's', experiences: [recorded(2)] });
+    for (const msgId of ['a', 'b'])
+      await turns.record({ msgId, session: 's', experiences: [recorded(2)] });
     await turns.reward({ reward: 1, msgIds: ['a', 'b'], runId: 0 });
     await createCommit({ turns, store, pipeline: asTheyAre, sink })();
     expect(ids(store.rows)).toEqual(['1/a/0/0/0', '1/b/0/0/0']);
@@ -49,13 +50,17 @@ describe('a commit', () => {
           throw new Error('The process has ended.');
         },
       };
-      await expect(createCommit({ turns: first, store: dying, pipeline: asTheyAre, sink })()).rejects.toThrow('has ended');
+      await expect(
+        createCommit({ turns: first, store: dying, pipeline: asTheyAre, sink })(),
+      ).rejects.toThrow('has ended');
       await first.close();
 
       const second = await openTurnStore({ path });
       expect(await second.begun()).toMatchObject({ step: 1 });
       await rewarded(second, 1, 3);
-      expect(await createCommit({ turns: second, store, pipeline: asTheyAre, sink })()).toMatchObject({ step: 2, calls: 4 });
+      expect(
+        await createCommit({ turns: second, store, pipeline: asTheyAre, sink })(),
+      ).toMatchObject({ step: 2, calls: 4 });
       expect(ids(store.rows)).toEqual(['1/t/0/0/0', '1/t/1/0/0', '1/t/0/1/0', '2/t/1/0/0']);
       expect(await second.counts()).toMatchObject({ ready: 0, committed: 4 });
       await second.close();

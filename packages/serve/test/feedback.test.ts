@@ -7,22 +7,39 @@ describe('feedback', () => {
     const { ask, post, turns } = await served();
     const [a, b] = [await ask(), await ask()];
     const feedback = { reward: 0.5, msg_ids: [a], task_id: 't', run_id: 1 };
-    expect(await post('/feedback', feedback)).toMatchObject({ status: 200, json: { status: 'success', applied: [a], already: [] } });
-    expect(await post('/feedback', feedback)).toMatchObject({ status: 200, json: { applied: [], already: [a] } });
+    expect(await post('/feedback', feedback)).toMatchObject({
+      status: 200,
+      json: { status: 'success', applied: [a], already: [] },
+    });
+    expect(await post('/feedback', feedback)).toMatchObject({
+      status: 200,
+      json: { applied: [], already: [a] },
+    });
     for (const other of [{ reward: 1 }, { task_id: 'u' }, { run_id: 0 }]) {
       const refused = await post('/feedback', { ...feedback, msg_ids: [a, b], ...other });
-      expect(refused).toMatchObject({ status: 409, json: { error: { code: 'already_rewarded', msg_ids: [a] } } });
+      expect(refused).toMatchObject({
+        status: 409,
+        json: { error: { code: 'already_rewarded', msg_ids: [a] } },
+      });
     }
     expect(await turns.counts()).toEqual({ total: 2, open: 1, ready: 1, committed: 0 });
-    expect(await post('/feedback', { ...feedback, msg_ids: [a, b] })).toMatchObject({ json: { applied: [b], already: [a] } });
+    expect(await post('/feedback', { ...feedback, msg_ids: [a, b] })).toMatchObject({
+      json: { applied: [b], already: [a] },
+    });
     await turns.close();
   });
 
   it('lists unknown ids and applies nothing then', async () => {
     const { ask, post, turns } = await served();
     const known = await ask();
-    const { status, json } = await post('/feedback', { reward: 1, msg_ids: [known, 'nobody', `${known}:1`, 'x:0'] });
-    expect([status, json['error']]).toMatchObject([404, { code: 'unknown_msg_ids', msg_ids: ['nobody', `${known}:1`, 'x:0'] }]);
+    const { status, json } = await post('/feedback', {
+      reward: 1,
+      msg_ids: [known, 'nobody', `${known}:1`, 'x:0'],
+    });
+    expect([status, json['error']]).toMatchObject([
+      404,
+      { code: 'unknown_msg_ids', msg_ids: ['nobody', `${known}:1`, 'x:0'] },
+    ]);
     expect(await turns.counts()).toMatchObject({ open: 1, ready: 0 });
     await turns.close();
   });
@@ -66,7 +83,10 @@ describe('feedback', () => {
   ])('refuses %s with 400', async (_, body) => {
     const { post, turns } = await served();
     const { status, json } = await post('/feedback', body);
-    expect([status, typeof (json['error'] as { readonly message: string }).message]).toEqual([400, 'string']);
+    expect([status, typeof (json['error'] as { readonly message: string }).message]).toEqual([
+      400,
+      'string',
+    ]);
     await turns.close();
   });
 
@@ -86,7 +106,9 @@ describe('feedback', () => {
     await first.turns.close();
     const second = await served({ path });
     expect(second.turns.starts).toBe(2);
-    expect((await second.post('/feedback', { reward: 1, msg_ids: [id] })).json).toMatchObject({ applied: [id] });
+    expect((await second.post('/feedback', { reward: 1, msg_ids: [id] })).json).toMatchObject({
+      applied: [id],
+    });
     await second.turns.close();
   });
 });
@@ -107,11 +129,20 @@ describe('the client', () => {
       defaultHeaders: { 'x-trinity-session': 'mine' },
     });
     const id = await ask();
-    expect(await client.feedback({ reward: 1, msgIds: [id] })).toEqual({ applied: [id], already: [] });
+    expect(await client.feedback({ reward: 1, msgIds: [id] })).toEqual({
+      applied: [id],
+      already: [],
+    });
     expect(await client.commit()).toEqual({ step: 1, calls: 1, experiences: 1 });
     expect(await client.commit()).toEqual({ step: 1, calls: 0, experiences: 0 });
-    expect(await client.metrics()).toMatchObject({ explore_step_num: 1, 'rollout/total_experience_count': 1 });
-    await expect(client.feedback({ reward: 1, msgIds: ['nobody'] })).rejects.toMatchObject({ status: 404, code: 'unknown_msg_ids' });
+    expect(await client.metrics()).toMatchObject({
+      explore_step_num: 1,
+      'rollout/total_experience_count': 1,
+    });
+    await expect(client.feedback({ reward: 1, msgIds: ['nobody'] })).rejects.toMatchObject({
+      status: 404,
+      code: 'unknown_msg_ids',
+    });
     await turns.close();
   });
 

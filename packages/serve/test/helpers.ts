@@ -27,10 +27,18 @@ export function databasePath(): string {
 }
 
 export const recorded = (...tokens: readonly number[]): Experience =>
-  createExperience({ tokens: [1, ...tokens], promptLength: 1, logprobs: tokens.map(() => -0.5), policyVersion: 0, temperature: 1 });
+  createExperience({
+    tokens: [1, ...tokens],
+    promptLength: 1,
+    logprobs: tokens.map(() => -0.5),
+    policyVersion: 0,
+    temperature: 1,
+  });
 
 /** A store that remembers what was put, and the state with it. */
-export function listStore(): Pick<ExperienceStore, 'put' | 'explorerState'> & { readonly rows: Experience[] } {
+export function listStore(): Pick<ExperienceStore, 'put' | 'explorerState'> & {
+  readonly rows: Experience[];
+} {
   const rows: Experience[] = [];
   let state: Readonly<Record<string, unknown>> | undefined;
   return {
@@ -52,11 +60,19 @@ export interface Served {
   /** Sessions in the order in which their models were made. */
   readonly made: readonly string[];
   /** Asks for an answer of so many choices; resolves with its id. */
-  ask(choices?: number, request?: { readonly headers?: Record<string, string>; readonly body?: object }): Promise<string>;
-  post(path: string, body?: unknown): Promise<{ readonly status: number; readonly json: Record<string, unknown> }>;
+  ask(
+    choices?: number,
+    request?: { readonly headers?: Record<string, string>; readonly body?: object },
+  ): Promise<string>;
+  post(
+    path: string,
+    body?: unknown,
+  ): Promise<{ readonly status: number; readonly json: Record<string, unknown> }>;
 }
 
-export async function served(options: Partial<ServeOptions> & { readonly path?: string } = {}): Promise<Served> {
+export async function served(
+  options: Partial<ServeOptions> & { readonly path?: string } = {},
+): Promise<Served> {
   const turns = await openTurnStore({ path: options.path ?? databasePath() });
   const store = listStore();
   const made: string[] = [];
@@ -69,7 +85,10 @@ export async function served(options: Partial<ServeOptions> & { readonly path?: 
       return async (request) => {
         const { n = 1 } = (await request.json()) as { readonly n?: number };
         const msgId = `msg_${turns.starts}_${answers++}`;
-        await onCall({ msgId, experiences: Array.from({ length: n }, (_, choice) => recorded(choice + 2, 9)) });
+        await onCall({
+          msgId,
+          experiences: Array.from({ length: n }, (_, choice) => recorded(choice + 2, 9)),
+        });
         return Response.json({ id: msgId });
       };
     },
@@ -82,7 +101,10 @@ export async function served(options: Partial<ServeOptions> & { readonly path?: 
   const post: Served['post'] = async (route, body) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const response = await serve.handler(
-      new Request(`http://server${route}`, { method: 'POST', ...(text !== undefined && { body: text }) }),
+      new Request(`http://server${route}`, {
+        method: 'POST',
+        ...(text !== undefined && { body: text }),
+      }),
     );
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   };

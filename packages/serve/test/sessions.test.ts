@@ -29,14 +29,18 @@ describe('sessions', () => {
 
   it('are forgotten, the least recently used first, when there are too many or they hold too much', async () => {
     const { ask, made, serve, turns } = await served({ limits: { maxSessions: 2, maxTokens: 9 } });
-    const as = (name: string): Promise<string> => ask(1, { headers: { 'x-trinity-session': name } });
+    const as = (name: string): Promise<string> =>
+      ask(1, { headers: { 'x-trinity-session': name } });
     for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) await as(name);
     expect(made).toEqual(['name:a', 'name:b', 'name:c', 'name:b']);
     // Three tokens each: the fourth call of one session is more than all may hold.
     for (let i = 0; i < 5; i++) await as('z');
     expect(made.slice(4)).toEqual(['name:z', 'name:z']);
     const metrics = await serve.handler(new Request('http://server/metrics'));
-    expect(await metrics.json()).toMatchObject({ 'rollout/sessions': 1, 'rollout/total_experience_count': 11 });
+    expect(await metrics.json()).toMatchObject({
+      'rollout/sessions': 1,
+      'rollout/total_experience_count': 11,
+    });
     await turns.close();
   });
 });
@@ -44,14 +48,21 @@ describe('sessions', () => {
 describe('the end of a server', () => {
   it('waits for what is in progress and refuses what comes', async () => {
     let answer: ((response: Response) => void) | undefined;
-    const { serve, turns } = await served({ createHandler: () => () => new Promise((resolve) => (answer = resolve)) });
-    const request = (): Request => new Request('http://server/v1/chat/completions', { method: 'POST' });
+    const { serve, turns } = await served({
+      createHandler: () => () => new Promise((resolve) => (answer = resolve)),
+    });
+    const request = (): Request =>
+      new Request('http://server/v1/chat/completions', { method: 'POST' });
     const asked = serve.handler(request());
     await new Promise((resolve) => setImmediate(resolve));
     let drained = false;
     const drain = serve.drain(60_000).then(() => (drained = true));
     const refused = await serve.handler(request());
-    expect([refused.status, refused.headers.get('retry-after'), drained]).toEqual([503, '5', false]);
+    expect([refused.status, refused.headers.get('retry-after'), drained]).toEqual([
+      503,
+      '5',
+      false,
+    ]);
     answer?.(Response.json({}));
     expect((await asked).status).toBe(200);
     await drain;
@@ -67,7 +78,9 @@ describe('the end of a server', () => {
         return Response.json({});
       },
     });
-    const response = await serve.handler(new Request('http://server/v1/chat/completions', { method: 'POST' }));
+    const response = await serve.handler(
+      new Request('http://server/v1/chat/completions', { method: 'POST' }),
+    );
     expect(response.status).toBe(503);
   });
 });

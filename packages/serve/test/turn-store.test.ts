@@ -7,18 +7,29 @@ import { openTurnStore, type ServedCall } from '../src/index.js';
 import { inChild } from './child.js';
 import { databasePath, recorded } from './helpers.js';
 
-const call = (msgId: string, ...tokens: readonly number[]): ServedCall => ({ msgId, session: 's', experiences: [recorded(2, ...tokens)] });
+const call = (msgId: string, ...tokens: readonly number[]): ServedCall => ({
+  msgId,
+  session: 's',
+  experiences: [recorded(2, ...tokens)],
+});
 
 describe('the store of served calls', () => {
   it('belongs to one process at a time', async () => {
     const path = databasePath();
     const turns = await openTurnStore({ path });
-    await expect(openTurnStore({ path })).rejects.toMatchObject({ name: 'BufferError', code: 'SERVE_LOCKED' });
+    await expect(openTurnStore({ path })).rejects.toMatchObject({
+      name: 'BufferError',
+      code: 'SERVE_LOCKED',
+    });
     await turns.close();
   });
 
   it.each([
-    ['of another program', 'SERVE_FOREIGN', (file: string) => new DatabaseSync(file).exec('CREATE TABLE other (id)')],
+    [
+      'of another program',
+      'SERVE_FOREIGN',
+      (file: string) => new DatabaseSync(file).exec('CREATE TABLE other (id)'),
+    ],
     ['that is none', 'SERVE_OPEN', (file: string) => mkdirSync(file)],
   ])('refuses a file %s', async (_, code, make) => {
     const file = databasePath();
@@ -31,11 +42,19 @@ describe('the store of served calls', () => {
 
   it('forgets the oldest calls that nobody rewards', async () => {
     const turns = await openTurnStore({ path: databasePath(), maxOpen: 10 });
-    await Promise.all([turns.record(call('m0')), turns.reward({ reward: 1, msgIds: ['m0'], runId: 0 })]);
+    await Promise.all([
+      turns.record(call('m0')),
+      turns.reward({ reward: 1, msgIds: ['m0'], runId: 0 }),
+    ]);
     await Promise.all(Array.from({ length: 255 }, (_, i) => turns.record(call(`m${i + 1}`))));
     expect(await turns.counts()).toMatchObject({ open: 10, ready: 1 });
-    await expect(turns.reward({ reward: 1, msgIds: ['m1'], runId: 0 })).rejects.toMatchObject({ name: 'ModelError', status: 404 });
-    expect((await turns.reward({ reward: 1, msgIds: ['m255'], runId: 0 })).applied).toEqual(['m255']);
+    await expect(turns.reward({ reward: 1, msgIds: ['m1'], runId: 0 })).rejects.toMatchObject({
+      name: 'ModelError',
+      status: 404,
+    });
+    expect((await turns.reward({ reward: 1, msgIds: ['m255'], runId: 0 })).applied).toEqual([
+      'm255',
+    ]);
     await turns.close();
   });
 
@@ -54,7 +73,9 @@ describe('the store of served calls', () => {
       turns.settle(1),
       turns.counts(),
     ]);
-    const reasons = outcomes.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as unknown) : 'done'));
+    const reasons = outcomes.map((outcome) =>
+      outcome.status === 'rejected' ? (outcome.reason as unknown) : 'done',
+    );
     expect(reasons).toMatchObject([
       { status: 404, code: 'unknown_msg_ids', details: { msgIds: ['a'] } },
       'done',
@@ -64,7 +85,14 @@ describe('the store of served calls', () => {
       ...Array.from({ length: 5 }, () => 'done'),
     ]);
     expect(outcomes[7]).toMatchObject({
-      value: { step: 1, calls: [{ msgId: 'a', reward: 2, experience: recorded(2, 7) }, { msgId: 'b' }, { msgId: 'd' }] },
+      value: {
+        step: 1,
+        calls: [
+          { msgId: 'a', reward: 2, experience: recorded(2, 7) },
+          { msgId: 'b' },
+          { msgId: 'd' },
+        ],
+      },
     });
     expect(outcomes[9]).toMatchObject({ value: { total: 3, committed: 3 } });
     await turns.close();
@@ -73,7 +101,11 @@ describe('the store of served calls', () => {
   it('does what it was told before it was closed, and nothing after', async () => {
     const path = databasePath();
     const turns = await openTurnStore({ path });
-    const before = [turns.record(call('a')), turns.record(call('b')), turns.reward({ reward: 1, msgIds: ['a'], runId: 0 })];
+    const before = [
+      turns.record(call('a')),
+      turns.record(call('b')),
+      turns.reward({ reward: 1, msgIds: ['a'], runId: 0 }),
+    ];
     await Promise.all([turns.close(), turns.close()]);
     for (const late of [turns.record(call('c')), turns.counts()])
       await expect(late).rejects.toMatchObject({ name: 'BufferError', code: 'SERVE_CLOSED' });
@@ -86,22 +118,25 @@ describe('the store of served calls', () => {
 });
 
 describe('a process with a store', () => {
-  it.each(['1', '40', '400'])('loses nothing that was told to be stored when it is killed after %s calls', async (killAt) => {
-    const path = databasePath();
-    const { status, out } = await inChild(
-      path,
-      `let next = 0;
+  it.each(['1', '40', '400'])(
+    'loses nothing that was told to be stored when it is killed after %s calls',
+    async (killAt) => {
+      const path = databasePath();
+      const { status, out } = await inChild(
+        path,
+        `let next = 0;
        const client = async () => { for (;;) { const id = next++; await turns.record(call('m' + id)); say('' + id); } };
        for (let i = 0; i < 8; i++) void client();`,
-      { killAt: `\n${killAt}\n` },
-    );
-    const told = out.trim().split('\n');
-    expect([status, told.length > Number(killAt) / 2]).toEqual(['SIGKILL', true]);
-    const turns = await openTurnStore({ path });
-    const sessions = await Promise.all(told.map((id) => turns.sessionOf(`m${id}`)));
-    expect(new Set(sessions)).toEqual(new Set(['s']));
-    await turns.close();
-  });
+        { killAt: `\n${killAt}\n` },
+      );
+      const told = out.trim().split('\n');
+      expect([status, told.length > Number(killAt) / 2]).toEqual(['SIGKILL', true]);
+      const turns = await openTurnStore({ path });
+      const sessions = await Promise.all(told.map((id) => turns.sessionOf(`m${id}`)));
+      expect(new Set(sessions)).toEqual(new Set(['s']));
+      await turns.close();
+    },
+  );
 
   it.each([
     ['an open store', `await turns.record(call('a'));`],
@@ -175,7 +210,11 @@ it('ends with what is wrong when calls cannot be stored, and keeps them', async 
         };`,
     },
   );
-  expect([status, err, JSON.parse(out)]).toEqual([0, '', ['SERVE_STORAGE', expect.stringMatching(/disk is full.*They are kept/)]]);
+  expect([status, err, JSON.parse(out)]).toEqual([
+    0,
+    '',
+    ['SERVE_STORAGE', expect.stringMatching(/disk is full.*They are kept/)],
+  ]);
   const turns = await openTurnStore({ path });
   expect(await turns.counts()).toMatchObject({ total: 1 });
   await turns.close();

@@ -1,4 +1,6 @@
-/** Waiting for a condition over shared state: woken by events, bounded by a deadline, never polling. */
+/**
+ * Waiting for a condition over shared state: woken by events, bounded by a deadline, never polling.
+ */
 import { CancelledError, SyncError, type Clock } from '@trinity-rft/core';
 
 export interface WaitOptions {
@@ -14,7 +16,10 @@ export interface Gate {
   notify(): void;
   /** Everyone waiting, now or later, rejects with `error`. */
   fail(error: Error): void;
-  /** Resolves true once `condition` holds, false when the deadline passes first. @throws the failure, or CancelledError on abort */
+  /**
+   * Resolves true once `condition` holds, false when the deadline passes first.
+   * @throws the failure, or CancelledError on abort
+   */
   wait(condition: () => boolean | Promise<boolean>, options: WaitOptions): Promise<boolean>;
 }
 
@@ -56,8 +61,15 @@ export function createGate(): Gate {
       try {
         for (;;) {
           if (failure)
-            throw new SyncError(`Gave up waiting for ${what}: the other side failed.`, { code: 'SYNC_PEER_FAILED', cause: failure });
-          if (signal?.aborted) throw new CancelledError(`Stopped while waiting for ${what}.`, { reason: 'shutdown', cause: signal.reason });
+            throw new SyncError(`Gave up waiting for ${what}: the other side failed.`, {
+              code: 'SYNC_PEER_FAILED',
+              cause: failure,
+            });
+          if (signal?.aborted)
+            throw new CancelledError(`Stopped while waiting for ${what}.`, {
+              reason: 'shutdown',
+              cause: signal.reason,
+            });
           // Subscribed before looking, so that a change in between is not missed.
           const changed = change(stop);
           if (await condition()) return true;

@@ -13,7 +13,12 @@ interface Bench {
 
 async function bench(
   style: SyncStyle,
-  options: { interval?: number; offset?: number; trainStep?: number; explorerVersion?: number } = {},
+  options: {
+    interval?: number;
+    offset?: number;
+    trainStep?: number;
+    explorerVersion?: number;
+  } = {},
 ): Promise<Bench> {
   const runtime = testRuntime();
   const log: string[] = [];
@@ -43,7 +48,10 @@ async function bench(
     clock: runtime.clock,
     logger: runtime.logger,
   });
-  await sync.start({ trainStep: options.trainStep ?? 0, explorerVersion: options.explorerVersion ?? 0 });
+  await sync.start({
+    trainStep: options.trainStep ?? 0,
+    explorerVersion: options.explorerVersion ?? 0,
+  });
   return { sync, log, runtime, starve: (value) => (starved = value), hold };
 }
 
@@ -134,7 +142,10 @@ describe('fixed style', () => {
     const { sync } = await bench('fixed');
     const boundary = sync.exploreBoundary();
     sync.fail(new Error('disk full'));
-    await expect(boundary).rejects.toMatchObject({ code: 'SYNC_PEER_FAILED', cause: { message: 'disk full' } });
+    await expect(boundary).rejects.toMatchObject({
+      code: 'SYNC_PEER_FAILED',
+      cause: { message: 'disk full' },
+    });
   });
 
   it('stops waiting on abort', async () => {

@@ -4,8 +4,9 @@ import { createGate, type Gate } from './gate.js';
 import type { WeightTransport } from './transport.js';
 
 /**
- * `fixed`: every `interval` train steps meets every `interval` explore steps (after the first `offset`), both sides wait.
- * `explorer_driven`: the explorer asks at its boundaries, the trainer answers between two steps with what it has.
+ * `fixed`: every `interval` train steps meets every `interval` explore steps (after the first
+ * `offset`), both sides wait. `explorer_driven`: the explorer asks at its boundaries, the trainer
+ * answers between two steps with what it has.
  */
 export type SyncStyle = 'fixed' | 'explorer_driven';
 
@@ -33,7 +34,10 @@ export interface SyncResult {
 }
 
 export interface Synchronizer {
-  /** Both sides start here: the trainer stands at `trainStep`, the explorer last used `explorerVersion`. */
+  /**
+   * Both sides start here: the trainer stands at `trainStep`, the explorer last used
+   * `explorerVersion`.
+   */
   start(state: { readonly trainStep: number; readonly explorerVersion: number }): Promise<void>;
   /** True when explore step `step` ends at a boundary. */
   isBoundary(step: number): boolean;
@@ -135,8 +139,9 @@ async function adopt({ transport, state }: Parts): Promise<SyncResult> {
 }
 
 /**
- * A rendezvous: the trainer does not pass a publication that the explorer has not taken, so which version the explorer gets does
- * not depend on who is faster, and a resumed run meets at the same points.
+ * A rendezvous: the trainer does not pass a publication that the explorer has not taken, so which
+ * version the explorer gets does not depend on who is faster, and a resumed run meets at the same
+ * points.
  */
 function fixedStyle(parts: Parts): Style {
   const { state, gate, interval, timeoutMs, clock, logger } = parts;
@@ -144,17 +149,22 @@ function fixedStyle(parts: Parts): Style {
     exploreBoundary: async (signal) => {
       const stalled = async (): Promise<boolean> => state.trainerWaits && (await parts.starved());
       const newer = (): boolean => state.published > state.explorerVersion;
-      const arrived = await gate.wait(async () => newer() || !state.trainerRuns || (await stalled()), {
-        what: `weights newer than version ${state.explorerVersion} from the trainer`,
-        timeoutMs,
-        clock,
-        signal,
-      });
+      const arrived = await gate.wait(
+        async () => newer() || !state.trainerRuns || (await stalled()),
+        {
+          what: `weights newer than version ${state.explorerVersion} from the trainer`,
+          timeoutMs,
+          clock,
+          signal,
+        },
+      );
       if (newer()) return adopt(parts);
       const version = state.explorerVersion;
       if (!state.trainerRuns) return { outcome: 'trainer_stopped', version };
       if (arrived) return { outcome: 'starved', version };
-      logger.warn(`No weights newer than version ${version} within ${timeoutMs} ms; exploring goes on with the old ones.`);
+      logger.warn(
+        `No weights newer than version ${version} within ${timeoutMs} ms; exploring goes on with the old ones.`,
+      );
       return { outcome: 'timeout', version };
     },
     trainStepDone: async (signal) => {
@@ -168,12 +178,18 @@ function fixedStyle(parts: Parts): Style {
         clock,
         signal,
       });
-      if (!met) logger.warn(`The explorer did not take version ${trainStep} within ${timeoutMs} ms; training goes on.`);
+      if (!met)
+        logger.warn(
+          `The explorer did not take version ${trainStep} within ${timeoutMs} ms; training goes on.`,
+        );
     },
   };
 }
 
-/** The trainer never waits; a request that finds no new step is answered with the weights the explorer has. */
+/**
+ * The trainer never waits; a request that finds no new step is answered with the weights the
+ * explorer has.
+ */
 function explorerDrivenStyle(parts: Parts): Style {
   const { state, gate, timeoutMs, clock, logger } = parts;
   let publishing: Promise<void> | undefined;
@@ -191,14 +207,23 @@ function explorerDrivenStyle(parts: Parts): Style {
         async () => {
           // A trainer that waits for experiences stands between two steps: it can answer at once.
           if (state.trainerWaits) await answer();
-          return state.published > state.explorerVersion || state.trainerWaits || state.trainStep > asked || !state.trainerRuns;
+          return (
+            state.published > state.explorerVersion ||
+            state.trainerWaits ||
+            state.trainStep > asked ||
+            !state.trainerRuns
+          );
         },
         { what: 'the trainer to finish its step', timeoutMs, clock, signal },
       );
-      // The request is answered: what is published while these weights are fetched could take them away.
+      // The request is answered: what is published while these weights are fetched could take them
+      // away.
       state.explorerAsks = false;
       if (state.published > state.explorerVersion) return adopt(parts);
-      if (!arrived) logger.warn(`The trainer did not finish its step within ${timeoutMs} ms; exploring goes on with the old weights.`);
+      if (!arrived)
+        logger.warn(
+          `The trainer did not finish its step within ${timeoutMs} ms; exploring goes on with the old weights.`,
+        );
       const outcome = arrived ? (state.trainerRuns ? 'unchanged' : 'trainer_stopped') : 'timeout';
       return { outcome, version: state.explorerVersion };
     },

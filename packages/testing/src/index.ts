@@ -1,6 +1,13 @@
 export * from './agent-contract/describe-agent-adapter.js';
 export type { Deviation, Expected } from './agent-contract/expected.js';
-export type { AgentContract, AgentMode, AgentRollout, AgentRun, AgentTool, AgentUnderTest } from './agent-contract/fixture.js';
+export type {
+  AgentContract,
+  AgentMode,
+  AgentRollout,
+  AgentRun,
+  AgentTool,
+  AgentUnderTest,
+} from './agent-contract/fixture.js';
 export * from './engine-contract/describe-engine.js';
 export type { EngineContract } from './engine-contract/fixture.js';
 export * from './experience-store/describe-experience-store.js';

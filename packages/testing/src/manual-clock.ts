@@ -4,7 +4,10 @@ import { InvariantError, sleep, type Clock } from '@trinity-rft/core';
 export interface ManualClock extends Clock {
   /** How many `after` and `sleep` calls wait at the moment. */
   readonly sleeping: number;
-  /** Moves time forward, waking sleepers in the order of their deadlines and letting each one's continuation run. */
+  /**
+   * Moves time forward, waking sleepers in the order of their deadlines and letting each one's
+   * continuation run.
+   */
   advance(ms: number): Promise<void>;
   /** Moves to the next deadline; false when nobody sleeps. */
   advanceToNext(): Promise<boolean>;
@@ -48,7 +51,10 @@ export function manualClock(start = 0): ManualClock {
       return sleepers.length;
     },
     advance: (ms) => {
-      if (!(ms >= 0)) throw new InvariantError(`A manual clock was moved by ${ms} ms; expected 0 or more: time does not go back.`);
+      if (!(ms >= 0))
+        throw new InvariantError(
+          `A manual clock was moved by ${ms} ms; expected 0 or more: time does not go back.`,
+        );
       return advanceTo(now + ms);
     },
     advanceToNext: async () => {
@@ -64,7 +70,8 @@ export function manualClock(start = 0): ManualClock {
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;
   for (const sleeper of sleepers) {
-    if (sleeper.deadline <= until && (found === undefined || sleeper.deadline < found.deadline)) found = sleeper;
+    if (sleeper.deadline <= until && (found === undefined || sleeper.deadline < found.deadline))
+      found = sleeper;
   }
   return found;
 }

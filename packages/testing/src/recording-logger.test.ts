@@ -10,6 +10,10 @@ describe('the log of a test runtime', () => {
       { level: 'info', message: 'one', fields: { a: 1 } },
       { level: 'warn', message: 'two', fields: { component: 'explorer', step: 4 } },
     ]);
-    expect([logger.messages(), logger.messages('warn'), logger.messages('error')]).toEqual([['one', 'two'], ['two'], []]);
+    expect([logger.messages(), logger.messages('warn'), logger.messages('error')]).toEqual([
+      ['one', 'two'],
+      ['two'],
+      [],
+    ]);
   });
 });

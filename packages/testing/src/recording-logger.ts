@@ -20,7 +20,10 @@ export function recordingLogger(): RecordingLogger {
   return {
     ...loggerInto(lines, {}),
     lines,
-    messages: (level) => lines.filter((line) => level === undefined || line.level === level).map((line) => line.message),
+    messages: (level) =>
+      lines
+        .filter((line) => level === undefined || line.level === level)
+        .map((line) => line.message),
   };
 }
 

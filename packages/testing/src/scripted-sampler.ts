@@ -9,8 +9,13 @@ import {
   type SamplingOptions,
 } from '@trinity-rft/core';
 
-/** What to answer for one choice: token ids, ids with their log-probabilities, or an error to throw. */
-export type ScriptedReply = ArrayLike<number> | { readonly tokens: ArrayLike<number>; readonly logprobs: ArrayLike<number> } | Error;
+/**
+ * What to answer for one choice: token ids, ids with their log-probabilities, or an error to throw.
+ */
+export type ScriptedReply =
+  | ArrayLike<number>
+  | { readonly tokens: ArrayLike<number>; readonly logprobs: ArrayLike<number> }
+  | Error;
 
 /** `call` counts the calls of `sample` from 0, `choice` goes from 0 to `n - 1`. */
 export type SamplerScript = (
@@ -43,8 +48,9 @@ export interface ScriptedSampler extends Sampler {
 }
 
 /**
- * Replies end where a real sampler would end them: after the first stop id, or at `maxTokens`. `adopt` only sets the version.
- * Log-probabilities that the script does not give are -0.25 for every token.
+ * Replies end where a real sampler would end them: after the first stop id, or at `maxTokens`.
+ * `adopt` only sets the version. Log-probabilities that the script does not give are -0.25 for
+ * every token.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;
@@ -53,7 +59,11 @@ export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSample
   let policyVersion = -1;
   let inFlight = 0;
 
-  const answer = async (prompt: Int32Array, wanted: SamplingOptions, signal?: AbortSignal): Promise<readonly SampledSequence[]> => {
+  const answer = async (
+    prompt: Int32Array,
+    wanted: SamplingOptions,
+    signal?: AbortSignal,
+  ): Promise<readonly SampledSequence[]> => {
     const call = calls.push({ prompt: prompt.slice(), options: wanted }) - 1;
     const version = policyVersion;
     throwIfAborted(signal);
@@ -65,7 +75,12 @@ export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSample
       : Promise.resolve());
     throwIfAborted(signal);
     return Array.from({ length: wanted.n ?? 1 }, (_, choice) =>
-      toSequence(reply(prompt, wanted, { call, choice }), wanted, maxModelLen - prompt.length, version),
+      toSequence(
+        reply(prompt, wanted, { call, choice }),
+        wanted,
+        maxModelLen - prompt.length,
+        version,
+      ),
     );
   };
 
@@ -106,10 +121,20 @@ function readerOf(script: ScriptedSamplerOptions['script']): SamplerScript {
   };
 }
 
-function toSequence(reply: ScriptedReply, options: SamplingOptions, room: number, policyVersion: number): SampledSequence {
+function toSequence(
+  reply: ScriptedReply,
+  options: SamplingOptions,
+  room: number,
+  policyVersion: number,
+): SampledSequence {
   if (reply instanceof Error) throw reply;
-  const given = 'tokens' in reply ? reply : { tokens: reply, logprobs: Array.from({ length: reply.length }, () => -0.25) };
-  const stopAt = Array.from(given.tokens).findIndex((token) => options.stopTokenIds?.includes(token) ?? false);
+  const given =
+    'tokens' in reply
+      ? reply
+      : { tokens: reply, logprobs: Array.from({ length: reply.length }, () => -0.25) };
+  const stopAt = Array.from(given.tokens).findIndex(
+    (token) => options.stopTokenIds?.includes(token) ?? false,
+  );
   const scripted = stopAt < 0 ? given.tokens.length : stopAt + 1;
   const length = Math.min(scripted, options.maxTokens, room);
   return {
@@ -121,13 +146,20 @@ function toSequence(reply: ScriptedReply, options: SamplingOptions, room: number
 }
 
 function clockOf(options: ScriptedSamplerOptions): Clock {
-  if (!options.clock) throw new InvariantError('A scripted sampler with delayMs needs a clock: pass `clock: manualClock()`.');
+  if (!options.clock)
+    throw new InvariantError(
+      'A scripted sampler with delayMs needs a clock: pass `clock: manualClock()`.',
+    );
   return options.clock;
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted)
-    throw new CancelledError('Sampling was aborted by its caller.', { code: 'SAMPLE_ABORTED', reason: 'aborted', cause: signal.reason });
+    throw new CancelledError('Sampling was aborted by its caller.', {
+      code: 'SAMPLE_ABORTED',
+      reason: 'aborted',
+      cause: signal.reason,
+    });
 }
 
 function tooLong(length: number, maxModelLen: number): ModelError {

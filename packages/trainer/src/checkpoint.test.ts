@@ -2,7 +2,12 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { listCheckpoints, pruneCheckpoints, verifyCheckpoint, writeCheckpoint } from './checkpoint.js';
+import {
+  listCheckpoints,
+  pruneCheckpoints,
+  verifyCheckpoint,
+  writeCheckpoint,
+} from './checkpoint.js';
 
 let root: string;
 beforeEach(async () => {
@@ -26,13 +31,20 @@ describe('checkpoints', () => {
       [2, true],
       [10, false],
     ]);
-    expect(found[0]!.manifest.files.map((file) => file.path)).toEqual(['model.safetensors', 'optimizer/state']);
+    expect(found[0]!.manifest.files.map((file) => file.path)).toEqual([
+      'model.safetensors',
+      'optimizer/state',
+    ]);
     expect(await readFile(path.join(root, 'latest_checkpointed_iteration.txt'), 'utf8')).toBe('2');
     await verifyCheckpoint(found[0]!);
   });
 
   it('do not exist until they are complete', async () => {
-    const failing = writeCheckpoint(root, { step: 3, final: false, fill: () => Promise.reject(new Error('disk full')) });
+    const failing = writeCheckpoint(root, {
+      step: 3,
+      final: false,
+      fill: () => Promise.reject(new Error('disk full')),
+    });
     await expect(failing).rejects.toThrow('disk full');
     expect(await listCheckpoints(root)).toEqual([]);
     await mkdir(path.join(root, 'global_step_4'));
@@ -42,7 +54,9 @@ describe('checkpoints', () => {
   it('name the file that was changed', async () => {
     const checkpoint = await write(1);
     await writeFile(path.join(checkpoint.directory, 'model.safetensors'), 'other');
-    await expect(verifyCheckpoint(checkpoint)).rejects.toThrow('model.safetensors differs from its digest');
+    await expect(verifyCheckpoint(checkpoint)).rejects.toThrow(
+      'model.safetensors differs from its digest',
+    );
     await rm(path.join(checkpoint.directory, 'model.safetensors'));
     await expect(verifyCheckpoint(checkpoint)).rejects.toThrow('model.safetensors is missing');
   });

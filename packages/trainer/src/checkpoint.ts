@@ -1,4 +1,6 @@
-/** Checkpoint folders: written beside, renamed, and complete exactly when their manifest is there. */
+/**
+ * Checkpoint folders: written beside, renamed, and complete exactly when their manifest is there.
+ */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -39,10 +41,14 @@ export interface WriteCheckpointOptions {
 }
 
 /**
- * Fills a folder with `fill`, then makes it `global_step_<step>` of `root` in one rename. An existing one is replaced.
+ * Fills a folder with `fill`, then makes it `global_step_<step>` of `root` in one rename. An
+ * existing one is replaced.
  * @throws CheckpointError naming the folder when it cannot be written
  */
-export function writeCheckpoint(root: string, options: WriteCheckpointOptions): Promise<Checkpoint> {
+export function writeCheckpoint(
+  root: string,
+  options: WriteCheckpointOptions,
+): Promise<Checkpoint> {
   const failed = (cause: unknown): CheckpointError =>
     new CheckpointError(
       `Checkpoint ${path.join(root, checkpointName(options.step))} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room; the run goes on from the checkpoint before.`,
@@ -58,7 +64,12 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true });
   await fill(temporary);
-  const manifest: CheckpointManifest = { version: 1, step, final, files: await digestFolder(temporary) };
+  const manifest: CheckpointManifest = {
+    version: 1,
+    step,
+    final,
+    files: await digestFolder(temporary),
+  };
   await writeFile(path.join(temporary, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`);
   await rm(directory, { recursive: true, force: true });
   await rename(temporary, directory);
@@ -66,7 +77,10 @@ async function fillAndRename(root: string, options: WriteCheckpointOptions): Pro
   return { directory, manifest };
 }
 
-/** Complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers and not listed. */
+/**
+ * Complete checkpoints of `root`, oldest first. Folders without a manifest are leftovers and not
+ * listed.
+ */
 export async function listCheckpoints(root: string): Promise<readonly Checkpoint[]> {
   const found: Checkpoint[] = [];
   for (const name of await readdirOrEmpty(root)) {
@@ -85,9 +99,12 @@ export async function verifyCheckpoint({ directory, manifest }: Checkpoint): Pro
     const sha256 = await digestFile(full).catch(() => 'missing');
     if (sha256 === file.sha256) continue;
     const what = sha256 === 'missing' ? 'is missing' : 'differs from its digest in the manifest';
-    throw new CheckpointError(`Checkpoint ${directory}: ${file.path} ${what}. Delete the folder to resume from the checkpoint before it.`, {
-      code: 'CHECKPOINT_DAMAGED',
-    });
+    throw new CheckpointError(
+      `Checkpoint ${directory}: ${file.path} ${what}. Delete the folder to resume from the checkpoint before it.`,
+      {
+        code: 'CHECKPOINT_DAMAGED',
+      },
+    );
   }
 }
 
@@ -115,21 +132,30 @@ async function readManifest(directory: string): Promise<CheckpointManifest | und
   if (text === undefined) return undefined;
   try {
     const manifest = JSON.parse(text) as CheckpointManifest;
-    if (manifest.version === 1 && Number.isInteger(manifest.step) && Array.isArray(manifest.files)) return manifest;
+    if (manifest.version === 1 && Number.isInteger(manifest.step) && Array.isArray(manifest.files))
+      return manifest;
   } catch (cause) {
-    throw new CheckpointError(`${file} is not JSON. Delete the folder to resume from the checkpoint before it.`, {
-      code: 'CHECKPOINT_DAMAGED',
-      cause,
-    });
+    throw new CheckpointError(
+      `${file} is not JSON. Delete the folder to resume from the checkpoint before it.`,
+      {
+        code: 'CHECKPOINT_DAMAGED',
+        cause,
+      },
+    );
   }
-  throw new CheckpointError(`${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`, {
-    code: 'CHECKPOINT_VERSION',
-  });
+  throw new CheckpointError(
+    `${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`,
+    {
+      code: 'CHECKPOINT_VERSION',
+    },
+  );
 }
 
 async function digestFolder(root: string): Promise<readonly CheckpointFile[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
   return Promise.all(
     files.toSorted().map(async (file) => ({
       path: path.relative(root, file).replaceAll(path.sep, '/'),

@@ -1,8 +1,13 @@
-/** Numbers about the data of one train step: lengths, rewards, staleness, sampler against trainer. */
+/**
+ * Numbers about the data of one train step: lengths, rewards, staleness, sampler against trainer.
+ */
 import { gatherMetrics, type Metrics } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 
-/** Tokens that the engine reads, and calls of experts among the rows of the loss, where there are any. */
+/**
+ * Tokens that the engine reads, and calls of experts among the rows of the loss, where there are
+ * any.
+ */
 export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
   const experts = expertMask.reduce((sum, bit) => sum + bit, 0);
   return {
@@ -11,10 +16,16 @@ export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
   };
 }
 
-/** Names as in the original (`response_length/mean`, `critic/rewards/mean`, …) plus `sample/staleness`. Per model call. */
+/**
+ * Names as in the original (`response_length/mean`, `critic/rewards/mean`, …) plus
+ * `sample/staleness`. Per model call.
+ */
 export function dataMetrics(
   { calls, static: { offsets, actionMask } }: PackedBatch,
-  { step, maxResponseTokens = Infinity }: { readonly step: number; readonly maxResponseTokens?: number },
+  {
+    step,
+    maxResponseTokens = Infinity,
+  }: { readonly step: number; readonly maxResponseTokens?: number },
 ): Metrics {
   if (calls.length === 0) return {};
   const rows = calls.map(({ experience, span: { start, end, reward, policyVersion } }) => ({
@@ -24,12 +35,16 @@ export function dataMetrics(
     // Weights after train step s have version s, so the first on-policy step has staleness 0.
     ...(policyVersion >= 0 && { 'sample/staleness': step - 1 - policyVersion }),
   }));
-  const trained = calls.map((_, row) => actionMask.subarray(offsets[row], offsets[row + 1]).reduce((sum, bit) => sum + bit, 0));
+  const trained = calls.map((_, row) =>
+    actionMask.subarray(offsets[row], offsets[row + 1]).reduce((sum, bit) => sum + bit, 0),
+  );
   const clipped = trained.filter((count) => count >= maxResponseTokens).length;
   return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': clipped / calls.length };
 }
 
-/** |sampler - trainer| over trained tokens that were sampled, as log-probabilities and as probabilities. */
+/**
+ * |sampler - trainer| over trained tokens that were sampled, as log-probabilities and as probabilities.
+ */
 export function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Metrics {
   const { oldLogprobs } = batch.static;
   const actionMask = batch.sampledMask;

@@ -21,7 +21,10 @@ import type { Targets } from './targets.js';
 const cure = 'Look at its reward, advantage and log-probabilities';
 const code = 'GRADIENT_NOT_FINITE';
 
-/** Loss of the policy and its gradient, checked. @throws EngineError naming the first experience whose gradient is not finite */
+/**
+ * Loss of the policy and its gradient, checked.
+ * @throws EngineError naming the first experience whose gradient is not finite
+ */
 export function policyLoss(
   batch: PackedBatch,
   scores: Scores,
@@ -42,25 +45,43 @@ export function policyLoss(
     ...(entropy && { entropy }),
   });
   assertFinite(batch, 'The loss gradient', output.gradLogprobs, { cure, code });
-  if (output.gradEntropy) assertFinite(batch, 'The loss gradient by entropy', output.gradEntropy, { cure, code });
+  if (output.gradEntropy)
+    assertFinite(batch, 'The loss gradient by entropy', output.gradEntropy, { cure, code });
   assertFiniteLoss('The loss', output.loss);
   return output;
 }
 
 /**
- * Loss of the critic and its gradient, checked. One update is made per batch, so the values being trained are those that the
- * advantages were computed from: nothing is clipped yet.
+ * Loss of the critic and its gradient, checked. One update is made per batch, so the values being
+ * trained are those that the advantages were computed from: nothing is clipped yet.
  */
-export function criticLoss(batch: PackedBatch, scores: Scores, targets: Targets, loss: ValueLossFn): ReturnType<ValueLossFn> {
+export function criticLoss(
+  batch: PackedBatch,
+  scores: Scores,
+  targets: Targets,
+  loss: ValueLossFn,
+): ReturnType<ValueLossFn> {
   const { values } = scores.critic ?? {};
   const { returns } = targets;
   if (!values || !returns)
-    throw new InvariantError('A critic was given, but the algorithm computes no returns for it to learn. Leave the critic out.', {
-      code: 'CRITIC_UNUSED',
-    });
+    throw new InvariantError(
+      'A critic was given, but the algorithm computes no returns for it to learn. Leave the critic out.',
+      {
+        code: 'CRITIC_UNUSED',
+      },
+    );
   const actionMask = targets.actionMask.map((bit, i) => bit & batch.sampledMask[i]!);
-  const output = loss({ offsets: batch.static.offsets, actionMask, values, oldValues: values, returns });
-  assertFinite(batch, 'The gradient of the value', output.gradValues, { cure: 'Look at its reward and values', code });
+  const output = loss({
+    offsets: batch.static.offsets,
+    actionMask,
+    values,
+    oldValues: values,
+    returns,
+  });
+  assertFinite(batch, 'The gradient of the value', output.gradValues, {
+    cure: 'Look at its reward and values',
+    code,
+  });
   assertFiniteLoss('The loss of the critic', output.loss);
   return output;
 }
@@ -97,11 +118,18 @@ export async function updateCritic(
   },
 ): Promise<Metrics> {
   const { batch, scores, loss, optimizer, time } = work;
-  await time('critic_backward', engine.backward(scores.critic!.pass, batch.toEngine(loss.gradValues)));
+  await time(
+    'critic_backward',
+    engine.backward(scores.critic!.pass, batch.toEngine(loss.gradValues)),
+  );
   return updateMetrics('critic', await time('critic_optimizer', engine.step(optimizer)), optimizer);
 }
 
-function updateMetrics(name: 'actor' | 'critic', { gradNorm, skipped }: StepStats, { learningRate }: OptimizerOptions): Metrics {
+function updateMetrics(
+  name: 'actor' | 'critic',
+  { gradNorm, skipped }: StepStats,
+  { learningRate }: OptimizerOptions,
+): Metrics {
   return prefixMetrics(name, {
     grad_norm: Number.isFinite(gradNorm) ? gradNorm : -1,
     lr: learningRate,

@@ -23,11 +23,16 @@ const merged = mergeCalls(calls).experiences;
 describe('packBatch', () => {
   it('gives the loss the same rows for merged calls as for single ones', () => {
     expect(merged).toHaveLength(2);
-    const [one, all] = [packBatch(calls, { advantages: true }), packBatch(merged, { advantages: true })];
+    const [one, all] = [
+      packBatch(calls, { advantages: true }),
+      packBatch(merged, { advantages: true }),
+    ];
     expect(all.static).toEqual(one.static);
     expect(one.tokens.rows).toHaveLength(3);
     expect(all.tokens.rows).toHaveLength(2);
-    expect(dataMetrics(all, { step: 5, maxResponseTokens: 2 })).toEqual(dataMetrics(one, { step: 5, maxResponseTokens: 2 }));
+    expect(dataMetrics(all, { step: 5, maxResponseTokens: 2 })).toEqual(
+      dataMetrics(one, { step: 5, maxResponseTokens: 2 }),
+    );
     expect(dataMetrics(all, { step: 5, maxResponseTokens: 2 })).toMatchObject({
       'sample/staleness/mean': 3,
       'sample/staleness/max': 4,

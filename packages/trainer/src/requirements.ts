@@ -1,4 +1,6 @@
-/** What an algorithm demands of every experience of a batch, checked before anything is computed. */
+/**
+ * What an algorithm demands of every experience of a batch, checked before anything is computed.
+ */
 import { BufferError, taskKey, uid, type Algorithm, type Experience } from '@trinity-rft/core';
 
 /** All default to false. */
@@ -13,7 +15,10 @@ export interface Requirements {
 }
 
 /** Advantages that the trainer computes itself are not demanded; what they are computed from is. */
-export function requirementsOf({ batchAdvantage, needs }: Pick<Algorithm, 'batchAdvantage' | 'needs'>): Requirements {
+export function requirementsOf({
+  batchAdvantage,
+  needs,
+}: Pick<Algorithm, 'batchAdvantage' | 'needs'>): Requirements {
   const here = batchAdvantage !== undefined;
   return {
     advantages: needs.rollouts && !here,
@@ -24,11 +29,17 @@ export function requirementsOf({ batchAdvantage, needs }: Pick<Algorithm, 'batch
   };
 }
 
-/** A demonstration, not a sample of the policy: nothing is demanded of it. `info.is_expert` is set where demonstrations are mixed in. */
+/**
+ * A demonstration, not a sample of the policy: nothing is demanded of it. `info.is_expert` is set
+ * where demonstrations are mixed in.
+ */
 export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;
 
 /** @throws BufferError naming the first experience that lacks something */
-export function assertComplete(experiences: readonly Experience[], requirements: Requirements): void {
+export function assertComplete(
+  experiences: readonly Experience[],
+  requirements: Requirements,
+): void {
   for (const experience of experiences) {
     if (isExpert(experience)) continue;
     if (requirements.advantages && !experience.advantages)
@@ -77,5 +88,8 @@ function samePrompt(a: Experience, b: Experience): boolean {
 
 function lacks(experience: Experience, code: string, what: string, cure: string): BufferError {
   const name = uid(experience.eid);
-  return new BufferError(`Experience ${name} has no ${what}. ${cure}.`, { code, details: { uid: name } });
+  return new BufferError(`Experience ${name} has no ${what}. ${cure}.`, {
+    code,
+    details: { uid: name },
+  });
 }

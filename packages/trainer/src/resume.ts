@@ -21,18 +21,29 @@ export async function criticIn(checkpoint: string): Promise<string | undefined> 
   return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
 }
 
-/** Fills a checkpoint folder: weights and moments of every model, and what else the next step needs. */
-export async function saveTrainer(directory: string, { engine, critic }: TrainedModels, state: TrainerState): Promise<void> {
+/**
+ * Fills a checkpoint folder: weights and moments of every model, and what else the next step needs.
+ */
+export async function saveTrainer(
+  directory: string,
+  { engine, critic }: TrainedModels,
+  state: TrainerState,
+): Promise<void> {
   await engine.save(directory, { optimizer: true });
   await critic?.save(path.join(directory, criticFolder), { optimizer: true });
-  if (Object.keys(state).length > 0) await writeFile(path.join(directory, stateFile), `${JSON.stringify(state)}\n`);
+  if (Object.keys(state).length > 0)
+    await writeFile(path.join(directory, stateFile), `${JSON.stringify(state)}\n`);
 }
 
 /**
- * Puts the models where a checkpoint left them. @throws CheckpointError when a file differs from its digest or the critic is missing
+ * Puts the models where a checkpoint left them. @throws CheckpointError when a file differs from
+ * its digest or the critic is missing
  * @returns the state for the next step
  */
-export async function loadTrainer(checkpoint: Checkpoint, { engine, critic }: TrainedModels): Promise<TrainerState> {
+export async function loadTrainer(
+  checkpoint: Checkpoint,
+  { engine, critic }: TrainedModels,
+): Promise<TrainerState> {
   await verifyCheckpoint(checkpoint);
   const { directory } = checkpoint;
   if (critic) {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { learningRateAt } from './schedule.js';
 
-const cosine = { learningRate: 1, kind: 'cosine', warmupSteps: 10, minRatio: 0.01, totalSteps: 100 } as const;
+const cosine = {
+  learningRate: 1,
+  kind: 'cosine',
+  warmupSteps: 10,
+  minRatio: 0.01,
+  totalSteps: 100,
+} as const;
 const constant = { ...cosine, kind: 'constant' } as const;
 
 describe('learningRateAt', () => {
@@ -17,6 +23,8 @@ describe('learningRateAt', () => {
     expect(learningRateAt(step, constant)).toBeCloseTo(withConstant, 8);
   });
 
-  it('stays at the floor past the end', () => expect(learningRateAt(1000, cosine)).toBeCloseTo(0.01, 12));
-  it('begins at the peak without warm-up', () => expect(learningRateAt(1, { ...constant, warmupSteps: 0 })).toBe(1));
+  it('stays at the floor past the end', () =>
+    expect(learningRateAt(1000, cosine)).toBeCloseTo(0.01, 12));
+  it('begins at the peak without warm-up', () =>
+    expect(learningRateAt(1, { ...constant, warmupSteps: 0 })).toBe(1));
 });

@@ -17,5 +17,7 @@ export function stopwatch(clock: Clock): Stopwatch {
     seconds[`time/${name}`] = (clock.now() - start) / 1000;
     return result;
   };
-  return Object.assign(measure, { metrics: () => ({ ...seconds, 'time/train_step': (clock.now() - begun) / 1000 }) });
+  return Object.assign(measure, {
+    metrics: () => ({ ...seconds, 'time/train_step': (clock.now() - begun) / 1000 }),
+  });
 }

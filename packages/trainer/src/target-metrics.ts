@@ -10,12 +10,18 @@ interface TargetMetricsOptions {
 }
 
 /**
- * Over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and `critic/vf_explained_var`; over calls:
- * `critic/{score,rewards}/{mean,max,min}`, before and after the KL penalty, and `sample/zero_advantage_ratio`.
- * Where advantages are computed from the batch, `sample/partial_group_count`: tasks with fewer runs in it than `groupSize`. What is
- * compared within a group is then compared within that part: let the train batch be a multiple of whole groups.
+ * Over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and
+ * `critic/vf_explained_var`; over calls: `critic/{score,rewards}/{mean,max,min}`, before and after
+ * the KL penalty, and `sample/zero_advantage_ratio`. Where advantages are computed from the batch,
+ * `sample/partial_group_count`: tasks with fewer runs in it than `groupSize`. What is compared
+ * within a group is then compared within that part: let the train batch be a multiple of whole
+ * groups.
  */
-export function targetMetrics(batch: PackedBatch, targets: Targets, { values, groupSize }: TargetMetricsOptions): Metrics {
+export function targetMetrics(
+  batch: PackedBatch,
+  targets: Targets,
+  { values, groupSize }: TargetMetricsOptions,
+): Metrics {
   const { advantages, returns, rewards, scores, actionMask } = targets;
   const stored = batch.calls.every(({ experience }) => experience.advantages);
   return {
@@ -27,7 +33,8 @@ export function targetMetrics(batch: PackedBatch, targets: Targets, { values, gr
     ...(returns && tokenStats('critic/returns', returns, actionMask)),
     ...(values && tokenStats('critic/values', values, actionMask)),
     ...(values && returns && explainedVariance(values, returns, actionMask)),
-    ...(returns && groupSize > 1 && { 'sample/partial_group_count': partialGroups(batch, groupSize) }),
+    ...(returns &&
+      groupSize > 1 && { 'sample/partial_group_count': partialGroups(batch, groupSize) }),
   };
 }
 
@@ -52,19 +59,28 @@ function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metri
     max = Math.max(max, value);
     min = Math.min(min, value);
   }
-  return count === 0 ? {} : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
+  return count === 0
+    ? {}
+    : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
 }
 
 /** Share of calls that teach nothing. */
-function zeroAdvantages({ calls, static: { offsets } }: PackedBatch, { advantages, actionMask }: Targets): Metrics {
+function zeroAdvantages(
+  { calls, static: { offsets } }: PackedBatch,
+  { advantages, actionMask }: Targets,
+): Metrics {
   const flat = calls.filter((_, row) => {
-    for (let i = offsets[row]!; i < offsets[row + 1]!; i++) if (actionMask[i] && advantages[i] !== 0) return false;
+    for (let i = offsets[row]!; i < offsets[row + 1]!; i++)
+      if (actionMask[i] && advantages[i] !== 0) return false;
     return true;
   });
   return { 'sample/zero_advantage_ratio': flat.length / calls.length };
 }
 
-/** 1 - var(returns - values) / var(returns): 1 = the critic knows, 0 = it knows no more than the mean. Not defined for equal returns. */
+/**
+ * 1 - var(returns - values) / var(returns): 1 = the critic knows, 0 = it knows no more than the
+ * mean. Not defined for equal returns.
+ */
 function explainedVariance(values: Float32Array, returns: Float32Array, mask: Uint8Array): Metrics {
   const errors = variance(mask, (i) => returns[i]! - values[i]!);
   const all = variance(mask, (i) => returns[i]!);

@@ -1,4 +1,7 @@
-/** What a batch is trained towards: advantages and returns, stored with the experiences or computed here. */
+/**
+ * What a batch is trained towards: advantages and returns, stored with the experiences or computed
+ * here.
+ */
 import {
   InvariantError,
   prefixMetrics,
@@ -33,7 +36,10 @@ export interface Targets {
   readonly metrics: Metrics;
 }
 
-/** Penalty, then advantages; or what the experiences bring. @throws EngineError naming the experience of a number that is not finite */
+/**
+ * Penalty, then advantages; or what the experiences bring.
+ * @throws EngineError naming the experience of a number that is not finite
+ */
 export function targetsOf(
   batch: PackedBatch,
   scores: Scores,
@@ -48,8 +54,14 @@ export function targetsOf(
   const rewards = penalty?.rewards ?? input.rewards;
   assertFinite(batch, 'The reward after the KL penalty', rewards);
   const computed = batchAdvantage({ ...input, rewards });
-  assertFinite(batch, 'The advantage', computed.advantages, { mask: actionMask, cure: 'Look at its reward and values' });
-  assertFinite(batch, 'The return', computed.returns, { mask: actionMask, cure: 'Look at its reward and values' });
+  assertFinite(batch, 'The advantage', computed.advantages, {
+    mask: actionMask,
+    cure: 'Look at its reward and values',
+  });
+  assertFinite(batch, 'The return', computed.returns, {
+    mask: actionMask,
+    cure: 'Look at its reward and values',
+  });
   return {
     actionMask: keptMask(batch, computed),
     advantages: computed.advantages,
@@ -62,7 +74,10 @@ export function targetsOf(
 }
 
 /** Rows of experts are masked: nothing is estimated from demonstrations. */
-function advantageInput(batch: PackedBatch, { entropy, necs, refLogprobs, critic }: Scores): AdvantageInput {
+function advantageInput(
+  batch: PackedBatch,
+  { entropy, necs, refLogprobs, critic }: Scores,
+): AdvantageInput {
   const { offsets, oldLogprobs } = batch.static;
   const teacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);
   const rewardBaselines = baselinesOf(batch);
@@ -82,10 +97,14 @@ function advantageInput(batch: PackedBatch, { entropy, necs, refLogprobs, critic
 }
 
 /**
- * A critic never learns what the states of masked tokens are worth. Each takes the value of the next state that is trained, 0 after
- * the last: what the policy will get from there, so that nothing is gained or lost on the way. [N]
+ * A critic never learns what the states of masked tokens are worth. Each takes the value of the
+ * next state that is trained, 0 after the last: what the policy will get from there, so that
+ * nothing is gained or lost on the way. [N]
  */
-function bridged(values: Float32Array, { sampledMask, static: { offsets } }: PackedBatch): Float32Array {
+function bridged(
+  values: Float32Array,
+  { sampledMask, static: { offsets } }: PackedBatch,
+): Float32Array {
   const out = values.slice();
   for (let row = 0; row + 1 < offsets.length; row++) {
     let next = 0;
@@ -99,8 +118,12 @@ function bridged(values: Float32Array, { sampledMask, static: { offsets } }: Pac
 
 /** `info.reward_baseline` of each row, where every sampled one has it. [B] */
 function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefined {
-  const baselines = calls.map(({ experience }, row) => (expertMask[row] ? 0 : experience.info['reward_baseline']));
-  return baselines.every((value) => typeof value === 'number') ? Float32Array.from(baselines) : undefined;
+  const baselines = calls.map(({ experience }, row) =>
+    expertMask[row] ? 0 : experience.info['reward_baseline'],
+  );
+  return baselines.every((value) => typeof value === 'number')
+    ? Float32Array.from(baselines)
+    : undefined;
 }
 
 /** The reward of a call sits on its last token; rewards per token win. [N] */
@@ -126,9 +149,13 @@ function tasksOf({ calls }: PackedBatch): Int32Array {
 }
 
 /** What the function kept of the samples, and demonstrations as they were. */
-function keptMask({ static: { actionMask }, sampledMask }: PackedBatch, { actionMask: kept }: AdvantageOutput): Uint8Array {
+function keptMask(
+  { static: { actionMask }, sampledMask }: PackedBatch,
+  { actionMask: kept }: AdvantageOutput,
+): Uint8Array {
   if (!kept) return actionMask;
-  const added = kept.length === sampledMask.length ? kept.findIndex((bit, i) => bit > sampledMask[i]!) : 0;
+  const added =
+    kept.length === sampledMask.length ? kept.findIndex((bit, i) => bit > sampledMask[i]!) : 0;
   if (added >= 0)
     throw new InvariantError(
       `The advantage function returned an action mask of ${kept.length} entries that trains token ${added} of the batch; expected ${sampledMask.length} entries that only take tokens out.`,
@@ -139,7 +166,10 @@ function keptMask({ static: { actionMask }, sampledMask }: PackedBatch, { action
 
 function assertCoefficient(coefficient: number): void {
   if (Number.isFinite(coefficient)) return;
-  throw new InvariantError(`The KL penalty asks for the coefficient ${coefficient}; expected a finite number.`, {
-    code: 'PENALTY_NOT_FINITE',
-  });
+  throw new InvariantError(
+    `The KL penalty asks for the coefficient ${coefficient}; expected a finite number.`,
+    {
+      code: 'PENALTY_NOT_FINITE',
+    },
+  );
 }

@@ -1,4 +1,7 @@
-/** One optimizer step. Blind to the algorithm (it gets functions) and to the engines (it gets verbs). */
+/**
+ * One optimizer step. Blind to the algorithm (it gets functions) and to the engines (it gets
+ * verbs).
+ */
 import {
   InvariantError,
   prefixMetrics,
@@ -49,8 +52,9 @@ export interface TrainStepResult {
 }
 
 /**
- * Pack, score, penalty and advantages, losses, backward, update, acknowledge. The lease is given back when anything before the updates
- * fails. A batch without a single trained token updates nothing and is used up.
+ * Pack, score, penalty and advantages, losses, backward, update, acknowledge. The lease is given
+ * back when anything before the updates fails. A batch without a single trained token updates
+ * nothing and is used up.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
   const { engine, critic, algorithm, optimizer, step, state = {} } = options;
@@ -62,16 +66,37 @@ export async function trainStep(lease: Lease, options: TrainStepOptions): Promis
     const counts = { ...lease.metrics, ...countMetrics(batch) };
     if (!batch.static.actionMask.includes(1)) {
       await lease.acknowledge(step);
-      return { metrics: { ...counts, ...dataMetrics(batch, options), 'actor/update_skipped': 1, ...time.metrics() }, state };
+      return {
+        metrics: {
+          ...counts,
+          ...dataMetrics(batch, options),
+          'actor/update_skipped': 1,
+          ...time.metrics(),
+        },
+        state,
+      };
     }
-    const scores = await scoreBatch(batch, { engine, needs, time, ...(critic && { critic: critic.engine }) });
+    const scores = await scoreBatch(batch, {
+      engine,
+      needs,
+      time,
+      ...(critic && { critic: critic.engine }),
+    });
     const targets = targetsOf(batch, scores, algorithm, state);
     const policy = policyLoss(batch, scores, targets, { loss, needs, step });
     const value = critic && criticLoss(batch, scores, targets, valueLoss!);
     const actorWaits = critic !== undefined && step < (critic.warmupSteps ?? 0);
     const updates = {
-      ...(!actorWaits && (await updateActor(engine, { batch, scores, loss: policy, optimizer, time }))),
-      ...(critic && (await updateCritic(critic.engine, { batch, scores, loss: value!, optimizer: critic.optimizer, time }))),
+      ...(!actorWaits &&
+        (await updateActor(engine, { batch, scores, loss: policy, optimizer, time }))),
+      ...(critic &&
+        (await updateCritic(critic.engine, {
+          batch,
+          scores,
+          loss: value!,
+          optimizer: critic.optimizer,
+          time,
+        }))),
     };
     await lease.acknowledge(step);
     const metrics = {
@@ -81,7 +106,10 @@ export async function trainStep(lease: Lease, options: TrainStepOptions): Promis
       ...targets.metrics,
       ...dataMetrics(batch, options),
       ...prefixMetrics('critic', value?.metrics ?? {}),
-      ...targetMetrics(batch, targets, { groupSize: options.groupSize ?? 1, ...(scores.critic && { values: scores.critic.values }) }),
+      ...targetMetrics(batch, targets, {
+        groupSize: options.groupSize ?? 1,
+        ...(scores.critic && { values: scores.critic.values }),
+      }),
       ...prefixMetrics('actor', policy.metrics),
       'actor/final_loss': policy.loss,
       ...updates,
@@ -95,9 +123,16 @@ export async function trainStep(lease: Lease, options: TrainStepOptions): Promis
 }
 
 function assertCritic({ critic, algorithm: { needs, valueLoss } }: TrainStepOptions): void {
-  if ((critic !== undefined) === needs.valueHead && (critic === undefined || valueLoss !== undefined)) return;
+  if (
+    (critic !== undefined) === needs.valueHead &&
+    (critic === undefined || valueLoss !== undefined)
+  )
+    return;
   const problem = needs.valueHead ? 'needs a critic and a loss for it' : 'has no use for a critic';
-  throw new InvariantError(`The algorithm ${problem}; expected both or none. Open a critic exactly where needs.valueHead is true.`, {
-    code: 'CRITIC_UNEXPECTED',
-  });
+  throw new InvariantError(
+    `The algorithm ${problem}; expected both or none. Open a critic exactly where needs.valueHead is true.`,
+    {
+      code: 'CRITIC_UNEXPECTED',
+    },
+  );
 }

@@ -1,4 +1,10 @@
-import { createExperience, noNeeds, type ExperienceSource, type Lease, type MetricRecord } from '@trinity-rft/core';
+import {
+  createExperience,
+  noNeeds,
+  type ExperienceSource,
+  type Lease,
+  type MetricRecord,
+} from '@trinity-rft/core';
 import { fakeEngine, testRuntime } from '@trinity-rft/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +31,11 @@ const experience = (run: number, reward: number) =>
   });
 
 /** Leases of one experience each; the journal says what became of them. */
-function source(rewards: readonly number[], journal: string[], advantages = true): ExperienceSource {
+function source(
+  rewards: readonly number[],
+  journal: string[],
+  advantages = true,
+): ExperienceSource {
   let next = 0;
   return {
     take: async (): Promise<Lease | undefined> => {
@@ -33,7 +43,11 @@ function source(rewards: readonly number[], journal: string[], advantages = true
       if (index >= rewards.length) return undefined;
       const row = experience(index, rewards[index]!);
       return {
-        experiences: [advantages ? { ...row, advantages: Float32Array.of(rewards[index]!, rewards[index]!) } : row],
+        experiences: [
+          advantages
+            ? { ...row, advantages: Float32Array.of(rewards[index]!, rewards[index]!) }
+            : row,
+        ],
         metrics: {},
         acknowledge: async (step) => void journal.push(`ack ${index} by ${step}`),
         release: async () => void journal.push(`release ${index}`),
@@ -89,7 +103,9 @@ describe('createTrainer', () => {
       'response_length/mean': 2,
       'sample/staleness/mean': 0,
     });
-    expect((await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final])).toEqual([[3, true]]);
+    expect(
+      (await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final]),
+    ).toEqual([[3, true]]);
   });
 
   it('raises the probability of what had a positive advantage', async () => {
@@ -111,9 +127,14 @@ describe('createTrainer', () => {
   });
 
   it('names the experience whose gradient is not finite', async () => {
-    const broken = { ...policyGradient, loss: () => ({ loss: 0, gradLogprobs: Float32Array.of(0, Number.NaN), metrics: {} }) };
+    const broken = {
+      ...policyGradient,
+      loss: () => ({ loss: 0, gradLogprobs: Float32Array.of(0, Number.NaN), metrics: {} }),
+    };
     const { trainer } = setUp({ source: source([1], []), algorithm: broken });
-    await expect(trainer.run(0)).rejects.toThrow('The loss gradient of experience 1/0/0/0/, response token 1, is NaN');
+    await expect(trainer.run(0)).rejects.toThrow(
+      'The loss gradient of experience 1/0/0/0/, response token 1, is NaN',
+    );
   });
 
   it('refuses rollouts without advantages', async () => {
@@ -122,7 +143,11 @@ describe('createTrainer', () => {
   });
 
   it('saves every so many steps and goes on from the step it is given', async () => {
-    const { trainer } = setUp({ source: source([1, 1, 1, 1, 1], []), saveInterval: 2, totalSteps: 7 });
+    const { trainer } = setUp({
+      source: source([1, 1, 1, 1, 1], []),
+      saveInterval: 2,
+      totalSteps: 7,
+    });
     expect((await trainer.run(3)).step).toBe(7);
     expect((await listCheckpoints(root)).map(({ manifest }) => manifest.step)).toEqual([4, 6, 7]);
   });
@@ -137,12 +162,17 @@ describe('createTrainer', () => {
     });
     expect(await trainer.run(0)).toMatchObject({ step: 1, interrupted: true });
     expect(journal).toEqual(['ack 0 by 1']);
-    expect((await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final])).toEqual([[1, false]]);
+    expect(
+      (await listCheckpoints(root)).map(({ manifest }) => [manifest.step, manifest.final]),
+    ).toEqual([[1, false]]);
   });
 
   it('says what it waits for when experiences do not come', async () => {
     let deliver: (lease: undefined) => void = () => undefined;
-    const slow: ExperienceSource = { ...source([], []), take: () => new Promise((resolve) => (deliver = resolve)) };
+    const slow: ExperienceSource = {
+      ...source([], []),
+      take: () => new Promise((resolve) => (deliver = resolve)),
+    };
     const { trainer, runtime } = setUp({ source: slow });
     const running = trainer.run(0);
     await runtime.clock.advance(2000);

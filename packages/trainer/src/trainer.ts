@@ -67,7 +67,9 @@ export interface TrainerOptions {
 }
 
 export interface Trainer {
-  /** Trains from `step` on. Resolves with the last step made; a checkpoint of it has been written. */
+  /**
+   * Trains from `step` on. Resolves with the last step made; a checkpoint of it has been written.
+   */
   run(step: number): Promise<TrainerResult>;
 }
 
@@ -91,7 +93,12 @@ export function createTrainer(options: TrainerOptions): Trainer {
     saved = await writeCheckpoint(options.checkpointRoot, {
       step,
       final,
-      fill: (directory) => saveTrainer(directory, { engine, ...(options.critic && { critic: options.critic.engine }) }, state),
+      fill: (directory) =>
+        saveTrainer(
+          directory,
+          { engine, ...(options.critic && { critic: options.critic.engine }) },
+          state,
+        ),
     });
     await pruneCheckpoints(options.checkpointRoot, options.checkpointsToKeep);
     return { 'time/save_checkpoint': (clock.now() - begun) / 1000 };
@@ -111,9 +118,12 @@ export function createTrainer(options: TrainerOptions): Trainer {
     }
   };
 
-  const take = async (step: number): Promise<{ lease: Awaited<ReturnType<ExperienceSource['take']>>; seconds: number }> => {
+  const take = async (
+    step: number,
+  ): Promise<{ lease: Awaited<ReturnType<ExperienceSource['take']>>; seconds: number }> => {
     const begun = clock.now();
-    // The lease may settle in the same turn; the synchronizer tells real starvation from that by asking the store.
+    // The lease may settle in the same turn; the synchronizer tells real starvation from that by
+    // asking the store.
     const pending = source.take(options.batchSize, options.filter?.(step), signal);
     sync?.setTrainerWaiting(true);
     const arrived = new AbortController();
@@ -135,7 +145,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
     const begun = clock.now();
     const { lease, seconds } = await take(step);
     if (!lease) return false;
-    const { metrics, state: next } = await trainStep(lease, { ...stepOptions(options, step), state });
+    const { metrics, state: next } = await trainStep(lease, {
+      ...stepOptions(options, step),
+      state,
+    });
     made = step;
     state = next;
     const total = (clock.now() - begun) / 1000;
@@ -154,7 +167,8 @@ export function createTrainer(options: TrainerOptions): Trainer {
     });
     savedMetrics = {};
     // After the record: a run that is killed in between has lost neither.
-    if (options.saveInterval > 0 && step % options.saveInterval === 0) savedMetrics = await save(step, false);
+    if (options.saveInterval > 0 && step % options.saveInterval === 0)
+      savedMetrics = await save(step, false);
     await sync?.trainStepDone(step, signal);
     return true;
   };
@@ -165,7 +179,11 @@ export function createTrainer(options: TrainerOptions): Trainer {
       let interrupted = false;
       try {
         while (made < (options.totalSteps ?? Infinity)) {
-          if (signal.aborted) throw new CancelledError('The trainer was stopped.', { reason: 'shutdown', cause: signal.reason });
+          if (signal.aborted)
+            throw new CancelledError('The trainer was stopped.', {
+              reason: 'shutdown',
+              cause: signal.reason,
+            });
           if (!(await turn())) break;
         }
       } catch (error) {
@@ -181,7 +199,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
 /** Everything that is known of a step before its data. */
 function stepOptions(options: TrainerOptions, step: number): TrainStepOptions {
   const { engine, critic, algorithm, groupSize, maxResponseTokens, runtime } = options;
-  const optimizerOf = ({ optimizer, schedule }: Pick<CriticOptions, 'optimizer' | 'schedule'>): OptimizerOptions => ({
+  const optimizerOf = ({
+    optimizer,
+    schedule,
+  }: Pick<CriticOptions, 'optimizer' | 'schedule'>): OptimizerOptions => ({
     ...optimizer,
     learningRate: learningRateAt(step, schedule),
   });
@@ -191,7 +212,13 @@ function stepOptions(options: TrainerOptions, step: number): TrainStepOptions {
     optimizer: optimizerOf(options),
     step,
     clock: runtime.clock,
-    ...(critic && { critic: { engine: critic.engine, optimizer: optimizerOf(critic), warmupSteps: critic.warmupSteps } }),
+    ...(critic && {
+      critic: {
+        engine: critic.engine,
+        optimizer: optimizerOf(critic),
+        warmupSteps: critic.warmupSteps,
+      },
+    }),
     ...(groupSize !== undefined && { groupSize }),
     ...(maxResponseTokens !== undefined && { maxResponseTokens }),
   };

@@ -1,4 +1,11 @@
-import { noNeeds, systemClock, withFields, type Algorithm, type Experience, type TrainEngine } from '@trinity-rft/core';
+import {
+  noNeeds,
+  systemClock,
+  withFields,
+  type Algorithm,
+  type Experience,
+  type TrainEngine,
+} from '@trinity-rft/core';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +17,10 @@ const nan = Float32Array.of(0, 0, 0, Number.NaN);
 const where = 'of experience 1/0/1/0/, response token 1, is';
 
 /** A step of two rows; says what came of it and whether a weight has moved. */
-async function attempt(over: Partial<TrainStepOptions>, rows: readonly Experience[] = [sample(0), sample(1)]) {
+async function attempt(
+  over: Partial<TrainStepOptions>,
+  rows: readonly Experience[] = [sample(0), sample(1)],
+) {
   const [engine, critic] = [fakeEngine({ vocabSize: 8 }), fakeValueEngine({ vocabSize: 8 })];
   const before = [engine.weights(), critic.weights()];
   const lines: string[] = [];
@@ -30,13 +40,18 @@ async function attempt(over: Partial<TrainStepOptions>, rows: readonly Experienc
   return { outcome, lines, moved };
 }
 
-const engineThat = (over: Partial<TrainEngine>): TrainEngine => ({ ...fakeEngine({ vocabSize: 8 }).trainer, ...over });
+const engineThat = (over: Partial<TrainEngine>): TrainEngine => ({
+  ...fakeEngine({ vocabSize: 8 }).trainer,
+  ...over,
+});
 
 const cases: readonly (readonly [string, () => Partial<TrainStepOptions>, string])[] = [
   [
     'a log-probability',
     () => ({
-      engine: engineThat({ forward: async (batch) => ({ batch, offsets: Int32Array.of(0, 2, 4), logprobs: nan }) }),
+      engine: engineThat({
+        forward: async (batch) => ({ batch, offsets: Int32Array.of(0, 2, 4), logprobs: nan }),
+      }),
     }),
     `The log-probability ${where} NaN`,
   ],
@@ -47,7 +62,9 @@ const cases: readonly (readonly [string, () => Partial<TrainStepOptions>, string
       return {
         engine: engineThat({
           forward: async (batch, options) =>
-            options?.weights === 'reference' ? { batch, offsets: Int32Array.of(0, 2, 4), logprobs: nan } : forward(batch, options),
+            options?.weights === 'reference'
+              ? { batch, offsets: Int32Array.of(0, 2, 4), logprobs: nan }
+              : forward(batch, options),
         }),
       };
     },
@@ -69,7 +86,13 @@ const cases: readonly (readonly [string, () => Partial<TrainStepOptions>, string
   [
     'a penalised reward',
     () => ({
-      algorithm: { ...actorCritic, klPenalty: { initialCoefficient: 1, apply: () => ({ rewards: nan, nextCoefficient: 1, metrics: {} }) } },
+      algorithm: {
+        ...actorCritic,
+        klPenalty: {
+          initialCoefficient: 1,
+          apply: () => ({ rewards: nan, nextCoefficient: 1, metrics: {} }),
+        },
+      },
     }),
     `The reward after the KL penalty ${where} NaN`,
   ],
@@ -78,58 +101,105 @@ const cases: readonly (readonly [string, () => Partial<TrainStepOptions>, string
     () => ({
       algorithm: {
         ...actorCritic,
-        klPenalty: { initialCoefficient: 1, apply: ({ rewards }) => ({ rewards, nextCoefficient: Infinity, metrics: {} }) },
+        klPenalty: {
+          initialCoefficient: 1,
+          apply: ({ rewards }) => ({ rewards, nextCoefficient: Infinity, metrics: {} }),
+        },
       },
     }),
     'The KL penalty asks for the coefficient Infinity',
   ],
   [
     'an advantage',
-    () => ({ algorithm: { ...actorCritic, batchAdvantage: ({ rewards }) => ({ advantages: nan, returns: rewards, metrics: {} }) } }),
+    () => ({
+      algorithm: {
+        ...actorCritic,
+        batchAdvantage: ({ rewards }) => ({ advantages: nan, returns: rewards, metrics: {} }),
+      },
+    }),
     `The advantage ${where} NaN`,
   ],
   [
     'a return',
-    () => ({ algorithm: { ...actorCritic, batchAdvantage: ({ rewards }) => ({ advantages: rewards, returns: nan, metrics: {} }) } }),
+    () => ({
+      algorithm: {
+        ...actorCritic,
+        batchAdvantage: ({ rewards }) => ({ advantages: rewards, returns: nan, metrics: {} }),
+      },
+    }),
     `The return ${where} NaN`,
   ],
   [
     'a gradient of the loss',
-    () => ({ algorithm: { ...actorCritic, loss: () => ({ loss: 0, gradLogprobs: nan, metrics: {} }) } }),
+    () => ({
+      algorithm: { ...actorCritic, loss: () => ({ loss: 0, gradLogprobs: nan, metrics: {} }) },
+    }),
     `The loss gradient ${where} NaN`,
   ],
   [
     'a gradient of the value',
-    () => ({ algorithm: { ...actorCritic, valueLoss: () => ({ loss: 0, gradValues: nan, metrics: {} }) } }),
+    () => ({
+      algorithm: { ...actorCritic, valueLoss: () => ({ loss: 0, gradValues: nan, metrics: {} }) },
+    }),
     `The gradient of the value ${where} NaN`,
   ],
   [
     'the loss',
-    () => ({ algorithm: { ...actorCritic, loss: () => ({ loss: Infinity, gradLogprobs: new Float32Array(4), metrics: {} }) } }),
+    () => ({
+      algorithm: {
+        ...actorCritic,
+        loss: () => ({ loss: Infinity, gradLogprobs: new Float32Array(4), metrics: {} }),
+      },
+    }),
     'The loss of the batch is Infinity',
   ],
   [
     'the loss of the critic',
-    () => ({ algorithm: { ...actorCritic, valueLoss: () => ({ loss: Number.NaN, gradValues: new Float32Array(4), metrics: {} }) } }),
+    () => ({
+      algorithm: {
+        ...actorCritic,
+        valueLoss: () => ({ loss: Number.NaN, gradValues: new Float32Array(4), metrics: {} }),
+      },
+    }),
     'The loss of the critic of the batch is NaN',
   ],
 ];
 
 describe('a number that is not finite', () => {
-  it.each(cases)('stops the step before any weight moves, and is named: %s', async (_what, over, message) => {
-    const { outcome, lines, moved } = await attempt(over());
-    expect(outcome).toMatchObject({ message: expect.stringContaining(message) as unknown });
-    expect([lines, moved]).toEqual([['given back'], false]);
-  });
+  it.each(cases)(
+    'stops the step before any weight moves, and is named: %s',
+    async (_what, over, message) => {
+      const { outcome, lines, moved } = await attempt(over());
+      expect(outcome).toMatchObject({ message: expect.stringContaining(message) as unknown });
+      expect([lines, moved]).toEqual([['given back'], false]);
+    },
+  );
 
   it.each([
     ['reward', { reward: Number.NaN }, 'reward is NaN'],
-    ['tokenRewards', { tokenRewards: Float32Array.of(0, Infinity) }, 'tokenRewards holds Infinity at response token 1'],
-    ['teacherLogprobs', { teacherLogprobs: Float32Array.of(0, Number.NaN) }, 'teacherLogprobs holds NaN at response token 1'],
-    ['logprobs', { logprobs: Float32Array.of(-Infinity, -1) }, 'logprobs holds -Infinity at response token 0'],
+    [
+      'tokenRewards',
+      { tokenRewards: Float32Array.of(0, Infinity) },
+      'tokenRewards holds Infinity at response token 1',
+    ],
+    [
+      'teacherLogprobs',
+      { teacherLogprobs: Float32Array.of(0, Number.NaN) },
+      'teacherLogprobs holds NaN at response token 1',
+    ],
+    [
+      'logprobs',
+      { logprobs: Float32Array.of(-Infinity, -1) },
+      'logprobs holds -Infinity at response token 0',
+    ],
   ])('is refused with the experience that brings it: %s', async (_field, fields, message) => {
-    const { outcome, moved } = await attempt({}, [sample(0), withFields(sample(1), fields as Partial<Experience>)]);
-    expect(outcome).toMatchObject({ message: expect.stringContaining(`Experience 1/0/1/0/: ${message}`) as unknown });
+    const { outcome, moved } = await attempt({}, [
+      sample(0),
+      withFields(sample(1), fields as Partial<Experience>),
+    ]);
+    expect(outcome).toMatchObject({
+      message: expect.stringContaining(`Experience 1/0/1/0/: ${message}`) as unknown,
+    });
     expect(moved).toBe(false);
   });
 
@@ -147,9 +217,19 @@ describe('a number that is not finite', () => {
     const algorithm: Algorithm = {
       needs: { ...noNeeds, rollouts: true },
       batchAdvantage: ({ rewards }) => ({ advantages: rewards, returns: rewards, metrics: {} }),
-      loss: ({ actionMask }) => ({ loss: 0, gradLogprobs: Float32Array.from(actionMask), metrics: {} }),
+      loss: ({ actionMask }) => ({
+        loss: 0,
+        gradLogprobs: Float32Array.from(actionMask),
+        metrics: {},
+      }),
     };
-    const { metrics } = await trainStep(leaseOf(rows), { engine, algorithm, optimizer, step: 1, clock: systemClock });
+    const { metrics } = await trainStep(leaseOf(rows), {
+      engine,
+      algorithm,
+      optimizer,
+      step: 1,
+      clock: systemClock,
+    });
     expect(metrics['actor/update_skipped']).toBe(0);
   });
 });
@@ -175,7 +255,8 @@ describe('a batch without a trained token', () => {
         );
         const trained = rows.flat().includes(true);
         expect((outcome as Record<string, number>)['actor/update_skipped']).toBe(trained ? 0 : 1);
-        for (const value of Object.values(outcome as object)) expect(value).toSatisfy(Number.isFinite);
+        for (const value of Object.values(outcome as object))
+          expect(value).toSatisfy(Number.isFinite);
       }),
       { numRuns: 50 },
     );
@@ -190,7 +271,10 @@ describe('an experience that lacks something', () => {
   };
 
   it('is named: a reward', async () => {
-    expect((await attempt({}, [sample(0), scoreless])).outcome).toMatchObject({ code: 'REWARD_MISSING', details: { uid: '1/0/1/0/' } });
+    expect((await attempt({}, [sample(0), scoreless])).outcome).toMatchObject({
+      code: 'REWARD_MISSING',
+      details: { uid: '1/0/1/0/' },
+    });
   });
 
   it('is named: what a teacher says, and then no reward is needed', async () => {
@@ -201,19 +285,33 @@ describe('an experience that lacks something', () => {
       details: { uid: '1/0/1/0/' },
     });
     const all = [withFields(sample(0), { teacherLogprobs }), { ...scoreless, teacherLogprobs }];
-    expect((await attempt({ algorithm: distilled }, all)).outcome).toMatchObject({ 'actor/update_skipped': 0 });
+    expect((await attempt({ algorithm: distilled }, all)).outcome).toMatchObject({
+      'actor/update_skipped': 0,
+    });
   });
 });
 
 describe('pairs', () => {
   const pair = (task: number, prompt = 1) =>
-    [0, 1].map((run) => sample(run, { eid: { batch: 'pairs', task, run }, tokens: [prompt, 2 + run, 3] }));
+    [0, 1].map((run) =>
+      sample(run, { eid: { batch: 'pairs', task, run }, tokens: [prompt, 2 + run, 3] }),
+    );
   const algorithm: Algorithm = {
     needs: { ...noNeeds, pairs: true },
-    loss: ({ actionMask }) => ({ loss: 0, gradLogprobs: Float32Array.from(actionMask), metrics: {} }),
+    loss: ({ actionMask }) => ({
+      loss: 0,
+      gradLogprobs: Float32Array.from(actionMask),
+      metrics: {},
+    }),
   };
   const train = (rows: readonly Experience[]) =>
-    trainStep(leaseOf(rows), { engine: fakeEngine({ vocabSize: 8 }).trainer, algorithm, optimizer, step: 1, clock: systemClock });
+    trainStep(leaseOf(rows), {
+      engine: fakeEngine({ vocabSize: 8 }).trainer,
+      algorithm,
+      optimizer,
+      step: 1,
+      clock: systemClock,
+    });
 
   it('are trained on as they come', async () => {
     expect((await train([...pair(0), ...pair(1)])).metrics['actor/update_skipped']).toBe(0);

@@ -1,4 +1,12 @@
-import { mergeCalls, noNeeds, systemClock, withFields, type Algorithm, type Experience, type LossInput } from '@trinity-rft/core';
+import {
+  mergeCalls,
+  noNeeds,
+  systemClock,
+  withFields,
+  type Algorithm,
+  type Experience,
+  type LossInput,
+} from '@trinity-rft/core';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
 import { trainStep, type TrainStepOptions } from '../src/train-step.js';
@@ -30,9 +38,15 @@ const fromBatch = (over: Partial<Algorithm>): Algorithm => ({
 });
 
 /** What the loss of `algorithm` sees. */
-async function lossInput(algorithm: Algorithm, experiences: readonly Experience[]): Promise<LossInput> {
+async function lossInput(
+  algorithm: Algorithm,
+  experiences: readonly Experience[],
+): Promise<LossInput> {
   let seen: LossInput | undefined;
-  const spying = { ...algorithm, loss: (input: LossInput) => ((seen = input), algorithm.loss(input)) };
+  const spying = {
+    ...algorithm,
+    loss: (input: LossInput) => ((seen = input), algorithm.loss(input)),
+  };
   await trainStep(leaseOf(experiences), {
     engine: fakeEngine({ vocabSize: 16 }).trainer,
     algorithm: spying,
@@ -60,7 +74,15 @@ describe('a step with a critic', () => {
       'actor/update_skipped': 0,
       'critic/kl_coef': 0.1,
     });
-    for (const name of ['vf_loss', 'grad_norm', 'values/mean', 'returns/max', 'advantages/min', 'vf_explained_var', 'rewards/mean'])
+    for (const name of [
+      'vf_loss',
+      'grad_norm',
+      'values/mean',
+      'returns/max',
+      'advantages/min',
+      'vf_explained_var',
+      'rewards/mean',
+    ])
       expect([name, metrics[`critic/${name}`]]).toEqual([name, expect.any(Number)]);
     expect(metrics['critic/rewards/mean']).not.toBe(metrics['critic/score/mean']);
   });
@@ -72,9 +94,15 @@ describe('a step with a critic', () => {
       const { metrics } = await trainStep(leaseOf(batch), { ...options, step });
       last = metrics['critic/vf_loss']!;
     }
-    // Both rewards follow tokens 1 and 2, so six of the eight states cannot be told apart: 6 / 8 of a variance of 1 / 4.
+    // Both rewards follow tokens 1 and 2, so six of the eight states cannot be told apart: 6 / 8 of
+    // a variance of 1 / 4.
     expect(last).toBeCloseTo((6 / 8) * 0.25 * 0.5, 3);
-    expect([1, 2, 3, 4].map((token) => critic.weights()[token]!.toFixed(1))).toEqual(['0.5', '0.5', '1.0', '0.0']);
+    expect([1, 2, 3, 4].map((token) => critic.weights()[token]!.toFixed(1))).toEqual([
+      '0.5',
+      '0.5',
+      '1.0',
+      '0.0',
+    ]);
   });
 
   it('has no say about masked tokens: they are worth what comes next', async () => {
@@ -84,7 +112,11 @@ describe('a step with a critic', () => {
       batchAdvantage: (input) => ((seen = [...input.values!]), actorCritic.batchAdvantage!(input)),
     };
     const { critic, options } = setUp({ algorithm: spying });
-    const row = sample(0, { tokens: [1, 2, 3, 4, 5, 6], logprobs: [-1, -1, -1, -1, -1], actionMask: [0, 1, 0, 1, 0] });
+    const row = sample(0, {
+      tokens: [1, 2, 3, 4, 5, 6],
+      logprobs: [-1, -1, -1, -1, -1],
+      actionMask: [0, 1, 0, 1, 0],
+    });
     const values = Float32Array.from(critic.weights());
     await trainStep(leaseOf([row, sample(1)]), options);
     expect(seen.slice(0, 5)).toEqual([values[2], values[2], values[4], values[4], 0]);
@@ -126,7 +158,10 @@ describe('the penalty', () => {
   it('starts with its own coefficient and hands the next one on', async () => {
     const { options } = setUp();
     const first = await trainStep(leaseOf(batch), options);
-    expect([first.metrics['critic/kl_coef'], [0.05, 0.2].includes(first.state.klCoefficient!)]).toEqual([0.1, true]);
+    expect([
+      first.metrics['critic/kl_coef'],
+      [0.05, 0.2].includes(first.state.klCoefficient!),
+    ]).toEqual([0.1, true]);
     const second = await trainStep(leaseOf(batch), { ...options, step: 2, state: first.state });
     expect(second.metrics['critic/kl_coef']).toBe(first.state.klCoefficient);
   });
@@ -134,7 +169,10 @@ describe('the penalty', () => {
 
 describe('advantages from the batch', () => {
   it('need no stored ones, and see the reward of a call on its last token, or that of each token', async () => {
-    const rows = [sample(0, { reward: 4, actionMask: [1, 0] }), sample(1, { tokenRewards: [2, 3] })];
+    const rows = [
+      sample(0, { reward: 4, actionMask: [1, 0] }),
+      sample(1, { tokenRewards: [2, 3] }),
+    ];
     expect((await lossInput(fromBatch({}), rows)).advantages).toEqual(Float32Array.of(0, 4, 2, 3));
   });
 
@@ -150,7 +188,10 @@ describe('advantages from the batch', () => {
     const calls = [call(0, [1, 2, 3, 4], 2), call(1, [1, 2, 3, 4, 5, 6, 7], 5)];
     const merged = mergeCalls(calls).experiences;
     expect(merged).toHaveLength(1);
-    const [one, all] = await Promise.all([lossInput(fromBatch({}), calls), lossInput(fromBatch({}), merged)]);
+    const [one, all] = await Promise.all([
+      lossInput(fromBatch({}), calls),
+      lossInput(fromBatch({}), merged),
+    ]);
     expect(all).toEqual(one);
     expect(all.advantages).toEqual(Float32Array.of(0, 1, 0, 2));
   });
@@ -158,9 +199,13 @@ describe('advantages from the batch', () => {
   it('are told which rows belong to one task', async () => {
     const tasks: number[][] = [];
     const algorithm = fromBatch({
-      batchAdvantage: (input) => (tasks.push([...input.tasks]), { advantages: input.rewards, returns: input.rewards, metrics: {} }),
+      batchAdvantage: (input) => (
+        tasks.push([...input.tasks]),
+        { advantages: input.rewards, returns: input.rewards, metrics: {} }
+      ),
     });
-    const of = (batchId: number, task: number): Experience => sample(0, { eid: { batch: batchId, task } });
+    const of = (batchId: number, task: number): Experience =>
+      sample(0, { eid: { batch: batchId, task } });
     await lossInput(algorithm, [of(1, 0), of(1, 1), of(2, 0), of(1, 0)]);
     expect(tasks).toEqual([[0, 1, 2, 0]]);
   });
@@ -182,29 +227,46 @@ describe('advantages from the batch', () => {
   it('may take tokens out, and none in', async () => {
     const masking = (mask: readonly number[]): Algorithm =>
       fromBatch({
-        batchAdvantage: ({ rewards }) => ({ advantages: rewards, returns: rewards, actionMask: Uint8Array.from(mask), metrics: {} }),
+        batchAdvantage: ({ rewards }) => ({
+          advantages: rewards,
+          returns: rewards,
+          actionMask: Uint8Array.from(mask),
+          metrics: {},
+        }),
       });
     const rows = [sample(0, { actionMask: [1, 0] }), sample(1)];
-    expect((await lossInput(masking([1, 0, 0, 1]), rows)).actionMask).toEqual(Uint8Array.of(1, 0, 0, 1));
-    await expect(lossInput(masking([1, 1, 0, 1]), rows)).rejects.toMatchObject({ code: 'MASK_GREW' });
+    expect((await lossInput(masking([1, 0, 0, 1]), rows)).actionMask).toEqual(
+      Uint8Array.of(1, 0, 0, 1),
+    );
+    await expect(lossInput(masking([1, 1, 0, 1]), rows)).rejects.toMatchObject({
+      code: 'MASK_GREW',
+    });
     await expect(lossInput(masking([1, 0]), rows)).rejects.toMatchObject({ code: 'MASK_GREW' });
   });
 
   it('count the groups of which the batch holds only a part', async () => {
-    const { metrics } = await trainStep(leaseOf([0, 1, 2].map((run) => sample(run)).concat(sample(0, { eid: { batch: 1, task: 7 } }))), {
-      engine: fakeEngine({ vocabSize: 8 }).trainer,
-      algorithm: fromBatch({}),
-      optimizer,
-      step: 1,
-      groupSize: 3,
-      clock: systemClock,
-    });
+    const { metrics } = await trainStep(
+      leaseOf(
+        [0, 1, 2].map((run) => sample(run)).concat(sample(0, { eid: { batch: 1, task: 7 } })),
+      ),
+      {
+        engine: fakeEngine({ vocabSize: 8 }).trainer,
+        algorithm: fromBatch({}),
+        optimizer,
+        step: 1,
+        groupSize: 3,
+        clock: systemClock,
+      },
+    );
     expect(metrics['sample/partial_group_count']).toBe(1);
   });
 });
 
 describe('rows of experts', () => {
-  const expert = withFields(sample(9, { info: { is_expert: true } }), { logprobs: new Float32Array(2), temperature: 0 });
+  const expert = withFields(sample(9, { info: { is_expert: true } }), {
+    logprobs: new Float32Array(2),
+    temperature: 0,
+  });
   const { reward: _, ...demonstration } = expert;
   const algorithm = fromBatch({
     needs: { ...noNeeds, rollouts: true, expertMask: true },

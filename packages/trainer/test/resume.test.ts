@@ -17,7 +17,13 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 const batches = Array.from({ length: 8 }, (_, step) => [0, 1, 2].map((run) => sample(run + step)));
-const schedule = { learningRate: 0.1, kind: 'cosine', warmupSteps: 2, minRatio: 0, totalSteps: 8 } as const;
+const schedule = {
+  learningRate: 0.1,
+  kind: 'cosine',
+  warmupSteps: 2,
+  minRatio: 0,
+  totalSteps: 8,
+} as const;
 
 /** A fresh process: models, then what the newest checkpoint holds, then the steps that are left. */
 async function process(folder: string, totalSteps: number) {
@@ -29,7 +35,12 @@ async function process(folder: string, totalSteps: number) {
   const from = newest?.manifest.step ?? 0;
   const trainer = createTrainer({
     engine: engine.trainer,
-    critic: { engine: critic, schedule: { ...schedule, learningRate: 0.2 }, optimizer: {}, warmupSteps: 3 },
+    critic: {
+      engine: critic,
+      schedule: { ...schedule, learningRate: 0.2 },
+      optimizer: {},
+      warmupSteps: 3,
+    },
     algorithm: actorCritic,
     state,
     source: sourceOf(batches, from),
@@ -53,11 +64,13 @@ it('a resumed run equals one that was not stopped', async () => {
   const [first, second] = [await process('parts', 5), await process('parts', 8)];
   expect(second.weights).toEqual(whole.weights);
   expect(second.values).toEqual(whole.values);
-  expect([...first.records, ...second.records].map(({ metrics }) => metrics['critic/kl_coef'])).toEqual(
-    whole.records.map(({ metrics }) => metrics['critic/kl_coef']),
-  );
+  expect(
+    [...first.records, ...second.records].map(({ metrics }) => metrics['critic/kl_coef']),
+  ).toEqual(whole.records.map(({ metrics }) => metrics['critic/kl_coef']));
   // The coefficient did move, so that a new one would have been noticed.
-  expect(new Set(whole.records.map(({ metrics }) => metrics['critic/kl_coef'])).size).toBeGreaterThan(3);
+  expect(
+    new Set(whole.records.map(({ metrics }) => metrics['critic/kl_coef'])).size,
+  ).toBeGreaterThan(3);
 });
 
 it('a checkpoint holds the critic and the state beside the policy', async () => {
@@ -73,10 +86,17 @@ it('a checkpoint holds the critic and the state beside the policy', async () => 
     'weights.bin',
   ]);
   const state = path.join(checkpoint!.directory, 'trainer_state.json');
-  expect(JSON.parse(await readFile(state, 'utf8'))).toEqual({ klCoefficient: expect.any(Number) as unknown });
+  expect(JSON.parse(await readFile(state, 'utf8'))).toEqual({
+    klCoefficient: expect.any(Number) as unknown,
+  });
   await writeFile(state, '{"klCoefficient": 1}');
-  const models = { engine: fakeEngine({ vocabSize: 8 }).trainer, critic: fakeValueEngine({ vocabSize: 8 }) };
-  await expect(loadTrainer(checkpoint!, models)).rejects.toThrow('trainer_state.json differs from its digest');
+  const models = {
+    engine: fakeEngine({ vocabSize: 8 }).trainer,
+    critic: fakeValueEngine({ vocabSize: 8 }),
+  };
+  await expect(loadTrainer(checkpoint!, models)).rejects.toThrow(
+    'trainer_state.json differs from its digest',
+  );
 });
 
 it('a checkpoint without a critic is refused where one is needed', async () => {
@@ -84,5 +104,7 @@ it('a checkpoint without a critic is refused where one is needed', async () => {
   const fill = (directory: string) => engine.save(directory, { optimizer: true });
   const checkpoint = await writeCheckpoint(root, { step: 1, final: false, fill });
   expect(await loadTrainer(checkpoint, { engine })).toEqual({});
-  await expect(loadTrainer(checkpoint, { engine, critic: fakeValueEngine() })).rejects.toMatchObject({ code: 'CHECKPOINT_WITHOUT_CRITIC' });
+  await expect(
+    loadTrainer(checkpoint, { engine, critic: fakeValueEngine() }),
+  ).rejects.toMatchObject({ code: 'CHECKPOINT_WITHOUT_CRITIC' });
 });

@@ -1,6 +1,11 @@
 /** Workflow and judge function as a workflow that the launcher runs. */
 import type { Metrics } from '@trinity-rft/core';
-import { defineWorkflow, type AgentModel, type WorkflowContext, type WorkflowDefinition } from '@trinity-rft/workflow';
+import {
+  defineWorkflow,
+  type AgentModel,
+  type WorkflowContext,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
 import { nameOf, type JudgeType, type ModelAdapter, type WorkflowType } from './functions.js';
 import { checkJudgeOutput, checkWorkflowOutput, rewardOf } from './outputs.js';
 
@@ -14,8 +19,13 @@ export interface Functions<Row, Response, Model> {
 }
 
 /** Outputs are checked; the reward goes to every call of the run, and the judge's metrics win. */
-export function adapterWorkflow<Row, Response, Model>(functions: Functions<Row, Response, Model>): WorkflowDefinition {
-  return defineWorkflow({ name: adapterWorkflowName, run: (context) => runFunctions(functions, context) });
+export function adapterWorkflow<Row, Response, Model>(
+  functions: Functions<Row, Response, Model>,
+): WorkflowDefinition {
+  return defineWorkflow({
+    name: adapterWorkflowName,
+    run: (context) => runFunctions(functions, context),
+  });
 }
 
 async function runFunctions<Row, Response, Model>(
@@ -26,11 +36,17 @@ async function runFunctions<Row, Response, Model>(
   const { logger } = context.runtime;
   const task = context.task.rawTask as Row;
   const name = nameOf(workflowFunc, 'workflowFunc');
-  const output = checkWorkflowOutput(name, await workflowFunc({ task, model, auxiliaryModels, logger, signal: context.signal }));
+  const output = checkWorkflowOutput(
+    name,
+    await workflowFunc({ task, model, auxiliaryModels, logger, signal: context.signal }),
+  );
   const metrics = output.metrics ?? {};
   if (!judgeFunc) return { reward: rewardOf(name, output), metrics };
   const response = output.response as Response;
-  const judged = checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), await judgeFunc({ task, response, auxiliaryModels, logger }));
+  const judged = checkJudgeOutput(
+    nameOf(judgeFunc, 'judgeFunc'),
+    await judgeFunc({ task, response, auxiliaryModels, logger }),
+  );
   return { reward: judged.reward, metrics: { ...metrics, ...judged.metrics } };
 }
 
@@ -45,7 +61,10 @@ export async function adaptModels<Model>(
   { model, auxiliaryModels }: Pick<WorkflowContext, 'model' | 'auxiliaryModels'>,
 ): Promise<AdaptedModels<Model>> {
   // The types of `tune` ask for an adapter where the model is something else.
-  const adapt = async (one: AgentModel): Promise<Model> => (adapter ? adapter(one.endpoint()) : (one as Model));
-  const helpers = await Promise.all([...auxiliaryModels].map(async ([name, helper]) => [name, await adapt(helper)] as const));
+  const adapt = async (one: AgentModel): Promise<Model> =>
+    adapter ? adapter(one.endpoint()) : (one as Model);
+  const helpers = await Promise.all(
+    [...auxiliaryModels].map(async ([name, helper]) => [name, await adapt(helper)] as const),
+  );
   return { model: await adapt(model), auxiliaryModels: Object.fromEntries(helpers) };
 }

@@ -1,4 +1,7 @@
-/** A model that is not trained, and rows to run a function on: here, or behind an OpenAI-compatible service. */
+/**
+ * A model that is not trained, and rows to run a function on: here, or behind an OpenAI-compatible
+ * service.
+ */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readTaskRows } from '@trinity-rft/buffer';
@@ -26,7 +29,9 @@ export interface RowContext {
 
 interface Measured<T> {
   readonly value: T;
-  /** `execution_time` in seconds; `input_tokens`, `output_tokens` and `total_tokens` of all calls. */
+  /**
+   * `execution_time` in seconds; `input_tokens`, `output_tokens` and `total_tokens` of all calls.
+   */
   readonly metrics: Metrics;
 }
 
@@ -38,14 +43,29 @@ export interface Candidate {
 }
 
 /** @throws ConfigError, TaskError when model or data cannot be used */
-export async function openCandidate(model: TunerModelConfig, options: CandidateOptions): Promise<Candidate> {
-  return model.baseUrl === undefined ? openLocal(model, options) : openRemote(model, model.baseUrl, options);
+export async function openCandidate(
+  model: TunerModelConfig,
+  options: CandidateOptions,
+): Promise<Candidate> {
+  return model.baseUrl === undefined
+    ? openLocal(model, options)
+    : openRemote(model, model.baseUrl, options);
 }
 
 async function openLocal(model: TunerModelConfig, options: CandidateOptions): Promise<Candidate> {
   const { dataset, logger, clock, cwd, signal } = options;
-  const { loaded } = plan(`the model ${model.modelPath}`, { model, trainDataset: dataset, cwd, clock });
-  const rollouts = await openRollouts({ config: loaded.config, logger, clock, ...(signal && { signal }) });
+  const { loaded } = plan(`the model ${model.modelPath}`, {
+    model,
+    trainDataset: dataset,
+    cwd,
+    clock,
+  });
+  const rollouts = await openRollouts({
+    config: loaded.config,
+    logger,
+    clock,
+    ...(signal && { signal }),
+  });
   return {
     rows: rollouts.tasks.map(({ rawTask }) => rawTask),
     run: (row, work) => runLocal(rollouts, row, work, clock),
@@ -53,8 +73,16 @@ async function openLocal(model: TunerModelConfig, options: CandidateOptions): Pr
   };
 }
 
-/** Runs as a workflow does, so deadlines and further attempts are those of training; the reward is not looked at. */
-async function runLocal<T>(rollouts: Rollouts, row: number, work: (context: RowContext) => Promise<T>, clock: Clock): Promise<Measured<T>> {
+/**
+ * Runs as a workflow does, so deadlines and further attempts are those of training; the reward is
+ * not looked at.
+ */
+async function runLocal<T>(
+  rollouts: Rollouts,
+  row: number,
+  work: (context: RowContext) => Promise<T>,
+  clock: Clock,
+): Promise<Measured<T>> {
   const task = rollouts.tasks[row]!;
   let measured: Measured<T> | undefined;
   const workflow = defineWorkflow({
@@ -65,7 +93,13 @@ async function runLocal<T>(rollouts: Rollouts, row: number, work: (context: RowC
       const calls = model.extractExperiencesFromHistory({ clear: false });
       const input = calls.reduce((sum, { promptLength }) => sum + promptLength, 0);
       const total = calls.reduce((sum, { tokens }) => sum + tokens.length, 0);
-      measured = { value, metrics: { execution_time: (clock.now() - begun) / 1000, ...tokenMetrics(input, total - input) } };
+      measured = {
+        value,
+        metrics: {
+          execution_time: (clock.now() - begun) / 1000,
+          ...tokenMetrics(input, total - input),
+        },
+      };
       return 0;
     },
   });
@@ -83,7 +117,11 @@ const tokenMetrics = (input: number, output: number): Metrics => ({
 /** Of one row, as for a run of training. */
 const timeoutMs = 3_600_000;
 
-async function openRemote(model: TunerModelConfig, baseURL: string, options: CandidateOptions): Promise<Candidate> {
+async function openRemote(
+  model: TunerModelConfig,
+  baseURL: string,
+  options: CandidateOptions,
+): Promise<Candidate> {
   const { dataset, clock, cwd, signal = new AbortController().signal } = options;
   const rows = await readDataset(dataset, cwd, signal);
   return {
@@ -102,7 +140,10 @@ async function openRemote(model: TunerModelConfig, baseURL: string, options: Can
       });
       const begun = clock.now();
       const value = await work({ task: rows[row]!, model: remote, signal });
-      return { value, metrics: { execution_time: (clock.now() - begun) / 1000, ...counter.metrics() } };
+      return {
+        value,
+        metrics: { execution_time: (clock.now() - begun) / 1000, ...counter.metrics() },
+      };
     },
     close: () => Promise.resolve(),
   };
@@ -113,7 +154,13 @@ export function readDataset(
   cwd: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly RawTask[]> {
-  return readTaskRows({ name: 'rows', path: inFolder(path, cwd), split, signal, ...(name !== undefined && { subsetName: name }) });
+  return readTaskRows({
+    name: 'rows',
+    path: inFolder(path, cwd),
+    split,
+    signal,
+    ...(name !== undefined && { subsetName: name }),
+  });
 }
 
 interface Usage {

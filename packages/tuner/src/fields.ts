@@ -4,14 +4,23 @@ import { z } from 'zod';
 
 /** `maxModelLen: got -1; expected a number of at least 2` for each wrong field. */
 export function describeIssues(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.length === 0 ? 'it' : issue.path.join('.')}: ${issue.message}`).join('; ');
+  return error.issues
+    .map((issue) => `${issue.path.length === 0 ? 'it' : issue.path.join('.')}: ${issue.message}`)
+    .join('; ');
 }
 
 /** @throws ConfigError naming the class and every wrong field; unknown fields are wrong too */
-export function checkFields<Schema extends z.ZodType>(what: string, schema: Schema, fields: unknown): z.output<Schema> {
+export function checkFields<Schema extends z.ZodType>(
+  what: string,
+  schema: Schema,
+  fields: unknown,
+): z.output<Schema> {
   const checked = schema.safeParse(fields);
   if (checked.success) return checked.data;
-  throw new ConfigError(`${what} cannot be used: ${describeIssues(checked.error)}.`, { code: 'TUNER_FIELDS', cause: checked.error });
+  throw new ConfigError(`${what} cannot be used: ${describeIssues(checked.error)}.`, {
+    code: 'TUNER_FIELDS',
+    cause: checked.error,
+  });
 }
 
 export const text = z.string().min(1);

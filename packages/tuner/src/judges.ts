@@ -19,8 +19,11 @@ export function avgTokenConsumptionJudge({ response }: Measured): JudgeOutput {
 function measure({ metrics }: Measured['response'], key: string): number {
   const value = metrics?.[key];
   if (value !== undefined) return value;
-  throw new InvalidOutputError(`The response has no metric "${key}". Use this judge with selectModel, which measures it.`, {
-    code: 'METRIC_MISSING',
-    details: { field: key },
-  });
+  throw new InvalidOutputError(
+    `The response has no metric "${key}". Use this judge with selectModel, which measures it.`,
+    {
+      code: 'METRIC_MISSING',
+      details: { field: key },
+    },
+  );
 }

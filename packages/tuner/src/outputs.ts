@@ -4,7 +4,11 @@ import { z } from 'zod';
 import { describeIssues } from './fields.js';
 
 const metrics = z.record(z.string(), z.number()).nullish();
-const workflowSchema = z.strictObject({ reward: z.number().nullish(), response: z.unknown().optional(), metrics });
+const workflowSchema = z.strictObject({
+  reward: z.number().nullish(),
+  response: z.unknown().optional(),
+  metrics,
+});
 const judgeSchema = z.strictObject({ reward: z.number(), metrics });
 
 /** Of one run. */
@@ -24,14 +28,19 @@ export interface JudgeOutput {
   readonly metrics?: Metrics | null | undefined;
 }
 
-/** A function returned something else than it must. `details.field` is the wrong field, empty when the whole is wrong. */
+/**
+ * A function returned something else than it must. `details.field` is the wrong field, empty when
+ * the whole is wrong.
+ */
 export class InvalidOutputError extends WorkflowError {}
 
 /** A function cannot be used as workflow or judge. */
 export class InvalidFunctionError extends WorkflowError {}
 
 /** @throws InvalidOutputError naming the wrong field */
-export function WorkflowOutput<Response = undefined>(output: WorkflowOutput<Response>): WorkflowOutput<Response> {
+export function WorkflowOutput<Response = undefined>(
+  output: WorkflowOutput<Response>,
+): WorkflowOutput<Response> {
   return checkWorkflowOutput('WorkflowOutput', output) as WorkflowOutput<Response>;
 }
 
@@ -42,7 +51,12 @@ export function JudgeOutput(output: JudgeOutput): JudgeOutput {
 
 /** @throws InvalidOutputError naming the function and the wrong field */
 export function checkWorkflowOutput(name: string, output: unknown): WorkflowOutput {
-  return check(`Workflow function "${name}"`, '{ reward, response, metrics }', workflowSchema, output);
+  return check(
+    `Workflow function "${name}"`,
+    '{ reward, response, metrics }',
+    workflowSchema,
+    output,
+  );
 }
 
 /** @throws InvalidOutputError naming the function and the wrong field */
@@ -59,16 +73,25 @@ export function rewardOf(name: string, { reward }: WorkflowOutput): number {
   );
 }
 
-function check<Output>(what: string, shape: string, schema: z.ZodType<Output>, output: unknown): Output {
+function check<Output>(
+  what: string,
+  shape: string,
+  schema: z.ZodType<Output>,
+  output: unknown,
+): Output {
   const checked = schema.safeParse(output);
   if (checked.success) return checked.data;
   const field = checked.error.issues[0]?.path.join('.') ?? '';
   const got = field === '' ? `returned ${shown(output)}` : `returned a wrong output`;
-  throw new InvalidOutputError(`${what} ${got}: ${describeIssues(checked.error)}. Expected ${shape}.`, {
-    code: 'OUTPUT_INVALID',
-    details: { field },
-    cause: checked.error,
-  });
+  throw new InvalidOutputError(
+    `${what} ${got}: ${describeIssues(checked.error)}. Expected ${shape}.`,
+    {
+      code: 'OUTPUT_INVALID',
+      details: { field },
+      cause: checked.error,
+    },
+  );
 }
 
-const shown = (value: unknown): string => (value === undefined ? 'nothing' : value === null ? 'null' : `a value of type ${typeof value}`);
+const shown = (value: unknown): string =>
+  value === undefined ? 'nothing' : value === null ? 'null' : `a value of type ${typeof value}`;

@@ -17,13 +17,23 @@ import { adaptModels } from './adapter-workflow.js';
 import { openCandidate, type RowContext } from './candidate.js';
 import { DatasetConfig, type DatasetFields } from './config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from './config/model-config.js';
-import { checkJudgeFunction, checkWorkflowFunction, nameOf, type JudgeType, type ModelAdapter, type WorkflowType } from './functions.js';
+import {
+  checkJudgeFunction,
+  checkWorkflowFunction,
+  nameOf,
+  type JudgeType,
+  type ModelAdapter,
+  type WorkflowType,
+} from './functions.js';
 import { checkJudgeOutput, checkWorkflowOutput, type WorkflowOutput } from './outputs.js';
 
 /** What the judge gets: the workflow's response, and its metrics with those of the run. */
 export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
-  /** The workflow's own, and `execution_time` (seconds), `input_tokens`, `output_tokens`, `total_tokens` of all its calls. */
+  /**
+   * The workflow's own, and `execution_time` (seconds), `input_tokens`, `output_tokens`,
+   * `total_tokens` of all its calls.
+   */
   readonly metrics: Metrics;
 }
 
@@ -45,7 +55,11 @@ export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = A
 }
 
 /** With an adapter, as its models are not those of this project. */
-export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions<Row, Response, Model> & {
+export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions<
+  Row,
+  Response,
+  Model
+> & {
   readonly adapter: ModelAdapter<Model>;
 };
 
@@ -67,19 +81,29 @@ export interface SelectedModel {
 }
 
 /**
- * The model with the best mean reward; of equal ones the first. Candidates run one after the other, nothing is trained or recorded.
+ * The model with the best mean reward; of equal ones the first. Candidates run one after the other,
+ * nothing is trained or recorded.
  * @throws ConfigError for fewer than two candidates, and when every row of every candidate failed
  */
-export function selectModel<Row = RawTask, Response = unknown>(options: SelectModelOptions<Row, Response>): Promise<SelectedModel>;
-export function selectModel<Row, Response, Model>(options: AdaptedSelectModelOptions<Row, Response, Model>): Promise<SelectedModel>;
-export async function selectModel<Row, Response, Model>(options: SelectModelOptions<Row, Response, Model>): Promise<SelectedModel> {
+export function selectModel<Row = RawTask, Response = unknown>(
+  options: SelectModelOptions<Row, Response>,
+): Promise<SelectedModel>;
+export function selectModel<Row, Response, Model>(
+  options: AdaptedSelectModelOptions<Row, Response, Model>,
+): Promise<SelectedModel>;
+export async function selectModel<Row, Response, Model>(
+  options: SelectModelOptions<Row, Response, Model>,
+): Promise<SelectedModel> {
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const models = options.candidateModels.map(TunerModelConfig);
   if (models.length < 2)
-    throw new ConfigError(`selectModel() got ${models.length} candidate models; expected at least two to choose from.`, {
-      code: 'CANDIDATES_TOO_FEW',
-    });
+    throw new ConfigError(
+      `selectModel() got ${models.length} candidate models; expected at least two to choose from.`,
+      {
+        code: 'CANDIDATES_TOO_FEW',
+      },
+    );
   const candidates: CandidateResult[] = [];
   let firstError: unknown;
   for (const model of models) {
@@ -91,10 +115,13 @@ export async function selectModel<Row, Response, Model>(options: SelectModelOpti
     (candidate.reward ?? -Infinity) > (chosen.reward ?? -Infinity) ? candidate : chosen,
   );
   if (best.reward === undefined)
-    throw new ConfigError(`selectModel(): every row failed with every model; the first time: ${describeError(firstError)}`, {
-      code: 'NO_ROW_RAN',
-      cause: firstError,
-    });
+    throw new ConfigError(
+      `selectModel(): every row failed with every model; the first time: ${describeError(firstError)}`,
+      {
+        code: 'NO_ROW_RAN',
+        cause: firstError,
+      },
+    );
   return { model: best.model, metrics: best.metrics, candidates };
 }
 
@@ -122,9 +149,19 @@ async function runRows<Row, Response, Model>(
   const candidate = await openCandidate(model, { dataset, logger, clock, cwd, signal });
   const judged = async (row: number): Promise<JudgedRow> => {
     try {
-      const { value, metrics } = await candidate.run(row, (context) => runFunction({ workflowFunc, adapter, logger }, context));
-      const given = { response: value.response as Response, metrics: { ...value.metrics, ...metrics } };
-      const input = { task: candidate.rows[row] as Row, response: given, auxiliaryModels: {}, logger };
+      const { value, metrics } = await candidate.run(row, (context) =>
+        runFunction({ workflowFunc, adapter, logger }, context),
+      );
+      const given = {
+        response: value.response as Response,
+        metrics: { ...value.metrics, ...metrics },
+      };
+      const input = {
+        task: candidate.rows[row] as Row,
+        response: given,
+        auxiliaryModels: {},
+        logger,
+      };
       const output = checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), await judgeFunc(input));
       return { reward: output.reward, metrics: { ...given.metrics, ...output.metrics } };
     } catch (error) {
@@ -147,7 +184,10 @@ async function runFunction<Row, Response, Model>(
     workflowFunc,
     adapter,
     logger,
-  }: { readonly logger: Logger } & Pick<SelectModelOptions<Row, Response, Model>, 'workflowFunc' | 'adapter'>,
+  }: { readonly logger: Logger } & Pick<
+    SelectModelOptions<Row, Response, Model>,
+    'workflowFunc' | 'adapter'
+  >,
   { task, model, signal }: RowContext,
 ): Promise<WorkflowOutput> {
   const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });

@@ -1,4 +1,7 @@
-/** `tunePrompt`: searches for a system prompt that a workflow does better with. Weights stay as they are. */
+/**
+ * `tunePrompt`: searches for a system prompt that a workflow does better with. Weights stay as they
+ * are.
+ */
 import {
   ConfigError,
   createRuntime,
@@ -23,7 +26,10 @@ import { proposePrompt } from './prompt/propose.js';
 export type Proposer = Pick<AgentModel, 'chat'>;
 
 export interface PromptTuneConfig {
-  /** A model that writes prompts: an OpenAI-compatible service (`baseUrl`, `apiKey`), or anything that can `chat`. */
+  /**
+   * A model that writes prompts: an OpenAI-compatible service (`baseUrl`, `apiKey`), or anything
+   * that can `chat`.
+   */
   readonly proposer: TunerModelFields | Proposer;
   /** How many prompts are tried: light 6, medium 20, heavy 60. @default "light" */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
@@ -43,7 +49,10 @@ export interface PromptInput<Row = RawTask> {
   readonly signal: AbortSignal;
 }
 
-/** Runs the agent, on a model of its own, with the prompt. Its reward, if it gives one, is not looked at. */
+/**
+ * Runs the agent, on a model of its own, with the prompt. Its reward, if it gives one, is not
+ * looked at.
+ */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
   input: PromptInput<Row>,
 ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
@@ -66,8 +75,9 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
 export interface TunedPrompt {
   readonly prompt: string;
   /**
-   * `trainset_reward` of the first prompt and `trainset_reward_best`, `prompts_tried`; with an evaluation set `valset_reward`,
-   * `valset_reward_best` and `valset_improvement`, in percent of the former, which is left out where that is 0.
+   * `trainset_reward` of the first prompt and `trainset_reward_best`, `prompts_tried`; with an
+   * evaluation set `valset_reward`, `valset_reward_best` and `valset_improvement`, in percent of
+   * the former, which is left out where that is 0.
    */
   readonly metrics: Metrics;
 }
@@ -87,15 +97,23 @@ const schema = z.object({
 });
 
 /**
- * In each round the proposer sees the best prompt, its worst rows and the rewards of all prompts, and writes new ones; one with a
- * better mean reward on the training rows takes the place of the best. A row that fails counts as reward 0.
- * @throws ConfigError, InvalidFunctionError for what is wrong with the arguments; TaskError for the data; ModelError of the proposer
+ * In each round the proposer sees the best prompt, its worst rows and the rewards of all prompts,
+ * and writes new ones; one with a better mean reward on the training rows takes the place of the
+ * best. A row that fails counts as reward 0.
+ * @throws ConfigError, InvalidFunctionError for what is wrong with the arguments; TaskError for the
+ * data; ModelError of the proposer
  */
-export async function tunePrompt<Row = RawTask, Response = unknown>(options: TunePromptOptions<Row, Response>): Promise<TunedPrompt> {
+export async function tunePrompt<Row = RawTask, Response = unknown>(
+  options: TunePromptOptions<Row, Response>,
+): Promise<TunedPrompt> {
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const config = checkFields('PromptTuneConfig', schema, options.config);
-  const { logger = silentLogger, clock = systemClock, signal = new AbortController().signal } = options;
+  const {
+    logger = silentLogger,
+    clock = systemClock,
+    signal = new AbortController().signal,
+  } = options;
   const runtime = createRuntime({ seed: config.seed, clock, logger });
   const evaluator = { ...options, logger, signal, threads: config.evalNumThreads };
   const onTrain = await createEvaluator(evaluator, DatasetConfig(options.trainDataset));
@@ -107,7 +125,12 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(options: Tun
   for (let round = 0; round < rounds; round++) {
     const from = best;
     for (let i = 0; i < proposals; i++) {
-      const prompt = await proposePrompt(proposer, { best: from, tried, random: runtime.random('failures', round, i), signal });
+      const prompt = await proposePrompt(proposer, {
+        best: from,
+        tried,
+        random: runtime.random('failures', round, i),
+        signal,
+      });
       if (tried.some((other) => other.prompt === prompt)) continue;
       const evaluation = await onTrain(prompt);
       logger.info(`Prompt ${tried.length}: reward ${evaluation.reward.toFixed(3)}`);
@@ -115,18 +138,34 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(options: Tun
       if (evaluation.reward > best.reward) best = evaluation;
     }
   }
-  const trained = { trainset_reward: tried[0]!.reward, trainset_reward_best: best.reward, prompts_tried: tried.length };
-  if (!options.evalDataset || !config.comparePerformance) return { prompt: best.prompt, metrics: trained };
+  const trained = {
+    trainset_reward: tried[0]!.reward,
+    trainset_reward_best: best.reward,
+    prompts_tried: tried.length,
+  };
+  if (!options.evalDataset || !config.comparePerformance)
+    return { prompt: best.prompt, metrics: trained };
   const onEval = await createEvaluator(evaluator, DatasetConfig(options.evalDataset));
   const before = (await onEval(options.initSystemPrompt)).reward;
   const after = best === tried[0] ? before : (await onEval(best.prompt)).reward;
-  const improvement = before === 0 ? {} : { valset_improvement: (100 * (after - before)) / Math.abs(before) };
-  return { prompt: best.prompt, metrics: { ...trained, valset_reward: before, valset_reward_best: after, ...improvement } };
+  const improvement: Metrics =
+    before === 0 ? {} : { valset_improvement: (100 * (after - before)) / Math.abs(before) };
+  return {
+    prompt: best.prompt,
+    metrics: { ...trained, valset_reward: before, valset_reward_best: after, ...improvement },
+  };
 }
 
 function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal): Proposer {
   if ('chat' in proposer) return proposer;
-  const { baseUrl, apiKey = 'EMPTY', modelPath, temperature, topP, maxTokens } = TunerModelConfig(proposer);
+  const {
+    baseUrl,
+    apiKey = 'EMPTY',
+    modelPath,
+    temperature,
+    topP,
+    maxTokens,
+  } = TunerModelConfig(proposer);
   if (baseUrl === undefined)
     throw new ConfigError(
       'PromptTuneConfig.proposer: a model folder cannot write prompts here. Give baseUrl of an OpenAI-compatible service, or an object with chat().',
@@ -134,5 +173,12 @@ function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal):
         code: 'PROPOSER_NOT_REMOTE',
       },
     );
-  return createRemoteModel({ baseURL: baseUrl, apiKey, modelPath, defaults: { temperature, topP, maxTokens }, timeoutMs: 600_000, signal });
+  return createRemoteModel({
+    baseURL: baseUrl,
+    apiKey,
+    modelPath,
+    defaults: { temperature, topP, maxTokens },
+    timeoutMs: 600_000,
+    signal,
+  });
 }

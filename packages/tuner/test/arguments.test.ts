@@ -39,21 +39,32 @@ describe('the configuration classes', () => {
       saveIntervalSteps: 100,
       evalIntervalSteps: 100,
     });
-    expect(DatasetConfig(data)).toMatchObject({ path: 'my_dataset', split: 'train', totalEpochs: 1 });
+    expect(DatasetConfig(data)).toMatchObject({
+      path: 'my_dataset',
+      split: 'train',
+      totalEpochs: 1,
+    });
     expect(TunerModelConfig({ modelPath: 'm', maxModelLen: 16384 })).toMatchObject({
       maxTokens: 8192,
       temperature: 1,
       topP: 1,
       toolCallParser: 'hermes',
     });
-    expect(TinkerConfig()).toEqual({ rank: 16, trainMlp: true, trainAttn: true, trainUnembed: true });
+    expect(TinkerConfig()).toEqual({
+      rank: 16,
+      trainMlp: true,
+      trainAttn: true,
+      trainUnembed: true,
+    });
   });
 
   it('name what is wrong, unknown fields too', () => {
     expect(() => AlgorithmConfig({ groupSize: 0, learningRat: 1 } as never)).toThrow(
       /AlgorithmConfig cannot be used: groupSize: [\s\S]*learningRat/,
     );
-    expect(() => TunerModelConfig({ modelPath: '' } as never)).toThrow(/modelPath: [\s\S]*maxModelLen: /);
+    expect(() => TunerModelConfig({ modelPath: '' } as never)).toThrow(
+      /modelPath: [\s\S]*maxModelLen: /,
+    );
   });
 });
 
@@ -62,30 +73,42 @@ describe('preview', () => {
     const file = path.join(world.cwd, 'letters.jsonl');
     writeFileSync(file, '{"question": "größer als 三?"}\n');
     const shown: string[] = [];
-    const rows = await DatasetConfig({ path: file }).preview(5, { write: (text) => shown.push(text) });
+    const rows = await DatasetConfig({ path: file }).preview(5, {
+      write: (text) => shown.push(text),
+    });
     expect(rows).toEqual([{ question: 'größer als 三?' }]);
     expect(shown.join('')).toBe('[\n  {\n    "question": "größer als 三?"\n  }\n]\n');
   });
 
   it('says what cannot be read', async () => {
-    await expect(DatasetConfig({ path: path.join(world.cwd, 'my_dataset'), split: 'dev' }).preview()).rejects.toThrow(
-      'has no split "validation"',
-    );
-    await expect(DatasetConfig({ path: './nowhere.jsonl' }).preview()).rejects.toMatchObject({ name: 'TaskError' });
-    await expect(DatasetConfig({ path: path.join(world.cwd, 'my_dataset') }).preview(-1)).rejects.toThrow('preview(-1)');
+    await expect(
+      DatasetConfig({ path: path.join(world.cwd, 'my_dataset'), split: 'dev' }).preview(),
+    ).rejects.toThrow('has no split "validation"');
+    await expect(DatasetConfig({ path: './nowhere.jsonl' }).preview()).rejects.toMatchObject({
+      name: 'TaskError',
+    });
+    await expect(
+      DatasetConfig({ path: path.join(world.cwd, 'my_dataset') }).preview(-1),
+    ).rejects.toThrow('preview(-1)');
   });
 });
 
 describe('functions and outputs', () => {
   it('are refused when they cannot be called with one object', () => {
-    expect(() => checkWorkflowFunction('solve')).toThrow('workflowFunc is of type string; expected a function');
-    expect(() => checkWorkflowFunction((_task: unknown, _model: unknown) => 1)).toThrow(/2 parameters; expected one/);
+    expect(() => checkWorkflowFunction('solve')).toThrow(
+      'workflowFunc is of type string; expected a function',
+    );
+    expect(() => checkWorkflowFunction((_task: unknown, _model: unknown) => 1)).toThrow(
+      /2 parameters; expected one/,
+    );
     expect(() => checkJudgeFunction(class Judge {})).toThrow('is a class');
     expect(() => checkWorkflowFunction(solve)).not.toThrow();
   });
 
   it('name the field that is wrong', () => {
-    expect(() => JudgeOutput({} as never)).toThrow(/Judge function "JudgeOutput" returned a wrong output: reward: /);
+    expect(() => JudgeOutput({} as never)).toThrow(
+      /Judge function "JudgeOutput" returned a wrong output: reward: /,
+    );
     expect(() => JudgeOutput({ reward: Number.NaN })).toThrow(/reward: /);
     expect(() => WorkflowOutput({ metrics: { a: 'b' } } as never)).toThrow(/metrics\.a: /);
     expect(WorkflowOutput({ response: 1, reward: null })).toEqual({ response: 1, reward: null });
@@ -97,13 +120,32 @@ describe('functions and outputs', () => {
       async (input: WorkflowInput) => ({ ...(await solve(input)), reward: null }),
       /"workflowFunc" returned no reward, and there is no judgeFunc/,
     ],
-    ['nothing', async (input: WorkflowInput) => void (await solve(input)), /"workflowFunc" returned nothing/],
-    ['an error', () => Promise.reject(new Error('my agent broke')), /dry run on the first row failed[\s\S]*my agent broke/],
+    [
+      'nothing',
+      async (input: WorkflowInput) => void (await solve(input)),
+      /"workflowFunc" returned nothing/,
+    ],
+    [
+      'an error',
+      () => Promise.reject(new Error('my agent broke')),
+      /dry run on the first row failed[\s\S]*my agent broke/,
+    ],
     ['no call', () => ({ reward: 1 }), /returned no experiences/],
-  ])('that give %s are found by the dry run, and nothing is written', async (_, workflowFunc, message) => {
-    const options = { trainDataset: data, model, cwd: world.cwd, terminal: world.terminal, experimentName: 'broken' };
-    await expect(tune({ ...options, workflowFunc: workflowFunc as unknown as typeof solve })).rejects.toThrow(message);
-  });
+  ])(
+    'that give %s are found by the dry run, and nothing is written',
+    async (_, workflowFunc, message) => {
+      const options = {
+        trainDataset: data,
+        model,
+        cwd: world.cwd,
+        terminal: world.terminal,
+        experimentName: 'broken',
+      };
+      await expect(
+        tune({ ...options, workflowFunc: workflowFunc as unknown as typeof solve }),
+      ).rejects.toThrow(message);
+    },
+  );
 });
 
 describe('the configuration of tune', () => {
@@ -119,20 +161,36 @@ describe('the configuration of tune', () => {
       evalDataset: { ...data, split: 'test' },
       model: { ...model, temperature: 0.7, topP: 0.9, enableThinking: false },
       experimentName: 'mine',
-      auxiliaryModels: { judge: { ...model, baseUrl: 'https://example.com/v1', apiKey: 'top-secret' } },
+      auxiliaryModels: {
+        judge: { ...model, baseUrl: 'https://example.com/v1', apiKey: 'top-secret' },
+      },
     });
     expect(yaml).not.toContain('top-secret');
     expect(parse(yaml)).toMatchObject({
       project: 'AgentScope',
       name: 'mine',
       checkpoint_root_dir: './checkpoints',
-      model: { model_path: 'model', max_model_len: 32, max_response_tokens: 16, temperature: 0.7, top_p: 0.9, enable_thinking: false },
+      model: {
+        model_path: 'model',
+        max_model_len: 32,
+        max_response_tokens: 16,
+        temperature: 0.7,
+        top_p: 0.9,
+        enable_thinking: false,
+      },
       buffer: {
         total_epochs: 1,
         total_steps: 7,
-        explorer_input: { tasksets: [{ path: 'my_dataset', split: 'train' }], eval_tasksets: [{ name: 'eval_taskset', split: 'test' }] },
+        explorer_input: {
+          tasksets: [{ path: 'my_dataset', split: 'train' }],
+          eval_tasksets: [{ name: 'eval_taskset', split: 'test' }],
+        },
       },
-      explorer: { runner_per_model: 16, max_timeout: 3600, auxiliary_models: [{ name: 'judge', base_url: 'https://example.com/v1' }] },
+      explorer: {
+        runner_per_model: 16,
+        max_timeout: 3600,
+        auxiliary_models: [{ name: 'judge', base_url: 'https://example.com/v1' }],
+      },
       synchronizer: { sync_style: 'dynamic_by_explorer', sync_interval: 1 },
       monitor: { monitor_type: 'tensorboard' },
     });
@@ -155,30 +213,55 @@ explorer:
         cwd: world.cwd,
         configPath,
         trainDataset: data,
-        auxiliaryModels: { judge: { ...model, modelPath: 'new', baseUrl: 'https://example.com/v2' } },
+        auxiliaryModels: {
+          judge: { ...model, modelPath: 'new', baseUrl: 'https://example.com/v2' },
+        },
       }),
     ) as object;
     expect(tree).toMatchObject({
       project: 'Mine',
       buffer: {
         batch_size: 5,
-        explorer_input: { taskset: null, tasksets: [{ name: 'sums', path: 'my_dataset', format: { prompt_key: 'question' } }] },
+        explorer_input: {
+          taskset: null,
+          tasksets: [{ name: 'sums', path: 'my_dataset', format: { prompt_key: 'question' } }],
+        },
       },
-      explorer: { auxiliary_models: [{ name: 'helper' }, { name: 'judge', model_path: 'new', base_url: 'https://example.com/v2' }] },
+      explorer: {
+        auxiliary_models: [
+          { name: 'helper' },
+          { name: 'judge', model_path: 'new', base_url: 'https://example.com/v2' },
+        ],
+      },
     });
     expect(tree).not.toHaveProperty('checkpoint_root_dir');
   });
 
   it('takes algorithms of a program by name', () => {
-    const settings = { trainDataset: data, model, algorithm: { algorithmType: 'mine' }, cwd: world.cwd };
-    expect(() => toYaml(settings)).toThrow(/algorithm\.algorithm_type: got "mine", expected one of grpo/);
+    const settings = {
+      trainDataset: data,
+      model,
+      algorithm: { algorithmType: 'mine' },
+      cwd: world.cwd,
+    };
+    expect(() => toYaml(settings)).toThrow(
+      /algorithm\.algorithm_type: got "mine", expected one of grpo/,
+    );
     const mine = defineAlgorithm({ name: 'mine', advantageFn: 'rloo' });
-    expect(parse(toYaml({ ...settings, algorithms: [mine] }))).toMatchObject({ algorithm: { algorithm_type: 'mine' } });
+    expect(parse(toYaml({ ...settings, algorithms: [mine] }))).toMatchObject({
+      algorithm: { algorithm_type: 'mine' },
+    });
   });
 
   it('tells mistakes of the file with their place, and those of arguments as such', async () => {
     const configPath = file('project: Mine\nmodel: { model_path: model, max_model_len: 1 }\n');
-    const tried = tune({ workflowFunc: solve, cwd: world.cwd, configPath, trainDataset: data, monitorType: 'wandb' });
+    const tried = tune({
+      workflowFunc: solve,
+      cwd: world.cwd,
+      configPath,
+      trainDataset: data,
+      monitorType: 'wandb',
+    });
     await expect(tried).rejects.toThrow(/base\.yaml:2:\d+ model\.max_model_len: /);
     await expect(tried).rejects.toThrow(/tune\(\): monitor\.monitor_type/);
   });
@@ -186,9 +269,19 @@ explorer:
   it.each([
     ['no rows', { model }, 'tune() lacks trainDataset. Pass it, or configPath.'],
     ['nothing at all', {}, 'tune() lacks trainDataset and model. Pass them, or configPath.'],
-    ['Tinker', { trainDataset: data, model: { ...model, tinkerConfig: TinkerConfig() } }, 'the Tinker service is not supported yet'],
-    ['a model behind an API', { trainDataset: data, model: { ...model, baseUrl: 'https://example.com/v1' } }, 'cannot be trained'],
+    [
+      'Tinker',
+      { trainDataset: data, model: { ...model, tinkerConfig: TinkerConfig() } },
+      'the Tinker service is not supported yet',
+    ],
+    [
+      'a model behind an API',
+      { trainDataset: data, model: { ...model, baseUrl: 'https://example.com/v1' } },
+      'cannot be trained',
+    ],
   ])('is refused with %s', async (_, settings, message) => {
-    await expect(tune({ workflowFunc: solve, cwd: world.cwd, ...settings })).rejects.toThrow(message);
+    await expect(tune({ workflowFunc: solve, cwd: world.cwd, ...settings })).rejects.toThrow(
+      message,
+    );
   });
 });

@@ -27,25 +27,41 @@ describe('learn', () => {
   it('trains with a function that returns its reward, whatever workflow the file names', async () => {
     const seen = new Set<string>();
     const summary = await learn({
-      workflowFunc: async ({ task, model, signal }: WorkflowInput<{ readonly question: string; readonly answer: string }>) => {
+      workflowFunc: async ({
+        task,
+        model,
+        signal,
+      }: WorkflowInput<{ readonly question: string; readonly answer: string }>) => {
         seen.add(task.question);
         const { choices } = await model
           .openaiClient()
-          .chat.completions.create({ model: model.modelPath, messages: [{ role: 'user', content: task.question }] }, { signal });
+          .chat.completions.create(
+            { model: model.modelPath, messages: [{ role: 'user', content: task.question }] },
+            { signal },
+          );
         return choices[0]!.message.content === task.answer ? 1 : 0;
       },
       config: config(yaml),
       terminal: world.terminal,
     });
-    expect(summary).toMatchObject({ trainStep: 2, jobDirectory: path.join(world.cwd, 'checkpoints', 'Mine', 'first') });
+    expect(summary).toMatchObject({
+      trainStep: 2,
+      jobDirectory: path.join(world.cwd, 'checkpoints', 'Mine', 'first'),
+    });
     expect([...seen].toSorted()).toEqual(['0+1', '1+1', '2+1', '3+1']);
   });
 
   it('tells every mistake of the file with its place, when it is loaded', () => {
-    expect(() => config(yaml.replace('repeat_times: 2', 'repeat_times: two').replace('batch_size', 'batchsize'))).toThrow(
+    expect(() =>
+      config(
+        yaml.replace('repeat_times: 2', 'repeat_times: two').replace('batch_size', 'batchsize'),
+      ),
+    ).toThrow(
       /config\.yaml:3:\d+ algorithm\.repeat_times[\s\S]*config\.yaml:6:3 buffer\.batchsize/,
     );
-    expect(() => LearnConfig.loadConfig('nowhere.yaml', { cwd: world.cwd })).toThrow(/nowhere\.yaml cannot be read/);
+    expect(() => LearnConfig.loadConfig('nowhere.yaml', { cwd: world.cwd })).toThrow(
+      /nowhere\.yaml cannot be read/,
+    );
   });
 
   it.each([
@@ -57,7 +73,11 @@ describe('learn', () => {
       await model.chat([{ role: 'user', content: '1+1' }]);
       return reward as number;
     };
-    const tried = learn({ workflowFunc, config: config(yaml.replace('first', 'second')), terminal: world.terminal });
+    const tried = learn({
+      workflowFunc,
+      config: config(yaml.replace('first', 'second')),
+      terminal: world.terminal,
+    });
     await expect(tried).rejects.toMatchObject({
       name: 'InvalidOutputError',
       message: `Workflow function "solve" ${message}; learn() expects its reward, a finite number.`,

@@ -21,7 +21,10 @@ interface Row {
 const local = (modelPath: string, maxTokens: number) => ({ modelPath, maxModelLen: 32, maxTokens });
 
 async function solve({ task, model }: WorkflowInput<Row>) {
-  const [answer] = await model.chat([{ role: 'user', content: task.question }], { minTokens: 3, maxTokens: 3 });
+  const [answer] = await model.chat([{ role: 'user', content: task.question }], {
+    minTokens: 3,
+    maxTokens: 3,
+  });
   return { response: answer!.responseText };
 }
 
@@ -61,23 +64,39 @@ describe('selectModel', () => {
       { reward: 3, failedRows: 1 },
       { reward: 6, failedRows: 1 },
     ]);
-    expect(selected.metrics).toMatchObject({ own_avg: 5, input_tokens_avg: 8, output_tokens_avg: 6, total_tokens_avg: 14 });
+    expect(selected.metrics).toMatchObject({
+      own_avg: 5,
+      input_tokens_avg: 8,
+      output_tokens_avg: 6,
+      total_tokens_avg: 14,
+    });
     expect(selected.metrics['execution_time_avg']).toBeGreaterThanOrEqual(0);
   });
 
   it('runs candidates behind a service too, and chooses the cheaper one by tokens', async () => {
     const usage = { prompt_tokens: 1, completion_tokens: 1 };
-    const body = { choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '4' } }], usage };
-    const server = createServer((_, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body)));
+    const body = {
+      choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '4' } }],
+      usage,
+    };
+    const server = createServer((_, response) =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(body)),
+    );
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
     try {
       const candidateModels = [local(here('model'), 8), { ...local('remote', 8), baseUrl }];
-      const options = { workflowFunc: solve, trainDataset: { ...trainDataset(), totalSteps: 2 }, candidateModels };
+      const options = {
+        workflowFunc: solve,
+        trainDataset: { ...trainDataset(), totalSteps: 2 },
+        candidateModels,
+      };
       const selected = await selectModel({ ...options, judgeFunc: avgTokenConsumptionJudge });
       expect(selected.model.modelPath).toBe('remote');
       expect(selected.candidates.map(({ reward }) => reward)).toEqual([-7, -2]);
-      expect((await selectModel({ ...options, judgeFunc: avgTimeJudge })).candidates).toHaveLength(2);
+      expect((await selectModel({ ...options, judgeFunc: avgTimeJudge })).candidates).toHaveLength(
+        2,
+      );
     } finally {
       server.close();
     }
@@ -85,10 +104,20 @@ describe('selectModel', () => {
 
   it('refuses a single candidate, and says what was wrong when no row ran', async () => {
     const judgeFunc = () => ({ reward: 1 });
-    const options = { judgeFunc, trainDataset: trainDataset(), candidateModels: [local(here('model'), 8)] };
-    await expect(selectModel({ ...options, workflowFunc: solve })).rejects.toThrow('got 1 candidate models; expected at least two');
+    const options = {
+      judgeFunc,
+      trainDataset: trainDataset(),
+      candidateModels: [local(here('model'), 8)],
+    };
+    await expect(selectModel({ ...options, workflowFunc: solve })).rejects.toThrow(
+      'got 1 candidate models; expected at least two',
+    );
     const candidateModels = [local(here('model'), 8), local(here('other'), 8)];
-    const broken = selectModel({ ...options, candidateModels, workflowFunc: () => Promise.reject(new Error('broken agent')) });
+    const broken = selectModel({
+      ...options,
+      candidateModels,
+      workflowFunc: () => Promise.reject(new Error('broken agent')),
+    });
     await expect(broken).rejects.toThrow(/every row failed[\s\S]*broken agent/);
   });
 });

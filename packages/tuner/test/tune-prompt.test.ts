@@ -13,7 +13,11 @@ interface Row {
 /** An agent that answers all the better the more of three words its prompt has. */
 const solve = ({ systemPrompt, task }: PromptInput<Row>) => {
   if (systemPrompt.includes('crash')) throw new Error('cannot');
-  return { response: ['digits', 'only', 'short'].filter((word) => systemPrompt.includes(word)).length + (task.answer === '1' ? -1 : 0) };
+  return {
+    response:
+      ['digits', 'only', 'short'].filter((word) => systemPrompt.includes(word)).length +
+      (task.answer === '1' ? -1 : 0),
+  };
 };
 const judge = ({ response }: { readonly response: number }) => ({ reward: response / 3 });
 
@@ -23,11 +27,19 @@ describe('tunePrompt', () => {
   afterAll(() => rmSync(world.cwd, { recursive: true, force: true }));
 
   const options = (answers: readonly string[], optimizationLevel: 'light' | 'medium' = 'light') => {
-    const proposer = scriptedModel({ answers: (_, i) => answers[(proposer.calls.length - 1 + i) % answers.length]! });
+    const proposer = scriptedModel({
+      answers: (_, i) => answers[(proposer.calls.length - 1 + i) % answers.length]!,
+    });
     const trainDataset = { path: path.join(world.cwd, 'my_dataset') };
     return {
       proposer,
-      call: { workflowFunc: solve, judgeFunc: judge, initSystemPrompt: 'Answer.', trainDataset, config: { proposer, optimizationLevel } },
+      call: {
+        workflowFunc: solve,
+        judgeFunc: judge,
+        initSystemPrompt: 'Answer.',
+        trainDataset,
+        config: { proposer, optimizationLevel },
+      },
     };
   };
 
@@ -40,9 +52,17 @@ describe('tunePrompt', () => {
       'Short: answer in digits only, and short.',
       '<prompt>Answer.</prompt>',
     ]);
-    const tuned = await tunePrompt({ ...call, evalDataset: { ...call.trainDataset, split: 'test' } });
+    const tuned = await tunePrompt({
+      ...call,
+      evalDataset: { ...call.trainDataset, split: 'test' },
+    });
     expect(tuned.prompt).toBe('Short: answer in digits only, and short.');
-    expect(tuned.metrics).toMatchObject({ prompts_tried: 5, valset_reward: 0, valset_reward_best: 1, trainset_reward_best: 11 / 12 });
+    expect(tuned.metrics).toMatchObject({
+      prompts_tried: 5,
+      valset_reward: 0,
+      valset_reward_best: 1,
+      trainset_reward_best: 11 / 12,
+    });
     expect(tuned.metrics).not.toHaveProperty('valset_improvement');
     expect(proposer.calls).toHaveLength(6);
     const asked = proposer.calls.map(({ messages }) => messages[1]!.content as string);
@@ -54,7 +74,11 @@ describe('tunePrompt', () => {
 
   it('gives the improvement on rows that it did not see, in percent', async () => {
     const { call } = options(['<prompt>digits only</prompt>']);
-    const tuned = await tunePrompt({ ...call, initSystemPrompt: 'digits', evalDataset: { ...call.trainDataset, split: 'test' } });
+    const tuned = await tunePrompt({
+      ...call,
+      initSystemPrompt: 'digits',
+      evalDataset: { ...call.trainDataset, split: 'test' },
+    });
     expect(tuned.metrics['valset_improvement']).toBeCloseTo(100);
     expect(tuned.metrics['prompts_tried']).toBe(2);
   });
@@ -62,10 +86,12 @@ describe('tunePrompt', () => {
   it('says that the proposer wrote nothing, and refuses settings it does not know', async () => {
     const { call } = options(['<prompt> </prompt>']);
     await expect(tunePrompt(call)).rejects.toMatchObject({ code: 'PROPOSAL_EMPTY' });
-    await expect(tunePrompt({ ...call, config: { ...call.config, optimizationLevel: 'extreme' as 'light' } })).rejects.toThrow(
-      'PromptTuneConfig cannot be used: optimizationLevel',
-    );
-    await expect(tunePrompt({ ...call, config: { proposer: { modelPath: 'm', maxModelLen: 9 } } })).rejects.toMatchObject({
+    await expect(
+      tunePrompt({ ...call, config: { ...call.config, optimizationLevel: 'extreme' as 'light' } }),
+    ).rejects.toThrow('PromptTuneConfig cannot be used: optimizationLevel');
+    await expect(
+      tunePrompt({ ...call, config: { proposer: { modelPath: 'm', maxModelLen: 9 } } }),
+    ).rejects.toMatchObject({
       code: 'PROPOSER_NOT_REMOTE',
     });
   });

@@ -21,11 +21,19 @@ interface Row {
 
 async function runAgent({ task, model }: WorkflowInput<Row>): Promise<WorkflowOutput<string>> {
   const [answer] = await model.chat([{ role: 'user', content: task.question }], { maxTokens: 4 });
-  return WorkflowOutput({ response: answer!.responseText, reward: 99, metrics: { length: answer!.responseText.length, shared: 1 } });
+  return WorkflowOutput({
+    response: answer!.responseText,
+    reward: 99,
+    metrics: { length: answer!.responseText.length, shared: 1 },
+  });
 }
 
 async function ask(client: OpenAI, content: string): Promise<string> {
-  const { choices } = await client.chat.completions.create({ model: 'any', messages: [{ role: 'user', content }], max_tokens: 4 });
+  const { choices } = await client.chat.completions.create({
+    model: 'any',
+    messages: [{ role: 'user', content }],
+    max_tokens: 4,
+  });
   return choices[0]!.message.content ?? '';
 }
 
@@ -43,7 +51,12 @@ describe('tune', () => {
     trainDataset: DatasetConfig({ path: 'my_dataset', split: 'train' }),
     evalDataset: { path: 'my_dataset', split: 'test' },
     model: TunerModelConfig({ modelPath: 'model', maxModelLen: 32 }),
-    algorithm: AlgorithmConfig({ groupSize: 2, batchSize: 2, learningRate: 1e-3, saveIntervalSteps: 1 }),
+    algorithm: AlgorithmConfig({
+      groupSize: 2,
+      batchSize: 2,
+      learningRate: 1e-3,
+      saveIntervalSteps: 1,
+    }),
     cwd: world.cwd,
     terminal: world.terminal,
   });
@@ -57,7 +70,9 @@ describe('tune', () => {
       evalDataset: undefined,
       auxiliaryModels: { helper: { modelPath: 'model', maxModelLen: 32, maxTokens: 4 } },
       adapter: (endpoint) => new OpenAI(endpoint.openai()),
-      workflowFunc: async ({ task, model }: WorkflowInput<Row, OpenAI>) => ({ response: await ask(model, task.question) }),
+      workflowFunc: async ({ task, model }: WorkflowInput<Row, OpenAI>) => ({
+        response: await ask(model, task.question),
+      }),
       judgeFunc: async ({ response, auxiliaryModels }: JudgeInput<Row, string, OpenAI>) => {
         for (const name of Object.keys(auxiliaryModels)) names.add(name);
         return { reward: (await ask(auxiliaryModels['helper']!, '1+1')) === response ? 1 : 0 };
@@ -66,7 +81,11 @@ describe('tune', () => {
     expect([...names]).toEqual(['helper']);
     expect(summary).toMatchObject({ trainStep: 1 });
     expect(path.basename(summary.jobDirectory)).toBe('with-helper');
-    const first = JSON.parse(readFileSync(path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl'), 'utf8').split('\n')[0]!) as object;
+    const first = JSON.parse(
+      readFileSync(path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl'), 'utf8').split(
+        '\n',
+      )[0]!,
+    ) as object;
     // The helper's calls are not trained on.
     expect(first).toMatchObject({ metrics: { 'experience_pipeline/experience_count': 8 } });
   });
@@ -77,13 +96,17 @@ describe('tune', () => {
     const { jobDirectory: job } = summary;
     expect(path.dirname(job)).toBe(path.join(world.cwd, 'checkpoints', 'AgentScope'));
     expect(path.basename(job)).toMatch(/^Experiment-\d{14}$/);
-    expect(readdirSync(job)).toEqual(expect.arrayContaining(['global_step_1', 'global_step_2', 'monitor', 'buffer', 'log']));
+    expect(readdirSync(job)).toEqual(
+      expect.arrayContaining(['global_step_1', 'global_step_2', 'monitor', 'buffer', 'log']),
+    );
     expect(existsSync(path.join(job, 'monitor', 'tensorboard'))).toBe(true);
     const lines = readFileSync(path.join(job, 'monitor', 'metrics.jsonl'), 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const explored = lines.filter(({ role, metrics }) => role === 'explorer' && 'rollout/reward/mean' in (metrics as object));
+    const explored = lines.filter(
+      ({ role, metrics }) => role === 'explorer' && 'rollout/reward/mean' in (metrics as object),
+    );
     expect(explored).toHaveLength(2);
     // The judge's reward and its metrics win; the workflow's other ones stay.
     for (const { metrics } of explored as { readonly metrics: Record<string, number> }[]) {

@@ -6,7 +6,10 @@ import { headOf, type ExperienceHead } from './head.js';
 /** A token; the numbers are absent for the prompt, and where nothing was recorded. */
 export interface TokenDetail {
   readonly id: number;
-  /** Its text; `null` without a tokenizer. A character spread over several tokens stands at the last of them. */
+  /**
+   * Its text; `null` without a tokenizer. A character spread over several tokens stands at the last
+   * of them.
+   */
   readonly text: string | null;
   /** 1 = sampled and trained on. */
   readonly mask?: number;
@@ -26,7 +29,11 @@ export interface ExperienceDetail extends ExperienceHead {
   readonly info: Experience['info'];
 }
 
-export function detailOf(id: number, experience: Experience, tokenizer: Tokenizer | undefined): ExperienceDetail {
+export function detailOf(
+  id: number,
+  experience: Experience,
+  tokenizer: Tokenizer | undefined,
+): ExperienceDetail {
   const { promptLength, temperature, promptText, responseText, spans, metrics, info } = experience;
   return {
     ...headOf(id, experience),
@@ -41,7 +48,10 @@ export function detailOf(id: number, experience: Experience, tokenizer: Tokenize
   };
 }
 
-function tokensOf(experience: Experience, tokenizer: Tokenizer | undefined): readonly TokenDetail[] {
+function tokensOf(
+  experience: Experience,
+  tokenizer: Tokenizer | undefined,
+): readonly TokenDetail[] {
   const { tokens, promptLength, actionMask, logprobs, advantages, tokenRewards } = experience;
   const texts = tokenizer && tokenTexts(tokenizer, tokens);
   return Array.from(tokens, (token, i): TokenDetail => {

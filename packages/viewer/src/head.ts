@@ -13,7 +13,10 @@ export interface ExperienceHead {
   readonly truncated?: string;
 }
 
-export function headOf(id: number, { eid, reward, policyVersion, truncateStatus }: Experience): ExperienceHead {
+export function headOf(
+  id: number,
+  { eid, reward, policyVersion, truncateStatus }: Experience,
+): ExperienceHead {
   return {
     id,
     uid: uid(eid),

@@ -18,14 +18,22 @@ export interface RowQuery {
   readonly size: number;
 }
 
-export const sortKeys = ['id', 'reward', 'promptTokens', 'responseTokens', 'policyVersion', 'step'] as const;
+export const sortKeys = [
+  'id',
+  'reward',
+  'promptTokens',
+  'responseTokens',
+  'policyVersion',
+  'step',
+] as const;
 type SortKey = (typeof sortKeys)[number];
 
 const largestPage = 200;
 
 /** Reads a query string; what makes no sense is as if it were absent. */
 export function parseQuery(given: Readonly<Record<string, string | undefined>>): RowQuery {
-  const text = (name: string): string | undefined => (given[name] === undefined || given[name] === '' ? undefined : given[name]);
+  const text = (name: string): string | undefined =>
+    given[name] === undefined || given[name] === '' ? undefined : given[name];
   const number = (name: string): number | undefined => {
     const value = text(name) === undefined ? Number.NaN : Number(text(name));
     return Number.isFinite(value) ? value : undefined;
@@ -41,7 +49,9 @@ export function parseQuery(given: Readonly<Record<string, string | undefined>>):
   const whole = (name: string, least: number, most: number, fallback: number): number =>
     Math.min(most, Math.max(least, Math.trunc(number(name) ?? fallback)));
   return {
-    ...(Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as Partial<RowQuery>),
+    ...(Object.fromEntries(
+      Object.entries(filters).filter(([, value]) => value !== undefined),
+    ) as Partial<RowQuery>),
     sort: sortKeys.find((key) => key === given['sort']) ?? 'id',
     descending: given['descending'] === 'true',
     page: whole('page', 0, Number.MAX_SAFE_INTEGER, 0),
@@ -50,7 +60,10 @@ export function parseQuery(given: Readonly<Record<string, string | undefined>>):
 }
 
 /** Whether a row passes everything but the text, which is not in the summary. */
-export function passes(row: RowSummary, { batch, task, run, minReward, maxReward }: RowQuery): boolean {
+export function passes(
+  row: RowSummary,
+  { batch, task, run, minReward, maxReward }: RowQuery,
+): boolean {
   return (
     (batch === undefined || row.batch === batch) &&
     (task === undefined || row.task === task) &&
@@ -61,11 +74,15 @@ export function passes(row: RowSummary, { batch, task, run, minReward, maxReward
 }
 
 /** A sorted copy; rows without the value come last, equal ones stay in the order of the store. */
-export function sorted(rows: readonly RowSummary[], { sort, descending }: Pick<RowQuery, 'sort' | 'descending'>): readonly RowSummary[] {
+export function sorted(
+  rows: readonly RowSummary[],
+  { sort, descending }: Pick<RowQuery, 'sort' | 'descending'>,
+): readonly RowSummary[] {
   const sign = descending ? -1 : 1;
   return rows.toSorted((a, b) => {
     const [left, right] = [a[sort], b[sort]];
-    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+    if (left === undefined || right === undefined)
+      return Number(left === undefined) - Number(right === undefined);
     return sign * (left - right) || a.id - b.id;
   });
 }

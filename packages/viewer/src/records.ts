@@ -9,7 +9,10 @@ import { createRowIndex, type RowIndex, type RowSummary } from './row-index.js';
 export interface StorePlace {
   /** The SQLite file. */
   readonly database: string;
-  /** A model folder whose tokenizer the records were made with; without one, tokens are shown as ids. */
+  /**
+   * A model folder whose tokenizer the records were made with; without one, tokens are shown as
+   * ids.
+   */
   readonly modelFolder?: string;
 }
 
@@ -30,7 +33,9 @@ export interface Records {
   close(): void;
 }
 
-/** @throws BufferError when the database cannot be read, CheckpointError when the tokenizer cannot */
+/**
+ * @throws BufferError when the database cannot be read, CheckpointError when the tokenizer cannot
+ */
 export async function openRecords({ database, modelFolder }: StorePlace): Promise<Records> {
   const tokenizer = modelFolder === undefined ? undefined : await loadTokenizer(modelFolder);
   const reader = readExperiences(database);
@@ -47,13 +52,25 @@ export async function openRecords({ database, modelFolder }: StorePlace): Promis
   };
 }
 
-async function pageOf(query: RowQuery, index: RowIndex, reader: ExperienceReader, tokenizer: Tokenizer | undefined): Promise<RowPage> {
+async function pageOf(
+  query: RowQuery,
+  index: RowIndex,
+  reader: ExperienceReader,
+  tokenizer: Tokenizer | undefined,
+): Promise<RowPage> {
   const all = await index.rows();
   const total = all.length;
   const byFacts = all.filter((row) => passes(row, query));
-  const matching = query.text === undefined ? byFacts : await withText(byFacts, query.text.toLowerCase(), reader, tokenizer);
+  const matching =
+    query.text === undefined
+      ? byFacts
+      : await withText(byFacts, query.text.toLowerCase(), reader, tokenizer);
   const begin = query.page * query.size;
-  return { rows: sorted(matching, query).slice(begin, begin + query.size), matching: matching.length, total };
+  return {
+    rows: sorted(matching, query).slice(begin, begin + query.size),
+    matching: matching.length,
+    total,
+  };
 }
 
 const rowsBetweenPauses = 128;

@@ -1,4 +1,6 @@
-/** What a list shows of every experience in a store, kept up with a run that goes on adding to it. */
+/**
+ * What a list shows of every experience in a store, kept up with a run that goes on adding to it.
+ */
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import { actionCount, responseLength, type Experience } from '@trinity-rft/core';
 import { headOf, type ExperienceHead } from './head.js';

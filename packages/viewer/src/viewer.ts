@@ -22,7 +22,10 @@ export interface Viewer {
   close(): Promise<void>;
 }
 
-/** Opens the stores for reading; a run may write to them meanwhile. @throws ConfigError when the port is taken, BufferError when a store cannot be read */
+/**
+ * Opens the stores for reading; a run may write to them meanwhile.
+ * @throws ConfigError when the port is taken, BufferError when a store cannot be read
+ */
 export async function openViewer({ stores, port = 0 }: ViewerOptions): Promise<Viewer> {
   const key = randomBytes(24).toString('base64url');
   const records: Records[] = [];
@@ -30,7 +33,10 @@ export async function openViewer({ stores, port = 0 }: ViewerOptions): Promise<V
   try {
     for (const store of stores) records.push(await openRecords(store));
     let used = port;
-    const app = createApp(records, await readAssets(), key, () => [`127.0.0.1:${used}`, `localhost:${used}`]);
+    const app = createApp(records, await readAssets(), key, () => [
+      `127.0.0.1:${used}`,
+      `localhost:${used}`,
+    ]);
     const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
     // It never rejects: errors are answers of the application.
     const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
@@ -53,10 +59,13 @@ function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) =>
       reject(
-        new ConfigError(`The port ${port} cannot be had: ${cause.message}. Expected a free one. Leave --port out to get any.`, {
-          code: 'PORT_TAKEN',
-          cause,
-        }),
+        new ConfigError(
+          `The port ${port} cannot be had: ${cause.message}. Expected a free one. Leave --port out to get any.`,
+          {
+            code: 'PORT_TAKEN',
+            cause,
+          },
+        ),
       ),
     );
     server.listen(port, '127.0.0.1', () => {

@@ -18,19 +18,27 @@ beforeAll(async () => {
 });
 
 interface Page {
-  readonly rows: readonly { readonly id: number; readonly uid: string; readonly reward: number; readonly trainStep?: number }[];
+  readonly rows: readonly {
+    readonly id: number;
+    readonly uid: string;
+    readonly reward: number;
+    readonly trainStep?: number;
+  }[];
   readonly matching: number;
   readonly total: number;
 }
 
-const list = async (query: string): Promise<Page> => (await bench.api(`stores/0/rows?${query}`)).body as Page;
+const list = async (query: string): Promise<Page> =>
+  (await bench.api(`stores/0/rows?${query}`)).body as Page;
 
 describe('the JSON interface', () => {
   it('gives pages, never more than the largest', async () => {
     const first = await list('size=50');
     expect(first).toMatchObject({ matching: 120, total: 120 });
     expect(first.rows.map(({ id }) => id)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
-    expect((await list('size=50&page=2')).rows.map(({ id }) => id)).toEqual(Array.from({ length: 20 }, (_, i) => i + 101));
+    expect((await list('size=50&page=2')).rows.map(({ id }) => id)).toEqual(
+      Array.from({ length: 20 }, (_, i) => i + 101),
+    );
     expect((await list('page=9')).rows).toEqual([]);
     expect((await list('size=1000000')).rows).toHaveLength(120);
     expect((await list('size=0&page=-1')).rows).toHaveLength(1);
@@ -59,7 +67,12 @@ describe('the JSON interface', () => {
 
   it('gives every token with its text, mask and log-probability', async () => {
     const { body } = await bench.api('stores/0/rows/12');
-    expect(body).toMatchObject({ uid: '1/11/3/0/', promptLength: 5, reward: 0.25, info: { finishReason: 'stop' } });
+    expect(body).toMatchObject({
+      uid: '1/11/3/0/',
+      promptLength: 5,
+      reward: 0.25,
+      info: { finishReason: 'stop' },
+    });
     const { tokens } = body as { tokens: { text: string; mask?: number; logprob?: number }[] };
     expect(tokens.map(({ text }) => text).join('')).toBe('11+1=12');
     expect(tokens.slice(5)).toMatchObject([
@@ -71,28 +84,47 @@ describe('the JSON interface', () => {
 
   it('shows ids where there is no tokenizer', async () => {
     const { api } = await openWorkbench([saying('a', 'b')], false);
-    expect((await api('stores/0/rows/1')).body).toMatchObject({ responseText: 'b', tokens: [{ text: null }, { text: null }] });
+    expect((await api('stores/0/rows/1')).body).toMatchObject({
+      responseText: 'b',
+      tokens: [{ text: null }, { text: null }],
+    });
   });
 
-  it.each(['stores/1/rows', 'stores/x/rows', 'stores/0/rows/99999', 'stores/0/rows/x', 'nothing'])('has nothing at %s', async (path) => {
-    expect((await bench.api(path)).status).toBe(404);
-  });
+  it.each(['stores/1/rows', 'stores/x/rows', 'stores/0/rows/99999', 'stores/0/rows/x', 'nothing'])(
+    'has nothing at %s',
+    async (path) => {
+      expect((await bench.api(path)).status).toBe(404);
+    },
+  );
 
   it('follows a run that goes on', async () => {
     const { api, store } = await openWorkbench([saying('a', 'b', { eid: { step: 0 } })]);
     expect((await api('stores/0/rows')).body).toMatchObject({ total: 1 });
-    await store.put([saying('c', 'd', { eid: { step: 1 } }), saying('e', 'f', { eid: { step: 2 } })]);
+    await store.put([
+      saying('c', 'd', { eid: { step: 1 } }),
+      saying('e', 'f', { eid: { step: 2 } }),
+    ]);
     const lease = await store.take(1);
     await lease!.acknowledge(4);
-    expect((await api('stores/0/rows')).body).toMatchObject({ total: 3, rows: [{ trainStep: 4, dropped: false }, {}, {}] });
+    expect((await api('stores/0/rows')).body).toMatchObject({
+      total: 3,
+      rows: [{ trainStep: 4, dropped: false }, {}, {}],
+    });
   });
 });
 
 describe('the server', () => {
   it('gives data only to those who have the key', async () => {
     const { origin } = new URL(bench.viewer.url);
-    for (const authorization of [undefined, 'Bearer x', `Bearer ${bench.viewer.key}x`, bench.viewer.key]) {
-      const response = await fetch(`${origin}/api/stores`, { ...(authorization !== undefined && { headers: { authorization } }) });
+    for (const authorization of [
+      undefined,
+      'Bearer x',
+      `Bearer ${bench.viewer.key}x`,
+      bench.viewer.key,
+    ]) {
+      const response = await fetch(`${origin}/api/stores`, {
+        ...(authorization !== undefined && { headers: { authorization } }),
+      });
       expect(response.status).toBe(401);
       expect(await response.text()).not.toContain('store.db');
     }
@@ -101,7 +133,10 @@ describe('the server', () => {
   it('refuses other names for this machine, so that no other site can ask', async () => {
     const { port } = new URL(bench.viewer.url);
     const status = await new Promise((resolve) => {
-      request({ port, host: '127.0.0.1', path: '/', headers: { host: 'evil.example' } }, (response) => resolve(response.statusCode)).end();
+      request(
+        { port, host: '127.0.0.1', path: '/', headers: { host: 'evil.example' } },
+        (response) => resolve(response.statusCode),
+      ).end();
     });
     expect(status).toBe(403);
   });
@@ -117,7 +152,9 @@ describe('the server', () => {
     expect(html).not.toMatch(/<script(?! type="module" src="client.js")| on\w+=| style=/);
     const client = await (await fetch(`${origin}/client.js`)).text();
     expect(client).not.toMatch(/innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b/);
-    expect((await fetch(`${origin}/client.js`)).headers.get('content-type')).toContain('text/javascript');
+    expect((await fetch(`${origin}/client.js`)).headers.get('content-type')).toContain(
+      'text/javascript',
+    );
     expect((await fetch(`${origin}/nothing`)).status).toBe(404);
   });
 });

@@ -4,10 +4,12 @@ import { findChromium } from './chromium.js';
 import { openWorkbench, saying, type Workbench } from './support.js';
 
 const chromium = findChromium();
-const reason = chromium === undefined ? ' (skipped: no Chromium; set CHROMIUM_PATH or install one)' : '';
+const reason =
+  chromium === undefined ? ' (skipped: no Chromium; set CHROMIUM_PATH or install one)' : '';
 
 /** What a model could write, everywhere text is recorded. */
-const attack = '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
+const attack =
+  '<script>steal()</script><img src=x onerror="steal()"><svg onload=steal()></svg>"\'><b id=injected>';
 
 const rows = Array.from({ length: 60 }, (_, i) =>
   saying(`${i}+1=`, `${i + 1} is it`, {
@@ -36,7 +38,9 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
   afterAll(() => browser?.close());
 
   /** A page that knows of everything that went wrong or asked for something. */
-  async function open(url = bench.viewer.url): Promise<{ page: Page; problems: string[]; asked: string[] }> {
+  async function open(
+    url = bench.viewer.url,
+  ): Promise<{ page: Page; problems: string[]; asked: string[] }> {
     const page = await browser.newPage();
     const [problems, asked]: [string[], string[]] = [[], []];
     page.on('pageerror', (error) => problems.push(String(error)));
@@ -51,8 +55,10 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     return { page, problems, asked };
   }
 
-  const text = (page: Page, selector: string): Promise<string> => page.$eval(selector, (element) => element.textContent ?? '');
-  const count = async (page: Page, selector: string): Promise<number> => (await page.$$(selector)).length;
+  const text = (page: Page, selector: string): Promise<string> =>
+    page.$eval(selector, (element) => element.textContent ?? '');
+  const count = async (page: Page, selector: string): Promise<number> =>
+    (await page.$$(selector)).length;
 
   it('lists a page of rows, turns it, filters and sorts', { timeout: 30_000 }, async () => {
     const { page, problems } = await open();
@@ -81,14 +87,20 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     await page.waitForSelector('.token');
     expect(await text(page, '.tokens')).toBe('2+1=3 is it');
     expect(await count(page, '.token.sampled')).toBe(7);
-    const heats = await page.$$eval('.token.sampled', (tokens) => tokens.map((token) => token.style.getPropertyValue('--heat')));
+    const heats = await page.$$eval('.token.sampled', (tokens) =>
+      tokens.map((token) => token.style.getPropertyValue('--heat')),
+    );
     expect(new Set(heats).size).toBeGreaterThan(3);
-    expect(await page.$eval('.token.sampled:nth-child(6)', (token) => token.title)).toMatch(/sampled\nlogprob -0.25, probability 0.7788/);
+    expect(await page.$eval('.token.sampled:nth-child(6)', (token) => token.title)).toMatch(
+      /sampled\nlogprob -0.25, probability 0.7788/,
+    );
     await page.click('#detail button');
     await page.waitForFunction('document.querySelectorAll("#rows tr").length === 1');
     expect(await text(page, '#rows td')).toBe('1/2/0/0/');
     await page.select('#colour', 'mask');
-    expect(await page.$eval('.token.sampled', (token) => token.style.getPropertyValue('--heat'))).toBe('hsl(210 80% 50%)');
+    expect(
+      await page.$eval('.token.sampled', (token) => token.style.getPropertyValue('--heat')),
+    ).toBe('hsl(210 80% 50%)');
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -120,7 +132,9 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
       `(() => { try { document.body.innerHTML = ${JSON.stringify(attack)}; return ''; } catch (error) { return error.name; } })()`,
     );
     expect(refused).toBe('TypeError');
-    await page.evaluate('document.body.append(Object.assign(document.createElement("img"), { src: "https://example.com/x" }))');
+    await page.evaluate(
+      'document.body.append(Object.assign(document.createElement("img"), { src: "https://example.com/x" }))',
+    );
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await page.evaluate('globalThis.stolen')).toBe(0);
     await page.close();
@@ -138,7 +152,9 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
     const { page, problems } = await open(viewer.url);
     await page.click('#follow');
     await store.put([saying('c', 'd', { eid: { step: 1 } })]);
-    await page.waitForFunction('document.querySelectorAll("#rows tr").length === 2', { timeout: 10_000 });
+    await page.waitForFunction('document.querySelectorAll("#rows tr").length === 2', {
+      timeout: 10_000,
+    });
     expect(problems).toEqual([]);
     await page.close();
   });

@@ -14,5 +14,7 @@ const usual = [
 
 /** `CHROMIUM_PATH` first, which may also name another place than the usual ones. */
 export function findChromium(): string | undefined {
-  return [process.env['CHROMIUM_PATH'], ...usual].find((file) => file !== undefined && existsSync(file));
+  return [process.env['CHROMIUM_PATH'], ...usual].find(
+    (file) => file !== undefined && existsSync(file),
+  );
 }

@@ -3,8 +3,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
-import { buildCharTokenizer, chatTemplates, createTokenizer, writeTokenizerFiles } from '@trinity-rft/chat';
-import { createExperience, type Experience, type ExperienceInit, type ExperienceStore } from '@trinity-rft/core';
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createTokenizer,
+  writeTokenizerFiles,
+} from '@trinity-rft/chat';
+import {
+  createExperience,
+  type Experience,
+  type ExperienceInit,
+  type ExperienceStore,
+} from '@trinity-rft/core';
 import { afterAll } from 'vitest';
 import { openViewer, type Viewer } from '../src/index.js';
 
@@ -29,7 +39,10 @@ afterAll(async () => {
 });
 
 /** An open store, as a run has it, and a viewer of it. */
-export async function openWorkbench(rows: readonly Experience[], withTokenizer = true): Promise<Workbench> {
+export async function openWorkbench(
+  rows: readonly Experience[],
+  withTokenizer = true,
+): Promise<Workbench> {
   const root = mkdtempSync(path.join(tmpdir(), 'trinity-view-'));
   undo.push(() => rmSync(root, { recursive: true, force: true }));
   const database = path.join(root, 'store.db');
@@ -37,18 +50,26 @@ export async function openWorkbench(rows: readonly Experience[], withTokenizer =
   const store = sqliteExperienceStore({ path: database });
   undo.push(() => store.close());
   await store.put(rows);
-  const viewer = await openViewer({ stores: [{ database, ...(withTokenizer && { modelFolder: root }) }] });
+  const viewer = await openViewer({
+    stores: [{ database, ...(withTokenizer && { modelFolder: root }) }],
+  });
   undo.push(() => viewer.close());
   const { origin } = new URL(viewer.url);
   const api: Workbench['api'] = async (name) => {
-    const response = await fetch(`${origin}/api/${name}`, { headers: { authorization: `Bearer ${viewer.key}` } });
+    const response = await fetch(`${origin}/api/${name}`, {
+      headers: { authorization: `Bearer ${viewer.key}` },
+    });
     return { status: response.status, body: await response.json() };
   };
   return { store, viewer, api };
 }
 
 /** An experience that says `prompt` and then `response`. */
-export function saying(prompt: string, response: string, more: Partial<ExperienceInit> = {}): Experience {
+export function saying(
+  prompt: string,
+  response: string,
+  more: Partial<ExperienceInit> = {},
+): Experience {
   const [before, after] = [tokenizer.encode(prompt), tokenizer.encode(response)];
   return createExperience({
     tokens: [...before, ...after],

@@ -1,4 +1,7 @@
-/** Where a run's model is served, in the words of each agent framework. Plain settings: no framework is a dependency. */
+/**
+ * Where a run's model is served, in the words of each agent framework. Plain settings: no framework
+ * is a dependency.
+ */
 
 /** The address of one run's model. Calls made through it are recorded for that run and no other. */
 export interface EndpointAddress {
@@ -12,7 +15,10 @@ export interface EndpointAddress {
   readonly fetch: typeof globalThis.fetch;
 }
 
-/** What an agent needs to talk to the model of its run. Failed calls are not repeated by clients: the scheduler decides about that. */
+/**
+ * What an agent needs to talk to the model of its run. Failed calls are not repeated by clients:
+ * the scheduler decides about that.
+ */
 export interface AgentEndpoint extends EndpointAddress {
   /** `new OpenAI(endpoint.openai())`. */
   openai(): {
@@ -22,8 +28,16 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly maxRetries: 0;
     readonly timeout: number;
   };
-  /** `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or `createOpenAI(endpoint.aiSdk())(endpoint.model)`. */
-  aiSdk(): { readonly name: string; readonly baseURL: string; readonly apiKey: string; readonly fetch: typeof globalThis.fetch };
+  /**
+   * `createOpenAICompatible(endpoint.aiSdk())(endpoint.model)` or
+   * `createOpenAI(endpoint.aiSdk())(endpoint.model)`.
+   */
+  aiSdk(): {
+    readonly name: string;
+    readonly baseURL: string;
+    readonly apiKey: string;
+    readonly fetch: typeof globalThis.fetch;
+  };
   /** `new ChatOpenAI(endpoint.langchain())`. */
   langchain(): {
     readonly model: string;
@@ -51,13 +65,22 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly additionalSessionOptions: { readonly fetch: typeof globalThis.fetch };
   };
   /** Environment variables for a process of its own. Goes over HTTP. */
-  env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string; readonly OPENAI_AGENTS_DISABLE_TRACING: '1' };
+  env(): {
+    readonly OPENAI_BASE_URL: string;
+    readonly OPENAI_API_KEY: string;
+    readonly OPENAI_AGENTS_DISABLE_TRACING: '1';
+  };
 }
 
 /** setTimeout's largest delay: how long a call may take is the run's decision. */
 const noTimeoutMs = 2 ** 31 - 1;
 
-export function createAgentEndpoint({ baseURL, apiKey, model, fetch }: EndpointAddress): AgentEndpoint {
+export function createAgentEndpoint({
+  baseURL,
+  apiKey,
+  model,
+  fetch,
+}: EndpointAddress): AgentEndpoint {
   const maxRetries = 0;
   return {
     baseURL,
@@ -70,7 +93,18 @@ export function createAgentEndpoint({ baseURL, apiKey, model, fetch }: EndpointA
     // What stands before the first slash is not sent.
     mastra: () => ({ id: `trinity/${model}`, url: baseURL, apiKey }),
     agentscope: () => ({ modelName: model, apiKey, baseURL, stream: false, maxRetries }),
-    llamaindex: () => ({ model, apiKey, baseURL, maxRetries, timeout: noTimeoutMs, additionalSessionOptions: { fetch } }),
-    env: () => ({ OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey, OPENAI_AGENTS_DISABLE_TRACING: '1' }),
+    llamaindex: () => ({
+      model,
+      apiKey,
+      baseURL,
+      maxRetries,
+      timeout: noTimeoutMs,
+      additionalSessionOptions: { fetch },
+    }),
+    env: () => ({
+      OPENAI_BASE_URL: baseURL,
+      OPENAI_API_KEY: apiKey,
+      OPENAI_AGENTS_DISABLE_TRACING: '1',
+    }),
   };
 }

@@ -5,12 +5,19 @@ import { scriptedModel } from './scripted/scripted-model.js';
 import { workflowContext } from './scripted/try-workflow.js';
 
 const context = (rewardFn?: RewardFn) =>
-  workflowContext({ rawTask: {}, model: scriptedModel({ answers: [] }), ...(rewardFn && { rewardFn }) });
+  workflowContext({
+    rawTask: {},
+    model: scriptedModel({ answers: [] }),
+    ...(rewardFn && { rewardFn }),
+  });
 const lengthReward: RewardFn = ({ response }) => ({ length: response.length, constant: 1 });
 
 describe('scoreAnswer', () => {
   it('gives the sum of the parts as the reward and the parts as metrics', async () => {
-    expect(await scoreAnswer(context(lengthReward), 'four')).toEqual({ reward: 5, metrics: { length: 4, constant: 1 } });
+    expect(await scoreAnswer(context(lengthReward), 'four')).toEqual({
+      reward: 5,
+      metrics: { length: 4, constant: 1 },
+    });
   });
 
   it('says which workflow needs a reward function', async () => {
@@ -31,7 +38,9 @@ describe('scoreOutcome', () => {
   });
 
   it('leaves a score of the agent as it is', async () => {
-    expect(await scoreOutcome(context(), { result: { reward: 0.5, metrics: { turns: 2 } } }, -1)).toEqual({
+    expect(
+      await scoreOutcome(context(), { result: { reward: 0.5, metrics: { turns: 2 } } }, -1),
+    ).toEqual({
       reward: 0.5,
       metrics: { model_fault: 0, turns: 2 },
     });

@@ -1,7 +1,11 @@
 /** The registries with everything that is built in. */
 import { createRewardFn, rewardFnNames } from '@trinity-rft/reward';
 import { runAgentscopeReact } from './agentscope/agentscope-react-workflow.js';
-import { defineWorkflow, type WorkflowClassOptions, type WorkflowFunctionOptions } from './define.js';
+import {
+  defineWorkflow,
+  type WorkflowClassOptions,
+  type WorkflowFunctionOptions,
+} from './define.js';
 import { OnPolicyDistillMathWorkflow } from './distill/on-policy-distill-math-workflow.js';
 import { OnPolicyDistillWorkflow } from './distill/on-policy-distill-workflow.js';
 import { RubricJudgeOpenaiWorkflow, RubricJudgeWorkflow } from './judge/rubric-judge-workflow.js';
@@ -16,13 +20,17 @@ import { SimpleWorkflow } from './simple-workflow.js';
 import { ToolCallWorkflow } from './tool-call-workflow.js';
 import type { RewardDefinition, WorkflowDefinition } from './types.js';
 
-/** Every workflow is asynchronous here, so the names that the original has for asynchronous ones mean the same. */
+/**
+ * Every workflow is asynchronous here, so the names that the original has for asynchronous ones
+ * mean the same.
+ */
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], { workflow: SimpleWorkflow }),
   ...named(['math_workflow', 'async_math_workflow'], { workflow: MathWorkflow }),
   ...named(['math_boxed_workflow', 'async_math_boxed_workflow'], { workflow: MathBoxedWorkflow }),
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], { workflow: MathEvalWorkflow }),
-  // What sets it apart in the original is the signature of its reward function; here there is one for all.
+  // What sets it apart in the original is the signature of its reward function; here there is one
+  // for all.
   ...named(['math_rm_workflow', 'async_math_rm_workflow'], { workflow: SimpleWorkflow }),
   ...named(['tool_call_workflow', 'toolcall_workflow'], { workflow: ToolCallWorkflow }),
   reactWorkflow,
@@ -44,17 +52,25 @@ function named(
 }
 
 /** A registry with the built-in workflows, and room for a run's own. */
-export function createWorkflowRegistry(own: readonly WorkflowDefinition[] = []): Registry<WorkflowDefinition> {
+export function createWorkflowRegistry(
+  own: readonly WorkflowDefinition[] = [],
+): Registry<WorkflowDefinition> {
   const registry = createRegistry<WorkflowDefinition>('workflow');
   for (const definition of [...builtIn, ...own]) registry.register(definition.name, definition);
   return registry;
 }
 
 /** A registry with the built-in reward functions, and room for a run's own. */
-export function createRewardRegistry(own: readonly RewardDefinition[] = []): Registry<RewardDefinition> {
+export function createRewardRegistry(
+  own: readonly RewardDefinition[] = [],
+): Registry<RewardDefinition> {
   const registry = createRegistry<RewardDefinition>('reward function');
   for (const name of rewardFnNames) {
-    registry.register(name, { kind: 'trinity-rft.reward', name, create: (args) => createRewardFn(name, args) });
+    registry.register(name, {
+      kind: 'trinity-rft.reward',
+      name,
+      create: (args) => createRewardFn(name, args),
+    });
   }
   for (const definition of own) registry.register(definition.name, definition);
   return registry;

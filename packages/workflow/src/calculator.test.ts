@@ -21,18 +21,28 @@ describe('calculate', () => {
     ['process.exit()', '"p" is not a number'],
     ['1/0', 'not a finite number'],
     ['1'.repeat(501), '501 characters'],
-  ])('refuses %s and says where', (expression, message) => expect(() => calculate(expression)).toThrow(message));
+  ])('refuses %s and says where', (expression, message) =>
+    expect(() => calculate(expression)).toThrow(message),
+  );
 
   it('agrees with JavaScript on sums and products of integers', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.constantFrom('+', '-', '*'), fc.nat(999)), { minLength: 1, maxLength: 8 }), (parts) => {
-        const text = `7${parts.map(([operator, value]) => ` ${operator} ${value}`).join('')}`;
-        const products = text
-          .replaceAll(' - ', ' + -')
-          .split(' + ')
-          .map((term) => term.split(' * ').reduce((product, factor) => product * Number(factor), 1));
-        expect(calculate(text)).toBe(products.reduce((sum, value) => sum + value, 0));
-      }),
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom('+', '-', '*'), fc.nat(999)), {
+          minLength: 1,
+          maxLength: 8,
+        }),
+        (parts) => {
+          const text = `7${parts.map(([operator, value]) => ` ${operator} ${value}`).join('')}`;
+          const products = text
+            .replaceAll(' - ', ' + -')
+            .split(' + ')
+            .map((term) =>
+              term.split(' * ').reduce((product, factor) => product * Number(factor), 1),
+            );
+          expect(calculate(text)).toBe(products.reduce((sum, value) => sum + value, 0));
+        },
+      ),
     );
   });
 

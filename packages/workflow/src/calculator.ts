@@ -5,21 +5,28 @@ import type { Tool } from './tool.js';
 /** Longest expression it reads, in characters. */
 const maxLength = 500;
 
-/** Value of an arithmetic expression. @throws WorkflowError that says where it stops making sense */
+/**
+ * Value of an arithmetic expression.
+ * @throws WorkflowError that says where it stops making sense
+ */
 export function calculate(expression: string): number {
   if (expression.length > maxLength)
-    throw calculatorError(`the expression has ${expression.length} characters; at most ${maxLength} are read`);
+    throw calculatorError(
+      `the expression has ${expression.length} characters; at most ${maxLength} are read`,
+    );
   const tokens = expression.match(/\d+(?:\.\d+)?|\.\d+|[-+*/()]|\S/g) ?? [];
   let at = 0;
 
   const sum = (): number => {
     let value = product();
-    while (tokens[at] === '+' || tokens[at] === '-') value = tokens[at++] === '+' ? value + product() : value - product();
+    while (tokens[at] === '+' || tokens[at] === '-')
+      value = tokens[at++] === '+' ? value + product() : value - product();
     return value;
   };
   const product = (): number => {
     let value = factor();
-    while (tokens[at] === '*' || tokens[at] === '/') value = tokens[at++] === '*' ? value * factor() : value / factor();
+    while (tokens[at] === '*' || tokens[at] === '/')
+      value = tokens[at++] === '*' ? value * factor() : value / factor();
     return value;
   };
   const factor = (): number => {
@@ -32,7 +39,10 @@ export function calculate(expression: string): number {
       return value;
     }
     const value = token === undefined ? Number.NaN : Number(token);
-    if (Number.isNaN(value)) throw calculatorError(token === undefined ? 'the expression ends too early' : `"${token}" is not a number`);
+    if (Number.isNaN(value))
+      throw calculatorError(
+        token === undefined ? 'the expression ends too early' : `"${token}" is not a number`,
+      );
     return value;
   };
 
@@ -46,7 +56,10 @@ function calculatorError(what: string): WorkflowError {
   return new WorkflowError(`The calculator cannot evaluate this: ${what}.`, { code: 'CALCULATOR' });
 }
 
-/** The tool `calculator({ expression })`; its answer is the value with at most 12 significant digits. */
+/**
+ * The tool `calculator({ expression })`; its answer is the value with at most 12 significant
+ * digits.
+ */
 export const calculatorTool: Tool = {
   definition: {
     type: 'function',

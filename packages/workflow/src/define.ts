@@ -1,6 +1,11 @@
 /** How workflows and reward functions are declared. */
 import { ConfigError, type RewardFn } from '@trinity-rft/core';
-import type { RewardDefinition, WorkflowContext, WorkflowDefinition, WorkflowResult } from './types.js';
+import type {
+  RewardDefinition,
+  WorkflowContext,
+  WorkflowDefinition,
+  WorkflowResult,
+} from './types.js';
 import type { WorkflowClass } from './workflow.js';
 
 const namePattern = /^[\w.:/@-]+$/;
@@ -18,14 +23,23 @@ export interface WorkflowClassOptions {
 }
 
 /**
- * Declares a workflow. Export the result from a module of the plugin directory, or hand it to the launcher; its name is what
- * `default_workflow_type` says. @throws ConfigError when the name is empty or has blanks
+ * Declares a workflow. Export the result from a module of the plugin directory, or hand it to the
+ * launcher; its name is what `default_workflow_type` says. @throws ConfigError when the name is
+ * empty or has blanks
  */
-export function defineWorkflow(options: WorkflowFunctionOptions | WorkflowClassOptions): WorkflowDefinition {
+export function defineWorkflow(
+  options: WorkflowFunctionOptions | WorkflowClassOptions,
+): WorkflowDefinition {
   const name = checkName('Workflow', options.name);
   if ('run' in options) {
     const { run } = options;
-    return { kind: 'trinity-rft.workflow', name, canReset: false, canRepeat: false, create: (context) => ({ run: () => run(context) }) };
+    return {
+      kind: 'trinity-rft.workflow',
+      name,
+      canReset: false,
+      canRepeat: false,
+      create: (context) => ({ run: () => run(context) }),
+    };
   }
   const { workflow: Class } = options;
   return {
@@ -45,8 +59,15 @@ export function defineWorkflow(options: WorkflowFunctionOptions | WorkflowClassO
 }
 
 /** Declares a reward function, found by the name in `default_reward_fn_type`. */
-export function defineReward(options: { readonly name: string; readonly score: RewardFn }): RewardDefinition {
-  return { kind: 'trinity-rft.reward', name: checkName('Reward function', options.name), create: () => options.score };
+export function defineReward(options: {
+  readonly name: string;
+  readonly score: RewardFn;
+}): RewardDefinition {
+  return {
+    kind: 'trinity-rft.reward',
+    name: checkName('Reward function', options.name),
+    create: () => options.score,
+  };
 }
 
 function checkName(what: string, name: string): string {
@@ -61,10 +82,18 @@ function checkName(what: string, name: string): string {
 
 /** True for what {@link defineWorkflow} returned, also from another copy of this package. */
 export function isWorkflowDefinition(value: unknown): value is WorkflowDefinition {
-  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'trinity-rft.workflow';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (value as { kind?: unknown }).kind === 'trinity-rft.workflow'
+  );
 }
 
 /** True for what {@link defineReward} returned, also from another copy of this package. */
 export function isRewardDefinition(value: unknown): value is RewardDefinition {
-  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'trinity-rft.reward';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (value as { kind?: unknown }).kind === 'trinity-rft.reward'
+  );
 }

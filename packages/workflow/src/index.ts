@@ -16,7 +16,14 @@ export * from './math-workflow.js';
 export * from './multi-turn/multi-turn-workflow.js';
 export * from './multi-turn/reward-propagation-workflow.js';
 export * from './multi-turn/step-wise-reward-workflow.js';
-export { agentMetrics, builtInTools, reactWorkflow, runReactAgent, type ReactAgentOptions, type ReactAnswer } from './react-workflow.js';
+export {
+  agentMetrics,
+  builtInTools,
+  reactWorkflow,
+  runReactAgent,
+  type ReactAgentOptions,
+  type ReactAnswer,
+} from './react-workflow.js';
 export * from './registry.js';
 export * from './rewards.js';
 export * from './scripted/scripted-model.js';

@@ -5,21 +5,28 @@ import { SimpleWorkflow } from './simple-workflow.js';
 import { wrongArg } from './workflow-args.js';
 
 const plainPrompt = 'Solve the problem step by step and put the final answer inside \\boxed{}.';
-const thinkPrompt = 'First think about the problem inside <think> and </think>. Then solve it and put the final answer inside \\boxed{}.';
+const thinkPrompt =
+  'First think about the problem inside <think> and </think>. Then solve it and put the final answer inside \\boxed{}.';
 
 /**
- * Uses `math_boxed_reward` when the task names no reward function, with `workflow_args.with_think` (false) and
- * `format_score_coef` (0.1), and a prompt that asks for both when there is no system prompt.
+ * Uses `math_boxed_reward` when the task names no reward function, with `workflow_args.with_think`
+ * (false) and `format_score_coef` (0.1), and a prompt that asks for both when there is no system
+ * prompt.
  */
 export class MathBoxedWorkflow extends SimpleWorkflow {
   protected override systemPrompt(): string {
     const { use_base: useBase = false, with_think: withThink = false } = this.task.workflowArgs;
-    if (useBase !== false) throw wrongArg('use_base', useBase, 'false: prompts are always made by the chat template');
+    if (useBase !== false)
+      throw wrongArg('use_base', useBase, 'false: prompts are always made by the chat template');
     return super.systemPrompt() ?? (withThink === true ? thinkPrompt : plainPrompt);
   }
 
   protected override requireRewardFn(): RewardFn {
-    const { with_think: withThink = false, format_score_coef: coefficient = 0.1 } = this.task.workflowArgs;
-    return this.rewardFn ?? createRewardFn('math_boxed_reward', { with_think: withThink, format_score_coef: coefficient });
+    const { with_think: withThink = false, format_score_coef: coefficient = 0.1 } =
+      this.task.workflowArgs;
+    return (
+      this.rewardFn ??
+      createRewardFn('math_boxed_reward', { with_think: withThink, format_score_coef: coefficient })
+    );
   }
 }

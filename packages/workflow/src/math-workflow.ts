@@ -1,4 +1,6 @@
-/** `math_workflow`: the simple workflow with a reasoning prompt and the math checker as defaults. */
+/**
+ * `math_workflow`: the simple workflow with a reasoning prompt and the math checker as defaults.
+ */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from './simple-workflow.js';
@@ -8,7 +10,10 @@ Write the reasoning inside <think> and </think> and the final answer inside <ans
 <think> reasoning </think>
 <answer> final answer </answer>`;
 
-/** Uses `math_reward` when the task names no reward function, and the prompt above when neither that nor a system prompt is set. */
+/**
+ * Uses `math_reward` when the task names no reward function, and the prompt above when neither that
+ * nor a system prompt is set.
+ */
 export class MathWorkflow extends SimpleWorkflow {
   #reward: RewardFn | undefined;
 

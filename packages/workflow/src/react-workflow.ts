@@ -17,7 +17,10 @@ export interface ReactAgentOptions {
   readonly tools: readonly Tool[];
   readonly maxTurns: number;
   readonly systemPrompt?: string;
-  /** The agent answers by calling this tool; what it returns is the answer. @default it answers in plain text */
+  /**
+   * The agent answers by calling this tool; what it returns is the answer.
+   * @default it answers in plain text
+   */
   readonly answerTool?: Tool;
   readonly signal?: AbortSignal;
 }
@@ -33,12 +36,20 @@ export interface ReactAnswer {
   readonly memoryLength: number;
 }
 
-/** Asks until the model answers without calling a tool (or with `answerTool`), at most `maxTurns` times. Knows nothing of training. */
-export async function runReactAgent(question: string, options: ReactAgentOptions): Promise<ReactAnswer> {
+/**
+ * Asks until the model answers without calling a tool (or with `answerTool`), at most `maxTurns`
+ * times. Knows nothing of training.
+ */
+export async function runReactAgent(
+  question: string,
+  options: ReactAgentOptions,
+): Promise<ReactAnswer> {
   const { client, maxTurns, answerTool } = options;
   const tools = answerTool ? [...options.tools, answerTool] : options.tools;
   const messages: OpenAI.ChatCompletionMessageParam[] = [
-    ...(options.systemPrompt === undefined ? [] : [{ role: 'system', content: options.systemPrompt } as const]),
+    ...(options.systemPrompt === undefined
+      ? []
+      : [{ role: 'system', content: options.systemPrompt } as const]),
     { role: 'user', content: question },
   ];
   let toolCalls = 0;
@@ -49,7 +60,9 @@ export async function runReactAgent(question: string, options: ReactAgentOptions
       {
         model: options.model,
         messages,
-        ...(tools.length > 0 && { tools: tools.map((tool) => tool.definition as OpenAI.ChatCompletionTool) }),
+        ...(tools.length > 0 && {
+          tools: tools.map((tool) => tool.definition as OpenAI.ChatCompletionTool),
+        }),
       },
       { signal: options.signal ?? null },
     );
@@ -68,7 +81,14 @@ export async function runReactAgent(question: string, options: ReactAgentOptions
       messages.push({ role: 'tool', tool_call_id: call.id, content: outcome.text });
     }
   }
-  return { text, turns: maxTurns, toolCalls, toolErrors, outOfTurns: true, memoryLength: messages.length };
+  return {
+    text,
+    turns: maxTurns,
+    toolCalls,
+    toolErrors,
+    outOfTurns: true,
+    memoryLength: messages.length,
+  };
 }
 
 /** Tools that `workflow_args.tools` can name. */
@@ -81,10 +101,16 @@ export interface ReactArgs {
 }
 
 /** Reads `workflow_args`: `tools` (names) and `max_turns` (default 10). @throws ConfigError */
-export function readReactArgs({ task }: WorkflowContext, standardTools: readonly string[]): ReactArgs {
+export function readReactArgs(
+  { task }: WorkflowContext,
+  standardTools: readonly string[],
+): ReactArgs {
   const { tools = standardTools } = task.workflowArgs;
   if (!Array.isArray(tools)) throw wrongArg('tools', tools, 'a list of tool names');
-  return { tools: tools.map((name) => builtInTools.get(String(name))), maxTurns: integerArg(task, 'max_turns', { min: 1, standard: 10 }) };
+  return {
+    tools: tools.map((name) => builtInTools.get(String(name))),
+    maxTurns: integerArg(task, 'max_turns', { min: 1, standard: 10 }),
+  };
 }
 
 async function run(context: WorkflowContext): Promise<WorkflowOutput> {
@@ -99,13 +125,22 @@ async function run(context: WorkflowContext): Promise<WorkflowOutput> {
     signal,
     ...(systemPrompt !== undefined && { systemPrompt }),
   });
-  const { reward, parts } = await scoreResponse(context.rewardFn ?? createRewardFn('math_reward', {}), task, answer.text);
+  const { reward, parts } = await scoreResponse(
+    context.rewardFn ?? createRewardFn('math_reward', {}),
+    task,
+    answer.text,
+  );
   return { reward, metrics: { ...parts, ...agentMetrics(answer) } };
 }
 
 /** Numbers about one run of an agent. */
 export function agentMetrics(answer: ReactAnswer): Metrics {
-  return { turns: answer.turns, tool_calls: answer.toolCalls, tool_errors: answer.toolErrors, out_of_turns: answer.outOfTurns ? 1 : 0 };
+  return {
+    turns: answer.turns,
+    tool_calls: answer.toolCalls,
+    tool_errors: answer.toolErrors,
+    out_of_turns: answer.outOfTurns ? 1 : 0,
+  };
 }
 
 export const reactWorkflow: WorkflowDefinition = defineWorkflow({ name: 'react_workflow', run });

@@ -16,9 +16,12 @@ export function createRegistry<T>(kind: string): Registry<T> {
   return {
     register: (name, value) => {
       if (entries.has(name)) {
-        throw new ConfigError(`A ${kind} named "${name}" is registered already. Give the second one another name.`, {
-          code: 'DUPLICATE_NAME',
-        });
+        throw new ConfigError(
+          `A ${kind} named "${name}" is registered already. Give the second one another name.`,
+          {
+            code: 'DUPLICATE_NAME',
+          },
+        );
       }
       entries.set(name, value);
     },
@@ -26,9 +29,12 @@ export function createRegistry<T>(kind: string): Registry<T> {
       const value = entries.get(name);
       if (value !== undefined) return value;
       const known = [...entries.keys()].toSorted();
-      throw new ConfigError(`There is no ${kind} named "${name}".${didYouMean(name, known)} Known: ${known.join(', ') || 'none'}.`, {
-        code: 'UNKNOWN_NAME',
-      });
+      throw new ConfigError(
+        `There is no ${kind} named "${name}".${didYouMean(name, known)} Known: ${known.join(', ') || 'none'}.`,
+        {
+          code: 'UNKNOWN_NAME',
+        },
+      );
     },
     has: (name) => entries.has(name),
     names: () => [...entries.keys()],

@@ -1,4 +1,7 @@
-/** Calling reward functions: parts summed, checked, and errors put down to the function that made them. */
+/**
+ * Calling reward functions: parts summed, checked, and errors put down to the function that made
+ * them.
+ */
 import {
   boundary,
   RewardError,
@@ -27,13 +30,22 @@ export async function scoreResponse(
   response: string,
   details: Pick<RewardInput, 'responseTokens' | 'reasoning'> = {},
 ): Promise<Score> {
-  const input = { response, truth: taskTruth(task), prompt: taskPrompt(task), rawTask: task.rawTask, ...details };
+  const input = {
+    response,
+    truth: taskTruth(task),
+    prompt: taskPrompt(task),
+    rawTask: task.rawTask,
+    ...details,
+  };
   const result = await boundary(
     (cause) =>
-      new RewardError(`Reward function "${task.rewardFn ?? 'default'}" threw on task ${task.batchId}/${task.taskId}.`, {
-        code: 'REWARD_THREW',
-        cause,
-      }),
+      new RewardError(
+        `Reward function "${task.rewardFn ?? 'default'}" threw on task ${task.batchId}/${task.taskId}.`,
+        {
+          code: 'REWARD_THREW',
+          cause,
+        },
+      ),
     () => rewardFn(input),
   );
   const parts: Metrics = typeof result === 'number' ? { reward: result } : result;
@@ -50,7 +62,9 @@ export async function scoreResponse(
   return { reward, parts: typeof result === 'number' ? {} : parts };
 }
 
-/** As {@link scoreResponse}, of one choice of a chat: with its reasoning and its number of tokens. */
+/**
+ * As {@link scoreResponse}, of one choice of a chat: with its reasoning and its number of tokens.
+ */
 export function scoreChoice(rewardFn: RewardFn, task: Task, choice: ChatResponse): Promise<Score> {
   return scoreResponse(rewardFn, task, choice.responseText, {
     responseTokens: choice.tokens.length - choice.promptLength,

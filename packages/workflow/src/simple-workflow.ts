@@ -15,7 +15,10 @@ import { chatOptions } from './chat-options.js';
 import { scoreChoice } from './rewards.js';
 import { Workflow } from './workflow.js';
 
-/** Asks the prompt of the task once per run (all runs of a group in one request) and scores each answer. */
+/**
+ * Asks the prompt of the task once per run (all runs of a group in one request) and scores each
+ * answer.
+ */
 export class SimpleWorkflow extends Workflow {
   static override readonly canReset: boolean = true;
   static override readonly canRepeat: boolean = true;
@@ -33,11 +36,19 @@ export class SimpleWorkflow extends Workflow {
 
   /** One answer per run of the group. */
   protected respond(): Promise<readonly ChatResponse[]> {
-    return this.model.chat(this.messages(), { n: this.repeatTimes, signal: this.signal, ...chatOptions(this.task.rolloutArgs) });
+    return this.model.chat(this.messages(), {
+      n: this.repeatTimes,
+      signal: this.signal,
+      ...chatOptions(this.task.rolloutArgs),
+    });
   }
 
   /** The answer of the run with this place in the group, as an experience. */
-  protected experienceOf(response: ChatResponse, index: number, score: { readonly reward: number; readonly metrics: Metrics }): Experience {
+  protected experienceOf(
+    response: ChatResponse,
+    index: number,
+    score: { readonly reward: number; readonly metrics: Metrics },
+  ): Experience {
     return createExperience({
       ...response,
       ...score,
@@ -71,9 +82,12 @@ export class SimpleWorkflow extends Workflow {
 
   protected requireRewardFn(): RewardFn {
     if (this.rewardFn) return this.rewardFn;
-    throw new WorkflowError(`Workflow "${this.task.workflow}" needs a reward function. Set default_reward_fn_type on the task set.`, {
-      code: 'REWARD_MISSING',
-    });
+    throw new WorkflowError(
+      `Workflow "${this.task.workflow}" needs a reward function. Set default_reward_fn_type on the task set.`,
+      {
+        code: 'REWARD_MISSING',
+      },
+    );
   }
 }
 

@@ -1,4 +1,7 @@
-/** `tool_call_workflow`: given tools and a conversation, which tools does the model call, and with what? */
+/**
+ * `tool_call_workflow`: given tools and a conversation, which tools does the model call, and with
+ * what?
+ */
 import { TaskError, type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from './simple-workflow.js';
@@ -9,16 +12,24 @@ declares:
 <think> reasoning </think> <tool_call>[{"name": "tool", "arguments": {"key": "value"}}]</tool_call>`;
 
 /**
- * Reads rows of Tool-N1: `tools` (function declarations), `conversations` ([{from, value}]), `raw_system`, `answer` (the expected
- * calls); lists may be JSON texts. Uses `tool_call_reward` when the task names no reward function. The tools are part of the prompt,
- * in the layout that the reward reads, whatever tool-call format the model's template has. Source: Tool-N1, arXiv:2505.00024.
+ * Reads rows of Tool-N1: `tools` (function declarations), `conversations` ([{from, value}]),
+ * `raw_system`, `answer` (the expected calls); lists may be JSON texts. Uses `tool_call_reward`
+ * when the task names no reward function. The tools are part of the prompt, in the layout that the
+ * reward reads, whatever tool-call format the model's template has. Source: Tool-N1,
+ * arXiv:2505.00024.
  */
 export class ToolCallWorkflow extends SimpleWorkflow {
   protected override messages(): readonly ChatMessage[] {
     const { raw_system: system = '' } = this.task.rawTask;
-    const tools = listIn(this.task, 'tools').map((tool) => JSON.stringify({ type: 'function', function: tool }));
-    const content = `${String(system)}\n${instruction}\n\n<tools>\n${tools.join('\n')}\n</tools>`.trimStart();
-    return [{ role: 'system', content }, ...listIn(this.task, 'conversations').map((turn) => this.#message(turn))];
+    const tools = listIn(this.task, 'tools').map((tool) =>
+      JSON.stringify({ type: 'function', function: tool }),
+    );
+    const content =
+      `${String(system)}\n${instruction}\n\n<tools>\n${tools.join('\n')}\n</tools>`.trimStart();
+    return [
+      { role: 'system', content },
+      ...listIn(this.task, 'conversations').map((turn) => this.#message(turn)),
+    ];
   }
 
   protected override requireRewardFn(): RewardFn {
@@ -34,7 +45,11 @@ export class ToolCallWorkflow extends SimpleWorkflow {
     };
     const role = roles.get(String(from));
     if (role === undefined) {
-      throw rowError(this.task, `a turn of "conversations" from ${JSON.stringify(from)}`, `one of ${[...roles.keys()].join(', ')}`);
+      throw rowError(
+        this.task,
+        `a turn of "conversations" from ${JSON.stringify(from)}`,
+        `one of ${[...roles.keys()].join(', ')}`,
+      );
     }
     return { role, content: textOf(value) ?? '' };
   }
@@ -50,13 +65,18 @@ const roles: ReadonlyMap<string, ChatMessage['role']> = new Map([
   ['tool', 'tool'],
 ]);
 
-const textOf = (value: unknown): string | undefined => (value === undefined || typeof value === 'string' ? value : JSON.stringify(value));
+const textOf = (value: unknown): string | undefined =>
+  value === undefined || typeof value === 'string' ? value : JSON.stringify(value);
 
 function listIn(task: Task, key: string): readonly unknown[] {
   const value = task.rawTask[key];
   const list = typeof value === 'string' ? parsed(value) : value;
   if (Array.isArray(list)) return list;
-  throw rowError(task, `"${key}" ${value === undefined ? 'missing' : 'as no list'}`, 'a list, or one as JSON text');
+  throw rowError(
+    task,
+    `"${key}" ${value === undefined ? 'missing' : 'as no list'}`,
+    'a list, or one as JSON text',
+  );
 }
 
 function parsed(text: string): unknown {

@@ -3,7 +3,10 @@ import { describeError, type ToolDefinition } from '@trinity-rft/core';
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Gets the parsed arguments; what it throws becomes an answer to the model, not a failure of the run. */
+  /**
+   * Gets the parsed arguments; what it throws becomes an answer to the model, not a failure of the
+   * run.
+   */
   call(args: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
 
@@ -12,8 +15,15 @@ export interface ToolOutcome {
   readonly ok: boolean;
 }
 
-/** Calls `name` with the raw argument string a model wrote. Unknown tools, bad JSON and thrown errors are told to the model. */
-export async function callTool(tools: readonly Tool[], name: string, rawArguments: string): Promise<ToolOutcome> {
+/**
+ * Calls `name` with the raw argument string a model wrote. Unknown tools, bad JSON and thrown
+ * errors are told to the model.
+ */
+export async function callTool(
+  tools: readonly Tool[],
+  name: string,
+  rawArguments: string,
+): Promise<ToolOutcome> {
   const tool = tools.find((candidate) => candidate.definition.function.name === name);
   if (!tool) return { ok: false, text: `Error: there is no tool named "${name}".` };
   try {

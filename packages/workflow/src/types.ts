@@ -9,7 +9,9 @@ export interface AgentModel extends RolloutModel<OpenAI> {
   endpoint(): AgentEndpoint;
 }
 
-/** Everything a workflow may use in one run (or, when it repeats by itself, in one group of runs). */
+/**
+ * Everything a workflow may use in one run (or, when it repeats by itself, in one group of runs).
+ */
 export interface WorkflowContext {
   readonly task: Task;
   /** The model being trained; every call is recorded. */
@@ -23,7 +25,10 @@ export interface WorkflowContext {
   readonly signal: AbortSignal;
 }
 
-/** A score for everything the model did in the run: the recorded calls become experiences with this reward. */
+/**
+ * A score for everything the model did in the run: the recorded calls become experiences with this
+ * reward.
+ */
 export interface WorkflowOutput {
   readonly reward: number;
   readonly metrics?: Metrics;
@@ -38,7 +43,10 @@ export interface WorkflowInstance {
   run(): Promise<WorkflowResult> | WorkflowResult;
   /** Makes the instance ready for another task, when the definition says `canReset`. */
   reset?(context: WorkflowContext): void | Promise<void>;
-  /** The next `run` makes `repeatTimes` runs with ids from `runIdBase` on, when the definition says `canRepeat`. */
+  /**
+   * The next `run` makes `repeatTimes` runs with ids from `runIdBase` on, when the definition says
+   * `canRepeat`.
+   */
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
 }
 

@@ -28,5 +28,7 @@ export function textArg({ workflowArgs }: Task, name: string, standard?: string)
 
 export function wrongArg(name: string, value: unknown, expected: string): ConfigError {
   const got = value === undefined ? 'not set' : JSON.stringify(value);
-  return new ConfigError(`workflow_args.${name} is ${got}; expected ${expected}.`, { code: 'WORKFLOW_ARGS' });
+  return new ConfigError(`workflow_args.${name} is ${got}; expected ${expected}.`, {
+    code: 'WORKFLOW_ARGS',
+  });
 }

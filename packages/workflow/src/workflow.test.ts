@@ -34,9 +34,16 @@ const context = (over: Partial<WorkflowContext> = {}): WorkflowContext => ({
 
 describe('defineWorkflow', () => {
   it('makes a workflow of a function', async () => {
-    const definition = defineWorkflow({ name: 'f', run: ({ task: { rawTask } }) => Number(rawTask['response']) });
+    const definition = defineWorkflow({
+      name: 'f',
+      run: ({ task: { rawTask } }) => Number(rawTask['response']),
+    });
     expect(await definition.create(context()).run()).toBe(2);
-    expect([definition.canRepeat, definition.canReset, isWorkflowDefinition(definition)]).toEqual([false, false, true]);
+    expect([definition.canRepeat, definition.canReset, isWorkflowDefinition(definition)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 
   it('takes the flags of a class, and a reused instance sees the new task', async () => {
@@ -61,19 +68,32 @@ describe('defineWorkflow', () => {
   });
 
   it('refuses names that cannot stand in a file', () => {
-    expect(() => defineWorkflow({ name: 'two words', run: () => 1 })).toThrow('"two words" cannot be used');
+    expect(() => defineWorkflow({ name: 'two words', run: () => 1 })).toThrow(
+      '"two words" cannot be used',
+    );
   });
 });
 
 describe('registries', () => {
   it('hold what is built in, and refuse a second thing of one name', () => {
     const names = createWorkflowRegistry().names();
-    const twice = 'simple_workflow math_workflow math_boxed_workflow math_eval_workflow math_rm_workflow math_ruler_workflow'.split(' ');
+    const twice =
+      'simple_workflow math_workflow math_boxed_workflow math_eval_workflow math_rm_workflow math_ruler_workflow'.split(
+        ' ',
+      );
     const once =
       'react_workflow agentscope_react_workflow as_react_workflow rubric_judge_workflow rubric_judge_openai_workflow ruler_workflow math_trainable_ruler_workflow tool_call_workflow';
-    expect(names).toEqual(expect.arrayContaining([...twice, ...twice.map((name) => `async_${name}`), ...once.split(' ')]));
+    expect(names).toEqual(
+      expect.arrayContaining([
+        ...twice,
+        ...twice.map((name) => `async_${name}`),
+        ...once.split(' '),
+      ]),
+    );
     const mine = defineWorkflow({ name: 'math_workflow', run: () => 1 });
-    expect(() => createWorkflowRegistry([mine])).toThrow('A workflow named "math_workflow" is registered already');
+    expect(() => createWorkflowRegistry([mine])).toThrow(
+      'A workflow named "math_workflow" is registered already',
+    );
     const reward = defineReward({ name: 'mine', score: () => 1 });
     expect(createRewardRegistry([reward]).has('mine')).toBe(true);
   });
@@ -81,7 +101,9 @@ describe('registries', () => {
   it('suggest the nearest name', () => {
     const registry = createRegistry<number>('thing');
     registry.register('shuffle', 1);
-    expect(() => registry.get('shufle')).toThrow('There is no thing named "shufle". Did you mean "shuffle"? Known: shuffle.');
+    expect(() => registry.get('shufle')).toThrow(
+      'There is no thing named "shufle". Did you mean "shuffle"? Known: shuffle.',
+    );
   });
 });
 
@@ -94,7 +116,9 @@ describe('scoreResponse', () => {
   });
 
   it.each([Number.NaN, Infinity, '1' as unknown as number])('refuses %s', async (value) => {
-    await expect(scoreResponse(() => value, task, '2')).rejects.toMatchObject({ code: 'REWARD_NOT_FINITE' });
+    await expect(scoreResponse(() => value, task, '2')).rejects.toMatchObject({
+      code: 'REWARD_NOT_FINITE',
+    });
   });
 
   it('names the function that threw and keeps the cause', async () => {

@@ -1,5 +1,12 @@
 /** The base class of workflows written as classes. */
-import { withFields, type Experience, type Metrics, type RewardFn, type Runtime, type Task } from '@trinity-rft/core';
+import {
+  withFields,
+  type Experience,
+  type Metrics,
+  type RewardFn,
+  type Runtime,
+  type Task,
+} from '@trinity-rft/core';
 import type { AgentModel, WorkflowContext, WorkflowResult } from './types.js';
 
 export interface RunScore {
@@ -10,8 +17,8 @@ export interface RunScore {
 }
 
 /**
- * A workflow as a class: `run` uses `this.model` to solve `this.task` and returns experiences or a score.
- * `this.task` and `this.model` always belong to the current task, also after a reset.
+ * A workflow as a class: `run` uses `this.model` to solve `this.task` and returns experiences or a
+ * score. `this.task` and `this.model` always belong to the current task, also after a reset.
  */
 export abstract class Workflow {
   /** Instances are reused: `reset(task)` is called before the next task. */
@@ -52,8 +59,9 @@ export abstract class Workflow {
   abstract run(): Promise<WorkflowResult> | WorkflowResult;
 
   /**
-   * What the model has recorded since the last time, as experiences of one run: that with place `index` in the group. For a
-   * workflow that makes its runs one after the other; `index` 0 where it makes one.
+   * What the model has recorded since the last time, as experiences of one run: that with place
+   * `index` in the group. For a workflow that makes its runs one after the other; `index` 0 where
+   * it makes one.
    */
   protected recorded({ reward, index = 0, metrics = {} }: RunScore): readonly Experience[] {
     return this.model.extractExperiencesFromHistory().map((experience) =>

@@ -7,7 +7,10 @@ export const share = (text: string): number => [...text].filter((c) => c >= '0' 
 export const digits = defineReward({ name: 'digits', score: ({ response }) => share(response) });
 `;
 
-/** Three turns over the OpenAI client with pauses of random length: who finishes first differs from run to run. */
+/**
+ * Three turns over the OpenAI client with pauses of random length: who finishes first differs from
+ * run to run.
+ */
 const chattyAgent = `
 import { defineWorkflow } from '@trinity-rft/workflow';
 import { share } from './rewards.js';

@@ -29,7 +29,11 @@ fs.openSync = (file, ...rest) => {
   descriptors.set(descriptor, String(file));
   return descriptor;
 };
-fs.appendFileSync = deadly('append', fs.appendFileSync, ([file]) => descriptors.get(file) ?? String(file));
+fs.appendFileSync = deadly(
+  'append',
+  fs.appendFileSync,
+  ([file]) => descriptors.get(file) ?? String(file),
+);
 fs.writevSync = deadly('writev', fs.writevSync, ([file]) => descriptors.get(file) ?? '');
 fs.promises.rename = deadly('rename', fs.promises.rename, ([from, to]) => `${from} ${to}`);
 fs.promises.writeFile = deadly('writeFile', fs.promises.writeFile, ([file]) => String(file));

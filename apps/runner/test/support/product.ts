@@ -14,8 +14,15 @@ export interface Product {
 export const serveKey = 'key-of-the-product-0123456789';
 
 /** Starts `trinity serve` on any free port and waits until it serves. */
-export async function startProduct(cwd: string, args: readonly string[], options: StartOptions = {}): Promise<Product> {
-  const server = startTrinity(cwd, ['serve', '--port', '0', ...args], { ...options, env: { TRINITY_SERVE_KEY: serveKey, ...options.env } });
+export async function startProduct(
+  cwd: string,
+  args: readonly string[],
+  options: StartOptions = {},
+): Promise<Product> {
+  const server = startTrinity(cwd, ['serve', '--port', '0', ...args], {
+    ...options,
+    env: { TRINITY_SERVE_KEY: serveKey, ...options.env },
+  });
   return { server, ...productOf(await addressOf(server)) };
 }
 
@@ -25,7 +32,11 @@ export function productOf(baseUrl: string): Omit<Product, 'server'> {
   return {
     client,
     openai,
-    ask: (question = '7+5=') => openai.chat.completions.create({ model: 'any', messages: [{ role: 'user', content: question }] }),
+    ask: (question = '7+5=') =>
+      openai.chat.completions.create({
+        model: 'any',
+        messages: [{ role: 'user', content: question }],
+      }),
   };
 }
 
@@ -33,7 +44,8 @@ async function addressOf(server: Trinity): Promise<string> {
   for (;;) {
     const url = /OpenAI base URL: (\S+)/.exec(server.output())?.[1];
     if (url !== undefined) return url;
-    if (server.child.exitCode !== null || server.child.signalCode !== null) throw new Error(`The server has ended: ${server.output()}`);
+    if (server.child.exitCode !== null || server.child.signalCode !== null)
+      throw new Error(`The server has ended: ${server.output()}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -11,11 +11,26 @@ export interface RunHere {
 }
 
 /** Runs `config` in the workspace, with its plugins, as `trinity run --plugin-dir plugins` does. */
-export async function runHere(workspace: Workspace, configPath: string, options: Partial<RunOptions> = {}): Promise<RunHere> {
+export async function runHere(
+  workspace: Workspace,
+  configPath: string,
+  options: Partial<RunOptions> = {},
+): Promise<RunHere> {
   let output = '';
-  const terminal = { write: (text: string) => void (output += text), isTTY: false, columns: () => 80 };
+  const terminal = {
+    write: (text: string) => void (output += text),
+    isTTY: false,
+    columns: () => 80,
+  };
   try {
-    const summary = await run({ configPath, cwd: workspace.root, pluginDirs: ['plugins'], env: {}, terminal, ...options });
+    const summary = await run({
+      configPath,
+      cwd: workspace.root,
+      pluginDirs: ['plugins'],
+      env: {},
+      terminal,
+      ...options,
+    });
     return { summary, error: undefined, output };
   } catch (error) {
     return { summary: undefined, error: error as Error, output };

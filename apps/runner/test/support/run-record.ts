@@ -20,7 +20,9 @@ export function metricLines(jobDirectory: string): readonly MetricLine[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
-      const { timing: _timing, ...rest } = JSON.parse(line) as MetricLine & { readonly timing: unknown };
+      const { timing: _timing, ...rest } = JSON.parse(line) as MetricLine & {
+        readonly timing: unknown;
+      };
       return rest;
     });
 }
@@ -48,7 +50,8 @@ export function criticDigest(jobDirectory: string): string | undefined {
 const newestFile = (jobDirectory: string, name: string): string =>
   path.join(jobDirectory, `global_step_${checkpointSteps(jobDirectory).at(-1)}`, name);
 
-const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
+const digestOf = (file: string): string =>
+  createHash('sha256').update(readFileSync(file)).digest('hex');
 
 export interface UsedRow {
   readonly uid: string;
@@ -62,9 +65,14 @@ export function usedRows(database: string): readonly UsedRow[] {
   const file = new DatabaseSync(database, { readOnly: true });
   try {
     const rows = file
-      .prepare('SELECT e.uid AS uid, u.train_step AS step FROM experience e LEFT JOIN used u ON u.id = e.id ORDER BY e.id')
+      .prepare(
+        'SELECT e.uid AS uid, u.train_step AS step FROM experience e LEFT JOIN used u ON u.id = e.id ORDER BY e.id',
+      )
       .all();
-    return rows.map(({ uid, step }) => ({ uid: String(uid), trainStep: step === null ? undefined : Number(step) }));
+    return rows.map(({ uid, step }) => ({
+      uid: String(uid),
+      trainStep: step === null ? undefined : Number(step),
+    }));
   } finally {
     file.close();
   }

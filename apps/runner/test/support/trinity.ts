@@ -39,7 +39,10 @@ const root = new URL('../../../../', import.meta.url);
 const cli = fileURLToPath(new URL('apps/runner/src/cli.ts', root));
 const killer = new URL('kill-at.mjs', import.meta.url).href;
 /** Also the workers that the command starts get these. */
-const sources = ['--conditions=@trinity-rft/source', `--import=${new URL('tools/register-source.mjs', root).href}`];
+const sources = [
+  '--conditions=@trinity-rft/source',
+  `--import=${new URL('tools/register-source.mjs', root).href}`,
+];
 
 const children: ChildProcess[] = [];
 // A test that failed may have left one behind.
@@ -48,7 +51,11 @@ afterAll(() => {
 });
 
 /** Starts `trinity` with these arguments in `cwd`. */
-export function startTrinity(cwd: string, args: readonly string[], { env = {}, nodeArgs = [], script = cli }: StartOptions = {}): Trinity {
+export function startTrinity(
+  cwd: string,
+  args: readonly string[],
+  { env = {}, nodeArgs = [], script = cli }: StartOptions = {},
+): Trinity {
   const child = spawn(process.execPath, [...sources, ...nodeArgs, script, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
@@ -70,14 +77,31 @@ export function trinity(cwd: string, ...args: readonly string[]): Promise<Ended>
 }
 
 /** Starts a command that is killed at `point`. */
-export function killedTrinity(cwd: string, args: readonly string[], point: KillPoint): Promise<Ended> {
-  return startTrinity(cwd, args, { env: { TRINITY_TEST_KILL: JSON.stringify(point) }, nodeArgs: [`--import=${killer}`] }).ended;
+export function killedTrinity(
+  cwd: string,
+  args: readonly string[],
+  point: KillPoint,
+): Promise<Ended> {
+  return startTrinity(cwd, args, {
+    env: { TRINITY_TEST_KILL: JSON.stringify(point) },
+    nodeArgs: [`--import=${killer}`],
+  }).ended;
 }
 
 /** `trinity run` with the plugins of the workspace. */
-export const runArgs = (config: string): readonly string[] => ['run', '--config', config, '--plugin-dir', 'plugins'];
+export const runArgs = (config: string): readonly string[] => [
+  'run',
+  '--config',
+  config,
+  '--plugin-dir',
+  'plugins',
+];
 
 /** Without what the test runner sets for processes of its own. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(VITEST|NODE_OPTIONS$|NODE_V8_COVERAGE$|TEST$)/.test(name)));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(VITEST|NODE_OPTIONS$|NODE_V8_COVERAGE$|TEST$)/.test(name),
+    ),
+  );
 }

@@ -1,4 +1,7 @@
-/** A second model: like that of the workspace, untrained in another way, and with room for long prompts. */
+/**
+ * A second model: like that of the workspace, untrained in another way, and with room for long
+ * prompts.
+ */
 import path from 'node:path';
 import { loadTokenizer, readTokenizerFiles, writeTokenizerFiles } from '@trinity-rft/chat';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
@@ -8,6 +11,10 @@ export async function createWideModel(workspace: Workspace, name: string): Promi
   const [from, directory] = [path.join(workspace.root, 'model'), path.join(workspace.root, name)];
   const { vocabularySize, eosTokenIds } = await loadTokenizer(from);
   const shape = { hiddenSize: 32, layers: 1, heads: 2, kvHeads: 1, headDim: 16 };
-  await createModelFolder({ directory, seed: 2, config: { ...shape, vocabSize: vocabularySize, maxPositions: 2048, eosTokenIds } });
+  await createModelFolder({
+    directory,
+    seed: 2,
+    config: { ...shape, vocabSize: vocabularySize, maxPositions: 2048, eosTokenIds },
+  });
   await writeTokenizerFiles(directory, await readTokenizerFiles(from));
 }

@@ -1,8 +1,16 @@
-/** A folder with a tiny model, sums to learn, and configurations: everything a run of one to three seconds needs. */
+/**
+ * A folder with a tiny model, sums to learn, and configurations: everything a run of one to three
+ * seconds needs.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates, createTokenizer, writeTokenizerFiles } from '@trinity-rft/chat';
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createTokenizer,
+  writeTokenizerFiles,
+} from '@trinity-rft/chat';
 import { createModelFolder } from '@trinity-rft/engine-onnx';
 import { afterAll } from 'vitest';
 import { plugins } from './agents.js';
@@ -13,7 +21,10 @@ export interface Workspace {
   /** Writes a file below the root, with its folder, and returns its path. */
   write(file: string, text: string): string;
   read(file: string): string;
-  /** Writes a configuration: {@link baseConfig} with other parts laid over it. JSON is YAML. Returns its path. */
+  /**
+   * Writes a configuration: {@link baseConfig} with other parts laid over it. JSON is YAML. Returns
+   * its path.
+   */
   config(file: string, ...over: readonly Tree[]): string;
 }
 
@@ -43,7 +54,8 @@ export async function createWorkspace(): Promise<Workspace> {
     root,
     write,
     read: (file) => readFileSync(at(file), 'utf8'),
-    config: (file, ...over) => write(file, `${JSON.stringify([baseConfig, ...over].reduce(merge), null, 2)}\n`),
+    config: (file, ...over) =>
+      write(file, `${JSON.stringify([baseConfig, ...over].reduce(merge), null, 2)}\n`),
   };
 }
 
@@ -59,7 +71,16 @@ async function createModel(directory: string): Promise<void> {
   await createModelFolder({
     directory,
     seed: 1,
-    config: { vocabSize: vocabularySize, hiddenSize: 32, layers: 1, heads: 2, kvHeads: 1, headDim: 16, maxPositions: 64, eosTokenIds },
+    config: {
+      vocabSize: vocabularySize,
+      hiddenSize: 32,
+      layers: 1,
+      heads: 2,
+      kvHeads: 1,
+      headDim: 16,
+      maxPositions: 64,
+      eosTokenIds,
+    },
   });
   await writeTokenizerFiles(directory, files);
 }
@@ -71,7 +92,10 @@ export interface Sum {
 
 /** `7+5=` with the answer `2`, the last digit. */
 function sums(first: number, count: number): readonly Sum[] {
-  return Array.from({ length: count * 10 }, (_, i) => [Math.floor(i / 10) + first, i % 10] as const).map(([a, b]) => ({
+  return Array.from(
+    { length: count * 10 },
+    (_, i) => [Math.floor(i / 10) + first, i % 10] as const,
+  ).map(([a, b]) => ({
     question: `${a}+${b}=`,
     answer: String((a + b) % 10),
   }));
@@ -89,12 +113,19 @@ export const baseConfig: Tree = {
   seed: 7,
   mode: 'both',
   model: { model_path: 'model', max_prompt_tokens: 40, max_response_tokens: 4, threads: 1 },
-  algorithm: { algorithm_type: 'grpo', repeat_times: 4, optimizer: { lr: 1e-2, weight_decay: 0 }, kl_loss_fn: 'none' },
+  algorithm: {
+    algorithm_type: 'grpo',
+    repeat_times: 4,
+    optimizer: { lr: 1e-2, weight_decay: 0 },
+    kl_loss_fn: 'none',
+  },
   buffer: {
     batch_size: 4,
     total_steps: 6,
     explorer_input: {
-      tasksets: [{ name: 'sums', path: 'tasks.jsonl', format, data_selector: { selector_type: 'shuffle' } }],
+      tasksets: [
+        { name: 'sums', path: 'tasks.jsonl', format, data_selector: { selector_type: 'shuffle' } },
+      ],
       default_workflow_type: 'simple_workflow',
       default_reward_fn_type: 'digits',
     },
@@ -106,7 +137,13 @@ export const baseConfig: Tree = {
 
 /** Evaluation tasks, to lay over the base. */
 export const evalTasksets: Tree = {
-  buffer: { explorer_input: { eval_tasksets: [{ name: 'fresh', path: 'eval.jsonl', format, rollout_args: { temperature: 0 } }] } },
+  buffer: {
+    explorer_input: {
+      eval_tasksets: [
+        { name: 'fresh', path: 'eval.jsonl', format, rollout_args: { temperature: 0 } },
+      ],
+    },
+  },
 };
 
 /** Supervised warm-up, then GRPO. */
@@ -143,7 +180,10 @@ export const actorCritic: Tree = {
 };
 
 function merge(base: Tree, over: Tree): Tree {
-  const merged = Object.entries(over).map(([key, value]) => [key, isTree(base[key]) && isTree(value) ? merge(base[key], value) : value]);
+  const merged = Object.entries(over).map(([key, value]) => [
+    key,
+    isTree(base[key]) && isTree(value) ? merge(base[key], value) : value,
+  ]);
   return { ...base, ...(Object.fromEntries(merged) as Tree) };
 }
 

@@ -1,4 +1,7 @@
-/** How the learning bench runs each preset: the same data and steps for all, and what a preset cannot do without. */
+/**
+ * How the learning bench runs each preset: the same data and steps for all, and what a preset
+ * cannot do without.
+ */
 import { adam, supervisedFormat } from './task.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
@@ -47,8 +50,15 @@ const withExpert = (name: string): Tree => ({
 /** A teacher's probabilities in place of rewards. */
 const withTeacher = (name: string): Tree => ({
   ...rollouts(name),
-  buffer: { total_steps: steps, explorer_input: { default_workflow_type: 'on_policy_distill_workflow' } },
-  explorer: { auxiliary_models: [{ name: 'teacher', model_path: 'teacher', max_prompt_tokens: 16, max_response_tokens: 6 }] },
+  buffer: {
+    total_steps: steps,
+    explorer_input: { default_workflow_type: 'on_policy_distill_workflow' },
+  },
+  explorer: {
+    auxiliary_models: [
+      { name: 'teacher', model_path: 'teacher', max_prompt_tokens: 16, max_response_tokens: 6 },
+    ],
+  },
 });
 
 /** From a file: right answers, or pairs of a right and a wrong one. */
@@ -59,7 +69,13 @@ const stored = (name: string, file: string, format: Tree, lr: number): Tree => (
     train_batch_size: 128,
     total_steps: steps,
     trainer_input: {
-      experience_buffer: { name, storage_type: 'file', path: file, format, data_selector: { selector_type: 'shuffle' } },
+      experience_buffer: {
+        name,
+        storage_type: 'file',
+        path: file,
+        format,
+        data_selector: { selector_type: 'shuffle' },
+      },
     },
   },
 });
@@ -91,5 +107,10 @@ export const presets: Readonly<Record<string, Tree>> = {
   on_policy_distill: withTeacher('on_policy_distill'),
   jsd: withTeacher('jsd'),
   sft: stored('sft', 'data/right.jsonl', supervisedFormat, 3e-3),
-  dpo: stored('dpo', 'data/pairs.jsonl', { prompt_type: 'plaintext', prompt_key: 'question' }, 5e-4),
+  dpo: stored(
+    'dpo',
+    'data/pairs.jsonl',
+    { prompt_type: 'plaintext', prompt_key: 'question' },
+    5e-4,
+  ),
 };

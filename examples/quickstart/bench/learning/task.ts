@@ -1,4 +1,7 @@
-/** The task of the learning bench: the quickstart's addition, from one half-trained model for each seed. */
+/**
+ * The task of the learning bench: the quickstart's addition, from one half-trained model for each
+ * seed.
+ */
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from '@trinity-rft/launcher';
@@ -9,7 +12,10 @@ import { splitProblems, withSlips } from '../../src/problems.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** A folder with a model that has seen careless worked examples, a teacher that has seen right ones, and problems. */
+/**
+ * A folder with a model that has seen careless worked examples, a teacher that has seen right ones,
+ * and problems.
+ */
 export interface Ground {
   readonly directory: string;
   readonly seed: number;
@@ -20,7 +26,10 @@ const keys = { prompt_key: 'question', response_key: 'answer' };
 export const supervisedFormat = { prompt_type: 'plaintext', ...keys };
 export const adam = { betas: [0.9, 0.95], weight_decay: 0 };
 
-/** What all stages share. Fresh problems are answered at temperature 1, as in training: a share of right answers. */
+/**
+ * What all stages share. Fresh problems are answered at temperature 1, as in training: a share of
+ * right answers.
+ */
 const common = (name: string, seed: number): Tree => ({
   project: 'learning',
   name,
@@ -30,8 +39,15 @@ const common = (name: string, seed: number): Tree => ({
   buffer: {
     batch_size: 64,
     explorer_input: {
-      taskset: { name: 'addition', path: 'data/tasks.jsonl', format: keys, data_selector: { selector_type: 'shuffle' } },
-      eval_tasksets: [{ name: 'fresh', path: 'data/eval.jsonl', format: keys, rollout_args: { temperature: 1 } }],
+      taskset: {
+        name: 'addition',
+        path: 'data/tasks.jsonl',
+        format: keys,
+        data_selector: { selector_type: 'shuffle' },
+      },
+      eval_tasksets: [
+        { name: 'fresh', path: 'data/eval.jsonl', format: keys, rollout_args: { temperature: 1 } },
+      ],
       default_workflow_type: 'simple_workflow',
       default_reward_fn_type: 'exact_match_reward',
     },
@@ -45,11 +61,19 @@ export async function prepareGround(root: string, seed: number): Promise<Ground>
   const directory = path.join(root, `seed-${seed}`);
   await prepare(path.join(directory, 'data'), seed);
   const { train } = splitProblems(createRuntime({ seed }).random('problems'), 512);
-  const rows = (values: readonly object[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+  const rows = (values: readonly object[]): string =>
+    values.map((value) => `${JSON.stringify(value)}\n`).join('');
   const slips = withSlips(train, createRuntime({ seed }).random('wrong'), 1);
-  const pairs = train.map(({ question, answer }, i) => ({ question, chosen: answer, rejected: slips[i]!.answer }));
+  const pairs = train.map(({ question, answer }, i) => ({
+    question,
+    chosen: answer,
+    rejected: slips[i]!.answer,
+  }));
   await writeFile(path.join(directory, 'data/right.jsonl'), rows(train));
-  await writeFile(path.join(directory, 'data/pairs.jsonl'), rows(pairs.filter(({ chosen, rejected }) => chosen !== rejected)));
+  await writeFile(
+    path.join(directory, 'data/pairs.jsonl'),
+    rows(pairs.filter(({ chosen, rejected }) => chosen !== rejected)),
+  );
   const ground = { directory, seed };
   await cp(path.join(directory, 'data/model'), path.join(directory, 'model'), { recursive: true });
   const warm = await runStage(ground, 'warmup', supervised('data/sft.jsonl', 400));
@@ -83,10 +107,20 @@ export interface StageRun {
 }
 
 /** Runs one configuration, laid over what all share. */
-export async function runStage({ directory, seed }: Ground, name: string, stage: Tree, syncInterval = 1): Promise<StageRun> {
+export async function runStage(
+  { directory, seed }: Ground,
+  name: string,
+  stage: Tree,
+  syncInterval = 1,
+): Promise<StageRun> {
   const configPath = path.join(directory, `${name}.json`);
   await mkdir(directory, { recursive: true });
-  await writeFile(configPath, JSON.stringify(merge(merge(common(name, seed), { synchronizer: { sync_interval: syncInterval } }), stage)));
+  await writeFile(
+    configPath,
+    JSON.stringify(
+      merge(merge(common(name, seed), { synchronizer: { sync_interval: syncInterval } }), stage),
+    ),
+  );
   const { checkpoint } = await run({ configPath, cwd: directory, terminal });
   const jobDirectory = path.join(directory, 'runs', 'learning', name);
   return { jobDirectory, checkpoint: checkpoint ?? jobDirectory };
@@ -94,7 +128,10 @@ export async function runStage({ directory, seed }: Ground, name: string, stage:
 
 /** Share of right answers to fresh problems by the weights in a folder. */
 export async function scoreOf(ground: Ground, name: string, modelPath: string): Promise<number> {
-  const { jobDirectory } = await runStage(ground, name, { mode: 'bench', model: { model_path: modelPath } });
+  const { jobDirectory } = await runStage(ground, name, {
+    mode: 'bench',
+    model: { model_path: modelPath },
+  });
   const scores = await readCurve(path.join(jobDirectory, 'monitor', 'metrics.jsonl'), {
     role: 'bench',
     metric: 'bench/fresh/accuracy/mean@1',
@@ -111,4 +148,5 @@ function merge(base: Tree, over: Tree): Tree {
   return out;
 }
 
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

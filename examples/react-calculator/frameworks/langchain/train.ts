@@ -9,7 +9,10 @@ const recursionLimit = 6;
 export const workflow = langchainWorkflow({
   name: 'langchain',
   run: async ({ question, config }) => {
-    const { messages } = await agent.invoke({ messages: [{ role: 'user', content: question }] }, { ...config, recursionLimit });
+    const { messages } = await agent.invoke(
+      { messages: [{ role: 'user', content: question }] },
+      { ...config, recursionLimit },
+    );
     return messages.at(-1)?.text;
   },
 });

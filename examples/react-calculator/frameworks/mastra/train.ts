@@ -4,5 +4,6 @@ import { calculatorAgent } from './agent/calculator-agent.ts';
 
 export const workflow = mastraWorkflow({
   name: 'mastra',
-  run: async ({ question, options }) => finalText(await calculatorAgent.generate(question, { ...options, maxSteps: 3 })),
+  run: async ({ question, options }) =>
+    finalText(await calculatorAgent.generate(question, { ...options, maxSteps: 3 })),
 });

@@ -4,5 +4,6 @@ import { calculatorAgent } from './agent/calculator-agent.ts';
 
 export const workflow = openaiAgentsWorkflow({
   name: 'openai-agents',
-  run: async ({ question, runner, signal }) => (await runner.run(calculatorAgent, question, { maxTurns: 3, signal })).finalOutput,
+  run: async ({ question, runner, signal }) =>
+    (await runner.run(calculatorAgent, question, { maxTurns: 3, signal })).finalOutput,
 });

@@ -1,4 +1,7 @@
-/** An agent on the plain `openai` package: asks, calls the tool while the model wants it, returns the answer. It knows nothing of training. */
+/**
+ * An agent on the plain `openai` package: asks, calls the tool while the model wants it, returns
+ * the answer. It knows nothing of training.
+ */
 import type OpenAI from 'openai';
 import { calculator, callCalculator } from './calculator.ts';
 
@@ -15,18 +18,28 @@ export interface Answer {
   readonly toolCalls: number;
 }
 
-export async function answerQuestion(client: OpenAI, { text, model, maxTurns, signal }: Question): Promise<Answer> {
+export async function answerQuestion(
+  client: OpenAI,
+  { text, model, maxTurns, signal }: Question,
+): Promise<Answer> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: text }];
   let toolCalls = 0;
   for (let turn = 1; ; turn++) {
-    const { choices } = await client.chat.completions.create({ model, messages, tools: [calculator] }, { signal });
+    const { choices } = await client.chat.completions.create(
+      { model, messages, tools: [calculator] },
+      { signal },
+    );
     const { message } = choices[0]!;
     const calls = message.tool_calls ?? [];
-    if (calls.length === 0 || turn === maxTurns) return { text: message.content ?? '', turns: turn, toolCalls };
+    if (calls.length === 0 || turn === maxTurns)
+      return { text: message.content ?? '', turns: turn, toolCalls };
     messages.push(message);
     for (const call of calls) {
       toolCalls++;
-      const content = call.type === 'function' && call.function.name === 'calculator' ? callCalculator(call.function.arguments) : 'error';
+      const content =
+        call.type === 'function' && call.function.name === 'calculator'
+          ? callCalculator(call.function.arguments)
+          : 'error';
       messages.push({ role: 'tool', tool_call_id: call.id, content });
     }
   }

@@ -6,12 +6,23 @@ import { ChatOpenAI } from '@langchain/openai';
 import { testRuntime, type AgentContract, type AgentTool } from '@trinity-rft/testing';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent, tool } from 'langchain';
-import { redirectModel, runConfig, runModel, type LangchainModelOptions, type RunConfig } from '../../src/index.js';
+import {
+  redirectModel,
+  runConfig,
+  runModel,
+  type LangchainModelOptions,
+  type RunConfig,
+} from '../../src/index.js';
 
-const toTool = ({ name, description, parameters, execute }: AgentTool) => tool(execute, { name, description, schema: parameters as never });
+const toTool = ({ name, description, parameters, execute }: AgentTool) =>
+  tool(execute, { name, description, schema: parameters as never });
 
 /** Never asked. */
-export const somebodyElse = new ChatOpenAI({ model: 'gpt-5', apiKey: 'none', configuration: { baseURL: 'http://elsewhere.invalid/v1' } });
+export const somebodyElse = new ChatOpenAI({
+  model: 'gpt-5',
+  apiKey: 'none',
+  configuration: { baseURL: 'http://elsewhere.invalid/v1' },
+});
 
 interface Input {
   readonly messages: { readonly role: 'user'; readonly content: string }[];
@@ -23,11 +34,19 @@ interface Invocable {
   stream(
     input: Input,
     config: RunConfig & { readonly streamMode: ['values', 'messages'] },
-  ): Promise<AsyncIterable<readonly ['values', { readonly messages: BaseMessage[] }] | readonly ['messages', unknown]>>;
+  ): Promise<
+    AsyncIterable<
+      readonly ['values', { readonly messages: BaseMessage[] }] | readonly ['messages', unknown]
+    >
+  >;
 }
 
 export const createWeatherAgent = (tools: readonly AgentTool[]): Invocable =>
-  createAgent({ model: somebodyElse, tools: tools.map(toTool), middleware: [redirectModel()] }) as unknown as Invocable;
+  createAgent({
+    model: somebodyElse,
+    tools: tools.map(toTool),
+    middleware: [redirectModel()],
+  }) as unknown as Invocable;
 
 export function createWeatherGraph(tools: readonly AgentTool[]): Invocable {
   const known = tools.map(toTool);
@@ -45,17 +64,26 @@ export function createWeatherGraph(tools: readonly AgentTool[]): Invocable {
 
 /** With `streaming` every call of the model streams; else only those of a streamed run do. */
 export const playing =
-  (create: (tools: readonly AgentTool[]) => Invocable, options: LangchainModelOptions = {}): AgentContract<AgentEndpoint>['createAgent'] =>
+  (
+    create: (tools: readonly AgentTool[]) => Invocable,
+    options: LangchainModelOptions = {},
+  ): AgentContract<AgentEndpoint>['createAgent'] =>
   (tools) => {
     const agent = create(tools);
     const runtime = testRuntime();
     return async ({ endpoint, question, streamed, signal, settings: { temperature, seed } }) => {
-      const settings = { ...(temperature !== undefined && { temperature }), ...(seed !== undefined && { modelKwargs: { seed } }) };
+      const settings = {
+        ...(temperature !== undefined && { temperature }),
+        ...(seed !== undefined && { modelKwargs: { seed } }),
+      };
       const config = runConfig({ endpoint, runtime, signal, ...options, ...settings });
       const input: Input = { messages: [{ role: 'user', content: question }] };
       if (!streamed) return (await agent.invoke(input, config)).messages.at(-1)?.text ?? '';
       let text = '';
-      for await (const part of await agent.stream(input, { ...config, streamMode: ['values', 'messages'] })) {
+      for await (const part of await agent.stream(input, {
+        ...config,
+        streamMode: ['values', 'messages'],
+      })) {
         if (part[0] === 'values') text = part[1].messages.at(-1)?.text ?? '';
       }
       return text;

@@ -21,19 +21,24 @@ const doc: PartDoc = {
   summary: 'How far the reward of a run lies above the shifted mean of its task.',
   formula: 'A_i = R_i - (mean(R) + shift); one run: A = R',
   source: {
-    title: 'Asymmetric REINFORCE for off-Policy Reinforcement Learning: Balancing positive and negative rewards',
+    title:
+      'Asymmetric REINFORCE for off-Policy Reinforcement Learning: Balancing positive and negative rewards',
     url: 'https://arxiv.org/abs/2506.20520',
   },
 };
 
 /**
- * A_i = R_i - (mean(R) + shift) over the runs of one task; a group of one gets its reward, equal rewards get -shift.
- * Metrics: `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`, `group_advantages/zero_variance_ratio`.
+ * A_i = R_i - (mean(R) + shift) over the runs of one task; a group of one gets its reward, equal
+ * rewards get -shift. Metrics: `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
+ * `group_advantages/zero_variance_ratio`.
  */
 export const asymre = asymreOf(doc);
 
 /** The same over the sums of token rewards. */
-export const asymreVerl = asymreOf({ ...doc, summary: 'Older name of asymre; reads the sum of token rewards.' }, returnOf);
+export const asymreVerl = asymreOf(
+  { ...doc, summary: 'Older name of asymre; reads the sum of token rewards.' },
+  returnOf,
+);
 
 function asymreOf(about: PartDoc, read?: (experience: Experience) => number): AdvantagePart {
   return defineAdvantagePart({
@@ -45,7 +50,10 @@ function asymreOf(about: PartDoc, read?: (experience: Experience) => number): Ad
         const baseline = rewards.length === 1 ? 0 : groupMean(rewards) + baselineShift;
         return {
           scores: rewards.map((reward) => reward - baseline),
-          metrics: { group_baseline: baseline, reward_mean: rewardMeanFromBaseline ? baseline - baselineShift : groupMean(rewards) },
+          metrics: {
+            group_baseline: baseline,
+            reward_mean: rewardMeanFromBaseline ? baseline - baselineShift : groupMean(rewards),
+          },
         };
       };
       return byGroup(score, read);

@@ -1,4 +1,7 @@
-/** Advantages that are one number per run, from the rewards of the runs of its task: on explore steps and on train batches. */
+/**
+ * Advantages that are one number per run, from the rewards of the runs of its task: on explore
+ * steps and on train batches.
+ */
 import {
   gatherMetrics,
   groupBy,
@@ -31,9 +34,9 @@ export type ScoreGroup = (
 };
 
 /**
- * Both functions from one: A = score * actionMask, returns the same. A group is a task. `read` is the reward of an experience; in a
- * train batch it is the sum of the rewards of the row's tokens. On explore steps the output has the groups one after the other, in
- * order of first appearance.
+ * Both functions from one: A = score * actionMask, returns the same. A group is a task. `read` is
+ * the reward of an experience; in a train batch it is the sum of the rewards of the row's tokens.
+ * On explore steps the output has the groups one after the other, in order of first appearance.
  */
 export function byGroup(
   score: ScoreGroup,
@@ -47,7 +50,12 @@ function overExperiences(score: ScoreGroup, read: (experience: Experience) => nu
     const members = [...groupBy(experiences, ({ eid }) => taskKey(eid))];
     const groups = members.map(([key, group]): RewardGroup => ({ key, rewards: group.map(read) }));
     const { scores, metrics } = scoreAll(score, groups);
-    return { experiences: members.flatMap(([, group], g) => group.map((experience, i) => withScore(experience, scores[g]![i]!))), metrics };
+    return {
+      experiences: members.flatMap(([, group], g) =>
+        group.map((experience, i) => withScore(experience, scores[g]![i]!)),
+      ),
+      metrics,
+    };
   };
 }
 
@@ -61,12 +69,16 @@ function overRows(score: ScoreGroup): BatchAdvantageFn {
     }));
     const { scores, metrics } = scoreAll(score, groups);
     const byRow = new Float64Array(rewards.length);
-    for (const [g, members] of [...rows.values()].entries()) for (const [i, row] of members.entries()) byRow[row] = scores[g]![i]!;
+    for (const [g, members] of [...rows.values()].entries())
+      for (const [i, row] of members.entries()) byRow[row] = scores[g]![i]!;
     return { ...spread(input, byRow), metrics };
   };
 }
 
-function scoreAll(score: ScoreGroup, groups: readonly RewardGroup[]): { scores: readonly (readonly number[])[]; metrics: Metrics } {
+function scoreAll(
+  score: ScoreGroup,
+  groups: readonly RewardGroup[],
+): { scores: readonly (readonly number[])[]; metrics: Metrics } {
   if (groups.length === 0) return { scores: [], metrics: {} };
   const rewards = groups.map((group) => group.rewards);
   const all = rewards.flat();
@@ -95,16 +107,21 @@ function rowsByTask({ tasks }: AdvantageInput): ReadonlyMap<number, readonly num
 /** Sum of the rewards of each row's tokens, trained or not. [B] */
 function rowReturns({ offsets, rewards }: AdvantageInput): Float64Array {
   const sums = new Float64Array(offsets.length - 1);
-  for (let row = 0; row < sums.length; row++) for (let t = offsets[row]!; t < offsets[row + 1]!; t++) sums[row]! += rewards[t]!;
+  for (let row = 0; row < sums.length; row++)
+    for (let t = offsets[row]!; t < offsets[row + 1]!; t++) sums[row]! += rewards[t]!;
   return sums;
 }
 
 /** score * actionMask, once as advantages and once as returns. */
-function spread({ offsets, actionMask }: AdvantageInput, scores: Float64Array): Pick<AdvantageOutput, 'advantages' | 'returns'> {
+function spread(
+  { offsets, actionMask }: AdvantageInput,
+  scores: Float64Array,
+): Pick<AdvantageOutput, 'advantages' | 'returns'> {
   const advantages = new Float32Array(actionMask.length);
   for (let row = 0; row < scores.length; row++) {
     const score = scores[row]!;
-    for (let t = offsets[row]!; t < offsets[row + 1]!; t++) if (actionMask[t] === 1) advantages[t] = score;
+    for (let t = offsets[row]!; t < offsets[row + 1]!; t++)
+      if (actionMask[t] === 1) advantages[t] = score;
   }
   return { advantages, returns: advantages.slice() };
 }

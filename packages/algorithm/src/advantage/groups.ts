@@ -15,7 +15,10 @@ export function rewardOf(experience: Experience): number {
   );
 }
 
-/** The sum of its token rewards, where it has some; its reward otherwise. @throws RewardError when it has none of them */
+/**
+ * The sum of its token rewards, where it has some; its reward otherwise.
+ * @throws RewardError when it has none of them
+ */
 export function returnOf(experience: Experience): number {
   const { tokenRewards } = experience;
   if (!tokenRewards) return rewardOf(experience);
@@ -32,8 +35,9 @@ export interface GroupStats {
 }
 
 /**
- * Mean and sample standard deviation of the rewards of a group. A group of one has mean 0 and deviation 1, so that its score
- * is its reward. Equal rewards have deviation exactly 0, whatever their rounding.
+ * Mean and sample standard deviation of the rewards of a group. A group of one has mean 0 and
+ * deviation 1, so that its score is its reward. Equal rewards have deviation exactly 0, whatever
+ * their rounding.
  */
 export function groupStats(rewards: readonly number[]): GroupStats {
   const size = rewards.length;
@@ -42,13 +46,19 @@ export function groupStats(rewards: readonly number[]): GroupStats {
 }
 
 /** Deviation over all rewards of a batch; 1 for a single one. */
-export const batchStd = (rewards: readonly number[]): number => (rewards.length <= 1 ? 1 : groupStats(rewards).std);
+export const batchStd = (rewards: readonly number[]): number =>
+  rewards.length <= 1 ? 1 : groupStats(rewards).std;
 
 /** What divides a score: of the group, of the batch, or 1. */
 export const stdCalLevels = ['group', 'batch', 'none'] as const;
 export type StdCalLevel = (typeof stdCalLevels)[number];
 
-export function stdOf(level: StdCalLevel, group: GroupStats, batch: number, epsilon: number): number {
+export function stdOf(
+  level: StdCalLevel,
+  group: GroupStats,
+  batch: number,
+  epsilon: number,
+): number {
   return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
 }
 
@@ -61,10 +71,12 @@ export function zeroVarianceRatio(groups: readonly (readonly number[])[]): numbe
   return groups.filter(allEqual).length / groups.length;
 }
 
-export const allEqual = (rewards: readonly number[]): boolean => rewards.every((reward) => reward === rewards[0]);
+export const allEqual = (rewards: readonly number[]): boolean =>
+  rewards.every((reward) => reward === rewards[0]);
 
 /** Arithmetic mean; of equal rewards exactly that reward, whatever the rounding. */
-export const groupMean = (rewards: readonly number[]): number => (allEqual(rewards) ? rewards[0]! : mean(rewards));
+export const groupMean = (rewards: readonly number[]): number =>
+  allEqual(rewards) ? rewards[0]! : mean(rewards);
 
 /** A copy with `advantages` and `returns` = score * actionMask. */
 export function withScore(experience: Experience, score: number): Experience {

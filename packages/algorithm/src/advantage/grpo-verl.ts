@@ -7,17 +7,20 @@ import { defineAdvantagePart } from './strategy.js';
 const args = { epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.') };
 
 /**
- * (G_i - mean(G)) / (std(G) + epsilon) over the runs of one task, G the sum of token rewards. A group of one gets its reward /
- * (1 + epsilon), equal rewards get 0. Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
+ * (G_i - mean(G)) / (std(G) + epsilon) over the runs of one task, G the sum of token rewards. A
+ * group of one gets its reward / (1 + epsilon), equal rewards get 0. Metrics:
+ * `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
  * `group_advantages/zero_variance_ratio`.
  */
 export const grpoVerl = defineAdvantagePart({
   args,
   doc: {
-    summary: 'grpo without its options, over the sums of token rewards; also runs on train batches, after a KL penalty.',
+    summary:
+      'grpo without its options, over the sums of token rewards; also runs on train batches, after a KL penalty.',
     formula: 'A_i = (G_i - mean(G)) / (std(G) + epsilon), G_i the sum of token rewards',
     source: {
-      title: 'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
+      title:
+        'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
       url: 'https://arxiv.org/abs/2402.03300',
     },
   },

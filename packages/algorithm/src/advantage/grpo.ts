@@ -14,7 +14,17 @@ import {
 import { byGroup } from './group-scores.js';
 import { byDeviation } from './grpo-verl.js';
 import { duplicateGroups } from './duplicates.js';
-import { batchStd, groupStats, isDropped, rewardOf, stdCalLevels, stdOf, withScore, zeroVarianceRatio, type GroupStats } from './groups.js';
+import {
+  batchStd,
+  groupStats,
+  isDropped,
+  rewardOf,
+  stdCalLevels,
+  stdOf,
+  withScore,
+  zeroVarianceRatio,
+  type GroupStats,
+} from './groups.js';
 import { penaliseRanks } from './rank-penalty.js';
 import { defineAdvantagePart } from './strategy.js';
 
@@ -25,7 +35,10 @@ const args = {
     { min: 0 },
     'Groups whose standard deviation is at most this, and groups of one, are dropped; unset: none are.',
   ),
-  duplicateExperiences: booleanArg(false, 'Replace dropped groups by copies of random kept ones; needs std_threshold.'),
+  duplicateExperiences: booleanArg(
+    false,
+    'Replace dropped groups by copies of random kept ones; needs std_threshold.',
+  ),
   rankPenalty: numberArg(
     undefined,
     { min: 0, max: 1 },
@@ -35,7 +48,11 @@ const args = {
     false,
     'As Trinity-RFT 0.5.2: penalised rewards in mean and deviation, raw ones in the numerator, ranks over all response tokens.',
   ),
-  stdCalLevel: choiceArg(stdCalLevels, 'group', 'Whose standard deviation divides: of the group, of the whole explore step, or none.'),
+  stdCalLevel: choiceArg(
+    stdCalLevels,
+    'group',
+    'Whose standard deviation divides: of the group, of the whole explore step, or none.',
+  ),
 };
 
 type Options = ArgValues<typeof args>;
@@ -48,21 +65,23 @@ interface Group {
 }
 
 /**
- * (R_i - mean(R)) / (std(R) + epsilon) over the experiences of one task, copied to each trained token. Sample standard
- * deviation; a group of one gets its reward / (1 + epsilon), equal rewards get exactly 0. Output: the groups one after the other,
- * in order of first appearance.
+ * (R_i - mean(R)) / (std(R) + epsilon) over the experiences of one task, copied to each trained
+ * token. Sample standard deviation; a group of one gets its reward / (1 + epsilon), equal rewards
+ * get exactly 0. Output: the groups one after the other, in order of first appearance.
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped groups included),
- * `group_advantages/zero_variance_ratio`, `filtered_count` (experiences dropped; not on train batches, where nothing is dropped or
- * penalised by rank).
+ * `group_advantages/zero_variance_ratio`, `filtered_count` (experiences dropped; not on train
+ * batches, where nothing is dropped or penalised by rank).
  */
 export const grpo = defineAdvantagePart({
   args,
   doc: {
     summary: 'How much better a run did than the others of its task, in standard deviations.',
-    formula: 'A_i = (R_i - mean(R)) / (std(R) + epsilon), over the runs of one task; one run: A = R / (1 + epsilon)',
+    formula:
+      'A_i = (R_i - mean(R)) / (std(R) + epsilon), over the runs of one task; one run: A = R / (1 + epsilon)',
     source: {
-      title: 'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
+      title:
+        'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
       url: 'https://arxiv.org/abs/2402.03300',
     },
   },
@@ -76,18 +95,31 @@ export const grpo = defineAdvantagePart({
     }
     const { batchAdvantage } = byGroup(byDeviation(options.epsilon, options.stdCalLevel));
     const selects = options.stdThreshold !== undefined || options.rankPenalty !== undefined;
-    return { advantage: (experiences) => compare(experiences, options, seed), ...(!selects && { batchAdvantage }) };
+    return {
+      advantage: (experiences) => compare(experiences, options, seed),
+      ...(!selects && { batchAdvantage }),
+    };
   },
 });
 
-function compare(experiences: readonly Experience[], options: Options, seed: number): ReturnType<AdvantageFn> {
+function compare(
+  experiences: readonly Experience[],
+  options: Options,
+  seed: number,
+): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: { filtered_count: 0 } };
-  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) => toGroup(members, options));
+  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) =>
+    toGroup(members, options),
+  );
   const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
   const all = batchStd(experiences.map(rewardOf));
-  const scored = kept.map((group) => score(group, stdOf(options.stdCalLevel, group.stats, all, options.epsilon)));
+  const scored = kept.map((group) =>
+    score(group, stdOf(options.stdCalLevel, group.stats, all, options.epsilon)),
+  );
   const count = scored.reduce((sum, members) => sum + members.length, 0);
-  const copies = options.duplicateExperiences ? duplicateGroups(scored, groups.length - kept.length, seed) : [];
+  const copies = options.duplicateExperiences
+    ? duplicateGroups(scored, groups.length - kept.length, seed)
+    : [];
   return {
     experiences: [...scored.flat(), ...copies],
     metrics: {
@@ -95,18 +127,30 @@ function compare(experiences: readonly Experience[], options: Options, seed: num
         groups.map(({ stats }) => ({ reward_mean: stats.mean, reward_std: stats.std })),
         'group_advantages',
       ),
-      'group_advantages/zero_variance_ratio': zeroVarianceRatio(groups.map((group) => group.experiences.map(rewardOf))),
+      'group_advantages/zero_variance_ratio': zeroVarianceRatio(
+        groups.map((group) => group.experiences.map(rewardOf)),
+      ),
       filtered_count: experiences.length - count,
     },
   };
 }
 
-function toGroup(experiences: readonly Experience[], { rankPenalty = 0, rankPenaltyRawNumerator }: Options): Group {
+function toGroup(
+  experiences: readonly Experience[],
+  { rankPenalty = 0, rankPenaltyRawNumerator }: Options,
+): Group {
   const raw = experiences.map(rewardOf);
-  const penalised = rankPenalty === 0 ? raw : penaliseRanks(raw, experiences, rankPenalty, rankPenaltyRawNumerator);
-  return { experiences, rewards: rankPenaltyRawNumerator ? raw : penalised, stats: groupStats(penalised) };
+  const penalised =
+    rankPenalty === 0 ? raw : penaliseRanks(raw, experiences, rankPenalty, rankPenaltyRawNumerator);
+  return {
+    experiences,
+    rewards: rankPenaltyRawNumerator ? raw : penalised,
+    stats: groupStats(penalised),
+  };
 }
 
 function score({ experiences, rewards, stats }: Group, divisor: number): readonly Experience[] {
-  return experiences.map((experience, i) => withScore(experience, (rewards[i]! - stats.mean) / divisor));
+  return experiences.map((experience, i) =>
+    withScore(experience, (rewards[i]! - stats.mean) / divisor),
+  );
 }

@@ -1,4 +1,6 @@
-/** Rewards above a baseline of the group, unscaled: the advantage of online policy mirror descent. */
+/**
+ * Rewards above a baseline of the group, unscaled: the advantage of online policy mirror descent.
+ */
 import { choiceArg, mean, numberArg, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../part.js';
 import { byGroup, type ScoreGroup } from './group-scores.js';
@@ -11,26 +13,35 @@ const args = {
     'mean',
     'What a reward is compared with: the mean of its group, or the soft maximum that tau tempers.',
   ),
-  tau: numberArg(1, { above: 0 }, 'Temperature of logavgexp: small values compare with the best run, large ones with the mean.'),
+  tau: numberArg(
+    1,
+    { above: 0 },
+    'Temperature of logavgexp: small values compare with the best run, large ones with the mean.',
+  ),
 };
 
 const doc: PartDoc = {
   summary: 'How far the reward of a run lies above a baseline of its task.',
   formula: 'A_i = R_i - b, b = mean(R), or tau * log(mean(e^(R / tau))); one run: b = 0',
   source: {
-    title: 'Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm: Demystifying Some Myths About GRPO and Its Friends',
+    title:
+      'Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm: Demystifying Some Myths About GRPO and Its Friends',
     url: 'https://arxiv.org/abs/2509.24203',
   },
 };
 
 /**
  * A_i = R_i - b over the runs of one task; a group of one gets its reward, equal rewards get 0.
- * Metrics: `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`, `group_advantages/zero_variance_ratio`.
+ * Metrics: `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
+ * `group_advantages/zero_variance_ratio`.
  */
 export const opmd = opmdOf(doc);
 
 /** The same over the sums of token rewards. */
-export const opmdVerl = opmdOf({ ...doc, summary: 'Older name of opmd; reads the sum of token rewards.' }, returnOf);
+export const opmdVerl = opmdOf(
+  { ...doc, summary: 'Older name of opmd; reads the sum of token rewards.' },
+  returnOf,
+);
 
 function opmdOf(about: PartDoc, read?: (experience: Experience) => number): AdvantagePart {
   return defineAdvantagePart({
@@ -38,7 +49,8 @@ function opmdOf(about: PartDoc, read?: (experience: Experience) => number): Adva
     doc: about,
     comparesRuns: true,
     create: ({ opmdBaseline, tau }) => {
-      const baselineOf = (rewards: readonly number[]): number => (opmdBaseline === 'mean' ? groupMean(rewards) : softMaximum(rewards, tau));
+      const baselineOf = (rewards: readonly number[]): number =>
+        opmdBaseline === 'mean' ? groupMean(rewards) : softMaximum(rewards, tau);
       const score: ScoreGroup = ({ rewards }) => {
         const baseline = rewards.length === 1 ? 0 : baselineOf(rewards);
         return {

@@ -23,8 +23,9 @@ export function rowsOf(experience: Experience): readonly Row[] {
 }
 
 /**
- * Arrays that calls are packed into, kept from one explore step to the next: the pages of fresh ones take longer than what is computed
- * from them. Results are copied into arrays of each experience, so nobody else sees these.
+ * Arrays that calls are packed into, kept from one explore step to the next: the pages of fresh
+ * ones take longer than what is computed from them. Results are copied into arrays of each
+ * experience, so nobody else sees these.
  */
 export type Floats = Map<string, Float32Array>;
 
@@ -43,11 +44,20 @@ export function take(floats: Floats, name: string, size: number): Float32Array {
   return array;
 }
 
-export function pack(rows: readonly Row[], reads: Required<OnExperiencesOptions>, floats: Floats): AdvantageInput {
+export function pack(
+  rows: readonly Row[],
+  reads: Required<OnExperiencesOptions>,
+  floats: Floats,
+): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
   const size = offsets.at(-1)!;
-  const tasks = new Map([...groupBy(rows, ({ experience }) => taskKey(experience.eid)).keys()].map((key, index) => [key, index]));
+  const tasks = new Map(
+    [...groupBy(rows, ({ experience }) => taskKey(experience.eid)).keys()].map((key, index) => [
+      key,
+      index,
+    ]),
+  );
   const input = {
     offsets,
     actionMask: new Uint8Array(size),
@@ -55,10 +65,15 @@ export function pack(rows: readonly Row[], reads: Required<OnExperiencesOptions>
     tasks: Int32Array.from(rows, ({ experience }) => tasks.get(taskKey(experience.eid))!),
     oldLogprobs: reads.logprobs ? take(floats, 'oldLogprobs', size) : new Float32Array(size),
     ...(rows.every(({ experience }) => typeof baselineOf(experience) === 'number') && {
-      rewardBaselines: Float32Array.from(rows, ({ experience }) => baselineOf(experience) as number),
+      rewardBaselines: Float32Array.from(
+        rows,
+        ({ experience }) => baselineOf(experience) as number,
+      ),
     }),
     ...(reads.logprobs &&
-      rows.every(({ experience }) => experience.teacherLogprobs) && { teacherLogprobs: take(floats, 'teacherLogprobs', size) }),
+      rows.every(({ experience }) => experience.teacherLogprobs) && {
+        teacherLogprobs: take(floats, 'teacherLogprobs', size),
+      }),
   };
   for (const [i, { experience, start, end, reward }] of rows.entries()) {
     const at = offsets[i]!;
@@ -66,8 +81,12 @@ export function pack(rows: readonly Row[], reads: Required<OnExperiencesOptions>
     if (reads.logprobs) input.oldLogprobs.set(experience.logprobs.subarray(start, end), at);
     input.teacherLogprobs?.set(experience.teacherLogprobs!.subarray(start, end), at);
     if (!reads.rewards) continue;
-    if (experience.tokenRewards) input.rewards.set(experience.tokenRewards.subarray(start, end), at);
-    else input.rewards[offsets[i + 1]! - 1] = rewardOf(reward === experience.reward ? experience : withReward(experience, reward));
+    if (experience.tokenRewards)
+      input.rewards.set(experience.tokenRewards.subarray(start, end), at);
+    else
+      input.rewards[offsets[i + 1]! - 1] = rewardOf(
+        reward === experience.reward ? experience : withReward(experience, reward),
+      );
   }
   return input;
 }

@@ -1,5 +1,12 @@
 /** Generalised advantage estimation with a critic. */
-import { booleanArg, InvariantError, numberArg, type AdvantageInput, type AdvantageOutput, type ArgValues } from '@trinity-rft/core';
+import {
+  booleanArg,
+  InvariantError,
+  numberArg,
+  type AdvantageInput,
+  type AdvantageOutput,
+  type ArgValues,
+} from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { eachRow } from '../visit.js';
 import { defineAdvantagePart } from './strategy.js';
@@ -7,7 +14,11 @@ import { returnMetrics, whiten } from './whiten.js';
 
 const args = {
   gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.'),
-  lam: numberArg(1, { min: 0, max: 1 }, 'Between the one-step error of the critic (0) and the whole return (1).'),
+  lam: numberArg(
+    1,
+    { min: 0, max: 1 },
+    'Between the one-step error of the critic (0) and the whole return (1).',
+  ),
   skipMasked: booleanArg(
     false,
     'Leave tokens that are not trained out of the recursion: the value after a token is that of the next trained one, as agents with long tool outputs need.',
@@ -15,9 +26,10 @@ const args = {
 };
 
 /**
- * Backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) - V_t with V = 0 after the last,
- * g_t = delta_t + gamma lam g_(t+1). returns = g + V; advantages = g whitened over the trained tokens of the batch. Runs in the trainer
- * alone. One trained token in the whole batch keeps its g. With `skipMasked` rewards of masked tokens go to the trained token before.
+ * Backwards over all tokens of a row, trained or not: delta_t = reward_t + gamma V_(t+1) - V_t with
+ * V = 0 after the last, g_t = delta_t + gamma lam g_(t+1). returns = g + V; advantages = g whitened
+ * over the trained tokens of the batch. Runs in the trainer alone. One trained token in the whole
+ * batch keeps its g. With `skipMasked` rewards of masked tokens go to the trained token before.
  *
  * Metric: `returns/mean` over trained tokens.
  */
@@ -25,14 +37,18 @@ export const ppo = defineAdvantagePart({
   args,
   doc: {
     summary: 'How much better each token did than a critic expected.',
-    formula: 'A_t = whiten(g)_t, g_t = R_t + gamma V_(t+1) - V_t + gamma lam g_(t+1); returns = g + V',
+    formula:
+      'A_t = whiten(g)_t, g_t = R_t + gamma V_(t+1) - V_t + gamma lam g_(t+1); returns = g + V',
     source: {
       title: 'High-Dimensional Continuous Control Using Generalized Advantage Estimation',
       url: 'https://arxiv.org/abs/1506.02438',
     },
   },
   comparesRuns: false,
-  create: (options) => ({ batchAdvantage: (input) => estimate(input, options), needs: { valueHead: true } }),
+  create: (options) => ({
+    batchAdvantage: (input) => estimate(input, options),
+    needs: { valueHead: true },
+  }),
 });
 
 type Options = ArgValues<typeof args>;
@@ -41,18 +57,34 @@ function estimate(input: AdvantageInput, options: Options): AdvantageOutput {
   checkAdvantageInput(input, ['rewards', 'values']);
   const { offsets, actionMask, rewards, values } = input;
   if (!values)
-    throw new InvariantError('The advantage function "ppo" was given no values; the algorithm declares that it needs a critic.', {
-      code: 'VALUES_MISSING',
-    });
+    throw new InvariantError(
+      'The advantage function "ppo" was given no values; the algorithm declares that it needs a critic.',
+      {
+        code: 'VALUES_MISSING',
+      },
+    );
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
   let returned = 0;
   eachRow(offsets, (start, end) => {
-    const row = { rewards: rewards.subarray(start, end), values: values.subarray(start, end), actionMask: actionMask.subarray(start, end) };
-    returned += estimateRow(row, options, advantages.subarray(start, end), returns.subarray(start, end));
+    const row = {
+      rewards: rewards.subarray(start, end),
+      values: values.subarray(start, end),
+      actionMask: actionMask.subarray(start, end),
+    };
+    returned += estimateRow(
+      row,
+      options,
+      advantages.subarray(start, end),
+      returns.subarray(start, end),
+    );
   });
   const { trained } = whiten(advantages, actionMask);
-  return { advantages, returns, metrics: { ...returnMetrics({ trained, mean: returned / trained }) } };
+  return {
+    advantages,
+    returns,
+    metrics: { ...returnMetrics({ trained, mean: returned / trained }) },
+  };
 }
 
 type Row = Required<Pick<AdvantageInput, 'rewards' | 'values' | 'actionMask'>>;

@@ -1,5 +1,14 @@
 /** Rejection sampling: which runs are imitated. */
-import { choiceArg, groupBy, numberArg, runKey, taskKey, type AdvantageFn, type ArgValues, type Experience } from '@trinity-rft/core';
+import {
+  choiceArg,
+  groupBy,
+  numberArg,
+  runKey,
+  taskKey,
+  type AdvantageFn,
+  type ArgValues,
+  type Experience,
+} from '@trinity-rft/core';
 import { rewardOf, withScore, zeroVarianceRatio } from './groups.js';
 import { defineAdvantagePart } from './strategy.js';
 
@@ -21,11 +30,12 @@ interface Run {
 }
 
 /**
- * Keeps runs, whole, with advantage 1 on every trained token, so that the supervised loss imitates them. A group of one and equal
- * rewards are no exception: `best` keeps one run. Output: task by task, steps by rising `eid.step`.
+ * Keeps runs, whole, with advantage 1 on every trained token, so that the supervised loss imitates
+ * them. A group of one and equal rewards are no exception: `best` keeps one run. Output: task by
+ * task, steps by rising `eid.step`.
  *
- * Metrics: `experience_count` (kept), `filtered_count`, `raft/kept_run_ratio`, `raft/kept_reward_mean` (where any are),
- * `group_advantages/zero_variance_ratio`.
+ * Metrics: `experience_count` (kept), `filtered_count`, `raft/kept_run_ratio`,
+ * `raft/kept_reward_mean` (where any are), `group_advantages/zero_variance_ratio`.
  */
 export const raft = defineAdvantagePart({
   args,
@@ -52,8 +62,12 @@ function select(experiences: readonly Experience[], options: Options): ReturnTyp
       experience_count: out.length,
       filtered_count: experiences.length - out.length,
       'raft/kept_run_ratio': runs.length / tasks.flat().length,
-      ...(runs.length > 0 && { 'raft/kept_reward_mean': runs.reduce((sum, { reward }) => sum + reward, 0) / runs.length }),
-      'group_advantages/zero_variance_ratio': zeroVarianceRatio(tasks.map((task) => task.map(({ reward }) => reward))),
+      ...(runs.length > 0 && {
+        'raft/kept_reward_mean': runs.reduce((sum, { reward }) => sum + reward, 0) / runs.length,
+      }),
+      'group_advantages/zero_variance_ratio': zeroVarianceRatio(
+        tasks.map((task) => task.map(({ reward }) => reward)),
+      ),
     },
   };
 }

@@ -1,5 +1,15 @@
-/** Rewards above the mean of the runs that are kept; bad runs may be thinned out so that they do not outnumber good ones. */
-import { booleanArg, choiceArg, createRandom, deriveSeed, numberArg, populationStd } from '@trinity-rft/core';
+/**
+ * Rewards above the mean of the runs that are kept; bad runs may be thinned out so that they do not
+ * outnumber good ones.
+ */
+import {
+  booleanArg,
+  choiceArg,
+  createRandom,
+  deriveSeed,
+  numberArg,
+  populationStd,
+} from '@trinity-rft/core';
 import { byGroup, type ScoreGroup } from './group-scores.js';
 import { allEqual, groupMean } from './groups.js';
 import { defineAdvantagePart } from './strategy.js';
@@ -15,33 +25,44 @@ const args = {
 };
 
 /**
- * A_i = R_i - mean(R_K), with `stdNormalize` / (std(R_K) + epsilon), K the runs of the task that are kept; 0 for dropped ones, which
- * stay in the batch. Population standard deviation. With one kept run mean = 0 and std = 1: it gets its reward. Equal rewards get 0.
- * What is dropped follows from the seed and the task.
+ * A_i = R_i - mean(R_K), with `stdNormalize` / (std(R_K) + epsilon), K the runs of the task that
+ * are kept; 0 for dropped ones, which stay in the batch. Population standard deviation. With one
+ * kept run mean = 0 and std = 1: it gets its reward. Equal rewards get 0. What is dropped follows
+ * from the seed and the task.
  *
- * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`, `group_advantages/zero_variance_ratio`.
+ * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
+ * `group_advantages/zero_variance_ratio`.
  */
 export const rec = defineAdvantagePart({
   args,
   doc: {
     summary: 'How far the reward of a run lies above the mean of the kept runs of its task.',
-    formula: 'A_i = R_i - mean(R_K), normalised: / (std(R_K) + epsilon); dropped runs: 0; one kept run: A = R',
+    formula:
+      'A_i = R_i - mean(R_K), normalised: / (std(R_K) + epsilon); dropped runs: 0; one kept run: A = R',
     source: {
-      title: 'Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm: Demystifying Some Myths About GRPO and Its Friends',
+      title:
+        'Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm: Demystifying Some Myths About GRPO and Its Friends',
       url: 'https://arxiv.org/abs/2509.24203',
     },
   },
   comparesRuns: true,
   create: ({ epsilon, stdNormalize, drop }, seed) => {
     const score: ScoreGroup = ({ key, rewards }) => {
-      const dropped = drop === 'balance' ? surplusOf(rewards, deriveSeed(seed, 'rec', key)) : new Set<number>();
+      const dropped =
+        drop === 'balance' ? surplusOf(rewards, deriveSeed(seed, 'rec', key)) : new Set<number>();
       const kept = rewards.filter((_, i) => !dropped.has(i));
       const single = kept.length <= 1;
-      const [average, std] = single ? [0, 1] : [groupMean(kept), allEqual(kept) ? 0 : populationStd(kept)];
+      const [average, std] = single
+        ? [0, 1]
+        : [groupMean(kept), allEqual(kept) ? 0 : populationStd(kept)];
       const divisor = stdNormalize ? std + epsilon : 1;
       return {
         scores: rewards.map((reward, i) => (dropped.has(i) ? 0 : (reward - average) / divisor)),
-        metrics: { drop_balance: dropped.size / rewards.length, reward_mean: average, reward_std: std },
+        metrics: {
+          drop_balance: dropped.size / rewards.length,
+          reward_mean: average,
+          reward_std: std,
+        },
       };
     };
     return byGroup(score);

@@ -10,18 +10,21 @@ import { returnMetrics, whiten } from './whiten.js';
 const args = { gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.') };
 
 /**
- * returns_t = reward_t + gamma returns_(t+1) over all tokens of a row; advantages = returns whitened over the trained tokens of the
- * batch, 0 on others. Groups do not matter: equal rewards everywhere give 0, one trained token keeps its return.
+ * returns_t = reward_t + gamma returns_(t+1) over all tokens of a row; advantages = returns
+ * whitened over the trained tokens of the batch, 0 on others. Groups do not matter: equal rewards
+ * everywhere give 0, one trained token keeps its return.
  *
  * Metric: `returns/mean` over trained tokens.
  */
 export const reinforcePlusPlus = defineAdvantagePart({
   args,
   doc: {
-    summary: 'Discounted returns, normalised over all trained tokens of the batch instead of per task.',
+    summary:
+      'Discounted returns, normalised over all trained tokens of the batch instead of per task.',
     formula: 'A_t = whiten(G)_t, G_t = R_t + gamma G_(t+1)',
     source: {
-      title: 'REINFORCE++: Stabilizing Critic-Free Policy Optimization with Global Advantage Normalization',
+      title:
+        'REINFORCE++: Stabilizing Critic-Free Policy Optimization with Global Advantage Normalization',
       url: 'https://arxiv.org/abs/2501.03262',
     },
   },
@@ -31,7 +34,9 @@ export const reinforcePlusPlus = defineAdvantagePart({
       checkAdvantageInput(input, ['rewards']);
       const { offsets, actionMask, rewards } = input;
       const returns = take('returns', rewards.length);
-      eachRow(offsets, (start, end) => discount(rewards.subarray(start, end), gamma, returns.subarray(start, end)));
+      eachRow(offsets, (start, end) =>
+        discount(rewards.subarray(start, end), gamma, returns.subarray(start, end)),
+      );
       const advantages = take('advantages', rewards.length);
       advantages.set(returns);
       const returned = whiten(advantages, actionMask, 'zero');

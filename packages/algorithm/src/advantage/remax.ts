@@ -1,14 +1,22 @@
 /** ReMax: the baseline of a run is the reward of the greedy answer to its task. */
-import { InvariantError, RewardError, uid, type AdvantageFn, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
+import {
+  type Metrics,
+  InvariantError,
+  RewardError,
+  uid,
+  type AdvantageFn,
+  type AdvantageInput,
+  type AdvantageOutput,
+} from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { onExperiences } from './on-experiences.js';
 import { defineAdvantagePart } from './strategy.js';
 import { returnMetrics, trainedMean } from './whiten.js';
 
 /**
- * returns_t = sum of the rewards from t on; A_t = returns_t - b on trained tokens, b the reward of the greedy answer:
- * `rewardBaselines` of a batch, `info.reward_baseline` of an experience, where the workflow writes it. Masked tokens keep returns_t,
- * which no loss reads. Groups do not matter.
+ * returns_t = sum of the rewards from t on; A_t = returns_t - b on trained tokens, b the reward of
+ * the greedy answer: `rewardBaselines` of a batch, `info.reward_baseline` of an experience, where
+ * the workflow writes it. Masked tokens keep returns_t, which no loss reads. Groups do not matter.
  *
  * Metrics: `returns/mean` over trained tokens, `baseline/mean` over rows.
  */
@@ -16,9 +24,11 @@ export const remax = defineAdvantagePart({
   args: {},
   doc: {
     summary: 'How much better a run did than the greedy answer to its task.',
-    formula: 'A_t = sum_(u >= t) R_u - b, b the reward of the greedy answer, which the workflow writes to info.reward_baseline',
+    formula:
+      'A_t = sum_(u >= t) R_u - b, b the reward of the greedy answer, which the workflow writes to info.reward_baseline',
     source: {
-      title: 'ReMax: A Simple, Effective, and Efficient Reinforcement Learning Method for Aligning Large Language Models',
+      title:
+        'ReMax: A Simple, Effective, and Efficient Reinforcement Learning Method for Aligning Large Language Models',
       url: 'https://arxiv.org/abs/2310.10505',
     },
   },
@@ -42,9 +52,12 @@ function compare(input: AdvantageInput): AdvantageOutput {
   checkAdvantageInput(input, ['rewards']);
   const { offsets, actionMask, rewards, rewardBaselines } = input;
   if (!rewardBaselines)
-    throw new InvariantError('The advantage function "remax" was given no rewards of greedy answers; expected `rewardBaselines`.', {
-      code: 'REWARD_BASELINE_MISSING',
-    });
+    throw new InvariantError(
+      'The advantage function "remax" was given no rewards of greedy answers; expected `rewardBaselines`.',
+      {
+        code: 'REWARD_BASELINE_MISSING',
+      },
+    );
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
   let total = 0;
@@ -58,6 +71,11 @@ function compare(input: AdvantageInput): AdvantageOutput {
       advantages[t] = sum - baseline * actionMask[t]!;
     }
   }
-  const baselines = rewardBaselines.length === 0 ? {} : { 'baseline/mean': total / rewardBaselines.length };
-  return { advantages, returns, metrics: { ...returnMetrics(trainedMean(returns, actionMask)), ...baselines } };
+  const baselines: Metrics =
+    rewardBaselines.length === 0 ? {} : { 'baseline/mean': total / rewardBaselines.length };
+  return {
+    advantages,
+    returns,
+    metrics: { ...returnMetrics(trainedMean(returns, actionMask)), ...baselines },
+  };
 }

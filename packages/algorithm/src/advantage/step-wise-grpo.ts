@@ -11,7 +11,17 @@ import {
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { batchStd, groupStats, isDropped, rewardOf, stdCalLevels, stdOf, withScore, zeroVarianceRatio, type GroupStats } from './groups.js';
+import {
+  batchStd,
+  groupStats,
+  isDropped,
+  rewardOf,
+  stdCalLevels,
+  stdOf,
+  withScore,
+  zeroVarianceRatio,
+  type GroupStats,
+} from './groups.js';
 import { defineAdvantagePart } from './strategy.js';
 
 const args = {
@@ -20,7 +30,11 @@ const args = {
     false,
     'Divide the score by the number of experiences of the run, so that long runs weigh no more than short ones.',
   ),
-  stdCalLevel: choiceArg(stdCalLevels, 'group', 'Whose standard deviation divides: of the task, of the whole explore step, or none.'),
+  stdCalLevel: choiceArg(
+    stdCalLevels,
+    'group',
+    'Whose standard deviation divides: of the task, of the whole explore step, or none.',
+  ),
   stdThreshold: numberArg(
     undefined,
     { min: 0 },
@@ -44,19 +58,24 @@ interface Group {
 }
 
 /**
- * (r_k - mean(r)) / (std(r) + epsilon) over the runs k of one task, where r_k is the reward of the run's last step by
- * `eid.step`; every trained token of the run gets it. A single run gets its reward / (1 + epsilon).
+ * (r_k - mean(r)) / (std(r) + epsilon) over the runs k of one task, where r_k is the reward of the
+ * run's last step by `eid.step`; every trained token of the run gets it. A single run gets its
+ * reward / (1 + epsilon).
  *
  * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped tasks included),
- * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`, `skipped_group_ratio`.
+ * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,
+ * `skipped_group_ratio`.
  */
 export const stepWiseGrpo = defineAdvantagePart({
   args,
   doc: {
-    summary: 'How much better a whole run of several steps did than the others of its task; every step of the run gets the same.',
-    formula: 'A_k = (r_k - mean(r)) / (std(r) + epsilon), r_k the reward of the last step of run k; with step norm: A_k / steps of the run',
+    summary:
+      'How much better a whole run of several steps did than the others of its task; every step of the run gets the same.',
+    formula:
+      'A_k = (r_k - mean(r)) / (std(r) + epsilon), r_k the reward of the last step of run k; with step norm: A_k / steps of the run',
     source: {
-      title: 'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
+      title:
+        'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
       url: 'https://arxiv.org/abs/2402.03300',
     },
   },
@@ -66,14 +85,18 @@ export const stepWiseGrpo = defineAdvantagePart({
 
 function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: {} };
-  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) => toGroup(members, options));
+  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) =>
+    toGroup(members, options),
+  );
   const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
   const all = batchStd(groups.flatMap(({ rewards }) => rewards));
   const scored = kept.flatMap(({ runs, rewards, stats }) => {
     const divisor = stdOf(options.stdCalLevel, stats, all, options.epsilon);
     return runs.flatMap((run, k) => {
       const score = (rewards[k]! - stats.mean) / divisor;
-      return run.map((experience) => withScore(experience, options.enableStepNorm ? score / run.length : score));
+      return run.map((experience) =>
+        withScore(experience, options.enableStepNorm ? score / run.length : score),
+      );
     });
   });
   return {
@@ -83,7 +106,9 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
         groups.map(({ stats }) => ({ reward_mean: stats.mean, reward_std: stats.std })),
         'group_advantages',
       ),
-      'group_advantages/zero_variance_ratio': zeroVarianceRatio(groups.map(({ rewards }) => rewards)),
+      'group_advantages/zero_variance_ratio': zeroVarianceRatio(
+        groups.map(({ rewards }) => rewards),
+      ),
       experience_count: scored.length,
       filtered_count: experiences.length - scored.length,
       skipped_group_ratio: (groups.length - kept.length) / groups.length,
@@ -93,7 +118,10 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
 
 function toGroup(experiences: readonly Experience[], { runReward }: Options): Group {
   const listed = [...groupBy(experiences, ({ eid }) => runKey(eid)).values()];
-  const runs = runReward === 'last_listed' ? listed : listed.map((run) => run.toSorted((a, b) => a.eid.step - b.eid.step));
+  const runs =
+    runReward === 'last_listed'
+      ? listed
+      : listed.map((run) => run.toSorted((a, b) => a.eid.step - b.eid.step));
   const rewards = runs.map((run) => rewardOf(run.at(-1)!));
   return { runs, rewards, stats: groupStats(rewards) };
 }

@@ -11,13 +11,15 @@ export interface Step {
 }
 
 /**
- * By rising `eid.step`. A step's reward is its `info.step_reward`, 0 where it has none; where no step of the run has one, the last step
- * has the run's reward and the others 0.
+ * By rising `eid.step`. A step's reward is its `info.step_reward`, 0 where it has none; where no
+ * step of the run has one, the last step has the run's reward and the others 0.
  * @throws RewardError for a reward that is missing or not finite
  */
 export function toSteps(run: readonly Experience[], gamma: number): readonly Step[] {
   const ordered = run.toSorted((a, b) => a.eid.step - b.eid.step);
-  const given = ordered.map(({ info }) => info['step_reward']).map((value) => (typeof value === 'number' ? value : undefined));
+  const given = ordered
+    .map(({ info }) => info['step_reward'])
+    .map((value) => (typeof value === 'number' ? value : undefined));
   const rewards = given.every((value) => value === undefined)
     ? ordered.map((experience, i) => (i === ordered.length - 1 ? rewardOf(experience) : 0))
     : given.map((value, i) => rewardOf({ ...ordered[i]!, reward: value ?? 0 }));

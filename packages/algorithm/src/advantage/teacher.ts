@@ -1,5 +1,11 @@
 /** What the advantages of distillation share: a divergence from the teacher per sampled token. */
-import { InvariantError, mean, sampleStd, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
+import {
+  InvariantError,
+  mean,
+  sampleStd,
+  type AdvantageInput,
+  type AdvantageOutput,
+} from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { blockSize, eachRow } from '../visit.js';
 import { fresh, type Take } from './pack-rows.js';
@@ -8,9 +14,10 @@ import { fresh, type Take } from './pack-rows.js';
 export type Divergence = (u: Float64Array, size: number) => void;
 
 /**
- * A_t = -coefficient * divergence(u) on trained tokens, u = teacher - student (at sampling) log-probability.
- * `returns` is the same array. Rewards and groups do not matter. Metrics: `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample
- * deviation, 0 for one row), `advantages/mean` of the sum of the advantages over each row.
+ * A_t = -coefficient * divergence(u) on trained tokens, u = teacher - student (at sampling)
+ * log-probability. `returns` is the same array. Rewards and groups do not matter. Metrics:
+ * `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample deviation, 0
+ * for one row), `advantages/mean` of the sum of the advantages over each row.
  */
 export function towardsTeacher(
   input: AdvantageInput,
@@ -31,9 +38,18 @@ export function towardsTeacher(
   eachRow(offsets, (start, end, row) => {
     for (let from = start; from < end; from += blockSize) {
       const size = Math.min(blockSize, end - from);
-      subtract(teacherLogprobs.subarray(from, from + size), oldLogprobs.subarray(from, from + size), values);
+      subtract(
+        teacherLogprobs.subarray(from, from + size),
+        oldLogprobs.subarray(from, from + size),
+        values,
+      );
       divergence(values, size);
-      sums[row]! += addScaled(values, actionMask.subarray(from, from + size), -coefficient, advantages.subarray(from, from + size));
+      sums[row]! += addScaled(
+        values,
+        actionMask.subarray(from, from + size),
+        -coefficient,
+        advantages.subarray(from, from + size),
+      );
     }
   });
   const average = mean(sums);
@@ -41,7 +57,13 @@ export function towardsTeacher(
     advantages,
     returns: advantages,
     metrics:
-      sums.length === 0 ? {} : { [`${name}/mean`]: average, [`${name}/std`]: sampleStd(sums), 'advantages/mean': -coefficient * average },
+      sums.length === 0
+        ? {}
+        : {
+            [`${name}/mean`]: average,
+            [`${name}/std`]: sampleStd(sums),
+            'advantages/mean': -coefficient * average,
+          },
   };
 }
 
@@ -49,8 +71,15 @@ function subtract(teacher: Float32Array, student: Float32Array, into: Float64Arr
   for (let t = 0; t < teacher.length; t++) into[t] = teacher[t]! - student[t]!;
 }
 
-/** Writes trained values times a factor, and 0 for others; returns the sum of the trained values. */
-function addScaled(values: Float64Array, actionMask: Uint8Array, factor: number, into: Float32Array): number {
+/**
+ * Writes trained values times a factor, and 0 for others; returns the sum of the trained values.
+ */
+function addScaled(
+  values: Float64Array,
+  actionMask: Uint8Array,
+  factor: number,
+  into: Float32Array,
+): number {
   let sum = 0;
   for (let t = 0; t < actionMask.length; t++) {
     const isTrained = actionMask[t] !== 0;

@@ -13,15 +13,22 @@ export interface TrainedMean {
 }
 
 /**
- * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over tokens where the mask is 1, in float64. A single trained
- * token keeps its value, as does everything where there is none. [N]
- * @param masked what becomes of masked tokens: they are shifted and scaled with the others, or set to 0
+ * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over tokens where the mask is
+ * 1, in float64. A single trained token keeps its value, as does everything where there is none.
+ * [N]
+ * @param masked what becomes of masked tokens: they are shifted and scaled with the others, or set
+ * to 0
  * @returns what was taken off
  */
-export function whiten(values: Float32Array, actionMask: Uint8Array, masked: 'scaled' | 'zero' = 'scaled'): TrainedMean {
+export function whiten(
+  values: Float32Array,
+  actionMask: Uint8Array,
+  masked: 'scaled' | 'zero' = 'scaled',
+): TrainedMean {
   const { squares, ...before } = moments(values, actionMask);
   const { trained, mean } = before;
-  const [shift, scale] = trained > 1 ? [mean, 1 / Math.sqrt(squares / (trained - 1) + epsilon)] : [0, 1];
+  const [shift, scale] =
+    trained > 1 ? [mean, 1 / Math.sqrt(squares / (trained - 1) + epsilon)] : [0, 1];
   eachBlock(values.length, (from, to) => {
     const part = values.subarray(from, to);
     if (masked === 'zero') standardiseTrained(part, actionMask.subarray(from, to), shift, scale);
@@ -30,8 +37,14 @@ export function whiten(values: Float32Array, actionMask: Uint8Array, masked: 'sc
   return before;
 }
 
-/** Metric `returns/mean`: over tokens where the mask is 1; absent where there are none. Returns are finite on all tokens. */
-export const returnMetrics = ({ trained, mean }: TrainedMean): { readonly 'returns/mean'?: number } =>
+/**
+ * Metric `returns/mean`: over tokens where the mask is 1; absent where there are none. Returns are
+ * finite on all tokens.
+ */
+export const returnMetrics = ({
+  trained,
+  mean,
+}: TrainedMean): { readonly 'returns/mean'?: number } =>
   trained === 0 ? {} : { 'returns/mean': mean };
 
 export function trainedMean(values: Float32Array, actionMask: Uint8Array): TrainedMean {
@@ -44,13 +57,22 @@ interface Moments extends TrainedMean {
   readonly squares: number;
 }
 
-/** In one pass, around one of the values: what they have in common does not cost the digits in which they differ. */
+/**
+ * In one pass, around one of the values: what they have in common does not cost the digits in which
+ * they differ.
+ */
 function moments(values: Float32Array, actionMask: Uint8Array): Moments {
   const pivot = values[actionMask.indexOf(1)] ?? 0;
   const total = { trained: 0, sum: 0, squares: 0 };
-  eachBlock(values.length, (from, to) => addTrained(values.subarray(from, to), actionMask.subarray(from, to), pivot, total));
+  eachBlock(values.length, (from, to) =>
+    addTrained(values.subarray(from, to), actionMask.subarray(from, to), pivot, total),
+  );
   const { trained, sum, squares } = total;
-  return { trained, mean: pivot + sum / trained, squares: Math.max(0, squares - (sum * sum) / trained) };
+  return {
+    trained,
+    mean: pivot + sum / trained,
+    squares: Math.max(0, squares - (sum * sum) / trained),
+  };
 }
 
 function addTrained(
@@ -75,6 +97,12 @@ function standardise(values: Float32Array, mean: number, scale: number): void {
   for (let t = 0; t < values.length; t++) values[t] = (values[t]! - mean) * scale;
 }
 
-function standardiseTrained(values: Float32Array, actionMask: Uint8Array, mean: number, scale: number): void {
-  for (let t = 0; t < values.length; t++) values[t] = actionMask[t] === 0 ? 0 : (values[t]! - mean) * scale;
+function standardiseTrained(
+  values: Float32Array,
+  actionMask: Uint8Array,
+  mean: number,
+  scale: number,
+): void {
+  for (let t = 0; t < values.length; t++)
+    values[t] = actionMask[t] === 0 ? 0 : (values[t]! - mean) * scale;
 }

@@ -1,7 +1,19 @@
-import { ConfigError, createExperience, numberArg, type Algorithm, type LossInput } from '@trinity-rft/core';
+import {
+  ConfigError,
+  createExperience,
+  numberArg,
+  type Algorithm,
+  type LossInput,
+} from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { aggregateLoss, builtInTables, byGroup, createAlgorithm, tokenTerm } from '../index.js';
-import { defineAdvantage, defineAlgorithm, defineOperator, definePolicyLoss, isAlgorithmPlugin } from './definitions.js';
+import {
+  defineAdvantage,
+  defineAlgorithm,
+  defineOperator,
+  definePolicyLoss,
+  isAlgorithmPlugin,
+} from './definitions.js';
 import { extendTables } from './extend-tables.js';
 
 /** Rewards above the median of the task. */
@@ -11,7 +23,10 @@ const median = defineAdvantage({
   create: ({ scale }) =>
     byGroup(({ rewards }) => {
       const middle = rewards.toSorted((a, b) => a - b)[Math.floor(rewards.length / 2)]!;
-      return { scores: rewards.map((reward) => scale * (reward - middle)), metrics: { median: middle } };
+      return {
+        scores: rewards.map((reward) => scale * (reward - middle)),
+        metrics: { median: middle },
+      };
     }),
 });
 
@@ -33,17 +48,36 @@ const mine = defineAlgorithm({
   advantageFn: median,
   policyLossFn: plainGradient,
   klLossFn: { name: 'none' },
-  operators: ['reward_filter', defineOperator({ name: 'everything', create: () => (experiences) => ({ experiences, metrics: {} }) })],
+  operators: [
+    'reward_filter',
+    defineOperator({
+      name: 'everything',
+      create: () => (experiences) => ({ experiences, metrics: {} }),
+    }),
+  ],
 });
 
 describe('definitions of plugins', () => {
   it('make an algorithm of one file and one name', () => {
     const tables = extendTables(builtInTables, [mine]);
     const preset = tables.presets['median_gradient']!;
-    expect(preset).toMatchObject({ repeatTimes: 5, schema: 'experience', lossAggMode: 'token-mean', sampleStrategy: { name: 'default' } });
-    const { advantage, loss, needs } = createAlgorithm({ ...preset, lossAggNorm: undefined }, { tables });
+    expect(preset).toMatchObject({
+      repeatTimes: 5,
+      schema: 'experience',
+      lossAggMode: 'token-mean',
+      sampleStrategy: { name: 'default' },
+    });
+    const { advantage, loss, needs } = createAlgorithm(
+      { ...preset, lossAggNorm: undefined },
+      { tables },
+    );
     const experiences = [0, 1, 5].map((reward, run) =>
-      createExperience({ tokens: [1, 2], promptLength: 1, reward, eid: { batch: 0, task: 0, run } }),
+      createExperience({
+        tokens: [1, 2],
+        promptLength: 1,
+        reward,
+        eid: { batch: 0, task: 0, run },
+      }),
     );
     const scored = advantage!(experiences);
     expect(scored.experiences.map(({ advantages }) => advantages![0])).toEqual([-1, 0, 4]);
@@ -60,7 +94,9 @@ describe('definitions of plugins', () => {
     expect(loss(input).loss).toBeCloseTo(6, 6);
     expect([...loss(input).gradLogprobs]).toEqual([expect.closeTo(-3, 6)]);
     expect(needs).toMatchObject({ rollouts: true, referenceLogprobs: false });
-    expect(Object.keys(tables.operators)).toEqual(expect.arrayContaining(['reward_filter', 'everything']));
+    expect(Object.keys(tables.operators)).toEqual(
+      expect.arrayContaining(['reward_filter', 'everything']),
+    );
   });
 
   it('make a loss of a formula over tokens, which agrees with the same loss over a batch', () => {
@@ -81,7 +117,10 @@ describe('definitions of plugins', () => {
     });
     const tables = extendTables(builtInTables, [byToken, plainGradient]);
     const lossOf = (name: string, args = {}): ReturnType<Algorithm['loss']> =>
-      createAlgorithm({ advantageFn: { name: 'grpo' }, policyLossFn: { name, args }, klLossFn: { name: 'k2' } }, { tables }).loss({
+      createAlgorithm(
+        { advantageFn: { name: 'grpo' }, policyLossFn: { name, args }, klLossFn: { name: 'k2' } },
+        { tables },
+      ).loss({
         offsets: Int32Array.of(0, 3, 4),
         actionMask: Uint8Array.of(1, 0, 1, 1),
         currentLogprobs: Float32Array.of(-2, NaN, -1, -3),
@@ -94,7 +133,9 @@ describe('definitions of plugins', () => {
       const [formula, whole] = [lossOf('by_token', args), lossOf('plain_gradient', args)];
       expect(formula.loss).toBeCloseTo(whole.loss, 12);
       // Float32: the gradients of a batch are rounded before the KL's are added.
-      formula.gradLogprobs.forEach((gradient, t) => expect(gradient).toBeCloseTo(whole.gradLogprobs[t]!, 6));
+      formula.gradLogprobs.forEach((gradient, t) =>
+        expect(gradient).toBeCloseTo(whole.gradLogprobs[t]!, 6),
+      );
       expect(formula.metrics['tokens']).toBe(3);
       expect(formula.metrics['share']).toBeCloseTo(1, 7);
     }
@@ -102,16 +143,23 @@ describe('definitions of plugins', () => {
 
   it('are read with their arguments like built-in parts', () => {
     const tables = extendTables(builtInTables, [median]);
-    const wrong = { advantageFn: { name: 'median', args: { scale: 0 } }, policyLossFn: { name: 'ppo' } };
+    const wrong = {
+      advantageFn: { name: 'median', args: { scale: 0 } },
+      policyLossFn: { name: 'ppo' },
+    };
     expect(() => createAlgorithm(wrong, { tables })).toThrow(
       'The argument "scale" of advantage function "median" is 0; expected a number > 0.',
     );
   });
 
   it('must compute something', () => {
-    const tables = extendTables(builtInTables, [defineAdvantage({ name: 'nothing', create: () => ({}) })]);
+    const tables = extendTables(builtInTables, [
+      defineAdvantage({ name: 'nothing', create: () => ({}) }),
+    ]);
     const empty = { advantageFn: { name: 'nothing' }, policyLossFn: { name: 'ppo' } };
-    expect(() => createAlgorithm(empty, { tables })).toThrow('"nothing" defines neither `advantage` nor `batchAdvantage`.');
+    expect(() => createAlgorithm(empty, { tables })).toThrow(
+      '"nothing" defines neither `advantage` nor `batchAdvantage`.',
+    );
   });
 
   it('leave the tables that they extend alone', () => {
@@ -121,22 +169,25 @@ describe('definitions of plugins', () => {
   });
 
   it('count once where a part is exported beside the algorithm that brings it', () => {
-    expect(Object.keys(extendTables(builtInTables, [median, mine, plainGradient]).advantageFns)).toContain('median');
+    expect(
+      Object.keys(extendTables(builtInTables, [median, mine, plainGradient]).advantageFns),
+    ).toContain('median');
   });
 
   it('are told from other exports', () => {
-    expect([mine, median, plainGradient, { kind: 'trinity-rft.workflow', name: 'x' }, null, 'text'].map(isAlgorithmPlugin)).toEqual([
-      true,
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
+    expect(
+      [mine, median, plainGradient, { kind: 'trinity-rft.workflow', name: 'x' }, null, 'text'].map(
+        isAlgorithmPlugin,
+      ),
+    ).toEqual([true, true, true, false, false, false]);
   });
 
   it.each([
-    ['a built-in name', () => [defineAdvantage({ name: 'grpo', create: () => ({}) })], 'The advantage function "grpo" is there already.'],
+    [
+      'a built-in name',
+      () => [defineAdvantage({ name: 'grpo', create: () => ({}) })],
+      'The advantage function "grpo" is there already.',
+    ],
     [
       'a name twice',
       () => [median, defineAdvantage({ name: 'median', create: () => ({}) })],
@@ -147,7 +198,11 @@ describe('definitions of plugins', () => {
       () => [defineAlgorithm({ name: 'broken', policyLossFn: 'pppo' })],
       'There is no policy loss of algorithm "broken": "pppo". Did you mean "ppo"?',
     ],
-    ['a name that YAML cannot hold', () => [defineAlgorithm({ name: 'a b' })], '"a b" cannot name a part of an algorithm.'],
+    [
+      'a name that YAML cannot hold',
+      () => [defineAlgorithm({ name: 'a b' })],
+      '"a b" cannot name a part of an algorithm.',
+    ],
   ])('refuse %s', (_what, definitions, message) => {
     expect(() => extendTables(builtInTables, definitions())).toThrow(message);
     expect(() => extendTables(builtInTables, definitions())).toThrow(ConfigError);

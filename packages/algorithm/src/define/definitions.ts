@@ -1,17 +1,42 @@
-/** How a user's own package adds to the tables: a definition is exported, found by its kind, and named in YAML. */
-import { ConfigError, pickRow, type ArgSpec, type ArgValues, type ExperienceOperator } from '@trinity-rft/core';
-import { defineAdvantagePart, type AdvantagePart, type AdvantageStrategy } from '../advantage/strategy.js';
+/**
+ * How a user's own package adds to the tables: a definition is exported, found by its kind, and
+ * named in YAML.
+ */
+import {
+  ConfigError,
+  pickRow,
+  type ArgSpec,
+  type ArgValues,
+  type ExperienceOperator,
+} from '@trinity-rft/core';
+import {
+  defineAdvantagePart,
+  type AdvantagePart,
+  type AdvantageStrategy,
+} from '../advantage/strategy.js';
 import type { OperatorPart } from '../operator/table.js';
 import { definePart, type Part, type PartDoc, type TermWithNeeds } from '../part.js';
-import { definePolicyLoss as policyLossPart, type PolicyLossDefinition } from '../policy-loss/define.js';
+import {
+  definePolicyLoss as policyLossPart,
+  type PolicyLossDefinition,
+} from '../policy-loss/define.js';
 import { algorithmPresets } from '../presets.js';
 import type { AlgorithmPreset, PartRef } from '../tables.js';
 
 /** A row of one of the tables with its name. */
 export type Definition =
-  | { readonly kind: 'trinity-rft.algorithm'; readonly name: string; readonly row: AlgorithmPreset; readonly parts: readonly Definition[] }
+  | {
+      readonly kind: 'trinity-rft.algorithm';
+      readonly name: string;
+      readonly row: AlgorithmPreset;
+      readonly parts: readonly Definition[];
+    }
   | { readonly kind: 'trinity-rft.advantage'; readonly name: string; readonly row: AdvantagePart }
-  | { readonly kind: 'trinity-rft.policy-loss'; readonly name: string; readonly row: Part<TermWithNeeds> }
+  | {
+      readonly kind: 'trinity-rft.policy-loss';
+      readonly name: string;
+      readonly row: Part<TermWithNeeds>;
+    }
   | { readonly kind: 'trinity-rft.operator'; readonly name: string; readonly row: OperatorPart };
 
 type DefinitionOf<Kind extends Definition['kind']> = Extract<Definition, { readonly kind: Kind }>;
@@ -29,7 +54,11 @@ const kinds: readonly unknown[] = [
 
 /** True for what the functions of this file returned, also from another copy of this package. */
 export function isAlgorithmPlugin(value: unknown): value is Definition {
-  return typeof value === 'object' && value !== null && kinds.includes((value as { kind?: unknown }).kind);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    kinds.includes((value as { kind?: unknown }).kind)
+  );
 }
 
 /** What every definition has. */
@@ -44,7 +73,9 @@ interface Named {
 type PartOf<D extends Definition> = string | PartRef | D;
 
 export interface AlgorithmPluginOptions
-  extends Named, Partial<Omit<AlgorithmPreset, 'doc' | 'advantageFn' | 'policyLossFn' | 'operators'>> {
+  extends
+    Named,
+    Partial<Omit<AlgorithmPreset, 'doc' | 'advantageFn' | 'policyLossFn' | 'operators'>> {
   /** Whose settings it starts from. @default "grpo" */
   readonly base?: keyof typeof algorithmPresets;
   readonly advantageFn?: PartOf<AdvantageDefinition>;
@@ -52,7 +83,10 @@ export interface AlgorithmPluginOptions
   readonly operators?: readonly PartOf<OperatorDefinition>[];
 }
 
-/** Adds an `algorithm_type`; parts that it brings along are added with it. @throws ConfigError for a name that YAML cannot hold */
+/**
+ * Adds an `algorithm_type`; parts that it brings along are added with it.
+ * @throws ConfigError for a name that YAML cannot hold
+ */
 export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
   const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
   const preset: AlgorithmPreset = pickRow<AlgorithmPreset>('algorithm', algorithmPresets, base);
@@ -72,7 +106,10 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
   };
 }
 
-/** Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` one from packed token arrays. */
+/**
+ * Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` one from
+ * packed token arrays.
+ */
 export function defineAdvantage<S extends ArgSpec>(
   options: Named & {
     readonly args?: S;
@@ -82,7 +119,11 @@ export function defineAdvantage<S extends ArgSpec>(
   },
 ): AdvantageDefinition {
   const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
-  return { kind: 'trinity-rft.advantage', name: checkName(name), row: defineAdvantagePart({ args, doc, comparesRuns, create }) };
+  return {
+    kind: 'trinity-rft.advantage',
+    name: checkName(name),
+    row: defineAdvantagePart({ args, doc, comparesRuns, create }),
+  };
 }
 
 /** Adds a `policy_loss_fn`: a term with its gradient. */
@@ -90,19 +131,34 @@ export function definePolicyLoss<S extends ArgSpec>(
   options: Named & Omit<PolicyLossDefinition<S>, 'doc' | 'args'> & { readonly args?: S },
 ): PolicyLossFnDefinition {
   const { name, args = {} as S, doc = named(name), ...rest } = options;
-  return { kind: 'trinity-rft.policy-loss', name: checkName(name), row: policyLossPart({ ...rest, args, doc }) };
+  return {
+    kind: 'trinity-rft.policy-loss',
+    name: checkName(name),
+    row: policyLossPart({ ...rest, args, doc }),
+  };
 }
 
 /** Adds an operator of `data_processor.experience_pipeline.operators`. */
 export function defineOperator<S extends ArgSpec>(
-  options: Named & { readonly args?: S; readonly create: (args: ArgValues<S>) => ExperienceOperator['apply'] },
+  options: Named & {
+    readonly args?: S;
+    readonly create: (args: ArgValues<S>) => ExperienceOperator['apply'];
+  },
 ): OperatorDefinition {
   const { name, args = {} as S, doc = named(name), create } = options;
-  return { kind: 'trinity-rft.operator', name: checkName(name), row: definePart(args, create, doc) };
+  return {
+    kind: 'trinity-rft.operator',
+    name: checkName(name),
+    row: definePart(args, create, doc),
+  };
 }
 
 function toRef(part: PartOf<Definition>): PartRef {
-  return typeof part === 'string' ? { name: part } : isAlgorithmPlugin(part) ? { name: part.name } : part;
+  return typeof part === 'string'
+    ? { name: part }
+    : isAlgorithmPlugin(part)
+      ? { name: part.name }
+      : part;
 }
 
 const named = (name: string): PartDoc => ({ summary: name, formula: '' });

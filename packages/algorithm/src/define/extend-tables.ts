@@ -8,14 +8,25 @@ const tableOf = {
   'trinity-rft.advantage': { table: 'advantageFns', what: 'advantage function' },
   'trinity-rft.policy-loss': { table: 'policyLossFns', what: 'policy loss' },
   'trinity-rft.operator': { table: 'operators', what: 'operator' },
-} as const satisfies Readonly<Record<Definition['kind'], { readonly table: keyof AlgorithmTables; readonly what: string }>>;
+} as const satisfies Readonly<
+  Record<Definition['kind'], { readonly table: keyof AlgorithmTables; readonly what: string }>
+>;
 
 /**
- * Copies; parts that algorithms bring along come with them, and a definition that is given twice counts once.
- * @throws ConfigError for a name that is taken, and for an algorithm that names a part which does not exist
+ * Copies; parts that algorithms bring along come with them, and a definition that is given twice
+ * counts once.
+ * @throws ConfigError for a name that is taken, and for an algorithm that names a part which does
+ * not exist
  */
-export function extendTables(tables: AlgorithmTables, definitions: readonly Definition[]): AlgorithmTables {
-  const all = new Set(definitions.flatMap((definition) => ('parts' in definition ? [...definition.parts, definition] : [definition])));
+export function extendTables(
+  tables: AlgorithmTables,
+  definitions: readonly Definition[],
+): AlgorithmTables {
+  const all = new Set(
+    definitions.flatMap((definition) =>
+      'parts' in definition ? [...definition.parts, definition] : [definition],
+    ),
+  );
   const extended = {
     ...tables,
     presets: { ...tables.presets },
@@ -25,16 +36,21 @@ export function extendTables(tables: AlgorithmTables, definitions: readonly Defi
   };
   for (const definition of all) {
     const { table, what } = tableOf[definition.kind];
-    if (Object.hasOwn(extended[table], definition.name)) throw taken(what, definition.name, Object.hasOwn(tables[table], definition.name));
+    if (Object.hasOwn(extended[table], definition.name))
+      throw taken(what, definition.name, Object.hasOwn(tables[table], definition.name));
     Object.assign(extended[table], { [definition.name]: definition.row });
   }
-  for (const definition of all) if (definition.kind === 'trinity-rft.algorithm') assertParts(definition, extended);
+  for (const definition of all)
+    if (definition.kind === 'trinity-rft.algorithm') assertParts(definition, extended);
   return extended;
 }
 
 function taken(what: string, name: string, builtIn: boolean): ConfigError {
   const by = builtIn ? 'is there already' : 'is defined twice';
-  return new ConfigError(`The ${what} "${name}" ${by}. Give yours another name.`, { code: 'DUPLICATE_NAME', details: { what, name } });
+  return new ConfigError(`The ${what} "${name}" ${by}. Give yours another name.`, {
+    code: 'DUPLICATE_NAME',
+    details: { what, name },
+  });
 }
 
 function assertParts({ name, row }: AlgorithmDefinition, tables: AlgorithmTables): void {
@@ -45,5 +61,6 @@ function assertParts({ name, row }: AlgorithmDefinition, tables: AlgorithmTables
   pickRow(of('KL penalty'), tables.klFns, row.klPenaltyFn?.name ?? 'none');
   pickRow(of('entropy loss'), tables.entropyLossFns, row.entropyLossFn.name);
   pickRow(of('sample strategy'), tables.sampleStrategies, row.sampleStrategy.name);
-  for (const operator of row.operators ?? []) pickRow(of('operator'), tables.operators, operator.name);
+  for (const operator of row.operators ?? [])
+    pickRow(of('operator'), tables.operators, operator.name);
 }

@@ -2,9 +2,15 @@
 import { entropyPart, noEntropy, type EntropyPart } from './entropy-loss.js';
 
 export const entropyLossFns = {
-  default: entropyPart({ summary: 'A bonus for undecided policies.', formula: '-entropy_coef agg(H)' }, false),
+  default: entropyPart(
+    { summary: 'A bonus for undecided policies.', formula: '-entropy_coef agg(H)' },
+    false,
+  ),
   mix: entropyPart(
-    { summary: 'The bonus over sampled rows, without those of an expert.', formula: '-entropy_coef agg(H of sampled rows)' },
+    {
+      summary: 'The bonus over sampled rows, without those of an expert.',
+      formula: '-entropy_coef agg(H of sampled rows)',
+    },
     true,
   ),
   none: noEntropy,

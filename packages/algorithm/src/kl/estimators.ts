@@ -3,7 +3,9 @@ import { boundLogRatio, ratioOf } from '../policy-loss/define.js';
 import type { TokenBlock } from '../token-block.js';
 
 /** Fills value, and its derivative by x, from a = f - x and d = x - o. */
-export type KlEstimator = (block: Pick<TokenBlock, 'size' | 'a' | 'd' | 'value' | 'gradient'>) => void;
+export type KlEstimator = (
+  block: Pick<TokenBlock, 'size' | 'a' | 'd' | 'value' | 'gradient'>,
+) => void;
 
 /** e^a - 1 - a. Beyond a = 20 its tangent, so that one token cannot overflow the batch. */
 // expm1 keeps the digits that exp - 1 loses where the policies are close.
@@ -52,7 +54,10 @@ export const klEstimators = {
       gradient[i] = a[i]! > 0 ? -1 : a[i]! < 0 ? 1 : 0;
     }
   },
-  /** k3 times clip(e^(x - o), 0, 2): corrects for samples of the old policy. The gradient flows through the factor too. */
+  /**
+   * k3 times clip(e^(x - o), 0, 2): corrects for samples of the old policy. The gradient flows
+   * through the factor too.
+   */
   corrected_k3: ({ size, a, d, value, gradient }) => {
     for (let i = 0; i < size; i++) {
       const [ratio, raw] = [ratioOf(d[i]!), k3Of(a[i]!)];

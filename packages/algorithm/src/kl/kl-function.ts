@@ -6,14 +6,34 @@ import { klPenalty } from './kl-penalty.js';
 import { klTerm } from './kl-term.js';
 
 const args = {
-  klCoef: numberArg(0.001, { min: 0 }, 'Coefficient of the divergence; with 0 the reference model does no work.'),
-  adaptive: booleanArg(false, 'Steer the coefficient of the penalty towards target_kl; a loss has a constant one.'),
-  targetKl: numberArg(undefined, { above: 0 }, 'Divergence per token that an adaptive penalty aims at.'),
-  horizon: numberArg(undefined, { above: 0 }, 'Rows over which an adaptive penalty moves its coefficient by at most a fifth.'),
+  klCoef: numberArg(
+    0.001,
+    { min: 0 },
+    'Coefficient of the divergence; with 0 the reference model does no work.',
+  ),
+  adaptive: booleanArg(
+    false,
+    'Steer the coefficient of the penalty towards target_kl; a loss has a constant one.',
+  ),
+  targetKl: numberArg(
+    undefined,
+    { above: 0 },
+    'Divergence per token that an adaptive penalty aims at.',
+  ),
+  horizon: numberArg(
+    undefined,
+    { above: 0 },
+    'Rows over which an adaptive penalty moves its coefficient by at most a fifth.',
+  ),
 };
 
-/** The term is undefined when there is nothing to compute: the reference model then does no work. */
-export interface KlPart extends Part<TermWithNeeds | undefined, readonly [{ readonly rollouts: boolean }]> {
+/**
+ * The term is undefined when there is nothing to compute: the reference model then does no work.
+ */
+export interface KlPart extends Part<
+  TermWithNeeds | undefined,
+  readonly [{ readonly rollouts: boolean }]
+> {
   /**
    * The same as a penalty on rewards. Undefined for `none` and a coefficient of 0.
    * @throws ConfigError for unknown or wrong arguments
@@ -25,7 +45,10 @@ export interface KlDefinition {
   readonly doc: PartDoc;
   /** Undefined: no divergence. */
   readonly estimator: KlEstimator | undefined;
-  /** Where there are no sampling log-probabilities: supervised data, and penalties, which look at the sampling policy itself. */
+  /**
+   * Where there are no sampling log-probabilities: supervised data, and penalties, which look at
+   * the sampling policy itself.
+   */
   readonly withoutRatio?: KlEstimator;
 }
 
@@ -34,7 +57,13 @@ export function klFunction({ doc, estimator, withoutRatio = estimator }: KlDefin
   return {
     doc,
     args,
-    make: (owner, given, { rollouts }) => klTerm(rollouts ? estimator : withoutRatio, { ...readArgs(owner, args, given), owner, rollouts }),
-    makePenalty: (owner, given) => klPenalty(withoutRatio, { ...readArgs(owner, args, given), owner }),
+    make: (owner, given, { rollouts }) =>
+      klTerm(rollouts ? estimator : withoutRatio, {
+        ...readArgs(owner, args, given),
+        owner,
+        rollouts,
+      }),
+    makePenalty: (owner, given) =>
+      klPenalty(withoutRatio, { ...readArgs(owner, args, given), owner }),
   };
 }

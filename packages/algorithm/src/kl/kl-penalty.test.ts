@@ -16,39 +16,62 @@ const input = (oldLogprobs: readonly number[], refLogprobs: readonly number[]): 
 describe('a KL penalty', () => {
   it('is taken off the rewards of trained tokens, and measured as the mean of the rows', () => {
     const penalty = klLossFns.k1.makePenalty('KL penalty "k1"', { klCoef: 0.5 })!;
-    const { rewards, metrics, nextCoefficient } = penalty.apply(input([-1, NaN, -2, -1, -1], [-2, NaN, -2, -1.5, -1]), 0.5);
+    const { rewards, metrics, nextCoefficient } = penalty.apply(
+      input([-1, NaN, -2, -1, -1], [-2, NaN, -2, -1.5, -1]),
+      0.5,
+    );
     expect([...rewards]).toEqual([-0.5, 0, 1, -0.25, -1]);
     expect(metrics['kl']).toBeCloseTo((1 / 2 + 0.5 / 2) / 2, 7);
     expect([metrics['kl_coef'], nextCoefficient]).toEqual([0.5, 0.5]);
   });
 
   it('is absent for none and for a coefficient of 0', () => {
-    expect([klLossFns.none.makePenalty('none', {}), klLossFns.k2.makePenalty('k2', { klCoef: 0 })]).toEqual([undefined, undefined]);
+    expect([
+      klLossFns.none.makePenalty('none', {}),
+      klLossFns.k2.makePenalty('k2', { klCoef: 0 }),
+    ]).toEqual([undefined, undefined]);
   });
 
   it('steers its coefficient towards the target by at most a fifth per horizon', () => {
     fc.assert(
-      fc.property(fc.double({ min: 0, max: 3, noNaN: true }), fc.double({ min: 1e-3, max: 1, noNaN: true }), (gap, coefficient) => {
-        const [targetKl, horizon] = [0.5, 10];
-        const penalty = klLossFns.abs.makePenalty('abs', { klCoef: 0.1, adaptive: true, targetKl, horizon })!;
-        const { nextCoefficient, metrics } = penalty.apply(input([0, 0, 0, 0, 0], [-gap, 0, -gap, -gap, -gap]), coefficient);
-        const error = Math.min(Math.max(metrics['kl']! / targetKl - 1, -0.2), 0.2);
-        expect(nextCoefficient).toBeCloseTo(coefficient * (1 + (error * 2) / horizon), 12);
-        expect(Math.sign(nextCoefficient - coefficient)).toBe(Math.sign(error));
-      }),
+      fc.property(
+        fc.double({ min: 0, max: 3, noNaN: true }),
+        fc.double({ min: 1e-3, max: 1, noNaN: true }),
+        (gap, coefficient) => {
+          const [targetKl, horizon] = [0.5, 10];
+          const penalty = klLossFns.abs.makePenalty('abs', {
+            klCoef: 0.1,
+            adaptive: true,
+            targetKl,
+            horizon,
+          })!;
+          const { nextCoefficient, metrics } = penalty.apply(
+            input([0, 0, 0, 0, 0], [-gap, 0, -gap, -gap, -gap]),
+            coefficient,
+          );
+          const error = Math.min(Math.max(metrics['kl']! / targetKl - 1, -0.2), 0.2);
+          expect(nextCoefficient).toBeCloseTo(coefficient * (1 + (error * 2) / horizon), 12);
+          expect(Math.sign(nextCoefficient - coefficient)).toBe(Math.sign(error));
+        },
+      ),
     );
   });
 
   it('needs a target and a horizon to be adaptive', () => {
-    const make = (): unknown => klLossFns.k2.makePenalty('KL penalty "k2"', { adaptive: true, targetKl: 1 });
-    expect(make).toThrow('The argument "adaptive" of KL penalty "k2" is true; expected "targetKl" and "horizon" beside it.');
+    const make = (): unknown =>
+      klLossFns.k2.makePenalty('KL penalty "k2"', { adaptive: true, targetKl: 1 });
+    expect(make).toThrow(
+      'The argument "adaptive" of KL penalty "k2" is true; expected "targetKl" and "horizon" beside it.',
+    );
     expect(make).toThrow(ConfigError);
   });
 
   it('names the row of a number that is not finite', () => {
     const penalty = klLossFns.k2.makePenalty('k2', {})!;
     const apply = (): unknown => penalty.apply(input([-1, 0, -1, -1, NaN], [-1, 0, -1, -1, -1]), 1);
-    expect(apply).toThrow('oldLogprobs is NaN at response token 1 of row 1; expected a finite number.');
+    expect(apply).toThrow(
+      'oldLogprobs is NaN at response token 1 of row 1; expected a finite number.',
+    );
     expect(apply).toThrow(EngineError);
   });
 });

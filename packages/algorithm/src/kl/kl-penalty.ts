@@ -1,5 +1,13 @@
-/** The divergence from the reference as a penalty on rewards, with a constant or a steered coefficient. */
-import { ConfigError, InvariantError, type AdvantageInput, type KlPenalty } from '@trinity-rft/core';
+/**
+ * The divergence from the reference as a penalty on rewards, with a constant or a steered
+ * coefficient.
+ */
+import {
+  ConfigError,
+  InvariantError,
+  type AdvantageInput,
+  type KlPenalty,
+} from '@trinity-rft/core';
 import { checkAdvantageInput } from '../check-input.js';
 import { clamp } from '../policy-loss/define.js';
 import { createBlock } from '../token-block.js';
@@ -20,17 +28,23 @@ export interface KlPenaltyOptions {
 const epsilon = 1e-8;
 
 /**
- * reward_t - c * kl(old, reference)_t on trained tokens. Adaptive, with B rows:
- * c' = c * (1 + clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), kl the mean over rows of their means.
- * Metrics `kl` and `kl_coef`, that of this step.
+ * reward_t - c * kl(old, reference)_t on trained tokens. Adaptive, with B rows: c' = c * (1 +
+ * clip(kl / targetKl - 1, -0.2, 0.2) * B / horizon), kl the mean over rows of their means. Metrics
+ * `kl` and `kl_coef`, that of this step.
  * @see arXiv:1909.08593, section 2.2
  */
-export function klPenalty(estimator: KlEstimator | undefined, options: KlPenaltyOptions): KlPenalty | undefined {
+export function klPenalty(
+  estimator: KlEstimator | undefined,
+  options: KlPenaltyOptions,
+): KlPenalty | undefined {
   const { owner, klCoef, adaptive, targetKl, horizon } = options;
   if (adaptive && (targetKl === undefined || horizon === undefined))
-    throw new ConfigError(`The argument "adaptive" of ${owner} is true; expected "targetKl" and "horizon" beside it.`, {
-      code: 'ARGUMENT_INVALID',
-    });
+    throw new ConfigError(
+      `The argument "adaptive" of ${owner} is true; expected "targetKl" and "horizon" beside it.`,
+      {
+        code: 'ARGUMENT_INVALID',
+      },
+    );
   if (klCoef === 0 || !estimator) return undefined;
   return {
     initialCoefficient: klCoef,
@@ -60,19 +74,26 @@ export function klPenalty(estimator: KlEstimator | undefined, options: KlPenalty
       }
       const kl = rows === 0 ? 0 : rowMeans / rows;
       const error = adaptive && rows > 0 ? clamp(kl / targetKl! - 1, -0.2, 0.2) : 0;
-      const nextCoefficient = error === 0 ? coefficient : Math.max(0, coefficient * (1 + (error * rows) / horizon!));
+      const nextCoefficient =
+        error === 0 ? coefficient : Math.max(0, coefficient * (1 + (error * rows) / horizon!));
       return { rewards, nextCoefficient, metrics: { kl, kl_coef: coefficient } };
     },
   };
 }
 
 /** Of the sampling policy from the reference, 0 on masked tokens. [N] */
-function divergences(estimator: KlEstimator, { actionMask, oldLogprobs }: AdvantageInput, refLogprobs: Float32Array): Float64Array {
+function divergences(
+  estimator: KlEstimator,
+  { actionMask, oldLogprobs }: AdvantageInput,
+  refLogprobs: Float32Array,
+): Float64Array {
   const values = new Float64Array(actionMask.length);
   const block = createBlock();
   for (let start = 0; start < values.length; start += blockSize) {
     block.size = Math.min(blockSize, values.length - start);
-    for (let i = 0; i < block.size; i++) block.a[i] = actionMask[start + i] === 1 ? refLogprobs[start + i]! - oldLogprobs[start + i]! : 0;
+    for (let i = 0; i < block.size; i++)
+      block.a[i] =
+        actionMask[start + i] === 1 ? refLogprobs[start + i]! - oldLogprobs[start + i]! : 0;
     estimator(block);
     values.set(block.value.subarray(0, block.size), start);
   }

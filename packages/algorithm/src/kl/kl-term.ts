@@ -28,9 +28,12 @@ export function klTerm(
     coefficient: klCoef,
     open: ({ refLogprobs }) => {
       if (refLogprobs) return;
-      throw new InvariantError('The KL loss was given no log-probabilities of the reference; the algorithm declares that it needs them.', {
-        code: 'REFERENCE_MISSING',
-      });
+      throw new InvariantError(
+        'The KL loss was given no log-probabilities of the reference; the algorithm declares that it needs them.',
+        {
+          code: 'REFERENCE_MISSING',
+        },
+      );
     },
     visit: estimator,
     metrics: (loss) => ({ kl_loss: loss, kl_coef: klCoef }),

@@ -1,34 +1,66 @@
-/** The KL functions by the names of YAML's `kl_loss_fn` and `kl_penalty_fn`. A new one is an estimator and a row. */
+/**
+ * The KL functions by the names of YAML's `kl_loss_fn` and `kl_penalty_fn`. A new one is an
+ * estimator and a row.
+ */
 import type { PaperRef } from '../part.js';
 import { klEstimators } from './estimators.js';
 import { klFunction, type KlPart } from './kl-function.js';
 
-const approximating: PaperRef = { title: 'Approximating KL Divergence', url: 'http://joschu.net/blog/kl-approx.html' };
+const approximating: PaperRef = {
+  title: 'Approximating KL Divergence',
+  url: 'http://joschu.net/blog/kl-approx.html',
+};
 
 export const klLossFns = {
-  none: klFunction({ doc: { summary: 'No divergence; the reference model does no work.', formula: '0' }, estimator: undefined }),
+  none: klFunction({
+    doc: { summary: 'No divergence; the reference model does no work.', formula: '0' },
+    estimator: undefined,
+  }),
   k1: klFunction({
-    doc: { summary: 'Log-ratio to the reference: unbiased, of high variance.', formula: 'x - f', source: approximating },
+    doc: {
+      summary: 'Log-ratio to the reference: unbiased, of high variance.',
+      formula: 'x - f',
+      source: approximating,
+    },
     estimator: klEstimators.k1,
   }),
   k2: klFunction({
-    doc: { summary: 'Half the squared log-ratio: slightly biased, of low variance.', formula: '(x - f)^2 / 2', source: approximating },
+    doc: {
+      summary: 'Half the squared log-ratio: slightly biased, of low variance.',
+      formula: '(x - f)^2 / 2',
+      source: approximating,
+    },
     estimator: klEstimators.k2,
   }),
   k3: klFunction({
-    doc: { summary: 'Unbiased and never negative.', formula: 'e^(f - x) - 1 - (f - x)', source: approximating },
+    doc: {
+      summary: 'Unbiased and never negative.',
+      formula: 'e^(f - x) - 1 - (f - x)',
+      source: approximating,
+    },
     estimator: klEstimators.k3,
   }),
   low_var_kl: klFunction({
-    doc: { summary: 'k3, bounded.', formula: 'clip(e^a - 1 - a, -10, 10), a = clip(f - x, -20, 20)', source: approximating },
+    doc: {
+      summary: 'k3, bounded.',
+      formula: 'clip(e^a - 1 - a, -10, 10), a = clip(f - x, -20, 20)',
+      source: approximating,
+    },
     estimator: klEstimators.low_var_kl,
   }),
-  abs: klFunction({ doc: { summary: 'Absolute log-ratio to the reference.', formula: '|x - f|' }, estimator: klEstimators.abs }),
+  abs: klFunction({
+    doc: { summary: 'Absolute log-ratio to the reference.', formula: '|x - f|' },
+    estimator: klEstimators.abs,
+  }),
   corrected_k3: klFunction({
     doc: {
-      summary: 'k3 corrected for samples of the old policy; plain k3 where there are no sampling log-probabilities, and as a penalty.',
+      summary:
+        'k3 corrected for samples of the old policy; plain k3 where there are no sampling log-probabilities, and as a penalty.',
       formula: 'clip(e^(x - o), 0, 2) (e^(f - x) - 1 - (f - x))',
-      source: { title: 'DeepSeek-V3.2: Pushing the Frontier of Open Large Language Models', url: 'https://arxiv.org/abs/2512.02556' },
+      source: {
+        title: 'DeepSeek-V3.2: Pushing the Frontier of Open Large Language Models',
+        url: 'https://arxiv.org/abs/2512.02556',
+      },
     },
     estimator: klEstimators.corrected_k3,
     withoutRatio: klEstimators.k3,

@@ -8,5 +8,8 @@ export function createOperators(
   choices: readonly PartChoice[],
   table: Readonly<Record<string, OperatorPart>> = experienceOperators,
 ): readonly ExperienceOperator[] {
-  return choices.map(({ name, args }) => ({ name, apply: pickRow('operator', table, name).make(`operator "${name}"`, args) }));
+  return choices.map(({ name, args }) => ({
+    name,
+    apply: pickRow('operator', table, name).make(`operator "${name}"`, args),
+  }));
 }

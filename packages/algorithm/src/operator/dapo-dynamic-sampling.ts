@@ -6,17 +6,21 @@ import { taskGroups } from './group-runs.js';
 import type { OperatorPart } from './table.js';
 
 /**
- * A run is correct when its outcome is above the threshold: the metric of its last step, or the reward where that has no such
- * metric. Groups of one run are dropped. Metrics count experiences: `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
+ * A run is correct when its outcome is above the threshold: the metric of its last step, or the
+ * reward where that has no such metric. Groups of one run are dropped. Metrics count experiences:
+ * `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
  * @throws RewardError for a run with neither
  */
 export const dapoDynamicSampling: OperatorPart = definePart(
   {
-    metricKey: stringArg('Metric of an experience that says whether it is correct, before any length penalty. Default: accuracy.'),
+    metricKey: stringArg(
+      'Metric of an experience that says whether it is correct, before any length penalty. Default: accuracy.',
+    ),
     correctThreshold: numberArg(0, {}, 'A run is correct above this.'),
   },
   ({ metricKey = 'accuracy', correctThreshold }) => {
-    const isCorrect = (outcome: Experience): boolean => (outcome.metrics[metricKey] ?? rewardOf(outcome)) > correctThreshold;
+    const isCorrect = (outcome: Experience): boolean =>
+      (outcome.metrics[metricKey] ?? rewardOf(outcome)) > correctThreshold;
     return (experiences) => {
       const kept: Experience[] = [];
       const dropped = { dropped_all_correct: 0, dropped_all_wrong: 0 };
@@ -24,10 +28,14 @@ export const dapoDynamicSampling: OperatorPart = definePart(
         const correct = group.outcomes.filter(isCorrect).length;
         const isAlone = group.outcomes.length < 2;
         if (!isAlone && correct === 0) dropped.dropped_all_wrong += group.experiences.length;
-        else if (!isAlone && correct === group.outcomes.length) dropped.dropped_all_correct += group.experiences.length;
+        else if (!isAlone && correct === group.outcomes.length)
+          dropped.dropped_all_correct += group.experiences.length;
         else if (!isAlone) kept.push(...group.experiences);
       }
-      return { experiences: kept, metrics: { filtered_count: experiences.length - kept.length, ...dropped } };
+      return {
+        experiences: kept,
+        metrics: { filtered_count: experiences.length - kept.length, ...dropped },
+      };
     };
   },
   {

@@ -16,4 +16,5 @@ export function taskGroups(experiences: readonly Experience[]): readonly TaskGro
   }));
 }
 
-const lastStep = (run: readonly Experience[]): Experience => run.reduce((last, next) => (next.eid.step >= last.eid.step ? next : last));
+const lastStep = (run: readonly Experience[]): Experience =>
+  run.reduce((last, next) => (next.eid.step >= last.eid.step ? next : last));

@@ -6,8 +6,13 @@ import type { OperatorPart } from './table.js';
 export const invalidRewardFilter: OperatorPart = definePart(
   {},
   () => (experiences) => {
-    const kept = experiences.filter(({ reward }) => reward !== undefined && Number.isFinite(reward));
+    const kept = experiences.filter(
+      ({ reward }) => reward !== undefined && Number.isFinite(reward),
+    );
     return { experiences: kept, metrics: { filtered_count: experiences.length - kept.length } };
   },
-  { summary: 'Drops experiences without a reward, or with one that is no finite number.', formula: 'keep i where R_i is finite' },
+  {
+    summary: 'Drops experiences without a reward, or with one that is no finite number.',
+    formula: 'keep i where R_i is finite',
+  },
 );

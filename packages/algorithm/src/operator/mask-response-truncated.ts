@@ -16,7 +16,8 @@ export const maskResponseTruncated: OperatorPart = definePart(
     return { experiences: out, metrics: { masked_truncated_count: masked } };
   },
   {
-    summary: 'Does not train on responses that were cut at the length limit; their rewards still count in their groups.',
+    summary:
+      'Does not train on responses that were cut at the length limit; their rewards still count in their groups.',
     formula: 'm_t = 0 for all t of a truncated response',
     source: {
       title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.4',

@@ -1,16 +1,28 @@
 /** Takes reward off long responses, more the nearer they come to the limit. */
-import { ConfigError, gatherMetrics, numberArg, responseLength, withFields } from '@trinity-rft/core';
+import {
+  ConfigError,
+  gatherMetrics,
+  numberArg,
+  responseLength,
+  withFields,
+} from '@trinity-rft/core';
 import { rewardOf } from '../advantage/groups.js';
 import { definePart } from '../part.js';
 import type { OperatorPart } from './table.js';
 
 /**
- * n = response tokens, L = `maxResponseLength`, c = `cacheLength`, f = `penaltyFactor`. Metrics: `overlong_penalty/{mean,max,min}`.
- * @throws ConfigError when L is missing or not above c; RewardError for an experience without a finite reward
+ * n = response tokens, L = `maxResponseLength`, c = `cacheLength`, f = `penaltyFactor`. Metrics:
+ * `overlong_penalty/{mean,max,min}`.
+ * @throws ConfigError when L is missing or not above c; RewardError for an experience without a
+ * finite reward
  */
 export const overlongPenalty: OperatorPart = definePart(
   {
-    maxResponseLength: numberArg(undefined, { above: 0 }, 'Response tokens from which on the whole penalty is due; must be given.'),
+    maxResponseLength: numberArg(
+      undefined,
+      { above: 0 },
+      'Response tokens from which on the whole penalty is due; must be given.',
+    ),
     cacheLength: numberArg(0, { min: 0 }, 'Tokens before that over which the penalty grows.'),
     penaltyFactor: numberArg(1, { min: 0 }, 'The whole penalty.'),
   },
@@ -22,8 +34,12 @@ export const overlongPenalty: OperatorPart = definePart(
       );
     }
     return (experiences) => {
-      const penalties = experiences.map((experience) => overlong(responseLength(experience), limit, cache) * factor);
-      const out = experiences.map((experience, i) => withFields(experience, { reward: rewardOf(experience) + penalties[i]! }));
+      const penalties = experiences.map(
+        (experience) => overlong(responseLength(experience), limit, cache) * factor,
+      );
+      const out = experiences.map((experience, i) =>
+        withFields(experience, { reward: rewardOf(experience) + penalties[i]! }),
+      );
       return {
         experiences: out,
         metrics: gatherMetrics(

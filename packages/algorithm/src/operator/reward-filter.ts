@@ -12,5 +12,8 @@ export const rewardFilter: OperatorPart = definePart(
       const kept = experiences.filter((experience) => rewardOf(experience) >= threshold);
       return { experiences: kept, metrics: { filtered_count: experiences.length - kept.length } };
     },
-  { summary: 'Keeps experiences whose reward is at least a threshold.', formula: 'keep i where R_i >= threshold' },
+  {
+    summary: 'Keeps experiences whose reward is at least a threshold.',
+    formula: 'keep i where R_i >= threshold',
+  },
 );

@@ -1,4 +1,7 @@
-/** The experience operators by the names of YAML's `data_processor.experience_pipeline.operators`. A new one is a file here and a row. */
+/**
+ * The experience operators by the names of YAML's `data_processor.experience_pipeline.operators`. A
+ * new one is a file here and a row.
+ */
 import type { ExperienceOperator } from '@trinity-rft/core';
 import type { Part } from '../part.js';
 import { dapoDynamicSampling } from './dapo-dynamic-sampling.js';

@@ -1,4 +1,7 @@
-/** What every policy loss has: an aggregation mode of its own, needs, and a bound on what is exponentiated. */
+/**
+ * What every policy loss has: an aggregation mode of its own, needs, and a bound on what is
+ * exponentiated.
+ */
 import { readArgs, type AlgorithmNeeds, type ArgSpec, type ArgValues } from '@trinity-rft/core';
 import { aggregationWeights, lossAggModeArg, rowWeights, type LossAggMode } from '../aggregate.js';
 import { exponentials } from '../exponential.js';
@@ -13,14 +16,17 @@ export interface PolicyLossDefinition<S extends ArgSpec> {
   /** @default advantages and sampling log-probabilities */
   readonly needs?: Partial<AlgorithmNeeds>;
   /**
-   * A function of the whole batch, or a formula over tokens, which is quicker: it shares a pass with the other terms.
+   * A function of the whole batch, or a formula over tokens, which is quicker: it shares a pass
+   * with the other terms.
    * @throws ConfigError for arguments that contradict each other
    */
   readonly create: (options: ArgValues<S>) => LossTerm | TokenTerm;
 }
 
 /** Types a policy loss by its arguments. */
-export function definePolicyLoss<S extends ArgSpec>(definition: PolicyLossDefinition<S>): Part<TermWithNeeds> {
+export function definePolicyLoss<S extends ArgSpec>(
+  definition: PolicyLossDefinition<S>,
+): Part<TermWithNeeds> {
   const { doc, needs = { rollouts: true }, create } = definition;
   const args = { ...definition.args, lossAggMode: lossAggModeArg };
   return {
@@ -30,8 +36,12 @@ export function definePolicyLoss<S extends ArgSpec>(definition: PolicyLossDefini
       const options = readArgs(owner, args, given);
       const { lossAggMode: mode } = options;
       const made = create(options as ArgValues<S>);
-      if (typeof made !== 'function') return ofTokens(mode ? aggregatedBy(mode, made) : made, needs);
-      return { needs, term: mode ? (input) => made(input, aggregationWeights(input, mode), { mode }) : made };
+      if (typeof made !== 'function')
+        return ofTokens(mode ? aggregatedBy(mode, made) : made, needs);
+      return {
+        needs,
+        term: mode ? (input) => made(input, aggregationWeights(input, mode), { mode }) : made,
+      };
     },
   };
 }
@@ -46,8 +56,9 @@ const aggregatedBy = (mode: LossAggMode, term: TokenTerm): TokenTerm => ({
 });
 
 /**
- * d within 20, the largest log-ratio that is exponentiated: exp overflows float32 at 88, and one such token would poison the
- * batch. The bounds are written out here and below, since what a module exports is looked up for every token.
+ * d within 20, the largest log-ratio that is exponentiated: exp overflows float32 at 88, and one
+ * such token would poison the batch. The bounds are written out here and below, since what a module
+ * exports is looked up for every token.
  */
 export const boundLogRatio = (d: number): number => (d > 20 ? 20 : d < -20 ? -20 : d);
 
@@ -63,4 +74,5 @@ export function boundedExp(values: Float64Array, { size, exp }: TokenBlock): Flo
   return exp;
 }
 
-export const clamp = (value: number, low: number, high: number): number => (value < low ? low : value > high ? high : value);
+export const clamp = (value: number, low: number, high: number): number =>
+  value < low ? low : value > high ? high : value;

@@ -1,10 +1,21 @@
-/** Direct preference optimisation: learns from pairs of a better and a worse answer, without rewards. */
+/**
+ * Direct preference optimisation: learns from pairs of a better and a worse answer, without
+ * rewards.
+ */
 import { choiceArg, InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
 import { definePolicyLoss } from './define.js';
 
 const args = {
-  beta: numberArg(0.1, { above: 0 }, 'How strongly the policy is held to the reference: the larger, the closer it stays.'),
-  labelSmoothing: numberArg(0, { min: 0, max: 0.5 }, 'Share of pairs whose preference is assumed to be the wrong way round.'),
+  beta: numberArg(
+    0.1,
+    { above: 0 },
+    'How strongly the policy is held to the reference: the larger, the closer it stays.',
+  ),
+  labelSmoothing: numberArg(
+    0,
+    { min: 0, max: 0.5 },
+    'Share of pairs whose preference is assumed to be the wrong way round.',
+  ),
   pairing: choiceArg(
     ['batch', 'each'],
     'batch',
@@ -13,13 +24,14 @@ const args = {
 };
 
 /**
- * Even rows are chosen, the odd row after each is rejected. C = sum of x - f over the trained tokens of the chosen answer, J of
- * the rejected one, z = beta (C - J), e = `labelSmoothing`:
- * l = -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for chosen tokens, -beta for others.
+ * Even rows are chosen, the odd row after each is rejected. C = sum of x - f over the trained
+ * tokens of the chosen answer, J of the rejected one, z = beta (C - J), e = `labelSmoothing`: l =
+ * -(1 - e) log sigmoid(z) - e log sigmoid(-z), dl/dz = sigmoid(z) - (1 - e), dz/dx = beta for
+ * chosen tokens, -beta for others.
  *
- * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in the original, C and J are sums over the whole
- * batch. Aggregation modes have no meaning here. Metrics `dpo_loss`, `chosen_reward` (mean of beta C), `rejected_reward`,
- * `accuracy_mean` (share with C > J).
+ * With `pairing` `each` the loss is the mean over pairs; with `batch`, as in the original, C and J
+ * are sums over the whole batch. Aggregation modes have no meaning here. Metrics `dpo_loss`,
+ * `chosen_reward` (mean of beta C), `rejected_reward`, `accuracy_mean` (share with C > J).
  * @see arXiv:2305.18290, eq. 7; label smoothing: https://ericmitchell.ai/cdpo.pdf
  */
 export const dpo = definePolicyLoss({
@@ -27,7 +39,8 @@ export const dpo = definePolicyLoss({
   needs: { referenceLogprobs: true, pairs: true },
   doc: {
     summary: 'Direct preference optimisation from pairs of a chosen and a rejected answer.',
-    formula: 'z = beta (sum_chosen(x - f) - sum_rejected(x - f)); l = -(1 - e) log sigmoid(z) - e log sigmoid(-z)',
+    formula:
+      'z = beta (sum_chosen(x - f) - sum_rejected(x - f)); l = -(1 - e) log sigmoid(z) - e log sigmoid(-z)',
     source: {
       title: 'Direct Preference Optimization: Your Language Model is Secretly a Reward Model',
       url: 'https://arxiv.org/abs/2305.18290',
@@ -40,7 +53,9 @@ export const dpo = definePolicyLoss({
       const pairs = pairing === 'batch' ? Math.min(margins.length, 1) : pairsOf(margins.length);
       const [chosen, rejected] = [new Float64Array(pairs), new Float64Array(pairs)];
       const pairOf = (row: number): number => (pairing === 'batch' ? 0 : row >> 1);
-      margins.forEach((margin, row) => ((row % 2 === 0 ? chosen : rejected)[pairOf(row)]! += beta * margin));
+      margins.forEach(
+        (margin, row) => ((row % 2 === 0 ? chosen : rejected)[pairOf(row)]! += beta * margin),
+      );
 
       const slopes = new Float64Array(pairs);
       let [loss, chosenSum, rejectedSum, right] = [0, 0, 0, 0];
@@ -55,29 +70,46 @@ export const dpo = definePolicyLoss({
       const gradLogprobs = new Float32Array(input.actionMask.length);
       for (let row = 0; row < margins.length; row++) {
         const slope = row % 2 === 0 ? slopes[pairOf(row)]! : -slopes[pairOf(row)]!;
-        for (let t = input.offsets[row]!; t < input.offsets[row + 1]!; t++) if (input.actionMask[t] === 1) gradLogprobs[t] = slope;
+        for (let t = input.offsets[row]!; t < input.offsets[row + 1]!; t++)
+          if (input.actionMask[t] === 1) gradLogprobs[t] = slope;
       }
       return {
         loss,
         gradLogprobs,
-        metrics: { dpo_loss: loss, chosen_reward: chosenSum, rejected_reward: rejectedSum, accuracy_mean: pairs === 0 ? 0 : right / pairs },
+        metrics: {
+          dpo_loss: loss,
+          chosen_reward: chosenSum,
+          rejected_reward: rejectedSum,
+          accuracy_mean: pairs === 0 ? 0 : right / pairs,
+        },
       };
     },
 });
 
 function pairsOf(rows: number): number {
   if (rows % 2 === 0) return rows / 2;
-  throw new InvariantError(`The policy loss "dpo" was given ${rows} rows; expected pairs, a chosen row and the rejected one after it.`, {
-    code: 'PAIRS_INCOMPLETE',
-  });
+  throw new InvariantError(
+    `The policy loss "dpo" was given ${rows} rows; expected pairs, a chosen row and the rejected one after it.`,
+    {
+      code: 'PAIRS_INCOMPLETE',
+    },
+  );
 }
 
 /** Sum of x - f over trained tokens. [B] */
-function rowMargins({ offsets, actionMask, currentLogprobs, refLogprobs }: LossInput): Float64Array {
+function rowMargins({
+  offsets,
+  actionMask,
+  currentLogprobs,
+  refLogprobs,
+}: LossInput): Float64Array {
   if (!refLogprobs)
-    throw new InvariantError('The policy loss "dpo" was given no log-probabilities of the reference; it declares that it needs them.', {
-      code: 'REFERENCE_MISSING',
-    });
+    throw new InvariantError(
+      'The policy loss "dpo" was given no log-probabilities of the reference; it declares that it needs them.',
+      {
+        code: 'REFERENCE_MISSING',
+      },
+    );
   const margins = new Float64Array(offsets.length - 1);
   for (let row = 0; row < margins.length; row++) {
     for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {

@@ -5,14 +5,22 @@ import { clamp, definePolicyLoss } from './define.js';
 import { rowLogRatios } from './rows.js';
 
 const args = {
-  clipRangeLow: numberArg(3e-4, { min: 0 }, 'Rows whose ratio is below 1 - this are not pushed further down.'),
-  clipRangeHigh: numberArg(4e-4, { min: 0 }, 'Rows whose ratio is above 1 + this are not pushed further up.'),
+  clipRangeLow: numberArg(
+    3e-4,
+    { min: 0 },
+    'Rows whose ratio is below 1 - this are not pushed further down.',
+  ),
+  clipRangeHigh: numberArg(
+    4e-4,
+    { min: 0 },
+    'Rows whose ratio is above 1 + this are not pushed further up.',
+  ),
 };
 
 /**
- * L = mean of d over the trained tokens of the row, s = e^L: l = max(-A s, -A clip(s, 1 - low, 1 + high)). Differentiated is
- * s_t = e^(x - sg(x) + sg(L)), whose value is s: dl/dx = -A s where the first branch is active, else 0. The paper aggregates
- * with `seq-mean-token-mean`.
+ * L = mean of d over the trained tokens of the row, s = e^L: l = max(-A s, -A clip(s, 1 - low, 1 +
+ * high)). Differentiated is s_t = e^(x - sg(x) + sg(L)), whose value is s: dl/dx = -A s where the
+ * first branch is active, else 0. The paper aggregates with `seq-mean-token-mean`.
  *
  * Metrics `pg_loss`, `pg_clipfrac`, `ppo_kl` (mean of -d), `ppo_kl_seq` (mean of -L over rows).
  * @see GSPO, arXiv:2507.18071, eq. 13 to 17 (GSPO-token)
@@ -20,9 +28,14 @@ const args = {
 export const gspo = definePolicyLoss({
   args,
   doc: {
-    summary: 'Group sequence policy optimisation: clips whole answers by the geometric mean of their ratios.',
-    formula: 's = e^(mean of d over the row); l = max(-A s, -A clip(s, 1 - clip_range_low, 1 + clip_range_high))',
-    source: { title: 'Group Sequence Policy Optimization', url: 'https://arxiv.org/abs/2507.18071' },
+    summary:
+      'Group sequence policy optimisation: clips whole answers by the geometric mean of their ratios.',
+    formula:
+      's = e^(mean of d over the row); l = max(-A s, -A clip(s, 1 - clip_range_low, 1 + clip_range_high))',
+    source: {
+      title: 'Group Sequence Policy Optimization',
+      url: 'https://arxiv.org/abs/2507.18071',
+    },
   },
   create: ({ clipRangeLow, clipRangeHigh }) =>
     tokenTerm({
@@ -50,7 +63,8 @@ export const gspo = definePolicyLoss({
         pg_loss: loss,
         pg_clipfrac: mean(clipped),
         ppo_kl: mean(kl),
-        ppo_kl_seq: logRatios.reduce((sum, ratio) => sum - ratio, 0) / Math.max(logRatios.length, 1),
+        ppo_kl_seq:
+          logRatios.reduce((sum, ratio) => sum - ratio, 0) / Math.max(logRatios.length, 1),
       }),
     }),
 });

@@ -3,12 +3,15 @@ import { tokenTerm } from '../token-term.js';
 import { definePolicyLoss, ratiosOf } from './define.js';
 
 /**
- * r = e^clip(d, -20, 20): l = -A r, dl/dx = -A r, and 0 where |d| > 20. Unbiased, with the variance of the ratios.
- * Metrics `pg_loss`, `ratio/mean`, `approx_kl` (mean of -d).
+ * r = e^clip(d, -20, 20): l = -A r, dl/dx = -A r, and 0 where |d| > 20. Unbiased, with the variance
+ * of the ratios. Metrics `pg_loss`, `ratio/mean`, `approx_kl` (mean of -d).
  */
 export const importanceSampling = definePolicyLoss({
   args: {},
-  doc: { summary: 'Policy gradient with the importance ratio of each token.', formula: 'l = -A e^clip(d, -20, 20)' },
+  doc: {
+    summary: 'Policy gradient with the importance ratio of each token.',
+    formula: 'l = -A e^clip(d, -20, 20)',
+  },
   create: () =>
     tokenTerm({
       open: () => ({ ratios: 0, kl: 0 }),
@@ -25,6 +28,10 @@ export const importanceSampling = definePolicyLoss({
         state.ratios += ratios;
         state.kl += kl;
       },
-      metrics: (loss, mean, { ratios, kl }) => ({ pg_loss: loss, 'ratio/mean': mean(ratios), approx_kl: mean(kl) }),
+      metrics: (loss, mean, { ratios, kl }) => ({
+        pg_loss: loss,
+        'ratio/mean': mean(ratios),
+        approx_kl: mean(kl),
+      }),
     }),
 });

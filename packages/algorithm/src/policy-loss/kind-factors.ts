@@ -16,10 +16,15 @@ export interface BatchSizes {
 /** What the loss of a kind of rows is multiplied by. */
 export type Factor = (kind: 0 | 1, rowsOfKind: number, rows: number) => number;
 
-/** Factors that Trinity-RFT makes of batch sizes, see `kindsTerm`. @throws ConfigError where a trainer would get no row of a kind */
+/**
+ * Factors that Trinity-RFT makes of batch sizes, see `kindsTerm`.
+ * @throws ConfigError where a trainer would get no row of a kind
+ */
 export function batchSizeFactor(options: BatchSizes): Factor {
   const { owner, ppoMiniBatchSize: mini, ppoMicroBatchSizePerGpu: micro, ngpusTrainer } = options;
-  const perTrainer = [options.trainBatchSizeUsual, options.trainBatchSizeExpert].map((rows) => Math.floor(rows / ngpusTrainer));
+  const perTrainer = [options.trainBatchSizeUsual, options.trainBatchSizeExpert].map((rows) =>
+    Math.floor(rows / ngpusTrainer),
+  );
   if (perTrainer.includes(0))
     throw new ConfigError(
       `The policy loss "${owner}" has fewer rows of a kind in a train batch than "ngpusTrainer", ${ngpusTrainer}. Set "normalization" to "kinds", which needs no batch sizes.`,

@@ -1,4 +1,7 @@
-/** What `mix` and `mix_chord` share: a policy loss on sampled rows beside a supervised loss on demonstrated ones. */
+/**
+ * What `mix` and `mix_chord` share: a policy loss on sampled rows beside a supervised loss on
+ * demonstrated ones.
+ */
 import {
   booleanArg,
   choiceArg,
@@ -17,8 +20,14 @@ import { clipArgs, clippedPolicyGradient } from './ppo.js';
 
 export const kindArgs = {
   ...clipArgs,
-  grpoLossAggMode: { ...lossAggModeArg, help: 'How the policy loss of sampled rows is aggregated. Default: loss_agg_mode.' },
-  sftLossAggMode: { ...lossAggModeArg, help: 'How the supervised loss of demonstrated rows is aggregated. Default: loss_agg_mode.' },
+  grpoLossAggMode: {
+    ...lossAggModeArg,
+    help: 'How the policy loss of sampled rows is aggregated. Default: loss_agg_mode.',
+  },
+  sftLossAggMode: {
+    ...lossAggModeArg,
+    help: 'How the supervised loss of demonstrated rows is aggregated. Default: loss_agg_mode.',
+  },
   normalization: choiceArg(
     ['batch_sizes', 'kinds'],
     'batch_sizes',
@@ -29,7 +38,11 @@ export const kindArgs = {
   ppoMicroBatchSizePerGpu: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of a micro-batch.'),
   ngpusTrainer: numberArg(1, { min: 1 }, 'Of batch_sizes: number of trainers.'),
   trainBatchSizeUsual: numberArg(1, { min: 1 }, 'Of batch_sizes: sampled rows of a train batch.'),
-  trainBatchSizeExpert: numberArg(1, { min: 1 }, 'Of batch_sizes: demonstrated rows of a train batch.'),
+  trainBatchSizeExpert: numberArg(
+    1,
+    { min: 1 },
+    'Of batch_sizes: demonstrated rows of a train batch.',
+  ),
 };
 
 export interface KindsOptions extends ArgValues<typeof kindArgs> {
@@ -43,10 +56,11 @@ export interface KindsOptions extends ArgValues<typeof kindArgs> {
 }
 
 /**
- * loss = (1 - mu) k_u L_ppo + mu k_e L_sft, L_ppo over sampled rows (`expertMask` 0), L_sft over demonstrated ones. Factors k
- * are 1 with `normalization` `kinds`. With `batch_sizes`, for n rows of a kind, T of them in a train batch, G trainers and
- * integer divisions: k = n (mini // micro) / (T // G), or with `useDynamicBsz` n (mini // G) / (B (T // G)), which is meant for
- * the micro-batches of verl. Metrics `usual/*` and `expert/*`, times k, and `loss`.
+ * loss = (1 - mu) k_u L_ppo + mu k_e L_sft, L_ppo over sampled rows (`expertMask` 0), L_sft over
+ * demonstrated ones. Factors k are 1 with `normalization` `kinds`. With `batch_sizes`, for n rows
+ * of a kind, T of them in a train batch, G trainers and integer divisions: k = n (mini // micro) /
+ * (T // G), or with `useDynamicBsz` n (mini // G) / (B (T // G)), which is meant for the
+ * micro-batches of verl. Metrics `usual/*` and `expert/*`, times k, and `loss`.
  */
 export function kindsTerm(options: KindsOptions): TokenTerm {
   const terms = [clippedPolicyGradient(options), options.supervised] as const;
@@ -62,17 +76,33 @@ export function kindsTerm(options: KindsOptions): TokenTerm {
         const weights = rowWeights(input, modes[kind] ?? mode, { norm, rows });
         const factor = factorOf(kind, counted, rows.length);
         const term = terms[kind].open(input, { mode, norm });
-        return { term, weights, factor, share: (kind === 1 ? mu : 1 - mu) * factor, rows: counted, trained: 0, loss: 0 };
+        return {
+          term,
+          weights,
+          factor,
+          share: (kind === 1 ? mu : 1 - mu) * factor,
+          rows: counted,
+          trained: 0,
+          loss: 0,
+        };
       };
       return { experts, kinds: [openKind(0), openKind(1)] as const };
     },
-    weights: ({ kinds: [usual, expert] }) => usual.weights.map((weight, row) => weight + expert.weights[row]!),
-    visit: (block, { experts, kinds }) => visitKind(block, kinds[experts[block.row[0]!] === 1 ? 1 : 0]),
+    weights: ({ kinds: [usual, expert] }) =>
+      usual.weights.map((weight, row) => weight + expert.weights[row]!),
+    visit: (block, { experts, kinds }) =>
+      visitKind(block, kinds[experts[block.row[0]!] === 1 ? 1 : 0]),
     metrics: (loss, _mean, { kinds: [usual, expert] }) => {
-      const metricsOf = (name: string, { term, factor, rows, trained, loss: own }: Kind): Metrics => {
+      const metricsOf = (
+        name: string,
+        { term, factor, rows, trained, loss: own }: Kind,
+      ): Metrics => {
         if (rows === 0 && !options.reportsEmptyKinds) return {};
         const metrics = term.metrics(own, (sum) => meanOf(sum, trained));
-        return prefixMetrics(name, Object.fromEntries(Object.entries(metrics).map(([key, value]) => [key, value * factor])));
+        return prefixMetrics(
+          name,
+          Object.fromEntries(Object.entries(metrics).map(([key, value]) => [key, value * factor])),
+        );
       };
       return { ...metricsOf('usual', usual), ...metricsOf('expert', expert), loss };
     },

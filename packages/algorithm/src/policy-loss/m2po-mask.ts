@@ -1,4 +1,6 @@
-/** Which tokens `m2po` keeps: a prefix by rising squared log-ratio, found without sorting the batch. */
+/**
+ * Which tokens `m2po` keeps: a prefix by rising squared log-ratio, found without sorting the batch.
+ */
 import type { LossInput, Metrics } from '@trinity-rft/core';
 import { eachBlock } from '../visit.js';
 
@@ -8,13 +10,16 @@ export interface TrustMask {
   readonly metrics: Metrics;
 }
 
-/** Squares are sorted into buckets by the upper half of their float32 bits, which rise with the value. */
+/**
+ * Squares are sorted into buckets by the upper half of their float32 bits, which rise with the
+ * value.
+ */
 const buckets = 1 << 16;
 
 /**
- * In question are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: those that the advantage pushes further away. When
- * the mean of d^2 over them is above `threshold`, only the longest prefix by rising d^2 whose mean is not stays; equal ones
- * rank in order of the batch.
+ * In question are trained tokens with A > 0 and d > 0, or A < 0 and d < 0: those that the advantage
+ * pushes further away. When the mean of d^2 over them is above `threshold`, only the longest prefix
+ * by rising d^2 whose mean is not stays; equal ones rank in order of the batch.
  *
  * Metrics `m2_before`, `m2_after`, `masked_fraction`, `trust_region_fraction`.
  */
@@ -26,11 +31,22 @@ export function trustMask(input: LossInput, threshold: number): TrustMask {
     : longestPrefix(input.actionMask, squaresInQuestion(input), threshold);
   const of = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
   const moments = { m2_before: of(total, inQuestion), m2_after: of(sum, rank) };
-  return { kept, metrics: { ...moments, masked_fraction: of(inQuestion - rank, trained), trust_region_fraction: of(inQuestion, trained) } };
+  return {
+    kept,
+    metrics: {
+      ...moments,
+      masked_fraction: of(inQuestion - rank, trained),
+      trust_region_fraction: of(inQuestion, trained),
+    },
+  };
 }
 
 /** Takes whole buckets while their mean allows it, then tokens of the next one in order. */
-function longestPrefix(actionMask: Uint8Array, squares: Float32Array, threshold: number): { kept: Uint8Array; sum: number; rank: number } {
+function longestPrefix(
+  actionMask: Uint8Array,
+  squares: Float32Array,
+  threshold: number,
+): { kept: Uint8Array; sum: number; rank: number } {
   const [sums, counts] = [new Float64Array(buckets), new Uint32Array(buckets)];
   const bits = new Uint32Array(squares.buffer);
   for (let t = 0; t < squares.length; t++) {
@@ -66,16 +82,34 @@ interface Moments {
   trained: number;
 }
 
-function momentsInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Moments {
+function momentsInQuestion({
+  actionMask,
+  advantages,
+  currentLogprobs,
+  oldLogprobs,
+}: LossInput): Moments {
   const moments = { total: 0, inQuestion: 0, trained: 0 };
   eachBlock(actionMask.length, (from, to) => {
-    const part = <A extends Float32Array | Uint8Array>(array: A): A => array.subarray(from, to) as A;
-    addMoments(part(actionMask), part(advantages), part(currentLogprobs), part(oldLogprobs), moments);
+    const part = <A extends Float32Array | Uint8Array>(array: A): A =>
+      array.subarray(from, to) as A;
+    addMoments(
+      part(actionMask),
+      part(advantages),
+      part(currentLogprobs),
+      part(oldLogprobs),
+      moments,
+    );
   });
   return moments;
 }
 
-function addMoments(mask: Uint8Array, advantages: Float32Array, current: Float32Array, old: Float32Array, into: Moments): void {
+function addMoments(
+  mask: Uint8Array,
+  advantages: Float32Array,
+  current: Float32Array,
+  old: Float32Array,
+  into: Moments,
+): void {
   let total = 0;
   let inQuestion = 0;
   let trained = 0;
@@ -94,12 +128,18 @@ function addMoments(mask: Uint8Array, advantages: Float32Array, current: Float32
 }
 
 /** d^2 of the tokens in question, 0 for others. [N] */
-function squaresInQuestion({ actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput): Float32Array {
+function squaresInQuestion({
+  actionMask,
+  advantages,
+  currentLogprobs,
+  oldLogprobs,
+}: LossInput): Float32Array {
   const squares = new Float32Array(actionMask.length);
   eachBlock(squares.length, (from, to) => {
     for (let t = from; t < to; t++) {
       const d = currentLogprobs[t]! - oldLogprobs[t]!;
-      // The square of a tiny difference is 0 in float32, and the token would no longer be in question.
+      // The square of a tiny difference is 0 in float32, and the token would no longer be in
+      // question.
       if (actionMask[t] === 1 && advantages[t]! * d > 0) squares[t] = Math.max(d * d, 2 ** -126);
     }
   });

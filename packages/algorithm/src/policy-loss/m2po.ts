@@ -7,23 +7,32 @@ import { definePolicyLoss } from './define.js';
 import { trustMask } from './m2po-mask.js';
 
 const args = {
-  m2Threshold: numberArg(0.04, { min: 0 }, 'Largest mean of d^2 over the tokens that the advantage pushes further away.'),
-  logRatioClip: numberArg(20, { above: 0, max: 80 }, 'Log-ratios beyond this count as this where they are exponentiated.'),
+  m2Threshold: numberArg(
+    0.04,
+    { min: 0 },
+    'Largest mean of d^2 over the tokens that the advantage pushes further away.',
+  ),
+  logRatioClip: numberArg(
+    20,
+    { above: 0, max: 80 },
+    'Log-ratios beyond this count as this where they are exponentiated.',
+  ),
 };
 
 /**
- * l = -A e^clip(d, -clip, clip) for tokens that {@link trustMask} keeps, 0 for the others; every trained token stays in the
- * denominator. dl/dx = -A e^clip(d): straight through the clip. The mask is a constant of the gradient and depends on the
- * whole optimizer batch.
+ * l = -A e^clip(d, -clip, clip) for tokens that {@link trustMask} keeps, 0 for the others; every
+ * trained token stays in the denominator. dl/dx = -A e^clip(d): straight through the clip. The mask
+ * is a constant of the gradient and depends on the whole optimizer batch.
  *
- * Metrics `pg_loss`, `ppo_kl` (mean of -clip(d)), `ratio/mean`, `m2_before`, `m2_after` (mean of d^2 over the tokens in
- * question), `masked_fraction`, `trust_region_fraction` (of trained tokens).
+ * Metrics `pg_loss`, `ppo_kl` (mean of -clip(d)), `ratio/mean`, `m2_before`, `m2_after` (mean of
+ * d^2 over the tokens in question), `masked_fraction`, `trust_region_fraction` (of trained tokens).
  * @see M2PO, arXiv:2510.01161, algorithm 1
  */
 export const m2po = definePolicyLoss({
   args,
   doc: {
-    summary: 'Second-moment trust policy optimisation: leaves out the few tokens that make a stale batch diverge.',
+    summary:
+      'Second-moment trust policy optimisation: leaves out the few tokens that make a stale batch diverge.',
     formula:
       'l = -A e^clip(d) where kept; kept: the longest prefix by rising d^2, of tokens with A d > 0, whose mean of d^2 <= m2_threshold',
     source: {
@@ -52,7 +61,12 @@ export const m2po = definePolicyLoss({
         state.ratios += ratios;
         state.kl += kl;
       },
-      metrics: (loss, mean, { metrics, ratios, kl }) => ({ pg_loss: loss, ppo_kl: mean(kl), 'ratio/mean': mean(ratios), ...metrics }),
+      metrics: (loss, mean, { metrics, ratios, kl }) => ({
+        pg_loss: loss,
+        ppo_kl: mean(kl),
+        'ratio/mean': mean(ratios),
+        ...metrics,
+      }),
     }),
 });
 

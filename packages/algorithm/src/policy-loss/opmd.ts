@@ -3,11 +3,13 @@ import { numberArg } from '@trinity-rft/core';
 import { tokenTerm } from '../token-term.js';
 import { definePolicyLoss } from './define.js';
 
-const args = { tau: numberArg(1, { min: 0 }, 'Temperature of the step: the loss is divided by 1 + tau.') };
+const args = {
+  tau: numberArg(1, { min: 0 }, 'Temperature of the step: the loss is divided by 1 + tau.'),
+};
 
 /**
- * loss = agg(-A x) / (1 + tau), dl/dx = -A / (1 + tau). No importance ratio: meant for rollouts of any policy, with advantages
- * of `opmd`. Metric `opmd_loss`.
+ * loss = agg(-A x) / (1 + tau), dl/dx = -A / (1 + tau). No importance ratio: meant for rollouts of
+ * any policy, with advantages of `opmd`. Metric `opmd_loss`.
  * @see Trinity-RFT, arXiv:2505.17826, appendix A; Kimi k1.5, arXiv:2501.12599, section 2.3
  */
 export const opmd = definePolicyLoss({
@@ -16,7 +18,8 @@ export const opmd = definePolicyLoss({
     summary: 'Online policy mirror descent: policy gradient without importance ratios.',
     formula: 'l = -A x / (1 + tau)',
     source: {
-      title: 'Trinity-RFT: A General-Purpose and Unified Framework for Reinforcement Fine-Tuning of Large Language Models',
+      title:
+        'Trinity-RFT: A General-Purpose and Unified Framework for Reinforcement Fine-Tuning of Large Language Models',
       url: 'https://arxiv.org/abs/2505.17826',
     },
   },

@@ -11,22 +11,38 @@ export const clipArgs = {
   clipRange: numberArg(0.2, { min: 0 }, 'Importance ratios are clipped to 1 - this and 1 + this.'),
   clipRangeLow: numberArg(undefined, { min: 0 }, 'Lower side of the clip. Default: clip_range.'),
   clipRangeHigh: numberArg(undefined, { min: 0 }, 'Upper side of the clip. Default: clip_range.'),
-  clipRatioC: numberArg(3, { above: 1 }, 'Where the advantage is negative, the loss is at most -A times this.'),
+  clipRatioC: numberArg(
+    3,
+    { above: 1 },
+    'Where the advantage is negative, the loss is at most -A times this.',
+  ),
 };
 
 const args = {
   ...clipArgs,
-  enableSequenceMasking: booleanArg(false, 'Leave out tokens of negative advantage in rows that the policy has moved away from.'),
-  deltaSequenceMasking: numberArg(0.1, {}, 'Mean of old - current log-probability above which a row counts as such.'),
-  fallbackToPolicyGradient: booleanArg(false, 'Take the ratio as 1: plain policy gradient, without clipping.'),
+  enableSequenceMasking: booleanArg(
+    false,
+    'Leave out tokens of negative advantage in rows that the policy has moved away from.',
+  ),
+  deltaSequenceMasking: numberArg(
+    0.1,
+    {},
+    'Mean of old - current log-probability above which a row counts as such.',
+  ),
+  fallbackToPolicyGradient: booleanArg(
+    false,
+    'Take the ratio as 1: plain policy gradient, without clipping.',
+  ),
 };
 
 /**
- * With d = clip(x - o, -20, 20), r = e^d, a = -A r, b = -A clip(r, 1 - low, 1 + high):
- * l = max(a, b), and l = min(l, -A c) where A < 0. dl/dx = -A r where a is active, 0 where a clip is.
- * A ratio exactly on a bound is not clipped. With `fallbackToPolicyGradient` d = x - sg(x), so r = 1 and dl/dx = -A.
+ * With d = clip(x - o, -20, 20), r = e^d, a = -A r, b = -A clip(r, 1 - low, 1 + high): l = max(a,
+ * b), and l = min(l, -A c) where A < 0. dl/dx = -A r where a is active, 0 where a clip is. A ratio
+ * exactly on a bound is not clipped. With `fallbackToPolicyGradient` d = x - sg(x), so r = 1 and
+ * dl/dx = -A.
  *
- * Metrics: `pg_loss`, `pg_clipfrac` (share b > a), `pg_clipfrac_lower` (share of the second clip), `ppo_kl` (mean of -d).
+ * Metrics: `pg_loss`, `pg_clipfrac` (share b > a), `pg_clipfrac_lower` (share of the second clip),
+ * `ppo_kl` (mean of -d).
  * @see PPO, arXiv:1707.06347, eq. 7; dual clip, arXiv:1912.09729, eq. 5
  */
 export const ppo = definePolicyLoss({
@@ -34,8 +50,12 @@ export const ppo = definePolicyLoss({
   doc: {
     summary:
       'Proximal policy optimisation: no gain from moving a token beyond the clip range; a second clip bounds the loss of bad tokens.',
-    formula: 'l = max(-A r, -A clip(r, 1 - low, 1 + high)); where A < 0: l = min(l, -A clip_ratio_c)',
-    source: { title: 'Proximal Policy Optimization Algorithms', url: 'https://arxiv.org/abs/1707.06347' },
+    formula:
+      'l = max(-A r, -A clip(r, 1 - low, 1 + high)); where A < 0: l = min(l, -A clip_ratio_c)',
+    source: {
+      title: 'Proximal Policy Optimization Algorithms',
+      url: 'https://arxiv.org/abs/1707.06347',
+    },
   },
   create: clippedPolicyGradient,
 });
@@ -45,12 +65,22 @@ type ClipOptions = Partial<ArgValues<typeof args>> & ArgValues<typeof clipArgs>;
 
 /** ppo, and the policy loss of `mix`. */
 export function clippedPolicyGradient(options: ClipOptions): TokenTerm {
-  const { clipRatioC: most, clipRangeLow = options.clipRange, clipRangeHigh = options.clipRange } = options;
+  const {
+    clipRatioC: most,
+    clipRangeLow = options.clipRange,
+    clipRangeHigh = options.clipRange,
+  } = options;
   const [low, high] = [1 - clipRangeLow, 1 + clipRangeHigh];
-  const { enableSequenceMasking, deltaSequenceMasking: delta = 0, fallbackToPolicyGradient } = options;
+  const {
+    enableSequenceMasking,
+    deltaSequenceMasking: delta = 0,
+    fallbackToPolicyGradient,
+  } = options;
   return tokenTerm({
     open: (input) => ({
-      masked: enableSequenceMasking ? sequenceMask(input, delta, fallbackToPolicyGradient) : undefined,
+      masked: enableSequenceMasking
+        ? sequenceMask(input, delta, fallbackToPolicyGradient)
+        : undefined,
       low,
       high,
       most,
@@ -68,7 +98,8 @@ export function clippedPolicyGradient(options: ClipOptions): TokenTerm {
       for (let i = 0; i < size; i++) {
         const A = advantage[i]!;
         const r = ratio[i]!;
-        // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 - low, c) where A < 0.
+        // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 -
+        // low, c) where A < 0.
         const bounded = A > 0 ? Math.min(r, high) : Math.min(Math.max(r, low), most);
         const isFar = Math.abs(d[i]!) > 20;
         value[i] = -A * bounded;

@@ -12,7 +12,10 @@ export interface ClipRanges {
 
 export type RangeTest = (ratio: number, advantage: number) => boolean;
 
-/** The table of `rec`. The ratio is that of the row for `gspo-one-side`. An advantage of 0 belongs to both signs. */
+/**
+ * The table of `rec`. The ratio is that of the row for `gspo-one-side`. An advantage of 0 belongs
+ * to both signs.
+ */
 export const rangeTests: Readonly<Record<RecClipMode, (ranges: ClipRanges) => RangeTest>> = {
   none: () => () => true,
   'two-side':
@@ -24,9 +27,12 @@ export const rangeTests: Readonly<Record<RecClipMode, (ranges: ClipRanges) => Ra
   ring:
     ({ low, high, outerLow, outerHigh }) =>
     (ratio, advantage) =>
-      (ratio >= low && ratio <= high) || (advantage >= 0 && ratio <= outerLow) || (advantage <= 0 && ratio >= outerHigh),
+      (ratio >= low && ratio <= high) ||
+      (advantage >= 0 && ratio <= outerLow) ||
+      (advantage <= 0 && ratio >= outerHigh),
 };
 
 function oneSide({ low, high }: ClipRanges): RangeTest {
-  return (ratio, advantage) => (advantage >= 0 && ratio <= high) || (advantage <= 0 && ratio >= low);
+  return (ratio, advantage) =>
+    (advantage >= 0 && ratio <= high) || (advantage <= 0 && ratio >= low);
 }

@@ -7,8 +7,8 @@ import { boundLogRatio, ratiosOf } from './define.js';
 const epsilon = 1e-8;
 
 /**
- * d = current - old log-probability over the trained tokens of each row: their sum, the log-ratio of the whole answer, or their
- * mean, that of an average token. Within 20.
+ * d = current - old log-probability over the trained tokens of each row: their sum, the log-ratio
+ * of the whole answer, or their mean, that of an average token. Within 20.
  * @returns [B]
  */
 export function rowLogRatios(input: LossInput, kind: 'mean' | 'sum'): Float64Array {
@@ -27,10 +27,14 @@ export function rowLogRatios(input: LossInput, kind: 'mean' | 'sum'): Float64Arr
 }
 
 /** e^d of whole rows, d as in {@link rowLogRatios}. [B] */
-export const rowRatios = (input: LossInput, kind: 'mean' | 'sum'): Float64Array => rowLogRatios(input, kind).map(Math.exp);
+export const rowRatios = (input: LossInput, kind: 'mean' | 'sum'): Float64Array =>
+  rowLogRatios(input, kind).map(Math.exp);
 
 /** e^d of each token, or of its row, as `ofRows` has it; d within 20. */
-export function importanceRatios(block: TokenBlock, ofRows: Float64Array | undefined): Float64Array {
+export function importanceRatios(
+  block: TokenBlock,
+  ofRows: Float64Array | undefined,
+): Float64Array {
   if (!ofRows) return ratiosOf(block);
   const { size, row, exp } = block;
   for (let i = 0; i < size; i++) exp[i] = ofRows[row[i]!]!;

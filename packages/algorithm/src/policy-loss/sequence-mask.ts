@@ -9,10 +9,12 @@ export interface SequenceMask {
 }
 
 /**
- * Tokens with A < 0 in rows whose mean of -d over trained tokens exceeds delta. They lose their loss but stay in every
- * denominator. Metrics `seq_mask/masked_tokens` (per trained token) and `seq_mask/mean_sequence_kl` (mean of the rows' means).
+ * Tokens with A < 0 in rows whose mean of -d over trained tokens exceeds delta. They lose their
+ * loss but stay in every denominator. Metrics `seq_mask/masked_tokens` (per trained token) and
+ * `seq_mask/mean_sequence_kl` (mean of the rows' means).
  *
- * Masked tokens count in the first metric when their advantage is negative, as in the original; stored advantages are 0 there.
+ * Masked tokens count in the first metric when their advantage is negative, as in the original;
+ * stored advantages are 0 there.
  * @param onPolicy takes d as 0
  * @see DeepSeek-V3.2, arXiv:2512.02556 (off-policy sequence masking)
  */

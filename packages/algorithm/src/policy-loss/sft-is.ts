@@ -3,8 +3,8 @@ import { tokenTerm } from '../token-term.js';
 import { boundedExp, definePolicyLoss } from './define.js';
 
 /**
- * l = -sg(e^x) x, dl/dx = -e^x. Tokens the policy would never say itself barely count, which keeps fine-tuning close to it.
- * Metric `sft_is_loss`.
+ * l = -sg(e^x) x, dl/dx = -e^x. Tokens the policy would never say itself barely count, which keeps
+ * fine-tuning close to it. Metric `sft_is_loss`.
  * @see arXiv:2508.05629, eq. 9
  */
 export const sftIs = definePolicyLoss({
@@ -14,7 +14,8 @@ export const sftIs = definePolicyLoss({
     summary: 'Supervised loss in which each token weighs as much as its probability.',
     formula: 'l = -sg(e^x) x',
     source: {
-      title: 'On the Generalization of SFT: A Reinforcement Learning Perspective with Reward Rectification',
+      title:
+        'On the Generalization of SFT: A Reinforcement Learning Perspective with Reward Rectification',
       url: 'https://arxiv.org/abs/2508.05629',
     },
   },

@@ -12,8 +12,8 @@ const args = {
 };
 
 /**
- * p = e^x, phi = p (1 - p), y = min(x, log q) with q = `cutoffProb` (y = x for q = 1): l = -sg(phi) y, dl/dx = -phi, and 0
- * where x > log q. Metric `sft_phi_loss`.
+ * p = e^x, phi = p (1 - p), y = min(x, log q) with q = `cutoffProb` (y = x for q = 1): l = -sg(phi)
+ * y, dl/dx = -phi, and 0 where x > log q. Metric `sft_phi_loss`.
  * @see CHORD, arXiv:2508.11408, eq. 8
  */
 export const sftPhi = definePolicyLoss({

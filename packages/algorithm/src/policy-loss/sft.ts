@@ -2,7 +2,9 @@
 import { tokenTerm, type TokenTerm } from '../token-term.js';
 import { definePolicyLoss } from './define.js';
 
-/** l = -x, dl/dx = -1. Reads neither advantages nor sampling log-probabilities. Metric `sft_loss`. */
+/**
+ * l = -x, dl/dx = -1. Reads neither advantages nor sampling log-probabilities. Metric `sft_loss`.
+ */
 export const sft = definePolicyLoss({
   args: {},
   needs: {},

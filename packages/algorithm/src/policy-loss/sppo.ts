@@ -4,21 +4,27 @@ import { tokenTerm } from '../token-term.js';
 import { definePolicyLoss, ratiosOf } from './define.js';
 
 const args = {
-  epsilon: numberArg(0.3, { min: 0 }, 'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.'),
+  epsilon: numberArg(
+    0.3,
+    { min: 0 },
+    'Tokens learn while their importance ratio is between 1 / (1 + epsilon) and 1 + epsilon.',
+  ),
 };
 
 /**
- * l = -A d where 1 / (1 + epsilon) <= r <= 1 + epsilon, else 0; dl/dx = -A there. Metrics `pg_loss`, `pg_clipfrac` (share out
- * of range).
+ * l = -A d where 1 / (1 + epsilon) <= r <= 1 + epsilon, else 0; dl/dx = -A there. Metrics
+ * `pg_loss`, `pg_clipfrac` (share out of range).
  * @see arXiv:2108.05828, section 5
  */
 export const sppo = definePolicyLoss({
   args,
   doc: {
-    summary: 'Simplified PPO: log-ratios instead of ratios, and no step beyond the trust range on either side.',
+    summary:
+      'Simplified PPO: log-ratios instead of ratios, and no step beyond the trust range on either side.',
     formula: 'l = -A d [1 / (1 + epsilon) <= r <= 1 + epsilon]',
     source: {
-      title: 'A General Class of Surrogate Functions for Stable and Efficient Reinforcement Learning',
+      title:
+        'A General Class of Surrogate Functions for Stable and Efficient Reinforcement Learning',
       url: 'https://arxiv.org/abs/2108.05828',
     },
   },

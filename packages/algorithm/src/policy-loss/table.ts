@@ -1,4 +1,6 @@
-/** The policy losses by the names of YAML's `policy_loss_fn`. A new one is a file here and a row. */
+/**
+ * The policy losses by the names of YAML's `policy_loss_fn`. A new one is a file here and a row.
+ */
 import type { Part, TermWithNeeds } from '../part.js';
 import { cispo } from './cispo.js';
 import { dpo } from './dpo.js';

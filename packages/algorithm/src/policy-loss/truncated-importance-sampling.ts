@@ -5,24 +5,35 @@ import { definePolicyLoss } from './define.js';
 import { importanceRatios, rowRatios } from './rows.js';
 
 const args = {
-  level: choiceArg(['token', 'sequence'], 'token', 'Whose importance ratio corrects a token: its own, or that of the whole answer.'),
+  level: choiceArg(
+    ['token', 'sequence'],
+    'token',
+    'Whose importance ratio corrects a token: its own, or that of the whole answer.',
+  ),
   threshold: numberArg(2, { above: 0 }, 'Largest importance ratio that is believed.'),
-  mode: choiceArg(['truncate', 'mask'], 'truncate', 'What happens above the threshold: the ratio is cut off, or the tokens are left out.'),
+  mode: choiceArg(
+    ['truncate', 'mask'],
+    'truncate',
+    'What happens above the threshold: the ratio is cut off, or the tokens are left out.',
+  ),
 };
 
 /**
- * w = min(rho, C) with `truncate`, rho [rho <= C] with `mask`; rho = r of the token, or e^sum(d) of the row: l = -sg(w) A x,
- * dl/dx = -w A. The correction of TRL (`vllm_importance_sampling_cap` and `_mode`) and verl (`rollout_is`,
- * `rollout_is_threshold`) for a policy that takes one step per batch, where the ratio within the batch is 1 and the sampler's
- * log-probabilities are all there is to correct for.
+ * w = min(rho, C) with `truncate`, rho [rho <= C] with `mask`; rho = r of the token, or e^sum(d) of
+ * the row: l = -sg(w) A x, dl/dx = -w A. The correction of TRL (`vllm_importance_sampling_cap` and
+ * `_mode`) and verl (`rollout_is`, `rollout_is_threshold`) for a policy that takes one step per
+ * batch, where the ratio within the batch is 1 and the sampler's log-probabilities are all there is
+ * to correct for.
  *
- * Metrics `pg_loss`, `is_weight/mean`, `is_truncated_frac` (share of tokens above C), `ppo_kl` (mean of -d).
+ * Metrics `pg_loss`, `is_weight/mean`, `is_truncated_frac` (share of tokens above C), `ppo_kl`
+ * (mean of -d).
  * @see https://fengyao.notion.site/off-policy-rl; IMPALA, arXiv:1802.01561
  */
 export const truncatedImportanceSampling = definePolicyLoss({
   args,
   doc: {
-    summary: 'Policy gradient with truncated (or masked) importance ratios per token or per answer, as in TRL and verl.',
+    summary:
+      'Policy gradient with truncated (or masked) importance ratios per token or per answer, as in TRL and verl.',
     formula: 'w = min(rho, threshold), or 0 above it; l = -sg(w) A x',
     source: {
       title: 'Your Efficient RL Framework Secretly Brings You Off-Policy RL Training',
@@ -31,7 +42,12 @@ export const truncatedImportanceSampling = definePolicyLoss({
   },
   create: ({ level, threshold, mode }) =>
     tokenTerm({
-      open: (input) => ({ ofRows: level === 'sequence' ? rowRatios(input, 'sum') : undefined, corrections: 0, above: 0, kl: 0 }),
+      open: (input) => ({
+        ofRows: level === 'sequence' ? rowRatios(input, 'sum') : undefined,
+        corrections: 0,
+        above: 0,
+        kl: 0,
+      }),
       visit: (block, state) => {
         const { size, current, d, advantage, value, gradient } = block;
         const ratio = importanceRatios(block, state.ofRows);

@@ -3,7 +3,10 @@ import type { AlgorithmPreset } from '../tables.js';
 
 export type PresetTable = Readonly<Record<string, AlgorithmPreset>>;
 
-/** Runs of the policy, compared within their task, with a KL loss and the entropy on record: the recipe of grpo. */
+/**
+ * Runs of the policy, compared within their task, with a KL loss and the entropy on record: the
+ * recipe of grpo.
+ */
 export const rollouts = {
   schema: 'experience',
   repeatTimes: 2,
@@ -16,16 +19,29 @@ export const rollouts = {
 } as const;
 
 /** Neither a reference model nor entropies. */
-export const plain = { ...rollouts, klLossFn: { name: 'none' }, entropyLossFn: { name: 'none' } } as const;
+export const plain = {
+  ...rollouts,
+  klLossFn: { name: 'none' },
+  entropyLossFn: { name: 'none' },
+} as const;
 
 /** Stored answers. */
 export const supervised = { ...plain, repeatTimes: 1, advantageFn: undefined } as const;
 
-export const paper = (title: string, number: string): { title: string; url: string } => ({ title, url: `https://arxiv.org/abs/${number}` });
+export const paper = (title: string, number: string): { title: string; url: string } => ({
+  title,
+  url: `https://arxiv.org/abs/${number}`,
+});
 
-export const deepSeekMath = paper('DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models', '2402.03300');
+export const deepSeekMath = paper(
+  'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models',
+  '2402.03300',
+);
 export const groupRelativeReinforce = paper(
   'Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm: Demystifying Some Myths About GRPO and Its Friends',
   '2509.24203',
 );
-export const chord = paper('On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting', '2508.11408');
+export const chord = paper(
+  'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
+  '2508.11408',
+);

@@ -1,4 +1,7 @@
-/** Presets that learn from answers: stored ones, an expert's, a teacher's probabilities, or the policy's own best. */
+/**
+ * Presets that learn from answers: stored ones, an expert's, a teacher's probabilities, or the
+ * policy's own best.
+ */
 import { chord, paper, plain, rollouts, supervised, type PresetTable } from './base.js';
 
 export const imitation = {
@@ -18,7 +21,10 @@ export const imitation = {
     doc: {
       summary: 'Direct preference optimisation: of two stored answers to a prompt, one was chosen.',
       formula: 'l = -log sigmoid(beta ((x - f)_chosen - (x - f)_rejected)) per pair + KL loss',
-      source: paper('Direct Preference Optimization: Your Language Model is Secretly a Reward Model', '2305.18290'),
+      source: paper(
+        'Direct Preference Optimization: Your Language Model is Secretly a Reward Model',
+        '2305.18290',
+      ),
     },
   },
   raft: {
@@ -29,7 +35,10 @@ export const imitation = {
     doc: {
       summary: 'Rejection sampling: the best run of each task is imitated.',
       formula: 'l = -x over the run of the highest reward of each task',
-      source: paper('RAFT: Reward rAnked FineTuning for Generative Foundation Model Alignment', '2304.06767'),
+      source: paper(
+        'RAFT: Reward rAnked FineTuning for Generative Foundation Model Alignment',
+        '2304.06767',
+      ),
     },
   },
   mix: {
@@ -39,7 +48,8 @@ export const imitation = {
     entropyLossFn: { name: 'mix' },
     sampleStrategy: { name: 'mix' },
     doc: {
-      summary: 'grpo on runs of the policy beside supervised learning from answers of an expert, in constant proportion.',
+      summary:
+        'grpo on runs of the policy beside supervised learning from answers of an expert, in constant proportion.',
       formula: '(1 - mu) L_grpo(runs) + mu L_sft(expert)',
       source: chord,
     },
@@ -64,7 +74,10 @@ export const imitation = {
     doc: {
       summary: 'A teacher scores every token that the policy sampled; rewards are not needed.',
       formula: 'A_t = log p_teacher - log p_student; clipped ratio loss',
-      source: { title: 'On-Policy Distillation', url: 'https://thinkingmachines.ai/blog/on-policy-distillation/' },
+      source: {
+        title: 'On-Policy Distillation',
+        url: 'https://thinkingmachines.ai/blog/on-policy-distillation/',
+      },
     },
   },
   jsd: {
@@ -73,8 +86,12 @@ export const imitation = {
     advantageFn: { name: 'jsd', args: { klCoef: 1, lambdaCoef: 0.5, form: 'gradient' } },
     doc: {
       summary: 'on_policy_distill with the Jensen-Shannon divergence between student and teacher.',
-      formula: 'A_t = log(1 - b + b e^u) / b, u = log p_teacher - log p_student; clipped ratio loss',
-      source: paper('On-Policy Distillation of Language Models: Learning from Self-Generated Mistakes', '2306.13649'),
+      formula:
+        'A_t = log(1 - b + b e^u) / b, u = log p_teacher - log p_student; clipped ratio loss',
+      source: paper(
+        'On-Policy Distillation of Language Models: Learning from Self-Generated Mistakes',
+        '2306.13649',
+      ),
     },
   },
 } satisfies PresetTable;

@@ -6,7 +6,9 @@ import { valueLoss } from './value-loss.js';
 const number = fc.integer({ min: -2048, max: 2048 }).map((value) => value / 1024);
 
 const inputs: fc.Arbitrary<ValueLossInput> = fc
-  .array(fc.record({ trained: fc.boolean(), value: number, old: number, target: number }), { maxLength: 8 })
+  .array(fc.record({ trained: fc.boolean(), value: number, old: number, target: number }), {
+    maxLength: 8,
+  })
   .map((tokens) => ({
     offsets: Int32Array.of(0, tokens.length),
     actionMask: Uint8Array.from(tokens, ({ trained }) => (trained ? 1 : 0)),
@@ -16,11 +18,18 @@ const inputs: fc.Arbitrary<ValueLossInput> = fc
   }));
 
 /** The formula, token by token. */
-function literal({ actionMask, oldValues, returns }: ValueLossInput, values: ArrayLike<number>, c: number): number {
+function literal(
+  { actionMask, oldValues, returns }: ValueLossInput,
+  values: ArrayLike<number>,
+  c: number,
+): number {
   const losses = [...actionMask.keys()]
     .filter((t) => actionMask[t] === 1)
     .map((t) => {
-      const [low, high] = [Math.fround(oldValues[t]! - Math.fround(c)), Math.fround(oldValues[t]! + Math.fround(c))];
+      const [low, high] = [
+        Math.fround(oldValues[t]! - Math.fround(c)),
+        Math.fround(oldValues[t]! + Math.fround(c)),
+      ];
       const clipped = Math.min(Math.max(values[t]!, low), high);
       return Math.max((values[t]! - returns[t]!) ** 2, (clipped - returns[t]!) ** 2) / 2;
     });
@@ -28,29 +37,36 @@ function literal({ actionMask, oldValues, returns }: ValueLossInput, values: Arr
 }
 
 describe('the value loss', () => {
-  it.each([0.5, 0.1, 0])('is what it says, with the slopes of it as gradient, range %d', (cliprangeValue) => {
-    const loss = valueLoss.make('value loss', { cliprangeValue });
-    const step = 2 ** -20;
-    fc.assert(
-      fc.property(inputs, (input) => {
-        const output = loss(input);
-        const values = Float64Array.from(input.values);
-        const here = literal(input, values, cliprangeValue);
-        expect(output.loss).toBeCloseTo(here, 9);
-        const slopesAt = (t: number): readonly number[] => {
-          const at = (by: number): number => literal(input, values.with(t, values[t]! + by), cliprangeValue);
-          // Exactly on a bound the branches share the gradient, so that it is less than the slope.
-          const onBound = Math.abs(values[t]! - input.oldValues[t]!) === cliprangeValue;
-          return input.actionMask[t] === 0 ? [0] : [(at(step) - here) / step, (here - at(-step)) / step, ...(onBound ? [0] : [])];
-        };
-        output.gradValues.forEach((gradient, t) => {
-          expect(gradient).toBeGreaterThanOrEqual(Math.min(...slopesAt(t)) - 1e-5);
-          expect(gradient).toBeLessThanOrEqual(Math.max(...slopesAt(t)) + 1e-5);
-        });
-      }),
-      { numRuns: 1000 },
-    );
-  });
+  it.each([0.5, 0.1, 0])(
+    'is what it says, with the slopes of it as gradient, range %d',
+    (cliprangeValue) => {
+      const loss = valueLoss.make('value loss', { cliprangeValue });
+      const step = 2 ** -20;
+      fc.assert(
+        fc.property(inputs, (input) => {
+          const output = loss(input);
+          const values = Float64Array.from(input.values);
+          const here = literal(input, values, cliprangeValue);
+          expect(output.loss).toBeCloseTo(here, 9);
+          const slopesAt = (t: number): readonly number[] => {
+            const at = (by: number): number =>
+              literal(input, values.with(t, values[t]! + by), cliprangeValue);
+            // Exactly on a bound the branches share the gradient, so that it is less than the
+            // slope.
+            const onBound = Math.abs(values[t]! - input.oldValues[t]!) === cliprangeValue;
+            return input.actionMask[t] === 0
+              ? [0]
+              : [(at(step) - here) / step, (here - at(-step)) / step, ...(onBound ? [0] : [])];
+          };
+          output.gradValues.forEach((gradient, t) => {
+            expect(gradient).toBeGreaterThanOrEqual(Math.min(...slopesAt(t)) - 1e-5);
+            expect(gradient).toBeLessThanOrEqual(Math.max(...slopesAt(t)) + 1e-5);
+          });
+        }),
+        { numRuns: 1000 },
+      );
+    },
+  );
 
   it('is nothing where values are right', () => {
     const loss = valueLoss.make('value loss', {});

@@ -5,14 +5,20 @@ import { checkValueLossInput } from '../check-input.js';
 import { definePart } from '../part.js';
 
 const args = {
-  cliprangeValue: numberArg(0.5, { min: 0 }, 'A value gains nothing by moving further than this from the one the advantages were made of.'),
+  cliprangeValue: numberArg(
+    0.5,
+    { min: 0 },
+    'A value gains nothing by moving further than this from the one the advantages were made of.',
+  ),
 };
 
 /**
- * l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2, aggregated as token-mean; V values, R returns.
+ * l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2, aggregated as token-mean; V
+ * values, R returns.
  *
- * Gradients at ties are those of automatic differentiation, as in the original: max and each side of the clip give half to
- * either branch. That is 0.625 of the true gradient at V = V_old with c = 0; with c > 0 the branches agree there.
+ * Gradients at ties are those of automatic differentiation, as in the original: max and each side
+ * of the clip give half to either branch. That is 0.625 of the true gradient at V = V_old with c =
+ * 0; with c > 0 the branches agree there.
  *
  * Metrics `vf_loss`, `vf_clipfrac` (share of tokens whose clipped branch is larger), `vpred_mean`.
  * @see PPO2 of OpenAI baselines; arXiv:1707.06347
@@ -32,7 +38,10 @@ export const valueLoss = definePart(
         trained++;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
         // In float32, where the original meets its ties.
-        const [low, high] = [Math.fround(oldValues[t]! - range), Math.fround(oldValues[t]! + range)];
+        const [low, high] = [
+          Math.fround(oldValues[t]! - range),
+          Math.fround(oldValues[t]! + range),
+        ];
         const lowered = Math.min(value, high);
         const free = value - target;
         const bounded = Math.max(lowered, low) - target;
@@ -47,7 +56,10 @@ export const valueLoss = definePart(
       const metrics = { vf_loss: loss, vf_clipfrac: mean(clipped), vpred_mean: mean(valueSum) };
       return { loss, gradValues, metrics };
     },
-  { summary: 'Clipped squared error of the critic.', formula: 'l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2' },
+  {
+    summary: 'Clipped squared error of the critic.',
+    formula: 'l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2',
+  },
 );
 
 /** Share of the gradient that the first branch of a maximum gets, by how much it is larger. */

@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExperience, type Experience, type ExperienceSource, type ExperienceStore, type Lease } from '@trinity-rft/core';
+import {
+  createExperience,
+  type Experience,
+  type ExperienceSource,
+  type ExperienceStore,
+  type Lease,
+} from '@trinity-rft/core';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { memoryExperienceStore } from '../store/memory.js';
@@ -23,7 +29,8 @@ const made = (n: number, policyVersion = 0): Experience =>
     eid: { batch: 'own', task: n },
     info: { n },
   });
-const expert = (row: number): Experience => createExperience({ tokens: [3, 4], promptLength: 1, eid: { task: row }, info: { row } });
+const expert = (row: number): Experience =>
+  createExperience({ tokens: [3, 4], promptLength: 1, eid: { task: row }, info: { row } });
 const expertsOf = (size: number, batchSize: number, seed = 1): ExperienceSource =>
   fileExperienceSource({
     name: 'experts',
@@ -34,17 +41,36 @@ const expertsOf = (size: number, batchSize: number, seed = 1): ExperienceSource 
     batchSize,
     totalRows: Infinity,
   });
-const seen = (lease: Lease | undefined) => lease?.experiences.map(({ info }) => info['n'] ?? `expert ${String(info['row'])}`);
+const seen = (lease: Lease | undefined) =>
+  lease?.experiences.map(({ info }) => info['n'] ?? `expert ${String(info['row'])}`);
 
 describe('mixedExperienceSource', () => {
   it('fills each batch with experiences and experts, and says how many epochs the experts have come round', async () => {
     const store = memoryExperienceStore();
     await store.put([0, 1, 2, 3].map((n) => made(n)));
-    const source = mixedExperienceSource({ experiences: store, experts: expertsOf(2, 2), expertCount: 2 });
+    const source = mixedExperienceSource({
+      experiences: store,
+      experts: expertsOf(2, 2),
+      expertCount: 2,
+    });
     const lease = (await source.take(4))!;
-    expect(seen(lease)).toEqual([0, 1, expect.stringMatching('expert'), expect.stringMatching('expert')]);
-    expect(lease.experiences.map(({ info }) => info['is_expert'] === true)).toEqual([false, false, true, true]);
-    expect(lease.metrics).toMatchObject({ 'sample/task_count': 2, 'sample/expert_task_count': 2, 'sample/expert_epoch': 1 });
+    expect(seen(lease)).toEqual([
+      0,
+      1,
+      expect.stringMatching('expert'),
+      expect.stringMatching('expert'),
+    ]);
+    expect(lease.experiences.map(({ info }) => info['is_expert'] === true)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    expect(lease.metrics).toMatchObject({
+      'sample/task_count': 2,
+      'sample/expert_task_count': 2,
+      'sample/expert_epoch': 1,
+    });
     await lease.acknowledge(1);
     const second = (await source.take(4))!;
     expect(second.metrics).toMatchObject({ 'sample/expert_epoch': 2 });
@@ -55,7 +81,11 @@ describe('mixedExperienceSource', () => {
   it('gives both back, and takes them again in the same places', async () => {
     const store = memoryExperienceStore();
     await store.put([0, 1, 2, 3].map((n) => made(n)));
-    const source = mixedExperienceSource({ experiences: store, experts: expertsOf(5, 1), expertCount: 1 });
+    const source = mixedExperienceSource({
+      experiences: store,
+      experts: expertsOf(5, 1),
+      expertCount: 1,
+    });
     const first = (await source.take(3))!;
     await first.release();
     expect(seen(await source.take(3))).toEqual(seen(first));
@@ -65,7 +95,11 @@ describe('mixedExperienceSource', () => {
     const store = memoryExperienceStore();
     await store.put([made(0, 0), made(1, 2), made(2, 2)]);
     store.finish();
-    const source = mixedExperienceSource({ experiences: store, experts: expertsOf(3, 2), expertCount: 2 });
+    const source = mixedExperienceSource({
+      experiences: store,
+      experts: expertsOf(3, 2),
+      expertCount: 2,
+    });
     const first = (await source.take(3, { minPolicyVersion: 1 }))!;
     expect(seen(first)![0]).toBe(1);
     expect(first.metrics).toMatchObject({ 'sample/stale_dropped': 1 });
@@ -76,12 +110,23 @@ describe('mixedExperienceSource', () => {
   it('leaves the experiences where they are when the experts cannot be read or the counts do not fit', async () => {
     const store = memoryExperienceStore();
     await store.put([made(0)]);
-    const source = mixedExperienceSource({ experiences: store, experts: expertsOf(3, 2), expertCount: 1 });
+    const source = mixedExperienceSource({
+      experiences: store,
+      experts: expertsOf(3, 2),
+      expertCount: 1,
+    });
     await expect(source.take(2)).rejects.toMatchObject({ code: 'BUFFER_COUNT' });
     expect(await store.counts()).toMatchObject({ waiting: 1, leased: 0 });
     await expect(source.take(1)).rejects.toMatchObject({ code: 'MIX_COUNT' });
-    const bounded = fileExperienceSource({ name: 'e', rows: [], toExperiences: () => [], batchSize: 1 });
-    await expect(mixedExperienceSource({ experiences: store, experts: bounded, expertCount: 1 }).take(2)).rejects.toMatchObject({
+    const bounded = fileExperienceSource({
+      name: 'e',
+      rows: [],
+      toExperiences: () => [],
+      batchSize: 1,
+    });
+    await expect(
+      mixedExperienceSource({ experiences: store, experts: bounded, expertCount: 1 }).take(2),
+    ).rejects.toMatchObject({
       code: 'MIX_EXPERTS_ENDED',
     });
     expect(await store.counts()).toMatchObject({ waiting: 1, leased: 0 });
@@ -105,10 +150,18 @@ describe('mixedExperienceSource', () => {
           const store = sqliteExperienceStore({ path });
           return {
             store,
-            source: mixedExperienceSource({ experiences: store, experts: expertsOf(experts, expertCount, seed), expertCount }),
+            source: mixedExperienceSource({
+              experiences: store,
+              experts: expertsOf(experts, expertCount, seed),
+              expertCount,
+            }),
           };
         };
-        const train = async (source: ExperienceSource, from: number, to: number): Promise<unknown[]> => {
+        const train = async (
+          source: ExperienceSource,
+          from: number,
+          to: number,
+        ): Promise<unknown[]> => {
           const steps: unknown[] = [];
           for (let step = from; step <= to; step++) {
             const lease = (await source.take(own + expertCount))!;
@@ -145,7 +198,12 @@ it('makes a demonstration of whatever an experience was', () => {
     teacherLogprobs: Float32Array.of(-1),
   });
   expect(info).toEqual({ n: 0, is_expert: true });
-  expect(rest).toMatchObject({ reward: 0, policyVersion: -1, logprobs: Float32Array.of(0), advantages: Float32Array.of(0) });
+  expect(rest).toMatchObject({
+    reward: 0,
+    policyVersion: -1,
+    logprobs: Float32Array.of(0),
+    advantages: Float32Array.of(0),
+  });
   expect(Object.keys(rest)).not.toContain('spans');
   expect(Object.keys(rest)).not.toContain('tokenRewards');
 });
@@ -156,7 +214,12 @@ it('reads what an earlier run has stored, again and again, and leaves it as it i
   await store.put([0, 1, 2].map((n) => made(n)));
   await (await store.take(2))!.acknowledge(1);
   const rows = storedRows(path);
-  const source = fileExperienceSource({ ...rows, name: 'earlier', batchSize: 2, totalRows: Infinity });
+  const source = fileExperienceSource({
+    ...rows,
+    name: 'earlier',
+    batchSize: 2,
+    totalRows: Infinity,
+  });
   expect(seen(await source.take(2))).toEqual([0, 1]);
   expect(seen(await source.take(2))).toEqual([2, 0]);
   rows.close();

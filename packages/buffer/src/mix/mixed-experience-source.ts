@@ -1,23 +1,37 @@
 /** Two places to read from as one: each batch is part experts, part experiences. */
-import { BufferError, withFields, type Experience, type ExperienceSource, type Lease } from '@trinity-rft/core';
+import {
+  BufferError,
+  withFields,
+  type Experience,
+  type ExperienceSource,
+  type Lease,
+} from '@trinity-rft/core';
 import { countError } from '../store/errors.js';
 
 export interface MixedSourceOptions {
   /** What the policy did. Its end is the end of the mixture. */
   readonly experiences: ExperienceSource;
-  /** What experts did, without an end; the position follows from the train step alone, as of a `fileExperienceSource`. */
+  /**
+   * What experts did, without an end; the position follows from the train step alone, as of a
+   * `fileExperienceSource`.
+   */
   readonly experts: ExperienceSource;
   /** Rows of each batch that experts fill, at least 1. */
   readonly expertCount: number;
 }
 
 /**
- * Of `count` rows, `expertCount` are experts', the rest (fewer of them at the end) experiences; those come first. A lease is one of both:
- * acknowledged, released and rolled back together. Filters are about the experiences.
+ * Of `count` rows, `expertCount` are experts', the rest (fewer of them at the end) experiences;
+ * those come first. A lease is one of both: acknowledged, released and rolled back together.
+ * Filters are about the experiences.
  *
  * Metrics: those of the experiences, and of the experts under `sample/expert_`.
  */
-export function mixedExperienceSource({ experiences, experts, expertCount }: MixedSourceOptions): ExperienceSource {
+export function mixedExperienceSource({
+  experiences,
+  experts,
+  expertCount,
+}: MixedSourceOptions): ExperienceSource {
   return {
     take: async (count, filter, signal) => {
       if (!Number.isInteger(count) || count < 1) throw countError(count);
@@ -61,11 +75,16 @@ function mixedLease(own: Lease, expert: Lease): Lease {
 }
 
 const expertMetrics = ({ metrics }: Lease): Lease['metrics'] =>
-  Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name.replace(/^sample\//, 'sample/expert_'), value]));
+  Object.fromEntries(
+    Object.entries(metrics).map(([name, value]) => [
+      name.replace(/^sample\//, 'sample/expert_'),
+      value,
+    ]),
+  );
 
 /**
- * A demonstration: reward 0, log-probabilities and advantages 0, `info.is_expert`. It is one row, whatever calls it was made of, and
- * of no version of the policy.
+ * A demonstration: reward 0, log-probabilities and advantages 0, `info.is_expert`. It is one row,
+ * whatever calls it was made of, and of no version of the policy.
  */
 export function asExpert(experience: Experience): Experience {
   const { spans: _calls, tokenRewards: _rewards, teacherLogprobs: _teacher, ...rest } = experience;
@@ -88,7 +107,10 @@ function nothingLeftError(count: number, expertCount: number): BufferError {
 }
 
 function endedError(): BufferError {
-  return new BufferError('The expert buffer came to an end; expected one that goes round. Open it with totalRows: Infinity.', {
-    code: 'MIX_EXPERTS_ENDED',
-  });
+  return new BufferError(
+    'The expert buffer came to an end; expected one that goes round. Open it with totalRows: Infinity.',
+    {
+      code: 'MIX_EXPERTS_ENDED',
+    },
+  );
 }

@@ -7,7 +7,10 @@ export interface StoredRows extends Pick<FileExperienceSourceOptions, 'rows' | '
   readonly close: () => void;
 }
 
-/** In the order in which they were stored, trained or not. The store is only read. @throws BufferError when `path` holds none */
+/**
+ * In the order in which they were stored, trained or not. The store is only read.
+ * @throws BufferError when `path` holds none
+ */
 export function storedRows(path: string): StoredRows {
   const reader = readExperiences(path);
   const rows: readonly RawTask[] = reader.ids().map((id) => ({ id }));

@@ -7,20 +7,33 @@ import { parseSplit, slicePart } from './splits.js';
 const choose = (paths: readonly string[], split = 'train', subsetName?: string, readme = '') =>
   chooseDataFiles(paths, { where: 'sums', split, subsetName, card: readDatasetCard(readme) });
 
-// What `datasets` 5 of Python loads from folders with these files (run once; the rows of each file said its name).
+// What `datasets` 5 of Python loads from folders with these files (run once; the rows of each file
+// said its name).
 describe('chooses the files that Hugging Face datasets chooses', () => {
   it.each<[string, string[], Record<string, string[]>]>([
-    ['files called by their split', ['test.jsonl', 'train.jsonl'], { train: ['train.jsonl'], test: ['test.jsonl'] }],
+    [
+      'files called by their split',
+      ['test.jsonl', 'train.jsonl'],
+      { train: ['train.jsonl'], test: ['test.jsonl'] },
+    ],
     [
       'shards',
-      ['data/train-00000-of-00002.jsonl', 'data/train-00001-of-00002.jsonl', 'data/validation-00000-of-00001.jsonl'],
+      [
+        'data/train-00000-of-00002.jsonl',
+        'data/train-00001-of-00002.jsonl',
+        'data/validation-00000-of-00001.jsonl',
+      ],
       {
         train: ['data/train-00000-of-00002.jsonl', 'data/train-00001-of-00002.jsonl'],
         validation: ['data/validation-00000-of-00001.jsonl'],
       },
     ],
     ['files that name no split', ['b.jsonl', 'a.jsonl'], { train: ['a.jsonl', 'b.jsonl'] }],
-    ['words within names', ['math_train_v2.jsonl', 'my_dev.jsonl'], { train: ['math_train_v2.jsonl'], validation: ['my_dev.jsonl'] }],
+    [
+      'words within names',
+      ['math_train_v2.jsonl', 'my_dev.jsonl'],
+      { train: ['math_train_v2.jsonl'], validation: ['my_dev.jsonl'] },
+    ],
     [
       'folders of splits',
       ['train/a.jsonl', 'train/b.jsonl', 'testing/c.jsonl'],
@@ -31,26 +44,47 @@ describe('chooses the files that Hugging Face datasets chooses', () => {
       ['main/train.jsonl', 'main/test.jsonl', 'socratic/train.jsonl'],
       { train: ['main/train.jsonl', 'socratic/train.jsonl'], test: ['main/test.jsonl'] },
     ],
-    ['descriptions beside the data', ['dataset_info.json', 'train.jsonl'], { train: ['train.jsonl'] }],
+    [
+      'descriptions beside the data',
+      ['dataset_info.json', 'train.jsonl'],
+      { train: ['train.jsonl'] },
+    ],
     [
       'a split with a name of its own',
       ['data/hard-00000-of-00001.jsonl', 'data/train-00000-of-00001.jsonl'],
       { hard: ['data/hard-00000-of-00001.jsonl'] },
     ],
-    ['an unnamed file beside a named one', ['extra.jsonl', 'train.jsonl'], { train: ['train.jsonl'] }],
+    [
+      'an unnamed file beside a named one',
+      ['extra.jsonl', 'train.jsonl'],
+      { train: ['train.jsonl'] },
+    ],
     ['other words for test', ['eval.jsonl', 'train.jsonl'], { test: ['eval.jsonl'] }],
     ['a name that only contains a keyword', ['contest.jsonl'], { train: ['contest.jsonl'] }],
-    ['numbered files', ['train1.jsonl', 'train2.jsonl', 'test.jsonl'], { train: ['train1.jsonl', 'train2.jsonl'] }],
+    [
+      'numbered files',
+      ['train1.jsonl', 'train2.jsonl', 'test.jsonl'],
+      { train: ['train1.jsonl', 'train2.jsonl'] },
+    ],
     ['hidden folders', ['.cache/train.jsonl', 'train.jsonl'], { train: ['train.jsonl'] }],
-    ['words run together', ['testset.jsonl', 'trainset.jsonl'], { train: ['testset.jsonl', 'trainset.jsonl'] }],
+    [
+      'words run together',
+      ['testset.jsonl', 'trainset.jsonl'],
+      { train: ['testset.jsonl', 'trainset.jsonl'] },
+    ],
   ])('%s', (_what, paths, splits) => {
-    for (const [split, files] of Object.entries(splits)) expect(choose(paths, split)).toEqual(files);
+    for (const [split, files] of Object.entries(splits))
+      expect(choose(paths, split)).toEqual(files);
   });
 });
 
 it('takes a folder for a subset when one is named', () => {
-  expect(choose(['main/train.jsonl', 'socratic/train.jsonl'], 'train', 'socratic')).toEqual(['socratic/train.jsonl']);
-  expect(choose(['data/main/train.jsonl', 'data/other/train.jsonl'], 'train', 'main')).toEqual(['data/main/train.jsonl']);
+  expect(choose(['main/train.jsonl', 'socratic/train.jsonl'], 'train', 'socratic')).toEqual([
+    'socratic/train.jsonl',
+  ]);
+  expect(choose(['data/main/train.jsonl', 'data/other/train.jsonl'], 'train', 'main')).toEqual([
+    'data/main/train.jsonl',
+  ]);
 });
 
 const card = `---
@@ -66,7 +100,12 @@ configs:
 ---
 # A card
 `;
-const cardFiles = ['flat/x.jsonl', 'main/held-out/deep/a.jsonl', 'main/train-00000-of-00001.jsonl', 'main/train-notes.txt'];
+const cardFiles = [
+  'flat/x.jsonl',
+  'main/held-out/deep/a.jsonl',
+  'main/train-00000-of-00001.jsonl',
+  'main/train-notes.txt',
+];
 
 it('follows the README where it declares subsets', () => {
   expect(choose(cardFiles, 'train', 'main', card)).toEqual(['main/train-00000-of-00001.jsonl']);
@@ -111,10 +150,31 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     undefined,
     '',
   ],
-  ['no data', 'expected files ending in .jsonl, .json or .parquet, found none', ['README.md', 'config.json'], 'train', undefined, ''],
+  [
+    'no data',
+    'expected files ending in .jsonl, .json or .parquet, found none',
+    ['README.md', 'config.json'],
+    'train',
+    undefined,
+    '',
+  ],
   ['other data', 'found only train.csv.', ['train.csv'], 'train', undefined, ''],
-  ['Arrow files', 'write it with to_json or to_parquet', ['data-00000-of-00001.arrow', 'state.json'], 'train', undefined, ''],
-  ['an unknown subset', 'it has no subset "odd". Set subset_name to one of: main.', ['main/train.jsonl'], 'train', 'odd', ''],
+  [
+    'Arrow files',
+    'write it with to_json or to_parquet',
+    ['data-00000-of-00001.arrow', 'state.json'],
+    'train',
+    undefined,
+    '',
+  ],
+  [
+    'an unknown subset',
+    'it has no subset "odd". Set subset_name to one of: main.',
+    ['main/train.jsonl'],
+    'train',
+    'odd',
+    '',
+  ],
   [
     'a README that leaves the choice open',
     'several subsets are there. Set subset_name to one of: flat, main.',
@@ -123,7 +183,14 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     undefined,
     card,
   ],
-  ['a split that the README does not give', 'it has no split "test". Expected one of: train, validation.', cardFiles, 'test', 'main', card],
+  [
+    'a split that the README does not give',
+    'it has no split "test". Expected one of: train, validation.',
+    cardFiles,
+    'test',
+    'main',
+    card,
+  ],
   [
     'a README whose files are gone',
     'its README gives main/train-* as the files of split "train", and none is there',
@@ -168,6 +235,9 @@ it('reads sums of splits, and other words for them', () => {
   expect(parseSplit('train+val[:2]').map(({ split }) => split)).toEqual(['train', 'validation']);
 });
 
-it.each(['', 'train[', 'train[1]', 'train[1:50%]', 'a b', 'train[:x]'])('refuses the split "%s"', (split) => {
-  expect(() => parseSplit(split)).toThrow(TaskError);
-});
+it.each(['', 'train[', 'train[1]', 'train[1:50%]', 'a b', 'train[:x]'])(
+  'refuses the split "%s"',
+  (split) => {
+    expect(() => parseSplit(split)).toThrow(TaskError);
+  },
+);

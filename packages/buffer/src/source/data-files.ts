@@ -1,4 +1,7 @@
-/** Chooses the files of one subset and split from the listing of a folder in Hugging Face `datasets` layout. No I/O. */
+/**
+ * Chooses the files of one subset and split from the listing of a folder in Hugging Face `datasets`
+ * layout. No I/O.
+ */
 import { TaskError } from '@trinity-rft/core';
 import { matchesGlob, type CardSubset } from './dataset-card.js';
 import { canonicalSplit, shardOf, splitOf } from './splits.js';
@@ -27,11 +30,15 @@ const notData = new Set([
 ]);
 
 /**
- * The files to read, in order. A README that declares subsets decides; otherwise folders are subsets and names say the split.
+ * The files to read, in order. A README that declares subsets decides; otherwise folders are
+ * subsets and names say the split.
  * @param paths relative to the folder, with `/`
  * @throws TaskError that says what there is to choose from
  */
-export function chooseDataFiles(paths: readonly string[], request: DataFilesRequest): readonly string[] {
+export function chooseDataFiles(
+  paths: readonly string[],
+  request: DataFilesRequest,
+): readonly string[] {
   const data = paths.filter(isData).toSorted();
   if (data.length === 0) throw noData(paths, request);
   const declared = fromCard(data, request);
@@ -47,9 +54,15 @@ function isData(path: string): boolean {
   return !hidden && dataFile.test(path) && !notData.has(parts.at(-1)!);
 }
 
-function fromCard(data: readonly string[], request: DataFilesRequest): readonly string[] | undefined {
+function fromCard(
+  data: readonly string[],
+  request: DataFilesRequest,
+): readonly string[] | undefined {
   const { card, subsetName } = request;
-  const fallback = card.length === 1 ? card[0] : card.find((subset) => subset.isDefault || subset.name === 'default');
+  const fallback =
+    card.length === 1
+      ? card[0]
+      : card.find((subset) => subset.isDefault || subset.name === 'default');
   const subset = subsetName === undefined ? fallback : card.find(({ name }) => name === subsetName);
   if (!subset) {
     if (card.length > 0)
@@ -63,11 +76,17 @@ function fromCard(data: readonly string[], request: DataFilesRequest): readonly 
   if (!patterns) throw noSplit([...subset.splits.keys()], request);
   const matching = data.filter((path) => patterns.some((pattern) => matchesGlob(path, pattern)));
   if (matching.length === 0)
-    throw refuse(request, `its README gives ${patterns.join(', ')} as the files of split "${request.split}", and none is there`);
+    throw refuse(
+      request,
+      `its README gives ${patterns.join(', ')} as the files of split "${request.split}", and none is there`,
+    );
   return matching;
 }
 
-/** Without a README: a folder is a subset, and no subset means all of them together, as `datasets` does it. */
+/**
+ * Without a README: a folder is a subset, and no subset means all of them together, as `datasets`
+ * does it.
+ */
 function inSubset(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const { subsetName } = request;
   if (subsetName === undefined || subsetName === 'default') return data;
@@ -86,7 +105,9 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
 
 /** Files that name no split are the train split, unless others name one. */
 function fromNames(data: readonly string[], request: DataFilesRequest): readonly string[] {
-  const exact = data.filter((path) => canonicalSplit(path.split('/').at(-1)!.replace(/\..*$/, '')) === request.split);
+  const exact = data.filter(
+    (path) => canonicalSplit(path.split('/').at(-1)!.replace(/\..*$/, '')) === request.split,
+  );
   const named = data.filter((path) => splitOf(path) === request.split);
   const chosen = exact.length > 0 ? exact : named;
   if (chosen.length > 0) return chosen;
@@ -108,7 +129,9 @@ function assertOneFormat(chosen: readonly string[], request: DataFilesRequest): 
 function assertWhole(chosen: readonly string[], request: DataFilesRequest): void {
   const shards = chosen.map(shardOf).filter((shard) => shard !== undefined);
   const count = shards[0]?.count ?? 0;
-  const missing = Array.from({ length: count }, (_, index) => index).filter((index) => !shards.some((shard) => shard.index === index));
+  const missing = Array.from({ length: count }, (_, index) => index).filter(
+    (index) => !shards.some((shard) => shard.index === index),
+  );
   if (missing.length > 0)
     throw refuse(
       request,
@@ -124,16 +147,27 @@ function noData(paths: readonly string[], request: DataFilesRequest): TaskError 
   const others = paths.filter((path) => otherData.test(path));
   const arrow = others.some((path) => path.endsWith('.arrow'));
   const found = others.length > 0 ? `only ${others.slice(0, 4).join(', ')}` : 'none';
-  const cure = arrow ? '. A folder written by save_to_disk holds Arrow files: write it with to_json or to_parquet instead' : '';
-  return refuse(request, `expected files ending in .jsonl, .json or .parquet, found ${found}${cure}`);
+  const cure = arrow
+    ? '. A folder written by save_to_disk holds Arrow files: write it with to_json or to_parquet instead'
+    : '';
+  return refuse(
+    request,
+    `expected files ending in .jsonl, .json or .parquet, found ${found}${cure}`,
+  );
 }
 
 function noSplit(splits: readonly string[], request: DataFilesRequest): TaskError {
-  return refuse(request, `it has no split "${request.split}". Expected one of: ${splits.toSorted().join(', ')}`);
+  return refuse(
+    request,
+    `it has no split "${request.split}". Expected one of: ${splits.toSorted().join(', ')}`,
+  );
 }
 
 function noSubset(names: readonly string[], request: DataFilesRequest): TaskError {
-  const asked = request.subsetName === undefined ? 'several subsets are there' : `it has no subset "${request.subsetName}"`;
+  const asked =
+    request.subsetName === undefined
+      ? 'several subsets are there'
+      : `it has no subset "${request.subsetName}"`;
   return refuse(
     request,
     names.length === 0

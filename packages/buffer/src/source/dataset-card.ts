@@ -1,4 +1,7 @@
-/** Reads which files belong to which subset and split from the front matter of a dataset's README.md. */
+/**
+ * Reads which files belong to which subset and split from the front matter of a dataset's
+ * README.md.
+ */
 import { parse } from 'yaml';
 import { canonicalSplit } from './splits.js';
 
@@ -10,14 +13,26 @@ export interface CardSubset {
   readonly splits: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The subsets that the card declares; none when it declares none, or cannot be read: the files' names then decide. */
+/**
+ * The subsets that the card declares; none when it declares none, or cannot be read: the files'
+ * names then decide.
+ */
 export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];
   const configs = frontMatter === undefined ? undefined : parseConfigs(frontMatter);
   return (Array.isArray(configs) ? configs : []).flatMap((config: Record<string, unknown>) => {
-    const splits = readDataFiles(config['data_files'], typeof config['data_dir'] === 'string' ? `${config['data_dir']}/` : '');
+    const splits = readDataFiles(
+      config['data_files'],
+      typeof config['data_dir'] === 'string' ? `${config['data_dir']}/` : '',
+    );
     if (splits.size === 0) return [];
-    return [{ name: textOr(config['config_name'], 'default'), isDefault: config['default'] === true, splits }];
+    return [
+      {
+        name: textOr(config['config_name'], 'default'),
+        isDefault: config['default'] === true,
+        splits,
+      },
+    ];
   });
 }
 
@@ -29,15 +44,23 @@ function parseConfigs(frontMatter: string): unknown {
   }
 }
 
-/** `data_files` is one pattern, a list of patterns (both: the train split), or a list of `{ split, path }`. */
+/**
+ * `data_files` is one pattern, a list of patterns (both: the train split), or a list of `{ split,
+ * path }`.
+ */
 function readDataFiles(value: unknown, folder: string): ReadonlyMap<string, readonly string[]> {
   const splits = new Map<string, string[]>();
   for (const entry of value === undefined ? [] : [value].flat()) {
     const { split, path } =
-      typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>) : { split: 'train', path: entry };
+      typeof entry === 'object' && entry !== null
+        ? (entry as Record<string, unknown>)
+        : { split: 'train', path: entry };
     const patterns = [path].flat().filter((pattern) => typeof pattern === 'string');
     const key = canonicalSplit(textOr(split, 'train'));
-    splits.set(key, [...(splits.get(key) ?? []), ...patterns.map((pattern) => folder + pattern.replace(/^\.\//, ''))]);
+    splits.set(key, [
+      ...(splits.get(key) ?? []),
+      ...patterns.map((pattern) => folder + pattern.replace(/^\.\//, '')),
+    ]);
   }
   return splits;
 }
@@ -45,17 +68,26 @@ function readDataFiles(value: unknown, folder: string): ReadonlyMap<string, read
 const textOr = (value: unknown, fallback: string): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : fallback;
 
-/** Whether a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a card, a folder's name stands for all in it. */
+/**
+ * Whether a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a card, a folder's
+ * name stands for all in it.
+ */
 export function matchesGlob(path: string, pattern: string): boolean {
   return new RegExp(`^(?:${globSource(pattern)})(?:/.*)?$`).test(path);
 }
 
 function globSource(pattern: string): string {
   return pattern.replaceAll(/\{[^}]*\}|\[[^\]]+\]|\*\*\/?|[*?.+^$()|\\{}[\]]/g, (token) => {
-    if (token.length > 1 && token.startsWith('{')) return `(?:${token.slice(1, -1).split(',').map(globSource).join('|')})`;
+    if (token.length > 1 && token.startsWith('{'))
+      return `(?:${token.slice(1, -1).split(',').map(globSource).join('|')})`;
     if (token.length > 1 && token.startsWith('[')) return token;
     return wildcards[token] ?? `\\${token}`;
   });
 }
 
-const wildcards: Readonly<Record<string, string>> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
+const wildcards: Readonly<Record<string, string>> = {
+  '**/': '(?:.*/)?',
+  '**': '.*',
+  '*': '[^/]*',
+  '?': '[^/]',
+};

@@ -1,4 +1,7 @@
-/** The folders of the Hugging Face cache that hold one dataset; the layout is that of `huggingface_hub`, so what Python fetched is found. */
+/**
+ * The folders of the Hugging Face cache that hold one dataset; the layout is that of
+ * `huggingface_hub`, so what Python fetched is found.
+ */
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 
@@ -10,8 +13,12 @@ export interface HubCache {
   /** The revision that was fetched last, if any. */
   revision(): Promise<string | undefined>;
   setRevision(revision: string): Promise<void>;
-  /** Paths of the files of a revision. `complete` when those that were not fetched are among them. */
-  listing(revision: string): Promise<{ readonly paths: readonly string[]; readonly complete: boolean }>;
+  /**
+   * Paths of the files of a revision. `complete` when those that were not fetched are among them.
+   */
+  listing(
+    revision: string,
+  ): Promise<{ readonly paths: readonly string[]; readonly complete: boolean }>;
   setListing(revision: string, paths: readonly string[]): Promise<void>;
 }
 
@@ -19,7 +26,8 @@ export function hubCache(cacheDirectory: string, id: string): HubCache {
   const folder = join(cacheDirectory, ['datasets', ...id.split('/')].join('--'));
   const ref = join(folder, 'refs', 'main');
   const snapshot = (revision: string): string => join(folder, 'snapshots', revision);
-  // Fetching one split leaves the others out; the full listing makes the choice of files the same as on the first day.
+  // Fetching one split leaves the others out; the full listing makes the choice of files the same
+  // as on the first day.
   const listingFile = (revision: string): string => join(folder, 'listings', `${revision}.json`);
   return {
     folder,
@@ -28,19 +36,24 @@ export function hubCache(cacheDirectory: string, id: string): HubCache {
     setRevision: (revision) => replaceFile(ref, revision),
     listing: async (revision) => {
       const known = await readText(listingFile(revision));
-      if (known === undefined) return { paths: await listFolder(snapshot(revision)), complete: false };
+      if (known === undefined)
+        return { paths: await listFolder(snapshot(revision)), complete: false };
       return { paths: JSON.parse(known) as readonly string[], complete: true };
     },
     setListing: (revision, paths) => replaceFile(listingFile(revision), JSON.stringify(paths)),
   };
 }
 
-/** Paths of all files below a folder, relative to it, with `/`; none when the folder is not there. */
+/**
+ * Paths of all files below a folder, relative to it, with `/`; none when the folder is not there.
+ */
 export async function listFolder(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    },
+  );
   return entries
     .filter((entry) => entry.isFile() || entry.isSymbolicLink())
     .map((entry) =>

@@ -15,9 +15,15 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface HubRequest {
   /** `owner/name`. */
   readonly id: string;
-  /** @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or ~/.cache/huggingface/hub */
+  /**
+   * @default the folder that `huggingface_hub` uses: HF_HUB_CACHE, HF_HOME/hub, or
+   * ~/.cache/huggingface/hub
+   */
   readonly cacheDirectory: string | undefined;
-  /** Holds HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token goes into request headers and nowhere else. */
+  /**
+   * Holds HF_TOKEN, HF_ENDPOINT and HF_HUB_OFFLINE. The token goes into request headers and nowhere
+   * else.
+   */
   readonly environment: Environment;
   readonly clock: Clock;
   readonly stallMs: number;
@@ -27,17 +33,20 @@ export interface HubRequest {
 }
 
 /**
- * Local paths of the chosen files. What the cache holds is used without asking the network, so that a run and its
- * continuation read the same rows; remove the folder to get a newer revision.
+ * Local paths of the chosen files. What the cache holds is used without asking the network, so that
+ * a run and its continuation read the same rows; remove the folder to get a newer revision.
  * @throws TaskError when the files are neither in the cache nor to be had; CancelledError
  */
 export async function fetchHubFiles(request: HubRequest): Promise<readonly string[]> {
   const cache = hubCache(cacheDirectoryOf(request), request.id);
   const cached = await findInCache(cache, request);
   if (cached) return cached;
-  if (isSet(request.environment['HF_HUB_OFFLINE'])) throw unreachable(request, cache, new TaskError('HF_HUB_OFFLINE is set'));
+  if (isSet(request.environment['HF_HUB_OFFLINE']))
+    throw unreachable(request, cache, new TaskError('HF_HUB_OFFLINE is set'));
   try {
-    return await guardStalls({ ...request, what: endpointOf(request) }, (guard) => download(cache, request, guard));
+    return await guardStalls({ ...request, what: endpointOf(request) }, (guard) =>
+      download(cache, request, guard),
+    );
   } catch (cause) {
     const cancelled = cause instanceof CancelledError && cause.reason !== 'timeout';
     if (cancelled || (cause instanceof TaskError && cause.code === 'TASKSET_FILES')) throw cause;
@@ -45,7 +54,10 @@ export async function fetchHubFiles(request: HubRequest): Promise<readonly strin
   }
 }
 
-async function findInCache(cache: HubCache, { choose }: HubRequest): Promise<readonly string[] | undefined> {
+async function findInCache(
+  cache: HubCache,
+  { choose }: HubRequest,
+): Promise<readonly string[] | undefined> {
   const revision = await cache.revision();
   if (revision === undefined) return undefined;
   const folder = cache.snapshot(revision);
@@ -62,7 +74,11 @@ async function findInCache(cache: HubCache, { choose }: HubRequest): Promise<rea
   }
 }
 
-async function download(cache: HubCache, request: HubRequest, guard: StallGuard): Promise<readonly string[]> {
+async function download(
+  cache: HubCache,
+  request: HubRequest,
+  guard: StallGuard,
+): Promise<readonly string[]> {
   // Loaded on first use: most runs read local files.
   const { datasetInfo, downloadFile, listFiles } = await import('@huggingface/hub');
   const { id, environment } = request;
@@ -74,7 +90,9 @@ async function download(cache: HubCache, request: HubRequest, guard: StallGuard)
     ...(token !== undefined && token !== '' && { accessToken: token }),
   };
 
-  const revision = (await cache.revision()) ?? (await datasetInfo({ ...access, name: id, additionalFields: ['sha'] })).sha;
+  const revision =
+    (await cache.revision()) ??
+    (await datasetInfo({ ...access, name: id, additionalFields: ['sha'] })).sha;
   const listing: string[] = [];
   for await (const entry of listFiles({ ...access, repo, revision, recursive: true })) {
     if (entry.type === 'file' && isInside(entry.path)) listing.push(entry.path);
@@ -118,8 +136,14 @@ async function save(blob: Blob, target: string, guard: StallGuard): Promise<void
       yield chunk;
     }
   };
-  await pipeline(Readable.fromWeb(blob.stream() as ReadableStream), counted, createWriteStream(incomplete), { signal: guard.signal });
-  if (count.bytes !== blob.size) throw new TaskError(`${target} came with ${count.bytes} of ${blob.size} bytes`);
+  await pipeline(
+    Readable.fromWeb(blob.stream() as ReadableStream),
+    counted,
+    createWriteStream(incomplete),
+    { signal: guard.signal },
+  );
+  if (count.bytes !== blob.size)
+    throw new TaskError(`${target} came with ${count.bytes} of ${blob.size} bytes`);
   await rename(incomplete, target);
 }
 
@@ -128,14 +152,19 @@ const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-const isSet = (value: string | undefined): boolean => value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
+const isSet = (value: string | undefined): boolean =>
+  value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
 /** A listing is somebody else's word: nothing of it may lead out of the snapshot's folder. */
-const isInside = (path: string): boolean => !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
-const endpointOf = ({ environment }: HubRequest): string => (environment['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
+const isInside = (path: string): boolean =>
+  !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
+const endpointOf = ({ environment }: HubRequest): string =>
+  (environment['HF_ENDPOINT'] || 'https://huggingface.co').replace(/\/+$/, '');
 
 function cacheDirectoryOf({ cacheDirectory, environment }: HubRequest): string {
   if (cacheDirectory !== undefined) return resolve(cacheDirectory);
-  const home = environment['HF_HOME'] || join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'huggingface');
+  const home =
+    environment['HF_HOME'] ||
+    join(environment['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'huggingface');
   return environment['HF_HUB_CACHE'] || join(home, 'hub');
 }
 
@@ -147,13 +176,22 @@ function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: un
     : `Run once on a machine that is online, or fetch it elsewhere and give the folder as the path of the task set.`;
   return new TaskError(
     `${id} is no local file or folder, it is not in the cache (${cache.folder}), and the Hugging Face hub did not give it: ${reasonOf(cause)}. ${advice}`,
-    { code: 'TASKSET_UNREACHABLE', details: { id, cache: cache.folder, ...(typeof status === 'number' && { status }) }, cause },
+    {
+      code: 'TASKSET_UNREACHABLE',
+      details: { id, cache: cache.folder, ...(typeof status === 'number' && { status }) },
+      cause,
+    },
   );
 }
 
 /** Failed fetches say why in their cause: `getaddrinfo ENOTFOUND ...`. */
 function reasonOf(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
-  const text = inner instanceof Error && inner.message ? inner.message : cause instanceof Error ? cause.message : String(cause);
+  const text =
+    inner instanceof Error && inner.message
+      ? inner.message
+      : cause instanceof Error
+        ? cause.message
+        : String(cause);
   return text.split('\n')[0]!.replace(/\.+$/, '');
 }

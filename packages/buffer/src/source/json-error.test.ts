@@ -24,7 +24,24 @@ it.each([
 it('agrees with JSON.parse on what is JSON, for texts with one character changed', () => {
   const change = fc.record({
     at: fc.nat(),
-    by: fc.constantFrom('', '"', ',', ':', '{', '}', '[', ']', '\\', '0', 'e', '-', '.', ' ', '\n', 'x'),
+    by: fc.constantFrom(
+      '',
+      '"',
+      ',',
+      ':',
+      '{',
+      '}',
+      '[',
+      ']',
+      '\\',
+      '0',
+      'e',
+      '-',
+      '.',
+      ' ',
+      '\n',
+      'x',
+    ),
   });
   fc.assert(
     fc.property(fc.json(), change, (json, { at, by }) => {

@@ -1,7 +1,12 @@
-/** Where a text stops being JSON, and why. `JSON.parse` says so for some mistakes only, in words that change with its version. */
+/**
+ * Where a text stops being JSON, and why. `JSON.parse` says so for some mistakes only, in words
+ * that change with its version.
+ */
 
 export interface JsonMistake {
-  /** Index of the first character that cannot be there, or the text's length when it ends too early. */
+  /**
+   * Index of the first character that cannot be there, or the text's length when it ends too early.
+   */
   readonly offset: number;
   /** `expected a comma or "}", found "b"` */
   readonly problem: string;
@@ -10,11 +15,18 @@ export interface JsonMistake {
 /** The first mistake in `text`, or `undefined` when it is JSON (RFC 8259). */
 export function findJsonMistake(text: string): JsonMistake | undefined {
   const scanner: Scanner = { text, at: 0, expected: '' };
-  const whole = scanValue(scanner) && (skipSpace(scanner), scanner.at === text.length || fail(scanner, 'nothing after the value'));
-  return whole ? undefined : { offset: scanner.at, problem: `expected ${scanner.expected}, found ${describeAt(scanner)}` };
+  const whole =
+    scanValue(scanner) &&
+    (skipSpace(scanner), scanner.at === text.length || fail(scanner, 'nothing after the value'));
+  return whole
+    ? undefined
+    : { offset: scanner.at, problem: `expected ${scanner.expected}, found ${describeAt(scanner)}` };
 }
 
-/** Every `scan...` moves behind what it names and returns true, or stops at the mistake and returns false. */
+/**
+ * Every `scan...` moves behind what it names and returns true, or stops at the mistake and returns
+ * false.
+ */
 interface Scanner {
   readonly text: string;
   at: number;
@@ -28,7 +40,9 @@ function fail(scanner: Scanner, expected: string): false {
 
 function describeAt({ text, at }: Scanner): string {
   if (at >= text.length) return 'the end of the text';
-  const word = /^[\w.+-]{1,20}/.exec(text.slice(at, at + 20))?.[0] ?? String.fromCodePoint(text.codePointAt(at)!);
+  const word =
+    /^[\w.+-]{1,20}/.exec(text.slice(at, at + 20))?.[0] ??
+    String.fromCodePoint(text.codePointAt(at)!);
   return JSON.stringify(word);
 }
 
@@ -55,7 +69,11 @@ function scanValue(scanner: Scanner): boolean {
   return skipPattern(scanner, literal) || fail(scanner, 'a value');
 }
 
-function scanList(scanner: Scanner, end: '}' | ']', scanItem: (scanner: Scanner) => boolean): boolean {
+function scanList(
+  scanner: Scanner,
+  end: '}' | ']',
+  scanItem: (scanner: Scanner) => boolean,
+): boolean {
   scanner.at++;
   skipSpace(scanner);
   if (scanner.text.charAt(scanner.at) !== end) {

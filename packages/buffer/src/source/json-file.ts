@@ -7,10 +7,14 @@ import { findJsonMistake } from './json-error.js';
 import { notAnObject, refuseBadRows, type BadRow } from './malformed.js';
 
 /**
- * The rows of a file in file order. An array is read where the file begins with one and its name does not promise lines.
+ * The rows of a file in file order. An array is read where the file begins with one and its name
+ * does not promise lines.
  * @throws TaskError naming every place (file, line, column) where the file is not what it should be
  */
-export async function readJsonFile(path: string, signal?: AbortSignal): Promise<readonly RawTask[]> {
+export async function readJsonFile(
+  path: string,
+  signal?: AbortSignal,
+): Promise<readonly RawTask[]> {
   const promisesLines = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(path);
   const array: Line[] = [];
   const rows: RawTask[] = [];
@@ -18,7 +22,8 @@ export async function readJsonFile(path: string, signal?: AbortSignal): Promise<
   for await (const line of readLines(path, signal)) {
     if (line.valid && line.text.trim() === '') continue;
     const first = array.length + rows.length + bad.length === 0;
-    if (array.length > 0 || (first && !promisesLines && line.text.trimStart().startsWith('['))) array.push(line);
+    if (array.length > 0 || (first && !promisesLines && line.text.trimStart().startsWith('[')))
+      array.push(line);
     else addRow(line, rows, bad);
   }
   if (array.length > 0) return parseArray(path, array);
@@ -73,17 +78,24 @@ function parseWhole(path: string, lines: readonly Line[]): readonly unknown[] {
     const { offset, problem } = mistakeIn(text);
     const before = text.slice(0, offset).split('\n');
     const place = `${lines[before.length - 1]?.number ?? 1}:${before.at(-1)!.length + 1}`;
-    throw new TaskError(`${path}:${place}: ${problem}. Expected a JSON array of objects, or one JSON object per line.`, {
-      code: 'TASKSET_MALFORMED',
-      details: { path },
-      cause,
-    });
+    throw new TaskError(
+      `${path}:${place}: ${problem}. Expected a JSON array of objects, or one JSON object per line.`,
+      {
+        code: 'TASKSET_MALFORMED',
+        details: { path },
+        cause,
+      },
+    );
   }
 }
 
-const mistakeIn = (text: string) => findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
+const mistakeIn = (text: string) =>
+  findJsonMistake(text) ?? { offset: 0, problem: 'expected JSON' };
 
-/** Splits at line feeds only: JSON strings may hold the other characters that Unicode calls line ends. */
+/**
+ * Splits at line feeds only: JSON strings may hold the other characters that Unicode calls line
+ * ends.
+ */
 async function* readLines(path: string, signal: AbortSignal | undefined): AsyncGenerator<Line> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let number = 0;
@@ -111,6 +123,9 @@ async function* readLines(path: string, signal: AbortSignal | undefined): AsyncG
 
 function openBytes(path: string, signal: AbortSignal | undefined): Readable {
   const file = createReadStream(path, signal ? { signal } : {});
-  // The callback is where pipeline reports; the error itself reaches whoever reads the unzipped stream.
-  return path.toLowerCase().endsWith('.gz') ? pipeline(file, createGunzip(), () => undefined) : file;
+  // The callback is where pipeline reports; the error itself reaches whoever reads the unzipped
+  // stream.
+  return path.toLowerCase().endsWith('.gz')
+    ? pipeline(file, createGunzip(), () => undefined)
+    : file;
 }

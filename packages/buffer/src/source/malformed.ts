@@ -10,7 +10,10 @@ export interface BadRow {
 
 const listed = 3;
 
-/** @throws TaskError that names the file, counts the bad rows and lists the first few; nothing when there are none */
+/**
+ * @throws TaskError that names the file, counts the bad rows and lists the first few; nothing when
+ * there are none
+ */
 export function refuseBadRows(path: string, bad: readonly BadRow[], rowCount: number): void {
   if (bad.length === 0) return;
   const first = bad.slice(0, listed).map(({ place, problem }) => `  ${path}${place}: ${problem}`);

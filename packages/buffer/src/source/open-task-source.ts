@@ -1,7 +1,18 @@
-/** Opens a task set by its path: a file, a folder in Hugging Face `datasets` layout, or a dataset of the hub. */
+/**
+ * Opens a task set by its path: a file, a folder in Hugging Face `datasets` layout, or a dataset of
+ * the hub.
+ */
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CancelledError, systemClock, TaskError, TrinityError, type Clock, type RawTask, type TaskSource } from '@trinity-rft/core';
+import {
+  CancelledError,
+  systemClock,
+  TaskError,
+  TrinityError,
+  type Clock,
+  type RawTask,
+  type TaskSource,
+} from '@trinity-rft/core';
 import { chooseDataFiles, type DataFilesRequest } from './data-files.js';
 import { readDatasetCard } from './dataset-card.js';
 import { listFolder, readText } from './hub-cache.js';
@@ -14,16 +25,26 @@ import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 export interface TaskRowsOptions {
   /** For messages. */
   readonly name: string;
-  /** A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). What exists locally wins. */
+  /**
+   * A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). What exists
+   * locally wins.
+   */
   readonly path: string;
-  /** As in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file is all of any split. @default "train" */
+  /**
+   * As in `datasets.load_dataset`: `train`, `test[:100]`, `train+test`. A single file is all of any
+   * split.
+   * @default "train"
+   */
   readonly split?: string;
   /** As in `datasets.load_dataset`: a name in the README, or a folder. */
   readonly subsetName?: string;
   /** Where hub datasets are kept. @default the cache of `huggingface_hub` */
   readonly cacheDirectory?: string;
   readonly signal?: AbortSignal;
-  /** Where HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the cache folders are looked up. @default process.env */
+  /**
+   * Where HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE and the cache folders are looked up.
+   * @default process.env
+   */
   readonly environment?: Environment;
   /** Longest silence of the network. @default 60000 */
   readonly stallMs?: number;
@@ -41,7 +62,10 @@ export async function openTaskSource(options: TaskSourceOptions): Promise<TaskSo
   return createTaskSource(await readTaskRows(options), options);
 }
 
-/** All rows of a task set, in the order of its files. @throws TaskError, also when there are none; CancelledError */
+/**
+ * All rows of a task set, in the order of its files.
+ * @throws TaskError, also when there are none; CancelledError
+ */
 export async function readTaskRows(options: TaskRowsOptions): Promise<readonly RawTask[]> {
   const { name, path, signal } = options;
   try {
@@ -50,10 +74,20 @@ export async function readTaskRows(options: TaskRowsOptions): Promise<readonly R
   } catch (cause) {
     if (TrinityError.is(cause)) throw cause;
     if (signal?.aborted)
-      throw new CancelledError(`Reading task set "${name}" was cancelled.`, { code: 'TASKSET_CANCELLED', reason: 'aborted', cause });
-    throw new TaskError(`Task set "${name}" (${path}) cannot be read: ${(cause as Error).message}.`, { code: 'TASKSET_UNREADABLE', cause });
+      throw new CancelledError(`Reading task set "${name}" was cancelled.`, {
+        code: 'TASKSET_CANCELLED',
+        reason: 'aborted',
+        cause,
+      });
+    throw new TaskError(
+      `Task set "${name}" (${path}) cannot be read: ${(cause as Error).message}.`,
+      { code: 'TASKSET_UNREADABLE', cause },
+    );
   }
-  throw new TaskError(`Task set "${name}" (${path}) holds no rows; expected at least one.`, { code: 'TASKSET_EMPTY', details: { path } });
+  throw new TaskError(`Task set "${name}" (${path}) holds no rows; expected at least one.`, {
+    code: 'TASKSET_EMPTY',
+    details: { path },
+  });
 }
 
 async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]> {
@@ -77,7 +111,12 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
   const found = await stat(local).catch(() => undefined);
   if (found?.isFile()) return [local];
   const choose = (paths: readonly string[], readme: string, where: string): readonly string[] =>
-    chooseDataFiles(paths, { where, split, subsetName: options.subsetName, card: readDatasetCard(readme) } satisfies DataFilesRequest);
+    chooseDataFiles(paths, {
+      where,
+      split,
+      subsetName: options.subsetName,
+      card: readDatasetCard(readme),
+    } satisfies DataFilesRequest);
   if (found?.isDirectory()) {
     const readme = (await readText(join(local, 'README.md'))) ?? '';
     return choose(await listFolder(local), readme, local).map((file) => join(local, file));
@@ -103,13 +142,20 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
 }
 
 /** `owner/name`, and nothing that is meant as a path. */
-const isHubId = (path: string): boolean => /^\w[\w.-]*\/\w[\w.-]*$/.test(path) && !/\.(?:jsonl?|ndjson|parquet|csv|gz)$/i.test(path);
+const isHubId = (path: string): boolean =>
+  /^\w[\w.-]*\/\w[\w.-]*$/.test(path) && !/\.(?:jsonl?|ndjson|parquet|csv|gz)$/i.test(path);
 
-async function readFileRows(path: string, signal: AbortSignal | undefined): Promise<readonly RawTask[]> {
+async function readFileRows(
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly RawTask[]> {
   if (/\.parquet$/i.test(path)) return readParquetFile(path);
   if (/\.(?:jsonl|ndjson|json)(?:\.gz)?$/i.test(path)) return readJsonFile(path, signal);
-  throw new TaskError(`${path} has an ending that we cannot read. Expected .jsonl, .json (both also .gz) or .parquet.`, {
-    code: 'TASKSET_FORMAT',
-    details: { path },
-  });
+  throw new TaskError(
+    `${path} has an ending that we cannot read. Expected .jsonl, .json (both also .gz) or .parquet.`,
+    {
+      code: 'TASKSET_FORMAT',
+      details: { path },
+    },
+  );
 }

@@ -2,7 +2,10 @@
 import { TaskError, type RawTask } from '@trinity-rft/core';
 import { plainValue } from './plain-value.js';
 
-/** The rows of a file in file order, as plain JSON. @throws TaskError when the file is not Parquet or is damaged */
+/**
+ * The rows of a file in file order, as plain JSON.
+ * @throws TaskError when the file is not Parquet or is damaged
+ */
 export async function readParquetFile(path: string): Promise<readonly RawTask[]> {
   // Loaded on first use: most runs read JSON.
   const [{ asyncBufferFromFile, parquetReadObjects }, { compressors }] = await Promise.all([
@@ -11,7 +14,11 @@ export async function readParquetFile(path: string): Promise<readonly RawTask[]>
   ]);
   try {
     // utf8: false leaves bytes that nobody declared to be text as bytes, rather than mangling them.
-    const rows = await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors, utf8: false });
+    const rows = await parquetReadObjects({
+      file: await asyncBufferFromFile(path),
+      compressors,
+      utf8: false,
+    });
     return rows.map((row) => plainValue(row) as RawTask);
   } catch (cause) {
     throw new TaskError(

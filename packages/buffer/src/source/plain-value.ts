@@ -1,15 +1,20 @@
-/** Turns the values of a Parquet row into the plain JSON that the same row would be in a JSON file. */
+/**
+ * Turns the values of a Parquet row into the plain JSON that the same row would be in a JSON file.
+ */
 
 /**
- * Integers that JavaScript cannot hold exactly become decimal strings, times ISO 8601 strings, bytes base64 strings, absent
- * values null.
+ * Integers that JavaScript cannot hold exactly become decimal strings, times ISO 8601 strings,
+ * bytes base64 strings, absent values null.
  */
 export function plainValue(value: unknown): unknown {
   if (value === undefined) return null;
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (typeof value === 'bigint')
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
+  if (value instanceof Uint8Array)
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value) || ArrayBuffer.isView(value)) return Array.from(value as ArrayLike<unknown>, plainValue);
+  if (Array.isArray(value) || ArrayBuffer.isView(value))
+    return Array.from(value as ArrayLike<unknown>, plainValue);
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainValue(inner)]));
 }

@@ -7,7 +7,10 @@ const rowsOf = (size: number) => Array.from({ length: size }, (_, n) => ({ n }))
 const selector = fc.constantFrom<Selector>('sequential', 'shuffle', 'random');
 
 /** Reads batch by batch; a batch of 0 stands for "save the state and go on in a fresh source". */
-async function readAll(open: () => ReturnType<typeof createTaskSource>, batches: readonly number[]): Promise<number[]> {
+async function readAll(
+  open: () => ReturnType<typeof createTaskSource>,
+  batches: readonly number[],
+): Promise<number[]> {
   let source = open();
   const seen: number[] = [];
   for (const count of batches) {
@@ -31,7 +34,13 @@ describe('every order', () => {
         fc.integer({ min: 1, max: 5 }),
         batches,
         async (kind, size, seed, epochs, counts) => {
-          const open = () => createTaskSource(rowsOf(size), { name: 'sums', selector: kind, seed, totalEpochs: epochs });
+          const open = () =>
+            createTaskSource(rowsOf(size), {
+              name: 'sums',
+              selector: kind,
+              seed,
+              totalEpochs: epochs,
+            });
           expect(await readAll(open, counts)).toEqual(
             await readAll(
               open,
@@ -51,9 +60,18 @@ describe('every order', () => {
         fc.integer({ min: 0, max: 40 }),
         fc.integer({ min: 1, max: 7 }),
         async (kind, size, total, batch) => {
-          const source = createTaskSource(rowsOf(size), { name: 'sums', selector: kind, totalRows: total });
+          const source = createTaskSource(rowsOf(size), {
+            name: 'sums',
+            selector: kind,
+            totalRows: total,
+          });
           let count = 0;
-          for (let rows = await source.next(batch); rows.length > 0; rows = await source.next(batch)) count += rows.length;
+          for (
+            let rows = await source.next(batch);
+            rows.length > 0;
+            rows = await source.next(batch)
+          )
+            count += rows.length;
           expect(count).toBe(total);
           expect(await source.next(batch)).toEqual([]);
         },
@@ -71,7 +89,8 @@ it('shuffles every row into every epoch once, each epoch its own way, whatever t
     fc.property(fc.integer({ min: 1, max: 40 }), fc.nat(), (size, seed) => {
       const order = rowOrder('shuffle', size, seed, 'sums');
       const epochs = [0, 1, 2].map((epoch) => order(epoch * size, size));
-      for (const epoch of epochs) expect(epoch.toSorted((a, b) => a - b)).toEqual(rowsOf(size).map(({ n }) => n));
+      for (const epoch of epochs)
+        expect(epoch.toSorted((a, b) => a - b)).toEqual(rowsOf(size).map(({ n }) => n));
       expect(order(0, 3 * size)).toEqual(epochs.flat());
     }),
   );
@@ -110,7 +129,8 @@ it('depends on the seed and on the name of the set', () => {
 it('refuses the state of another set', () => {
   const source = createTaskSource(rowsOf(3), { name: 'sums' });
   expect(() => source.restore({ cursor: 1, size: 4 })).toThrow(/"sums" has 3 rows; it had 4/);
-  for (const cursor of [undefined, -1, 0.5, '3']) expect(() => source.restore({ cursor })).toThrow(/cursor/);
+  for (const cursor of [undefined, -1, 0.5, '3'])
+    expect(() => source.restore({ cursor })).toThrow(/cursor/);
   source.restore({ cursor: 2 });
   expect(source.state()).toEqual({ cursor: 2, size: 3 });
 });

@@ -4,7 +4,10 @@ import { expect, it } from 'vitest';
 import { createTasksetScheduler } from './scheduler.js';
 import { createTaskSource } from './task-source.js';
 
-const open = (sizes: readonly number[], selector: 'shuffle' | 'random' | 'sequential' = 'shuffle') =>
+const open = (
+  sizes: readonly number[],
+  selector: 'shuffle' | 'random' | 'sequential' = 'shuffle',
+) =>
   sizes.map((size, i) =>
     createTaskSource(
       Array.from({ length: size }, (_, n) => ({ n })),
@@ -53,7 +56,9 @@ it('goes on after a resume as without one', async () => {
 it('keeps the order of a single set', async () => {
   const [alone] = open([5]);
   const scheduler = createTasksetScheduler(open([5]), { batchSize: 5 });
-  expect((await scheduler.next()).map(({ row }) => row)).toEqual((await alone!.next(5)).map(({ row }) => row));
+  expect((await scheduler.next()).map(({ row }) => row)).toEqual(
+    (await alone!.next(5)).map(({ row }) => row),
+  );
 });
 
 it('stops at the steps it was told, over as many epochs as that takes', async () => {
@@ -63,15 +68,25 @@ it('stops at the steps it was told, over as many epochs as that takes', async ()
 
 it('says when a set ends before the scheduler does, and when names repeat or are unknown', async () => {
   const short = createTaskSource([{ n: 0 }], { name: 'short' });
-  await expect(createTasksetScheduler([short], { batchSize: 2, totalSteps: 1 }).next()).rejects.toThrow(/"short" ended/);
-  expect(() => createTasksetScheduler([...open([1]), ...open([1])], { batchSize: 1 })).toThrow(BufferError);
+  await expect(
+    createTasksetScheduler([short], { batchSize: 2, totalSteps: 1 }).next(),
+  ).rejects.toThrow(/"short" ended/);
+  expect(() => createTasksetScheduler([...open([1]), ...open([1])], { batchSize: 1 })).toThrow(
+    BufferError,
+  );
   expect(() => createTasksetScheduler([], { batchSize: 1 })).toThrow(BufferError);
   const scheduler = createTasksetScheduler(open([2]), { batchSize: 1 });
-  expect(() => scheduler.restore({ cursor: 1, sources: {} })).toThrow(/does not know the task set "set0"/);
+  expect(() => scheduler.restore({ cursor: 1, sources: {} })).toThrow(
+    /does not know the task set "set0"/,
+  );
 });
 
-async function steps(scheduler: ReturnType<typeof createTasksetScheduler>, count: number): Promise<readonly (readonly string[])[]> {
+async function steps(
+  scheduler: ReturnType<typeof createTasksetScheduler>,
+  count: number,
+): Promise<readonly (readonly string[])[]> {
   const out: string[][] = [];
-  for (let i = 0; i < count; i++) out.push((await scheduler.next()).map(({ taskset, row }) => `${taskset}/${row}`));
+  for (let i = 0; i < count; i++)
+    out.push((await scheduler.next()).map(({ taskset, row }) => `${taskset}/${row}`));
   return out;
 }

@@ -1,5 +1,15 @@
-/** Draws each batch from several task sets, in proportion to their sizes, with one state to resume from. */
-import { BufferError, createRandom, deriveSeed, type JsonState, type TaskRow, type TaskSource } from '@trinity-rft/core';
+/**
+ * Draws each batch from several task sets, in proportion to their sizes, with one state to resume
+ * from.
+ */
+import {
+  BufferError,
+  createRandom,
+  deriveSeed,
+  type JsonState,
+  type TaskRow,
+  type TaskSource,
+} from '@trinity-rft/core';
 import { checkedCursor } from './task-source.js';
 
 export interface ScheduledRow extends TaskRow {
@@ -27,12 +37,16 @@ export interface TasksetSchedulerOptions {
 }
 
 /**
- * The original's order: a list that names every set as often as it has rows, shuffled per epoch from (seed, epoch); a batch is
- * the next part of the list, and each set gives its own next rows. A single set comes in its own order.
+ * The original's order: a list that names every set as often as it has rows, shuffled per epoch
+ * from (seed, epoch); a batch is the next part of the list, and each set gives its own next rows. A
+ * single set comes in its own order.
  * @param sources opened without an end of their own (`totalEpochs: Infinity`), with distinct names
  * @throws BufferError for repeated names, or none
  */
-export function createTasksetScheduler(sources: readonly TaskSource[], options: TasksetSchedulerOptions): TasksetScheduler {
+export function createTasksetScheduler(
+  sources: readonly TaskSource[],
+  options: TasksetSchedulerOptions,
+): TasksetScheduler {
   const { batchSize, seed = 42, totalEpochs = 1 } = options;
   assertDistinct(sources);
   const size = sources.reduce((sum, source) => sum + source.size, 0);
@@ -52,7 +66,11 @@ export function createTasksetScheduler(sources: readonly TaskSource[], options: 
       cursor += wanted;
       return rows;
     },
-    state: () => ({ cursor, size, sources: Object.fromEntries(sources.map((source) => [source.name, source.state()])) }),
+    state: () => ({
+      cursor,
+      size,
+      sources: Object.fromEntries(sources.map((source) => [source.name, source.state()])),
+    }),
     restore: (state) => {
       const restored = checkedCursor(state, 'all task sets', size);
       for (const source of sources) source.restore(stateOf(state, source.name));
@@ -65,18 +83,29 @@ export function createTasksetScheduler(sources: readonly TaskSource[], options: 
 }
 
 /** Which set (its index) a position belongs to. Keeps one epoch. */
-function setOrder(sources: readonly TaskSource[], size: number, seed: number): (position: number) => number {
+function setOrder(
+  sources: readonly TaskSource[],
+  size: number,
+  seed: number,
+): (position: number) => number {
   const list = sources.flatMap((source, index) => Array.from({ length: source.size }, () => index));
   let current = { epoch: -1, order: list };
   return (position) => {
     const epoch = Math.floor(position / size);
-    if (epoch !== current.epoch) current = { epoch, order: createRandom(deriveSeed(seed, 'taskset-order', epoch)).shuffle(list) };
+    if (epoch !== current.epoch)
+      current = {
+        epoch,
+        order: createRandom(deriveSeed(seed, 'taskset-order', epoch)).shuffle(list),
+      };
     return current.order[position % size]!;
   };
 }
 
 /** One read per set and batch, dealt out in the order of `sets`. */
-async function drawRows(sources: readonly TaskSource[], sets: readonly number[]): Promise<readonly ScheduledRow[]> {
+async function drawRows(
+  sources: readonly TaskSource[],
+  sets: readonly number[],
+): Promise<readonly ScheduledRow[]> {
   const drawn: (readonly TaskRow[])[] = [];
   for (const [index, source] of sources.entries()) {
     const count = sets.filter((set) => set === index).length;

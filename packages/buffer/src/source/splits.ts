@@ -1,4 +1,7 @@
-/** Names of splits: how a file name says which split it belongs to, and how a request names a part of one. */
+/**
+ * Names of splits: how a file name says which split it belongs to, and how a request names a part
+ * of one.
+ */
 import { TaskError } from '@trinity-rft/core';
 
 /** Words that mean the same split, as in Hugging Face `datasets`. */
@@ -17,13 +20,24 @@ const keywords = new Set(['train', 'validation', 'test', ...Object.keys(synonyms
 export const canonicalSplit = (name: string): string => synonyms[name.toLowerCase()] ?? name;
 
 /** `train-00000-of-00003.parquet`: split, index, number of shards. */
-export function shardOf(path: string): { readonly split: string; readonly index: number; readonly count: number } | undefined {
-  const found = /^(?<split>.+?)-(?<index>\d{5})-of-(?<count>\d{5})(?:-[\da-f]+)?\./.exec(path.split('/').at(-1)!);
+export function shardOf(
+  path: string,
+): { readonly split: string; readonly index: number; readonly count: number } | undefined {
+  const found = /^(?<split>.+?)-(?<index>\d{5})-of-(?<count>\d{5})(?:-[\da-f]+)?\./.exec(
+    path.split('/').at(-1)!,
+  );
   if (!found?.groups) return undefined;
-  return { split: found.groups['split']!, index: Number(found.groups['index']), count: Number(found.groups['count']) };
+  return {
+    split: found.groups['split']!,
+    index: Number(found.groups['index']),
+    count: Number(found.groups['count']),
+  };
 }
 
-/** The split that a path (relative, with `/`) names: in its shard number, as a word of the file name, or as a folder. */
+/**
+ * The split that a path (relative, with `/`) names: in its shard number, as a word of the file
+ * name, or as a folder.
+ */
 export function splitOf(path: string): string | undefined {
   const shard = shardOf(path);
   if (shard) return canonicalSplit(shard.split);
@@ -47,13 +61,21 @@ export interface SplitPart {
   readonly unit: 'rows' | 'percent';
 }
 
-/** Reads `train`, `test[:100]`, `train[10%:20%]`, `train+test`: the notation of Hugging Face `datasets`. @throws TaskError */
+/**
+ * Reads `train`, `test[:100]`, `train[10%:20%]`, `train+test`: the notation of Hugging Face
+ * `datasets`.
+ * @throws TaskError
+ */
 export function parseSplit(text: string): readonly SplitPart[] {
   return text.split('+').map((part) => {
-    const found = /^\s*(?<split>[\w.-]+)\s*(?:\[(?:(?<from>-?\d+)(?<fromPercent>%)?)?:(?:(?<to>-?\d+)(?<toPercent>%)?)?\])?\s*$/.exec(part);
+    const found =
+      /^\s*(?<split>[\w.-]+)\s*(?:\[(?:(?<from>-?\d+)(?<fromPercent>%)?)?:(?:(?<to>-?\d+)(?<toPercent>%)?)?\])?\s*$/.exec(
+        part,
+      );
     const { split, from, to, fromPercent, toPercent } = found?.groups ?? {};
     const percent = fromPercent !== undefined || toPercent !== undefined;
-    const mixed = percent && ((from !== undefined && !fromPercent) || (to !== undefined && !toPercent));
+    const mixed =
+      percent && ((from !== undefined && !fromPercent) || (to !== undefined && !toPercent));
     if (split === undefined || mixed) {
       throw new TaskError(
         `"${text}" is no split. Expected a name ("train"), a part of it ("train[:100]", "train[10%:20%]"), or several joined by "+".`,
@@ -73,6 +95,7 @@ export function parseSplit(text: string): readonly SplitPart[] {
 
 /** The rows of one part. Percentages are rounded to the nearest row. */
 export function slicePart<T>(rows: readonly T[], { from = 0, to, unit }: SplitPart): readonly T[] {
-  const toRow = (value: number): number => (unit === 'percent' ? Math.round((value / 100) * rows.length) : value);
+  const toRow = (value: number): number =>
+    unit === 'percent' ? Math.round((value / 100) * rows.length) : value;
   return rows.slice(toRow(from), to === undefined ? undefined : toRow(to));
 }

@@ -17,12 +17,20 @@ export interface StallGuard {
   progress(): void;
 }
 
-/** Runs `work` under a guard. @throws CancelledError (`timeout`) after a silence, the caller's own when the caller aborts */
-export async function guardStalls<T>(options: StallGuardOptions, work: (guard: StallGuard) => Promise<T>): Promise<T> {
+/**
+ * Runs `work` under a guard.
+ * @throws CancelledError (`timeout`) after a silence, the caller's own when the caller aborts
+ */
+export async function guardStalls<T>(
+  options: StallGuardOptions,
+  work: (guard: StallGuard) => Promise<T>,
+): Promise<T> {
   const { clock, stallMs, what } = options;
   const silence = new AbortController();
   const ended = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, silence.signal]) : silence.signal;
+  const signal = options.signal
+    ? AbortSignal.any([options.signal, silence.signal])
+    : silence.signal;
   let last = clock.now();
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
@@ -43,11 +51,18 @@ export async function guardStalls<T>(options: StallGuardOptions, work: (guard: S
 }
 
 function stalled(what: string, stallMs: number): CancelledError {
-  return new CancelledError(`Nothing came from ${what} for ${stallMs / 1000} s.`, { code: 'DOWNLOAD_STALLED', reason: 'timeout' });
+  return new CancelledError(`Nothing came from ${what} for ${stallMs / 1000} s.`, {
+    code: 'DOWNLOAD_STALLED',
+    reason: 'timeout',
+  });
 }
 
 function cancelled(what: string, reason: unknown): unknown {
   return TrinityError.is(reason)
     ? reason
-    : new CancelledError(`Waiting for ${what} was cancelled.`, { code: 'DOWNLOAD_CANCELLED', reason: 'aborted', cause: reason });
+    : new CancelledError(`Waiting for ${what} was cancelled.`, {
+        code: 'DOWNLOAD_CANCELLED',
+        reason: 'aborted',
+        cause: reason,
+      });
 }

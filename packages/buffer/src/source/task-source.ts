@@ -1,5 +1,11 @@
 /** Rows in memory as a task source: an order, an end, and one cursor from which both follow. */
-import { BufferError, type JsonState, type RawTask, type TaskRow, type TaskSource } from '@trinity-rft/core';
+import {
+  BufferError,
+  type JsonState,
+  type RawTask,
+  type TaskRow,
+  type TaskSource,
+} from '@trinity-rft/core';
 import { rowOrder, type Selector } from './row-order.js';
 
 export interface TaskOrderOptions {
@@ -15,7 +21,10 @@ export interface TaskOrderOptions {
   readonly totalRows?: number;
 }
 
-/** A task source over rows that are already there. `state()` is `{ cursor, size }`: rows handed out, and rows in the set. */
+/**
+ * A task source over rows that are already there. `state()` is `{ cursor, size }`: rows handed out,
+ * and rows in the set.
+ */
 export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
   const { name, selector = 'sequential', seed = 42, totalEpochs = 1 } = options;
   const size = rows.length;
@@ -27,7 +36,10 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
     name,
     size,
     next: async (count): Promise<readonly TaskRow[]> => {
-      if (closed) throw new BufferError(`Task set "${name}" was read after it had been closed.`, { code: 'TASKSET_CLOSED' });
+      if (closed)
+        throw new BufferError(`Task set "${name}" was read after it had been closed.`, {
+          code: 'TASKSET_CLOSED',
+        });
       const wanted = size === 0 ? 0 : Math.max(0, Math.min(count, end - cursor));
       const batch = order(cursor, wanted).map((row) => ({ row, rawTask: rows[row]! }));
       cursor += wanted;
@@ -43,7 +55,10 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
   };
 }
 
-/** The cursor of a state of this set. @throws BufferError when the state is another set's, or none */
+/**
+ * The cursor of a state of this set.
+ * @throws BufferError when the state is another set's, or none
+ */
 export function checkedCursor(state: JsonState, name: string, size: number): number {
   const { cursor, size: savedSize = size } = state;
   if (typeof cursor !== 'number' || !Number.isInteger(cursor) || cursor < 0) {

@@ -1,4 +1,7 @@
-/** What a storage driver of the experience store does: keep rows. Queueing, leases and waiting are in lease-store.ts. */
+/**
+ * What a storage driver of the experience store does: keep rows. Queueing, leases and waiting are
+ * in lease-store.ts.
+ */
 import type { Experience, JsonState } from '@trinity-rft/core';
 
 /** What the queue needs to know of a stored experience. */
@@ -16,18 +19,25 @@ interface RowCounts {
 }
 
 /**
- * Rows in insertion order, each with the train step that used it up. Calls are synchronous and atomic: one that throws has
- * changed nothing, one that returns has changed everything for good.
+ * Rows in insertion order, each with the train step that used it up. Calls are synchronous and
+ * atomic: one that throws has changed nothing, one that returns has changed everything for good.
  */
 export interface RowDriver {
-  /** Appends the batch and replaces the explorer's state, if one is given. @throws BufferError when a uid is already stored */
+  /**
+   * Appends the batch and replaces the explorer's state, if one is given.
+   * @throws BufferError when a uid is already stored
+   */
   insert(batch: readonly Experience[], explorerState: JsonState | undefined): readonly StoredRow[];
   read(rows: readonly StoredRow[]): readonly Experience[];
   /** Records that `trainStep` trained on `used` and refused `dropped` as too old. */
   settle(used: readonly StoredRow[], dropped: readonly StoredRow[], trainStep: number): void;
   /** Forgets every {@link settle} of a step after `trainStep`. */
   unsettle(trainStep: number): void;
-  /** Rows that no train step has used up, in insertion order. @param after only those with a larger id. @default 0 */
+  /**
+   * Rows that no train step has used up, in insertion order.
+   * @param after only those with a larger id.
+   * @default 0
+   */
   unsettled(after?: number): StoredRow[];
   explorerState(): JsonState | undefined;
   counts(): RowCounts;

@@ -1,4 +1,6 @@
-/** The errors of experience stores, worded in one place because every driver throws the same ones. */
+/**
+ * The errors of experience stores, worded in one place because every driver throws the same ones.
+ */
 import { BufferError, CancelledError } from '@trinity-rft/core';
 
 export function duplicateError(uids: readonly string[]): BufferError {
@@ -10,9 +12,12 @@ export function duplicateError(uids: readonly string[]): BufferError {
 }
 
 export function closedError(what: string): BufferError {
-  return new BufferError(`${what} was refused: the experience store is closed. Close it only after its users have ended.`, {
-    code: 'BUFFER_CLOSED',
-  });
+  return new BufferError(
+    `${what} was refused: the experience store is closed. Close it only after its users have ended.`,
+    {
+      code: 'BUFFER_CLOSED',
+    },
+  );
 }
 
 export function finishedError(): BufferError {
@@ -32,19 +37,32 @@ export function leaseEndedError(how: string): BufferError {
 }
 
 export function countError(count: number): BufferError {
-  return new BufferError(`A trainer asked for ${count} experiences; expected a whole number of at least 1 (buffer.train_batch_size).`, {
-    code: 'BUFFER_COUNT',
-  });
+  return new BufferError(
+    `A trainer asked for ${count} experiences; expected a whole number of at least 1 (buffer.train_batch_size).`,
+    {
+      code: 'BUFFER_COUNT',
+    },
+  );
 }
 
 export function trainStepError(trainStep: number): BufferError {
-  return new BufferError(`${trainStep} is no train step; expected a whole number of at least 0.`, { code: 'BUFFER_TRAIN_STEP' });
+  return new BufferError(`${trainStep} is no train step; expected a whole number of at least 0.`, {
+    code: 'BUFFER_TRAIN_STEP',
+  });
 }
 
-export function takeCancelledError(count: number, present: number, reason: unknown): CancelledError {
-  return new CancelledError(`Waiting for ${count} experiences was cancelled; ${present} were there.`, {
-    code: 'TAKE_CANCELLED',
-    reason: CancelledError.is(reason) && reason instanceof CancelledError ? reason.reason : 'aborted',
-    cause: reason,
-  });
+export function takeCancelledError(
+  count: number,
+  present: number,
+  reason: unknown,
+): CancelledError {
+  return new CancelledError(
+    `Waiting for ${count} experiences was cancelled; ${present} were there.`,
+    {
+      code: 'TAKE_CANCELLED',
+      reason:
+        CancelledError.is(reason) && reason instanceof CancelledError ? reason.reason : 'aborted',
+      cause: reason,
+    },
+  );
 }

@@ -1,17 +1,33 @@
 /**
- * The experience store over any row driver. Leases and waiting live in memory only: a process that dies takes its leases with
- * it, and their rows are waiting again at the next open without any repair. That needs one owner per store; durable drivers
- * see to it.
+ * The experience store over any row driver. Leases and waiting live in memory only: a process that
+ * dies takes its leases with it, and their rows are waiting again at the next open without any
+ * repair. That needs one owner per store; durable drivers see to it.
  */
-import { mean, taskKey, type Clock, type Experience, type ExperienceStore, type Lease, type Metrics } from '@trinity-rft/core';
+import {
+  mean,
+  taskKey,
+  type Clock,
+  type Experience,
+  type ExperienceStore,
+  type Lease,
+  type Metrics,
+} from '@trinity-rft/core';
 import type { RowDriver, StoredRow } from './driver.js';
-import { closedError, countError, finishedError, leaseEndedError, takeCancelledError, trainStepError } from './errors.js';
+import {
+  closedError,
+  countError,
+  finishedError,
+  leaseEndedError,
+  takeCancelledError,
+  trainStepError,
+} from './errors.js';
 import { rowQueue, type Grant } from './queue.js';
 
 export interface LeaseStoreOptions {
   /**
-   * Number of waiting experiences above which a put waits until takers have made room. It never holds back what a waiting taker
-   * needs, nor a batch that finds the store empty. @default unlimited
+   * Number of waiting experiences above which a put waits until takers have made room. It never
+   * holds back what a waiting taker needs, nor a batch that finds the store empty. @default
+   * unlimited
    */
   readonly capacity?: number;
   /** For rows that somebody else adds. @default nobody does */
@@ -84,7 +100,10 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
       if (failure) throw failure;
       if (!Number.isInteger(count) || count < 1) throw countError(count);
       if (signal?.aborted) throw takeCancelledError(count, queue.length, signal.reason);
-      return queue.take({ count, minPolicyVersion: filter.minPolicyVersion ?? -Infinity, signal }, openLease);
+      return queue.take(
+        { count, minPolicyVersion: filter.minPolicyVersion ?? -Infinity, signal },
+        openLease,
+      );
     },
     rollback: async (trainStep) => {
       assertOpen('A rollback');
@@ -113,7 +132,12 @@ export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): 
       assertOpen('Counting');
       const { total, trained, dropped } = driver.counts();
       const refused = queue.held().length;
-      return { total, waiting: queue.length, leased: total - trained - dropped - queue.length - refused, trained };
+      return {
+        total,
+        waiting: queue.length,
+        leased: total - trained - dropped - queue.length - refused,
+        trained,
+      };
     },
     close: async () => {
       if (ended === 'closed') return;
@@ -144,7 +168,10 @@ function checkTrainStep(trainStep: number): void {
   if (!Number.isInteger(trainStep) || trainStep < 0) throw trainStepError(trainStep);
 }
 
-/** Names as in the original: versions that sampled the batch, distinct tasks in it, and how many were too old. */
+/**
+ * Names as in the original: versions that sampled the batch, distinct tasks in it, and how many
+ * were too old.
+ */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
   const versions = experiences.map((experience) => experience.policyVersion);
   return {

@@ -1,5 +1,11 @@
 /** Rows in memory: for tests, and for runs that need not survive their process. */
-import { assertAligned, uid, type Experience, type ExperienceStore, type JsonState } from '@trinity-rft/core';
+import {
+  assertAligned,
+  uid,
+  type Experience,
+  type ExperienceStore,
+  type JsonState,
+} from '@trinity-rft/core';
 import type { RowDriver, StoredRow } from './driver.js';
 import { duplicateError } from './errors.js';
 import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
@@ -23,7 +29,8 @@ function memoryRows(): RowDriver {
   const mark = (targets: readonly StoredRow[], trainStep: number, dropped: boolean): void => {
     for (const { id } of targets) Object.assign(rows[id - 1]!, { trainStep, dropped });
   };
-  const settled = (dropped: boolean): number => rows.filter((row) => row.trainStep !== undefined && row.dropped === dropped).length;
+  const settled = (dropped: boolean): number =>
+    rows.filter((row) => row.trainStep !== undefined && row.dropped === dropped).length;
 
   return {
     insert: (batch, explorerState) => {
@@ -33,7 +40,13 @@ function memoryRows(): RowDriver {
       const first = rows.length;
       for (const experience of batch) {
         uids.add(uid(experience.eid));
-        rows.push({ id: rows.length + 1, policyVersion: experience.policyVersion, experience, trainStep: undefined, dropped: false });
+        rows.push({
+          id: rows.length + 1,
+          policyVersion: experience.policyVersion,
+          experience,
+          trainStep: undefined,
+          dropped: false,
+        });
       }
       state = explorerState ?? state;
       return rows.slice(first);
@@ -44,7 +57,8 @@ function memoryRows(): RowDriver {
       mark(dropped, trainStep, true);
     },
     unsettle: (trainStep) => {
-      for (const row of rows) if (row.trainStep !== undefined && row.trainStep > trainStep) row.trainStep = undefined;
+      for (const row of rows)
+        if (row.trainStep !== undefined && row.trainStep > trainStep) row.trainStep = undefined;
     },
     unsettled: (after = 0) => rows.slice(after).filter((row) => row.trainStep === undefined),
     explorerState: () => state,
@@ -54,7 +68,10 @@ function memoryRows(): RowDriver {
 }
 
 /** Uids of the batch that are stored already, or appear in it twice. */
-function repeatedUids(batch: readonly Experience[], stored: ReadonlySet<string>): readonly string[] {
+function repeatedUids(
+  batch: readonly Experience[],
+  stored: ReadonlySet<string>,
+): readonly string[] {
   const seen = new Set<string>();
   return batch
     .map((experience) => uid(experience.eid))

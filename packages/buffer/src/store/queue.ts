@@ -1,8 +1,14 @@
-/** The waiting line of an experience store: rows first in, first out, the takers that wait for them, and puts that wait for room. */
+/**
+ * The waiting line of an experience store: rows first in, first out, the takers that wait for them,
+ * and puts that wait for room.
+ */
 import type { StoredRow } from './driver.js';
 import { takeCancelledError } from './errors.js';
 
-/** What a taker gets: rows to train on, and older rows before them that its filter refuses. Both are used up together. */
+/**
+ * What a taker gets: rows to train on, and older rows before them that its filter refuses. Both are
+ * used up together.
+ */
 export interface Grant {
   readonly used: readonly StoredRow[];
   readonly stale: readonly StoredRow[];
@@ -20,12 +26,15 @@ export interface RowQueue {
   /** Forgets everything that nobody holds, and starts again from these rows. */
   reset(rows: readonly StoredRow[]): void;
   /**
-   * The oldest `count` rows of at least that version; the remainder, then `undefined`, once finished. `open` turns the grant into
-   * what the caller gets in the same breath, so that rows are never between two owners; if it throws, they go back.
+   * The oldest `count` rows of at least that version; the remainder, then `undefined`, once
+   * finished. `open` turns the grant into what the caller gets in the same breath, so that rows are
+   * never between two owners; if it throws, they go back.
    * @throws CancelledError, and what `open` throws
    */
   take<T>(wanted: Wanted, open: (grant: Grant) => T): Promise<T | undefined>;
-  /** Runs `store` (which adds `size` rows) as soon as there is room; rejects with what it throws. */
+  /**
+   * Runs `store` (which adds `size` rows) as soon as there is room; rejects with what it throws.
+   */
   admit(size: number, store: () => void): Promise<void>;
   finish(): void;
   /** Rejects everybody who waits. */
@@ -77,7 +86,8 @@ export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQu
   const admitPuts = (): void => {
     for (let put = puts[0]; put; put = puts[0]) {
       const room = waiting.length === 0 || waiting.length + put.size <= capacity;
-      // A taker that waits needs more than is there: holding data back from it would stop both sides for good.
+      // A taker that waits needs more than is there: holding data back from it would stop both
+      // sides for good.
       if (!room && takers.length === 0 && !finished) return;
       puts.shift();
       put.store();
@@ -89,7 +99,10 @@ export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQu
     admitPuts();
   };
 
-  const take = <T>({ count, minPolicyVersion, signal }: Wanted, open: (grant: Grant) => T): Promise<T | undefined> =>
+  const take = <T>(
+    { count, minPolicyVersion, signal }: Wanted,
+    open: (grant: Grant) => T,
+  ): Promise<T | undefined> =>
     new Promise((resolve, reject) => {
       const stale: StoredRow[] = [];
       const leave = (rows: readonly StoredRow[], answer: () => void): void => {
@@ -154,10 +167,15 @@ export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQu
 }
 
 /**
- * The oldest rows that are fresh enough for `taker`; rows older than those that are not go to `taker.stale`. Rows behind the
- * last one picked are left alone, so that what a train step refuses does not depend on how far the explorer is ahead.
+ * The oldest rows that are fresh enough for `taker`; rows older than those that are not go to
+ * `taker.stale`. Rows behind the last one picked are left alone, so that what a train step refuses
+ * does not depend on how far the explorer is ahead.
  */
-function pickRows(waiting: StoredRow[], taker: Taker, finished: boolean): { rows: readonly StoredRow[] | undefined; rest: StoredRow[] } {
+function pickRows(
+  waiting: StoredRow[],
+  taker: Taker,
+  finished: boolean,
+): { rows: readonly StoredRow[] | undefined; rest: StoredRow[] } {
   const fresh: StoredRow[] = [];
   let seen = 0;
   for (; seen < waiting.length && fresh.length < taker.count; seen++) {

@@ -42,7 +42,13 @@ describe('readExperiences', () => {
   it('reads merged calls as they were stored', async () => {
     const file = path.join(root, 'merged.db');
     const store = sqliteExperienceStore({ path: file });
-    const next = createExperience({ ...experience(1, 5), tokens: [1, 2, 3, 4, 5], promptLength: 4, logprobs: [-1], actionMask: [1] });
+    const next = createExperience({
+      ...experience(1, 5),
+      tokens: [1, 2, 3, 4, 5],
+      promptLength: 4,
+      logprobs: [-1],
+      actionMask: [1],
+    });
     const { experiences } = mergeCalls([experience(0, 3), next]);
     await store.put(experiences);
     const reader = readExperiences(file);
@@ -57,7 +63,9 @@ describe('readExperiences', () => {
     const store = sqliteExperienceStore({ path: file });
     await store.put([experience(0, 0), experience(1, 0), experience(2, 0)]);
     const reader = readExperiences(file);
-    expect(reader.rowsAfter(0, 2)).toEqual([0, 1].map((step) => ({ id: step + 1, experience: experience(step, 0) })));
+    expect(reader.rowsAfter(0, 2)).toEqual(
+      [0, 1].map((step) => ({ id: step + 1, experience: experience(step, 0) })),
+    );
     expect(reader.rowsAfter(3, 2)).toEqual([]);
     await store.put([experience(3, 1)]);
     expect(reader.rowsAfter(3, 2)).toEqual([{ id: 4, experience: experience(3, 1) }]);
@@ -67,7 +75,9 @@ describe('readExperiences', () => {
       const lease = await store.take(1);
       await lease!.acknowledge(step);
     }
-    expect(reader.usedSince(0)).toEqual([1, 2].map((id) => ({ id, trainStep: id, dropped: false })));
+    expect(reader.usedSince(0)).toEqual(
+      [1, 2].map((id) => ({ id, trainStep: id, dropped: false })),
+    );
     expect(reader.usedSince(2)).toEqual([{ id: 2, trainStep: 2, dropped: false }]);
     reader.close();
     await store.close();
@@ -76,7 +86,9 @@ describe('readExperiences', () => {
   it('refuses what is no store', () => {
     const file = path.join(root, 'text.db');
     writeFileSync(file, 'not a database, but long enough to be looked at as one'.repeat(20));
-    expect(() => readExperiences(file)).toThrow(/cannot be read: .*Expected the experience store of a run/);
+    expect(() => readExperiences(file)).toThrow(
+      /cannot be read: .*Expected the experience store of a run/,
+    );
     expect(() => readExperiences(path.join(root, 'none.db'))).toThrow('there is no such file');
   });
 });

@@ -1,22 +1,35 @@
-/** Looking into an experience store without owning it: whatever a run has stored, trained or not. */
+/**
+ * Looking into an experience store without owning it: whatever a run has stored, trained or not.
+ */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError, decodeExperience, TrinityError, type Experience } from '@trinity-rft/core';
 
 /** A store, opened for reading; a run that writes to it is not disturbed. */
 export interface ExperienceReader {
-  /** Policy versions of what is stored, ascending, and how many experiences each has. For merged calls, that of the oldest call. */
+  /**
+   * Policy versions of what is stored, ascending, and how many experiences each has. For merged
+   * calls, that of the oldest call.
+   */
   versions(): readonly { readonly policyVersion: number; readonly count: number }[];
-  /** In the order in which they were stored. @param policyVersion only those; all when it is left out */
+  /**
+   * In the order in which they were stored.
+   * @param policyVersion only those; all when it is left out
+   */
   experiences(policyVersion?: number): Iterable<Experience>;
-  /** Rows after the one with this id, in the order in which they were stored; what a run adds meanwhile comes with the next call. */
+  /**
+   * Rows after the one with this id, in the order in which they were stored; what a run adds
+   * meanwhile comes with the next call.
+   */
   rowsAfter(id: number, limit: number): readonly ExperienceRow[];
   /** Of all rows, in the order in which they were stored. */
   ids(): readonly number[];
   /** Undefined when there is no such row. */
   row(id: number): ExperienceRow | undefined;
   /** Ids of what train steps have used up, and by which, from `trainStep` on. */
-  usedSince(trainStep: number): readonly { readonly id: number; readonly trainStep: number; readonly dropped: boolean }[];
+  usedSince(
+    trainStep: number,
+  ): readonly { readonly id: number; readonly trainStep: number; readonly dropped: boolean }[];
   close(): void;
 }
 
@@ -33,15 +46,22 @@ export function readExperiences(path: string): ExperienceReader {
     const sqlite = process.getBuiltinModule('node:sqlite');
     return new sqlite.DatabaseSync(path, { readOnly: true });
   });
-  const statement = (sql: string): ReturnType<DatabaseSync['prepare']> => guarded(path, () => database.prepare(sql));
-  const versions = statement('SELECT policy_version AS version, count(*) AS count FROM experience GROUP BY policy_version ORDER BY 1');
+  const statement = (sql: string): ReturnType<DatabaseSync['prepare']> =>
+    guarded(path, () => database.prepare(sql));
+  const versions = statement(
+    'SELECT policy_version AS version, count(*) AS count FROM experience GROUP BY policy_version ORDER BY 1',
+  );
   const after = statement('SELECT id, bytes FROM experience WHERE id > ? ORDER BY id LIMIT ?');
   const ids = statement('SELECT id FROM experience ORDER BY id');
   const one = statement('SELECT id, bytes FROM experience WHERE id = ?');
   const used = statement('SELECT id, train_step, dropped FROM used WHERE train_step >= ?');
   return {
     versions: () =>
-      guarded(path, () => versions.all().map((row) => ({ policyVersion: Number(row['version']), count: Number(row['count']) }))),
+      guarded(path, () =>
+        versions
+          .all()
+          .map((row) => ({ policyVersion: Number(row['version']), count: Number(row['count']) })),
+      ),
     experiences: function* (policyVersion) {
       const where = policyVersion === undefined ? '' : 'WHERE policy_version = ?';
       const rows = statement(`SELECT bytes FROM experience ${where} ORDER BY id`).iterate(
@@ -58,7 +78,11 @@ export function readExperiences(path: string): ExperienceReader {
       }),
     usedSince: (trainStep) =>
       guarded(path, () =>
-        used.all(trainStep).map((row) => ({ id: Number(row['id']), trainStep: Number(row['train_step']), dropped: row['dropped'] === 1 })),
+        used.all(trainStep).map((row) => ({
+          id: Number(row['id']),
+          trainStep: Number(row['train_step']),
+          dropped: row['dropped'] === 1,
+        })),
       ),
     close: () => database.close(),
   };

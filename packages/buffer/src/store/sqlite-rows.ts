@@ -1,6 +1,14 @@
 /** Rows in SQLite: the statements of an experience store, one transaction per call. */
 import type { DatabaseSync } from 'node:sqlite';
-import { BufferError, decodeExperience, encodeExperience, TrinityError, uid, type Experience, type JsonState } from '@trinity-rft/core';
+import {
+  BufferError,
+  decodeExperience,
+  encodeExperience,
+  TrinityError,
+  uid,
+  type Experience,
+  type JsonState,
+} from '@trinity-rft/core';
 import type { RowDriver, StoredRow } from './driver.js';
 import { duplicateError } from './errors.js';
 
@@ -27,7 +35,12 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
     }
   };
 
-  const insertOne = (uidText: string, experience: Experience, bytes: Uint8Array, repeated: string[]): StoredRow => {
+  const insertOne = (
+    uidText: string,
+    experience: Experience,
+    bytes: Uint8Array,
+    repeated: string[],
+  ): StoredRow => {
     const { policyVersion } = experience;
     const { changes, lastInsertRowid } = sql.insert.run(uidText, policyVersion, bytes);
     if (changes === 0) repeated.push(uidText);
@@ -39,7 +52,9 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
       const encoded = batch.map(encodeExperience);
       return transaction('store experiences', () => {
         const repeated: string[] = [];
-        const rows = batch.map((experience, i) => insertOne(uid(experience.eid), experience, encoded[i]!, repeated));
+        const rows = batch.map((experience, i) =>
+          insertOne(uid(experience.eid), experience, encoded[i]!, repeated),
+        );
         if (repeated.length > 0) throw duplicateError(repeated);
         if (explorerState) sql.setState.run('explorer', JSON.stringify(explorerState));
         return rows;
@@ -49,9 +64,12 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
       rows.map(({ id }) => {
         const row = sql.read.get(id) as { bytes: Uint8Array } | undefined;
         if (!row)
-          throw new BufferError(`Experience ${id} has gone from the store; expected it to be there. Something else changed the file.`, {
-            code: 'BUFFER_DAMAGED',
-          });
+          throw new BufferError(
+            `Experience ${id} has gone from the store; expected it to be there. Something else changed the file.`,
+            {
+              code: 'BUFFER_DAMAGED',
+            },
+          );
         return decodeExperience(row.bytes);
       }),
     settle: (used, dropped, trainStep) =>
@@ -61,14 +79,20 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
       }),
     unsettle: (trainStep) => transaction('roll back', () => void sql.unsettle.run(trainStep)),
     unsettled: (after = 0) =>
-      sql.unsettled.all(after).map((row) => ({ id: Number(row['id']), policyVersion: Number(row['policy_version']) })),
+      sql.unsettled
+        .all(after)
+        .map((row) => ({ id: Number(row['id']), policyVersion: Number(row['policy_version']) })),
     explorerState: () => {
       const row = sql.getState.get('explorer');
       return row && (JSON.parse(String(row['json'])) as JsonState);
     },
     counts: () => {
       const row = sql.counts.get() ?? {};
-      return { total: Number(row['total']), trained: Number(row['settled']) - Number(row['dropped']), dropped: Number(row['dropped']) };
+      return {
+        total: Number(row['total']),
+        trained: Number(row['settled']) - Number(row['dropped']),
+        dropped: Number(row['dropped']),
+      };
     },
     close: () => {
       database.close();
@@ -77,7 +101,10 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
   };
 }
 
-/** SQLite has rolled back by itself after some errors (a full disk); saying it again is then an error that means nothing. */
+/**
+ * SQLite has rolled back by itself after some errors (a full disk); saying it again is then an
+ * error that means nothing.
+ */
 function rollBack(database: DatabaseSync): void {
   try {
     database.exec('ROLLBACK');
@@ -88,15 +115,21 @@ function rollBack(database: DatabaseSync): void {
 
 function prepareStatements(database: DatabaseSync) {
   return {
-    insert: database.prepare('INSERT INTO experience (uid, policy_version, bytes) VALUES (?, ?, ?) ON CONFLICT (uid) DO NOTHING'),
+    insert: database.prepare(
+      'INSERT INTO experience (uid, policy_version, bytes) VALUES (?, ?, ?) ON CONFLICT (uid) DO NOTHING',
+    ),
     read: database.prepare('SELECT bytes FROM experience WHERE id = ?'),
     settle: database.prepare('INSERT INTO used (train_step, dropped, id) VALUES (?, ?, ?)'),
     unsettle: database.prepare('DELETE FROM used WHERE train_step > ?'),
-    unsettled: database.prepare('SELECT id, policy_version FROM experience WHERE id > ? AND id NOT IN (SELECT id FROM used) ORDER BY id'),
+    unsettled: database.prepare(
+      'SELECT id, policy_version FROM experience WHERE id > ? AND id NOT IN (SELECT id FROM used) ORDER BY id',
+    ),
     counts: database.prepare(
       'SELECT (SELECT count(*) FROM experience) AS total, count(*) AS settled, coalesce(sum(dropped), 0) AS dropped FROM used',
     ),
-    setState: database.prepare('INSERT INTO state (name, json) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json'),
+    setState: database.prepare(
+      'INSERT INTO state (name, json) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET json = excluded.json',
+    ),
     getState: database.prepare('SELECT json FROM state WHERE name = ?'),
   };
 }

@@ -12,7 +12,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(join(path, '..'), { recursive: true, force: true }));
 
-const experience = (task: number) => createExperience({ eid: { batch: 1, task }, tokens: [1, 2], promptLength: 1 });
+const experience = (task: number) =>
+  createExperience({ eid: { batch: 1, task }, tokens: [1, 2], promptLength: 1 });
 
 function edit(sql: string): void {
   const database = new DatabaseSync(path);
@@ -22,7 +23,9 @@ function edit(sql: string): void {
 
 it('refuses a file that is no database, naming it', () => {
   writeFileSync(path, 'this is a text file and not a database, whatever its name says'.repeat(40));
-  expect(() => sqliteExperienceStore({ path })).toThrow(/experiences\.db cannot be opened: file is not a database/);
+  expect(() => sqliteExperienceStore({ path })).toThrow(
+    /experiences\.db cannot be opened: file is not a database/,
+  );
 });
 
 it("refuses another program's database, and leaves it as it was", () => {
@@ -34,12 +37,16 @@ it("refuses another program's database, and leaves it as it was", () => {
 it('refuses a store from a newer version', async () => {
   await sqliteExperienceStore({ path }).close();
   edit('PRAGMA user_version = 99');
-  expect(() => sqliteExperienceStore({ path })).toThrow(/schema version 99; this program reads up to 1/);
+  expect(() => sqliteExperienceStore({ path })).toThrow(
+    /schema version 99; this program reads up to 1/,
+  );
 });
 
 it('refuses a place where nothing can be written', () => {
   writeFileSync(path, 'a file where a folder is needed');
-  expect(() => sqliteExperienceStore({ path: join(path, 'experiences.db') })).toThrow(/cannot be opened: .*EEXIST|ENOTDIR/);
+  expect(() => sqliteExperienceStore({ path: join(path, 'experiences.db') })).toThrow(
+    /cannot be opened: .*EEXIST|ENOTDIR/,
+  );
 });
 
 it('can be opened after an opening that failed', async () => {

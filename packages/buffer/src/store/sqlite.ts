@@ -1,4 +1,6 @@
-/** An experience store in one SQLite file: what it said it holds survives a SIGKILL and a power cut. */
+/**
+ * An experience store in one SQLite file: what it said it holds survives a SIGKILL and a power cut.
+ */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -7,11 +9,14 @@ import { leaseStore, type Follow, type LeaseStoreOptions } from './lease-store.j
 import { sqliteRows } from './sqlite-rows.js';
 
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
-  /** The database file; made with its folder when it is not there. SQLite keeps `-wal`, `-shm` and our `.lock` beside it. */
+  /**
+   * The database file; made with its folder when it is not there. SQLite keeps `-wal`, `-shm` and
+   * our `.lock` beside it.
+   */
   readonly path: string;
   /**
-   * Also takes what a writer in another process adds, see {@link sqliteExperienceWriter}, and is finished when that has gone; without one,
-   * at once. @default nobody else adds rows
+   * Also takes what a writer in another process adds, see {@link sqliteExperienceWriter}, and is
+   * finished when that has gone; without one, at once. @default nobody else adds rows
    */
   readonly followWriter?: FollowOptions;
 }
@@ -30,9 +35,10 @@ const schemaVersion = 1;
 const applicationId = 0x54525842;
 
 /**
- * Opens or makes the store. One process may have it open at a time; the lock is the operating system's, so a killed process
- * leaves none behind.
- * @throws BufferError when another process has it open, or the file is damaged, foreign or from a newer version
+ * Opens or makes the store. One process may have it open at a time; the lock is the operating
+ * system's, so a killed process leaves none behind.
+ * @throws BufferError when another process has it open, or the file is damaged, foreign or from a
+ * newer version
  */
 export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): ExperienceStore {
   const { path } = options;
@@ -55,8 +61,9 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
 export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | 'close'>;
 
 /**
- * Opens or makes the store for adding only; its owner may have it open at the same time, and sees what is added when it follows.
- * One writer per store. @throws BufferError as {@link sqliteExperienceStore}
+ * Opens or makes the store for adding only; its owner may have it open at the same time, and sees
+ * what is added when it follows. One writer per store. @throws BufferError as
+ * {@link sqliteExperienceStore}
  */
 export function sqliteExperienceWriter({ path }: { readonly path: string }): ExperienceWriter {
   return guarded(path, () => {
@@ -80,7 +87,9 @@ const writerLock = 'writer.lock';
 /** A look at a lock takes it for a moment. */
 const lockWaitMs = 200;
 
-/** Ended when no writer has been there for the time of grace; one that was never there has ended. */
+/**
+ * Ended when no writer has been there for the time of grace; one that was never there has ended.
+ */
 function followOf(path: string, { clock, everyMs = 500, graceMs = 60_000 }: FollowOptions): Follow {
   let seen: number | undefined;
   return {
@@ -105,7 +114,10 @@ function hasWriter(path: string): boolean {
   }
 }
 
-/** Loaded on first use: Node 22 prints a warning when it loads the module, which users of other drivers should not see. */
+/**
+ * Loaded on first use: Node 22 prints a warning when it loads the module, which users of other
+ * drivers should not see.
+ */
 function connect(path: string): DatabaseSync {
   const sqlite = process.getBuiltinModule('node:sqlite');
   return new sqlite.DatabaseSync(path);
@@ -114,11 +126,14 @@ function connect(path: string): DatabaseSync {
 function open(path: string): DatabaseSync {
   const database = connect(path);
   try {
-    // WAL: a commit is one append, and readers (a person with the sqlite3 shell) do not disturb it. A commit survives SIGKILL
-    // at any setting of `synchronous`; FULL also flushes the disk once per commit, so that after a power cut the store is never
-    // older than a checkpoint that was written after it. At one commit per explore step and train step that costs milliseconds.
+    // WAL: a commit is one append, and readers (a person with the sqlite3 shell) do not disturb it.
+    // A commit survives SIGKILL at any setting of `synchronous`; FULL also flushes the disk once
+    // per commit, so that after a power cut the store is never older than a checkpoint that was
+    // written after it. At one commit per explore step and train step that costs milliseconds.
     // Another process may be the writer: its commits take milliseconds.
-    database.exec('PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    database.exec(
+      'PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;',
+    );
     prepareSchema(database, path);
     return database;
   } catch (error) {
@@ -132,9 +147,12 @@ function prepareSchema(database: DatabaseSync, path: string): void {
   const id = pragma(database, 'application_id');
   const foreign = (id !== applicationId && version !== 0) || (version === 0 && hasTables(database));
   if (foreign) {
-    throw new BufferError(`${path} is a database of another program; expected an experience store or no file. Name another path.`, {
-      code: 'BUFFER_FOREIGN',
-    });
+    throw new BufferError(
+      `${path} is a database of another program; expected an experience store or no file. Name another path.`,
+      {
+        code: 'BUFFER_FOREIGN',
+      },
+    );
   }
   if (version > schemaVersion) {
     throw new BufferError(
@@ -147,7 +165,10 @@ function prepareSchema(database: DatabaseSync, path: string): void {
   if (version === 0) database.exec(createSchema);
 }
 
-/** `used` is a table of its own so that an acknowledgement writes a few bytes per experience and does not copy the experience. */
+/**
+ * `used` is a table of its own so that an acknowledgement writes a few bytes per experience and
+ * does not copy the experience.
+ */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE experience (

@@ -22,8 +22,15 @@ interface Open {
 }
 
 const command = fc.oneof(
-  fc.record({ do: fc.constant('put' as const), versions: fc.array(fc.nat({ max: 3 }), { maxLength: 5 }) }),
-  fc.record({ do: fc.constant('take' as const), count: fc.integer({ min: 1, max: 4 }), min: fc.nat({ max: 3 }) }),
+  fc.record({
+    do: fc.constant('put' as const),
+    versions: fc.array(fc.nat({ max: 3 }), { maxLength: 5 }),
+  }),
+  fc.record({
+    do: fc.constant('take' as const),
+    count: fc.integer({ min: 1, max: 4 }),
+    min: fc.nat({ max: 3 }),
+  }),
   fc.record({ do: fc.constantFrom('acknowledge' as const, 'release' as const), which: fc.nat() }),
   fc.record({ do: fc.constant('rollback' as const), back: fc.nat({ max: 3 }) }),
   fc.record({ do: fc.constant('reopen' as const) }),
@@ -41,14 +48,21 @@ async function play(
   const setFate = (numbers: readonly number[], fate: Fate): void => {
     for (const n of numbers) model.fates[n] = fate;
   };
-  const where = (is: (fate: Fate) => boolean): number[] => model.fates.flatMap((fate, n) => (is(fate) ? [n] : []));
+  const where = (is: (fate: Fate) => boolean): number[] =>
+    model.fates.flatMap((fate, n) => (is(fate) ? [n] : []));
 
   for (const event of history) {
     if (event.do === 'put') {
       const first = model.fates.length;
       await store.put(
         event.versions.map((policyVersion, i) =>
-          createExperience({ eid: { task: first + i }, tokens: [1, 2], promptLength: 1, policyVersion, info: { n: first + i } }),
+          createExperience({
+            eid: { task: first + i },
+            tokens: [1, 2],
+            promptLength: 1,
+            policyVersion,
+            info: { n: first + i },
+          }),
         ),
       );
       model.fates.push(...event.versions.map(() => 'waiting' as const));
@@ -59,7 +73,10 @@ async function play(
       if (used.length < event.count) continue;
       const stale = waiting.filter((n) => n < used.at(-1)! && model.versions[n]! < event.min);
       const lease = (await store.take(event.count, { minPolicyVersion: event.min }))!;
-      seen.push([lease.experiences.map((experience) => experience.info['n']), lease.metrics['sample/stale_dropped']]);
+      seen.push([
+        lease.experiences.map((experience) => experience.info['n']),
+        lease.metrics['sample/stale_dropped'],
+      ]);
       expected.push([used, stale.length]);
       setFate([...used, ...stale], 'leased');
       open.push({ lease, used, stale });
@@ -87,7 +104,11 @@ async function play(
     const { total, waiting, leased } = await store.counts();
     seen.push({ total, waiting, leased });
     const count = (fate: Fate): number => where((other) => other === fate).length;
-    expected.push({ total: model.fates.length, waiting: count('waiting'), leased: count('leased') });
+    expected.push({
+      total: model.fates.length,
+      waiting: count('waiting'),
+      leased: count('leased'),
+    });
   }
   await store.close();
   expect(seen).toEqual(expected);
@@ -98,7 +119,9 @@ it('keeps a memory store in step with its model', async () => {
     command.filter((event) => event.do !== 'reopen'),
     { maxLength: 40 },
   );
-  await fc.assert(fc.asyncProperty(history, (events) => play(events, async () => memoryExperienceStore())));
+  await fc.assert(
+    fc.asyncProperty(history, (events) => play(events, async () => memoryExperienceStore())),
+  );
 });
 
 it('keeps an SQLite store in step with its model, across openings', async () => {

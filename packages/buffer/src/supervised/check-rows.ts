@@ -7,7 +7,11 @@ const listed = 3;
  * Calls `read` with each row. @param place what the rows are of: name and path
  * @throws TaskError with how many rows it refuses, and what it says of the first few
  */
-export function checkRows(rows: readonly RawTask[], place: string, read: (rawTask: RawTask, row: number) => unknown): void {
+export function checkRows(
+  rows: readonly RawTask[],
+  place: string,
+  read: (rawTask: RawTask, row: number) => unknown,
+): void {
   const bad: TaskError[] = [];
   rows.forEach((rawTask, row) => {
     try {

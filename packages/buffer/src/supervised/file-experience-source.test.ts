@@ -1,15 +1,26 @@
 import { createExperience, type Lease, type RawTask } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { fileExperienceSource, type FileExperienceSourceOptions } from './file-experience-source.js';
+import {
+  fileExperienceSource,
+  type FileExperienceSourceOptions,
+} from './file-experience-source.js';
 
-const rowsOf = (size: number): readonly RawTask[] => Array.from({ length: size }, (_, n) => ({ n }));
+const rowsOf = (size: number): readonly RawTask[] =>
+  Array.from({ length: size }, (_, n) => ({ n }));
 const toExperiences = (rawTask: RawTask, row: number) => [
   createExperience({ tokens: [1, row + 1], promptLength: 1, info: { n: rawTask['n'] } }),
 ];
 const open = (size: number, options: Partial<FileExperienceSourceOptions> = {}) =>
-  fileExperienceSource({ name: 'sft', rows: rowsOf(size), toExperiences, batchSize: 4, ...options });
-const numbers = (lease: Lease | undefined) => lease?.experiences.map((experience) => experience.info['n']);
+  fileExperienceSource({
+    name: 'sft',
+    rows: rowsOf(size),
+    toExperiences,
+    batchSize: 4,
+    ...options,
+  });
+const numbers = (lease: Lease | undefined) =>
+  lease?.experiences.map((experience) => experience.info['n']);
 
 it('hands out batches in order, then the remainder, then undefined', async () => {
   const source = open(10);
@@ -50,7 +61,12 @@ it('goes on after a rollback to any step as an uninterrupted run does', async ()
   );
 });
 
-async function train(source: ReturnType<typeof open>, batchSize: number, from: number, to: number): Promise<unknown[]> {
+async function train(
+  source: ReturnType<typeof open>,
+  batchSize: number,
+  from: number,
+  to: number,
+): Promise<unknown[]> {
   const seen: unknown[] = [];
   for (let step = from; step <= to; step++) {
     const lease = await source.take(batchSize);
@@ -75,7 +91,9 @@ it('gives released batches back in their old place', async () => {
 it('refuses acknowledgements that a resumed run could not find its place by', async () => {
   const source = open(12);
   const first = await source.take(4);
-  await expect(first!.acknowledge(2)).rejects.toThrow(/Batch 1 of "sft" was acknowledged by train step 2; expected step 1/);
+  await expect(first!.acknowledge(2)).rejects.toThrow(
+    /Batch 1 of "sft" was acknowledged by train step 2; expected step 1/,
+  );
   await first!.acknowledge(1);
   await expect(first!.acknowledge(1)).rejects.toMatchObject({ code: 'BUFFER_LEASE_ENDED' });
   const second = await source.take(4);
@@ -83,7 +101,9 @@ it('refuses acknowledgements that a resumed run could not find its place by', as
   await expect(second!.acknowledge(2)).rejects.toMatchObject({ code: 'BUFFER_LEASE_ENDED' });
   await expect(source.rollback(-1)).rejects.toMatchObject({ code: 'BUFFER_TRAIN_STEP' });
   await expect(source.take(3)).rejects.toMatchObject({ code: 'BUFFER_COUNT' });
-  await expect(source.take(4, {}, AbortSignal.abort())).rejects.toMatchObject({ name: 'CancelledError' });
+  await expect(source.take(4, {}, AbortSignal.abort())).rejects.toMatchObject({
+    name: 'CancelledError',
+  });
   await source.close();
   await expect(source.take(4)).rejects.toMatchObject({ code: 'BUFFER_CLOSED' });
   expect(() => open(3, { batchSize: 0 })).toThrow(/BUFFER|batch size/);
@@ -108,7 +128,11 @@ it('names the row that cannot become an experience, and offers it again', async 
 });
 
 it('keeps the experiences of a row together, counts rows, and goes on by rows', async () => {
-  const options = { toExperiences: (rawTask: RawTask, row: number) => [0, 1].flatMap(() => toExperiences(rawTask, row)), batchSize: 3 };
+  const options = {
+    toExperiences: (rawTask: RawTask, row: number) =>
+      [0, 1].flatMap(() => toExperiences(rawTask, row)),
+    batchSize: 3,
+  };
   const source = open(7, { ...options, selector: 'shuffle' });
   const first = await source.take(3);
   expect(first?.experiences).toHaveLength(6);

@@ -1,4 +1,7 @@
-/** Supervised data as a place where a trainer reads: rows become experiences, batch by batch, in an order that train steps number. */
+/**
+ * Supervised data as a place where a trainer reads: rows become experiences, batch by batch, in an
+ * order that train steps number.
+ */
 import {
   assertAligned,
   boundary,
@@ -16,19 +19,35 @@ import { closedError, leaseEndedError, trainStepError } from '../store/errors.js
 
 export interface FileExperienceSourceOptions extends TaskOrderOptions {
   readonly rows: readonly RawTask[];
-  /** Tokenizes a row, which may make several experiences: they stay together, in this order. `row` is its number. @throws TaskError when the row cannot be used */
-  readonly toExperiences: (rawTask: RawTask, row: number) => readonly Experience[] | Promise<readonly Experience[]>;
+  /**
+   * Tokenizes a row, which may make several experiences: they stay together, in this order. `row`
+   * is its number.
+   * @throws TaskError when the row cannot be used
+   */
+  readonly toExperiences: (
+    rawTask: RawTask,
+    row: number,
+  ) => readonly Experience[] | Promise<readonly Experience[]>;
   /** Rows per train step; every take asks for as many. */
   readonly batchSize: number;
 }
 
 /**
- * Train step n reads batch n - 1: the position in the data is the number of the last acknowledged step, so a checkpoint's step
- * is all that a resumed run needs. The last batch may be smaller.
+ * Train step n reads batch n - 1: the position in the data is the number of the last acknowledged
+ * step, so a checkpoint's step is all that a resumed run needs. The last batch may be smaller.
  */
 export function fileExperienceSource(options: FileExperienceSourceOptions): ExperienceSource {
-  const { name, rows, toExperiences, batchSize, selector = 'sequential', seed = 42, totalEpochs = 1 } = options;
-  if (!Number.isInteger(batchSize) || batchSize < 1) throw batchSizeError(name, 'a batch size', batchSize);
+  const {
+    name,
+    rows,
+    toExperiences,
+    batchSize,
+    selector = 'sequential',
+    seed = 42,
+    totalEpochs = 1,
+  } = options;
+  if (!Number.isInteger(batchSize) || batchSize < 1)
+    throw batchSizeError(name, 'a batch size', batchSize);
   const end = rows.length === 0 ? 0 : (options.totalRows ?? Math.floor(totalEpochs * rows.length));
   const order = rowOrder(selector, rows.length, seed, name);
   /** Batches given back, in order; they come before `next`. */
@@ -43,14 +62,21 @@ export function fileExperienceSource(options: FileExperienceSourceOptions): Expe
   };
 
   const readBatch = (first: number): Promise<readonly (readonly Experience[])[]> =>
-    Promise.all(order(first, Math.min(batchSize, end - first)).map((row) => readRow(name, rows[row]!, row, toExperiences)));
+    Promise.all(
+      order(first, Math.min(batchSize, end - first)).map((row) =>
+        readRow(name, rows[row]!, row, toExperiences),
+      ),
+    );
 
   const leaseOf = (batch: number, read: readonly (readonly Experience[])[]): Lease => {
     const bornIn = life;
     let state: 'open' | 'acknowledged' | 'released' | 'rolled back' = 'open';
     return {
       experiences: read.flat(),
-      metrics: { 'sample/task_count': read.length, 'sample/epoch': Math.min(end, (batch + 1) * batchSize) / rows.length },
+      metrics: {
+        'sample/task_count': read.length,
+        'sample/epoch': Math.min(end, (batch + 1) * batchSize) / rows.length,
+      },
       acknowledge: async (trainStep) => {
         if (closed) throw closedError('An acknowledgement');
         if (bornIn !== life) state = 'rolled back';
@@ -71,7 +97,11 @@ export function fileExperienceSource(options: FileExperienceSourceOptions): Expe
       if (closed) throw closedError('A take');
       if (count !== batchSize) throw batchSizeError(name, `batches of ${batchSize}`, count);
       if (signal?.aborted)
-        throw new CancelledError(`Reading "${name}" was cancelled.`, { code: 'TAKE_CANCELLED', reason: 'aborted', cause: signal.reason });
+        throw new CancelledError(`Reading "${name}" was cancelled.`, {
+          code: 'TAKE_CANCELLED',
+          reason: 'aborted',
+          cause: signal.reason,
+        });
       if (returned.length === 0 && next * batchSize >= end) return undefined;
       const batch = returned.shift() ?? next++;
       try {
@@ -100,11 +130,14 @@ async function readRow(
   toExperiences: FileExperienceSourceOptions['toExperiences'],
 ): Promise<readonly Experience[]> {
   const wrap = (cause: unknown): TaskError =>
-    new TaskError(`Row ${row} of "${name}" cannot be made into an experience: ${(cause as Error).message}. Mend or remove the row.`, {
-      code: 'SUPERVISED_ROW',
-      details: { taskset: name, row },
-      cause,
-    });
+    new TaskError(
+      `Row ${row} of "${name}" cannot be made into an experience: ${(cause as Error).message}. Mend or remove the row.`,
+      {
+        code: 'SUPERVISED_ROW',
+        details: { taskset: name, row },
+        cause,
+      },
+    );
   return boundary(wrap, async () => {
     const experiences = await toExperiences(rawTask, row);
     experiences.forEach(assertAligned);

@@ -6,31 +6,55 @@ import { readPreferenceRow, type PreferenceFormat } from './read-preference-row.
 const user = (content: string) => ({ role: 'user', content }) as const;
 const assistant = (content: string) => ({ role: 'assistant', content }) as const;
 const read = (rawTask: Record<string, unknown>, format: Partial<PreferenceFormat> = {}) =>
-  readPreferenceRow(rawTask, { ...defaultFormatArgs, chosenKey: 'chosen', rejectedKey: 'rejected', ...format }, 'dpo/7');
+  readPreferenceRow(
+    rawTask,
+    { ...defaultFormatArgs, chosenKey: 'chosen', rejectedKey: 'rejected', ...format },
+    'dpo/7',
+  );
 const pair = { prompt: [user('2 + 2?')], chosen: [assistant('4')], rejected: [assistant('5')] };
 
 describe('readPreferenceRow', () => {
   it.each([
     ['three texts', { prompt: '2 + 2?', chosen: '4', rejected: '5' }, {}],
-    ['three texts where only texts are taken', { prompt: '2 + 2?', chosen: '4', rejected: '5' }, { promptType: 'plaintext' }],
+    [
+      'three texts where only texts are taken',
+      { prompt: '2 + 2?', chosen: '4', rejected: '5' },
+      { promptType: 'plaintext' },
+    ],
     ['lists', { messages: pair.prompt, chosen: pair.chosen, rejected: pair.rejected }, {}],
     [
       'lists in the layout of the original',
       { message: pair.prompt, chosen: pair.chosen, rejected: pair.rejected },
       { promptType: 'messages' },
     ],
-    ['a prompt as list, single messages as answers', { prompt: pair.prompt, chosen: pair.chosen[0], rejected: pair.rejected[0] }, {}],
+    [
+      'a prompt as list, single messages as answers',
+      { prompt: pair.prompt, chosen: pair.chosen[0], rejected: pair.rejected[0] },
+      {},
+    ],
     [
       'JSON text',
-      { messages: JSON.stringify(pair.prompt), chosen: JSON.stringify(pair.chosen), rejected: JSON.stringify(pair.rejected[0]) },
+      {
+        messages: JSON.stringify(pair.prompt),
+        chosen: JSON.stringify(pair.chosen),
+        rejected: JSON.stringify(pair.rejected[0]),
+      },
       {},
     ],
     [
       'whole conversations',
-      { prompt: '2 + 2?', chosen: [...pair.prompt, ...pair.chosen], rejected: [...pair.prompt, ...pair.rejected] },
+      {
+        prompt: '2 + 2?',
+        chosen: [...pair.prompt, ...pair.chosen],
+        rejected: [...pair.prompt, ...pair.rejected],
+      },
       {},
     ],
-    ['other keys', { q: '2 + 2?', good: '4', bad: '5' }, { promptKey: 'q', chosenKey: 'good', rejectedKey: 'bad' }],
+    [
+      'other keys',
+      { q: '2 + 2?', good: '4', bad: '5' },
+      { promptKey: 'q', chosenKey: 'good', rejectedKey: 'bad' },
+    ],
   ] as const)('reads %s', (_what, rawTask, format) => {
     expect(read(rawTask, format)).toEqual(pair);
   });
@@ -43,7 +67,10 @@ describe('readPreferenceRow', () => {
   });
 
   it('puts a system prompt before a prompt that is a text', () => {
-    const { prompt } = read({ prompt: 'p', chosen: 'a', rejected: 'b', sys: 'own' }, { systemPrompt: 'all', systemPromptKey: 'sys' });
+    const { prompt } = read(
+      { prompt: 'p', chosen: 'a', rejected: 'b', sys: 'own' },
+      { systemPrompt: 'all', systemPromptKey: 'sys' },
+    );
     expect(prompt).toEqual([{ role: 'system', content: 'own' }, user('p')]);
   });
 
@@ -58,7 +85,10 @@ describe('readPreferenceRow', () => {
   });
 
   it.each([
-    [{ prompt: 'p', chosen: 'a' }, 'Row dpo/7, key "rejected": nothing is there; the row has prompt, chosen. Set format.chosen_key'],
+    [
+      { prompt: 'p', chosen: 'a' },
+      'Row dpo/7, key "rejected": nothing is there; the row has prompt, chosen. Set format.chosen_key',
+    ],
     [
       { chosen: 'a', rejected: 'b' },
       'key "prompt": nothing is there; the row has chosen, rejected. Set format.messages_key or format.prompt_key',
@@ -69,7 +99,10 @@ describe('readPreferenceRow', () => {
       { prompt: 'p', chosen: [user('a')], rejected: 'b' },
       'key "chosen": the last message is the user\'s. An answer ends with the assistant',
     ],
-    [{ prompt: [user('p'), assistant('q')], chosen: 'a', rejected: 'b' }, 'key "prompt": the last message is the assistant\'s'],
+    [
+      { prompt: [user('p'), assistant('q')], chosen: 'a', rejected: 'b' },
+      'key "prompt": the last message is the assistant\'s',
+    ],
     [
       { prompt: 'p', chosen: [user('p'), assistant('a')], rejected: 'b' },
       '"rejected": it is an answer alone, while "chosen" is a whole conversation',
@@ -78,28 +111,36 @@ describe('readPreferenceRow', () => {
       { chosen: [user('p'), assistant('a')], rejected: [user('q'), assistant('b')] },
       'key "rejected": it differs from "chosen" at message 1, which is the user\'s. Two whole conversations have the same prompt',
     ],
-    [{ prompt: 'p', chosen: [{ role: 'judge', content: 'a' }], rejected: 'b' }, 'key "chosen": message 1 has the role "judge"'],
+    [
+      { prompt: 'p', chosen: [{ role: 'judge', content: 'a' }], rejected: 'b' },
+      'key "chosen": message 1 has the role "judge"',
+    ],
   ])('refuses %j', (rawTask, message) => {
     expect(() => read(rawTask)).toThrow(TaskError);
     expect(() => read(rawTask)).toThrow(message);
   });
 
   it('refuses messages where only texts are taken', () => {
-    expect(() => read({ prompt: 'p', chosen: pair.chosen, rejected: 'b' }, { promptType: 'plaintext' })).toThrow(
-      'expected text, found a list',
-    );
-    expect(() => read({ prompt: pair.prompt, chosen: 'a', rejected: 'b' }, { promptType: 'plaintext' })).toThrow(
-      'expected text, found a list. Remove format.prompt_type to read messages',
-    );
+    expect(() =>
+      read({ prompt: 'p', chosen: pair.chosen, rejected: 'b' }, { promptType: 'plaintext' }),
+    ).toThrow('expected text, found a list');
+    expect(() =>
+      read({ prompt: pair.prompt, chosen: 'a', rejected: 'b' }, { promptType: 'plaintext' }),
+    ).toThrow('expected text, found a list. Remove format.prompt_type to read messages');
   });
 });
 
 it('counts the rows of a data set that cannot be read, and says why of the first three', () => {
-  const rows = [{ prompt: 'p', chosen: 'a', rejected: 'b' }, ...Array.from({ length: 5 }, () => ({ prompt: 'p' }))];
+  const rows = [
+    { prompt: 'p', chosen: 'a', rejected: 'b' },
+    ...Array.from({ length: 5 }, () => ({ prompt: 'p' })),
+  ];
   const check = () => checkRows(rows, '"pairs" (pairs.jsonl)', (rawTask) => read(rawTask));
   expect(check).toThrow(
     /^"pairs" \(pairs.jsonl\): 5 of 6 rows cannot be learned from\. Rows count from 0\.\n(  Row .*\n){3}  \.\.\. and 2 more$/,
   );
   checkRows(rows.slice(0, 1), 'pairs', (rawTask) => read(rawTask));
-  expect(() => checkRows(rows, 'x', () => (undefined as unknown as { a: number }).a)).toThrow(TypeError);
+  expect(() => checkRows(rows, 'x', () => (undefined as unknown as { a: number }).a)).toThrow(
+    TypeError,
+  );
 });

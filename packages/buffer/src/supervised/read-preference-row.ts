@@ -2,7 +2,15 @@
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import { readMessages } from './read-messages.js';
 import type { SupervisedFormat } from './read-supervised-row.js';
-import { describe, isPresent, keyOfMessages, readText, readTools, rowError, systemMessage } from './row-fields.js';
+import {
+  describe,
+  isPresent,
+  keyOfMessages,
+  readText,
+  readTools,
+  rowError,
+  systemMessage,
+} from './row-fields.js';
 
 /** `format` of a preference data set. */
 export interface PreferenceFormat extends SupervisedFormat {
@@ -19,36 +27,63 @@ export interface PreferenceRow {
 }
 
 /**
- * An answer is a text, a message, or a list of messages. The prompt is a list under `messagesKey` (where `message` is not there,
- * `messages` is read), or a text or list under `promptKey`; where the answers are whole conversations, it is what they have in common.
- * `promptType: plaintext` takes texts only.
+ * An answer is a text, a message, or a list of messages. The prompt is a list under `messagesKey`
+ * (where `message` is not there, `messages` is read), or a text or list under `promptKey`; where
+ * the answers are whole conversations, it is what they have in common. `promptType: plaintext`
+ * takes texts only.
  * @param row what to call the row in messages
  * @throws TaskError naming the row, the key and what was found
  */
-export function readPreferenceRow(rawTask: RawTask, format: PreferenceFormat, row: number | string = '?'): PreferenceRow {
+export function readPreferenceRow(
+  rawTask: RawTask,
+  format: PreferenceFormat,
+  row: number | string = '?',
+): PreferenceRow {
   const answers = {
     chosen: readAnswer(rawTask, format.chosenKey, format, row),
     rejected: readAnswer(rawTask, format.rejectedKey, format, row),
   };
   const whole = isWhole(answers.chosen) || isWhole(answers.rejected);
-  const pair = whole ? splitWhole(answers, format, row) : { prompt: readPrompt(rawTask, format, row), ...answers };
+  const pair = whole
+    ? splitWhole(answers, format, row)
+    : { prompt: readPrompt(rawTask, format, row), ...answers };
   const tools = readTools(rawTask, format.toolsKey, row);
   return { ...pair, ...(tools && { tools }) };
 }
 
 type Answers = Pick<PreferenceRow, 'chosen' | 'rejected'>;
 
-function readAnswer(rawTask: RawTask, key: string, format: PreferenceFormat, row: number | string): readonly ChatMessage[] {
-  const cure = 'Set format.chosen_key and format.rejected_key to the keys of the two answers, as texts or messages';
+function readAnswer(
+  rawTask: RawTask,
+  key: string,
+  format: PreferenceFormat,
+  row: number | string,
+): readonly ChatMessage[] {
+  const cure =
+    'Set format.chosen_key and format.rejected_key to the keys of the two answers, as texts or messages';
   if (!isPresent(rawTask[key]))
-    throw rowError(row, key, `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`, cure);
-  if (format.promptType === 'plaintext') return [answerOf(readText(rawTask, key, row, cure), key, row)];
+    throw rowError(
+      row,
+      key,
+      `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
+      cure,
+    );
+  if (format.promptType === 'plaintext')
+    return [answerOf(readText(rawTask, key, row, cure), key, row)];
   const value = messagesInText(rawTask[key]);
   if (typeof value === 'string') return [answerOf(value, key, row)];
   if (typeof value !== 'object') throw rowError(row, key, `found ${describe(value)}`, cure);
-  const messages = readMessages(Array.isArray(value) ? value : [value], (problem, advice) => rowError(row, key, problem, advice));
+  const messages = readMessages(Array.isArray(value) ? value : [value], (problem, advice) =>
+    rowError(row, key, problem, advice),
+  );
   const last = messages.at(-1)!;
-  if (last.role !== 'assistant') throw rowError(row, key, `the last message is the ${last.role}'s`, 'An answer ends with the assistant');
+  if (last.role !== 'assistant')
+    throw rowError(
+      row,
+      key,
+      `the last message is the ${last.role}'s`,
+      'An answer ends with the assistant',
+    );
   if (last.content === '' && !last.tool_calls) throw emptyAnswer(key, row);
   return messages;
 }
@@ -59,7 +94,12 @@ function answerOf(content: string, key: string, row: number | string): ChatMessa
 }
 
 const emptyAnswer = (key: string, row: number | string) =>
-  rowError(row, key, 'the answer is empty', 'Give an answer to prefer over the other, or remove the row');
+  rowError(
+    row,
+    key,
+    'the answer is empty',
+    'Give an answer to prefer over the other, or remove the row',
+  );
 
 /** The JSON text of messages stands for them; any other text is the answer itself. */
 function messagesInText(value: unknown): unknown {
@@ -77,32 +117,68 @@ function messagesInText(value: unknown): unknown {
 const isWhole = (messages: readonly ChatMessage[]): boolean => messages[0]?.role !== 'assistant';
 
 /** Both conversations share their beginning, up to the first answer that differs. */
-function splitWhole({ chosen, rejected }: Answers, { chosenKey, rejectedKey }: PreferenceFormat, row: number | string): PreferenceRow {
+function splitWhole(
+  { chosen, rejected }: Answers,
+  { chosenKey, rejectedKey }: PreferenceFormat,
+  row: number | string,
+): PreferenceRow {
   const cure = 'Two whole conversations have the same prompt and end with different answers';
   if (!isWhole(chosen) || !isWhole(rejected)) {
     const [whole, other] = isWhole(chosen) ? [chosenKey, rejectedKey] : [rejectedKey, chosenKey];
-    throw rowError(row, other, `it is an answer alone, while "${whole}" is a whole conversation`, 'Give both in the same way');
+    throw rowError(
+      row,
+      other,
+      `it is an answer alone, while "${whole}" is a whole conversation`,
+      'Give both in the same way',
+    );
   }
   const most = Math.min(chosen.length, rejected.length) - 1;
-  const differs = chosen.slice(0, most).findIndex((message, i) => JSON.stringify(message) !== JSON.stringify(rejected[i]));
+  const differs = chosen
+    .slice(0, most)
+    .findIndex((message, i) => JSON.stringify(message) !== JSON.stringify(rejected[i]));
   const shared = differs < 0 ? most : differs;
   const next = [chosen[shared]!, rejected[shared]!].find(({ role }) => role !== 'assistant');
-  if (next) throw rowError(row, rejectedKey, `it differs from "${chosenKey}" at message ${shared + 1}, which is the ${next.role}'s`, cure);
-  return { prompt: chosen.slice(0, shared), chosen: chosen.slice(shared), rejected: rejected.slice(shared) };
+  if (next)
+    throw rowError(
+      row,
+      rejectedKey,
+      `it differs from "${chosenKey}" at message ${shared + 1}, which is the ${next.role}'s`,
+      cure,
+    );
+  return {
+    prompt: chosen.slice(0, shared),
+    chosen: chosen.slice(shared),
+    rejected: rejected.slice(shared),
+  };
 }
 
-function readPrompt(rawTask: RawTask, format: PreferenceFormat, row: number | string): readonly ChatMessage[] {
+function readPrompt(
+  rawTask: RawTask,
+  format: PreferenceFormat,
+  row: number | string,
+): readonly ChatMessage[] {
   const messagesKey = keyOfMessages(rawTask, format);
   const asMessages = format.promptType !== 'plaintext' && isPresent(rawTask[messagesKey]);
   const key = asMessages ? messagesKey : format.promptKey;
   if (!isPresent(rawTask[key])) {
     const cure = 'Set format.messages_key or format.prompt_key to the key that holds the prompt';
-    throw rowError(row, key, `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`, cure);
+    throw rowError(
+      row,
+      key,
+      `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
+      cure,
+    );
   }
   const value = format.promptType === 'plaintext' ? rawTask[key] : messagesInText(rawTask[key]);
-  if (typeof value === 'string') return [...systemMessage(rawTask, format, row), { role: 'user', content: value }];
+  if (typeof value === 'string')
+    return [...systemMessage(rawTask, format, row), { role: 'user', content: value }];
   if (format.promptType === 'plaintext')
-    throw rowError(row, key, `expected text, found ${describe(value)}`, 'Remove format.prompt_type to read messages');
+    throw rowError(
+      row,
+      key,
+      `expected text, found ${describe(value)}`,
+      'Remove format.prompt_type to read messages',
+    );
   const messages = readMessages(value, (problem, cure) => rowError(row, key, problem, cure));
   if (messages.at(-1)!.role === 'assistant')
     throw rowError(

@@ -12,7 +12,11 @@ const read = (rawTask: Record<string, unknown>, format: Partial<SupervisedFormat
 it.each([
   ['a list under message', { message: conversation }, {}],
   ['a list under messages, when message is not there', { messages: conversation }, {}],
-  ['a list under the key that the format names', { chat: conversation, messages: [] }, { messagesKey: 'chat' }],
+  [
+    'a list under the key that the format names',
+    { chat: conversation, messages: [] },
+    { messagesKey: 'chat' },
+  ],
   ['JSON text', { messages: JSON.stringify(conversation) }, {}],
   ['two texts', { prompt: 'What is 1 + 1?', response: '2' }, {}],
   [
@@ -20,22 +24,35 @@ it.each([
     { question: 'What is 1 + 1?', answer: '2', messages: conversation.slice(1) },
     { promptType: 'plaintext', promptKey: 'question', responseKey: 'answer' },
   ],
-  ['fields that are null in a table', { messages: conversation.map((message) => ({ ...message, tool_calls: null, name: null })) }, {}],
+  [
+    'fields that are null in a table',
+    { messages: conversation.map((message) => ({ ...message, tool_calls: null, name: null })) },
+    {},
+  ],
 ] as const)('reads a conversation from %s', (_what, rawTask, format) => {
   expect(read(rawTask, format)).toEqual({ messages: conversation });
 });
 
 it('puts the system prompt first: that of the row before that of the format', () => {
   const row = { prompt: 'p', response: 'r', system: 'of the row' };
-  const systemOf = (format: Partial<SupervisedFormat>) => read(row, format).messages.filter((message) => message.role === 'system');
+  const systemOf = (format: Partial<SupervisedFormat>) =>
+    read(row, format).messages.filter((message) => message.role === 'system');
   expect(systemOf({ systemPrompt: 'of all' })).toEqual([{ role: 'system', content: 'of all' }]);
-  expect(systemOf({ systemPrompt: 'of all', systemPromptKey: 'system' })).toEqual([{ role: 'system', content: 'of the row' }]);
-  expect(systemOf({ systemPrompt: 'of all', systemPromptKey: 'absent' })).toEqual([{ role: 'system', content: 'of all' }]);
+  expect(systemOf({ systemPrompt: 'of all', systemPromptKey: 'system' })).toEqual([
+    { role: 'system', content: 'of the row' },
+  ]);
+  expect(systemOf({ systemPrompt: 'of all', systemPromptKey: 'absent' })).toEqual([
+    { role: 'system', content: 'of all' },
+  ]);
 });
 
 it('reads tools and tool calls, with arguments as objects or as text', () => {
   const tool = { type: 'function', function: { name: 'add', parameters: { type: 'object' } } };
-  const call = (args: unknown) => ({ role: 'assistant', content: null, tool_calls: [{ function: { name: 'add', arguments: args } }] });
+  const call = (args: unknown) => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ function: { name: 'add', arguments: args } }],
+  });
   const result = { role: 'tool', content: '2', tool_call_id: 'call_0' };
   const { messages, tools } = read({
     messages: [...conversation, call({ a: 1 }), result, call('{"a": 1}'), result, conversation[1]],
@@ -47,7 +64,8 @@ it('reads tools and tool calls, with arguments as objects or as text', () => {
     { id: 'call_0', type: 'function', function: { name: 'add', arguments: '{"a": 1}' } },
   ]);
   expect(messages[2]).not.toHaveProperty('content');
-  for (const none of [[], '', null, '[]']) expect(read({ messages: conversation, tools: none })).toEqual({ messages: conversation });
+  for (const none of [[], '', null, '[]'])
+    expect(read({ messages: conversation, tools: none })).toEqual({ messages: conversation });
 });
 
 it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
@@ -57,8 +75,18 @@ it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
     {},
     'Row sft/7, key "message": nothing is there; the row has question, answer. Set format.messages_key',
   ],
-  ['texts where messages are asked for', { prompt: 'p', response: 'r' }, { promptType: 'messages' }, 'Set format.prompt_type to plaintext'],
-  ['messages that are no list', { message: 7 }, {}, 'key "message": expected a list, found a number'],
+  [
+    'texts where messages are asked for',
+    { prompt: 'p', response: 'r' },
+    { promptType: 'messages' },
+    'Set format.prompt_type to plaintext',
+  ],
+  [
+    'messages that are no list',
+    { message: 7 },
+    {},
+    'key "message": expected a list, found a number',
+  ],
   ['text that is not JSON', { messages: '[{' }, {}, 'key "messages": the text is not JSON'],
   ['no messages', { messages: [] }, {}, 'the list is empty'],
   [
@@ -67,19 +95,49 @@ it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
     {},
     'message 1 has the role "human". Expected one of: system, developer, user, assistant, tool',
   ],
-  ['a message without content', { messages: [{ role: 'user' }] }, {}, 'message 1 has neither content nor tool calls'],
-  ['content that is no text', { messages: [{ role: 'user', content: 3 }] }, {}, 'message 1 has a number as content'],
+  [
+    'a message without content',
+    { messages: [{ role: 'user' }] },
+    {},
+    'message 1 has neither content nor tool calls',
+  ],
+  [
+    'content that is no text',
+    { messages: [{ role: 'user', content: 3 }] },
+    {},
+    'message 1 has a number as content',
+  ],
   ['a message that is none', { messages: ['hello'] }, {}, 'message 1 is a string'],
-  ['no answer at the end', { messages: conversation.slice(0, 1) }, {}, "the last message is the user's"],
+  [
+    'no answer at the end',
+    { messages: conversation.slice(0, 1) },
+    {},
+    "the last message is the user's",
+  ],
   [
     'a tool call without a name',
     { messages: [{ role: 'assistant', tool_calls: [{}] }] },
     {},
     'message 1: tool call 1 has no function.name',
   ],
-  ['tools that are no list', { messages: conversation, tools: { name: 'add' } }, {}, 'key "tools": expected a list, found an object'],
-  ['a tool without a name', { messages: conversation, tools: [{ type: 'function' }] }, {}, 'key "tools": tool 1 has no function.name'],
-  ['a prompt that is no text', { prompt: 3, response: 'r' }, { promptType: 'plaintext' }, 'key "prompt": expected text, found a number'],
+  [
+    'tools that are no list',
+    { messages: conversation, tools: { name: 'add' } },
+    {},
+    'key "tools": expected a list, found an object',
+  ],
+  [
+    'a tool without a name',
+    { messages: conversation, tools: [{ type: 'function' }] },
+    {},
+    'key "tools": tool 1 has no function.name',
+  ],
+  [
+    'a prompt that is no text',
+    { prompt: 3, response: 'r' },
+    { promptType: 'plaintext' },
+    'key "prompt": expected text, found a number',
+  ],
 ])('refuses %s', (_what, rawTask, format, message) => {
   expect(() => read(rawTask, format)).toThrow(TaskError);
   expect(() => read(rawTask, format)).toThrow(message);

@@ -1,11 +1,23 @@
 /** Reads the conversation of one row of supervised data, whatever way the row spells it. */
 import type { ChatMessage, FormatArgs, RawTask, ToolDefinition } from '@trinity-rft/core';
 import { readMessages } from './read-messages.js';
-import { fromJson, isPresent, keyOfMessages, readText, readTools, rowError, systemMessage } from './row-fields.js';
+import {
+  fromJson,
+  isPresent,
+  keyOfMessages,
+  readText,
+  readTools,
+  rowError,
+  systemMessage,
+} from './row-fields.js';
 
 /** `format` of a supervised data set. */
 export interface SupervisedFormat extends FormatArgs {
-  /** `messages`: a list under `messagesKey`; `plaintext`: two texts under `promptKey` and `responseKey`. @default whichever the row has */
+  /**
+   * `messages`: a list under `messagesKey`; `plaintext`: two texts under `promptKey` and
+   * `responseKey`.
+   * @default whichever the row has
+   */
   readonly promptType?: 'messages' | 'plaintext';
 }
 
@@ -16,37 +28,71 @@ export interface SupervisedRow {
 }
 
 /**
- * Messages and tools may be lists, or JSON text of lists. Where the default key `message` is not there, `messages` is read:
- * most data sets call it so.
+ * Messages and tools may be lists, or JSON text of lists. Where the default key `message` is not
+ * there, `messages` is read: most data sets call it so.
  * @param row what to call the row in messages: its number, or the set's name and number
  * @throws TaskError naming the row, the key and what was found
  */
-export function readSupervisedRow(rawTask: RawTask, format: SupervisedFormat, row: number | string = '?'): SupervisedRow {
+export function readSupervisedRow(
+  rawTask: RawTask,
+  format: SupervisedFormat,
+  row: number | string = '?',
+): SupervisedRow {
   const messagesKey = keyOfMessages(rawTask, format);
   const hasTexts = isPresent(rawTask[format.promptKey]) && isPresent(rawTask[format.responseKey]);
-  const asTexts = format.promptType === 'plaintext' || (format.promptType === undefined && !isPresent(rawTask[messagesKey]) && hasTexts);
-  const messages = asTexts ? fromTexts(rawTask, format, row) : fromList(rawTask, messagesKey, hasTexts, row);
+  const asTexts =
+    format.promptType === 'plaintext' ||
+    (format.promptType === undefined && !isPresent(rawTask[messagesKey]) && hasTexts);
+  const messages = asTexts
+    ? fromTexts(rawTask, format, row)
+    : fromList(rawTask, messagesKey, hasTexts, row);
   const tools = readTools(rawTask, format.toolsKey, row);
   return { messages, ...(tools && { tools }) };
 }
 
-function fromList(rawTask: RawTask, key: string, hasTexts: boolean, row: number | string): readonly ChatMessage[] {
+function fromList(
+  rawTask: RawTask,
+  key: string,
+  hasTexts: boolean,
+  row: number | string,
+): readonly ChatMessage[] {
   if (!isPresent(rawTask[key])) {
     const cure = hasTexts
       ? 'Set format.prompt_type to plaintext to read prompt and response'
       : 'Set format.messages_key to the key that holds the conversation';
-    throw rowError(row, key, `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`, cure);
+    throw rowError(
+      row,
+      key,
+      `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
+      cure,
+    );
   }
-  const messages = readMessages(fromJson(rawTask[key], row, key), (problem, cure) => rowError(row, key, problem, cure));
+  const messages = readMessages(fromJson(rawTask[key], row, key), (problem, cure) =>
+    rowError(row, key, problem, cure),
+  );
   if (messages.at(-1)?.role !== 'assistant') {
-    throw rowError(row, key, `the last message is the ${messages.at(-1)?.role}'s`, 'A conversation to learn from ends with the assistant');
+    throw rowError(
+      row,
+      key,
+      `the last message is the ${messages.at(-1)?.role}'s`,
+      'A conversation to learn from ends with the assistant',
+    );
   }
   return messages;
 }
 
-function fromTexts(rawTask: RawTask, format: SupervisedFormat, row: number | string): readonly ChatMessage[] {
+function fromTexts(
+  rawTask: RawTask,
+  format: SupervisedFormat,
+  row: number | string,
+): readonly ChatMessage[] {
   const text = (key: string): string =>
-    readText(rawTask, key, row, 'Set format.prompt_key and format.response_key to the keys of the two texts');
+    readText(
+      rawTask,
+      key,
+      row,
+      'Set format.prompt_key and format.response_key to the keys of the two texts',
+    );
   return [
     ...systemMessage(rawTask, format, row),
     { role: 'user', content: text(format.promptKey) },

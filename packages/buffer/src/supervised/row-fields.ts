@@ -1,21 +1,43 @@
-/** What readers of supervised rows share: keys, JSON text, tools, system prompts, and the wording of what is wrong. */
+/**
+ * What readers of supervised rows share: keys, JSON text, tools, system prompts, and the wording of
+ * what is wrong.
+ */
 import { TaskError, type FormatArgs, type RawTask, type ToolDefinition } from '@trinity-rft/core';
 
 export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
 export function keyOfMessages(rawTask: RawTask, { messagesKey }: FormatArgs): string {
-  return messagesKey === 'message' && !isPresent(rawTask['message']) && isPresent(rawTask['messages']) ? 'messages' : messagesKey;
+  return messagesKey === 'message' &&
+    !isPresent(rawTask['message']) &&
+    isPresent(rawTask['messages'])
+    ? 'messages'
+    : messagesKey;
 }
 
-export function readTools(rawTask: RawTask, key: string, row: number | string): readonly ToolDefinition[] | undefined {
+export function readTools(
+  rawTask: RawTask,
+  key: string,
+  row: number | string,
+): readonly ToolDefinition[] | undefined {
   if (!isPresent(rawTask[key]) || rawTask[key] === '') return undefined;
   const tools = fromJson(rawTask[key], row, key);
-  if (!Array.isArray(tools)) throw rowError(row, key, `expected a list, found ${describe(tools)}`, 'Give the tools as in the OpenAI API');
+  if (!Array.isArray(tools))
+    throw rowError(
+      row,
+      key,
+      `expected a list, found ${describe(tools)}`,
+      'Give the tools as in the OpenAI API',
+    );
   if (tools.length === 0) return undefined;
   return tools.map((tool: unknown, i) => {
     const { function: fn } = (tool ?? {}) as { function?: { name?: unknown } };
     if (typeof fn?.name === 'string') return { ...(tool as ToolDefinition), type: 'function' };
-    throw rowError(row, key, `tool ${i + 1} has no function.name`, 'Give the tools as in the OpenAI API');
+    throw rowError(
+      row,
+      key,
+      `tool ${i + 1} has no function.name`,
+      'Give the tools as in the OpenAI API',
+    );
   });
 }
 
@@ -24,21 +46,46 @@ export function fromJson(value: unknown, row: number | string, key: string): unk
   try {
     return JSON.parse(value) as unknown;
   } catch (cause) {
-    throw rowError(row, key, `the text is not JSON: ${(cause as Error).message}`, 'Expected a list, or the JSON text of one', cause);
+    throw rowError(
+      row,
+      key,
+      `the text is not JSON: ${(cause as Error).message}`,
+      'Expected a list, or the JSON text of one',
+      cause,
+    );
   }
 }
 
 export function describe(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
-  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  return Array.isArray(value)
+    ? 'a list'
+    : typeof value === 'object'
+      ? 'an object'
+      : `a ${typeof value}`;
 }
 
-export function rowError(row: number | string, key: string, problem: string, cure: string, cause?: unknown): TaskError {
-  return new TaskError(`Row ${row}, key "${key}": ${problem}. ${cure}.`, { code: 'SUPERVISED_ROW', details: { row, key }, cause });
+export function rowError(
+  row: number | string,
+  key: string,
+  problem: string,
+  cure: string,
+  cause?: unknown,
+): TaskError {
+  return new TaskError(`Row ${row}, key "${key}": ${problem}. ${cure}.`, {
+    code: 'SUPERVISED_ROW',
+    details: { row, key },
+    cause,
+  });
 }
 
 /** A text that has to be there. @param cure what to do when it is not */
-export function readText(rawTask: RawTask, key: string, row: number | string, cure: string): string {
+export function readText(
+  rawTask: RawTask,
+  key: string,
+  row: number | string,
+  cure: string,
+): string {
   const value = rawTask[key];
   if (typeof value === 'string') return value;
   throw rowError(row, key, `expected text, found ${describe(value)}`, cure);
@@ -51,6 +98,8 @@ export function systemMessage(
   row: number | string,
 ): readonly { readonly role: 'system'; readonly content: string }[] {
   const own = systemPromptKey !== undefined && isPresent(rawTask[systemPromptKey]);
-  const content = own ? readText(rawTask, systemPromptKey, row, 'A system prompt is a text') : systemPrompt;
+  const content = own
+    ? readText(rawTask, systemPromptKey, row, 'A system prompt is a text')
+    : systemPrompt;
   return content === undefined ? [] : [{ role: 'system', content }];
 }

@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerGrammar, type AnswerForm, type WritingStyle } from './answer-grammar.js';
 
-const plain: WritingStyle = { reasoning: 'none', call: { open: '<tool_call>', close: '</tool_call>' }, excludedTokenIds: [] };
+const plain: WritingStyle = {
+  reasoning: 'none',
+  call: { open: '<tool_call>', close: '</tool_call>' },
+  excludedTokenIds: [],
+};
 
 /** Every place of `bytes` where a text of the rule can end: slow and plain. */
 function ends({ rules }: TextGrammar, rule: number, bytes: Uint8Array, from: number): Set<number> {
@@ -12,9 +16,13 @@ function ends({ rules }: TextGrammar, rule: number, bytes: Uint8Array, from: num
     let places = new Set([from]);
     for (const symbol of sequence) {
       const after = [...places].flatMap((at) => {
-        if (typeof symbol === 'number') return [...ends({ rules, excludedTokenIds: [] }, symbol, bytes, at)];
+        if (typeof symbol === 'number')
+          return [...ends({ rules, excludedTokenIds: [] }, symbol, bytes, at)];
         const byte = bytes[at];
-        return byte !== undefined && symbol.some((low, i) => i % 2 === 0 && byte >= low && byte <= symbol[i + 1]!) ? [at + 1] : [];
+        return byte !== undefined &&
+          symbol.some((low, i) => i % 2 === 0 && byte >= low && byte <= symbol[i + 1]!)
+          ? [at + 1]
+          : [];
       });
       places = new Set(after);
     }
@@ -29,22 +37,47 @@ function accepts(grammar: TextGrammar | undefined, text: string): boolean {
 }
 
 const ofSchema = (schema: object): AnswerForm => ({
-  answer: { type: 'json_schema', schema: schema as Record<string, unknown>, param: 'response_format' },
+  answer: {
+    type: 'json_schema',
+    schema: schema as Record<string, unknown>,
+    param: 'response_format',
+  },
 });
-const acceptsFor = (schema: object, text: string): boolean => accepts(answerGrammar(ofSchema(schema), plain), text);
+const acceptsFor = (schema: object, text: string): boolean =>
+  accepts(answerGrammar(ofSchema(schema), plain), text);
 
 describe('answerGrammar', () => {
   it('takes any JSON object that a program prints for json_object, and no other value', () => {
-    const grammar = answerGrammar({ answer: { type: 'json_object', param: 'response_format' } }, plain);
+    const grammar = answerGrammar(
+      { answer: { type: 'json_object', param: 'response_format' } },
+      plain,
+    );
     fc.assert(
-      fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { maxKeys: 3 }), (value) => {
-        fc.pre(!/[eE]|\d{16}/.test(JSON.stringify(value)) && Object.keys(value).every((key) => key.isWellFormed()));
-        expect(accepts(grammar, JSON.stringify(value))).toBe(true);
-        expect(accepts(grammar, JSON.stringify(value, null, 2))).toBe(true);
-      }),
+      fc.property(
+        fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { maxKeys: 3 }),
+        (value) => {
+          fc.pre(
+            !/[eE]|\d{16}/.test(JSON.stringify(value)) &&
+              Object.keys(value).every((key) => key.isWellFormed()),
+          );
+          expect(accepts(grammar, JSON.stringify(value))).toBe(true);
+          expect(accepts(grammar, JSON.stringify(value, null, 2))).toBe(true);
+        },
+      ),
       { numRuns: 60 },
     );
-    for (const text of ['1', '[]', '{', '{"a"}', '{"a":1,}', '{a:1}', '{"a":01}', '{"a":"\n"}', ' {}', '{"a":tru}'])
+    for (const text of [
+      '1',
+      '[]',
+      '{',
+      '{"a"}',
+      '{"a":1,}',
+      '{a:1}',
+      '{"a":01}',
+      '{"a":"\n"}',
+      ' {}',
+      '{"a":tru}',
+    ])
       expect([text, accepts(grammar, text)]).toEqual([text, false]);
   });
 
@@ -77,17 +110,36 @@ describe('answerGrammar', () => {
   });
 
   it('follows references, also of a schema to itself', () => {
-    const tree = { $ref: '#/$defs/node', $defs: { node: { type: 'array', items: { $ref: '#/$defs/node' } } } };
-    expect(['[]', '[[], [[]]]', '[1]'].map((text) => acceptsFor(tree, text))).toEqual([true, true, false]);
+    const tree = {
+      $ref: '#/$defs/node',
+      $defs: { node: { type: 'array', items: { $ref: '#/$defs/node' } } },
+    };
+    expect(['[]', '[[], [[]]]', '[1]'].map((text) => acceptsFor(tree, text))).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it.for([
     [{ anyOf: [{ type: 'integer' }, { type: 'null' }] }, ['12', 'null'], ['"12"', '1.5']],
     [{ type: ['string', 'null'] }, ['"a"', 'null'], ['1']],
     [{ const: { a: 1 } }, ['{"a":1}'], ['{"a":2}']],
-    [{ type: 'array', minItems: 2, items: { type: 'boolean' } }, ['[true,false]', '[true, true, true]'], ['[true]', '[]']],
-    [{ type: 'array', prefixItems: [{ type: 'integer' }, { type: 'string' }], items: false }, ['[1,"a"]', '[1]'], ['["a"]', '[1,"a",2]']],
-    [{ type: 'object', additionalProperties: { type: 'integer' } }, ['{}', '{"x":1, "y":2}'], ['{"x":"1"}']],
+    [
+      { type: 'array', minItems: 2, items: { type: 'boolean' } },
+      ['[true,false]', '[true, true, true]'],
+      ['[true]', '[]'],
+    ],
+    [
+      { type: 'array', prefixItems: [{ type: 'integer' }, { type: 'string' }], items: false },
+      ['[1,"a"]', '[1]'],
+      ['["a"]', '[1,"a",2]'],
+    ],
+    [
+      { type: 'object', additionalProperties: { type: 'integer' } },
+      ['{}', '{"x":1, "y":2}'],
+      ['{"x":"1"}'],
+    ],
     [{ allOf: [{ type: 'integer' }] }, ['1'], ['"1"']],
     [{}, ['1', '[]', '{"a":null}'], ['nul']],
   ] as const)('reads %j', ([schema, good, bad]) => {
@@ -98,19 +150,33 @@ describe('answerGrammar', () => {
   it.for([
     [{ not: { type: 'string' } }, 'response_format.not cannot be followed'],
     [{ type: 'text' }, 'response_format.type is "text"'],
-    [{ type: 'array', items: { $ref: '#/$defs/missing' } }, 'response_format.items.$ref is "#/$defs/missing"'],
+    [
+      { type: 'array', items: { $ref: '#/$defs/missing' } },
+      'response_format.items.$ref is "#/$defs/missing"',
+    ],
     [{ type: 'array', minItems: 1000 }, 'response_format.minItems is 1000'],
-    [{ allOf: [{ type: 'object' }, { required: ['a'] }] }, 'response_format.allOf cannot be followed'],
-    [{ type: 'object', properties: { a: { patternProperties: {} } } }, 'response_format.properties.a.patternProperties'],
+    [
+      { allOf: [{ type: 'object' }, { required: ['a'] }] },
+      'response_format.allOf cannot be followed',
+    ],
+    [
+      { type: 'object', properties: { a: { patternProperties: {} } } },
+      'response_format.properties.a.patternProperties',
+    ],
   ] as const)('refuses %j', ([schema, message]) => {
     const make = (): unknown => answerGrammar(ofSchema(schema), plain);
-    expect(make).toThrow(expect.objectContaining({ name: 'ModelError', status: 400, code: 'invalid_request' }));
+    expect(make).toThrow(
+      expect.objectContaining({ name: 'ModelError', status: 400, code: 'invalid_request' }),
+    );
     expect(make).toThrow(message);
   });
 
   const tool = (name: string): ToolDefinition => ({
     type: 'function',
-    function: { name, parameters: { type: 'object', properties: { x: { type: 'integer' } }, required: ['x'] } },
+    function: {
+      name,
+      parameters: { type: 'object', properties: { x: { type: 'integer' } }, required: ['x'] },
+    },
   });
   const call = (name: string, x: unknown): string =>
     `<tool_call>\n{"name": "${name}", "arguments": {"x": ${JSON.stringify(x)}}}\n</tool_call>`;
@@ -118,32 +184,65 @@ describe('answerGrammar', () => {
 
   it('forces calls of the tools, or one call of the named one, with arguments of its schema', () => {
     const required = answerGrammar({ calls: 'required', tools }, plain);
-    const texts = [call('add', 1), `${call('add', 1)}\n${call('half', 2)}`, 'no', call('add', 'a'), call('other', 1)];
+    const texts = [
+      call('add', 1),
+      `${call('add', 1)}\n${call('half', 2)}`,
+      'no',
+      call('add', 'a'),
+      call('other', 1),
+    ];
     expect(texts.map((text) => accepts(required, text))).toEqual([true, true, false, false, false]);
     const named = answerGrammar({ calls: { name: 'half' }, tools }, plain);
-    expect([call('half', 1), call('add', 1), `${call('half', 1)}\n${call('half', 1)}`].map((text) => accepts(named, text))).toEqual([
+    expect(
+      [call('half', 1), call('add', 1), `${call('half', 1)}\n${call('half', 1)}`].map((text) =>
+        accepts(named, text),
+      ),
+    ).toEqual([true, false, false]);
+  });
+
+  it('lets a model that may call tools answer in the format or call', () => {
+    const grammar = answerGrammar(
+      { ...ofSchema({ type: 'integer' }), calls: 'auto', tools },
+      plain,
+    );
+    expect(['12', call('add', 1), 'text'].map((text) => accepts(grammar, text))).toEqual([
       true,
-      false,
+      true,
       false,
     ]);
   });
 
-  it('lets a model that may call tools answer in the format or call', () => {
-    const grammar = answerGrammar({ ...ofSchema({ type: 'integer' }), calls: 'auto', tools }, plain);
-    expect(['12', call('add', 1), 'text'].map((text) => accepts(grammar, text))).toEqual([true, true, false]);
-  });
-
   it('leaves a free answer alone, and refuses to force calls that could not be read', () => {
     expect(answerGrammar({ calls: 'auto', tools }, plain)).toBeUndefined();
-    expect(() => answerGrammar({ calls: 'required', tools }, { ...plain, call: undefined })).toThrow('Set tool_call_parser: hermes.');
+    expect(() =>
+      answerGrammar({ calls: 'required', tools }, { ...plain, call: undefined }),
+    ).toThrow('Set tool_call_parser: hermes.');
   });
 
   it('leaves reasoning free', () => {
     const form = ofSchema({ type: 'integer' });
     const may = answerGrammar(form, { ...plain, reasoning: 'may' });
-    const texts = ['1', '<think>a </thin < </think>\n\n1', '<think></think>1', '<think>1', 'a</think>1', '<think>a</think>b'];
-    expect(texts.map((text) => accepts(may, text))).toEqual([true, true, true, false, false, false]);
+    const texts = [
+      '1',
+      '<think>a </thin < </think>\n\n1',
+      '<think></think>1',
+      '<think>1',
+      'a</think>1',
+      '<think>a</think>b',
+    ];
+    expect(texts.map((text) => accepts(may, text))).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
     const open = answerGrammar(form, { ...plain, reasoning: 'open' });
-    expect(['a</</think>\n1', '</think>1', '1'].map((text) => accepts(open, text))).toEqual([true, true, false]);
+    expect(['a</</think>\n1', '</think>1', '1'].map((text) => accepts(open, text))).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 });

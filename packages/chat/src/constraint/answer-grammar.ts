@@ -1,4 +1,7 @@
-/** What an answer may be, where its form is asked for: reasoning if the model writes it, then a JSON value or calls of functions. */
+/**
+ * What an answer may be, where its form is asked for: reasoning if the model writes it, then a JSON
+ * value or calls of functions.
+ */
 import { ModelError, type TextGrammar, type ToolDefinition } from '@trinity-rft/core';
 import { createGrammar, literal, textUpTo, type Sequence } from './grammar.js';
 import { schemaRule, type JsonSchema } from './json-schema.js';
@@ -12,7 +15,10 @@ export interface AnswerForm {
     /** Field of the request, for errors. */
     readonly param: string;
   };
-  /** `required`: one or more calls; a name: one call of that function; `auto`: calls or the answer. @default "none" */
+  /**
+   * `required`: one or more calls; a name: one call of that function; `auto`: calls or the answer.
+   * @default "none"
+   */
   readonly calls?: 'none' | 'auto' | 'required' | { readonly name: string };
   readonly tools?: readonly ToolDefinition[];
 }
@@ -26,11 +32,18 @@ export interface WritingStyle {
   readonly excludedTokenIds: readonly number[];
 }
 
-/** Nothing where the form leaves everything open. @throws ModelError 400 naming what of a schema cannot be followed, or that calls cannot be read */
-export function answerGrammar({ answer, calls = 'none', tools = [] }: AnswerForm, style: WritingStyle): TextGrammar | undefined {
+/**
+ * Nothing where the form leaves everything open.
+ * @throws ModelError 400 naming what of a schema cannot be followed, or that calls cannot be read
+ */
+export function answerGrammar(
+  { answer, calls = 'none', tools = [] }: AnswerForm,
+  style: WritingStyle,
+): TextGrammar | undefined {
   const grammar = createGrammar();
   const gap = space(grammar);
-  const forced = typeof calls === 'object' ? tools.filter((tool) => tool.function.name === calls.name) : tools;
+  const forced =
+    typeof calls === 'object' ? tools.filter((tool) => tool.function.name === calls.name) : tools;
   if (calls !== 'none' && calls !== 'auto' && style.call === undefined) throw unreadableCalls();
   const callable = calls === 'none' || style.call === undefined ? [] : forced;
   const alternatives: Sequence[] = [];
@@ -39,7 +52,11 @@ export function answerGrammar({ answer, calls = 'none', tools = [] }: AnswerForm
   if (alternatives.length === 0 || (!answer && calls === 'auto')) return undefined;
   const thought = [textUpTo(grammar, '</think>'), gap, gap];
   const begun = alternatives.map((alternative) => [...thought, ...alternative]);
-  const whole = { none: alternatives, may: [...alternatives, ...begun.map((rest) => [...literal('<think>'), ...rest])], open: begun };
+  const whole = {
+    none: alternatives,
+    may: [...alternatives, ...begun.map((rest) => [...literal('<think>'), ...rest])],
+    open: begun,
+  };
   grammar.define(0, whole[style.reasoning]);
   return { rules: grammar.rules, excludedTokenIds: style.excludedTokenIds };
 
@@ -52,10 +69,14 @@ export function answerGrammar({ answer, calls = 'none', tools = [] }: AnswerForm
   function callsRule({ open, close }: NonNullable<WritingStyle['call']>): number {
     const bodies = callable.map((tool): Sequence => {
       const { name, parameters } = tool.function;
-      const body = parameters ? schemaRule(grammar, parameters, `tools.${name}.parameters`) : anyObject(grammar);
+      const body = parameters
+        ? schemaRule(grammar, parameters, `tools.${name}.parameters`)
+        : anyObject(grammar);
       return [...literal(`{"name": ${JSON.stringify(name)}, "arguments": `), body, ...literal('}')];
     });
-    const one = grammar.rule(bodies.map((body) => [...literal(`${open}\n`), ...body, ...literal(`\n${close}`)]));
+    const one = grammar.rule(
+      bodies.map((body) => [...literal(`${open}\n`), ...body, ...literal(`\n${close}`)]),
+    );
     if (typeof calls === 'object') return one;
     const rule = grammar.declare();
     const more = grammar.rule([[], [...literal('\n'), rule]]);
@@ -65,9 +86,12 @@ export function answerGrammar({ answer, calls = 'none', tools = [] }: AnswerForm
 }
 
 function unreadableCalls(): ModelError {
-  return new ModelError('tool_choice forces a call, but how this model writes calls is not known. Set tool_call_parser: hermes.', {
-    status: 400,
-    code: 'invalid_request',
-    details: { param: 'tool_choice' },
-  });
+  return new ModelError(
+    'tool_choice forces a call, but how this model writes calls is not known. Set tool_call_parser: hermes.',
+    {
+      status: 400,
+      code: 'invalid_request',
+      details: { param: 'tool_choice' },
+    },
+  );
 }

@@ -19,7 +19,8 @@ export function createGrammar(): GrammarBuilder {
   const rules: (readonly Sequence[])[] = [[]];
   const known = new Map<string, number>();
   const declare = (): number => rules.push([]) - 1;
-  const define = (rule: number, alternatives: readonly Sequence[]): void => void (rules[rule] = alternatives);
+  const define = (rule: number, alternatives: readonly Sequence[]): void =>
+    void (rules[rule] = alternatives);
   return {
     rules,
     declare,
@@ -38,7 +39,8 @@ export function createGrammar(): GrammarBuilder {
 }
 
 /** Exactly these characters. */
-export const literal = (text: string): Sequence => Array.from(new TextEncoder().encode(text), (byte) => [byte, byte]);
+export const literal = (text: string): Sequence =>
+  Array.from(new TextEncoder().encode(text), (byte) => [byte, byte]);
 
 /** One of these ASCII characters: pairs of first and last. */
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
@@ -58,19 +60,28 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
   return rule;
 }
 
-/** Any text that does not hold `mark`, then `mark`: the machine of Knuth, Morris and Pratt as rules. */
+/**
+ * Any text that does not hold `mark`, then `mark`: the machine of Knuth, Morris and Pratt as rules.
+ */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const bytes = new TextEncoder().encode(mark);
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
     /** Bytes that go on with the mark, or with a shorter beginning of it. */
     const forward = new Map<number, number>([[bytes[matched]!, matched + 1]]);
-    for (const byte of new Set(bytes)) if (!forward.has(byte)) forward.set(byte, overlap(bytes, matched, byte));
+    for (const byte of new Set(bytes))
+      if (!forward.has(byte)) forward.set(byte, overlap(bytes, matched, byte));
     const others = [...forward.keys()].toSorted((a, b) => a - b);
-    const gaps = others.flatMap((byte, i) => [(others[i - 1] ?? -1) + 1, byte - 1]).concat((others.at(-1) ?? -1) + 1, 255);
-    const ranges = gaps.flatMap((from, i) => (i % 2 === 0 && from <= gaps[i + 1]! ? [from, gaps[i + 1]!] : []));
+    const gaps = others
+      .flatMap((byte, i) => [(others[i - 1] ?? -1) + 1, byte - 1])
+      .concat((others.at(-1) ?? -1) + 1, 255);
+    const ranges = gaps.flatMap((from, i) =>
+      i % 2 === 0 && from <= gaps[i + 1]! ? [from, gaps[i + 1]!] : [],
+    );
     grammar.define(rule, [
-      ...[...forward].map(([byte, next]): Sequence => (next === bytes.length ? [[byte, byte]] : [[byte, byte], rules[next]!])),
+      ...[...forward].map(([byte, next]): Sequence =>
+        next === bytes.length ? [[byte, byte]] : [[byte, byte], rules[next]!],
+      ),
       [ranges, rules[0]!],
     ]);
   });
@@ -81,7 +92,8 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
 function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   const text = [...bytes.subarray(0, matched), byte];
   for (let length = matched; length > 0; length--) {
-    if (bytes.subarray(0, length).every((value, i) => value === text[text.length - length + i])) return length;
+    if (bytes.subarray(0, length).every((value, i) => value === text[text.length - length + i]))
+      return length;
   }
   return 0;
 }

@@ -1,4 +1,7 @@
-/** A JSON Schema as rules. What shapes a value is followed; bounds of numbers, lengths and formats of strings are left to the reader. */
+/**
+ * A JSON Schema as rules. What shapes a value is followed; bounds of numbers, lengths and formats
+ * of strings are left to the reader.
+ */
 import { ModelError } from '@trinity-rft/core';
 import { literal, type GrammarBuilder, type Sequence } from './grammar.js';
 import { anyObject, anyValue, integer, number, space, string } from './json-value.js';
@@ -36,7 +39,8 @@ const notBuilt = [
 ];
 
 /**
- * Properties come in the order of the schema; those that it does not name are allowed only where `additionalProperties` says so.
+ * Properties come in the order of the schema; those that it does not name are allowed only where
+ * `additionalProperties` says so.
  * @param path of the schema, for errors
  * @throws ModelError 400 naming a keyword that cannot be followed
  */
@@ -47,16 +51,28 @@ export function schemaRule(grammar: GrammarBuilder, schema: JsonSchema, path: st
 function ruleOf(context: Context, schema: unknown, path: string): number {
   const { grammar } = context;
   if (schema === true) return anyValue(grammar);
-  if (path.split('.').length > deepest) throw unusable(`${path.slice(0, 80)}...`, 'is nested too deeply', `at most ${deepest} levels`);
-  if (!isSchema(schema)) throw unusable(path, `is ${JSON.stringify(schema)}`, 'a schema that allows some value');
+  if (path.split('.').length > deepest)
+    throw unusable(`${path.slice(0, 80)}...`, 'is nested too deeply', `at most ${deepest} levels`);
+  if (!isSchema(schema))
+    throw unusable(path, `is ${JSON.stringify(schema)}`, 'a schema that allows some value');
   const odd = notBuilt.find((keyword) => Object.hasOwn(schema, keyword));
-  if (odd !== undefined) throw unusable(`${path}.${odd}`, 'cannot be followed while decoding', `a schema without ${notBuilt.join(', ')}`);
+  if (odd !== undefined)
+    throw unusable(
+      `${path}.${odd}`,
+      'cannot be followed while decoding',
+      `a schema without ${notBuilt.join(', ')}`,
+    );
   if (schema['$ref'] !== undefined) return referenceRule(context, schema['$ref'], path);
-  if (schema['const'] !== undefined) return grammar.rule([literal(JSON.stringify(schema['const']))]);
-  if (Array.isArray(schema['enum'])) return grammar.rule(schema['enum'].map((value) => literal(JSON.stringify(value))));
+  if (schema['const'] !== undefined)
+    return grammar.rule([literal(JSON.stringify(schema['const']))]);
+  if (Array.isArray(schema['enum']))
+    return grammar.rule(schema['enum'].map((value) => literal(JSON.stringify(value))));
   for (const keyword of ['anyOf', 'oneOf']) {
     const options = schema[keyword];
-    if (Array.isArray(options)) return grammar.rule(options.map((option, i) => [ruleOf(context, option, `${path}.${keyword}[${i}]`)]));
+    if (Array.isArray(options))
+      return grammar.rule(
+        options.map((option, i) => [ruleOf(context, option, `${path}.${keyword}[${i}]`)]),
+      );
   }
   if (Array.isArray(schema['allOf'])) return intersection(context, schema, path);
   return typedRule(context, schema, path);
@@ -64,7 +80,13 @@ function ruleOf(context: Context, schema: unknown, path: string): number {
 
 function typedRule(context: Context, schema: JsonSchema, path: string): number {
   const { grammar } = context;
-  const given = schema['type'] ?? (isSchema(schema['properties']) ? 'object' : schema['items'] === undefined ? undefined : 'array');
+  const given =
+    schema['type'] ??
+    (isSchema(schema['properties'])
+      ? 'object'
+      : schema['items'] === undefined
+        ? undefined
+        : 'array');
   if (given === undefined) return anyValue(grammar);
   const types: readonly unknown[] = Array.isArray(given) ? given : [given];
   const all = schema['nullable'] === true ? [...types, 'null'] : types;
@@ -91,17 +113,28 @@ function ofType(context: Context, type: unknown, schema: JsonSchema, path: strin
 function intersection(context: Context, schema: JsonSchema, path: string): number {
   const { allOf, ...rest } = schema;
   const [only, ...others] = allOf as readonly unknown[];
-  if (others.length > 0 || !isSchema(only)) throw unusable(`${path}.allOf`, 'cannot be followed while decoding', 'one schema in it');
+  if (others.length > 0 || !isSchema(only))
+    throw unusable(`${path}.allOf`, 'cannot be followed while decoding', 'one schema in it');
   return ruleOf(context, { ...rest, ...only }, `${path}.allOf[0]`);
 }
 
 /** `#` and paths below it; a schema may hold itself. */
 function referenceRule(context: Context, reference: unknown, path: string): number {
   const { grammar, root } = context;
-  const parts = typeof reference === 'string' && reference.startsWith('#') ? reference.slice(1).split('/').slice(1) : undefined;
-  const names = parts?.map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts =
+    typeof reference === 'string' && reference.startsWith('#')
+      ? reference.slice(1).split('/').slice(1)
+      : undefined;
+  const names = parts?.map((part) =>
+    decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'),
+  );
   const found = names?.reduce<unknown>((at, name) => (at as JsonSchema | undefined)?.[name], root);
-  if (found === undefined) throw unusable(`${path}.$ref`, `is ${JSON.stringify(reference)}`, 'the path of a schema in the same document');
+  if (found === undefined)
+    throw unusable(
+      `${path}.$ref`,
+      `is ${JSON.stringify(reference)}`,
+      'the path of a schema in the same document',
+    );
   const key = `ref ${String(reference)}`;
   let fresh = false;
   const rule = grammar.once(key, () => {
@@ -116,10 +149,19 @@ function objectRule(context: Context, schema: JsonSchema, path: string): number 
   const { grammar } = context;
   const additional = schema['additionalProperties'];
   const properties = Object.entries(isSchema(schema['properties']) ? schema['properties'] : {});
-  if (properties.length === 0 && (additional === undefined || additional === true)) return anyObject(grammar);
-  const required = new Set(Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : []);
+  if (properties.length === 0 && (additional === undefined || additional === true))
+    return anyObject(grammar);
+  const required = new Set(
+    Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : [],
+  );
   const gap = space(grammar);
-  const member = (key: Sequence, value: number): Sequence => [...key, ...literal(':'), gap, value, gap];
+  const member = (key: Sequence, value: number): Sequence => [
+    ...key,
+    ...literal(':'),
+    gap,
+    value,
+    gap,
+  ];
   const others =
     additional === undefined || additional === false
       ? undefined
@@ -134,13 +176,19 @@ function objectRule(context: Context, schema: JsonSchema, path: string): number 
     const comma = first ? [] : [...literal(','), gap];
     const property = properties[i];
     if (property === undefined) {
-      grammar.define(rule, [literal('}'), ...(others ? [[...comma, ...others, from(i, false)]] : [])]);
+      grammar.define(rule, [
+        literal('}'),
+        ...(others ? [[...comma, ...others, from(i, false)]] : []),
+      ]);
       return rule;
     }
     const [name, value] = property;
     const written = [
       ...comma,
-      ...member(literal(JSON.stringify(name)), ruleOf(context, value, `${path}.properties.${name}`)),
+      ...member(
+        literal(JSON.stringify(name)),
+        ruleOf(context, value, `${path}.properties.${name}`),
+      ),
       from(i + 1, false),
     ];
     grammar.define(rule, required.has(name) ? [written] : [written, [from(i + 1, first)]]);
@@ -155,15 +203,25 @@ function arrayRule(context: Context, schema: JsonSchema, path: string): number {
   const most = countOf(schema, 'maxItems', path);
   const gap = space(grammar);
   const prefix = Array.isArray(schema['prefixItems']) ? (schema['prefixItems'] as unknown[]) : [];
-  const items = schema['items'] === false ? undefined : ruleOf(context, schema['items'] ?? true, `${path}.items`);
+  const items =
+    schema['items'] === false
+      ? undefined
+      : ruleOf(context, schema['items'] ?? true, `${path}.items`);
   const itemAt = (i: number): number | undefined =>
-    i < prefix.length ? ruleOf(context, prefix[i], `${path}.prefixItems[${i}]`) : most !== undefined && i >= most ? undefined : items;
+    i < prefix.length
+      ? ruleOf(context, prefix[i], `${path}.prefixItems[${i}]`)
+      : most !== undefined && i >= most
+        ? undefined
+        : items;
   const counted = Math.max(least, most ?? 0, prefix.length);
   const close = literal(']');
   const unbounded = (): number => {
     const rule = grammar.declare();
     const item = most === undefined ? items : undefined;
-    grammar.define(rule, [close, ...(item === undefined ? [] : [[...literal(','), gap, item, gap, rule]])]);
+    grammar.define(rule, [
+      close,
+      ...(item === undefined ? [] : [[...literal(','), gap, item, gap, rule]]),
+    ]);
     return rule;
   };
   let rest = unbounded();
@@ -173,19 +231,30 @@ function arrayRule(context: Context, schema: JsonSchema, path: string): number {
     const written = item === undefined ? [] : [[...comma, item, gap, rest]];
     rest = grammar.rule([...(i >= least ? [close] : []), ...written]);
   }
-  if (counted === 0 && items !== undefined && most === undefined) rest = grammar.rule([close, [items, gap, rest]]);
+  if (counted === 0 && items !== undefined && most === undefined)
+    rest = grammar.rule([close, [items, gap, rest]]);
   return grammar.rule([[...literal('['), gap, rest]]);
 }
 
 function countOf(schema: JsonSchema, keyword: string, path: string): number | undefined {
   const value = schema[keyword];
   if (value === undefined) return undefined;
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= mostCounted) return value as number;
-  throw unusable(`${path}.${keyword}`, `is ${JSON.stringify(value)}`, `a whole number from 0 to ${mostCounted}`);
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= mostCounted)
+    return value as number;
+  throw unusable(
+    `${path}.${keyword}`,
+    `is ${JSON.stringify(value)}`,
+    `a whole number from 0 to ${mostCounted}`,
+  );
 }
 
-const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isSchema = (value: unknown): value is JsonSchema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function unusable(param: string, what: string, expected: string): ModelError {
-  return new ModelError(`${param} ${what}. Expected ${expected}.`, { status: 400, code: 'invalid_request', details: { param } });
+  return new ModelError(`${param} ${what}. Expected ${expected}.`, {
+    status: 400,
+    code: 'invalid_request',
+    details: { param },
+  });
 }

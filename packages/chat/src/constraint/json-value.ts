@@ -1,16 +1,27 @@
 /** The rules of JSON: white space, strings, numbers and any value. */
 import { literal, oneOf, repeated, upTo, type GrammarBuilder, type Sequence } from './grammar.js';
 
-/** Digits before the point, and after it: a model that has learned nothing would write them for ever. */
+/**
+ * Digits before the point, and after it: a model that has learned nothing would write them for
+ * ever.
+ */
 const mostDigits = 16;
 /** White space between two parts: nothing, a blank, or a line break with an indentation. */
 const deepestIndentation = 32;
 
 export const space = (grammar: GrammarBuilder): number =>
-  grammar.once('space', () => grammar.rule([[], literal(' '), [...literal('\n'), upTo(grammar, literal(' '), deepestIndentation)]]));
+  grammar.once('space', () =>
+    grammar.rule([
+      [],
+      literal(' '),
+      [...literal('\n'), upTo(grammar, literal(' '), deepestIndentation)],
+    ]),
+  );
 
 export const string = (grammar: GrammarBuilder): number =>
-  grammar.once('string', () => grammar.rule([[...literal('"'), repeated(grammar, [character(grammar)]), ...literal('"')]]));
+  grammar.once('string', () =>
+    grammar.rule([[...literal('"'), repeated(grammar, [character(grammar)]), ...literal('"')]]),
+  );
 
 export const integer = (grammar: GrammarBuilder): number =>
   grammar.once('integer', () => {
@@ -20,11 +31,20 @@ export const integer = (grammar: GrammarBuilder): number =>
 
 export const number = (grammar: GrammarBuilder): number =>
   grammar.once('number', () => {
-    const whole = grammar.rule([literal('0'), [oneOf('19'), upTo(grammar, [oneOf('09')], mostDigits - 1)]]);
+    const whole = grammar.rule([
+      literal('0'),
+      [oneOf('19'), upTo(grammar, [oneOf('09')], mostDigits - 1)],
+    ]);
     const digit = oneOf('09');
-    const fraction = grammar.rule([[], [...literal('.'), digit, upTo(grammar, [digit], mostDigits - 1)]]);
+    const fraction = grammar.rule([
+      [],
+      [...literal('.'), digit, upTo(grammar, [digit], mostDigits - 1)],
+    ]);
     const sign = grammar.rule([[], literal('-'), literal('+')]);
-    const exponent = grammar.rule([[], [oneOf('ee', 'EE'), sign, digit, upTo(grammar, [digit], 2)]]);
+    const exponent = grammar.rule([
+      [],
+      [oneOf('ee', 'EE'), sign, digit, upTo(grammar, [digit], 2)],
+    ]);
     return grammar.rule([
       [whole, fraction, exponent],
       [...literal('-'), whole, fraction, exponent],
@@ -49,7 +69,14 @@ export const anyValue = (grammar: GrammarBuilder): number =>
 /** Any object. */
 export const anyObject = (grammar: GrammarBuilder): number =>
   grammar.once('object', () =>
-    grammar.rule([bracketed(grammar, '{', '}', [string(grammar), ...literal(':'), space(grammar), anyValue(grammar)])]),
+    grammar.rule([
+      bracketed(grammar, '{', '}', [
+        string(grammar),
+        ...literal(':'),
+        space(grammar),
+        anyValue(grammar),
+      ]),
+    ]),
   );
 
 function bracketed(grammar: GrammarBuilder, open: string, close: string, item: Sequence): Sequence {
@@ -59,7 +86,10 @@ function bracketed(grammar: GrammarBuilder, open: string, close: string, item: S
   return [...literal(open), gap, inside, ...literal(close)];
 }
 
-/** One character of a string: UTF-8 without controls, or an escape. @see RFC 8259 section 7, RFC 3629 section 4 */
+/**
+ * One character of a string: UTF-8 without controls, or an escape.
+ * @see RFC 8259 section 7, RFC 3629 section 4
+ */
 function character(grammar: GrammarBuilder): number {
   const tail: readonly number[] = [0x80, 0xbf];
   const hex = oneOf('09', 'af', 'AF');

@@ -25,7 +25,11 @@ const forgetful = `{%- set ns = namespace(last=0) %}
 /** What a client is told about a completion, with ids for its calls. */
 function answer(format: ChatFormat, completion: Int32Array, id: string): NormalMessage {
   const { text, reasoning, toolCalls } = format.readTurn(completion, { tools: true });
-  const calls = toolCalls.map((call, i): ToolCall => ({ id: `${id}-${i}`, type: 'function', function: call }));
+  const calls = toolCalls.map((call, i): ToolCall => ({
+    id: `${id}-${i}`,
+    type: 'function',
+    function: call,
+  }));
   return {
     role: 'assistant',
     content: text,
@@ -51,7 +55,11 @@ function rollout(format: ChatFormat, ledger: Ledger = createLedger(format)) {
 }
 
 const user = (content: string): NormalMessage => ({ role: 'user', content });
-const tool = (content: string, tool_call_id: string): NormalMessage => ({ role: 'tool', content, tool_call_id });
+const tool = (content: string, tool_call_id: string): NormalMessage => ({
+  role: 'tool',
+  content,
+  tool_call_id,
+});
 
 // A turn, and the two ways to write it: as the template prints it, and as a model might.
 interface TurnShape {
@@ -65,7 +73,10 @@ const plain = fc
   .array(fc.constantFrom('a', 'b', ' ', '1', '\n', '{"', '}', '<', 'and', 'user'), { maxLength: 8 })
   .map((parts) => parts.join(''));
 const trimmed = plain.map((text) => text.trim());
-const args = fc.dictionary(fc.constantFrom('a', 'b', '7', 'and'), fc.jsonValue({ stringUnit: 'grapheme-ascii' }));
+const args = fc.dictionary(
+  fc.constantFrom('a', 'b', '7', 'and'),
+  fc.jsonValue({ stringUnit: 'grapheme-ascii' }),
+);
 const shape: fc.Arbitrary<TurnShape> = fc.record({
   text: trimmed,
   reasoning: trimmed,
@@ -74,12 +85,17 @@ const shape: fc.Arbitrary<TurnShape> = fc.record({
 });
 
 function asTemplate({ text, reasoning, calls }: TurnShape): string {
-  const body = calls.map((value) => `<tool_call>\n{"name": "f", "arguments": ${JSON.stringify(value)}}\n</tool_call>`);
+  const body = calls.map(
+    (value) => `<tool_call>\n{"name": "f", "arguments": ${JSON.stringify(value)}}\n</tool_call>`,
+  );
   return `${reasoning === '' ? '' : `<think>\n${reasoning}\n</think>\n\n`}${[...(text === '' ? [] : [text]), ...body].join('\n')}<|im_end|>`;
 }
 
 function asModel({ text, reasoning, calls }: TurnShape): string {
-  const body = calls.map((value) => `<tool_call>{ "arguments":${JSON.stringify(value, null, 1)},"name":"f"}</tool_call> `);
+  const body = calls.map(
+    (value) =>
+      `<tool_call>{ "arguments":${JSON.stringify(value, null, 1)},"name":"f"}</tool_call> `,
+  );
   return `${reasoning === '' ? '' : `<think>${reasoning}</think>`}${text}${body.join('')}<|im_end|>`;
 }
 
@@ -97,7 +113,11 @@ function mangle(message: NormalMessage): unknown {
 }
 
 const respell = (text: string): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text) as object).toReversed()), null, 2);
+  JSON.stringify(
+    Object.fromEntries(Object.entries(JSON.parse(text) as object).toReversed()),
+    null,
+    2,
+  );
 
 interface Play {
   readonly format: ChatFormat;
@@ -116,7 +136,10 @@ function play({ format, write, back, check }: Play, turns: readonly TurnShape[])
     check(prompt, said, messages);
     const message = run.say(prompt, write(turn));
     said = run.text(prompt) + write(turn);
-    messages.push(back(message), ...(message.tool_calls ?? []).map(({ id }, i) => tool(`result ${i}`, id)));
+    messages.push(
+      back(message),
+      ...(message.tool_calls ?? []).map(({ id }, i) => tool(`result ${i}`, id)),
+    );
     if (turn.next !== '' || !message.tool_calls) messages.push(user(turn.next));
   }
   check(run.ask(messages), said, messages);
@@ -129,7 +152,9 @@ describe('a ledger, for conversations that were not edited', () => {
   it('gives the ids of a full rendering when turns are written as the template prints them', () => {
     const check: Play['check'] = (prompt, said, messages) => {
       expect(prompt.outcome).toBe(said === '' ? 'new' : 'spliced');
-      expect([...prompt.ids]).toEqual(ids(format.render({ messages: normalizeMessages(messages) })));
+      expect([...prompt.ids]).toEqual(
+        ids(format.render({ messages: normalizeMessages(messages) })),
+      );
     };
     const conversation: Play = { format, write: asTemplate, back: (message) => message, check };
     fc.assert(
@@ -145,7 +170,9 @@ describe('a ledger, for conversations that were not edited', () => {
     };
     const conversation: Play = { format, write: asModel, back: mangle, check };
     fc.assert(
-      fc.property(fc.array(shape, { minLength: 1, maxLength: 4 }), (turns) => play(conversation, turns)),
+      fc.property(fc.array(shape, { minLength: 1, maxLength: 4 }), (turns) =>
+        play(conversation, turns),
+      ),
       { numRuns: 60 },
     );
   });
@@ -153,10 +180,20 @@ describe('a ledger, for conversations that were not edited', () => {
   it('keeps ids that a second tokenisation would not give', () => {
     const run = rollout(format);
     const first = run.ask([user('go')]);
-    const completion = Int32Array.of(...['a', 'n', 'd', '<|im_end|>'].map((token) => format.tokenizer.tokenToId(token)!));
-    run.ledger.record(first, { message: { role: 'assistant', content: 'and' }, completion, truncated: false });
+    const completion = Int32Array.of(
+      ...['a', 'n', 'd', '<|im_end|>'].map((token) => format.tokenizer.tokenToId(token)!),
+    );
+    run.ledger.record(first, {
+      message: { role: 'assistant', content: 'and' },
+      completion,
+      truncated: false,
+    });
     const next = run.ask([user('go'), { role: 'assistant', content: 'and' }, user('on')]);
-    expect([...next.ids]).toEqual([...first.ids, ...completion, ...ids('\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n')]);
+    expect([...next.ids]).toEqual([
+      ...first.ids,
+      ...completion,
+      ...ids('\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n'),
+    ]);
   });
 
   it('continues the right one of several choices', () => {
@@ -177,8 +214,13 @@ describe('a ledger, for conversations that were not edited', () => {
     const prompt = run.ask([user('go')]);
     const message = run.say(prompt, 'on and o', true);
     const next = run.ask([user('go'), message, user('stop')]);
-    expect(next).toMatchObject({ outcome: 'spliced', reused: prompt.ids.length + ids('on and o').length });
-    expect(run.text(next)).toBe(`${run.text(prompt)}on and o<|im_end|>\n<|im_start|>user\nstop<|im_end|>\n<|im_start|>assistant\n`);
+    expect(next).toMatchObject({
+      outcome: 'spliced',
+      reused: prompt.ids.length + ids('on and o').length,
+    });
+    expect(run.text(next)).toBe(
+      `${run.text(prompt)}on and o<|im_end|>\n<|im_start|>user\nstop<|im_end|>\n<|im_start|>assistant\n`,
+    );
   });
 
   it('calls a conversation with examples in its first prompt new', () => {
@@ -188,7 +230,9 @@ describe('a ledger, for conversations that were not edited', () => {
     const message = run.say(prompt, 'so<|im_end|>');
     expect(prompt.outcome).toBe('new');
     expect(run.ask([...examples, message, user('on')]).outcome).toBe('spliced');
-    expect(run.ask([user('another'), { role: 'assistant', content: 'example' }, user('go')]).outcome).toBe('new');
+    expect(
+      run.ask([user('another'), { role: 'assistant', content: 'example' }, user('go')]).outcome,
+    ).toBe('new');
   });
 
   it('asks again from the same prompt for a repeated request', () => {
@@ -216,7 +260,10 @@ describe('a ledger, for conversations it cannot simply continue', () => {
 
   const edited = (message: NormalMessage, text: string): NormalMessage => ({
     ...message,
-    tool_calls: message.tool_calls!.map((each) => ({ ...each, function: { ...each.function, arguments: text } })),
+    tool_calls: message.tool_calls!.map((each) => ({
+      ...each,
+      function: { ...each.function, arguments: text },
+    })),
   });
   const tools = [{ type: 'function', function: { name: 'f' } }];
   const same = (message: NormalMessage): NormalMessage => message;
@@ -224,7 +271,10 @@ describe('a ledger, for conversations it cannot simply continue', () => {
   it.each<[string, LedgerPrompt]>([
     ['spliced', afterTurn((message) => edited(message, '{"a":1.0}'))],
     ['arguments_edited', afterTurn((message) => edited(message, '{"a":2}'))],
-    ['reasoning_dropped', afterTurn(({ role, content, tool_calls }) => ({ role, content, tool_calls: tool_calls! }))],
+    [
+      'reasoning_dropped',
+      afterTurn(({ role, content, tool_calls }) => ({ role, content, tool_calls: tool_calls! })),
+    ],
     ['text_edited', afterTurn((message) => ({ ...message, content: 'other' }))],
     ['text_edited', afterTurn((message) => ({ ...message, reasoning_content: 'other' }))],
     ['history_edited', afterTurn(same, [user('gone')])],
@@ -252,8 +302,12 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     run.say(second, 'four<|im_end|>');
     const third = run.ask([...messages, { role: 'assistant', content: 'five' }, user('on')]);
     expect(third.outcome).toBe('text_edited');
-    expect(run.text(third)).toBe(`${run.text(second)}five<|im_end|>\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n`);
-    expect(third.reused).toBe(first.ids.length + format.tokenizer.encode(`<think>x</think>${call}<|im_end|>`).length);
+    expect(run.text(third)).toBe(
+      `${run.text(second)}five<|im_end|>\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n`,
+    );
+    expect(third.reused).toBe(
+      first.ids.length + format.tokenizer.encode(`<think>x</think>${call}<|im_end|>`).length,
+    );
   });
 
   it('goes on from a conversation that was rendered anew', () => {
@@ -275,7 +329,11 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     const second = run.ask(inLoop);
     const two = run.say(second, 'fin<|im_end|>');
     const third = run.ask([...inLoop, two, user('on')]);
-    expect([second.outcome, third.outcome, third.reused]).toEqual(['spliced', 'template_changed', 0]);
+    expect([second.outcome, third.outcome, third.reused]).toEqual([
+      'spliced',
+      'template_changed',
+      0,
+    ]);
     expect(run.text(third)).not.toContain('hm');
   });
 
@@ -296,7 +354,12 @@ describe('a ledger, for conversations it cannot simply continue', () => {
   it('does not count a message that is being continued as a turn', () => {
     const run = rollout(format);
     const message = run.say(run.ask([user('go')]), 'one<|im_end|>');
-    const prompt = run.ask([user('go'), message, user('on'), { role: 'assistant', content: 'The' }]);
+    const prompt = run.ask([
+      user('go'),
+      message,
+      user('on'),
+      { role: 'assistant', content: 'The' },
+    ]);
     expect(prompt.outcome).toBe('spliced');
     expect(run.text(prompt).endsWith('<|im_start|>assistant\nThe')).toBe(true);
     expect(prompt).not.toHaveProperty('entry');
@@ -316,7 +379,10 @@ describe('a ledger that puts reasoning back', () => {
   it('continues a conversation whose reasoning was left out, by the ids of its calls or its text', () => {
     const run = restoring();
     const first = run.ask([user('go')]);
-    const one = run.say(first, '<think>hm</think>so<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call><|im_end|>');
+    const one = run.say(
+      first,
+      '<think>hm</think>so<tool_call>{"name":"f","arguments":{"a": 1}}</tool_call><|im_end|>',
+    );
     const history = [user('go'), bare(one), tool('2', 'call0-0')];
     const second = run.ask(history);
     expect(second).toMatchObject({ outcome: 'spliced', restored: 1 });
@@ -324,16 +390,27 @@ describe('a ledger that puts reasoning back', () => {
     const two = run.say(second, '<think>aha</think>four<|im_end|>');
     const third = run.ask([...history, bare(two), user('on')]);
     expect(third).toMatchObject({ outcome: 'spliced', restored: 2 });
-    expect(third.reused).toBe(second.ids.length + format.tokenizer.encode('<think>aha</think>four<|im_end|>').length);
+    expect(third.reused).toBe(
+      second.ids.length + format.tokenizer.encode('<think>aha</think>four<|im_end|>').length,
+    );
   });
 
   it('leaves reasoning that was sent, and messages that nobody said, as they are', () => {
     const run = restoring();
     run.say(run.ask([user('go')]), '<think>hm</think>so<|im_end|>');
-    const after = (message: NormalMessage): LedgerPrompt => run.ask([user('go'), message, user('on')]);
-    expect(after({ role: 'assistant', content: 'so', reasoning_content: 'no' })).toMatchObject({ outcome: 'text_edited', restored: 0 });
-    expect(after({ role: 'assistant', content: 'other' })).toMatchObject({ outcome: 'text_edited', restored: 0 });
-    expect(run.ask([user('gone'), { role: 'assistant', content: 'so' }, user('on')])).toMatchObject({ restored: 0 });
+    const after = (message: NormalMessage): LedgerPrompt =>
+      run.ask([user('go'), message, user('on')]);
+    expect(after({ role: 'assistant', content: 'so', reasoning_content: 'no' })).toMatchObject({
+      outcome: 'text_edited',
+      restored: 0,
+    });
+    expect(after({ role: 'assistant', content: 'other' })).toMatchObject({
+      outcome: 'text_edited',
+      restored: 0,
+    });
+    expect(run.ask([user('gone'), { role: 'assistant', content: 'so' }, user('on')])).toMatchObject(
+      { restored: 0 },
+    );
   });
 
   it('puts nothing back where a choice without reasoning says the same', () => {
@@ -341,7 +418,10 @@ describe('a ledger that puts reasoning back', () => {
     const prompt = run.ask([user('go')]);
     run.say(prompt, 'so<|im_end|>');
     run.say(prompt, '<think>hm</think>so<|im_end|>');
-    expect(run.ask([user('go'), { role: 'assistant', content: 'so' }, user('on')])).toMatchObject({ outcome: 'spliced', restored: 0 });
+    expect(run.ask([user('go'), { role: 'assistant', content: 'so' }, user('on')])).toMatchObject({
+      outcome: 'spliced',
+      restored: 0,
+    });
   });
 });
 
@@ -352,23 +432,40 @@ describe('what a ledger tells about a prompt', () => {
     const { ledger } = rollout(format);
     const prompt = ledger.prompt({ messages: [user('go')] });
     const completion = format.tokenizer.encode('so<|im_end|>');
-    ledger.record(prompt, { message: { role: 'assistant', content: 'so' }, completion, truncated: false, call: 7 });
+    ledger.record(prompt, {
+      message: { role: 'assistant', content: 'so' },
+      completion,
+      truncated: false,
+      call: 7,
+    });
     expect(prompt).not.toHaveProperty('continues');
-    expect(ledger.prompt({ messages: [user('go'), { role: 'assistant', content: 'so' }, user('on')] }).continues).toBe(7);
+    expect(
+      ledger.prompt({ messages: [user('go'), { role: 'assistant', content: 'so' }, user('on')] })
+        .continues,
+    ).toBe(7);
   });
 
   it('counts arguments that were no JSON and came back as something else, in the turn that made them', () => {
     const run = rollout(format);
-    const calls = [{ id: 'x', type: 'function' as const, function: { name: 'f', arguments: '{"a": ' } }];
+    const calls = [
+      { id: 'x', type: 'function' as const, function: { name: 'f', arguments: '{"a": ' } },
+    ];
     const first = run.ask([user('go')]);
-    const completion = format.tokenizer.encode('<tool_call>{"name":"f","arguments":{"a": }</tool_call><|im_end|>');
-    run.ledger.record(first, { message: { role: 'assistant', content: '', tool_calls: calls }, completion, truncated: false });
+    const completion = format.tokenizer.encode(
+      '<tool_call>{"name":"f","arguments":{"a": }</tool_call><|im_end|>',
+    );
+    run.ledger.record(first, {
+      message: { role: 'assistant', content: '', tool_calls: calls },
+      completion,
+      truncated: false,
+    });
     const sent = (text: string): NormalMessage => ({
       role: 'assistant',
       content: '',
       tool_calls: [{ ...calls[0]!, function: { name: 'f', arguments: text } }],
     });
-    const after = (text: string): LedgerPrompt => run.ask([user('go'), sent(text), tool('bad', 'x')]);
+    const after = (text: string): LedgerPrompt =>
+      run.ask([user('go'), sent(text), tool('bad', 'x')]);
     expect(after('{}')).toMatchObject({ outcome: 'spliced', replacedArguments: 1 });
     expect(after('{"a": ')).toMatchObject({ outcome: 'spliced', replacedArguments: 0 });
     expect(after('{"a": 1}')).toMatchObject({ outcome: 'arguments_edited', replacedArguments: 0 });

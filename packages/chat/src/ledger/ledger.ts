@@ -5,14 +5,23 @@ import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork
 import { messageKey, replacedArguments } from './message-key.js';
 import { restoreReasoning } from './restore.js';
 import { splice, type Splice } from './splice.js';
-import { createTurnStore, type Path, type PromptRecord, type RecordedTurn, type Turn } from './turn.js';
+import {
+  createTurnStore,
+  type Path,
+  type PromptRecord,
+  type RecordedTurn,
+  type Turn,
+} from './turn.js';
 
 /** The ids to sample from. */
 export interface LedgerPrompt {
   readonly ids: Int32Array;
   /** How many leading ids are recorded ones: prompt and completion of an earlier turn. */
   readonly reused: number;
-  /** `new`: no earlier turn belongs to it. `spliced`: it continues one. Otherwise why something was rendered anew. */
+  /**
+   * `new`: no earlier turn belongs to it. `spliced`: it continues one. Otherwise why something was
+   * rendered anew.
+   */
   readonly outcome: 'new' | 'spliced' | ForkReason;
   /** What was sent in place of what was recorded, where the outcome is a reason. */
   readonly fork?: Fork;
@@ -20,9 +29,15 @@ export interface LedgerPrompt {
   readonly continues?: number;
   /** Messages whose reasoning was put back. */
   readonly restored: number;
-  /** Tool calls of the last turn whose arguments were no JSON and came back as something else, `{}` as a rule. */
+  /**
+   * Tool calls of the last turn whose arguments were no JSON and came back as something else, `{}`
+   * as a rule.
+   */
   readonly replacedArguments: number;
-  /** For {@link Ledger.record}; absent where an assistant message is continued, for that gives no turn of its own. */
+  /**
+   * For {@link Ledger.record}; absent where an assistant message is continued, for that gives no
+   * turn of its own.
+   */
   readonly entry?: PromptRecord;
 }
 
@@ -30,31 +45,43 @@ export interface LedgerPrompt {
 export interface Ledger {
   /** Ids for a conversation. @throws ModelError 400 when the template refuses the messages */
   prompt(input: PromptInput): LedgerPrompt;
-  /** Remembers a turn that was sampled from `prompt`: once per choice, before the client can see the answer. */
+  /**
+   * Remembers a turn that was sampled from `prompt`: once per choice, before the client can see the
+   * answer.
+   */
   record(prompt: LedgerPrompt, turn: RecordedTurn): void;
 }
 
 export interface LedgerOptions {
   /**
-   * `as-sent`: reasoning that an agent leaves out of its history is gone, and the conversation is rendered anew: what is trained is what
-   * the agent will see elsewhere. `restore`: it is put back, so that conversations continue; use it where the agent will be served by
-   * something that does the same. @default "as-sent"
+   * `as-sent`: reasoning that an agent leaves out of its history is gone, and the conversation is
+   * rendered anew: what is trained is what the agent will see elsewhere. `restore`: it is put back,
+   * so that conversations continue; use it where the agent will be served by something that does
+   * the same. @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
 }
 
 /**
- * The next prompt is the recorded ids of the longest conversation it continues + the template's rendering of the rest.
- * Every recorded turn in it is rendered as a stand-in, and the rendering must begin with that of the recorded prompt:
- * where the template changes earlier text (drops reasoning, say), that part is rendered anew and the reason given.
+ * The next prompt is the recorded ids of the longest conversation it continues + the template's
+ * rendering of the rest. Every recorded turn in it is rendered as a stand-in, and the rendering
+ * must begin with that of the recorded prompt: where the template changes earlier text (drops
+ * reasoning, say), that part is rendered anew and the reason given.
  */
-export function createLedger(format: ChatFormat, { reasoning = 'as-sent' }: LedgerOptions = {}): Ledger {
+export function createLedger(
+  format: ChatFormat,
+  { reasoning = 'as-sent' }: LedgerOptions = {},
+): Ledger {
   const turns = createTurnStore();
-  /** Of the last prompt: one rollout asks with the same ones again and again, and every turn keeps them. */
+  /**
+   * Of the last prompt: one rollout asks with the same ones again and again, and every turn keeps
+   * them.
+   */
   let lastOptions = '';
   return {
     prompt: (sent) => {
-      const { messages, count: restored } = reasoning === 'restore' ? restoreReasoning(sent.messages, turns) : { ...sent, count: 0 };
+      const { messages, count: restored } =
+        reasoning === 'restore' ? restoreReasoning(sent.messages, turns) : { ...sent, count: 0 };
       const input = { ...sent, messages };
       const asked = optionsKey(input);
       if (asked !== lastOptions) lastOptions = asked;
@@ -71,7 +98,8 @@ export function createLedger(format: ChatFormat, { reasoning = 'as-sent' }: Ledg
         ...(fork && { fork }),
         ...(turn?.call !== undefined && { continues: turn.call }),
         restored,
-        replacedArguments: turn && last && index === last.index ? replacedArguments(turn.message, last.message) : 0,
+        replacedArguments:
+          turn && last && index === last.index ? replacedArguments(turn.message, last.message) : 0,
       };
       if (continues(messages.at(-1))) return prompt;
       return { ...prompt, entry: { place: path.place, options, ids, rendered, text } };
@@ -98,7 +126,12 @@ interface SpliceSearch {
   readonly failures: ReadonlyMap<number, SpliceFailure>;
 }
 
-function longestSplice(format: ChatFormat, input: PromptInput, options: string, { points }: Path): SpliceSearch {
+function longestSplice(
+  format: ChatFormat,
+  input: PromptInput,
+  options: string,
+  { points }: Path,
+): SpliceSearch {
   const failures = new Map<number, SpliceFailure>();
   for (const point of points.toReversed()) {
     for (const turn of point.candidates.toReversed()) {

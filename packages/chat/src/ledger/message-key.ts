@@ -4,14 +4,20 @@ import { createLru } from '../lru.js';
 import type { NormalMessage } from '../template/messages.js';
 
 /**
- * Equal for messages that differ only in what frameworks change on the way: white space around an assistant's text, and
- * spacing, key order, escapes and number spelling in tool-call arguments.
+ * Equal for messages that differ only in what frameworks change on the way: white space around an
+ * assistant's text, and spacing, key order, escapes and number spelling in tool-call arguments.
  */
 export function messageKey(message: NormalMessage): string {
   const { role, content } = message;
   if (role === 'system' || role === 'user') return `${role}:${content}`;
-  if (role === 'tool') return `tool${JSON.stringify([message.tool_call_id, message.name])}:${content}`;
-  return JSON.stringify([role, content.trim(), message.reasoning_content?.trim(), message.tool_calls?.map(callKey)]);
+  if (role === 'tool')
+    return `tool${JSON.stringify([message.tool_call_id, message.name])}:${content}`;
+  return JSON.stringify([
+    role,
+    content.trim(),
+    message.reasoning_content?.trim(),
+    message.tool_calls?.map(callKey),
+  ]);
 }
 
 function callKey({ id, function: call }: ToolCall): readonly unknown[] {
@@ -43,10 +49,15 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The same value spelled the same way. Some frameworks send `{}` in place of arguments that are not JSON; so does this. */
+/**
+ * The same value spelled the same way. Some frameworks send `{}` in place of arguments that are not
+ * JSON; so does this.
+ */
 function canonical(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), (_, value: unknown) => (isRecord(value) ? sorted(value) : value));
+    return JSON.stringify(JSON.parse(text), (_, value: unknown) =>
+      isRecord(value) ? sorted(value) : value,
+    );
   } catch {
     return '{}';
   }

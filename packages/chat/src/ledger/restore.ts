@@ -11,8 +11,9 @@ export interface Restored {
 }
 
 /**
- * An assistant message without reasoning gets that of the recorded turn which is the same in everything else and stands behind the
- * same messages. Tool calls match by id and values, text by being equal.
+ * An assistant message without reasoning gets that of the recorded turn which is the same in
+ * everything else and stands behind the same messages. Tool calls match by id and values, text by
+ * being equal.
  */
 export function restoreReasoning(messages: readonly NormalMessage[], turns: TurnStore): Restored {
   const end = continues(messages.at(-1)) ? messages.length - 1 : messages.length;
@@ -20,7 +21,9 @@ export function restoreReasoning(messages: readonly NormalMessage[], turns: Turn
   let count = 0;
   const restored = messages.map((message, index) => {
     const turn =
-      index < end && message.role === 'assistant' && message.reasoning_content === undefined ? bareTwin(message, place.turns) : undefined;
+      index < end && message.role === 'assistant' && message.reasoning_content === undefined
+        ? bareTwin(message, place.turns)
+        : undefined;
     if (turn !== undefined) count++;
     const whole = turn === undefined ? message : { ...message, reasoning_content: turn };
     place = after(place, messageKey(whole));
@@ -32,7 +35,9 @@ export function restoreReasoning(messages: readonly NormalMessage[], turns: Turn
     const wanted = messageKey(message);
     const same = said.filter((turn) => messageKey(withoutReasoning(turn.message)) === wanted);
     // A turn that had none is the better match: nothing was left out.
-    return same.some((turn) => turn.message.reasoning_content === undefined) ? undefined : same.at(-1)?.message.reasoning_content;
+    return same.some((turn) => turn.message.reasoning_content === undefined)
+      ? undefined
+      : same.at(-1)?.message.reasoning_content;
   }
 }
 

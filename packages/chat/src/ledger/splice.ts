@@ -14,10 +14,17 @@ export interface Splice {
 }
 
 /**
- * Renders the conversation with a stand-in for the turn. The text must begin with that of the turn's own prompt; the stop
- * token after the stand-in is the one the turn ended with (a truncated turn gets it as context), and what follows is new.
+ * Renders the conversation with a stand-in for the turn. The text must begin with that of the
+ * turn's own prompt; the stop token after the stand-in is the one the turn ended with (a truncated
+ * turn gets it as context), and what follows is new.
  */
-export function splice(format: ChatFormat, input: PromptInput, options: string, turn: Turn, index: number): Splice | SpliceFailure {
+export function splice(
+  format: ChatFormat,
+  input: PromptInput,
+  options: string,
+  turn: Turn,
+  index: number,
+): Splice | SpliceFailure {
   if (turn.prompt.options !== options) return 'tools_changed';
   const inPlace = standIn(turn.message);
   const rendered = [...turn.prompt.rendered, inPlace, ...input.messages.slice(index + 1)];
@@ -31,7 +38,8 @@ export function splice(format: ChatFormat, input: PromptInput, options: string, 
   // A think block that only the tokens or only the template has.
   if (after.slice(0, stop.at).includes('</think>') !== turn.thinks) return 'template_changed';
   const bridge = format.encode(after.slice(stop.at));
-  if (bridge[0] !== stop.id || (!turn.truncated && turn.completion.at(-1) !== stop.id)) return 'stop_differs';
+  if (bridge[0] !== stop.id || (!turn.truncated && turn.completion.at(-1) !== stop.id))
+    return 'stop_differs';
   const ids = join(turn.prompt.ids, turn.completion, turn.truncated ? bridge : bridge.subarray(1));
   return { ids, reused: turn.prompt.ids.length + turn.completion.length, rendered, text };
 }
@@ -41,7 +49,9 @@ function nextStop(
   text: string,
   from: number,
 ): { readonly id: number; readonly at: number } | undefined {
-  const found = stopTokenIds.map((id) => ({ id, at: text.indexOf(tokenizer.idToToken(id) ?? '', from) })).filter(({ at }) => at >= 0);
+  const found = stopTokenIds
+    .map((id) => ({ id, at: text.indexOf(tokenizer.idToToken(id) ?? '', from) }))
+    .filter(({ at }) => at >= 0);
   return found.length === 0 ? undefined : found.reduce((a, b) => (b.at < a.at ? b : a));
 }
 

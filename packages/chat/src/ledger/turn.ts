@@ -42,7 +42,9 @@ export interface Turn extends RecordedTurn {
   readonly thinks: boolean;
 }
 
-/** An assistant message of a conversation, and the turns recorded for just the messages before it. */
+/**
+ * An assistant message of a conversation, and the turns recorded for just the messages before it.
+ */
 export interface Point {
   readonly index: number;
   readonly message: NormalMessage;
@@ -82,12 +84,15 @@ export function createTurnStore(): TurnStore {
       let place = root;
       messages.forEach((message, index) => {
         const own = messageKey(message);
-        if (message.role === 'assistant' && index < end) points.push({ index, message, messageKey: own, candidates: place.turns });
+        if (message.role === 'assistant' && index < end)
+          points.push({ index, message, messageKey: own, candidates: place.turns });
         place = after(place, own);
       });
       return { place, points };
     },
-    knows: (point) => known.has(point.messageKey) || (point.message.tool_calls !== undefined && known.has(callIds(point.message))),
+    knows: (point) =>
+      known.has(point.messageKey) ||
+      (point.message.tool_calls !== undefined && known.has(callIds(point.message))),
   };
 }
 

@@ -5,7 +5,10 @@ const open = '<think>';
 const close = '</think>';
 const markers = [open, close];
 
-/** Everything is reasoning until `</think>`: DeepSeek-R1's template writes `<think>` into the prompt, so it may be missing. */
+/**
+ * Everything is reasoning until `</think>`: DeepSeek-R1's template writes `<think>` into the
+ * prompt, so it may be missing.
+ */
 export const deepseekR1: ReasoningParser = {
   markers,
   parse: (text) => split(text) ?? withReasoning(text, ''),
@@ -14,7 +17,8 @@ export const deepseekR1: ReasoningParser = {
 /** As {@link deepseekR1}, but text with neither tag is an answer: Qwen3 may think or not. */
 export const qwen3: ReasoningParser = {
   markers,
-  parse: (text) => split(text) ?? (text.trimStart().startsWith(open) ? withReasoning(text, '') : { text }),
+  parse: (text) =>
+    split(text) ?? (text.trimStart().startsWith(open) ? withReasoning(text, '') : { text }),
 };
 
 function split(text: string): ReasoningParse | undefined {
@@ -25,7 +29,10 @@ function split(text: string): ReasoningParse | undefined {
 /** Line breaks around both parts belong to the syntax. An empty block is no reasoning. */
 function withReasoning(before: string, after: string): ReasoningParse {
   const begin = before.trimStart();
-  const reasoning = (begin.startsWith(open) ? begin.slice(open.length) : before).replace(/^\n+|\n+$/g, '');
+  const reasoning = (begin.startsWith(open) ? begin.slice(open.length) : before).replace(
+    /^\n+|\n+$/g,
+    '',
+  );
   const text = after.replace(/^\n+/, '');
   return reasoning === '' ? { text } : { reasoning, text };
 }

@@ -8,7 +8,10 @@ export interface ReasoningParse {
 }
 
 export interface ReasoningParser {
-  /** Tokens the syntax consists of; they must be visible to the parser even where a vocabulary calls them special. */
+  /**
+   * Tokens the syntax consists of; they must be visible to the parser even where a vocabulary calls
+   * them special.
+   */
   readonly markers: readonly string[];
   readonly parse: (text: string) => ReasoningParse;
 }

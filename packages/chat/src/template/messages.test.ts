@@ -5,7 +5,11 @@ const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{ "
 
 describe('normalizeMessages', () => {
   it.each([
-    ['developer is system', [{ role: 'developer', content: 'x' }], [{ role: 'system', content: 'x' }]],
+    [
+      'developer is system',
+      [{ role: 'developer', content: 'x' }],
+      [{ role: 'system', content: 'x' }],
+    ],
     ['null content is empty', [{ role: 'user', content: null }], [{ role: 'user', content: '' }]],
     ['missing content is empty', [{ role: 'assistant' }], [{ role: 'assistant', content: '' }]],
     [
@@ -13,12 +17,21 @@ describe('normalizeMessages', () => {
       [
         {
           role: 'user',
-          content: [{ type: 'text', text: 'a' }, { type: 'input_text', text: 'b', role: 'junk' }, 'c', { type: 'refusal', refusal: 'd' }],
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'input_text', text: 'b', role: 'junk' },
+            'c',
+            { type: 'refusal', refusal: 'd' },
+          ],
         },
       ],
       [{ role: 'user', content: 'a\nb\nc\nd' }],
     ],
-    ['names are dropped', [{ role: 'user', content: 'x', name: 'me' }], [{ role: 'user', content: 'x' }]],
+    [
+      'names are dropped',
+      [{ role: 'user', content: 'x', name: 'me' }],
+      [{ role: 'user', content: 'x' }],
+    ],
     [
       'tool messages keep id and name',
       [{ role: 'tool', content: [{ type: 'text', text: '2' }], tool_call_id: 'c', name: 'f' }],
@@ -29,7 +42,11 @@ describe('normalizeMessages', () => {
       [{ role: 'assistant', content: '', tool_calls: [call] }],
       [{ role: 'assistant', content: '', tool_calls: [call] }],
     ],
-    ['no tool calls are none', [{ role: 'assistant', content: 'x', tool_calls: [] }], [{ role: 'assistant', content: 'x' }]],
+    [
+      'no tool calls are none',
+      [{ role: 'assistant', content: 'x', tool_calls: [] }],
+      [{ role: 'assistant', content: 'x' }],
+    ],
     [
       'both names of reasoning are read',
       [{ role: 'assistant', reasoning: 'r' }],
@@ -75,6 +92,8 @@ describe('normalizeMessages', () => {
     ['messages[0].tool_calls', [{ role: 'assistant', tool_calls: {} }]],
     ['messages[0].tool_calls[0].function.name', [{ role: 'assistant', tool_calls: [{}] }]],
   ])('refuses %s by name', (param, messages) => {
-    expect(() => normalizeMessages(messages)).toThrow(expect.objectContaining({ status: 400, details: { param } }));
+    expect(() => normalizeMessages(messages)).toThrow(
+      expect.objectContaining({ status: 400, details: { param } }),
+    );
   });
 });

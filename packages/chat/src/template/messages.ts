@@ -1,4 +1,7 @@
-/** Chat messages as agents send them, brought into the one form that templates, parsers and the ledger work on. */
+/**
+ * Chat messages as agents send them, brought into the one form that templates, parsers and the
+ * ledger work on.
+ */
 import { ModelError, type ToolCall } from '@trinity-rft/core';
 
 /** A message with text content only; what is absent was absent or empty. */
@@ -28,8 +31,9 @@ const roles: Readonly<Record<string, NormalMessage['role']>> = {
 };
 
 /**
- * Flattens content parts (joined by line breaks), reads `developer` as `system`, treats missing and null content as empty
- * and merges adjacent assistant messages, which some frameworks split one turn into.
+ * Flattens content parts (joined by line breaks), reads `developer` as `system`, treats missing and
+ * null content as empty and merges adjacent assistant messages, which some frameworks split one
+ * turn into.
  * @throws ModelError 400 naming the field, for roles and content a text model cannot read
  */
 export function normalizeMessages(messages: readonly unknown[]): readonly NormalMessage[] {
@@ -38,7 +42,8 @@ export function normalizeMessages(messages: readonly unknown[]): readonly Normal
   messages.forEach((message, i) => {
     const next = normalize(message, `messages[${i}]`);
     const last = out.at(-1);
-    if (next.role === 'assistant' && last?.role === 'assistant') out[out.length - 1] = merge(last, next);
+    if (next.role === 'assistant' && last?.role === 'assistant')
+      out[out.length - 1] = merge(last, next);
     else out.push(next);
   });
   return out;
@@ -48,19 +53,31 @@ function normalize(value: unknown, path: string): NormalMessage {
   if (!isRecord(value)) refuse(path, 'is not an object', 'a chat message');
   const message = value;
   const role = lookUp(roles, message['role']);
-  if (!role) refuse(`${path}.role`, `is ${JSON.stringify(message['role'])}`, 'system, developer, user, assistant or tool');
+  if (!role)
+    refuse(
+      `${path}.role`,
+      `is ${JSON.stringify(message['role'])}`,
+      'system, developer, user, assistant or tool',
+    );
   const content = flatten(message['content'], `${path}.content`);
   if (role === 'assistant') return assistant(message, content, path);
   if (role !== 'tool') return { role, content };
   const { tool_call_id: id, name } = message;
-  return { role, content, ...(typeof id === 'string' && { tool_call_id: id }), ...(typeof name === 'string' && { name }) };
+  return {
+    role,
+    content,
+    ...(typeof id === 'string' && { tool_call_id: id }),
+    ...(typeof name === 'string' && { name }),
+  };
 }
 
 function assistant(message: Loose, content: string, path: string): NormalMessage {
   const reasoning = message['reasoning_content'] ?? message['reasoning'];
   const calls = message['tool_calls'] ?? [];
   if (!Array.isArray(calls)) refuse(`${path}.tool_calls`, 'is not a list', 'a list of tool calls');
-  const toolCalls = (calls as readonly unknown[]).map((call, i) => toolCall(call, `${path}.tool_calls[${i}]`));
+  const toolCalls = (calls as readonly unknown[]).map((call, i) =>
+    toolCall(call, `${path}.tool_calls[${i}]`),
+  );
   return {
     role: 'assistant',
     content,
@@ -73,32 +90,51 @@ function toolCall(value: unknown, path: string): ToolCall {
   if (!isRecord(value)) refuse(path, 'is not an object', 'a tool call');
   const { id } = value;
   const { name, arguments: given } = isRecord(value['function']) ? value['function'] : {};
-  if (typeof name !== 'string') refuse(`${path}.function.name`, 'is not a string', 'the name of a function');
+  if (typeof name !== 'string')
+    refuse(`${path}.function.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
-  return { id: typeof id === 'string' ? id : '', type: 'function', function: { name, arguments: raw } };
+  return {
+    id: typeof id === 'string' ? id : '',
+    type: 'function',
+    function: { name, arguments: raw },
+  };
 }
 
 /** Content parts that carry text, and the key it is under. */
-const textParts: Readonly<Record<string, string>> = { text: 'text', input_text: 'text', output_text: 'text', refusal: 'refusal' };
+const textParts: Readonly<Record<string, string>> = {
+  text: 'text',
+  input_text: 'text',
+  output_text: 'text',
+  refusal: 'refusal',
+};
 
 function flatten(content: unknown, path: string): string {
   if (typeof content === 'string') return content;
   if (content === undefined || content === null) return '';
-  if (!Array.isArray(content)) refuse(path, 'is neither text nor a list of parts', 'a string or content parts');
-  return (content as readonly unknown[]).map((part, i) => partText(part, `${path}[${i}]`)).join('\n');
+  if (!Array.isArray(content))
+    refuse(path, 'is neither text nor a list of parts', 'a string or content parts');
+  return (content as readonly unknown[])
+    .map((part, i) => partText(part, `${path}[${i}]`))
+    .join('\n');
 }
 
 function partText(part: unknown, path: string): string {
   if (typeof part === 'string') return part;
   if (!isRecord(part)) refuse(path, 'is neither text nor an object', 'a content part');
   const key = lookUp(textParts, part['type']);
-  if (key === undefined) refuse(`${path}.type`, `is ${JSON.stringify(part['type'])}`, 'text; this model reads no images, audio or files');
+  if (key === undefined)
+    refuse(
+      `${path}.type`,
+      `is ${JSON.stringify(part['type'])}`,
+      'text; this model reads no images, audio or files',
+    );
   const text = part[key];
   if (typeof text !== 'string') refuse(`${path}.${key}`, 'is not a string', 'text');
   return text;
 }
 
-const isRecord = (value: unknown): value is Loose => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Loose =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Own keys only: a client may send `constructor` for a role. */
 function lookUp<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefined {
@@ -106,7 +142,8 @@ function lookUp<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefi
 }
 
 function merge(a: NormalMessage, b: NormalMessage): NormalMessage {
-  const join = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join('\n');
+  const join = (...parts: readonly (string | undefined)[]): string =>
+    parts.filter(Boolean).join('\n');
   const reasoning = join(a.reasoning_content, b.reasoning_content);
   const toolCalls = [...(a.tool_calls ?? []), ...(b.tool_calls ?? [])];
   return {
@@ -118,5 +155,9 @@ function merge(a: NormalMessage, b: NormalMessage): NormalMessage {
 }
 
 function refuse(param: string, what: string, expected: string): never {
-  throw new ModelError(`${param} ${what}. Expected ${expected}.`, { status: 400, code: 'invalid_request', details: { param } });
+  throw new ModelError(`${param} ${what}. Expected ${expected}.`, {
+    status: 400,
+    code: 'invalid_request',
+    details: { param },
+  });
 }

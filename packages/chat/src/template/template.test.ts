@@ -4,7 +4,13 @@ import type { NormalMessage } from './messages.js';
 import { createChatTemplate } from './template.js';
 
 const tools = [
-  { type: 'function' as const, function: { name: 'f', parameters: { type: 'object', properties: { b: { default: 1.5 }, a: {} } } } },
+  {
+    type: 'function' as const,
+    function: {
+      name: 'f',
+      parameters: { type: 'object', properties: { b: { default: 1.5 }, a: {} } },
+    },
+  },
 ];
 const calling: NormalMessage = {
   role: 'assistant',
@@ -45,11 +51,17 @@ describe('the chatml template', () => {
   const template = createChatTemplate(chatTemplates.chatml);
 
   it('prints reasoning, tool calls with their arguments as written, and tool results', () => {
-    expect(template.render({ messages: conversation, addGenerationPrompt: true })).toBe(chatmlExpected);
+    expect(template.render({ messages: conversation, addGenerationPrompt: true })).toBe(
+      chatmlExpected,
+    );
   });
 
   it('describes tools in the order of their keys', () => {
-    const text = template.render({ messages: [{ role: 'system', content: 'be' }, ...conversation], tools, addGenerationPrompt: true });
+    const text = template.render({
+      messages: [{ role: 'system', content: 'be' }, ...conversation],
+      tools,
+      addGenerationPrompt: true,
+    });
     expect(text).toMatch(/^<\|im_start\|>system\nbe\n\n# Tools\n/);
     expect(text).toContain(
       '{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"b": {"default": 1.5}, "a": {}}}}}',
@@ -63,9 +75,19 @@ describe('the chatml template', () => {
       { role: 'assistant', content: 'b' },
       { role: 'user', content: 'c' },
     ];
-    const before = template.render({ messages: messages.slice(0, 1), addGenerationPrompt: true, enableThinking: false });
-    expect(before).toBe('<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n');
-    expect(template.render({ messages, addGenerationPrompt: true, enableThinking: false }).startsWith(`${before}b<|im_end|>\n`)).toBe(true);
+    const before = template.render({
+      messages: messages.slice(0, 1),
+      addGenerationPrompt: true,
+      enableThinking: false,
+    });
+    expect(before).toBe(
+      '<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n',
+    );
+    expect(
+      template
+        .render({ messages, addGenerationPrompt: true, enableThinking: false })
+        .startsWith(`${before}b<|im_end|>\n`),
+    ).toBe(true);
   });
 });
 
@@ -79,14 +101,23 @@ describe('the minimal template', () => {
 });
 
 describe('createChatTemplate', () => {
-  const args = (source: string): string => createChatTemplate(source).render({ messages: [calling], addGenerationPrompt: false });
+  const args = (source: string): string =>
+    createChatTemplate(source).render({ messages: [calling], addGenerationPrompt: false });
 
   it('parses arguments only for templates that do not print text as it is', () => {
     expect(args('{{ messages[0].tool_calls[0].function.arguments }}')).toBe('{"b":  1.0}');
     // The probe's second message is its assistant turn.
-    const each = '{% for m in messages %}{% for c in m.tool_calls or [] %}BODY{% endfor %}{% endfor %}';
+    const each =
+      '{% for m in messages %}{% for c in m.tool_calls or [] %}BODY{% endfor %}{% endfor %}';
     expect(args(each.replace('BODY', '{{ c.function.arguments | tojson }}'))).toBe('{"b": 1}');
-    expect(args(each.replace('BODY', '{% for k, v in c.function.arguments | items %}{{ k }}={{ v }}{% endfor %}'))).toBe('b=1');
+    expect(
+      args(
+        each.replace(
+          'BODY',
+          '{% for k, v in c.function.arguments | items %}{{ k }}={{ v }}{% endfor %}',
+        ),
+      ),
+    ).toBe('b=1');
   });
 
   it('reads every line ending as a line feed', () => {
@@ -94,13 +125,18 @@ describe('createChatTemplate', () => {
   });
 
   it('shows ids only to templates that print them', () => {
-    const source = '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{{ c.id }}{% endfor %}{% endfor %}';
+    const source =
+      '{% for m in messages %}{% for c in m.tool_calls or [] %}{{ c.function.arguments }}{{ c.id }}{% endfor %}{% endfor %}';
     expect(args(source)).toBe('{"b":  1.0}1');
   });
 
   it('names a template that is not Jinja, and one that refuses the messages', () => {
-    expect(() => createChatTemplate('{% if %}')).toThrow(expect.objectContaining({ code: 'TEMPLATE_INVALID' }));
+    expect(() => createChatTemplate('{% if %}')).toThrow(
+      expect.objectContaining({ code: 'TEMPLATE_INVALID' }),
+    );
     const strict = createChatTemplate("{{ raise_exception('roles must alternate') }}");
-    expect(() => strict.render({ messages: [], addGenerationPrompt: true })).toThrow(/refuses these messages: roles must alternate/);
+    expect(() => strict.render({ messages: [], addGenerationPrompt: true })).toThrow(
+      /refuses these messages: roles must alternate/,
+    );
   });
 });

@@ -18,8 +18,14 @@ export interface ChatTemplate {
   render(input: RenderInput): string;
 }
 
-/** Compiles a template. `variables` are seen by it, for example the special tokens. @throws CheckpointError for a syntax error */
-export function createChatTemplate(source: string, variables: Readonly<Record<string, unknown>> = {}): ChatTemplate {
+/**
+ * Compiles a template. `variables` are seen by it, for example the special tokens.
+ * @throws CheckpointError for a syntax error
+ */
+export function createChatTemplate(
+  source: string,
+  variables: Readonly<Record<string, unknown>> = {},
+): ChatTemplate {
   const template = compile(source);
   const printsIds = /\bid\b|tool_call_id/.test(source);
   const raw = (input: RenderInput, form: ArgumentForm): string =>
@@ -28,7 +34,8 @@ export function createChatTemplate(source: string, variables: Readonly<Record<st
       messages: input.messages.map((message) => toTemplate(message, form, printsIds)),
       tools: input.tools && input.tools.length > 0 ? input.tools : null,
       add_generation_prompt: input.addGenerationPrompt,
-      // Set in any case: the interpreter is slow with names it does not know. Undefined is not "defined" in Jinja either.
+      // Set in any case: the interpreter is slow with names it does not know. Undefined is not
+      // "defined" in Jinja either.
       enable_thinking: input.enableThinking,
     });
   const form = argumentForm(raw);
@@ -53,17 +60,27 @@ function compile(source: string): Template {
     // Python's Jinja reads every line ending as a line feed.
     return new Template(source.replaceAll(/\r\n?/g, '\n'));
   } catch (cause) {
-    throw new CheckpointError(`The chat template is not valid Jinja: ${describeError(cause)}`, { code: 'TEMPLATE_INVALID', cause });
+    throw new CheckpointError(`The chat template is not valid Jinja: ${describeError(cause)}`, {
+      code: 'TEMPLATE_INVALID',
+      cause,
+    });
   }
 }
 
 /** Whether tool-call arguments reach the template as the text the model wrote, or parsed. */
 type ArgumentForm = 'text' | 'parsed';
 
-/** Text keeps spacing, key order and number spelling, so it is preferred wherever the template prints it as it is. */
+/**
+ * Text keeps spacing, key order and number spelling, so it is preferred wherever the template
+ * prints it as it is.
+ */
 function argumentForm(render: (input: RenderInput, form: ArgumentForm) => string): ArgumentForm {
   const probe = '{"probe":  1}';
-  const call = { id: 'probe', type: 'function', function: { name: 'probe', arguments: probe } } as const;
+  const call = {
+    id: 'probe',
+    type: 'function',
+    function: { name: 'probe', arguments: probe },
+  } as const;
   const messages: readonly NormalMessage[] = [
     { role: 'user', content: 'probe' },
     { role: 'assistant', content: '', tool_calls: [call] },
@@ -79,7 +96,11 @@ function argumentForm(render: (input: RenderInput, form: ArgumentForm) => string
   return attempt('parsed')?.includes('probe') ? 'parsed' : 'text';
 }
 
-function toTemplate(message: NormalMessage, form: ArgumentForm, printsIds: boolean): Readonly<Record<string, unknown>> {
+function toTemplate(
+  message: NormalMessage,
+  form: ArgumentForm,
+  printsIds: boolean,
+): Readonly<Record<string, unknown>> {
   const { tool_calls: calls, tool_call_id: callId, ...rest } = message;
   return {
     ...rest,

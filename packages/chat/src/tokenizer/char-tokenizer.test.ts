@@ -9,11 +9,17 @@ import { writeTokenizerFiles } from './files.js';
 import { createTokenizer, loadTokenizer } from './tokenizer.js';
 
 const tokenizer = createTokenizer(buildCharTokenizer(charOptions));
-const tokens = (text: string): readonly (string | undefined)[] => Array.from(tokenizer.encode(text), (id) => tokenizer.idToToken(id));
+const tokens = (text: string): readonly (string | undefined)[] =>
+  Array.from(tokenizer.encode(text), (id) => tokenizer.idToToken(id));
 
 describe('a character tokenizer', () => {
   it('decodes what it encodes, whatever is mixed', () => {
-    const pieces = [...Array.from(charOptions.characters), ...charOptions.words!, ...charOptions.specialTokens!, ...charOptions.markers!];
+    const pieces = [
+      ...Array.from(charOptions.characters),
+      ...charOptions.words!,
+      ...charOptions.specialTokens!,
+      ...charOptions.markers!,
+    ];
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces)), (parts) => {
         expect(tokenizer.decode(tokenizer.encode(parts.join('')))).toBe(parts.join(''));
@@ -27,7 +33,11 @@ describe('a character tokenizer', () => {
 
   it('has one id for special tokens and markers, and hides only the former', () => {
     expect(tokens('<|im_start|>a<tool_call>')).toEqual(['<|im_start|>', 'a', '<tool_call>']);
-    expect(tokenizer.decode(tokenizer.encode('<|im_start|>a<tool_call>'), { skip: tokenizer.specialTokenIds })).toBe('a<tool_call>');
+    expect(
+      tokenizer.decode(tokenizer.encode('<|im_start|>a<tool_call>'), {
+        skip: tokenizer.specialTokenIds,
+      }),
+    ).toBe('a<tool_call>');
   });
 
   it('turns every other character into the unknown token', () => {
@@ -37,9 +47,16 @@ describe('a character tokenizer', () => {
   // Ids that Python's transformers 5.23 gives for these files.
   it('encodes as Python does', () => {
     const small = createTokenizer(
-      buildCharTokenizer({ characters: '0123456789+=\n', words: ['12', '123'], eosToken: '<eos>', markers: ['<tool_call>'] }),
+      buildCharTokenizer({
+        characters: '0123456789+=\n',
+        words: ['12', '123'],
+        eosToken: '<eos>',
+        markers: ['<tool_call>'],
+      }),
     );
-    expect([...small.encode('12+1234=é\n<tool_call><eos>9')]).toEqual([3, 15, 4, 9, 16, 0, 17, 2, 1, 14]);
+    expect([...small.encode('12+1234=é\n<tool_call><eos>9')]).toEqual([
+      3, 15, 4, 9, 16, 0, 17, 2, 1, 14,
+    ]);
   });
 
   it('is the same after its files were written and read', async () => {
@@ -63,7 +80,11 @@ describe('a character tokenizer', () => {
   it.each([
     ['a duplicate', { characters: 'aba' }, /"a" is given twice/],
     ['a word among the characters', { characters: ['a', 'bc'] }, /"bc" is not one character/],
-    ['a template that prints what has no token', { characters: 'abc', words: [] }, /The chat template prints .*"u".* are no tokens/],
+    [
+      'a template that prints what has no token',
+      { characters: 'abc', words: [] },
+      /The chat template prints .*"u".* are no tokens/,
+    ],
   ])('refuses %s', (_, change, message) => {
     expect(() => buildCharTokenizer({ ...charOptions, ...change })).toThrow(message);
   });

@@ -1,4 +1,7 @@
-/** Small tokenizers made on the spot: one token per character, whole words where wanted. For examples and tests. */
+/**
+ * Small tokenizers made on the spot: one token per character, whole words where wanted. For
+ * examples and tests.
+ */
 import { ConfigError } from '@trinity-rft/core';
 import { createChatTemplate } from '../template/template.js';
 import type { TokenizerFiles } from './files.js';
@@ -8,7 +11,11 @@ export interface CharTokenizerOptions {
   readonly characters: string | readonly string[];
   /** Longer strings that are one token; the longest that fits wins. @default [] */
   readonly words?: readonly string[];
-  /** Structure: single ids, hidden from the text people read. The four tokens below need not be repeated. @default [] */
+  /**
+   * Structure: single ids, hidden from the text people read. The four tokens below need not be
+   * repeated.
+   * @default []
+   */
   readonly specialTokens?: readonly string[];
   /** Single ids that stay visible in text, such as `<tool_call>` and `</tool_call>`. @default [] */
   readonly markers?: readonly string[];
@@ -24,21 +31,42 @@ export interface CharTokenizerOptions {
 }
 
 /**
- * Tokenizer files of a word-level vocabulary whose pre-tokenizer cuts text into words and characters; this library and
- * Python's `transformers` read them alike. Ids: unknown token 0, then special tokens, markers, words, characters.
+ * Tokenizer files of a word-level vocabulary whose pre-tokenizer cuts text into words and
+ * characters; this library and Python's `transformers` read them alike. Ids: unknown token 0, then
+ * special tokens, markers, words, characters.
  * @throws ConfigError for duplicates, and when the chat template prints a character without a token
  */
 export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFiles {
-  const { eosToken, bosToken, padToken = eosToken, unkToken = '<unk>', words = [], markers = [] } = options;
+  const {
+    eosToken,
+    bosToken,
+    padToken = eosToken,
+    unkToken = '<unk>',
+    words = [],
+    markers = [],
+  } = options;
   const special = [
-    ...new Set([unkToken, ...(bosToken === undefined ? [] : [bosToken]), eosToken, padToken, ...(options.specialTokens ?? [])]),
+    ...new Set([
+      unkToken,
+      ...(bosToken === undefined ? [] : [bosToken]),
+      eosToken,
+      padToken,
+      ...(options.specialTokens ?? []),
+    ]),
   ];
-  const characters = typeof options.characters === 'string' ? Array.from(options.characters) : options.characters;
+  const characters =
+    typeof options.characters === 'string' ? Array.from(options.characters) : options.characters;
   const tokens = [...special, ...markers, ...words, ...characters];
   checkTokens(tokens, characters);
   const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
-  const roles = { unk_token: unkToken, eos_token: eosToken, pad_token: padToken, ...(bosToken !== undefined && { bos_token: bosToken }) };
-  if (options.chatTemplate !== undefined) checkTemplate(options.chatTemplate, roles, new Set(tokens), [...special, ...markers, ...words]);
+  const roles = {
+    unk_token: unkToken,
+    eos_token: eosToken,
+    pad_token: padToken,
+    ...(bosToken !== undefined && { bos_token: bosToken }),
+  };
+  if (options.chatTemplate !== undefined)
+    checkTemplate(options.chatTemplate, roles, new Set(tokens), [...special, ...markers, ...words]);
   return {
     tokenizer: {
       version: '1.0',
@@ -54,36 +82,67 @@ export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFile
         special: id < special.length,
       })),
       normalizer: null,
-      pre_tokenizer: { type: 'Split', pattern: { Regex: splitPattern(words) }, behavior: 'Isolated', invert: false },
+      pre_tokenizer: {
+        type: 'Split',
+        pattern: { Regex: splitPattern(words) },
+        behavior: 'Isolated',
+        invert: false,
+      },
       post_processor: null,
       decoder: { type: 'Fuse' },
       model: { type: 'WordLevel', vocab, unk_token: unkToken },
     },
-    tokenizerConfig: { tokenizer_class: 'PreTrainedTokenizerFast', clean_up_tokenization_spaces: false, ...roles },
+    tokenizerConfig: {
+      tokenizer_class: 'PreTrainedTokenizerFast',
+      clean_up_tokenization_spaces: false,
+      ...roles,
+    },
     generationConfig: { eos_token_id: vocab[eosToken], pad_token_id: vocab[padToken] },
     ...(options.chatTemplate !== undefined && { chatTemplate: options.chatTemplate }),
   };
 }
 
-/** Alternatives are tried in order by both regex engines, so longer words come first. `[\s\S]` is any character, line breaks too. */
+/**
+ * Alternatives are tried in order by both regex engines, so longer words come first. `[\s\S]` is
+ * any character, line breaks too.
+ */
 function splitPattern(words: readonly string[]): string {
   const longestFirst = words.toSorted((a, b) => b.length - a.length);
-  return [...longestFirst.map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)), String.raw`[\s\S]`].join('|');
+  return [
+    ...longestFirst.map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`)),
+    String.raw`[\s\S]`,
+  ].join('|');
 }
 
 function checkTokens(tokens: readonly string[], characters: readonly string[]): void {
   const twice = tokens.find((token, i) => tokens.indexOf(token) !== i);
   if (twice !== undefined)
-    throw new ConfigError(`The token ${JSON.stringify(twice)} is given twice. List every token once.`, { code: 'TOKENIZER_DUPLICATE' });
-  const bad = characters.find((character) => Array.from(character).length !== 1) ?? tokens.find((token) => token === '');
+    throw new ConfigError(
+      `The token ${JSON.stringify(twice)} is given twice. List every token once.`,
+      { code: 'TOKENIZER_DUPLICATE' },
+    );
+  const bad =
+    characters.find((character) => Array.from(character).length !== 1) ??
+    tokens.find((token) => token === '');
   if (bad !== undefined)
-    throw new ConfigError(`${JSON.stringify(bad)} is not one character. Put longer strings into "words".`, { code: 'TOKENIZER_CHARACTER' });
+    throw new ConfigError(
+      `${JSON.stringify(bad)} is not one character. Put longer strings into "words".`,
+      { code: 'TOKENIZER_CHARACTER' },
+    );
 }
 
 /** A template whose own text has no tokens would print unknown tokens into every prompt. */
-function checkTemplate(source: string, roles: Record<string, string>, tokens: ReadonlySet<string>, strings: readonly string[]): void {
+function checkTemplate(
+  source: string,
+  roles: Record<string, string>,
+  tokens: ReadonlySet<string>,
+  strings: readonly string[],
+): void {
   const longestFirst = strings.toSorted((a, b) => b.length - a.length);
-  const messages = (['system', 'user', 'assistant', 'tool'] as const).map((role) => ({ role, content: '' }));
+  const messages = (['system', 'user', 'assistant', 'tool'] as const).map((role) => ({
+    role,
+    content: '',
+  }));
   let text = createChatTemplate(source, roles).render({ messages, addGenerationPrompt: true });
   for (const string of longestFirst) text = text.replaceAll(string, '');
   const missing = [...new Set(text)].filter((character) => !tokens.has(character));

@@ -24,13 +24,19 @@ const names = {
   chatTemplate: 'chat_template.jinja',
 } as const;
 
-/** Reads a model folder. @throws CheckpointError when `tokenizer.json` is missing or a file is not what it should be */
+/**
+ * Reads a model folder.
+ * @throws CheckpointError when `tokenizer.json` is missing or a file is not what it should be
+ */
 export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles> {
   const tokenizer = await readJson(join(folder, names.tokenizer));
   if (!tokenizer) {
-    throw new CheckpointError(`No ${names.tokenizer} in ${folder}. Give a Hugging Face model folder that has one ("fast" tokenizer).`, {
-      code: 'TOKENIZER_MISSING',
-    });
+    throw new CheckpointError(
+      `No ${names.tokenizer} in ${folder}. Give a Hugging Face model folder that has one ("fast" tokenizer).`,
+      {
+        code: 'TOKENIZER_MISSING',
+      },
+    );
   }
   const generationConfig = await readJson(join(folder, names.generationConfig));
   const chatTemplate = await readText(join(folder, names.chatTemplate));
@@ -69,15 +75,21 @@ async function readJson(path: string): Promise<JsonObject | undefined> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new CheckpointError(`${path} is not JSON. Copy the file again from where the model came from.`, {
-      code: 'TOKENIZER_DAMAGED',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} is not JSON. Copy the file again from where the model came from.`,
+      {
+        code: 'TOKENIZER_DAMAGED',
+        cause,
+      },
+    );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CheckpointError(`${path} does not hold a JSON object. Copy the file again from where the model came from.`, {
-      code: 'TOKENIZER_DAMAGED',
-    });
+    throw new CheckpointError(
+      `${path} does not hold a JSON object. Copy the file again from where the model came from.`,
+      {
+        code: 'TOKENIZER_DAMAGED',
+      },
+    );
   }
   return value as JsonObject;
 }

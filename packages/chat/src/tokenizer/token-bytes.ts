@@ -1,4 +1,7 @@
-/** The bytes each token stands for, so that text can be put together from ids without looking at neighbours. */
+/**
+ * The bytes each token stands for, so that text can be put together from ids without looking at
+ * neighbours.
+ */
 import { CheckpointError } from '@trinity-rft/core';
 import type { Tokenizer } from './tokenizer.js';
 
@@ -13,9 +16,10 @@ interface DecoderConfig {
 const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
 
 /**
- * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated they give the text of a
- * sequence, except that a `Strip` decoder of SentencePiece models would take one leading space away.
- * Vocabularies: byte-level BPE, SentencePiece with byte fallback, and words or characters joined as they are.
+ * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated
+ * they give the text of a sequence, except that a `Strip` decoder of SentencePiece models would
+ * take one leading space away. Vocabularies: byte-level BPE, SentencePiece with byte fallback, and
+ * words or characters joined as they are.
  * @throws CheckpointError for others (WordPiece, CTC ...)
  */
 export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
@@ -25,8 +29,14 @@ export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
 }
 
 function build(tokenizer: Tokenizer): readonly Uint8Array[] {
-  const toBytes = byteRule(steps(tokenizer.files.tokenizer['decoder'] as DecoderConfig | null | undefined));
-  const literal = new Set(((tokenizer.files.tokenizer['added_tokens'] ?? []) as readonly { id: number }[]).map(({ id }) => id));
+  const toBytes = byteRule(
+    steps(tokenizer.files.tokenizer['decoder'] as DecoderConfig | null | undefined),
+  );
+  const literal = new Set(
+    ((tokenizer.files.tokenizer['added_tokens'] ?? []) as readonly { id: number }[]).map(
+      ({ id }) => id,
+    ),
+  );
   const encoder = new TextEncoder();
   return Array.from({ length: tokenizer.vocabularySize }, (_, id) => {
     const token = tokenizer.idToToken(id);
@@ -55,7 +65,8 @@ function byteRule(decoders: readonly DecoderConfig[]): (token: string) => Uint8A
   const encoder = new TextEncoder();
   const fallback = decoders.some(({ type }) => type === 'ByteFallback');
   return (token) => {
-    if (fallback && /^<0x[0-9A-Fa-f]{2}>$/.test(token)) return Uint8Array.of(Number.parseInt(token.slice(3, 5), 16));
+    if (fallback && /^<0x[0-9A-Fa-f]{2}>$/.test(token))
+      return Uint8Array.of(Number.parseInt(token.slice(3, 5), 16));
     return encoder.encode(decoders.reduce(substitute, token));
   };
 }
@@ -68,19 +79,24 @@ function substitute(token: string, decoder: DecoderConfig): string {
 }
 
 /**
- * The reverse of GPT-2's printable alphabet: bytes that print keep their code point, the other 68 are numbered from 256 on.
+ * The reverse of GPT-2's printable alphabet: bytes that print keep their code point, the other 68
+ * are numbered from 256 on.
  * @see https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
  */
 const byteOfCharacter: ReadonlyMap<string, number> = (() => {
-  const prints = (byte: number): boolean => (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+  const prints = (byte: number): boolean =>
+    (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
   const map = new Map<string, number>();
   let next = 256;
-  for (let byte = 0; byte < 256; byte++) map.set(String.fromCharCode(prints(byte) ? byte : next++), byte);
+  for (let byte = 0; byte < 256; byte++)
+    map.set(String.fromCharCode(prints(byte) ? byte : next++), byte);
   return map;
 })();
 
 function byteLevel(token: string): Uint8Array {
   const bytes = Array.from(token, (character) => byteOfCharacter.get(character));
   // A token outside the alphabet can only be literal text.
-  return bytes.includes(undefined) ? new TextEncoder().encode(token) : Uint8Array.from(bytes as number[]);
+  return bytes.includes(undefined)
+    ? new TextEncoder().encode(token)
+    : Uint8Array.from(bytes as number[]);
 }

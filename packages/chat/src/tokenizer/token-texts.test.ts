@@ -5,7 +5,11 @@ import { tokenTexts } from './token-texts.js';
 import { createTokenizer } from './tokenizer.js';
 
 const tokenizer = createTokenizer(
-  buildCharTokenizer({ characters: 'abcü€😀 \n', eosToken: '<|im_end|>', chatTemplate: chatTemplates.minimal }),
+  buildCharTokenizer({
+    characters: 'abcü€😀 \n',
+    eosToken: '<|im_end|>',
+    chatTemplate: chatTemplates.minimal,
+  }),
 );
 
 it('gives one piece for each token, and together the text', () => {
@@ -13,7 +17,9 @@ it('gives one piece for each token, and together the text', () => {
     fc.property(fc.array(fc.integer({ min: 0, max: tokenizer.vocabularySize + 3 })), (ids) => {
       const pieces = tokenTexts(tokenizer, ids);
       expect(pieces).toHaveLength(ids.length);
-      expect(pieces.join('')).toBe(tokenizer.decode(ids.filter((id) => id < tokenizer.vocabularySize)));
+      expect(pieces.join('')).toBe(
+        tokenizer.decode(ids.filter((id) => id < tokenizer.vocabularySize)),
+      );
     }),
   );
 });

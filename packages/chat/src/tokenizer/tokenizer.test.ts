@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { tokenByteTable } from './token-bytes.js';
 import { createTokenizer, loadTokenizer } from './tokenizer.js';
 
-const fixture = (name: string): string => fileURLToPath(new URL(`../../test/fixtures/${name}`, import.meta.url));
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../../test/fixtures/${name}`, import.meta.url));
 
 interface Case {
   readonly text: string;
@@ -16,7 +17,9 @@ interface Case {
 const expected = async (name: string): Promise<readonly Case[]> =>
   JSON.parse(await readFile(`${fixture(name)}/expected.json`, 'utf8')) as Case[];
 
-/** SentencePiece decoders take one leading space away; ids that continue other text must keep it. */
+/**
+ * SentencePiece decoders take one leading space away; ids that continue other text must keep it.
+ */
 const stripped = (text: string): string => text.replace(/^ /, '');
 
 describe.each(['byte-level', 'byte-fallback'])('a %s tokenizer', (name) => {
@@ -59,7 +62,8 @@ describe('a tokenizer', () => {
     const { files } = await loadTokenizer(fixture('byte-level'));
     const start = createTokenizer(files).tokenToId('<|im_start|>')!;
     const end = createTokenizer(files).tokenToId('<|im_end|>')!;
-    const eos = (value: unknown): readonly number[] => createTokenizer({ ...files, generationConfig: { eos_token_id: value } }).eosTokenIds;
+    const eos = (value: unknown): readonly number[] =>
+      createTokenizer({ ...files, generationConfig: { eos_token_id: value } }).eosTokenIds;
     expect(eos(start)).toEqual([start, end]);
     expect(eos([end, start])).toEqual([end, start]);
     expect(eos(undefined)).toEqual([end]);
@@ -71,19 +75,32 @@ describe('a tokenizer', () => {
       { name: 'default', template: 'a' },
       { name: 'tool_use', template: 'b' },
     ];
-    expect(createTokenizer({ ...files, chatTemplate: 'x' }).chatTemplates).toEqual({ default: 'x' });
-    expect(createTokenizer({ ...files, tokenizerConfig: { chat_template: 'y' } }).chatTemplates).toEqual({ default: 'y' });
-    expect(createTokenizer({ ...files, tokenizerConfig: { chat_template: named } }).chatTemplates).toEqual({ default: 'a', tool_use: 'b' });
+    expect(createTokenizer({ ...files, chatTemplate: 'x' }).chatTemplates).toEqual({
+      default: 'x',
+    });
+    expect(
+      createTokenizer({ ...files, tokenizerConfig: { chat_template: 'y' } }).chatTemplates,
+    ).toEqual({ default: 'y' });
+    expect(
+      createTokenizer({ ...files, tokenizerConfig: { chat_template: named } }).chatTemplates,
+    ).toEqual({ default: 'a', tool_use: 'b' });
   });
 
   it('says which file is missing or damaged', async () => {
-    await expect(loadTokenizer(fixture('nowhere'))).rejects.toMatchObject({ code: 'TOKENIZER_MISSING' });
-    expect(() => createTokenizer({ tokenizer: { model: { type: 'Nonsense' } }, tokenizerConfig: {} })).toThrow(/make no tokenizer/);
+    await expect(loadTokenizer(fixture('nowhere'))).rejects.toMatchObject({
+      code: 'TOKENIZER_MISSING',
+    });
+    expect(() =>
+      createTokenizer({ tokenizer: { model: { type: 'Nonsense' } }, tokenizerConfig: {} }),
+    ).toThrow(/make no tokenizer/);
   });
 
   it('refuses decoders whose tokens have no text of their own', async () => {
     const { files } = await loadTokenizer(fixture('byte-level'));
-    const odd = createTokenizer({ ...files, tokenizer: { ...files.tokenizer, decoder: { type: 'WordPiece', prefix: '##' } } });
+    const odd = createTokenizer({
+      ...files,
+      tokenizer: { ...files.tokenizer, decoder: { type: 'WordPiece', prefix: '##' } },
+    });
     expect(() => tokenByteTable(odd)).toThrow(/"WordPiece"/);
   });
 });

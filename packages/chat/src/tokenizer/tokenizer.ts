@@ -15,9 +15,14 @@ export interface Tokenizer {
   readonly files: TokenizerFiles;
   /** Largest id + 1; a model may have more rows than that. */
   readonly vocabularySize: number;
-  /** Tokens that mark structure (`special` in tokenizer.json); hidden from text that people read. */
+  /**
+   * Tokens that mark structure (`special` in tokenizer.json); hidden from text that people read.
+   */
   readonly specialTokenIds: ReadonlySet<number>;
-  /** Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's `eos_token`. */
+  /**
+   * Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's
+   * `eos_token`.
+   */
   readonly eosTokenIds: readonly number[];
   /** Text of `bos_token`, `eos_token`, `pad_token` and `unk_token`, as chat templates see them. */
   readonly specialTokens: Readonly<Record<string, string>>;
@@ -28,8 +33,8 @@ export interface Tokenizer {
   /** Ids of `text`. Special tokens written in the text become their ids; none are added. */
   encode(text: string): Int32Array;
   /**
-   * The bytes of the ids as UTF-8; invalid sequences become U+FFFD. Unlike a decode in Python nothing is cleaned up and a
-   * leading space stays, because the ids may continue other text.
+   * The bytes of the ids as UTF-8; invalid sequences become U+FFFD. Unlike a decode in Python
+   * nothing is cleaned up and a leading space stays, because the ids may continue other text.
    */
   decode(ids: ArrayLike<number>, options?: DecodeOptions): string;
 }
@@ -39,10 +44,14 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   return createTokenizer(await readTokenizerFiles(folder));
 }
 
-/** Builds a tokenizer from the contents of its files. @throws CheckpointError when they make no tokenizer */
+/**
+ * Builds a tokenizer from the contents of its files.
+ * @throws CheckpointError when they make no tokenizer
+ */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const inner = open(files);
-  const idOf = (token: string | undefined): number | undefined => (token === undefined ? undefined : inner.token_to_id(token));
+  const idOf = (token: string | undefined): number | undefined =>
+    token === undefined ? undefined : inner.token_to_id(token);
   const specialTokens = namedTokens(files.tokenizerConfig);
   const added = [...inner.get_added_tokens_decoder()];
   const tokenizer: Tokenizer = {
@@ -62,7 +71,14 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
 
 function open(files: TokenizerFiles): HuggingFaceTokenizer {
   // The library insists on keys that tokenizer.json may leave out.
-  const json = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, added_tokens: [], ...files.tokenizer };
+  const json = {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    added_tokens: [],
+    ...files.tokenizer,
+  };
   try {
     return new HuggingFaceTokenizer(json, flatTokens(files.tokenizerConfig));
   } catch (cause) {
@@ -80,10 +96,13 @@ function encode(inner: HuggingFaceTokenizer, text: string): Int32Array {
   const { ids } = inner.encode(text, { add_special_tokens: false });
   const bad = (ids as readonly (number | undefined)[]).indexOf(undefined);
   if (bad >= 0) {
-    throw new ModelError('The text holds something the tokenizer has no token for, and it has no unknown token either.', {
-      status: 400,
-      code: 'text_not_encodable',
-    });
+    throw new ModelError(
+      'The text holds something the tokenizer has no token for, and it has no unknown token either.',
+      {
+        status: 400,
+        code: 'text_not_encodable',
+      },
+    );
   }
   return Int32Array.from(ids as readonly number[]);
 }
@@ -94,7 +113,11 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 /** Bytes of the text that is being decoded; grows with the longest. */
 let joined = new Uint8Array(1024);
 
-function decode(table: readonly Uint8Array[], ids: ArrayLike<number>, skip?: ReadonlySet<number>): string {
+function decode(
+  table: readonly Uint8Array[],
+  ids: ArrayLike<number>,
+  skip?: ReadonlySet<number>,
+): string {
   let length = 0;
   for (let i = 0; i < ids.length; i++) {
     const bytes = skip?.has(ids[i]!) ? undefined : table[ids[i]!];
@@ -138,11 +161,18 @@ function namedTemplates(files: TokenizerFiles): Record<string, string> {
   if (!Array.isArray(value)) return {};
   const entries = value as readonly { readonly name?: unknown; readonly template?: unknown }[];
   return Object.fromEntries(
-    entries.flatMap(({ name, template }) => (typeof name === 'string' && typeof template === 'string' ? [[name, template]] : [])),
+    entries.flatMap(({ name, template }) =>
+      typeof name === 'string' && typeof template === 'string' ? [[name, template]] : [],
+    ),
   );
 }
 
-function eosIds(generationConfig: JsonObject | undefined, eos: number | undefined): readonly number[] {
-  const configured = [generationConfig?.['eos_token_id']].flat().filter((id): id is number => Number.isInteger(id));
+function eosIds(
+  generationConfig: JsonObject | undefined,
+  eos: number | undefined,
+): readonly number[] {
+  const configured = [generationConfig?.['eos_token_id']]
+    .flat()
+    .filter((id): id is number => Number.isInteger(id));
   return [...new Set(eos === undefined ? configured : [...configured, eos])];
 }

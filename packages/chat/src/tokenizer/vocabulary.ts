@@ -6,7 +6,10 @@ const known = new WeakMap<Tokenizer, Vocabulary>();
 
 /** One object per tokenizer. */
 export function vocabularyOf(tokenizer: Tokenizer): Vocabulary {
-  const made = known.get(tokenizer) ?? { size: tokenizer.vocabularySize, token: (id: number) => tokenizer.idToToken(id) };
+  const made = known.get(tokenizer) ?? {
+    size: tokenizer.vocabularySize,
+    token: (id: number) => tokenizer.idToToken(id),
+  };
   known.set(tokenizer, made);
   return made;
 }

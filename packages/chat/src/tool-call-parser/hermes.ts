@@ -1,4 +1,7 @@
-/** The Hermes syntax, also of Qwen 2.5 and 3: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`. */
+/**
+ * The Hermes syntax, also of Qwen 2.5 and 3: `<tool_call>{"name": ..., "arguments":
+ * {...}}</tool_call>`.
+ */
 import { memberSpans, skipSpace, valueEnd } from './json-span.js';
 import type { ParsedToolCall, ToolCallParser } from './types.js';
 
@@ -6,9 +9,9 @@ const open = '<tool_call>';
 const close = '</tool_call>';
 
 /**
- * A call is an object with a `name` and an `arguments` object (absent means `{}`); the closing tag may be missing at the
- * very end of the text, where models like to stop. One line break before a call and white space between calls belong to
- * the syntax. Anything else stays in the text.
+ * A call is an object with a `name` and an `arguments` object (absent means `{}`); the closing tag
+ * may be missing at the very end of the text, where models like to stop. One line break before a
+ * call and white space between calls belong to the syntax. Anything else stays in the text.
  */
 export const hermes: ToolCallParser = {
   markers: [open, close],
@@ -34,7 +37,10 @@ export const hermes: ToolCallParser = {
   },
 };
 
-function readCall(text: string, at: number): { readonly call: ParsedToolCall; readonly end: number } | undefined {
+function readCall(
+  text: string,
+  at: number,
+): { readonly call: ParsedToolCall; readonly end: number } | undefined {
   const start = skipSpace(text, at);
   const end = text[start] === '{' ? valueEnd(text, start) : -1;
   const call = end < 0 ? undefined : toCall(text, start, end);

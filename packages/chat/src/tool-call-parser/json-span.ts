@@ -1,4 +1,7 @@
-/** Finds where JSON values begin and end inside a text, so that parts of it can be kept exactly as written. */
+/**
+ * Finds where JSON values begin and end inside a text, so that parts of it can be kept exactly as
+ * written.
+ */
 
 /** [start, end) in the text. */
 export type Span = readonly [start: number, end: number];
@@ -10,7 +13,10 @@ export function skipSpace(text: string, at: number): number {
   return i;
 }
 
-/** End of the value that begins at `at`, or -1 when it does not end. Only brackets and strings are looked at: parse it to be sure. */
+/**
+ * End of the value that begins at `at`, or -1 when it does not end. Only brackets and strings are
+ * looked at: parse it to be sure.
+ */
 export function valueEnd(text: string, at: number): number {
   const first = text[at];
   if (first === '"') return stringEnd(text, at);
@@ -28,7 +34,10 @@ export function valueEnd(text: string, at: number): number {
   return -1;
 }
 
-/** Spans of the values of a valid JSON object that begins at `at`, by key; of a repeated key the last, as `JSON.parse` has it. */
+/**
+ * Spans of the values of a valid JSON object that begins at `at`, by key; of a repeated key the
+ * last, as `JSON.parse` has it.
+ */
 export function memberSpans(text: string, at: number): ReadonlyMap<string, Span> {
   const spans = new Map<string, Span>();
   for (let i = skipSpace(text, at + 1); text[i] === '"';) {

@@ -16,7 +16,10 @@ export interface ToolCallParse {
 }
 
 export interface ToolCallParser {
-  /** Tokens the syntax consists of; they must be visible to the parser even where a vocabulary calls them special. */
+  /**
+   * Tokens the syntax consists of; they must be visible to the parser even where a vocabulary calls
+   * them special.
+   */
   readonly markers: readonly string[];
   readonly parse: (text: string) => ToolCallParse;
 }

@@ -61,5 +61,7 @@ const demands: readonly Demand[] = [
 ];
 
 /** Everything that the algorithm needs and the engine lacks. */
-export const engineLacks = (needs: AlgorithmNeeds, capabilities: EngineCapabilities): readonly Lack[] =>
-  demands.filter(({ needed, able }) => needed(needs) && !able(capabilities));
+export const engineLacks = (
+  needs: AlgorithmNeeds,
+  capabilities: EngineCapabilities,
+): readonly Lack[] => demands.filter(({ needed, able }) => needed(needs) && !able(capabilities));

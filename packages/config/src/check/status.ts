@@ -1,4 +1,7 @@
-/** Applies the status table to one stage: features that are not built are refused, harmless keys are warned about. */
+/**
+ * Applies the status table to one stage: features that are not built are refused, harmless keys are
+ * warned about.
+ */
 import type { z } from 'zod';
 import { defaultAt, schemaAt } from '../schema/introspect.js';
 import type { KeyStatus } from '../schema/status.js';
@@ -12,7 +15,12 @@ export interface StatusReport {
 }
 
 /** `values` is what the schema made of `tree`. */
-export function checkStatus(tree: Node, values: unknown, schema: z.ZodType, rows: readonly KeyStatus[]): StatusReport {
+export function checkStatus(
+  tree: Node,
+  values: unknown,
+  schema: z.ZodType,
+  rows: readonly KeyStatus[],
+): StatusReport {
   const problems: SyntaxProblem[] = [];
   const warnings: SyntaxProblem[] = [];
   for (const row of rows) {
@@ -22,13 +30,26 @@ export function checkStatus(tree: Node, values: unknown, schema: z.ZodType, rows
       const place = placeOf(tree, path);
       const shown = showValue(value, place.path);
       if (row.status === 'notBuilt')
-        problems.push({ at: place.keyAt, key: place.path, message: `got ${shown}, which is known but not built yet. ${row.note}` });
-      else warnings.push({ at: place.keyAt, key: place.path, message: `ignored (${shown}). ${row.note}` });
+        problems.push({
+          at: place.keyAt,
+          key: place.path,
+          message: `got ${shown}, which is known but not built yet. ${row.note}`,
+        });
+      else
+        warnings.push({
+          at: place.keyAt,
+          key: place.path,
+          message: `ignored (${shown}). ${row.note}`,
+        });
     }
   }
   for (const path of filledInKeys(tree, schema, [])) {
     const place = placeOf(tree, path);
-    warnings.push({ at: place.keyAt, key: place.path, message: 'ignored. The run fills it in by itself.' });
+    warnings.push({
+      at: place.keyAt,
+      key: place.path,
+      message: 'ignored. The run fills it in by itself.',
+    });
   }
   return { problems, warnings };
 }
@@ -61,7 +82,8 @@ function childNames(node: Node): readonly (string | number)[] {
 
 function valueAt(values: unknown, path: KeyPath): unknown {
   let value = values;
-  for (const part of path) value = (value as Record<string | number, unknown> | undefined | null)?.[part];
+  for (const part of path)
+    value = (value as Record<string | number, unknown> | undefined | null)?.[part];
   return value;
 }
 
@@ -70,7 +92,10 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 function filledInKeys(node: Node, schema: z.ZodType, path: KeyPath): readonly KeyPath[] {
-  if (node.kind === 'scalar') return schemaAt(schema, path)?.description === 'Filled in by the run.' && node.value !== null ? [path] : [];
+  if (node.kind === 'scalar')
+    return schemaAt(schema, path)?.description === 'Filled in by the run.' && node.value !== null
+      ? [path]
+      : [];
   if (schemaAt(schema, path)?.description === 'Filled in by the run.') return [path];
   return childNames(node).flatMap((name) => {
     const child = childOf(node, name);

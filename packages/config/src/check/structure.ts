@@ -1,10 +1,30 @@
-/** Names and types: does the tree have the shape of the schema? What does not is reported and taken out, so that checking can go on. */
+/**
+ * Names and types: does the tree have the shape of the schema? What does not is reported and taken
+ * out, so that checking can go on.
+ */
 import { didYouMean, nearest } from '@trinity-rft/core';
 import type { z } from 'zod';
-import { choicesOf, coreOf, expectedText, isNullable, keysOf, kindOf, schemaAt, allKeys } from '../schema/introspect.js';
+import {
+  choicesOf,
+  coreOf,
+  expectedText,
+  isNullable,
+  keysOf,
+  kindOf,
+  schemaAt,
+  allKeys,
+} from '../schema/introspect.js';
 import { movedKeys } from '../schema/renamed.js';
 import { showValue } from '../secrets.js';
-import { placeOf, showPath, toPlain, without, type KeyPath, type MapNode, type Node } from '../tree/node.js';
+import {
+  placeOf,
+  showPath,
+  toPlain,
+  without,
+  type KeyPath,
+  type MapNode,
+  type Node,
+} from '../tree/node.js';
 import type { SyntaxProblem } from '../tree/parse.js';
 import { plainUnlessSecret } from '../tree/interpolate.js';
 
@@ -16,7 +36,10 @@ export interface CheckedTree {
   readonly failed: readonly KeyPath[];
 }
 
-/** Each round of the schema can uncover problems that earlier ones hid; more rounds than any file needs. */
+/**
+ * Each round of the schema can uncover problems that earlier ones hid; more rounds than any file
+ * needs.
+ */
 const maxRounds = 8;
 
 export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
@@ -40,7 +63,11 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
 /** A section or list with nothing under it is the same as one that is not there. */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined || node.kind === 'scalar') return node;
-  if (node.kind === 'list') return { ...node, items: node.items.map((item, index) => dropEmpty(item, schemaAt(coreOf(schema), [index]))) };
+  if (node.kind === 'list')
+    return {
+      ...node,
+      items: node.items.map((item, index) => dropEmpty(item, schemaAt(coreOf(schema), [index]))),
+    };
   const entries = [...node.entries].flatMap(([key, entry]) => {
     const inner = schemaAt(coreOf(schema), [key]);
     const kind = kindOf(inner);
@@ -57,9 +84,14 @@ interface FoundProblem {
   readonly path: KeyPath;
 }
 
-function problemsOfIssue(issue: z.core.$ZodIssue, root: MapNode, schema: z.ZodType): readonly FoundProblem[] {
+function problemsOfIssue(
+  issue: z.core.$ZodIssue,
+  root: MapNode,
+  schema: z.ZodType,
+): readonly FoundProblem[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(path, key, root, schema));
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => unknownKey(path, key, root, schema));
   const place = placeOf(root, path);
   if (place.node === undefined) return [missingKey(path, place, schema)];
   const message = `got ${showNode(place.node)}, expected ${expectedText(schemaAt(schema, path))}.${hint(place.node, schemaAt(schema, path))}`;
@@ -70,7 +102,11 @@ function showNode(node: Node): string {
   return showValue(plainUnlessSecret(node), node.path);
 }
 
-function missingKey(path: KeyPath, place: { readonly at: SyntaxProblem['at'] }, schema: z.ZodType): FoundProblem {
+function missingKey(
+  path: KeyPath,
+  place: { readonly at: SyntaxProblem['at'] },
+  schema: z.ZodType,
+): FoundProblem {
   const message = `is missing, expected ${expectedText(schemaAt(schema, path))}.`;
   return { problem: { at: place.at, key: path, message }, path: path.slice(0, -1) };
 }
@@ -78,15 +114,22 @@ function missingKey(path: KeyPath, place: { readonly at: SyntaxProblem['at'] }, 
 /** What to do about a value of the wrong kind. */
 function hint(node: Node, schema: z.ZodType | undefined): string {
   const choices = choicesOf(schema);
-  if (node.kind === 'scalar' && typeof node.value === 'string' && choices.length > 0) return didYouMean(node.value, choices);
+  if (node.kind === 'scalar' && typeof node.value === 'string' && choices.length > 0)
+    return didYouMean(node.value, choices);
   const kind = kindOf(schema);
-  if (kind === 'list' && node.kind === 'map') return ' Put "- " before its first key to make it a list of one.';
-  if (kind === 'list' && node.kind === 'scalar') return ' Write it as [a, b], or as lines that begin with "- ".';
+  if (kind === 'list' && node.kind === 'map')
+    return ' Put "- " before its first key to make it a list of one.';
+  if (kind === 'list' && node.kind === 'scalar')
+    return ' Write it as [a, b], or as lines that begin with "- ".';
   if (kind === 'section' && node.kind === 'list') return ' Remove the "- " before its keys.';
   if (kind === 'section') return ' Put its keys on lines below, indented by two spaces.';
   if (kind === 'value' && node.kind !== 'scalar') return ' Is something indented too far?';
   if (node.kind === 'scalar' && node.value === null) return ' Give it a value, or remove the line.';
-  if (node.kind === 'scalar' && typeof node.value === 'boolean' && expectedText(schema).startsWith('text'))
+  if (
+    node.kind === 'scalar' &&
+    typeof node.value === 'boolean' &&
+    expectedText(schema).startsWith('text')
+  )
     return ' Put it in quotes if it is meant as text.';
   return '';
 }
@@ -94,7 +137,14 @@ function hint(node: Node, schema: z.ZodType | undefined): string {
 function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodType): FoundProblem {
   const path = [...section, key];
   const place = placeOf(root, path);
-  return { problem: { at: place.keyAt, key: place.path, message: `unknown key "${key}". ${cureOf(section, key, schema)}` }, path };
+  return {
+    problem: {
+      at: place.keyAt,
+      key: place.path,
+      message: `unknown key "${key}". ${cureOf(section, key, schema)}`,
+    },
+    path,
+  };
 }
 
 /** Its new name, a similar name here, its right place, or the names that there are. */
@@ -102,9 +152,13 @@ function cureOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
   const moved = movedKeys[(names[0] === 'stages' ? names.slice(1) : names).join('.')];
   if (moved !== undefined) return moved;
-  const known = keysOf(schemaAt(schema, section)).filter((name) => name !== 'stages' || section.length === 0);
+  const known = keysOf(schemaAt(schema, section)).filter(
+    (name) => name !== 'stages' || section.length === 0,
+  );
   const similar = nearest(key, known);
-  const elsewhere = shallowest((allKeys(schema).get(key) ?? []).filter((path) => !path.startsWith('stages')));
+  const elsewhere = shallowest(
+    (allKeys(schema).get(key) ?? []).filter((path) => !path.startsWith('stages')),
+  );
   if (elsewhere.length === 1) return `It belongs to the path ${elsewhere[0] ?? ''}.`;
   if (similar !== undefined) return `Did you mean "${similar}"?`;
   if (elsewhere.length > 1) return `It belongs to the path ${elsewhere.slice(0, 3).join(', or ')}.`;

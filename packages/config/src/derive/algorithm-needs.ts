@@ -20,9 +20,13 @@ export function checkNeeds(context: StageContext, config: AlgorithmConfig): void
   }
 }
 
-const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath => paths.find((path) => context.isSet(...path)) ?? typeKey;
+const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath =>
+  paths.find((path) => context.isSet(...path)) ?? typeKey;
 
-function checkPairs(context: StageContext, { schema, needs, policyLossFn, algorithmType }: AlgorithmConfig): void {
+function checkPairs(
+  context: StageContext,
+  { schema, needs, policyLossFn, algorithmType }: AlgorithmConfig,
+): void {
   if (needs.pairs && schema !== 'dpo') {
     context.report(
       setOne(context, lossKey),
@@ -31,16 +35,27 @@ function checkPairs(context: StageContext, { schema, needs, policyLossFn, algori
     );
   }
   if (schema === 'dpo' && !needs.pairs && context.isSet(...lossKey)) {
-    context.report(lossKey, `got "${policyLossFn.name}", which does not compare the answers of a pair. Remove the key.`, [typeKey]);
+    context.report(
+      lossKey,
+      `got "${policyLossFn.name}", which does not compare the answers of a pair. Remove the key.`,
+      [typeKey],
+    );
   }
 }
 
-function checkExperts(context: StageContext, { needs, policyLossFn, entropyLossFn, sampleStrategy, needsRollouts }: AlgorithmConfig): void {
+function checkExperts(
+  context: StageContext,
+  { needs, policyLossFn, entropyLossFn, sampleStrategy, needsRollouts }: AlgorithmConfig,
+): void {
   const mixes = sampleStrategy.name === 'mix';
   if (needs.expertMask && !mixes) {
     const { policyLossFns } = context.tables;
-    const isLoss = policyLossFns[policyLossFn.name]?.make('policy loss', policyLossFn.args).needs.expertMask === true;
-    const part = isLoss ? `policy loss "${policyLossFn.name}"` : `entropy loss "${entropyLossFn.name}"`;
+    const isLoss =
+      policyLossFns[policyLossFn.name]?.make('policy loss', policyLossFn.args).needs.expertMask ===
+      true;
+    const part = isLoss
+      ? `policy loss "${policyLossFn.name}"`
+      : `entropy loss "${entropyLossFn.name}"`;
     context.report(
       setOne(context, strategyKey, isLoss ? lossKey : entropyKey),
       `the sample strategy is "${sampleStrategy.name}", but the ${part} needs batches of sampled and of expert experiences. Use sample_strategy: mix.`,

@@ -24,9 +24,15 @@ export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferC
   const { explorer_input: input } = buffer;
   const explores = mode === 'both' || mode === 'colocate';
   const evaluates = explores || mode === 'bench';
-  const tasksets = explores ? input.tasksets.map((taskset, index) => deriveTaskset(context, 'tasksets', index, taskset, needs)) : [];
+  const tasksets = explores
+    ? input.tasksets.map((taskset, index) =>
+        deriveTaskset(context, 'tasksets', index, taskset, needs),
+      )
+    : [];
   const evalTasksets = evaluates
-    ? input.eval_tasksets.map((taskset, index) => deriveTaskset(context, 'eval_tasksets', index, taskset, needs))
+    ? input.eval_tasksets.map((taskset, index) =>
+        deriveTaskset(context, 'eval_tasksets', index, taskset, needs),
+      )
     : [];
   checkTasksets(context, explores, tasksets, evalTasksets);
   const trainBatchSize = deriveTrainBatchSize(context, needs.algorithm);
@@ -59,7 +65,10 @@ function checkTasksets(
     );
   }
   if (context.input.mode === 'bench' && evalTasksets.length === 0) {
-    context.report([...section, 'eval_tasksets'], 'is empty, but mode bench evaluates on it. Set at least one with a path.');
+    context.report(
+      [...section, 'eval_tasksets'],
+      'is empty, but mode bench evaluates on it. Set at least one with a path.',
+    );
   }
   for (const [list, sets] of [
     ['tasksets', tasksets],
@@ -77,7 +86,10 @@ function checkTasksets(
   }
 }
 
-/** Experiences per train step (pairs, where the algorithm learns from them): as set, else what one explore step makes, and the experts beside it. */
+/**
+ * Experiences per train step (pairs, where the algorithm learns from them): as set, else what one
+ * explore step makes, and the experts beside it.
+ */
 function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig): number {
   const { buffer, mode, synchronizer } = context.input;
   const path: KeyPath = ['buffer', 'train_batch_size'];
@@ -90,7 +102,11 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
   const share = expertShare(algorithm);
   if (buffer.train_batch_size === 0) {
     if (mode === 'train' && !context.isSet('buffer', 'batch_size'))
-      context.report(path, 'is not set. Mode train needs the number of experiences per train step, for example 64.', uses);
+      context.report(
+        path,
+        'is not set. Mode train needs the number of experiences per train step, for example 64.',
+        uses,
+      );
     return batchWith(perStep, share);
   }
   if (mode !== 'both' && mode !== 'colocate') return buffer.train_batch_size;
@@ -99,11 +115,18 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
   const shortage = explored > perStep;
   const sum = `batch_size ${buffer.batch_size} x repeat_times ${algorithm.repeatTimes} = ${perStep}`;
   const own = experts === 0 ? '' : `, ${explored} of them from the explorer`;
-  if (shortage && synchronizer.sync_style === 'fixed' && !manyPerRun.has(algorithm.advantageFn?.name ?? '')) {
+  if (
+    shortage &&
+    synchronizer.sync_style === 'fixed' &&
+    !manyPerRun.has(algorithm.advantageFn?.name ?? '')
+  ) {
     const message = `got ${buffer.train_batch_size}${own}, but an explore step makes ${sum} experiences, so with sync_style fixed explorer and trainer would wait for each other. Use at most ${batchWith(perStep, share)}, or sync_style: explorer_driven.`;
     context.report(path, message, [...uses, ['synchronizer', 'sync_style']]);
   } else if (!shortage && explored > 0 && perStep % explored !== 0) {
-    context.warn(path, `${explored} does not divide ${sum}; what is left of a step waits for the next one.`);
+    context.warn(
+      path,
+      `${explored} does not divide ${sum}; what is left of a step waits for the next one.`,
+    );
   }
   return buffer.train_batch_size;
 }
@@ -111,8 +134,12 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
 /** Advantages for runs of several calls, each of which is an experience. */
 const manyPerRun: ReadonlySet<string> = new Set(['step_wise_grpo', 'gigpo']);
 
-/** Rows of a batch that has so many of the model beside its share of experts; 1e-9 is for the rounding of the quotient. */
-const batchWith = (own: number, share: number): number => (share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own);
+/**
+ * Rows of a batch that has so many of the model beside its share of experts; 1e-9 is for the
+ * rounding of the quotient.
+ */
+const batchWith = (own: number, share: number): number =>
+  share < 1 ? Math.floor(own / (1 - share) + 1e-9) : own;
 
 /** Of a train batch, from the experts' buffer. */
 function expertShare({ sampleStrategy: { name, args } }: AlgorithmConfig): number {
@@ -137,9 +164,12 @@ function deriveTaskset(
       at('path'),
       'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
     );
-  const location = input.path === null ? undefined : locate(context, at('path'), input.path, 'data');
+  const location =
+    input.path === null ? undefined : locate(context, at('path'), input.path, 'data');
   const common = defaults.default_workflow_type ?? undefined;
-  const workflow = input.default_workflow_type ?? (isEval ? (defaults.default_eval_workflow_type ?? common) : common);
+  const workflow =
+    input.default_workflow_type ??
+    (isEval ? (defaults.default_eval_workflow_type ?? common) : common);
   if (workflow === undefined && input.format.workflow_key === '') {
     context.report(
       at('default_workflow_type'),

@@ -27,8 +27,8 @@ export interface StageContext extends StageTree {
   /** The stage itself sets it, not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;
   /**
-   * Reports a problem at a key. `uses` are other keys that the check has read: it stays silent when one of them was wrong
-   * by itself, since the file then means something else than was checked.
+   * Reports a problem at a key. `uses` are other keys that the check has read: it stays silent when
+   * one of them was wrong by itself, since the file then means something else than was checked.
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
@@ -50,9 +50,14 @@ interface Surroundings {
   readonly findings: Findings;
 }
 
-export function stageContext(stage: StageTree, input: RunInput, { disk, tables, findings }: Surroundings): StageContext {
+export function stageContext(
+  stage: StageTree,
+  input: RunInput,
+  { disk, tables, findings }: Surroundings,
+): StageContext {
   const failed = findings.failed.map(inStage);
-  const isFailed = (path: KeyPath): boolean => failed.some((wrong) => startsWith(path, wrong) || startsWith(wrong, path));
+  const isFailed = (path: KeyPath): boolean =>
+    failed.some((wrong) => startsWith(path, wrong) || startsWith(wrong, path));
   return {
     ...stage,
     input,
@@ -64,7 +69,11 @@ export function stageContext(stage: StageTree, input: RunInput, { disk, tables, 
     report: (path, message, uses = []) => {
       if ([path, ...uses].some(isFailed)) return;
       const place = placeOf(stage.tree, path);
-      findings.problems.push({ at: place.node === undefined ? place.keyAt : place.at, key: place.path, message });
+      findings.problems.push({
+        at: place.node === undefined ? place.keyAt : place.at,
+        key: place.path,
+        message,
+      });
     },
     warn: (path, message) => {
       const place = placeOf(stage.tree, path);
@@ -74,7 +83,10 @@ export function stageContext(stage: StageTree, input: RunInput, { disk, tables, 
   };
 }
 
-/** A path of the file as one of a stage: `stages[1].model.x` is `model.x`, and `taskset.x` is `tasksets[0].x`. */
+/**
+ * A path of the file as one of a stage: `stages[1].model.x` is `model.x`, and `taskset.x` is
+ * `tasksets[0].x`.
+ */
 function inStage(path: KeyPath): KeyPath {
   const plain = path[0] === 'stages' ? path.slice(2) : path;
   const single = startsWith(plain, ['buffer', 'explorer_input', 'taskset']);

@@ -26,5 +26,8 @@ export function deriveFormat(input: TasksetInput['format'], model: ModelConfig):
 
 export function deriveSelector(input: TasksetInput['data_selector']): DataSelectorConfig {
   // Other names are refused by the status table.
-  return { selectorType: input.selector_type as DataSelectorConfig['selectorType'], seed: input.seed ?? undefined };
+  return {
+    selectorType: input.selector_type as DataSelectorConfig['selectorType'],
+    seed: input.seed ?? undefined,
+  };
 }

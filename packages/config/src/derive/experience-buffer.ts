@@ -1,6 +1,14 @@
-/** Where the trainer reads: a store that an explorer fills, stored experiences, or supervised data. */
+/**
+ * Where the trainer reads: a store that an explorer fills, stored experiences, or supervised data.
+ */
 import { join } from 'node:path';
-import type { AlgorithmConfig, ExperienceBufferConfig, ExperienceStoreConfig, ModelConfig, SupervisedBufferConfig } from '../resolved.js';
+import type {
+  AlgorithmConfig,
+  ExperienceBufferConfig,
+  ExperienceStoreConfig,
+  ModelConfig,
+  SupervisedBufferConfig,
+} from '../resolved.js';
 import type { RunInput } from '../schema/root.js';
 import type { KeyPath } from '../tree/node.js';
 import type { StageContext } from './context.js';
@@ -15,7 +23,10 @@ const at = (key: string): KeyPath => [...section, key];
 export function deriveExperienceBuffer(
   context: StageContext,
   model: ModelConfig,
-  { algorithm, jobDirectory }: { readonly algorithm: AlgorithmConfig; readonly jobDirectory: string },
+  {
+    algorithm,
+    jobDirectory,
+  }: { readonly algorithm: AlgorithmConfig; readonly jobDirectory: string },
 ): ExperienceBufferConfig {
   const { experience_buffer: input } = context.input.buffer.trainer_input;
   checkName(context, at('name'), input.name);
@@ -24,7 +35,10 @@ export function deriveExperienceBuffer(
 }
 
 /** Further buffers that the trainer reads beside the experience buffer. */
-export function deriveAuxiliaryBuffers(context: StageContext, model: ModelConfig): Readonly<Record<string, ExperienceBufferConfig>> {
+export function deriveAuxiliaryBuffers(
+  context: StageContext,
+  model: ModelConfig,
+): Readonly<Record<string, ExperienceBufferConfig>> {
   const buffers = Object.entries(context.input.buffer.trainer_input.auxiliary_buffers).map(
     ([key, input]): readonly [string, ExperienceBufferConfig] => {
       const path: KeyPath = ['buffer', 'trainer_input', 'auxiliary_buffers', key];
@@ -33,7 +47,9 @@ export function deriveAuxiliaryBuffers(context: StageContext, model: ModelConfig
       checkName(context, [...path, 'name'], name);
       return [
         key,
-        schema === 'sft' ? expertRows(context, path, { ...input, name }, model) : storedBuffer(context, path, { ...input, name }),
+        schema === 'sft'
+          ? expertRows(context, path, { ...input, name }, model)
+          : storedBuffer(context, path, { ...input, name }),
       ];
     },
   );
@@ -41,7 +57,12 @@ export function deriveAuxiliaryBuffers(context: StageContext, model: ModelConfig
 }
 
 /** Answers of an expert. */
-function expertRows(context: StageContext, path: KeyPath, input: BufferInput, model: ModelConfig): SupervisedBufferConfig {
+function expertRows(
+  context: StageContext,
+  path: KeyPath,
+  input: BufferInput,
+  model: ModelConfig,
+): SupervisedBufferConfig {
   if (input.storage_type === 'sql' || input.storage_type === 'queue') {
     context.report(
       [...path, 'storage_type'],
@@ -50,17 +71,28 @@ function expertRows(context: StageContext, path: KeyPath, input: BufferInput, mo
     );
   }
   if (input.path === null) {
-    context.report([...path, 'path'], 'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.', [
-      [...path, 'storage_type'],
-    ]);
+    context.report(
+      [...path, 'path'],
+      'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.',
+      [[...path, 'storage_type']],
+    );
   }
   return rowsOf(context, path, input, model);
 }
 
 /** Experiences that an earlier run has stored. */
-function storedBuffer(context: StageContext, path: KeyPath, input: BufferInput): ExperienceStoreConfig {
-  const database = input.path === null ? undefined : sqlitePath(context, [...path, 'path'], input.path);
-  if (input.storage_type !== 'sql' || database === undefined || context.disk.kind(database) !== 'file') {
+function storedBuffer(
+  context: StageContext,
+  path: KeyPath,
+  input: BufferInput,
+): ExperienceStoreConfig {
+  const database =
+    input.path === null ? undefined : sqlitePath(context, [...path, 'path'], input.path);
+  if (
+    input.storage_type !== 'sql' ||
+    database === undefined ||
+    context.disk.kind(database) !== 'file'
+  ) {
     context.report(
       context.isSet(...path, 'path') ? [...path, 'path'] : path,
       'holds no stored experiences. Use storage_type: sql with the path of the database of an earlier run, or schema_type: sft.',
@@ -76,8 +108,14 @@ function storedBuffer(context: StageContext, path: KeyPath, input: BufferInput):
   };
 }
 
-function rowsOf(context: StageContext, path: KeyPath, input: BufferInput, model: ModelConfig): SupervisedBufferConfig {
-  const location = input.path === null ? undefined : locate(context, [...path, 'path'], input.path, 'data');
+function rowsOf(
+  context: StageContext,
+  path: KeyPath,
+  input: BufferInput,
+  model: ModelConfig,
+): SupervisedBufferConfig {
+  const location =
+    input.path === null ? undefined : locate(context, [...path, 'path'], input.path, 'data');
   return {
     name: input.name,
     storageType: 'file',
@@ -90,7 +128,9 @@ function rowsOf(context: StageContext, path: KeyPath, input: BufferInput, model:
   };
 }
 
-/** Rows to imitate. The documentation of the original leaves `storage_type` out, and means a file. */
+/**
+ * Rows to imitate. The documentation of the original leaves `storage_type` out, and means a file.
+ */
 function supervised(context: StageContext, model: ModelConfig): SupervisedBufferConfig {
   const { mode, algorithm, buffer } = context.input;
   const input = buffer.trainer_input.experience_buffer;
@@ -129,7 +169,11 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
   const inMemory = storageType === 'queue' && input.storage === 'memory';
   const path = inMemory ? undefined : databasePath(context, storageType, jobDirectory);
   if (mode === 'serve' && inMemory)
-    context.report(at('storage'), 'got "memory", but what a server has taken must outlive it. Remove the key.', [['mode']]);
+    context.report(
+      at('storage'),
+      'got "memory", but what a server has taken must outlive it. Remove the key.',
+      [['mode']],
+    );
   if (mode === 'train' && input.storage_type !== 'file') checkStored(context, path);
   return {
     name: input.name,
@@ -142,7 +186,11 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
 }
 
 function fileInsteadOfStore(context: StageContext, explores: boolean): void {
-  if (explores) context.warn(at('storage_type'), '"file" is read as "queue": the explorer hands its experiences to the trainer.');
+  if (explores)
+    context.warn(
+      at('storage_type'),
+      '"file" is read as "queue": the explorer hands its experiences to the trainer.',
+    );
   else
     context.report(
       at('storage_type'),
@@ -151,8 +199,15 @@ function fileInsteadOfStore(context: StageContext, explores: boolean): void {
     );
 }
 
-/** The path of a queue was a copy for people to look at in the original: it does not decide where the buffer is. */
-function databasePath(context: StageContext, storageType: 'queue' | 'sql', jobDirectory: string): string | undefined {
+/**
+ * The path of a queue was a copy for people to look at in the original: it does not decide where
+ * the buffer is.
+ */
+function databasePath(
+  context: StageContext,
+  storageType: 'queue' | 'sql',
+  jobDirectory: string,
+): string | undefined {
   const { name, path } = context.input.buffer.trainer_input.experience_buffer;
   const own = join(jobDirectory, 'buffer', `${name}.db`);
   if (path === null) return own;

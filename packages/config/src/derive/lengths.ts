@@ -12,11 +12,14 @@ export interface Lengths {
   readonly minResponseTokens: number;
 }
 
-export type CompleteLengths = Pick<ModelConfig, 'maxModelLen' | 'maxPromptTokens' | 'maxResponseTokens' | 'minResponseTokens'>;
+export type CompleteLengths = Pick<
+  ModelConfig,
+  'maxModelLen' | 'maxPromptTokens' | 'maxResponseTokens' | 'minResponseTokens'
+>;
 
 /**
- * Completes the lengths: the whole is the sum of its parts, else what the model on disk allows; a missing part is the
- * remainder; two missing parts get half each.
+ * Completes the lengths: the whole is the sum of its parts, else what the model on disk allows; a
+ * missing part is the remainder; two missing parts get half each.
  */
 export function deriveLengths(
   context: StageContext,
@@ -27,9 +30,16 @@ export function deriveLengths(
   mayReport = true,
 ): CompleteLengths {
   const at = (key: string): KeyPath => [...section, key];
-  const uses = [at('max_model_len'), at('max_prompt_tokens'), at('max_response_tokens'), ['model', 'model_path']];
+  const uses = [
+    at('max_model_len'),
+    at('max_prompt_tokens'),
+    at('max_response_tokens'),
+    ['model', 'model_path'],
+  ];
   const { maxPromptTokens: prompt, maxResponseTokens: response } = given;
-  const whole = given.maxModelLen ?? (prompt !== null && response !== null ? prompt + response : shape?.maxPositions);
+  const whole =
+    given.maxModelLen ??
+    (prompt !== null && response !== null ? prompt + response : shape?.maxPositions);
   if (whole === undefined) {
     if (mayReport) {
       const message =
@@ -40,7 +50,12 @@ export function deriveLengths(
   }
   const maxPromptTokens = prompt ?? (response === null ? Math.floor(whole / 2) : whole - response);
   const maxResponseTokens = response ?? whole - maxPromptTokens;
-  const complete = { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens: given.minResponseTokens };
+  const complete = {
+    maxModelLen: whole,
+    maxPromptTokens,
+    maxResponseTokens,
+    minResponseTokens: given.minResponseTokens,
+  };
   checkLengths(context, at, complete, given, shape, uses);
   return complete;
 }
@@ -56,7 +71,9 @@ function checkLengths(
   const { maxModelLen, maxPromptTokens, maxResponseTokens, minResponseTokens } = lengths;
   if (maxPromptTokens < 1 || maxResponseTokens < 1) {
     const [key, part] =
-      maxResponseTokens < 1 ? (['max_prompt_tokens', maxPromptTokens] as const) : (['max_response_tokens', maxResponseTokens] as const);
+      maxResponseTokens < 1
+        ? (['max_prompt_tokens', maxPromptTokens] as const)
+        : (['max_response_tokens', maxResponseTokens] as const);
     context.report(
       at(key),
       `got ${part}, which leaves nothing of max_model_len ${maxModelLen} for the other side. Lower it, or raise max_model_len.`,

@@ -46,31 +46,47 @@ export function deriveExplorer(
 /** Enough to fill the engine's batches in an evaluation, whatever a step explores. */
 const leastConcurrency = 64;
 
-/** A runner of the original has one task in hand with all its repeats. Unset: everything of a step at once; the engine batches. */
+/**
+ * A runner of the original has one task in hand with all its repeats. Unset: everything of a step
+ * at once; the engine batches.
+ */
 function deriveConcurrency(context: StageContext, batchSize: number, repeatTimes: number): number {
   const { explorer } = context.input;
-  if (explorer.runner_num !== null) context.warn(['explorer', 'runner_num'], 'is an old name; it is read as runner_per_model.');
+  if (explorer.runner_num !== null)
+    context.warn(['explorer', 'runner_num'], 'is an old name; it is read as runner_per_model.');
   const runners = explorer.runner_per_model ?? explorer.runner_num;
-  return runners === null ? Math.max(leastConcurrency, batchSize * repeatTimes) : runners * repeatTimes;
+  return runners === null
+    ? Math.max(leastConcurrency, batchSize * repeatTimes)
+    : runners * repeatTimes;
 }
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {
   const entries = Object.entries(context.input.explorer.env_vars).map(([name, value]) => {
     if (typeof value === 'object' && value !== null) {
-      context.report(['explorer', 'env_vars', name], `got ${showValue(value, [name])}, expected text.`);
+      context.report(
+        ['explorer', 'env_vars', name],
+        `got ${showValue(value, [name])}, expected text.`,
+      );
     }
-    return [name, value === null || typeof value === 'object' ? '' : String(value as string | number | boolean)] as const;
+    return [
+      name,
+      value === null || typeof value === 'object' ? '' : String(value as string | number | boolean),
+    ] as const;
   });
   return Object.fromEntries(entries);
 }
 
-/** Evaluation happens before weights move, so its interval is a multiple of theirs: rounded down, at least one. */
+/**
+ * Evaluation happens before weights move, so its interval is a multiple of theirs: rounded down, at
+ * least one.
+ */
 function deriveEvalInterval(context: StageContext): number | undefined {
   const { explorer, synchronizer, mode } = context.input;
   const { eval_interval: given } = explorer;
   if (given === 0) return undefined;
   if (mode === 'bench' || mode === 'train') return given;
-  const rounded = Math.max(1, Math.floor(given / synchronizer.sync_interval)) * synchronizer.sync_interval;
+  const rounded =
+    Math.max(1, Math.floor(given / synchronizer.sync_interval)) * synchronizer.sync_interval;
   if (rounded !== given && context.isSet('explorer', 'eval_interval')) {
     context.warn(
       ['explorer', 'eval_interval'],
@@ -87,7 +103,9 @@ export function deriveTrainer(context: StageContext, optimizer: OptimizerConfig)
     saveInterval: trainer.save_interval === 0 ? undefined : trainer.save_interval,
     totalSteps: trainer.total_steps ?? undefined,
     maxCheckpointsToKeep:
-      trainer.max_checkpoints_to_keep === null || trainer.max_checkpoints_to_keep === 0 ? undefined : trainer.max_checkpoints_to_keep,
+      trainer.max_checkpoints_to_keep === null || trainer.max_checkpoints_to_keep === 0
+        ? undefined
+        : trainer.max_checkpoints_to_keep,
     enablePreview: trainer.enable_preview,
     critic: deriveCritic(context, optimizer),
   };
@@ -114,7 +132,12 @@ export function deriveMonitor(context: StageContext, jobDirectory: string): Moni
   };
 }
 
-const logLevels = { DEBUG: 'debug', INFO: 'info', WARNING: 'warn', ERROR: 'error' } as const satisfies Record<string, LogLevel>;
+const logLevels = {
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARNING: 'warn',
+  ERROR: 'error',
+} as const satisfies Record<string, LogLevel>;
 
 export function deriveLog(context: StageContext, jobDirectory: string): LogConfig {
   return { level: logLevels[context.input.log.level], directory: join(jobDirectory, 'log') };

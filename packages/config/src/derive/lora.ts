@@ -14,13 +14,23 @@ type Input = NonNullable<StageContext['input']['model']['lora_configs']>[number]
 export function deriveLora(context: StageContext): LoraConfig | undefined {
   const [input, ...others] = context.input.model.lora_configs ?? [];
   if (input === undefined) return undefined;
-  if (others.length > 0) context.report([...section, 1], 'is a second adapter. One is trained at a time; keep one of them.');
+  if (others.length > 0)
+    context.report(
+      [...section, 1],
+      'is a second adapter. One is trained at a time; keep one of them.',
+    );
   if (typeof input.path === 'string') return deriveStored(context, input, input.path);
   const excluded: readonly string[] = input.exclude_modules ?? [];
   const all = input.target_modules.includes('all-linear');
-  const targets = (all ? linearModules : input.target_modules).filter((name) => !excluded.includes(name));
+  const targets = (all ? linearModules : input.target_modules).filter(
+    (name) => !excluded.includes(name),
+  );
   if (targets.length === 0)
-    context.report(first('exclude_modules'), 'leaves no layer with an adapter. Name fewer, or remove the key.', [first('target_modules')]);
+    context.report(
+      first('exclude_modules'),
+      'leaves no layer with an adapter. Name fewer, or remove the key.',
+      [first('target_modules')],
+    );
   return {
     name: input.name ?? undefined,
     path: undefined,
@@ -38,18 +48,29 @@ function deriveStored(context: StageContext, input: Input, given: string): Store
   const text = context.disk.readText(join(path, 'adapter_config.json'));
   const adapter = text === undefined ? undefined : parseAdapter(text);
   if (adapter === undefined) {
-    const what = text === undefined ? 'no readable adapter_config.json' : 'an adapter_config.json without r and lora_alpha';
-    context.report(first('path'), `got "${given}", but ${path} has ${what}. Give the folder of a LoRA adapter, as PEFT saves it.`);
+    const what =
+      text === undefined
+        ? 'no readable adapter_config.json'
+        : 'an adapter_config.json without r and lora_alpha';
+    context.report(
+      first('path'),
+      `got "${given}", but ${path} has ${what}. Give the folder of a LoRA adapter, as PEFT saves it.`,
+    );
   } else {
     for (const [key, value, own] of [
       ['lora_rank', input.lora_rank, adapter.r],
       ['lora_alpha', input.lora_alpha, adapter.lora_alpha],
     ] as const)
       if (context.isSet(...first(key)) && value !== own)
-        context.report(first(key), `got ${value}, but that of the adapter in ${path} is ${own}. Remove the key.`, [first('path')]);
+        context.report(
+          first(key),
+          `got ${value}, but that of the adapter in ${path} is ${own}. Remove the key.`,
+          [first('path')],
+        );
   }
   for (const key of ['target_modules', 'exclude_modules'])
-    if (context.isSet(...first(key))) context.warn(first(key), 'ignored. The adapter in path says which layers have one.');
+    if (context.isSet(...first(key)))
+      context.warn(first(key), 'ignored. The adapter in path says which layers have one.');
   return { name: input.name ?? undefined, path };
 }
 

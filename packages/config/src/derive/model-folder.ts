@@ -39,14 +39,21 @@ export type ModelFolder =
 
 export function readModelFolder(disk: Disk, folder: string): ModelFolder {
   const text = disk.readText(join(folder, 'config.json'));
-  if (text === undefined) return { kind: 'problem', message: 'has no readable config.json. Give the folder that a model was saved to' };
+  if (text === undefined)
+    return {
+      kind: 'problem',
+      message: 'has no readable config.json. Give the folder that a model was saved to',
+    };
   try {
     const parsed = schema.safeParse(JSON.parse(text));
     if (parsed.success) return { kind: 'shape', shape: shapeOf(parsed.data) };
     const keys = parsed.error.issues.map((issue) => issue.path.join('.'));
     return { kind: 'problem', message: `has a config.json without a valid ${keys.join(', ')}` };
   } catch (error) {
-    return { kind: 'problem', message: `has a config.json that is not JSON: ${(error as Error).message}` };
+    return {
+      kind: 'problem',
+      message: `has a config.json that is not JSON: ${(error as Error).message}`,
+    };
   }
 }
 

@@ -25,7 +25,13 @@ export function deriveModel(context: StageContext): DerivedModel {
     maxResponseTokens: input.max_response_tokens,
     minResponseTokens: input.min_response_tokens,
   };
-  const lengths = deriveLengths(context, ['model'], given, shape, location?.isLocal === false || shape !== undefined);
+  const lengths = deriveLengths(
+    context,
+    ['model'],
+    given,
+    shape,
+    location?.isLocal === false || shape !== undefined,
+  );
   const model: ModelConfig = {
     modelPath: location?.path ?? input.model_path,
     isLocal: location?.isLocal ?? false,
@@ -42,7 +48,11 @@ export function deriveModel(context: StageContext): DerivedModel {
     criticModelPath: deriveCriticPath(context),
     lora: deriveLora(context),
   };
-  return { model, rolloutModel: deriveRolloutModel(context, model), auxiliaryModels: deriveAuxiliaryModels(context, model) };
+  return {
+    model,
+    rolloutModel: deriveRolloutModel(context, model),
+    auxiliaryModels: deriveAuxiliaryModels(context, model),
+  };
 }
 
 function locateModel(context: StageContext): Location | undefined {
@@ -56,7 +66,10 @@ function locateModel(context: StageContext): Location | undefined {
 function readShape(context: StageContext, folder: string): ModelShape | undefined {
   const read = readModelFolder(context.disk, folder);
   if (read.kind === 'shape') return read.shape;
-  context.report(['model', 'model_path'], `got "${context.input.model.model_path}": ${folder} ${read.message}.`);
+  context.report(
+    ['model', 'model_path'],
+    `got "${context.input.model.model_path}": ${folder} ${read.message}.`,
+  );
   return undefined;
 }
 
@@ -67,11 +80,15 @@ function deriveCriticPath(context: StageContext): string | undefined {
   const location = locate(context, path, given, 'model');
   if (location?.isLocal !== true) {
     if (location !== undefined)
-      context.report(path, `got "${given}", but there is no such folder. Give the folder of a model on this disk.`);
+      context.report(
+        path,
+        `got "${given}", but there is no such folder. Give the folder of a model on this disk.`,
+      );
     return undefined;
   }
   const read = readModelFolder(context.disk, location.path);
-  if (read.kind === 'problem') context.report(path, `got "${given}": ${location.path} ${read.message}.`);
+  if (read.kind === 'problem')
+    context.report(path, `got "${given}": ${location.path} ${read.message}.`);
   return location.path;
 }
 
@@ -79,7 +96,11 @@ function deriveCriticPath(context: StageContext): string | undefined {
 function deriveTemplate(context: StageContext): string | undefined {
   const { chat_template_path: file, custom_chat_template: inline } = context.input.model;
   if (file === null) return inline ?? undefined;
-  if (inline !== null) context.warn(['model', 'custom_chat_template'], 'ignored. chat_template_path is set too, and wins.');
+  if (inline !== null)
+    context.warn(
+      ['model', 'custom_chat_template'],
+      'ignored. chat_template_path is set too, and wins.',
+    );
   const full = context.disk.resolve(file);
   const text = context.disk.kind(full) === 'file' ? context.disk.readText(full) : undefined;
   if (text === undefined)
@@ -100,10 +121,15 @@ function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutM
       [['model', 'max_model_len']],
     );
   }
-  const own = ['max_model_len', 'max_prompt_tokens', 'max_response_tokens', 'min_response_tokens'].some((key) =>
-    context.isSet(...section, key),
-  );
-  const lengths = own ? deriveLengths(context, section, ownLengths(input, model), undefined) : model;
+  const own = [
+    'max_model_len',
+    'max_prompt_tokens',
+    'max_response_tokens',
+    'min_response_tokens',
+  ].some((key) => context.isSet(...section, key));
+  const lengths = own
+    ? deriveLengths(context, section, ownLengths(input, model), undefined)
+    : model;
   checkToolChoice(context, section, input);
   return {
     name: input.name ?? undefined,

@@ -1,4 +1,7 @@
-/** The operators of experiences: those of the file, else those of the algorithm; none where nothing is explored. */
+/**
+ * The operators of experiences: those of the file, else those of the algorithm; none where nothing
+ * is explored.
+ */
 import { didYouMean } from '@trinity-rft/core';
 import type { PartConfig } from '../resolved.js';
 import { missingNames, namedKeys } from '../schema/known-names.js';
@@ -13,7 +16,8 @@ export function deriveOperators(context: StageContext): readonly PartConfig[] {
   const chosen = chosenOperators(context);
   if (context.input.mode !== 'train') return chosen;
   // What the top level says is for the stages that explore.
-  const meant = context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
+  const meant =
+    context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
   if (meant && context.input.data_processor.experience_pipeline.operators.length > 0) {
     context.warn(
       section,
@@ -33,14 +37,19 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
     });
   const { operators } = context.input.data_processor.experience_pipeline;
   return operators.flatMap(({ name }, index) => {
-    const place = { name: [...section, index, 'name'], args: [...section, index, 'args'], kind: 'operator' };
+    const place = {
+      name: [...section, index, 'name'],
+      args: [...section, index, 'args'],
+      kind: 'operator',
+    };
     const row = Object.hasOwn(table, name) ? table[name] : undefined;
     if (row === undefined) {
       reportUnknown(context, place.name, name);
       return [];
     }
     const part = derivePart(context, place, table, { name, preset: undefined });
-    if (part !== undefined) madeOf(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
+    if (part !== undefined)
+      madeOf(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
     return part ?? [];
   });
 }
@@ -48,7 +57,15 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
 /** Known names that are not built are told by the status table. */
 function reportUnknown(context: StageContext, path: KeyPath, name: string): void {
   const { operators } = context.tables;
-  if (namedKeys.some((key) => key.table === 'operators' && missingNames(key, context.tables).includes(name))) return;
+  if (
+    namedKeys.some(
+      (key) => key.table === 'operators' && missingNames(key, context.tables).includes(name),
+    )
+  )
+    return;
   const known = Object.keys(operators);
-  context.report(path, `got ${name === '' ? 'nothing' : `"${name}"`}, expected one of ${known.join(', ')}.${didYouMean(name, known)}`);
+  context.report(
+    path,
+    `got ${name === '' ? 'nothing' : `"${name}"`}, expected one of ${known.join(', ')}.${didYouMean(name, known)}`,
+  );
 }

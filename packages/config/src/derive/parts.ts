@@ -1,4 +1,7 @@
-/** A part of the algorithm: the row of its table, with the arguments of the file, of the preset, and its own defaults. */
+/**
+ * A part of the algorithm: the row of its table, with the arguments of the file, of the preset, and
+ * its own defaults.
+ */
 import type { Part, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError, type ArgSpec } from '@trinity-rft/core';
 import { checkStructure } from '../check/structure.js';
@@ -20,8 +23,9 @@ export interface PartPlace {
 type Table = Readonly<Record<string, Pick<Part<unknown>, 'args'>>>;
 
 /**
- * The part that the file chooses, else that of the preset, whose arguments hold as long as its part does. Undefined where
- * there is no such row, which the schema or the status table tell. Unknown and wrong arguments are reported where they stand.
+ * The part that the file chooses, else that of the preset, whose arguments hold as long as its part
+ * does. Undefined where there is no such row, which the schema or the status table tell. Unknown
+ * and wrong arguments are reported where they stand.
  */
 export function derivePart(
   context: StageContext,
@@ -41,8 +45,16 @@ export function derivePart(
   return { name, args: fromYaml(row.args, schema.parse(toPlain(checked.root))) };
 }
 
-/** Arguments that contradict each other: what the part itself says of them, at the argument that it names. Undefined when it has said something. */
-export function madeOf<Made>(context: StageContext, place: PartPlace, spec: ArgSpec, make: () => Made): Made | undefined {
+/**
+ * Arguments that contradict each other: what the part itself says of them, at the argument that it
+ * names. Undefined when it has said something.
+ */
+export function madeOf<Made>(
+  context: StageContext,
+  place: PartPlace,
+  spec: ArgSpec,
+  make: () => Made,
+): Made | undefined {
   try {
     return make();
   } catch (error) {
@@ -51,10 +63,17 @@ export function madeOf<Made>(context: StageContext, place: PartPlace, spec: ArgS
     const node = nodeAt(context.tree, place.args);
     const named = names.filter((name) => quotes(error.message, name));
     const given = named.find((name) => node?.kind === 'map' && node.entries.has(yamlName(name)));
-    const message = names.reduce((text, name) => text.replaceAll(`"${name}"`, `"${yamlName(name)}"`), error.message);
+    const message = names.reduce(
+      (text, name) => text.replaceAll(`"${name}"`, `"${yamlName(name)}"`),
+      error.message,
+    );
     const path = given === undefined ? place.name : [...place.args, yamlName(given)];
     const value = given === undefined ? undefined : placeOf(context.tree, path).node;
-    context.report(path, `${value === undefined ? '' : `got ${showValue(toPlain(value), path)}. `}${message}`, [place.name]);
+    context.report(
+      path,
+      `${value === undefined ? '' : `got ${showValue(toPlain(value), path)}. `}${message}`,
+      [place.name],
+    );
     return undefined;
   }
 }

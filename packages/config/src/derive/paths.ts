@@ -12,15 +12,24 @@ export interface Location {
 const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
 
 /**
- * A folder or file that exists is local; relative paths start at the working directory. What does not exist and looks
- * like `owner/name` or `name` is a hub id. Anything else is reported.
+ * A folder or file that exists is local; relative paths start at the working directory. What does
+ * not exist and looks like `owner/name` or `name` is a hub id. Anything else is reported.
  */
-export function locate(context: StageContext, path: KeyPath, value: string, what: 'model' | 'data'): Location | undefined {
+export function locate(
+  context: StageContext,
+  path: KeyPath,
+  value: string,
+  what: 'model' | 'data',
+): Location | undefined {
   const full = context.disk.resolve(value);
   const kind = context.disk.kind(full);
-  if (kind !== undefined && !(what === 'model' && kind === 'file')) return { path: full, isLocal: true };
+  if (kind !== undefined && !(what === 'model' && kind === 'file'))
+    return { path: full, isLocal: true };
   if (kind === 'file') {
-    context.report(path, `got "${value}", which is a file. Give the folder of the model, with config.json in it.`);
+    context.report(
+      path,
+      `got "${value}", which is a file. Give the folder of the model, with config.json in it.`,
+    );
     return undefined;
   }
   if (isHubId(value)) return { path: value, isLocal: false };
@@ -32,7 +41,11 @@ export function locate(context: StageContext, path: KeyPath, value: string, what
 }
 
 function isHubId(value: string): boolean {
-  return /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/.test(value) && !dataFile.test(value) && !isAbsolute(value);
+  return (
+    /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/.test(value) &&
+    !dataFile.test(value) &&
+    !isAbsolute(value)
+  );
 }
 
 /** A name that becomes part of a path below the run's folder, or of a metric. */
@@ -56,12 +69,20 @@ const nameFaults: readonly (readonly [RegExp, string])[] = [
   [/[\u0000-\u001f\\:*?"<>|]/, 'holds a character that file names do not allow'],
 ];
 
-/** The file of `sqlite:///relative.db` or `sqlite:////absolute.db`, or of a plain path; other databases are reported. */
-export function sqlitePath(context: StageContext, path: KeyPath, value: string): string | undefined {
+/**
+ * The file of `sqlite:///relative.db` or `sqlite:////absolute.db`, or of a plain path; other
+ * databases are reported.
+ */
+export function sqlitePath(
+  context: StageContext,
+  path: KeyPath,
+  value: string,
+): string | undefined {
   const scheme = /^([a-z][a-z0-9+]*):\/\//i.exec(value)?.[1]?.toLowerCase();
   if (scheme === undefined) return context.disk.resolve(value);
   const file = value.slice(`${scheme}:///`.length);
-  if (scheme === 'sqlite' && value.startsWith(`${scheme}:///`) && file !== '') return context.disk.resolve(file);
+  if (scheme === 'sqlite' && value.startsWith(`${scheme}:///`) && file !== '')
+    return context.disk.resolve(file);
   const message =
     scheme === 'sqlite'
       ? `got "${value}", which names no file. Write sqlite:///relative.db or sqlite:////absolute.db.`

@@ -4,7 +4,13 @@ import type { Mode, ResolvedConfig, StageConfig } from '../resolved.js';
 import { deriveAlgorithm } from './algorithm.js';
 import { deriveBuffer } from './buffer.js';
 import type { StageContext } from './context.js';
-import { deriveExplorer, deriveLog, deriveMonitor, deriveSynchronizer, deriveTrainer } from './loop.js';
+import {
+  deriveExplorer,
+  deriveLog,
+  deriveMonitor,
+  deriveSynchronizer,
+  deriveTrainer,
+} from './loop.js';
 import { deriveModel } from './model.js';
 import { deriveOperators } from './operators.js';
 import { checkName, unfitName } from './paths.js';
@@ -30,20 +36,50 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
 
 type Identity = Omit<ResolvedConfig, 'stages'>;
 
-function deriveIdentity(context: StageContext, isBench: boolean, timestamp: string | undefined): Identity {
-  const { project, group, name, seed, checkpoint_root_dir: root, continue_from_checkpoint: continues } = context.input;
-  for (const [key, value] of Object.entries({ project, group, name })) checkName(context, [key], value);
+function deriveIdentity(
+  context: StageContext,
+  isBench: boolean,
+  timestamp: string | undefined,
+): Identity {
+  const {
+    project,
+    group,
+    name,
+    seed,
+    checkpoint_root_dir: root,
+    continue_from_checkpoint: continues,
+  } = context.input;
+  for (const [key, value] of Object.entries({ project, group, name }))
+    checkName(context, [key], value);
   const checkpointRootDir = context.disk.resolve(root === '' ? 'checkpoints' : root);
   if (context.disk.kind(checkpointRootDir) === 'file')
-    context.report(['checkpoint_root_dir'], `got "${root}", which is a file. Give a folder; it is made when it does not exist.`);
+    context.report(
+      ['checkpoint_root_dir'],
+      `got "${root}", which is a file. Give a folder; it is made when it does not exist.`,
+    );
   const folder = join(checkpointRootDir, project, group, name);
   const inUse = context.disk.kind(folder) === 'folder' && !context.disk.isEmptyFolder(folder);
   const resume = inUse && (continues || isBench);
-  if (isBench && !continues) context.warn(['continue_from_checkpoint'], 'ignored. Mode bench evaluates the checkpoints of the run.');
+  if (isBench && !continues)
+    context.warn(
+      ['continue_from_checkpoint'],
+      'ignored. Mode bench evaluates the checkpoints of the run.',
+    );
   if (inUse && !resume && timestamp === undefined)
-    context.warn(['continue_from_checkpoint'], `${folder} has content; the run gets a name with the time in it.`);
+    context.warn(
+      ['continue_from_checkpoint'],
+      `${folder} has content; the run gets a name with the time in it.`,
+    );
   const ownName = inUse && !resume && timestamp !== undefined ? `${name}_${timestamp}` : name;
-  return { project, group, name: ownName, checkpointRootDir, jobDirectory: join(checkpointRootDir, project, group, ownName), resume, seed };
+  return {
+    project,
+    group,
+    name: ownName,
+    checkpointRootDir,
+    jobDirectory: join(checkpointRootDir, project, group, ownName),
+    resume,
+    seed,
+  };
 }
 
 function checkStageNames(stages: Stages): void {
@@ -64,7 +100,8 @@ function checkStageNames(stages: Stages): void {
 
 function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const { stageName, stageIndex, input } = context;
-  const jobDirectory = stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
+  const jobDirectory =
+    stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
   const { model, rolloutModel, auxiliaryModels } = deriveModel(context);
   const algorithm = deriveAlgorithm(context, model);
   const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
@@ -84,7 +121,12 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     algorithm,
     model,
     buffer,
-    explorer: deriveExplorer(context, { rolloutModel, auxiliaryModels }, buffer, algorithm.repeatTimes),
+    explorer: deriveExplorer(
+      context,
+      { rolloutModel, auxiliaryModels },
+      buffer,
+      algorithm.repeatTimes,
+    ),
     trainer: deriveTrainer(context, algorithm.optimizer),
     dataProcessor: { experiencePipeline: { operators: deriveOperators(context) } },
     synchronizer: deriveSynchronizer(context),

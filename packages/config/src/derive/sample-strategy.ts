@@ -1,4 +1,7 @@
-/** What a sample strategy asks of the rest of the file: an expert buffer, and room for experiences beside it; or weights that move on. */
+/**
+ * What a sample strategy asks of the rest of the file: an expert buffer, and room for experiences
+ * beside it; or weights that move on.
+ */
 import { expertCount } from '@trinity-rft/algorithm';
 import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../resolved.js';
 import type { KeyPath } from '../tree/node.js';
@@ -8,7 +11,9 @@ const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
 
-/** Problems stand at the argument if the file sets it, else at the strategy, else at the algorithm. */
+/**
+ * Problems stand at the argument if the file sets it, else at the strategy, else at the algorithm.
+ */
 export function checkSampling(
   context: StageContext,
   { algorithmType, needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
@@ -16,17 +21,29 @@ export function checkSampling(
   if (context.input.mode === 'bench') return;
   if (!needsRollouts) {
     if (name !== 'default')
-      context.warn(strategyKey, `ignored. ${algorithmType} reads the rows of its data set in the order of data_selector.`);
+      context.warn(
+        strategyKey,
+        `ignored. ${algorithmType} reads the rows of its data set in the order of data_selector.`,
+      );
     return;
   }
   if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
 }
 
-/** Experts beside the experiences of the model; undefined without any, and where a problem of them has been reported. */
+/**
+ * Experts beside the experiences of the model; undefined without any, and where a problem of them
+ * has been reported.
+ */
 export function deriveExperts(
   context: StageContext,
   { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
-  { trainBatchSize, buffers }: { readonly trainBatchSize: number; readonly buffers: Readonly<Record<string, ExperienceBufferConfig>> },
+  {
+    trainBatchSize,
+    buffers,
+  }: {
+    readonly trainBatchSize: number;
+    readonly buffers: Readonly<Record<string, ExperienceBufferConfig>>;
+  },
 ): ExpertsConfig | undefined {
   if (name !== 'mix' || !needsRollouts || context.input.mode === 'bench') return undefined;
   const { expertDataRatio, sftDatasetName } = args;
@@ -34,14 +51,16 @@ export function deriveExperts(
   const buffer = Object.hasOwn(buffers, expert) ? buffers[expert] : undefined;
   if (buffer === undefined) {
     const names = Object.keys(buffers);
-    const there = names.length === 0 ? 'and there are none' : `which is not among ${names.join(', ')}`;
+    const there =
+      names.length === 0 ? 'and there are none' : `which is not among ${names.join(', ')}`;
     context.report(
       setOne(context, argKey('sft_dataset_name')),
       `the sample strategy mix takes experts from buffer.trainer_input.auxiliary_buffers, under "${expert}", ${there}. Add it, with storage_type: file and a path; or name another one with sft_dataset_name.`,
       [typeKey, ['buffer', 'trainer_input', 'auxiliary_buffers']],
     );
   }
-  const count = typeof expertDataRatio === 'number' ? expertCount(expertDataRatio, trainBatchSize) : 0;
+  const count =
+    typeof expertDataRatio === 'number' ? expertCount(expertDataRatio, trainBatchSize) : 0;
   if (trainBatchSize > 0 && count >= trainBatchSize) {
     context.report(
       setOne(context, argKey('expert_data_ratio')),
@@ -56,7 +75,10 @@ export function deriveExperts(
 const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
   buffer.storageType === 'file' || buffer.path !== undefined;
 
-/** Between two publications the version stands still while steps go on: a step would wait for weights that only come after it. */
+/**
+ * Between two publications the version stands still while steps go on: a step would wait for
+ * weights that only come after it.
+ */
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { mode, synchronizer } = context.input;
   const fixed = (mode === 'both' || mode === 'colocate') && synchronizer.sync_style === 'fixed';

@@ -1,4 +1,7 @@
-/** Whether experiences are drawn from the distribution that the trainer computes, where the algorithm compares the two. */
+/**
+ * Whether experiences are drawn from the distribution that the trainer computes, where the
+ * algorithm compares the two.
+ */
 import { createAlgorithm } from '@trinity-rft/algorithm';
 import { ConfigError, type LossInput } from '@trinity-rft/core';
 import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from '../resolved.js';
@@ -18,7 +21,10 @@ interface Cut {
 export function checkDistribution(
   context: StageContext,
   algorithm: AlgorithmConfig,
-  { buffer, rolloutModel }: { readonly buffer: BufferConfig; readonly rolloutModel: RolloutModelConfig },
+  {
+    buffer,
+    rolloutModel,
+  }: { readonly buffer: BufferConfig; readonly rolloutModel: RolloutModelConfig },
 ): void {
   const cuts = cutsOf(context, buffer, rolloutModel);
   if (cuts.length === 0 || !readsRatios(context, algorithm)) return;
@@ -32,13 +38,21 @@ export function checkDistribution(
   }
 }
 
-function cutsOf(context: StageContext, { explorerInput }: BufferConfig, model: RolloutModelConfig): readonly Cut[] {
+function cutsOf(
+  context: StageContext,
+  { explorerInput }: BufferConfig,
+  model: RolloutModelConfig,
+): readonly Cut[] {
   const { mode, explorer } = context.input;
   const explores = mode === 'both' || mode === 'colocate';
   if (!explores && mode !== 'serve') return [];
   /** The section that decides: its own, where the file sets the key there, else the model's. */
-  const place = (section: KeyPath, key: string): KeyPath => (context.isSet(...section, key) ? [...section, key] : ['model', key]);
-  const sampler = (section: KeyPath, { topP, topK }: { readonly topP?: number; readonly topK?: number }): readonly Cut[] => [
+  const place = (section: KeyPath, key: string): KeyPath =>
+    context.isSet(...section, key) ? [...section, key] : ['model', key];
+  const sampler = (
+    section: KeyPath,
+    { topP, topK }: { readonly topP?: number; readonly topK?: number },
+  ): readonly Cut[] => [
     ...(topP !== undefined && topP < 1 ? [{ path: place(section, 'top_p'), cure: 'Use 1' }] : []),
     ...(topK !== undefined && topK > 0 ? [{ path: place(section, 'top_k'), cure: 'Use -1' }] : []),
   ];
@@ -50,10 +64,22 @@ function cutsOf(context: StageContext, { explorerInput }: BufferConfig, model: R
         )
       : sampler(rolloutModel, model)),
     ...(model.minResponseTokens > 0
-      ? [{ path: place(rolloutModel, 'min_response_tokens'), when: 'up to that length ', cure: 'Use 0' }]
+      ? [
+          {
+            path: place(rolloutModel, 'min_response_tokens'),
+            when: 'up to that length ',
+            cure: 'Use 0',
+          },
+        ]
       : []),
     ...(explorer.constrained_decoding
-      ? [{ path: ['explorer', 'constrained_decoding'], when: 'where an agent asks for a form ', cure: 'Use false' }]
+      ? [
+          {
+            path: ['explorer', 'constrained_decoding'],
+            when: 'where an agent asks for a form ',
+            cure: 'Use false',
+          },
+        ]
       : []),
   ];
 }
@@ -78,8 +104,8 @@ const drawnOtherwise = [
 ].map((logprobs) => Float32Array.from(logprobs));
 
 /**
- * Does the gradient change with the log-probabilities at sampling? Tried out, for no loss declares it, those of plugins included, and
- * an argument may turn ratios off.
+ * Does the gradient change with the log-probabilities at sampling? Tried out, for no loss declares
+ * it, those of plugins included, and an argument may turn ratios off.
  */
 function readsRatios({ tables }: StageContext, algorithm: AlgorithmConfig): boolean {
   if (!algorithm.needs.rollouts) return false;
@@ -87,10 +113,13 @@ function readsRatios({ tables }: StageContext, algorithm: AlgorithmConfig): bool
     const { loss } = createAlgorithm(algorithm, { tables });
     const onPolicy = loss(probe).gradLogprobs;
     return drawnOtherwise.some((oldLogprobs) =>
-      loss({ ...probe, oldLogprobs }).gradLogprobs.some((value, index) => value !== onPolicy[index]),
+      loss({ ...probe, oldLogprobs }).gradLogprobs.some(
+        (value, index) => value !== onPolicy[index],
+      ),
     );
   } catch (error) {
-    // Parts that do not fit have been reported; one that cannot do with so little data may well read ratios.
+    // Parts that do not fit have been reported; one that cannot do with so little data may well
+    // read ratios.
     return !(error instanceof ConfigError);
   }
 }

@@ -1,5 +1,13 @@
 /** Lays each stage over the top level. */
-import { childOf, merge, nodeAt, without, type KeyPath, type MapNode, type Node } from '../tree/node.js';
+import {
+  childOf,
+  merge,
+  nodeAt,
+  without,
+  type KeyPath,
+  type MapNode,
+  type Node,
+} from '../tree/node.js';
 
 export interface StageTree {
   /** Undefined for the only stage of a file without stages. */
@@ -12,17 +20,25 @@ export interface StageTree {
 }
 
 /** Choices of an algorithm, each with arguments of its own. */
-const parts = ['sample_strategy', 'advantage_fn', 'kl_penalty_fn', 'policy_loss_fn', 'kl_loss_fn', 'entropy_loss_fn'];
+const parts = [
+  'sample_strategy',
+  'advantage_fn',
+  'kl_penalty_fn',
+  'policy_loss_fn',
+  'kl_loss_fn',
+  'entropy_loss_fn',
+];
 
 /**
- * Sections merge key by key; lists are replaced. What belongs to another choice is not inherited: when a stage changes
- * `algorithm_type`, the functions of the top level and its experience buffer are left behind; when it changes a function,
- * the arguments of the old one are.
+ * Sections merge key by key; lists are replaced. What belongs to another choice is not inherited:
+ * when a stage changes `algorithm_type`, the functions of the top level and its experience buffer
+ * are left behind; when it changes a function, the arguments of the old one are.
  */
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
   const stages = childOf(file, 'stages');
   const base = without(file, ['stages']) as MapNode;
-  if (stages?.kind !== 'list' || stages.items.length === 0) return [{ stageName: undefined, stageIndex: 0, item: undefined, tree: base }];
+  if (stages?.kind !== 'list' || stages.items.length === 0)
+    return [{ stageName: undefined, stageIndex: 0, item: undefined, tree: base }];
   const trees = stages.items.map((item, stageIndex): StageTree => {
     const over = withoutNothing(without(item, ['stage_name']));
     const merged = merge(inheritable(base, over), over);
@@ -41,19 +57,26 @@ function withoutNothing(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {
     ...stage,
-    entries: new Map([...stage.entries].filter(([, entry]) => !(entry.node.kind === 'scalar' && entry.node.value === null))),
+    entries: new Map(
+      [...stage.entries].filter(
+        ([, entry]) => !(entry.node.kind === 'scalar' && entry.node.value === null),
+      ),
+    ),
   };
 }
 
 function inheritable(base: Node, over: Node): Node {
   let result = base;
   if (changes(base, over, ['algorithm', 'algorithm_type'])) {
-    for (const part of parts) result = without(without(result, ['algorithm', part]), ['algorithm', `${part}_args`]);
-    for (const key of ['loss_agg_mode', 'loss_agg_norm']) result = without(result, ['algorithm', key]);
+    for (const part of parts)
+      result = without(without(result, ['algorithm', part]), ['algorithm', `${part}_args`]);
+    for (const key of ['loss_agg_mode', 'loss_agg_norm'])
+      result = without(result, ['algorithm', key]);
     result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
   }
   for (const part of parts) {
-    if (changes(base, over, ['algorithm', part])) result = without(result, ['algorithm', `${part}_args`]);
+    if (changes(base, over, ['algorithm', part]))
+      result = without(result, ['algorithm', `${part}_args`]);
   }
   if (changes(base, over, ['buffer', 'trainer_input', 'experience_buffer', 'storage_type']))
     result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
@@ -63,7 +86,9 @@ function inheritable(base: Node, over: Node): Node {
 /** Both set it, to something different. */
 function changes(base: Node, over: Node, path: KeyPath): boolean {
   const [before, after] = [textAt(base, path), textAt(over, path)];
-  return before !== undefined && after !== undefined && before.toLowerCase() !== after.toLowerCase();
+  return (
+    before !== undefined && after !== undefined && before.toLowerCase() !== after.toLowerCase()
+  );
 }
 
 function textAt(root: Node, path: KeyPath): string | undefined {

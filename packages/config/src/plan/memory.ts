@@ -17,7 +17,9 @@ export interface MemoryPlan {
   readonly activations: number;
   /** Weights, gradients and moments of the critic, where the algorithm has one. */
   readonly critic: number;
-  /** Keys and values of all runs in flight, if each grows to the greatest length, within the budget. */
+  /**
+   * Keys and values of all runs in flight, if each grows to the greatest length, within the budget.
+   */
   readonly keyValueCache: number;
   /** Weights, and keys and values, of the auxiliary models that are folders. */
   readonly auxiliary: number;
@@ -26,7 +28,10 @@ export interface MemoryPlan {
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/** What the embedded engine takes for activations, and again for keys and values, unless the file says otherwise, in MiB. */
+/**
+ * What the embedded engine takes for activations, and again for keys and values, unless the file
+ * says otherwise, in MiB.
+ */
 const engineBudget = 384;
 /** What it takes for logits at once, in MiB. */
 const logitsBudget = 256;
@@ -43,18 +48,28 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   const samples = mode !== 'train';
   const reference = trains && algorithm.needs.referenceLogprobs;
   const budget = model.memoryBudgetMb ?? engineBudget;
-  // With an adapter the weights below it stay as they are, and are the reference; merged ones are there twice: a step writes beside those before.
+  // With an adapter the weights below it stay as they are, and are the reference; merged ones are
+  // there twice: a step writes beside those before.
   const adapter = model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte;
   const trained = adapter ?? once;
   const parts = {
     weights: once + (adapter ?? 0),
-    copies: adapter === undefined ? (trains && samples ? once : 0) + (reference ? once : 0) : trains ? 2 * once : 0,
+    copies:
+      adapter === undefined
+        ? (trains && samples ? once : 0) + (reference ? once : 0)
+        : trains
+          ? 2 * once
+          : 0,
     gradients: trains ? trained : 0,
     moments: trains ? 2 * trained : 0,
     critic: trains && algorithm.needs.valueHead ? critic(stage, disk) : 0,
     activations: trains ? activations(stage, shape, budget) : 0,
     keyValueCache: samples
-      ? Math.min(budget, (stage.explorer.concurrency * model.maxModelLen * keyValueBytesPerToken(shape)) / mebibyte)
+      ? Math.min(
+          budget,
+          (stage.explorer.concurrency * model.maxModelLen * keyValueBytesPerToken(shape)) /
+            mebibyte,
+        )
       : 0,
     auxiliary: samples ? auxiliary(stage, disk, budget) : 0,
   };
@@ -62,10 +77,19 @@ export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefin
   return { parameters, ...parts, total };
 }
 
-/** Undefined rank: a stored adapter, whose folder says it; the default of the file is taken for it. */
+/**
+ * Undefined rank: a stored adapter, whose folder says it; the default of the file is taken for it.
+ */
 function adapterParameters(
   lora: LoraConfig,
-  { hiddenSize: D, heads: H, keyValueHeads: K, headDim: W, intermediateSize: F, layers }: ModelShape,
+  {
+    hiddenSize: D,
+    heads: H,
+    keyValueHeads: K,
+    headDim: W,
+    intermediateSize: F,
+    layers,
+  }: ModelShape,
 ): number {
   const stored = lora.path !== undefined;
   const rank = stored ? 32 : lora.rank;
@@ -78,7 +102,8 @@ function adapterParameters(
     up_proj: D + F,
     down_proj: F + D,
   };
-  const targets = stored || lora.targetModules === 'all-linear' ? Object.keys(ends) : lora.targetModules;
+  const targets =
+    stored || lora.targetModules === 'all-linear' ? Object.keys(ends) : lora.targetModules;
   return layers * rank * targets.reduce((sum, name) => sum + (ends[name] ?? 0), 0);
 }
 
@@ -91,24 +116,34 @@ function critic({ model }: StageConfig, disk: Disk): number {
 function auxiliary({ explorer }: StageConfig, disk: Disk, budget: number): number {
   const folders = new Map<string, number>();
   for (const { source, maxModelLen } of explorer.auxiliaryModels) {
-    if (source.kind === 'folder') folders.set(source.modelPath, Math.max(maxModelLen, folders.get(source.modelPath) ?? 0));
+    if (source.kind === 'folder')
+      folders.set(source.modelPath, Math.max(maxModelLen, folders.get(source.modelPath) ?? 0));
   }
   const sizes = [...folders].map(([modelPath, maxModelLen]) => {
     const folder = readModelFolder(disk, modelPath);
     if (folder.kind === 'problem') return 0;
-    const cache = (explorer.concurrency * maxModelLen * keyValueBytesPerToken(folder.shape)) / mebibyte;
+    const cache =
+      (explorer.concurrency * maxModelLen * keyValueBytesPerToken(folder.shape)) / mebibyte;
     return (countParameters(folder.shape) * float) / mebibyte + Math.min(budget, cache);
   });
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /**
- * Parameters of a decoder with grouped-query attention and a gated feed-forward block:
- * V D (twice when untied) + L (2 D H W + 2 D K W + 3 D F + 2 D) + D, with W the head width, H and K the heads. Biases and the
- * norms of query and key are left out: below 0.1 %.
+ * Parameters of a decoder with grouped-query attention and a gated feed-forward block: V D (twice
+ * when untied) + L (2 D H W + 2 D K W + 3 D F + 2 D) + D, with W the head width, H and K the heads.
+ * Biases and the norms of query and key are left out: below 0.1 %.
  */
 export function countParameters(shape: ModelShape): number {
-  const { hiddenSize: D, vocabSize: V, layers: L, heads: H, keyValueHeads: K, headDim: W, intermediateSize: F } = shape;
+  const {
+    hiddenSize: D,
+    vocabSize: V,
+    layers: L,
+    heads: H,
+    keyValueHeads: K,
+    headDim: W,
+    intermediateSize: F,
+  } = shape;
   const embeddings = V * D * (shape.tiedEmbeddings ? 1 : 2);
   return embeddings + L * (2 * D * H * W + 2 * D * K * W + 3 * D * F + 2 * D) + D;
 }
@@ -120,11 +155,19 @@ function activations({ model, buffer }: StageConfig, shape: ModelShape, budget: 
 }
 
 /**
- * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W + 3 K W + 3 F + H T numbers per
- * token), what one layer needs besides (4 D + 3 F + 2 H T), and the logits, at most the share that the engine takes at once.
+ * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +
+ * 3 K W + 3 F + H T numbers per token), what one layer needs besides (4 D + 3 F + 2 H T), and the
+ * logits, at most the share that the engine takes at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
-  const { hiddenSize: D, layers: L, heads: H, keyValueHeads: K, headDim: W, intermediateSize: F } = shape;
+  const {
+    hiddenSize: D,
+    layers: L,
+    heads: H,
+    keyValueHeads: K,
+    headDim: W,
+    intermediateSize: F,
+  } = shape;
   const kept = 4 * D + 4 * H * W + 3 * K * W + 3 * F + H * tokens;
   const transient = 4 * D + 3 * F + 2 * H * tokens;
   const head = Math.min(3 * tokens * shape.vocabSize * float, logitsBudget * mebibyte);

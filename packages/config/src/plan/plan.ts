@@ -1,4 +1,6 @@
-/** What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files. */
+/**
+ * What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files.
+ */
 import { diskAt } from '../derive/context.js';
 import type { Mode, ResolvedConfig, StageConfig } from '../resolved.js';
 import { planFiles } from './files.js';
@@ -7,7 +9,9 @@ import { planMemory, type MemoryPlan } from './memory.js';
 import { planSteps, type StepPlan } from './steps.js';
 
 export interface PlanOptions {
-  /** Rows of each task set or supervised data set, by its name; without it some totals are unknown. */
+  /**
+   * Rows of each task set or supervised data set, by its name; without it some totals are unknown.
+   */
   readonly taskCounts?: Readonly<Record<string, number>>;
 }
 
@@ -38,7 +42,13 @@ export interface RunPlan {
 /** Looks at `config.json` of a local model; writes nothing. */
 export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): RunPlan {
   const { name, jobDirectory, resume, seed } = config;
-  return { name, jobDirectory, resume, seed, stages: config.stages.map((stage) => planStage(stage, options)) };
+  return {
+    name,
+    jobDirectory,
+    resume,
+    seed,
+    stages: config.stages.map((stage) => planStage(stage, options)),
+  };
 }
 
 function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
@@ -50,7 +60,9 @@ function planStage(stage: StageConfig, options: PlanOptions): StagePlan {
     algorithmType: algorithm.algorithmType,
     parts: planParts(stage),
     lossAggMode: algorithm.lossAggMode,
-    rowWord: ({ experience: 'experiences', sft: 'answers', dpo: 'pairs' } as const)[algorithm.schema],
+    rowWord: ({ experience: 'experiences', sft: 'answers', dpo: 'pairs' } as const)[
+      algorithm.schema
+    ],
     model: model.fromPreviousStage ? 'the last checkpoint of the stage before' : model.modelPath,
     steps,
     memory: planMemory(stage, diskAt('.')),

@@ -1,4 +1,7 @@
-/** What an algorithm stands for in a stage, with every argument: what the file says, and what it leaves out. */
+/**
+ * What an algorithm stands for in a stage, with every argument: what the file says, and what it
+ * leaves out.
+ */
 import type { PartConfig, StageConfig } from '../resolved.js';
 import { yamlName } from '../schema/args.js';
 
@@ -12,9 +15,12 @@ export interface PlannedPart {
 
 /** In the order in which they work. Parts that are `none` are left out. */
 export function planParts({ algorithm, dataProcessor }: StageConfig): readonly PlannedPart[] {
-  const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } = algorithm;
+  const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } =
+    algorithm;
   const parts: readonly (readonly [string, PartConfig | undefined])[] = [
-    ...dataProcessor.experiencePipeline.operators.map((operator) => ['operator', operator] as const),
+    ...dataProcessor.experiencePipeline.operators.map(
+      (operator) => ['operator', operator] as const,
+    ),
     ['sample_strategy', sampleStrategy],
     ['kl_penalty_fn', klPenaltyFn],
     ['advantage_fn', advantageFn],
@@ -22,7 +28,9 @@ export function planParts({ algorithm, dataProcessor }: StageConfig): readonly P
     ['kl_loss_fn', klLossFn],
     ['entropy_loss_fn', entropyLossFn],
   ];
-  return parts.flatMap(([key, part]) => (part === undefined || part.name === 'none' ? [] : [planned(key, part)]));
+  return parts.flatMap(([key, part]) =>
+    part === undefined || part.name === 'none' ? [] : [planned(key, part)],
+  );
 }
 
 const planned = (key: string, { name, args }: PartConfig): PlannedPart => ({

@@ -3,8 +3,17 @@ import type { RunPlan, StagePlan } from './plan.js';
 
 /** Several lines, without a newline at the end. */
 export function renderPlan(plan: RunPlan): string {
-  const head = [`${plan.name} (seed ${plan.seed})`, `${plan.resume ? 'continues in' : 'writes to'} ${plan.jobDirectory}`];
-  return [...head, ...plan.stages.flatMap((stage, index) => ['', ...renderStage(stage, index, plan.stages.length)])].join('\n');
+  const head = [
+    `${plan.name} (seed ${plan.seed})`,
+    `${plan.resume ? 'continues in' : 'writes to'} ${plan.jobDirectory}`,
+  ];
+  return [
+    ...head,
+    ...plan.stages.flatMap((stage, index) => [
+      '',
+      ...renderStage(stage, index, plan.stages.length),
+    ]),
+  ].join('\n');
 }
 
 type Row = readonly [label: string, text: string];
@@ -22,7 +31,10 @@ function renderStage(stage: StagePlan, index: number, total: number): readonly s
     ['files', stage.files.join(', ')],
   ];
   const width = Math.max(...rows.map(([label]) => label.length));
-  return [`${title}: mode ${stage.mode}, ${stage.algorithmType}`, ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`)];
+  return [
+    `${title}: mode ${stage.mode}, ${stage.algorithmType}`,
+    ...rows.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`),
+  ];
 }
 
 function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
@@ -39,8 +51,11 @@ function explorerRows({ mode, steps }: StagePlan): readonly Row[] {
 
 function trainerRows({ mode, steps, rowWord }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
-  const perStep = mode === 'both' ? `, ${round(steps.trainStepsPerExploreStep)} per explore step` : '';
-  return [['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`]];
+  const perStep =
+    mode === 'both' ? `, ${round(steps.trainStepsPerExploreStep)} per explore step` : '';
+  return [
+    ['train', `${known(steps.trainSteps)} steps of ${steps.trainBatchSize} ${rowWord}${perStep}`],
+  ];
 }
 
 function evalRows({ steps }: StagePlan): readonly Row[] {
@@ -60,15 +75,24 @@ function memoryRows({ memory }: StagePlan): readonly Row[] {
     ['key-value cache at most', memory.keyValueCache],
     ['auxiliary models at most', memory.auxiliary],
   ];
-  const shown = parts.filter(([, size]) => size > 0).map(([name, size]) => `${name} ${mebibytes(size)}`);
-  return [['memory', `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`]];
+  const shown = parts
+    .filter(([, size]) => size > 0)
+    .map(([name, size]) => `${name} ${mebibytes(size)}`);
+  return [
+    [
+      'memory',
+      `about ${mebibytes(memory.total)} for ${(memory.parameters / 1e6).toFixed(1)} M parameters: ${shown.join(', ')}`,
+    ],
+  ];
 }
 
 /** Everything that the trainer will do, also what no line of the file says. */
 function algorithmRows({ mode, parts, lossAggMode }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
   const shown = parts.map(({ key, name, args }): Row => {
-    const given = Object.entries(args).map(([arg, value]) => `${arg}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    const given = Object.entries(args).map(
+      ([arg, value]) => `${arg}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
     return [key, given.length === 0 ? name : `${name} { ${given.join(', ')} }`];
   });
   return [...shown, ['loss_agg_mode', lossAggMode]];
@@ -83,5 +107,7 @@ function round(count: number): string {
 }
 
 function mebibytes(size: number): string {
-  return size >= 1024 ? `${(size / 1024).toFixed(1)} GiB` : `${size < 10 ? size.toFixed(1) : Math.round(size)} MiB`;
+  return size >= 1024
+    ? `${(size / 1024).toFixed(1)} GiB`
+    : `${size < 10 ? size.toFixed(1) : Math.round(size)} MiB`;
 }

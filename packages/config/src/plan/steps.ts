@@ -27,7 +27,9 @@ export function planSteps(stage: StageConfig, counts: Counts): StepPlan {
   const { buffer, algorithm, mode } = stage;
   const explores = mode === 'both';
   const rows = rowsOf(stage, counts);
-  const exploreSteps = explores ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize)) : 0;
+  const exploreSteps = explores
+    ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.batchSize))
+    : 0;
   const experiencesPerExploreStep = explores ? buffer.batchSize * algorithm.repeatTimes : 0;
   const trainSteps = countTrainSteps(stage, rows, exploreSteps, experiencesPerExploreStep);
   return {
@@ -78,33 +80,53 @@ function countTrainSteps(
   if (mode === 'serve') return trainer.totalSteps;
   const bound = trainer.totalSteps ?? Infinity;
   if (mode === 'both') {
-    const all = exploreSteps === undefined ? undefined : Math.ceil((exploreSteps * perStep) / buffer.trainBatchSize);
+    const all =
+      exploreSteps === undefined
+        ? undefined
+        : Math.ceil((exploreSteps * perStep) / buffer.trainBatchSize);
     return all === undefined ? trainer.totalSteps : Math.min(all, bound);
   }
   const supervised = buffer.trainerInput.experienceBuffer.storageType === 'file';
-  const all = supervised ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.trainBatchSize)) : buffer.totalSteps;
+  const all = supervised
+    ? (buffer.totalSteps ?? stepsOf(rows, buffer.totalEpochs, buffer.trainBatchSize))
+    : buffer.totalSteps;
   return all === undefined ? trainer.totalSteps : Math.min(all, bound);
 }
 
 /** Boundaries lie at steps beyond the offset that are a multiple of the interval away from it. */
 function countSyncs({ mode, synchronizer }: StageConfig, exploreSteps: number): number {
   if (mode !== 'both') return 0;
-  return Math.max(0, Math.floor((exploreSteps - synchronizer.syncOffset) / synchronizer.syncInterval));
+  return Math.max(
+    0,
+    Math.floor((exploreSteps - synchronizer.syncOffset) / synchronizer.syncInterval),
+  );
 }
 
-function countEvaluations({ mode, explorer, buffer }: StageConfig, exploreSteps: number | undefined): number | undefined {
+function countEvaluations(
+  { mode, explorer, buffer }: StageConfig,
+  exploreSteps: number | undefined,
+): number | undefined {
   if (mode === 'train' || buffer.explorerInput.evalTasksets.length === 0) return 0;
   if (mode === 'bench' || exploreSteps === undefined) return undefined;
   // At the start when asked for, at the interval, and of the last weights.
   const atStart = explorer.evalOnStartup ? 1 : 0;
-  return atStart + 1 + (explorer.evalInterval === undefined ? 0 : Math.floor(exploreSteps / explorer.evalInterval));
+  return (
+    atStart +
+    1 +
+    (explorer.evalInterval === undefined ? 0 : Math.floor(exploreSteps / explorer.evalInterval))
+  );
 }
 
 /** One after every `saveInterval` steps, and one at the end. */
-function countCheckpoints({ mode, trainer }: StageConfig, trainSteps: number | undefined): number | undefined {
+function countCheckpoints(
+  { mode, trainer }: StageConfig,
+  trainSteps: number | undefined,
+): number | undefined {
   if (mode === 'bench') return 0;
   if (trainer.saveInterval === undefined) return 1;
   if (trainSteps === undefined) return trainer.maxCheckpointsToKeep;
-  const all = Math.floor(trainSteps / trainer.saveInterval) + (trainSteps % trainer.saveInterval === 0 ? 0 : 1);
+  const all =
+    Math.floor(trainSteps / trainer.saveInterval) +
+    (trainSteps % trainer.saveInterval === 0 ? 0 : 1);
   return Math.min(all, trainer.maxCheckpointsToKeep ?? Infinity);
 }

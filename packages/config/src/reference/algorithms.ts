@@ -1,5 +1,14 @@
-/** What the tables of algorithms hold, as plain data under the names of YAML: for documents and for the terminal. */
-import { createAlgorithm, type AlgorithmPreset, type AlgorithmTables, type PartDoc, type PartRef } from '@trinity-rft/algorithm';
+/**
+ * What the tables of algorithms hold, as plain data under the names of YAML: for documents and for
+ * the terminal.
+ */
+import {
+  createAlgorithm,
+  type AlgorithmPreset,
+  type AlgorithmTables,
+  type PartDoc,
+  type PartRef,
+} from '@trinity-rft/algorithm';
 import { ConfigError, type AlgorithmNeeds, type Arg, type ArgSpec } from '@trinity-rft/core';
 import { yamlName } from '../schema/args.js';
 
@@ -14,7 +23,13 @@ export interface ArgReference {
 }
 
 /** The key of YAML that chooses a part. */
-export type PartKey = 'advantage_fn' | 'policy_loss_fn' | 'kl_loss_fn' | 'entropy_loss_fn' | 'sample_strategy' | 'operator';
+export type PartKey =
+  | 'advantage_fn'
+  | 'policy_loss_fn'
+  | 'kl_loss_fn'
+  | 'entropy_loss_fn'
+  | 'sample_strategy'
+  | 'operator';
 
 export interface PartReference extends PartDoc {
   readonly key: PartKey;
@@ -54,7 +69,8 @@ export interface AlgorithmReference {
 
 /** In the order of the tables. */
 export function algorithmReference(tables: AlgorithmTables): AlgorithmReference {
-  const { advantageFns, policyLossFns, klFns, entropyLossFns, sampleStrategies, operators } = tables;
+  const { advantageFns, policyLossFns, klFns, entropyLossFns, sampleStrategies, operators } =
+    tables;
   const parts = <Row extends { readonly args: ArgSpec; readonly doc: PartDoc }>(
     key: PartKey,
     table: Readonly<Record<string, Row>>,
@@ -68,7 +84,9 @@ export function algorithmReference(tables: AlgorithmTables): AlgorithmReference 
       needs: words(ifMade(() => needs(row)) ?? {}),
     }));
   return {
-    presets: Object.entries(tables.presets).map(([name, preset]) => presetReference(name, preset, tables)),
+    presets: Object.entries(tables.presets).map(([name, preset]) =>
+      presetReference(name, preset, tables),
+    ),
     parts: [
       ...parts('advantage_fn', advantageFns, (row) => row.make('', {}, 0).needs),
       ...parts('policy_loss_fn', policyLossFns, (row) => row.make('', {}).needs),
@@ -80,7 +98,11 @@ export function algorithmReference(tables: AlgorithmTables): AlgorithmReference 
   };
 }
 
-function presetReference(name: string, preset: AlgorithmPreset, tables: AlgorithmTables): PresetReference {
+function presetReference(
+  name: string,
+  preset: AlgorithmPreset,
+  tables: AlgorithmTables,
+): PresetReference {
   return {
     name,
     ...preset.doc,
@@ -95,7 +117,9 @@ function presetReference(name: string, preset: AlgorithmPreset, tables: Algorith
     lossAggMode: preset.lossAggMode,
     lossAggNorm: preset.lossAggNorm,
     operators: (preset.operators ?? []).map(chosen),
-    needs: words(ifMade(() => createAlgorithm({ ...preset, lossAggNorm: undefined }, { tables }).needs) ?? {}),
+    needs: words(
+      ifMade(() => createAlgorithm({ ...preset, lossAggNorm: undefined }, { tables }).needs) ?? {},
+    ),
   };
 }
 
@@ -124,8 +148,15 @@ const needWords = {
 } as const satisfies Partial<Record<keyof AlgorithmNeeds, string>>;
 
 function words(needs: Partial<AlgorithmNeeds>): readonly string[] {
-  const flags = (Object.keys(needWords) as (keyof typeof needWords)[]).filter((need) => needs[need] === true);
-  const entropy = needs.entropy === 'gradient' ? ['gradient of the entropy'] : needs.entropy === 'value' ? ['entropy'] : [];
+  const flags = (Object.keys(needWords) as (keyof typeof needWords)[]).filter(
+    (need) => needs[need] === true,
+  );
+  const entropy =
+    needs.entropy === 'gradient'
+      ? ['gradient of the entropy']
+      : needs.entropy === 'value'
+        ? ['entropy']
+        : [];
   return [...flags.map((need) => needWords[need]), ...entropy];
 }
 
@@ -135,13 +166,23 @@ const signs = [
   ['max', '<='],
 ] as const;
 
-function argReference(name: string, { form, expected, fallback, help }: Arg<unknown>): ArgReference {
-  return { name: yamlName(name), type: typeWords(form) ?? expected, default: fallback ?? null, help };
+function argReference(
+  name: string,
+  { form, expected, fallback, help }: Arg<unknown>,
+): ArgReference {
+  return {
+    name: yamlName(name),
+    type: typeWords(form) ?? expected,
+    default: fallback ?? null,
+    help,
+  };
 }
 
 function typeWords(form: Arg<unknown>['form']): string | undefined {
   if (form?.type === 'number') {
-    const bounds = signs.flatMap(([bound, sign]) => (form[bound] === undefined ? [] : [`${sign} ${form[bound]}`]));
+    const bounds = signs.flatMap(([bound, sign]) =>
+      form[bound] === undefined ? [] : [`${sign} ${form[bound]}`],
+    );
     return ['number', bounds.join(', ')].join(' ').trim();
   }
   if (form?.type === 'choice') return form.words.join(', ');

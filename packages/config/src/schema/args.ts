@@ -1,21 +1,37 @@
-/** Arguments of the parts of an algorithm: from their specification to the schema of the file, and from the names of YAML back to theirs. */
+/**
+ * Arguments of the parts of an algorithm: from their specification to the schema of the file, and
+ * from the names of YAML back to theirs.
+ */
 import type { Arg, ArgSpec } from '@trinity-rft/core';
 import { z } from 'zod';
 import { expectations, field, flag, float, maybe, oneOf, section, text } from './scalars.js';
 
 /** `clipRangeLow` -> `clip_range_low` */
-export const yamlName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export const yamlName = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** What the file says of `policy_loss_fn_args` and the like. Values in `defaults`, by the names of the specification, win over its own. */
-export function argsSchema(spec: ArgSpec, description: string, defaults: Readonly<Record<string, unknown>> = {}): ArgsSchema {
-  const shape = Object.entries(spec).map(([name, arg]) => [yamlName(name), argSchema(arg, defaults[name] ?? arg.fallback)] as const);
+/**
+ * What the file says of `policy_loss_fn_args` and the like. Values in `defaults`, by the names of
+ * the specification, win over its own.
+ */
+export function argsSchema(
+  spec: ArgSpec,
+  description: string,
+  defaults: Readonly<Record<string, unknown>> = {},
+): ArgsSchema {
+  const shape = Object.entries(spec).map(
+    ([name, arg]) => [yamlName(name), argSchema(arg, defaults[name] ?? arg.fallback)] as const,
+  );
   return section(Object.fromEntries(shape), description);
 }
 
 export type ArgsSchema = ReturnType<typeof section<Readonly<Record<string, z.ZodType>>>>;
 
 /** Names as in the specification; those without a value are left out. */
-export function fromYaml(spec: ArgSpec, values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+export function fromYaml(
+  spec: ArgSpec,
+  values: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   const named = Object.keys(spec).map((name) => [name, values[yamlName(name)]] as const);
   return Object.fromEntries(named.filter(([, value]) => value !== null && value !== undefined));
 }

@@ -1,7 +1,19 @@
 /** The `buffer` section: where tasks come from, and where experiences wait. */
 import { z } from 'zod';
 import { dataSelectorShape, format, generation } from './algorithm.js';
-import { dict, field, filledIn, flag, float, int, listOf, maybe, oneOf, section, text } from './scalars.js';
+import {
+  dict,
+  field,
+  filledIn,
+  flag,
+  float,
+  int,
+  listOf,
+  maybe,
+  oneOf,
+  section,
+  text,
+} from './scalars.js';
 
 const dataSelector = section(dataSelectorShape, 'The order of the rows.');
 
@@ -21,8 +33,14 @@ export const taskset = z.strictObject({
   subset_name: maybe(text(), 'Configuration of the data set on the hub.'),
   split: field(text(), 'train', 'Part of the data set.'),
   format,
-  default_workflow_type: maybe(text(), 'Workflow of rows that name none. Default: that of explorer_input.'),
-  default_reward_fn_type: maybe(text(), 'Reward function of rows that name none. Default: that of explorer_input.'),
+  default_workflow_type: maybe(
+    text(),
+    'Workflow of rows that name none. Default: that of explorer_input.',
+  ),
+  default_reward_fn_type: maybe(
+    text(),
+    'Reward function of rows that name none. Default: that of explorer_input.',
+  ),
   rollout_args: generation,
   workflow_args: field(dict(), {}, 'Passed to the workflow.'),
   reward_fn_args: field(dict(), {}, 'Passed to the reward function.'),
@@ -51,13 +69,24 @@ const experienceBufferShape = {
   ),
   path: maybe(text(), 'sql: sqlite:///file.db; file: file, folder or hub id.'),
   capacity: field(int({ min: 1 }), 10000, 'Explore steps that may wait for the trainer.'),
-  max_read_timeout: field(float({ above: 0 }), 1800, 'Seconds that the trainer waits for a batch before it reports what it waits for.'),
+  max_read_timeout: field(
+    float({ above: 0 }),
+    1800,
+    'Seconds that the trainer waits for a batch before it reports what it waits for.',
+  ),
   replay_buffer: section(
     {
       enable: field(flag(), false, 'Train on experiences again, by priority.'),
-      priority_fn: field(oneOf(['linear_decay', 'decay_limit_randomization']), 'linear_decay', 'What comes first.'),
+      priority_fn: field(
+        oneOf(['linear_decay', 'decay_limit_randomization']),
+        'linear_decay',
+        'What comes first.',
+      ),
       priority_fn_args: field(dict(), { decay: 2 }, 'Arguments of priority_fn.'),
-      reuse_cooldown_time: maybe(float({ min: 0 }), 'Seconds before an experience may be used again.'),
+      reuse_cooldown_time: maybe(
+        float({ min: 0 }),
+        'Seconds before an experience may be used again.',
+      ),
     },
     'Training on experiences again.',
   ),
@@ -81,13 +110,20 @@ export const experienceBuffer = z.strictObject(experienceBufferShape);
 /** Rows of one schema, unlike the experience buffer, whose schema is that of the algorithm. */
 const auxiliaryBuffer = z.strictObject({
   ...experienceBufferShape,
-  schema_type: maybe(oneOf(['sft', 'experience']), 'Answers to imitate, or experiences. Default: experience for sql, else sft.'),
+  schema_type: maybe(
+    oneOf(['sft', 'experience']),
+    'Answers to imitate, or experiences. Default: experience for sql, else sft.',
+  ),
 });
 
 export const buffer = section(
   {
     batch_size: field(int({ min: 1 }), 1, 'Tasks per explore step.'),
-    train_batch_size: field(int({ min: 0 }), 0, 'Experiences per train step. Default: batch_size x repeat_times.'),
+    train_batch_size: field(
+      int({ min: 0 }),
+      0,
+      'Experiences per train step. Default: batch_size x repeat_times.',
+    ),
     total_epochs: field(int({ min: 1 }), 1, 'Passes over the tasks.'),
     total_steps: maybe(int({ min: 1 }), 'Steps; wins over total_epochs.'),
     explorer_input: section(
@@ -96,7 +132,10 @@ export const buffer = section(
         tasksets: listOf(taskset, 'The task sets to learn from.'),
         eval_tasksets: listOf(taskset, 'The task sets to evaluate on.'),
         default_workflow_type: maybe(text(), 'Workflow of task sets that name none.'),
-        default_eval_workflow_type: maybe(text(), 'The same for evaluation. Default: default_workflow_type.'),
+        default_eval_workflow_type: maybe(
+          text(),
+          'The same for evaluation. Default: default_workflow_type.',
+        ),
         default_reward_fn_type: maybe(text(), 'Reward function of task sets that name none.'),
       },
       'Where tasks come from.',

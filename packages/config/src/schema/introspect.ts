@@ -1,4 +1,7 @@
-/** Questions to the schema by path: what is expected here, which keys exist, what does a key mean when it is not set. */
+/**
+ * Questions to the schema by path: what is expected here, which keys exist, what does a key mean
+ * when it is not set.
+ */
 import { z } from 'zod';
 import type { KeyPath } from '../tree/node.js';
 import { expectations } from './scalars.js';
@@ -35,14 +38,18 @@ export function coreOf(schema: z.ZodType): z.ZodType {
   return layers(schema).at(-1) ?? schema;
 }
 
-/** The schema at a path, with its layers; undefined for a path that cannot exist. Anything goes below a free-form key. */
+/**
+ * The schema at a path, with its layers; undefined for a path that cannot exist. Anything goes
+ * below a free-form key.
+ */
 export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined {
   let schema: z.ZodType | undefined = root;
   for (const part of path) {
     if (schema === undefined) return undefined;
     const core: z.ZodType = coreOf(schema);
     const def = defOf(core);
-    if (def.type === 'object') schema = Object.hasOwn(def.shape ?? {}, part) ? def.shape?.[String(part)] : undefined;
+    if (def.type === 'object')
+      schema = Object.hasOwn(def.shape ?? {}, part) ? def.shape?.[String(part)] : undefined;
     else if (def.type === 'array') schema = def.element;
     else if (def.type === 'tuple') schema = def.items?.[Number(part)];
     else if (def.type === 'record') schema = def.valueType;
@@ -86,7 +93,9 @@ export function kindOf(schema: z.ZodType | undefined): 'section' | 'list' | 'val
 }
 
 export function isNullable(schema: z.ZodType): boolean {
-  return layers(schema).some((layer) => defOf(layer).type === 'nullable' || defOf(layer).type === 'unknown');
+  return layers(schema).some(
+    (layer) => defOf(layer).type === 'nullable' || defOf(layer).type === 'unknown',
+  );
 }
 
 /** What a key means when it is not set; undefined for a key that does not exist. */
@@ -97,7 +106,9 @@ export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unk
   return { value: parsed.success ? parsed.data : null };
 }
 
-/** Every key of a schema with the path of each section that has it; lists count as one level `[]`. */
+/**
+ * Every key of a schema with the path of each section that has it; lists count as one level `[]`.
+ */
 export function allKeys(root: z.ZodType): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   const walk = (schema: z.ZodType, path: string): void => {

@@ -1,4 +1,6 @@
-/** Names of algorithms and their parts: those of the tables, and those that Trinity-RFT has besides. */
+/**
+ * Names of algorithms and their parts: those of the tables, and those that Trinity-RFT has besides.
+ */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 
 /** A key of the file whose value is a row of a table. */
@@ -10,9 +12,13 @@ export interface NamedKey {
   readonly known: Readonly<Record<string, string>>;
 }
 
-const crossEpisode = 'It compares runs across tasks that are packed together, which workflows cannot express.';
+const crossEpisode =
+  'It compares runs across tasks that are packed together, which workflows cannot express.';
 
-/** Names of Trinity-RFT (Apache-2.0), trinity/algorithm and trinity/buffer/operators, up to its versions of 2026. */
+/**
+ * Names of Trinity-RFT (Apache-2.0), trinity/algorithm and trinity/buffer/operators, up to its
+ * versions of 2026.
+ */
 export const namedKeys: readonly NamedKey[] = [
   {
     path: 'algorithm.algorithm_type',
@@ -40,5 +46,7 @@ export const namedKeys: readonly NamedKey[] = [
 ];
 
 /** Names that are known and not in the table. */
-export const missingNames = ({ table, known }: NamedKey, tables: AlgorithmTables): readonly string[] =>
-  Object.keys(known).filter((name) => !Object.hasOwn(tables[table], name));
+export const missingNames = (
+  { table, known }: NamedKey,
+  tables: AlgorithmTables,
+): readonly string[] => Object.keys(known).filter((name) => !Object.hasOwn(tables[table], name));

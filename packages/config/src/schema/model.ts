@@ -1,12 +1,36 @@
 /** The `model` section, and what models of the explorer share with it. */
 import { z } from 'zod';
-import { cast, dict, field, filledIn, flag, float, int, maybe, oneOf, section, text, word } from './scalars.js';
+import {
+  cast,
+  dict,
+  field,
+  filledIn,
+  flag,
+  float,
+  int,
+  maybe,
+  oneOf,
+  section,
+  text,
+  word,
+} from './scalars.js';
 
 /** Linear layers of a decoder with grouped-query attention and a gated feed-forward block. */
-export const linearModules = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
+export const linearModules = [
+  'q_proj',
+  'k_proj',
+  'v_proj',
+  'o_proj',
+  'gate_proj',
+  'up_proj',
+  'down_proj',
+] as const;
 
 const oneOrMore = <S extends z.ZodType>(item: S) =>
-  z.preprocess((value) => (typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value), z.array(item));
+  z.preprocess(
+    (value) => (typeof value === 'string' ? value.split(',').map((word) => word.trim()) : value),
+    z.array(item),
+  );
 
 const lora = z
   .strictObject({
@@ -24,7 +48,10 @@ const lora = z
       ['all-linear'],
       'Layers with an adapter: all-linear, one name or a list.',
     ),
-    exclude_modules: maybe(oneOrMore(oneOf(linearModules)), 'Layers without one; one name or a list.'),
+    exclude_modules: maybe(
+      oneOrMore(oneOf(linearModules)),
+      'Layers without one; one name or a list.',
+    ),
     is_dummy: filledIn(),
   })
   .describe('An adapter.');
@@ -41,8 +68,16 @@ const externalModel = section(
 
 export const model = section(
   {
-    model_path: field(text(), '', 'Folder of a Hugging Face model. A hub id can be planned, but not run.'),
-    critic_model_path: field(text(), '', 'Folder of the model that the critic starts from. Default: model_path.'),
+    model_path: field(
+      text(),
+      '',
+      'Folder of a Hugging Face model. A hub id can be planned, but not run.',
+    ),
+    critic_model_path: field(
+      text(),
+      '',
+      'Folder of the model that the critic starts from. Default: model_path.',
+    ),
     trust_remote_code: field(flag(), false, 'Python models only.'),
     custom_chat_template: maybe(text(), 'Chat template as text.'),
     chat_template_path: maybe(word(), 'File of the chat template; wins over custom_chat_template.'),
@@ -54,21 +89,40 @@ export const model = section(
       int({ min: 2 }),
       'Tokens of prompt and response together. Default: their sum, else what the model on disk allows.',
     ),
-    max_prompt_tokens: maybe(int({ min: 1 }), 'Longest prompt. Default: what max_model_len leaves.'),
-    max_response_tokens: maybe(int({ min: 1 }), 'Longest response. Default: what max_model_len leaves.'),
+    max_prompt_tokens: maybe(
+      int({ min: 1 }),
+      'Longest prompt. Default: what max_model_len leaves.',
+    ),
+    max_response_tokens: maybe(
+      int({ min: 1 }),
+      'Longest response. Default: what max_model_len leaves.',
+    ),
     min_response_tokens: field(int({ min: 0 }), 0, 'Shortest response.'),
     enable_prompt_truncation: field(
       flag(),
       true,
       'Ignored: a prompt that is too long is never cut; its run is counted as prompt_too_long.',
     ),
-    repetition_penalty: field(float({ above: 0 }), 1, 'Other than 1: tokens that occurred become less likely.'),
+    repetition_penalty: field(
+      float({ above: 0 }),
+      1,
+      'Other than 1: tokens that occurred become less likely.',
+    ),
     enable_thinking: maybe(flag(), 'Passed to the chat template.'),
-    lora_configs: maybe(z.array(lora), 'The adapter that is trained instead of the weights themselves; at most one.'),
+    lora_configs: maybe(
+      z.array(lora),
+      'The adapter that is trained instead of the weights themselves; at most one.',
+    ),
     fully_sharded_loras: field(flag(), false, 'vLLM only.'),
     max_cpu_loras: maybe(int(), 'vLLM only.'),
-    rope_scaling: maybe(dict(), 'Stretches the positions; the folder of the model may hold its own.'),
-    rope_theta: maybe(float({ above: 0 }), 'Base of the positions; the folder of the model holds its own.'),
+    rope_scaling: maybe(
+      dict(),
+      'Stretches the positions; the folder of the model may hold its own.',
+    ),
+    rope_theta: maybe(
+      float({ above: 0 }),
+      'Base of the positions; the folder of the model holds its own.',
+    ),
     tinker: section(
       {
         enable: field(flag(), false, 'Train on the Tinker service.'),
@@ -82,7 +136,10 @@ export const model = section(
       'The Tinker service.',
     ),
     external_model: externalModel,
-    threads: maybe(int({ min: 1, max: 1024 }), 'Extension. Threads of the embedded engine. Default: the engine decides.'),
+    threads: maybe(
+      int({ min: 1, max: 1024 }),
+      'Extension. Threads of the embedded engine. Default: the engine decides.',
+    ),
     memory_budget_mb: maybe(
       int({ min: 16 }),
       'Extension. Memory for the activations of one micro-batch, in MiB. Default: the engine decides.',
@@ -138,7 +195,11 @@ export const inferenceModelShape = {
   enable_log_requests: field(flag(), false, 'vLLM only.'),
   base_port: maybe(int(), 'vLLM only.'),
   api_key: field(text(), 'EMPTY', 'vLLM only; every run gets a key of its own.'),
-  enable_auto_tool_choice: field(flag(), false, 'Let the model call tools; needs tool_call_parser.'),
+  enable_auto_tool_choice: field(
+    flag(),
+    false,
+    'Let the model call tools; needs tool_call_parser.',
+  ),
   tool_call_parser: maybe(text(), 'How tool calls are read from the text: hermes.'),
   reasoning_parser: maybe(text(), 'How reasoning is read from the text: deepseek_r1 or qwen3.'),
   external_model_config: externalModel,
@@ -164,9 +225,15 @@ export const inferenceModelShape = {
 /** An item of `explorer.auxiliary_models`. */
 export const auxiliaryModelShape = {
   ...inferenceModelShape,
-  model_path: maybe(text(), 'Folder of a Hugging Face model; with base_url the name of the model there.'),
+  model_path: maybe(
+    text(),
+    'Folder of a Hugging Face model; with base_url the name of the model there.',
+  ),
   name: maybe(text(), 'Name that workflows know it by. Default: model_path.'),
-  base_url: maybe(word(), 'Extension. Address of an OpenAI-compatible API, which ends in /v1. Default: the embedded engine samples.'),
+  base_url: maybe(
+    word(),
+    'Extension. Address of an OpenAI-compatible API, which ends in /v1. Default: the embedded engine samples.',
+  ),
   api_key: field(text(), 'EMPTY', 'Key of base_url, as ${oc.env:OPENAI_API_KEY}.'),
   chat_template: maybe(text(), 'Default: that of the model folder.'),
 };

@@ -1,6 +1,10 @@
-/** Keys that were called otherwise: accepted under their old name, or refused with their new place. */
+/**
+ * Keys that were called otherwise: accepted under their old name, or refused with their new place.
+ */
 
-/** Old name -> new name within one section, in stages too. Accepted silently, unless `deprecated`. */
+/**
+ * Old name -> new name within one section, in stages too. Accepted silently, unless `deprecated`.
+ */
 export interface KeyAlias {
   /** Path of the section from the top level; list indices left out. */
   readonly section: readonly string[];
@@ -12,33 +16,57 @@ export interface KeyAlias {
   readonly deprecated?: true;
 }
 
-const tasksetSections = ['taskset', 'tasksets', 'eval_tasksets'].map((name) => ['buffer', 'explorer_input', name]);
+const tasksetSections = ['taskset', 'tasksets', 'eval_tasksets'].map((name) => [
+  'buffer',
+  'explorer_input',
+  name,
+]);
 
 export const keyAliases: readonly KeyAlias[] = [
   { section: ['buffer', 'explorer_input'], from: 'task_set', to: 'taskset' },
-  { section: ['buffer', 'explorer_input'], from: 'eval_taskset', to: 'eval_tasksets', asList: true },
+  {
+    section: ['buffer', 'explorer_input'],
+    from: 'eval_taskset',
+    to: 'eval_tasksets',
+    asList: true,
+  },
   { section: ['buffer', 'explorer_input'], from: 'default_workflow', to: 'default_workflow_type' },
-  { section: ['buffer', 'explorer_input'], from: 'default_reward_fn', to: 'default_reward_fn_type' },
+  {
+    section: ['buffer', 'explorer_input'],
+    from: 'default_reward_fn',
+    to: 'default_reward_fn_type',
+  },
   ...tasksetSections.flatMap((section): readonly KeyAlias[] => [
     { section, from: 'task_selector', to: 'data_selector', deprecated: true },
     { section, from: 'default_workflow', to: 'default_workflow_type' },
     { section, from: 'default_reward_fn', to: 'default_reward_fn_type' },
   ]),
   { section: ['explorer', 'rollout_model'], from: 'enable_openai_client', to: 'enable_openai_api' },
-  { section: ['explorer', 'auxiliary_models'], from: 'enable_openai_client', to: 'enable_openai_api' },
+  {
+    section: ['explorer', 'auxiliary_models'],
+    from: 'enable_openai_client',
+    to: 'enable_openai_api',
+  },
   { section: ['monitor'], from: 'monitor_type', to: 'monitor_type', asList: true },
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
 ];
 
-/** Keys of older versions that have no equal: path in the file (list indices left out) -> what to do. */
+/**
+ * Keys of older versions that have no equal: path in the file (list indices left out) -> what to
+ * do.
+ */
 export const movedKeys: Readonly<Record<string, string>> = {
   'buffer.default_workflow_type': 'Move it to buffer.explorer_input.default_workflow_type.',
   'buffer.default_reward_fn_type': 'Move it to buffer.explorer_input.default_reward_fn_type.',
-  'buffer.max_retry_times': 'Remove it; it belongs to databases, in the task set or buffer that uses one.',
-  'buffer.max_retry_interval': 'Remove it; it belongs to databases, in the task set or buffer that uses one.',
+  'buffer.max_retry_times':
+    'Remove it; it belongs to databases, in the task set or buffer that uses one.',
+  'buffer.max_retry_interval':
+    'Remove it; it belongs to databases, in the task set or buffer that uses one.',
   'buffer.read_experience_strategy': 'Use algorithm.sample_strategy.',
-  'buffer.trainer_input.sft_warmup_dataset': 'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
-  'buffer.trainer_input.sft_warmup_steps': 'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
+  'buffer.trainer_input.sft_warmup_dataset':
+    'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
+  'buffer.trainer_input.sft_warmup_steps':
+    'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
   'buffer.trainer_input.experience_buffer.use_priority_queue': 'Use replay_buffer.enable.',
   'algorithm.add_strategy': 'Use algorithm.advantage_fn.',
   'algorithm.add_strategy_args': 'Use algorithm.advantage_fn_args.',
@@ -55,7 +83,8 @@ export const movedKeys: Readonly<Record<string, string>> = {
   'explorer.max_pending_requests': 'Remove it.',
   'trainer.eval_interval': 'Use explorer.eval_interval.',
   'trainer.algorithm_type': 'Use algorithm.algorithm_type.',
-  'trainer.sft_warmup_steps': 'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
+  'trainer.sft_warmup_steps':
+    'Use a stage of its own: stages with mode: train and algorithm_type: sft.',
   'trainer.actor_grad_clip': 'Use trainer.grad_clip.',
   'synchronizer.sync_iteration_interval': 'Use synchronizer.sync_interval.',
   'model.checkpoint_path': 'Use checkpoint_root_dir.',

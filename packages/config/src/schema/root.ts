@@ -4,7 +4,16 @@ import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { algorithmSection } from './algorithm.js';
 import { buffer } from './buffer.js';
 import { model } from './model.js';
-import { cluster, cod, dataProcessor, explorer, log, monitor, service, synchronizer } from './runtime.js';
+import {
+  cluster,
+  cod,
+  dataProcessor,
+  explorer,
+  log,
+  monitor,
+  service,
+  synchronizer,
+} from './runtime.js';
 import { field, filledIn, flag, int, oneOf, text, word } from './scalars.js';
 import { trainer } from './trainer.js';
 
@@ -35,7 +44,11 @@ const runKeys = {
   project: field(word(), 'Trinity-RFT', 'First part of the path of the run.'),
   group: field(text(), '', 'Further part of the path of the run.'),
   name: field(word(), 'rft', 'Name of the run.'),
-  checkpoint_root_dir: field(text(), '', 'Folder of all runs. Default: checkpoints in the working directory.'),
+  checkpoint_root_dir: field(
+    text(),
+    '',
+    'Folder of all runs. Default: checkpoints in the working directory.',
+  ),
   checkpoint_job_dir: filledIn(),
   ray_namespace: filledIn(),
   continue_from_checkpoint: field(
@@ -44,7 +57,11 @@ const runKeys = {
     'Continue the run when its folder has content; false: a new folder with the time in its name.',
   ),
   ignore_validator_suggestions: field(flag(), false, 'Skip the check of GPU memory.'),
-  seed: field(int({ min: 0, max: 4294967295 }), 42, 'Extension. Root of all randomness of the run.'),
+  seed: field(
+    int({ min: 0, max: 4294967295 }),
+    42,
+    'Extension. Root of all randomness of the run.',
+  ),
 };
 
 /** The schemas for the algorithms of some tables. */
@@ -54,17 +71,24 @@ export interface ConfigSchemas {
   readonly run: ReturnType<typeof runOf>;
 }
 
-const runOf = (tables: AlgorithmTables) => z.strictObject({ ...runKeys, algorithm: algorithmSection(tables), ...otherSections });
+const runOf = (tables: AlgorithmTables) =>
+  z.strictObject({ ...runKeys, algorithm: algorithmSection(tables), ...otherSections });
 export type RunInput = z.output<ReturnType<typeof runOf>>;
 
 function fileOf(tables: AlgorithmTables) {
   const algorithm = algorithmSection(tables);
   const partialSections = Object.fromEntries(
-    Object.entries({ algorithm, ...otherSections }).map(([name, schema]) => [name, z.optional((schema as z.ZodPrefault).unwrap())]),
+    Object.entries({ algorithm, ...otherSections }).map(([name, schema]) => [
+      name,
+      z.optional((schema as z.ZodPrefault).unwrap()),
+    ]),
   );
   const stage = z.strictObject({
-    // Required, and missed when stages are named: without it the rest of the stage can still be checked.
-    stage_name: word().optional().describe('Name of the stage; it becomes a folder inside the run.'),
+    // Required, and missed when stages are named: without it the rest of the stage can still be
+    // checked.
+    stage_name: word()
+      .optional()
+      .describe('Name of the stage; it becomes a folder inside the run.'),
     mode: stageMode.nullish(),
     ...partialSections,
   });
@@ -75,7 +99,9 @@ function fileOf(tables: AlgorithmTables) {
     stages: z
       .array(stage)
       .default([])
-      .describe('Stages in their order. Each inherits what it does not set from the top level, key by key.'),
+      .describe(
+        'Stages in their order. Each inherits what it does not set from the top level, key by key.',
+      ),
   });
 }
 

@@ -1,13 +1,32 @@
-/** The sections about how a run proceeds: explorer, synchronizer, monitor, log, cluster, services, data processing. */
+/**
+ * The sections about how a run proceeds: explorer, synchronizer, monitor, log, cluster, services,
+ * data processing.
+ */
 import { z } from 'zod';
 import { experienceBuffer, taskset } from './buffer.js';
 import { auxiliaryModelShape, inferenceModelShape } from './model.js';
-import { dict, field, filledIn, flag, float, int, listOf, maybe, oneOf, section, text, word } from './scalars.js';
+import {
+  dict,
+  field,
+  filledIn,
+  flag,
+  float,
+  int,
+  listOf,
+  maybe,
+  oneOf,
+  section,
+  text,
+  word,
+} from './scalars.js';
 
 export const explorer = section(
   {
     name: field(word(), 'explorer', 'Name in logs and states.'),
-    runner_per_model: maybe(int({ min: 1 }), 'Tasks in progress at once, each with all its runs. Default: all of a step.'),
+    runner_per_model: maybe(
+      int({ min: 1 }),
+      'Tasks in progress at once, each with all its runs. Default: all of a step.',
+    ),
     runner_prepare_concurrency: field(int({ min: 1 }), 128, 'Ray only.'),
     runner_prepare_max_retries: field(int({ min: 0 }), 3, 'Ray only.'),
     max_timeout: field(float({ above: 0 }), 1800, 'Seconds for one attempt of one run.'),
@@ -43,14 +62,20 @@ export const explorer = section(
     auxiliary_models: listOf(
       z
         .strictObject(auxiliaryModelShape)
-        .describe('A model for workflows that is not trained. What is not set is as for the trained model.'),
+        .describe(
+          'A model for workflows that is not trained. What is not set is as for the trained model.',
+        ),
       'Further models for workflows: judges, teachers.',
     ),
     eval_interval: field(int({ min: 0 }), 100, 'Explore steps between evaluations; 0 = never.'),
     eval_on_startup: field(flag(), true, 'Evaluate before the first step.'),
     bench_on_latest_checkpoint: field(flag(), false, 'bench: only the newest checkpoint.'),
     proxy_port: field(int({ min: 0, max: 65535 }), 8010, 'serve: port; 0 = any that is free.'),
-    listen_address: field(text(), '127.0.0.1', 'serve: address to listen on. Other machines reach only others than the loopback one.'),
+    listen_address: field(
+      text(),
+      '127.0.0.1',
+      'serve: address to listen on. Other machines reach only others than the loopback one.',
+    ),
     service_status_check_interval: field(
       int({ min: 1 }),
       60,
@@ -60,7 +85,11 @@ export const explorer = section(
     db_url: maybe(text(), 'serve only.'),
     over_rollout: section(
       {
-        ratio: field(float({ min: 0, below: 1 }), 0, 'Wait only for 1 - ratio of the tasks of a step.'),
+        ratio: field(
+          float({ min: 0, below: 1 }),
+          0,
+          'Wait only for 1 - ratio of the tasks of a step.',
+        ),
         wait_after_min: field(float({ min: 0 }), 30, 'Seconds of grace after that.'),
         return_partial_tasks: field(flag(), false, 'Keep the finished runs of unfinished tasks.'),
       },
@@ -74,7 +103,11 @@ export const explorer = section(
       },
       'A time limit that adapts.',
     ),
-    runner_state_report_interval: field(int({ min: 0 }), 0, 'Seconds between reports of the runners; 0 = never.'),
+    runner_state_report_interval: field(
+      int({ min: 0 }),
+      0,
+      'Seconds between reports of the runners; 0 = never.',
+    ),
     max_inflight_batches: field(int({ min: 1 }), 2, 'Newer versions only.'),
     mode: filledIn(),
   },
@@ -100,7 +133,11 @@ export const synchronizer = section(
     explorer_sync_interval: maybe(int({ min: 1 }), 'Newer versions only.'),
     trainer_sync_interval: maybe(int({ min: 1 }), 'Newer versions only.'),
     sync_offset: field(int({ min: 0 }), 0, 'Explore steps before the first weight update is due.'),
-    sync_timeout: field(float({ above: 0 }), 3600, 'Seconds that one side waits for the other before it reports it.'),
+    sync_timeout: field(
+      float({ above: 0 }),
+      3600,
+      'Seconds that one side waits for the other before it reports it.',
+    ),
     group_name: field(text(), '', 'nccl only.'),
     wait_for_checkpoint: field(flag(), false, 'Has no effect in the original either.'),
     explorer_world_size: filledIn(),
@@ -119,7 +156,11 @@ export const monitor = section(
       'Where metrics go besides the console and metrics.jsonl; one name or a list.',
     ),
     monitor_args: maybe(dict(), 'Arguments of the monitor.'),
-    detailed_stats: field(flag(), false, 'Evaluation also reports mean, max, min and std over tasks.'),
+    detailed_stats: field(
+      flag(),
+      false,
+      'Evaluation also reports mean, max, min and std over tasks.',
+    ),
     enable_ray_timeline: field(flag(), false, 'Ray only.'),
     cache_dir: filledIn(),
   },
@@ -128,7 +169,11 @@ export const monitor = section(
 
 export const log = section(
   {
-    level: field(oneOf(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { warn: 'WARNING', critical: 'ERROR' }), 'INFO', 'What is logged.'),
+    level: field(
+      oneOf(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { warn: 'WARNING', critical: 'ERROR' }),
+      'INFO',
+      'What is logged.',
+    ),
     group_by_node: field(flag(), false, 'Ray only.'),
     save_dir: filledIn(),
   },
@@ -193,7 +238,11 @@ export const dataProcessor = section(
         operators,
         save_input: field(flag(), true, 'Keep the experiences as the workflows returned them.'),
         input_save_path: maybe(text(), 'Where they are kept.'),
-        inputs: field(z.record(z.string(), experienceBuffer), {}, 'Has no effect in the original either.'),
+        inputs: field(
+          z.record(z.string(), experienceBuffer),
+          {},
+          'Has no effect in the original either.',
+        ),
         output: maybe(experienceBuffer, 'Has no effect in the original either.'),
       },
       'From workflow to buffer.',

@@ -1,7 +1,12 @@
-/** The building blocks of the schema: values that are cast from text as the environment gives it, and sections of them. */
+/**
+ * The building blocks of the schema: values that are cast from text as the environment gives it,
+ * and sections of them.
+ */
 import { z } from 'zod';
 
-/** What a value must be, in words, for messages; and the further names that an enumeration takes. */
+/**
+ * What a value must be, in words, for messages; and the further names that an enumeration takes.
+ */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 
 /** A value that is converted before it is checked; `text` says what it must be. */
@@ -74,7 +79,10 @@ const flagWords: Readonly<Record<string, boolean>> = {
 /** true or false, also as one of the words that YAML 1.1 knows. */
 export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
   cast(
-    (value) => (typeof value === 'string' || typeof value === 'number' ? (flagWords[String(value).trim().toLowerCase()] ?? value) : value),
+    (value) =>
+      typeof value === 'string' || typeof value === 'number'
+        ? (flagWords[String(value).trim().toLowerCase()] ?? value)
+        : value,
     z.boolean(),
     'true or false',
   );
@@ -85,7 +93,11 @@ export const text = (): z.ZodPreprocess<z.ZodString> =>
 
 /** Text that is not empty. */
 export const word = (): z.ZodPreprocess<z.ZodString> =>
-  cast((value) => (typeof value === 'number' ? String(value) : value), z.string().min(1), 'text that is not empty');
+  cast(
+    (value) => (typeof value === 'number' ? String(value) : value),
+    z.string().min(1),
+    'text that is not empty',
+  );
 
 type Values = readonly [string, ...string[]];
 type Literals<V extends Values> = { [K in V[number]]: K };
@@ -95,9 +107,18 @@ export function oneOf<const V extends Values>(
   values: V,
   aliases: Readonly<Record<string, V[number]>> = {},
 ): z.ZodPreprocess<z.ZodEnum<Literals<V>>> {
-  const known = new Map<string, string>([...values.map((value) => [value.toLowerCase(), value] as const), ...Object.entries(aliases)]);
-  const convert = (value: unknown): unknown => (typeof value === 'string' ? (known.get(value.trim().toLowerCase()) ?? value) : value);
-  return cast(convert, z.enum(values) as unknown as z.ZodEnum<Literals<V>>, `one of ${values.join(', ')}`, Object.keys(aliases));
+  const known = new Map<string, string>([
+    ...values.map((value) => [value.toLowerCase(), value] as const),
+    ...Object.entries(aliases),
+  ]);
+  const convert = (value: unknown): unknown =>
+    typeof value === 'string' ? (known.get(value.trim().toLowerCase()) ?? value) : value;
+  return cast(
+    convert,
+    z.enum(values) as unknown as z.ZodEnum<Literals<V>>,
+    `one of ${values.join(', ')}`,
+    Object.keys(aliases),
+  );
 }
 
 /** Exactly two values. */
@@ -111,18 +132,25 @@ export function pairOf<S extends z.ZodType>(item: S, words: string): z.ZodTuple<
 export const dict = (): z.ZodRecord<z.ZodString, z.ZodUnknown> => z.record(z.string(), z.unknown());
 
 /** A key that has a value when the file is silent. */
-export const field = <S extends z.ZodType>(schema: S, value: z.output<S>, description: string): z.ZodDefault<S> =>
-  schema.default(value as never).describe(description) as z.ZodDefault<S>;
+export const field = <S extends z.ZodType>(
+  schema: S,
+  value: z.output<S>,
+  description: string,
+): z.ZodDefault<S> => schema.default(value as never).describe(description) as z.ZodDefault<S>;
 
 /** A key that is null when the file is silent. */
-export const maybe = <S extends z.ZodType>(schema: S, description: string): z.ZodDefault<z.ZodNullable<S>> =>
+export const maybe = <S extends z.ZodType>(
+  schema: S,
+  description: string,
+): z.ZodDefault<z.ZodNullable<S>> =>
   schema
     .nullable()
     .default(null as never)
     .describe(description) as z.ZodDefault<z.ZodNullable<S>>;
 
 /** A key that a run fills in by itself. */
-export const filledIn = (): z.ZodDefault<z.ZodUnknown> => z.unknown().default(null).describe('Filled in by the run.');
+export const filledIn = (): z.ZodDefault<z.ZodUnknown> =>
+  z.unknown().default(null).describe('Filled in by the run.');
 
 /** A group of keys; every key has a default, so an absent section is complete. */
 export const section = <Shape extends z.ZodRawShape>(
@@ -135,5 +163,8 @@ export const section = <Shape extends z.ZodRawShape>(
     .describe(description) as z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>>;
 
 /** A list of sections. */
-export const listOf = <S extends z.ZodType>(item: S, description: string): z.ZodDefault<z.ZodArray<S>> =>
+export const listOf = <S extends z.ZodType>(
+  item: S,
+  description: string,
+): z.ZodDefault<z.ZodArray<S>> =>
   z.array(item).default([]).describe(description) as z.ZodDefault<z.ZodArray<S>>;

@@ -5,7 +5,8 @@ import { keyAliases, movedKeys } from './renamed.js';
 import { fileSchema, runSchema } from './root.js';
 import { keyStatuses } from './status.js';
 
-const pathOf = (pattern: string): readonly (string | number)[] => pattern.split('.').map((part) => (part === '*' ? 0 : part));
+const pathOf = (pattern: string): readonly (string | number)[] =>
+  pattern.split('.').map((part) => (part === '*' ? 0 : part));
 
 describe('the status table', () => {
   it.each(keyStatuses.map((row) => [`${row.path} ${row.status}`, row] as const))(
@@ -14,7 +15,11 @@ describe('the status table', () => {
       const schema = schemaAt(runSchema, pathOf(row.path));
       const choices = choicesOf(schema);
       expect(schema).toBeDefined();
-      expect((row.values ?? []).filter((value) => choices.length > 0 && !choices.includes(String(value)))).toEqual([]);
+      expect(
+        (row.values ?? []).filter(
+          (value) => choices.length > 0 && !choices.includes(String(value)),
+        ),
+      ).toEqual([]);
       expect(row.note).toMatch(/\.$/);
     },
   );
@@ -22,11 +27,14 @@ describe('the status table', () => {
   it('leaves every default alone', () => {
     const wrong = keyStatuses.filter((row) => {
       const standard = JSON.stringify(defaultAt(runSchema, pathOf(row.path))?.value);
-      const has = (values: readonly unknown[]): boolean => values.some((value) => JSON.stringify(value) === standard);
+      const has = (values: readonly unknown[]): boolean =>
+        values.some((value) => JSON.stringify(value) === standard);
       return has(row.values ?? []) || (row.except !== undefined && !has(row.except));
     });
     // Nothing is known about the inside of free-form keys.
-    expect(wrong.map(({ path }) => path).filter((path) => !path.includes('trainer_config.'))).toEqual([]);
+    expect(
+      wrong.map(({ path }) => path).filter((path) => !path.includes('trainer_config.')),
+    ).toEqual([]);
   });
 });
 
@@ -44,8 +52,12 @@ describe('the schema', () => {
   it('has every new name of an alias, and no old one', () => {
     const keys = (section: readonly string[]): readonly string[] => keysOf(listItem(section));
     expect(keyAliases.filter(({ section, to }) => !keys(section).includes(to))).toEqual([]);
-    expect(keyAliases.filter(({ section, from, to }) => from !== to && keys(section).includes(from))).toEqual([]);
-    expect(Object.keys(movedKeys).filter((path) => schemaAt(fileSchema, path.split('.')) !== undefined)).toEqual([]);
+    expect(
+      keyAliases.filter(({ section, from, to }) => from !== to && keys(section).includes(from)),
+    ).toEqual([]);
+    expect(
+      Object.keys(movedKeys).filter((path) => schemaAt(fileSchema, path.split('.')) !== undefined),
+    ).toEqual([]);
   });
 
   it('knows the 21 algorithms of the original, and the newer ones', () => {
@@ -54,12 +66,16 @@ describe('the schema', () => {
         ' ',
       );
     expect(Object.keys(builtInTables.presets)).toEqual(expect.arrayContaining(names));
-    expect(choicesOf(schemaAt(runSchema, ['algorithm', 'algorithm_type']))).toEqual(expect.arrayContaining([...names, 'cod', 'cpt']));
+    expect(choicesOf(schemaAt(runSchema, ['algorithm', 'algorithm_type']))).toEqual(
+      expect.arrayContaining([...names, 'cod', 'cpt']),
+    );
   });
 });
 
 /** The section at a path, or of the items of a list there. */
 function listItem(path: readonly string[]): ReturnType<typeof schemaAt> {
   const schema = schemaAt(fileSchema, path);
-  return schema !== undefined && coreOf(schema).def.type === 'array' ? schemaAt(schema, [0]) : schema;
+  return schema !== undefined && coreOf(schema).def.type === 'array'
+    ? schemaAt(schema, [0])
+    : schema;
 }

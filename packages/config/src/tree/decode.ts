@@ -4,14 +4,19 @@ import type { SyntaxProblem } from './parse.js';
 export function decodeUtf8(bytes: Uint8Array): string | SyntaxProblem {
   const text = tryDecode(bytes);
   if (text !== undefined) return text;
-  const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const utf16 =
+    (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   let start = 0;
   for (let line = 1; ; line++) {
     const end = bytes.indexOf(10, start);
     const row = bytes.subarray(start, end < 0 ? bytes.length : end);
     if (tryDecode(row) === undefined || end < 0) {
       const found = utf16 ? 'UTF-16' : 'not UTF-8';
-      return { at: { line, column: validLength(row) + 1 }, key: [], message: `The file is ${found}. Save it as UTF-8 text.` };
+      return {
+        at: { line, column: validLength(row) + 1 },
+        key: [],
+        message: `The file is ${found}. Save it as UTF-8 text.`,
+      };
     }
     start = end + 1;
   }

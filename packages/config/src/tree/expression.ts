@@ -60,14 +60,23 @@ function closingBrace(text: string, start: number): number {
     else if (character === '{') depth += 1;
     else if (character === '}' && --depth === 0) return index;
   }
-  throw new ExpressionProblem(`"\${${text.slice(start)}" is not closed. Add "}", or write "\\\${" for a literal "\${".`);
+  throw new ExpressionProblem(
+    `"\${${text.slice(start)}" is not closed. Add "}", or write "\\\${" for a literal "\${".`,
+  );
 }
 
 function parseInner(content: string): Part {
   const call = /^\s*([A-Za-z_][\w.]*)\s*:/.exec(content);
   if (call !== null)
-    return { kind: 'call', resolver: call[1] ?? '', args: splitArguments(content.slice(call[0].length)).map(parseArgument) };
-  if (content.trim() === '') throw new ExpressionProblem('"${}" is empty. Write the path of a key, as in "${model.temperature}".');
+    return {
+      kind: 'call',
+      resolver: call[1] ?? '',
+      args: splitArguments(content.slice(call[0].length)).map(parseArgument),
+    };
+  if (content.trim() === '')
+    throw new ExpressionProblem(
+      '"${}" is empty. Write the path of a key, as in "${model.temperature}".',
+    );
   return { kind: 'reference', path: parseExpression(content.trim()) };
 }
 
@@ -97,6 +106,8 @@ function parseArgument(text: string): Argument {
   const trimmed = text.trim();
   const quote = trimmed[0];
   const quoted = (quote === "'" || quote === '"') && trimmed.length >= 2 && trimmed.endsWith(quote);
-  const inner = quoted ? trimmed.slice(1, -1).replaceAll(`\\${quote}`, quote) : trimmed.replaceAll(/\\([,:{}[\]()\s\\])/g, '$1');
+  const inner = quoted
+    ? trimmed.slice(1, -1).replaceAll(`\\${quote}`, quote)
+    : trimmed.replaceAll(/\\([,:{}[\]()\s\\])/g, '$1');
   return { value: parseExpression(inner), quoted };
 }

@@ -14,7 +14,8 @@ function resolve(text: string): { readonly value: unknown; readonly problems: re
   ]);
   const result = interpolate(root, {
     env,
-    defaultAt: (path) => (defaults.has(path.join('.')) ? { value: defaults.get(path.join('.')) } : undefined),
+    defaultAt: (path) =>
+      defaults.has(path.join('.')) ? { value: defaults.get(path.join('.')) } : undefined,
   });
   return { value: toPlain(result.root), problems: result.problems.map(({ message }) => message) };
 }
@@ -60,11 +61,18 @@ describe('interpolation', () => {
   });
 
   it('goes through values that are interpolations themselves, in any order', () => {
-    expect(resolve('a: ${b.x}\nb: ${c}\nc: {x: "${d}"}\nd: 1').value).toEqual({ a: 1, b: { x: 1 }, c: { x: 1 }, d: 1 });
+    expect(resolve('a: ${b.x}\nb: ${c}\nc: {x: "${d}"}\nd: 1').value).toEqual({
+      a: 1,
+      b: { x: 1 },
+      c: { x: 1 },
+      d: 1,
+    });
   });
 
   it('finds relatives of nested keys', () => {
-    expect(resolve('a: {b: "${.c}", c: 1, d: {e: "${..c}"}}').value).toEqual({ a: { b: 1, c: 1, d: { e: 1 } } });
+    expect(resolve('a: {b: "${.c}", c: 1, d: {e: "${..c}"}}').value).toEqual({
+      a: { b: 1, c: 1, d: { e: 1 } },
+    });
   });
 
   it.each([

@@ -2,7 +2,13 @@
 import { didYouMean, redacted } from '@trinity-rft/core';
 import { parse as parseYaml } from 'yaml';
 import { isSecretKey } from '../secrets.js';
-import { ExpressionProblem, hasInterpolation, parseExpression, type Argument, type Expression } from './expression.js';
+import {
+  ExpressionProblem,
+  hasInterpolation,
+  parseExpression,
+  type Argument,
+  type Expression,
+} from './expression.js';
 import {
   childOf,
   fromPlain,
@@ -36,7 +42,11 @@ const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
 export function interpolate(root: MapNode, context: InterpolationContext): InterpolatedTree {
   const interpolator = new Interpolator(root, context);
   const resolved = interpolator.resolve(root);
-  return { root: resolved?.kind === 'map' ? resolved : root, problems: interpolator.problems, failed: interpolator.failed };
+  return {
+    root: resolved?.kind === 'map' ? resolved : root,
+    problems: interpolator.problems,
+    failed: interpolator.failed,
+  };
 }
 
 /** A value on its way, and whether it may be shown. */
@@ -71,7 +81,8 @@ class Interpolator {
   }
 
   #resolveNew(node: Node): Node | undefined {
-    if (node.kind === 'list') return { ...node, items: node.items.flatMap((item) => this.resolve(item) ?? []) };
+    if (node.kind === 'list')
+      return { ...node, items: node.items.flatMap((item) => this.resolve(item) ?? []) };
     if (node.kind === 'map') {
       const entries = [...node.entries].flatMap(([key, entry]) => {
         const child = this.resolve(entry.node);
@@ -86,14 +97,16 @@ class Interpolator {
     } catch (problem) {
       if (!(problem instanceof ExpressionProblem)) throw problem;
       this.#open.length = depth;
-      if (problem.message !== '') this.problems.push({ at: node.at, key: node.path, message: problem.message });
+      if (problem.message !== '')
+        this.problems.push({ at: node.at, key: node.path, message: problem.message });
       this.failed.push(node.path);
       return undefined;
     }
   }
 
   #place(found: Found, node: ScalarNode): Node {
-    if (typeof found.value === 'object' && found.value !== null) return transplant(found.value, node.path, node.at);
+    if (typeof found.value === 'object' && found.value !== null)
+      return transplant(found.value, node.path, node.at);
     return { ...node, value: found.value, ...(found.secret ? { secret: true } : {}) };
   }
 
@@ -104,7 +117,9 @@ class Interpolator {
     const found = expression.map((part) => this.#part(part, owner));
     const text = found.map(({ value }) => {
       if (typeof value === 'object' && value !== null)
-        throw new ExpressionProblem('A section or list cannot stand inside a longer string. Refer to a single value.');
+        throw new ExpressionProblem(
+          'A section or list cannot stand inside a longer string. Refer to a single value.',
+        );
       if (value === null)
         throw new ExpressionProblem(
           'One of the values in this string is nothing. Give it a value, or a default as in "${oc.env:NAME,default}".',
@@ -119,7 +134,9 @@ class Interpolator {
     if (part.kind === 'reference') return this.#reference(this.#text(part.path, owner), owner);
     const [first, second, ...rest] = part.args;
     if (rest.length > 0)
-      throw new ExpressionProblem(`"\${${part.resolver}:...}" takes at most two values. Quote a value that holds a comma.`);
+      throw new ExpressionProblem(
+        `"\${${part.resolver}:...}" takes at most two values. Quote a value that holds a comma.`,
+      );
     if (first === undefined) throw new ExpressionProblem(`"\${${part.resolver}:}" needs a value.`);
     if (part.resolver === 'oc.env') return this.#env(first, second, owner);
     if (part.resolver === 'oc.decode') return this.#decode(first, owner);
@@ -152,7 +169,8 @@ class Interpolator {
   #decode(argument: Argument, owner: Node): Found {
     const { value, secret } = this.#fallback(argument, owner);
     if (value === null) return { value, secret };
-    if (typeof value !== 'string') throw new ExpressionProblem('"oc.decode" takes text, and got something else.');
+    if (typeof value !== 'string')
+      throw new ExpressionProblem('"oc.decode" takes text, and got something else.');
     try {
       const decoded = fromPlain(parseYaml(value), owner.path, owner.at);
       return { value: decoded.kind === 'scalar' ? decoded.value : decoded, secret };
@@ -167,7 +185,9 @@ class Interpolator {
     const path = this.#text(argument.value, owner);
     const found = this.#lookup(this.#absolute(path, owner));
     if (found !== undefined) return found;
-    return fallback === undefined ? { value: null, secret: false } : this.#fallback(fallback, owner);
+    return fallback === undefined
+      ? { value: null, secret: false }
+      : this.#fallback(fallback, owner);
   }
 
   #reference(text: string, owner: Node): Found {
@@ -181,14 +201,17 @@ class Interpolator {
 
   #text(expression: Expression, owner: Node): string {
     const { value } = this.#evaluate(expression, owner);
-    if (typeof value === 'object') throw new ExpressionProblem('A name inside "${...}" must be text.');
+    if (typeof value === 'object')
+      throw new ExpressionProblem('A name inside "${...}" must be text.');
     return String(value);
   }
 
   /** `a.b[0]` from the root; `.b` beside the owner; each further dot one level up. */
   #absolute(text: string, owner: Node): KeyPath {
     const dots = /^\.*/.exec(text)?.[0].length ?? 0;
-    const parts = [...text.slice(dots).matchAll(/[^.[\]]+/g)].map(([part]) => (/^\d+$/.test(part) ? Number(part) : part.trim()));
+    const parts = [...text.slice(dots).matchAll(/[^.[\]]+/g)].map(([part]) =>
+      /^\d+$/.test(part) ? Number(part) : part.trim(),
+    );
     return dots === 0 ? parts : [...owner.path.slice(0, owner.path.length - dots), ...parts];
   }
 
@@ -214,7 +237,9 @@ class Interpolator {
   }
 
   #cycle(node: Node): ExpressionProblem {
-    const loop = [...this.#open.slice(this.#open.indexOf(node)), node].filter((step) => step === node || step.kind === 'scalar');
+    const loop = [...this.#open.slice(this.#open.indexOf(node)), node].filter(
+      (step) => step === node || step.kind === 'scalar',
+    );
     return new ExpressionProblem(
       `These keys refer to each other in a circle: ${loop.map((step) => showPath(step.path)).join(' -> ')}. Give one of them a value.`,
     );

@@ -39,7 +39,8 @@ export type Node = ScalarNode | ListNode | MapNode;
 /** `buffer.explorer_input.tasksets[0].path` */
 export function showPath(path: KeyPath): string {
   let shown = '';
-  for (const part of path) shown += typeof part === 'number' ? `[${part}]` : shown === '' ? part : `.${part}`;
+  for (const part of path)
+    shown += typeof part === 'number' ? `[${part}]` : shown === '' ? part : `.${part}`;
   return shown;
 }
 
@@ -81,7 +82,8 @@ export function placeOf(root: Node, path: KeyPath): Place {
   let keyAt = root.at;
   for (const [depth, part] of path.entries()) {
     const child: Node | undefined = childOf(node, part);
-    if (child === undefined) return { at: keyAt, keyAt, path: [...node.path, ...path.slice(depth)], node: undefined };
+    if (child === undefined)
+      return { at: keyAt, keyAt, path: [...node.path, ...path.slice(depth)], node: undefined };
     keyAt = (node.kind === 'map' ? node.entries.get(String(part))?.keyAt : undefined) ?? child.at;
     node = child;
   }
@@ -89,10 +91,15 @@ export function placeOf(root: Node, path: KeyPath): Place {
 }
 
 /** Visits every node, parents first. */
-export function visit(node: Node, see: (node: Node, keyAt: SourcePosition) => void, keyAt = node.at): void {
+export function visit(
+  node: Node,
+  see: (node: Node, keyAt: SourcePosition) => void,
+  keyAt = node.at,
+): void {
   see(node, keyAt);
   if (node.kind === 'list') for (const item of node.items) visit(item, see);
-  if (node.kind === 'map') for (const entry of node.entries.values()) visit(entry.node, see, entry.keyAt);
+  if (node.kind === 'map')
+    for (const entry of node.entries.values()) visit(entry.node, see, entry.keyAt);
 }
 
 /** The same tree without what is at `path`. */
@@ -103,7 +110,9 @@ export function without(root: Node, path: KeyPath): Node {
   if (child === undefined || root.kind === 'scalar') return root;
   const replaced = rest.length === 0 ? undefined : without(child, rest);
   if (root.kind === 'list') {
-    const items = root.items.flatMap((item, index) => (index !== Number(part) ? [item] : replaced === undefined ? [] : [replaced]));
+    const items = root.items.flatMap((item, index) =>
+      index !== Number(part) ? [item] : replaced === undefined ? [] : [replaced],
+    );
     return { ...root, items };
   }
   const entries = new Map(root.entries);
@@ -113,7 +122,10 @@ export function without(root: Node, path: KeyPath): Node {
   return { ...root, entries };
 }
 
-/** `over` laid over `base`: maps merge key by key, everything else is replaced. A merged map stands where the one that `keep` names stands. */
+/**
+ * `over` laid over `base`: maps merge key by key, everything else is replaced. A merged map stands
+ * where the one that `keep` names stands.
+ */
 export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
   const entries = new Map(base.entries);
@@ -129,16 +141,35 @@ export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): N
 /** A copy of a subtree for another place; every value then stands at `at`. */
 export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node {
   if (node.kind === 'scalar') return { ...node, path, at };
-  if (node.kind === 'list') return { ...node, path, at, items: node.items.map((item, index) => transplant(item, [...path, index], at)) };
-  const entries = new Map([...node.entries].map(([key, entry]) => [key, { keyAt: at, node: transplant(entry.node, [...path, key], at) }]));
+  if (node.kind === 'list')
+    return {
+      ...node,
+      path,
+      at,
+      items: node.items.map((item, index) => transplant(item, [...path, index], at)),
+    };
+  const entries = new Map(
+    [...node.entries].map(([key, entry]) => [
+      key,
+      { keyAt: at, node: transplant(entry.node, [...path, key], at) },
+    ]),
+  );
   return { ...node, path, at, entries };
 }
 
 /** Plain data as a tree whose values all stand at `at`. */
 export function fromPlain(value: unknown, path: KeyPath, at: SourcePosition): Node {
-  if (Array.isArray(value)) return { kind: 'list', path, at, items: value.map((item, index) => fromPlain(item, [...path, index], at)) };
+  if (Array.isArray(value))
+    return {
+      kind: 'list',
+      path,
+      at,
+      items: value.map((item, index) => fromPlain(item, [...path, index], at)),
+    };
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).map(([key, item]) => [key, { keyAt: at, node: fromPlain(item, [...path, key], at) }] as const);
+    const entries = Object.entries(value).map(
+      ([key, item]) => [key, { keyAt: at, node: fromPlain(item, [...path, key], at) }] as const,
+    );
     return { kind: 'map', path, at, entries: new Map(entries) };
   }
   return { kind: 'scalar', path, at, value: (value ?? null) as Scalar };

@@ -1,4 +1,7 @@
-/** YAML text to a tree with positions. Understands YAML 1.2 with anchors and merge keys, one document a file. */
+/**
+ * YAML text to a tree with positions. Understands YAML 1.2 with anchors and merge keys, one
+ * document a file.
+ */
 import {
   isAlias,
   isMap,
@@ -33,14 +36,21 @@ export interface ParsedTree {
 const cures: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
   DUPLICATE_KEY: 'This key is already set in the same section; keep one of the two.',
-  BAD_INDENT: 'The indentation does not fit the lines above. Use two spaces for each level, and close every bracket and quote.',
-  MISSING_CHAR: 'Something is not closed or not separated. Check quotes, brackets and the ":" after each key.',
-  MULTIPLE_DOCS: 'A configuration is one document; remove the "---" line and what follows, or put it into a file of its own.',
-  MULTILINE_IMPLICIT_KEY: 'A key must fit on one line and be followed by ":". Is a ":" missing in the line above?',
-  BLOCK_AS_IMPLICIT_KEY: 'A section cannot start on the line of its key. Put nested keys on lines of their own, indented by two spaces.',
+  BAD_INDENT:
+    'The indentation does not fit the lines above. Use two spaces for each level, and close every bracket and quote.',
+  MISSING_CHAR:
+    'Something is not closed or not separated. Check quotes, brackets and the ":" after each key.',
+  MULTIPLE_DOCS:
+    'A configuration is one document; remove the "---" line and what follows, or put it into a file of its own.',
+  MULTILINE_IMPLICIT_KEY:
+    'A key must fit on one line and be followed by ":". Is a ":" missing in the line above?',
+  BLOCK_AS_IMPLICIT_KEY:
+    'A section cannot start on the line of its key. Put nested keys on lines of their own, indented by two spaces.',
   BAD_SCALAR_START: 'This character cannot start a plain value. Put the value in quotes.',
-  UNEXPECTED_TOKEN: 'This is not expected here. Quote the value if it holds one of : # { } [ ] , & * ! | > % @.',
-  BAD_DQ_ESCAPE: 'A backslash in double quotes starts an escape. Use single quotes, or two backslashes.',
+  UNEXPECTED_TOKEN:
+    'This is not expected here. Quote the value if it holds one of : # { } [ ] , & * ! | > % @.',
+  BAD_DQ_ESCAPE:
+    'A backslash in double quotes starts an escape. Use single quotes, or two backslashes.',
   BAD_ALIAS: 'A value that starts with "*" refers to an anchor. Quote it if it is text.',
 };
 
@@ -49,18 +59,29 @@ const maxNodes = 100_000;
 
 export function parseTree(text: string): ParsedTree {
   const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, merge: true, stringKeys: false });
+  const document = parseDocument(text, {
+    lineCounter: counter,
+    prettyErrors: false,
+    merge: true,
+    stringKeys: false,
+  });
   const position = positionIn(counter);
-  if (document.errors.length > 0) return { root: undefined, problems: document.errors.map((error) => syntaxProblem(error, position)) };
+  if (document.errors.length > 0)
+    return {
+      root: undefined,
+      problems: document.errors.map((error) => syntaxProblem(error, position)),
+    };
   const reader = new TreeReader(document, position);
   if (document.contents === null) {
-    const message = 'The file is empty. Expected sections such as "model:", "buffer:" and "algorithm:".';
+    const message =
+      'The file is empty. Expected sections such as "model:", "buffer:" and "algorithm:".';
     return { root: undefined, problems: [{ at: { line: 1, column: 1 }, key: [], message }] };
   }
   const node = reader.read(document.contents, []);
   const problems = [...reader.problems];
   if (node.kind === 'map') return { root: node, problems };
-  const found = node.kind === 'list' ? 'a list' : node.value === null ? 'nothing' : 'a single value';
+  const found =
+    node.kind === 'list' ? 'a list' : node.value === null ? 'nothing' : 'a single value';
   problems.push({
     at: node.at,
     key: [],
@@ -105,7 +126,11 @@ class TreeReader {
     const at = this.#position(rangeOf(source));
     if (++this.#count > maxNodes) {
       if (this.#count === maxNodes + 1)
-        this.#problem(source, path, `The file expands to more than ${maxNodes} values. Are anchors nested in each other?`);
+        this.#problem(
+          source,
+          path,
+          `The file expands to more than ${maxNodes} values. Are anchors nested in each other?`,
+        );
       return { kind: 'scalar', value: null, at, path };
     }
     if (isAlias(source)) return this.#alias(source, path);
@@ -132,7 +157,9 @@ class TreeReader {
 
   #list(source: YAMLSeq, path: KeyPath): Node {
     this.#following.add(source);
-    const items = source.items.map((item, index) => this.read(isPair(item) ? item.value : item, [...path, index]));
+    const items = source.items.map((item, index) =>
+      this.read(isPair(item) ? item.value : item, [...path, index]),
+    );
     this.#following.delete(source);
     return { kind: 'list', items, at: this.#position(rangeOf(source)), path };
   }
@@ -143,24 +170,40 @@ class TreeReader {
     const merged = new Map<string, Entry>();
     for (const pair of source.items) {
       const key = isScalar(pair.key) ? scalarOf(pair.key.value) : null;
-      if (isMergeKey(pair.key)) for (const entry of this.#merged(pair.value, path)) merged.set(...entry);
-      else if (key === null) this.#problem(pair.key ?? pair.value ?? source, path, 'A key must be a word, followed by ":".');
+      if (isMergeKey(pair.key))
+        for (const entry of this.#merged(pair.value, path)) merged.set(...entry);
+      else if (key === null)
+        this.#problem(
+          pair.key ?? pair.value ?? source,
+          path,
+          'A key must be a word, followed by ":".',
+        );
       else own.set(String(key), this.#entry(pair.key, pair.value, [...path, String(key)]));
     }
     this.#following.delete(source);
-    return { kind: 'map', entries: new Map([...merged, ...own]), at: this.#position(rangeOf(source)), path };
+    return {
+      kind: 'map',
+      entries: new Map([...merged, ...own]),
+      at: this.#position(rangeOf(source)),
+      path,
+    };
   }
 
   #entry(key: unknown, value: unknown, path: KeyPath): Entry {
     const keyAt = this.#position(rangeOf(key));
-    return { keyAt, node: value === null ? { kind: 'scalar', value: null, at: keyAt, path } : this.read(value, path) };
+    return {
+      keyAt,
+      node:
+        value === null ? { kind: 'scalar', value: null, at: keyAt, path } : this.read(value, path),
+    };
   }
 
   /** The entries that `<<: *anchor` or `<<: [*a, *b]` brings; the first of several wins. */
   #merged(source: unknown, path: KeyPath): readonly (readonly [string, Entry])[] {
     const node = this.read(source, path);
     const maps = node.kind === 'list' ? node.items.toReversed() : [node];
-    if (maps.some((map) => map.kind !== 'map')) this.#problem(source, path, '"<<" takes an anchor of a section, or a list of them.');
+    if (maps.some((map) => map.kind !== 'map'))
+      this.#problem(source, path, '"<<" takes an anchor of a section, or a list of them.');
     return maps.flatMap((map) => (map.kind === 'map' ? [...map.entries] : []));
   }
 
@@ -180,5 +223,7 @@ function rangeOf(source: unknown): number | undefined {
 
 function scalarOf(value: unknown): Scalar {
   if (typeof value === 'bigint') return value.toString();
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : null;
 }

@@ -10,16 +10,22 @@ export interface RenamedTree {
   readonly warnings: readonly SyntaxProblem[];
 }
 
-/** Applies {@link keyAliases} everywhere, in stages too, and turns a single `taskset` into `tasksets`. */
+/**
+ * Applies {@link keyAliases} everywhere, in stages too, and turns a single `taskset` into
+ * `tasksets`.
+ */
 export function renameKeys(root: MapNode): RenamedTree {
   const problems: SyntaxProblem[] = [];
   const warnings: SyntaxProblem[] = [];
   const walk = (node: Node, names: readonly string[]): Node => {
     if (node.kind === 'scalar') return node;
-    if (node.kind === 'list') return { ...node, items: node.items.map((item) => walk(item, names)) };
+    if (node.kind === 'list')
+      return { ...node, items: node.items.map((item) => walk(item, names)) };
     const entries = new Map<string, Entry>();
     for (const [key, entry] of node.entries) {
-      const alias = keyAliases.find((candidate) => candidate.from === key && isSection(names, candidate.section));
+      const alias = keyAliases.find(
+        (candidate) => candidate.from === key && isSection(names, candidate.section),
+      );
       if (alias !== undefined && alias.to !== key && node.entries.has(alias.to)) {
         problems.push({
           at: entry.keyAt,
@@ -29,7 +35,11 @@ export function renameKeys(root: MapNode): RenamedTree {
         continue;
       }
       if (alias?.deprecated === true)
-        warnings.push({ at: entry.keyAt, key: [...node.path, key], message: `"${key}" is an old name; it is read as "${alias.to}".` });
+        warnings.push({
+          at: entry.keyAt,
+          key: [...node.path, key],
+          message: `"${key}" is an old name; it is read as "${alias.to}".`,
+        });
       const name = alias?.to ?? key;
       entries.set(name, { ...entry, node: walk(wrap(entry.node, alias), [...names, name]) });
     }
@@ -51,14 +61,22 @@ function wrap(node: Node, alias: KeyAlias | undefined): Node {
 }
 
 /** `taskset: {...}` becomes `tasksets: [{...}]`, so that stages replace one by the other. */
-function singleTaskset(node: MapNode, names: readonly string[], problems: SyntaxProblem[]): MapNode {
+function singleTaskset(
+  node: MapNode,
+  names: readonly string[],
+  problems: SyntaxProblem[],
+): MapNode {
   const single = node.entries.get('taskset');
   if (single === undefined || !isSection(names, ['buffer', 'explorer_input'])) return node;
   const entries = new Map(node.entries);
   entries.delete('taskset');
   const list = entries.get('tasksets')?.node;
   if (single.node.kind === 'scalar' && single.node.value === null) return { ...node, entries };
-  if (list !== undefined && !(list.kind === 'list' && list.items.length === 0) && !(list.kind === 'scalar' && list.value === null)) {
+  if (
+    list !== undefined &&
+    !(list.kind === 'list' && list.items.length === 0) &&
+    !(list.kind === 'scalar' && list.value === null)
+  ) {
     problems.push({
       at: single.keyAt,
       key: [...node.path, 'taskset'],
@@ -68,7 +86,12 @@ function singleTaskset(node: MapNode, names: readonly string[], problems: Syntax
   }
   entries.set('tasksets', {
     keyAt: single.keyAt,
-    node: { kind: 'list', at: single.node.at, path: [...node.path, 'taskset'], items: [single.node] },
+    node: {
+      kind: 'list',
+      at: single.node.at,
+      path: [...node.path, 'taskset'],
+      items: [single.node],
+    },
   });
   return { ...node, entries };
 }

@@ -42,7 +42,9 @@ export async function loadCheckpoint(directory: string, config: ModelConfig): Pr
 /** The weights of a folder that must hold the same model, differently trained. */
 export async function loadWeightsOf(directory: string, config: ModelConfig): Promise<Float32Array> {
   const found = await readModelFiles(directory);
-  const differing = architectureKeys.find((key) => JSON.stringify(found.config[key]) !== JSON.stringify(config[key]));
+  const differing = architectureKeys.find(
+    (key) => JSON.stringify(found.config[key]) !== JSON.stringify(config[key]),
+  );
   if (differing === undefined) return loadWeights(directory, config);
   throw new CheckpointError(
     `${directory} holds another model: its ${differing} is ${JSON.stringify(found.config[differing])}, that of the engine ${JSON.stringify(config[differing])}. ` +

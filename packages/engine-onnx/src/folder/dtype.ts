@@ -8,7 +8,10 @@ export function isStoredType(name: string): name is StoredType {
   return Object.hasOwn(storedTypes, name);
 }
 
-/** Decodes little-endian numbers. `bytes.length` is a multiple of the size of `type`; `into` has one element per number. */
+/**
+ * Decodes little-endian numbers. `bytes.length` is a multiple of the size of `type`; `into` has one
+ * element per number.
+ */
 export function decodeFloats(bytes: Uint8Array, type: StoredType, into: Float32Array): void {
   if (type === 'F32') {
     new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(bytes);

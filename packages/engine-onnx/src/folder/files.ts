@@ -25,6 +25,9 @@ export async function writeWhole(path: string, bytes: Uint8Array): Promise<void>
     await writeFile(`${path}.tmp`, bytes);
     await rename(`${path}.tmp`, path);
   } catch (cause) {
-    throw new CheckpointError(`${path} could not be written.`, { code: 'MODEL_FILE_UNWRITABLE', cause });
+    throw new CheckpointError(`${path} could not be written.`, {
+      code: 'MODEL_FILE_UNWRITABLE',
+      cause,
+    });
   }
 }

@@ -20,7 +20,11 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** The tensors of a model, to be changed and written again. */
 function tensorsOf({ config, weights }: ModelFolder): NamedTensor[] {
-  return parameterSpecs(config).map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  return parameterSpecs(config).map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: weights.subarray(offset, offset + size),
+  }));
 }
 
 /** A folder whose weights went through `change`. */
@@ -58,13 +62,24 @@ describe('a model folder', () => {
     await writeFile(join(folder, 'config.json'), text);
     const model = await loadModelFolder(folder);
     await saveModelFolder(join(folder, 'saved'), model, model.weights);
-    expect(await readFile(join(folder, 'saved', 'config.json'), 'utf8')).toBe(text.replace('"bfloat16"', '"float32"'));
+    expect(await readFile(join(folder, 'saved', 'config.json'), 'utf8')).toBe(
+      text.replace('"bfloat16"', '"float32"'),
+    );
   });
 
   it('carries the files of the tokenizer along, byte for byte, also when the source is gone', async () => {
-    const tokenizerFiles = { 'tokenizer.json': '{"é": 1}', 'chat_template.jinja': '{{ x }}\n', 'generation_config.json': '{}' };
+    const tokenizerFiles = {
+      'tokenizer.json': '{"é": 1}',
+      'chat_template.jinja': '{{ x }}\n',
+      'generation_config.json': '{}',
+    };
     const source = join(folder, 'source');
-    await createModelFolder({ directory: source, seed: 1, tokenizerFiles, config: { vocabSize: 8, hiddenSize: 16, layers: 1, heads: 2 } });
+    await createModelFolder({
+      directory: source,
+      seed: 1,
+      tokenizerFiles,
+      config: { vocabSize: 8, hiddenSize: 16, layers: 1, heads: 2 },
+    });
     const model = await loadModelFolder(source);
     await rm(source, { recursive: true });
     await saveModelFolder(join(folder, 'saved'), model, model.weights);
@@ -75,24 +90,34 @@ describe('a model folder', () => {
       'model.safetensors',
       'tokenizer.json',
     ]);
-    for (const [name, content] of Object.entries(tokenizerFiles)) expect(await readFile(join(folder, 'saved', name), 'utf8')).toBe(content);
+    for (const [name, content] of Object.entries(tokenizerFiles))
+      expect(await readFile(join(folder, 'saved', name), 'utf8')).toBe(content);
   });
 
   it('is read from shards', async () => {
     const model = await loadModelFolder(join(fixtures, 'qwen2'));
     await cp(join(fixtures, 'qwen2', 'config.json'), join(folder, 'config.json'));
     const tensors = tensorsOf(model);
-    const shards = { 'model-00001-of-00002.safetensors': tensors.slice(0, 5), 'model-00002-of-00002.safetensors': tensors.slice(5) };
+    const shards = {
+      'model-00001-of-00002.safetensors': tensors.slice(0, 5),
+      'model-00002-of-00002.safetensors': tensors.slice(5),
+    };
     const weightMap: Record<string, string> = {};
     for (const [file, part] of Object.entries(shards)) {
       await writeSafetensors(join(folder, file), part);
       for (const { name } of part) weightMap[name] = file;
     }
-    await writeFile(join(folder, 'model.safetensors.index.json'), JSON.stringify({ metadata: {}, weight_map: weightMap }));
+    await writeFile(
+      join(folder, 'model.safetensors.index.json'),
+      JSON.stringify({ metadata: {}, weight_map: weightMap }),
+    );
     expect((await loadModelFolder(folder)).weights).toEqual(model.weights);
 
     weightMap['model.norm.weight'] = 'model-00001-of-00002.safetensors';
-    await writeFile(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: weightMap }));
+    await writeFile(
+      join(folder, 'model.safetensors.index.json'),
+      JSON.stringify({ weight_map: weightMap }),
+    );
     await expect(loadModelFolder(folder)).rejects.toThrow(
       'says that model-00001-of-00002.safetensors holds tensor model.norm.weight, but it does not',
     );
@@ -101,7 +126,10 @@ describe('a model folder', () => {
   it('may hold a copy of the tied head', async () => {
     const { config } = await loadModelFolder(join(fixtures, 'qwen3'));
     expect(config.tieEmbeddings).toBe(true);
-    const directory = await changed((tensors) => [...tensors, { ...tensors[0]!, name: 'lm_head.weight' }]);
+    const directory = await changed((tensors) => [
+      ...tensors,
+      { ...tensors[0]!, name: 'lm_head.weight' },
+    ]);
     await expect(loadModelFolder(directory)).resolves.toBeDefined();
   });
 });
@@ -109,24 +137,37 @@ describe('a model folder', () => {
 describe('weights that do not fit are refused, with tensor, file and shapes:', () => {
   const name = 'model.layers.0.mlp.up_proj.weight';
   it('a missing tensor', async () => {
-    const refusal = loadModelFolder(await changed((tensors) => tensors.filter((tensor) => tensor.name !== name)));
+    const refusal = loadModelFolder(
+      await changed((tensors) => tensors.filter((tensor) => tensor.name !== name)),
+    );
     await expect(refusal).rejects.toBeInstanceOf(CheckpointError);
-    await expect(refusal).rejects.toThrow(new RegExp(`tensor ${name} of shape \\[\\d+, \\d+\\] is missing`));
+    await expect(refusal).rejects.toThrow(
+      new RegExp(`tensor ${name} of shape \\[\\d+, \\d+\\] is missing`),
+    );
   });
 
   it('a tensor of another shape', async () => {
     const refusal = loadModelFolder(
-      await changed((tensors) => tensors.map((tensor) => (tensor.name === name ? { ...tensor, shape: [tensor.data.length] } : tensor))),
+      await changed((tensors) =>
+        tensors.map((tensor) =>
+          tensor.name === name ? { ...tensor, shape: [tensor.data.length] } : tensor,
+        ),
+      ),
     );
     await expect(refusal).rejects.toBeInstanceOf(CheckpointError);
     await expect(refusal).rejects.toThrow(
-      new RegExp(`tensor ${name} in model.safetensors has shape \\[\\d+\\], but config.json asks for \\[\\d+, \\d+\\]`),
+      new RegExp(
+        `tensor ${name} in model.safetensors has shape \\[\\d+\\], but config.json asks for \\[\\d+, \\d+\\]`,
+      ),
     );
   });
 
   it('a tensor that the model has no place for', async () => {
     const refusal = loadModelFolder(
-      await changed((tensors) => [...tensors, { name: 'model.layers.9.mlp.extra', shape: [2], data: new Float32Array(2) }]),
+      await changed((tensors) => [
+        ...tensors,
+        { name: 'model.layers.9.mlp.extra', shape: [2], data: new Float32Array(2) },
+      ]),
     );
     await expect(refusal).rejects.toBeInstanceOf(CheckpointError);
     await expect(refusal).rejects.toThrow(
@@ -136,11 +177,15 @@ describe('weights that do not fit are refused, with tensor, file and shapes:', (
 
   it('no weights at all', async () => {
     await cp(join(fixtures, 'qwen3', 'config.json'), join(folder, 'config.json'));
-    await expect(loadModelFolder(folder)).rejects.toThrow('holds neither model.safetensors nor model.safetensors.index.json');
+    await expect(loadModelFolder(folder)).rejects.toThrow(
+      'holds neither model.safetensors nor model.safetensors.index.json',
+    );
   });
 
   it('no config.json, or one that is not JSON', async () => {
-    await expect(loadModelFolder(folder)).rejects.toThrow(`${join(folder, 'config.json')} cannot be read`);
+    await expect(loadModelFolder(folder)).rejects.toThrow(
+      `${join(folder, 'config.json')} cannot be read`,
+    );
     await writeFile(join(folder, 'config.json'), '{');
     await expect(loadModelFolder(folder)).rejects.toThrow('config.json is not JSON');
   });
@@ -153,18 +198,28 @@ describe('a checkpoint', () => {
     optimizer.first.forEach((_, i) => (optimizer.first[i] = i / 7));
     optimizer.second.forEach((_, i) => (optimizer.second[i] = i * 3));
     await saveCheckpoint(folder, model, model.weights, optimizer);
-    expect(await loadCheckpoint(folder, model.config)).toEqual({ weights: model.weights, optimizer });
+    expect(await loadCheckpoint(folder, model.config)).toEqual({
+      weights: model.weights,
+      optimizer,
+    });
     await saveCheckpoint(folder, model, model.weights, undefined);
     expect(await loadCheckpoint(folder, model.config)).toEqual({ weights: model.weights });
   });
 
   it('of another model, or with an optimizer of another one, is refused', async () => {
-    const [one, other] = [await loadModelFolder(join(fixtures, 'qwen3')), await loadModelFolder(join(fixtures, 'llama'))];
+    const [one, other] = [
+      await loadModelFolder(join(fixtures, 'qwen3')),
+      await loadModelFolder(join(fixtures, 'llama')),
+    ];
     await saveCheckpoint(folder, one, one.weights, undefined);
     await expect(loadCheckpoint(folder, other.config)).rejects.toThrow(
       'holds another model: its family is "qwen3", that of the engine "llama"',
     );
-    await writeSafetensors(join(folder, 'optimizer.safetensors'), [{ name: 'x', shape: [1], data: new Float32Array(1) }]);
-    await expect(loadCheckpoint(folder, one.config)).rejects.toThrow('does not hold the optimizer of this model');
+    await writeSafetensors(join(folder, 'optimizer.safetensors'), [
+      { name: 'x', shape: [1], data: new Float32Array(1) },
+    ]);
+    await expect(loadCheckpoint(folder, one.config)).rejects.toThrow(
+      'does not hold the optimizer of this model',
+    );
   });
 });

@@ -1,4 +1,6 @@
-/** Hugging Face model folders: config.json, weights, and the tokenizer files that travel with them. */
+/**
+ * Hugging Face model folders: config.json, weights, and the tokenizer files that travel with them.
+ */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -10,7 +12,10 @@ import { readIfThere, writeWhole } from './files.js';
 import { writeSafetensors } from './safetensors.js';
 import { openWeightFiles, singleWeightFile, type WeightFiles } from './weight-files.js';
 
-/** Files that the engine does not read but keeps beside the weights, so that what it saves is a complete model. */
+/**
+ * Files that the engine does not read but keeps beside the weights, so that what it saves is a
+ * complete model.
+ */
 export const companionFiles = [
   'tokenizer.json',
   'tokenizer_config.json',
@@ -38,7 +43,9 @@ export interface ModelFolder extends ModelFiles {
   readonly weights: Float32Array;
 }
 
-/** @throws CheckpointError that names the file and key, or the tensor with expected and found shape */
+/**
+ * @throws CheckpointError that names the file and key, or the tensor with expected and found shape
+ */
 export async function loadModelFolder(directory: string): Promise<ModelFolder> {
   const files = await readModelFiles(directory);
   return { ...files, weights: await loadWeights(directory, files.config) };
@@ -48,7 +55,10 @@ export async function loadModelFolder(directory: string): Promise<ModelFolder> {
 export async function readModelFiles(directory: string): Promise<ModelFiles> {
   const path = join(directory, 'config.json');
   const configText = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new CheckpointError(`${path} cannot be read; expected a Hugging Face model folder.`, { code: 'MODEL_CONFIG_MISSING', cause });
+    throw new CheckpointError(`${path} cannot be read; expected a Hugging Face model folder.`, {
+      code: 'MODEL_CONFIG_MISSING',
+      cause,
+    });
   });
   const companions = new Map<string, Uint8Array>();
   for (const name of companionFiles) {
@@ -70,10 +80,16 @@ function parseJson(text: string, path: string): unknown {
  * The weights of a folder as one flat array in the layout of `parameterSpecs(config)`.
  * @param fresh parameters that are 0 where the folder has none of that name
  */
-export async function loadWeights(directory: string, config: ModelConfig, fresh: readonly string[] = []): Promise<Float32Array> {
+export async function loadWeights(
+  directory: string,
+  config: ModelConfig,
+  fresh: readonly string[] = [],
+): Promise<Float32Array> {
   const files = await openWeightFiles(directory);
   try {
-    const specs = parameterSpecs(config).filter(({ name }) => files.tensors.has(name) || !fresh.includes(name));
+    const specs = parameterSpecs(config).filter(
+      ({ name }) => files.tensors.has(name) || !fresh.includes(name),
+    );
     assertSameTensors(directory, specs, files, config);
     const weights = new Float32Array(parameterCount(config));
     for (const { name, offset, size } of specs) {
@@ -85,17 +101,32 @@ export async function loadWeights(directory: string, config: ModelConfig, fresh:
   }
 }
 
-/** Tensors that a checkpoint may hold although the model has no such parameter: a head that is tied or not used, and saved constants. */
+/**
+ * Tensors that a checkpoint may hold although the model has no such parameter: a head that is tied
+ * or not used, and saved constants.
+ */
 function isSurplus(name: string, config: ModelConfig): boolean {
-  return ((config.tieEmbeddings || config.head === 'value') && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
+  return (
+    ((config.tieEmbeddings || config.head === 'value') && name === 'lm_head.weight') ||
+    name.endsWith('.rotary_emb.inv_freq')
+  );
 }
 
-function assertSameTensors(directory: string, specs: readonly ParameterSpec[], files: WeightFiles, config: ModelConfig): void {
+function assertSameTensors(
+  directory: string,
+  specs: readonly ParameterSpec[],
+  files: WeightFiles,
+  config: ModelConfig,
+): void {
   const expected = new Set(specs.map((spec) => spec.name));
   const missing = specs.filter((spec) => !files.tensors.has(spec.name));
   if (missing.length > 0) {
     const { name, shape } = missing[0]!;
-    throw mismatch(directory, name, `tensor ${name} of shape [${shape.join(', ')}] is missing${andMore(missing.length)}`);
+    throw mismatch(
+      directory,
+      name,
+      `tensor ${name} of shape [${shape.join(', ')}] is missing${andMore(missing.length)}`,
+    );
   }
   for (const { name, shape } of specs) {
     const file = files.tensors.get(name)!;
@@ -108,7 +139,9 @@ function assertSameTensors(directory: string, specs: readonly ParameterSpec[], f
       );
     }
   }
-  const extra = [...files.tensors.keys()].filter((name) => !expected.has(name) && !isSurplus(name, config));
+  const extra = [...files.tensors.keys()].filter(
+    (name) => !expected.has(name) && !isSurplus(name, config),
+  );
   if (extra.length > 0) {
     const file = files.tensors.get(extra[0]!)!;
     const shape = file.tensors.get(extra[0]!)!.shape;
@@ -125,14 +158,21 @@ function andMore(count: number): string {
 }
 
 function mismatch(directory: string, tensor: string, what: string): CheckpointError {
-  return new CheckpointError(`${directory}: ${what}. config.json and the weights must be of the same model.`, {
-    code: 'WEIGHTS_MISMATCH',
-    details: { tensor },
-  });
+  return new CheckpointError(
+    `${directory}: ${what}. config.json and the weights must be of the same model.`,
+    {
+      code: 'WEIGHTS_MISMATCH',
+      details: { tensor },
+    },
+  );
 }
 
 /** Writes a complete model folder with float32 weights; equal input gives equal bytes. */
-export async function saveModelFolder(directory: string, files: ModelFiles, weights: Float32Array): Promise<void> {
+export async function saveModelFolder(
+  directory: string,
+  files: ModelFiles,
+  weights: Float32Array,
+): Promise<void> {
   await mkdir(directory, { recursive: true });
   await writeWhole(join(directory, 'config.json'), Buffer.from(withStoredType(files.configText)));
   for (const [name, bytes] of files.companions) await writeWhole(join(directory, name), bytes);
@@ -144,7 +184,10 @@ export async function saveModelFolder(directory: string, files: ModelFiles, weig
   await writeSafetensors(join(directory, singleWeightFile), tensors);
 }
 
-/** The only change to a config.json that was read: transformers would otherwise round the float32 weights to the old type. */
+/**
+ * The only change to a config.json that was read: transformers would otherwise round the float32
+ * weights to the old type.
+ */
 function withStoredType(configText: string): string {
   return configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, '$1"float32"');
 }

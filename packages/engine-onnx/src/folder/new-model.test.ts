@@ -21,26 +21,49 @@ it('writes equal bytes for equal seeds, and others for other seeds', async () =>
     ['c', 2],
   ] as const)
     await createModelFolder({ directory: join(folder, name), seed, config });
-  const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => readFile(join(folder, name, 'model.safetensors'))));
+  const [a, b, c] = await Promise.all(
+    ['a', 'b', 'c'].map((name) => readFile(join(folder, name, 'model.safetensors'))),
+  );
   expect(a).toEqual(b);
   expect(a).not.toEqual(c);
-  expect(await readFile(join(folder, 'a', 'config.json'))).toEqual(await readFile(join(folder, 'b', 'config.json')));
+  expect(await readFile(join(folder, 'a', 'config.json'))).toEqual(
+    await readFile(join(folder, 'b', 'config.json')),
+  );
 });
 
 it('refuses files that a model folder does not have', async () => {
-  const created = createModelFolder({ directory: folder, seed: 1, config, tokenizerFiles: { 'weights.bin': 'x' } });
-  await expect(created).rejects.toThrow('cannot carry the file weights.bin; expected one of tokenizer.json');
+  const created = createModelFolder({
+    directory: folder,
+    seed: 1,
+    config,
+    tokenizerFiles: { 'weights.bin': 'x' },
+  });
+  await expect(created).rejects.toThrow(
+    'cannot carry the file weights.bin; expected one of tokenizer.json',
+  );
 });
 
 it('refuses sizes that do not go together', async () => {
-  const created = createModelFolder({ directory: folder, seed: 1, config: { ...config, heads: 3, headDim: 8 } });
-  await expect(created).rejects.toThrow('num_key_value_heads is 2; expected a divisor of num_attention_heads (3)');
+  const created = createModelFolder({
+    directory: folder,
+    seed: 1,
+    config: { ...config, heads: 3, headDim: 8 },
+  });
+  await expect(created).rejects.toThrow(
+    'num_key_value_heads is 2; expected a divisor of num_attention_heads (3)',
+  );
 });
 
 it('reads back every config that it writes', () => {
   const scaling: fc.Arbitrary<RopeScaling> = fc.oneof(
     fc.constant<RopeScaling>({ kind: 'linear', factor: 2 }),
-    fc.constant<RopeScaling>({ kind: 'llama3', factor: 8, lowFreqFactor: 1, highFreqFactor: 4, originalMaxPositions: 512 }),
+    fc.constant<RopeScaling>({
+      kind: 'llama3',
+      factor: 8,
+      lowFreqFactor: 1,
+      highFreqFactor: 4,
+      originalMaxPositions: 512,
+    }),
   );
   const configs = fc.record(
     {
@@ -57,7 +80,9 @@ it('reads back every config that it writes', () => {
   fc.assert(
     fc.property(configs, (extra) => {
       const complete = completeConfig({ ...config, ...extra });
-      expect(parseModelConfig(JSON.parse(JSON.stringify(toConfigJson(complete))), 'x')).toEqual(complete);
+      expect(parseModelConfig(JSON.parse(JSON.stringify(toConfigJson(complete))), 'x')).toEqual(
+        complete,
+      );
     }),
   );
 });

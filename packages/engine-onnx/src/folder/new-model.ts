@@ -1,7 +1,15 @@
-/** A new model: sizes to `config.json`, seeded weights, and a folder that Hugging Face transformers opens too. */
+/**
+ * A new model: sizes to `config.json`, seeded weights, and a folder that Hugging Face transformers
+ * opens too.
+ */
 import { CheckpointError } from '@trinity-rft/core';
 
-import { parseModelConfig, type ModelConfig, type ModelFamily, type RopeScaling } from '../model/config.js';
+import {
+  parseModelConfig,
+  type ModelConfig,
+  type ModelFamily,
+  type RopeScaling,
+} from '../model/config.js';
 import { initialWeights } from '../model/parameters.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
@@ -18,9 +26,15 @@ export interface NewModelOptions {
   readonly config: NewModelConfig;
   /** Of the initial weights; equal seeds give equal bytes. */
   readonly seed: number;
-  /** Standard deviation of the initial matrices; written to config.json as `initializer_range`. @default 0.02 */
+  /**
+   * Standard deviation of the initial matrices; written to config.json as `initializer_range`.
+   * @default 0.02
+   */
   readonly initializerRange?: number;
-  /** Files to lay beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...). @default none */
+  /**
+   * Files to lay beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...).
+   * @default none
+   */
   readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;
 }
 
@@ -30,7 +44,10 @@ export async function createModelFolder(options: NewModelOptions): Promise<Model
   const json = { ...toConfigJson(completeConfig(options.config)), initializer_range: std };
   const config = parseModelConfig(json, 'the new model');
   const companions = new Map(
-    Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [assertCompanion(name), Buffer.from(content)]),
+    Object.entries(options.tokenizerFiles ?? {}).map(([name, content]) => [
+      assertCompanion(name),
+      Buffer.from(content),
+    ]),
   );
   const files = { config, configText: `${JSON.stringify(json, null, 2)}\n`, companions };
   await saveModelFolder(options.directory, files, initialWeights(config, options.seed, { std }));
@@ -39,9 +56,12 @@ export async function createModelFolder(options: NewModelOptions): Promise<Model
 
 function assertCompanion(name: string): string {
   if (companionFiles.some((known) => known === name)) return name;
-  throw new CheckpointError(`A new model cannot carry the file ${name}; expected one of ${companionFiles.join(', ')}.`, {
-    code: 'MODEL_FILE_UNKNOWN',
-  });
+  throw new CheckpointError(
+    `A new model cannot carry the file ${name}; expected one of ${companionFiles.join(', ')}.`,
+    {
+      code: 'MODEL_FILE_UNKNOWN',
+    },
+  );
 }
 
 /** Fills in what a new model leaves open. */
@@ -49,7 +69,8 @@ export function completeConfig(partial: NewModelConfig): ModelConfig {
   const family = partial.family ?? 'qwen3';
   return {
     family,
-    // Three times the width, in steps of 32: about the share that the families give to the feed-forward block.
+    // Three times the width, in steps of 32: about the share that the families give to the
+    // feed-forward block.
     intermediateSize: Math.ceil((3 * partial.hiddenSize) / 32) * 32,
     kvHeads: partial.heads,
     headDim: partial.hiddenSize / partial.heads,
@@ -66,7 +87,10 @@ export function completeConfig(partial: NewModelConfig): ModelConfig {
   };
 }
 
-/** `config.json` as transformers writes it; `parseModelConfig` reads it back to the same {@link ModelConfig}. */
+/**
+ * `config.json` as transformers writes it; `parseModelConfig` reads it back to the same
+ * {@link ModelConfig}.
+ */
 export function toConfigJson(config: ModelConfig): Record<string, unknown> {
   return {
     architectures: [architectures[config.family]],
@@ -89,13 +113,22 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
     tie_word_embeddings: config.tieEmbeddings,
     max_position_embeddings: config.maxPositions,
     bos_token_id: config.bosTokenId ?? null,
-    eos_token_id: config.eosTokenIds.length === 1 ? config.eosTokenIds[0] : config.eosTokenIds.length === 0 ? null : config.eosTokenIds,
+    eos_token_id:
+      config.eosTokenIds.length === 1
+        ? config.eosTokenIds[0]
+        : config.eosTokenIds.length === 0
+          ? null
+          : config.eosTokenIds,
     pad_token_id: config.padTokenId ?? null,
     torch_dtype: 'float32',
   };
 }
 
-const architectures: Record<ModelFamily, string> = { qwen3: 'Qwen3ForCausalLM', qwen2: 'Qwen2ForCausalLM', llama: 'LlamaForCausalLM' };
+const architectures: Record<ModelFamily, string> = {
+  qwen3: 'Qwen3ForCausalLM',
+  qwen2: 'Qwen2ForCausalLM',
+  llama: 'LlamaForCausalLM',
+};
 
 function toRopeJson(scaling: RopeScaling): Record<string, unknown> {
   if (scaling.kind === 'linear') return { rope_type: 'linear', factor: scaling.factor };

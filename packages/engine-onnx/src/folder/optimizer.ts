@@ -13,7 +13,10 @@ import { openSafetensors, writeSafetensors, type SafetensorsFile } from './safet
 const optimizerFile = 'optimizer.safetensors';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
-/** Writes the moments of what `specs` name; without a state, what an earlier save left there goes: it does not belong to these weights. */
+/**
+ * Writes the moments of what `specs` name; without a state, what an earlier save left there goes:
+ * it does not belong to these weights.
+ */
 export async function saveOptimizer(
   directory: string,
   specs: readonly ParameterSpec[],
@@ -25,8 +28,14 @@ export async function saveOptimizer(
   await writeSafetensors(path, momentTensors(specs, optimizer), { metadata });
 }
 
-/** `undefined` where the folder has no optimizer file. @throws CheckpointError when it is not that of `specs` */
-export async function loadOptimizer(directory: string, specs: readonly ParameterSpec[]): Promise<OptimizerState | undefined> {
+/**
+ * `undefined` where the folder has no optimizer file.
+ * @throws CheckpointError when it is not that of `specs`
+ */
+export async function loadOptimizer(
+  directory: string,
+  specs: readonly ParameterSpec[],
+): Promise<OptimizerState | undefined> {
   const path = join(directory, optimizerFile);
   if (!(await isFile(path))) return undefined;
   const file = await openSafetensors(path);
@@ -37,23 +46,34 @@ export async function loadOptimizer(directory: string, specs: readonly Parameter
   }
 }
 
-async function readOptimizer(path: string, file: SafetensorsFile, specs: readonly ParameterSpec[]): Promise<OptimizerState> {
+async function readOptimizer(
+  path: string,
+  file: SafetensorsFile,
+  specs: readonly ParameterSpec[],
+): Promise<OptimizerState> {
   const step = Number(file.metadata['step']);
   if (file.metadata['format'] !== optimizerFormat || !Number.isInteger(step))
     throw notOptimizer(path, `its metadata do not say ${optimizerFormat} and a step`);
   const state = blankOptimizer(specs, step);
   for (const { name, shape, data } of momentTensors(specs, state)) {
     const found = file.tensors.get(name);
-    if (found === undefined) throw notOptimizer(path, `tensor ${name} of shape [${shape.join(', ')}] is missing`);
+    if (found === undefined)
+      throw notOptimizer(path, `tensor ${name} of shape [${shape.join(', ')}] is missing`);
     if (found.shape.join() !== shape.join())
-      throw notOptimizer(path, `tensor ${name} has shape [${found.shape.join(', ')}] instead of [${shape.join(', ')}]`);
+      throw notOptimizer(
+        path,
+        `tensor ${name} has shape [${found.shape.join(', ')}] instead of [${shape.join(', ')}]`,
+      );
     await file.read(name, data);
   }
   return state;
 }
 
 function notOptimizer(path: string, why: string): CheckpointError {
-  return new CheckpointError(`${path} does not hold the optimizer of this model: ${why}. Delete the file to begin with fresh moments.`, {
-    code: 'OPTIMIZER_MISMATCH',
-  });
+  return new CheckpointError(
+    `${path} does not hold the optimizer of this model: ${why}. Delete the file to begin with fresh moments.`,
+    {
+      code: 'OPTIMIZER_MISMATCH',
+    },
+  );
 }

@@ -15,8 +15,15 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const path = (name: string): string => join(folder, name);
 
 /** A file of one tensor `x` in any stored type, laid out by hand. */
-async function writeRaw(name: string, dtype: string, shape: readonly number[], bytes: Uint8Array): Promise<string> {
-  const header = Buffer.from(JSON.stringify({ x: { dtype, shape, data_offsets: [0, bytes.length] } }));
+async function writeRaw(
+  name: string,
+  dtype: string,
+  shape: readonly number[],
+  bytes: Uint8Array,
+): Promise<string> {
+  const header = Buffer.from(
+    JSON.stringify({ x: { dtype, shape, data_offsets: [0, bytes.length] } }),
+  );
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));
   await writeFile(path(name), Buffer.concat([length, header, bytes]));
@@ -35,13 +42,22 @@ async function readAll(file: string, name: string): Promise<Float32Array> {
 describe('a safetensors file', () => {
   it('gives back every float32 bit, shapes and metadata', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.float32Array({ maxLength: 40, noNaN: false }), { minLength: 1, maxLength: 5 }), async (arrays) => {
-        const tensors = arrays.map((data, i) => ({ name: `layer.${i}`, shape: [data.length], data }));
-        await writeSafetensors(path('bits'), tensors, { metadata: { format: 'pt', step: '7' } });
-        for (const { name, data } of tensors) {
-          expect(new Uint32Array((await readAll(path('bits'), name)).buffer)).toEqual(new Uint32Array(data.slice().buffer));
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(fc.float32Array({ maxLength: 40, noNaN: false }), { minLength: 1, maxLength: 5 }),
+        async (arrays) => {
+          const tensors = arrays.map((data, i) => ({
+            name: `layer.${i}`,
+            shape: [data.length],
+            data,
+          }));
+          await writeSafetensors(path('bits'), tensors, { metadata: { format: 'pt', step: '7' } });
+          for (const { name, data } of tensors) {
+            expect(new Uint32Array((await readAll(path('bits'), name)).buffer)).toEqual(
+              new Uint32Array(data.slice().buffer),
+            );
+          }
+        },
+      ),
       { numRuns: 20 },
     );
     const file = await openSafetensors(path('bits'));
@@ -59,13 +75,47 @@ describe('a safetensors file', () => {
   });
 
   it('rounds to bfloat16 to nearest, ties to even, and keeps infinities and NaN', async () => {
-    const data = Float32Array.of(1, 1 + 2 ** -8, 1 + 3 * 2 ** -8, 1 + 2 ** -8 + 2 ** -20, -3.5, Infinity, -Infinity, NaN, 0, -0);
-    await writeSafetensors(path('bf16'), [{ name: 'x', shape: [data.length], data }], { type: 'BF16' });
-    expect([...(await readAll(path('bf16'), 'x'))]).toEqual([1, 1, 1 + 2 ** -6, 1 + 2 ** -7, -3.5, Infinity, -Infinity, NaN, 0, -0]);
+    const data = Float32Array.of(
+      1,
+      1 + 2 ** -8,
+      1 + 3 * 2 ** -8,
+      1 + 2 ** -8 + 2 ** -20,
+      -3.5,
+      Infinity,
+      -Infinity,
+      NaN,
+      0,
+      -0,
+    );
+    await writeSafetensors(path('bf16'), [{ name: 'x', shape: [data.length], data }], {
+      type: 'BF16',
+    });
+    expect([...(await readAll(path('bf16'), 'x'))]).toEqual([
+      1,
+      1,
+      1 + 2 ** -6,
+      1 + 2 ** -7,
+      -3.5,
+      Infinity,
+      -Infinity,
+      NaN,
+      0,
+      -0,
+    ]);
   });
 
   it('reads float16, the smallest and largest numbers included', async () => {
-    const bits = Uint16Array.of(0x3c00, 0xc000, 0x7bff, 0x0001, 0x0400, 0x7c00, 0xfc00, 0x8000, 0x3555);
+    const bits = Uint16Array.of(
+      0x3c00,
+      0xc000,
+      0x7bff,
+      0x0001,
+      0x0400,
+      0x7c00,
+      0xfc00,
+      0x8000,
+      0x3555,
+    );
     const file = await writeRaw('f16', 'F16', [9], new Uint8Array(bits.buffer));
     expect([...(await readAll(file, 'x'))]).toEqual([
       1,
@@ -91,8 +141,16 @@ describe('a safetensors file', () => {
 describe('a broken safetensors file is refused with its name:', () => {
   const cases: readonly [string, () => Promise<string>, string][] = [
     ['one that is not there', async () => path('nowhere'), 'cannot be opened'],
-    ['text', async () => (await writeFile(path('text'), 'hello, this is not a tensor'), path('text')), 'its header claims'],
-    ['one cut short in the header', async () => (await writeFile(path('short'), Buffer.alloc(4)), path('short')), 'it ends after 4 bytes'],
+    [
+      'text',
+      async () => (await writeFile(path('text'), 'hello, this is not a tensor'), path('text')),
+      'its header claims',
+    ],
+    [
+      'one cut short in the header',
+      async () => (await writeFile(path('short'), Buffer.alloc(4)), path('short')),
+      'it ends after 4 bytes',
+    ],
     [
       'one cut short in the data',
       async () => {
@@ -107,7 +165,11 @@ describe('a broken safetensors file is refused with its name:', () => {
       () => writeRaw('shape', 'F32', [3], new Uint8Array(8)),
       'tensor x of shape [3] has 8 bytes instead of 12',
     ],
-    ['an unknown number format', () => writeRaw('int8', 'I8', [4], new Uint8Array(4)), 'tensor x is stored as I8; expected F32, BF16, F16'],
+    [
+      'an unknown number format',
+      () => writeRaw('int8', 'I8', [4], new Uint8Array(4)),
+      'tensor x is stored as I8; expected F32, BF16, F16',
+    ],
   ];
   it.for(cases)('%s', async ([, make, message]) => {
     const file = await make();

@@ -1,4 +1,7 @@
-/** Reads and writes safetensors files: an 8-byte header length, a JSON header, then the tensors' bytes. */
+/**
+ * Reads and writes safetensors files: an 8-byte header length, a JSON header, then the tensors'
+ * bytes.
+ */
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 
@@ -56,7 +59,10 @@ const headerSchema = z.record(z.string(), z.union([entrySchema, z.record(z.strin
 export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   const file = basename(path);
   const handle = await open(path, 'r').catch((cause: unknown) => {
-    throw new CheckpointError(`${path} cannot be opened; expected a readable safetensors file.`, { code: 'WEIGHTS_UNREADABLE', cause });
+    throw new CheckpointError(`${path} cannot be opened; expected a readable safetensors file.`, {
+      code: 'WEIGHTS_UNREADABLE',
+      cause,
+    });
   });
   try {
     const { tensors, metadata } = await readHeader(handle, path);
@@ -73,18 +79,26 @@ export async function openSafetensors(path: string): Promise<SafetensorsFile> {
   }
 }
 
-async function readHeader(handle: FileHandle, path: string): Promise<Pick<SafetensorsFile, 'tensors' | 'metadata'>> {
+async function readHeader(
+  handle: FileHandle,
+  path: string,
+): Promise<Pick<SafetensorsFile, 'tensors' | 'metadata'>> {
   const fileBytes = (await handle.stat()).size;
   const lengthBytes = await readFully(handle, path, 0, Buffer.alloc(8));
   const length = Number(lengthBytes.readBigUInt64LE());
-  if (length > Math.min(maxHeaderBytes, fileBytes - 8)) throw broken(path, `its header claims ${length} bytes of a ${fileBytes}-byte file`);
+  if (length > Math.min(maxHeaderBytes, fileBytes - 8))
+    throw broken(path, `its header claims ${length} bytes of a ${fileBytes}-byte file`);
   const text = (await readFully(handle, path, 8, Buffer.alloc(length))).toString('utf8');
   const header = parseHeader(text, path);
   const tensors = new Map<string, StoredTensor>();
   let metadata: Record<string, string> = {};
   for (const [name, entry] of Object.entries(header)) {
     if (name === '__metadata__') metadata = entry as Record<string, string>;
-    else tensors.set(name, locate(name, entry as z.infer<typeof entrySchema>, 8 + length, fileBytes, path));
+    else
+      tensors.set(
+        name,
+        locate(name, entry as z.infer<typeof entrySchema>, 8 + length, fileBytes, path),
+      );
   }
   return { tensors, metadata };
 }
@@ -97,7 +111,13 @@ function parseHeader(text: string, path: string): z.infer<typeof headerSchema> {
   }
 }
 
-function locate(name: string, entry: z.infer<typeof entrySchema>, dataStart: number, fileBytes: number, path: string): StoredTensor {
+function locate(
+  name: string,
+  entry: z.infer<typeof entrySchema>,
+  dataStart: number,
+  fileBytes: number,
+  path: string,
+): StoredTensor {
   const { dtype, shape, data_offsets: offsets } = entry;
   if (!isStoredType(dtype)) {
     throw new CheckpointError(
@@ -108,8 +128,12 @@ function locate(name: string, entry: z.infer<typeof entrySchema>, dataStart: num
   const [begin, end] = [dataStart + offsets[0], dataStart + offsets[1]];
   const bytes = shape.reduce((product, n) => product * n, storedTypes[dtype]);
   if (end - begin !== bytes)
-    throw broken(path, `tensor ${name} of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${bytes}`);
-  if (end > fileBytes) throw broken(path, `tensor ${name} ends at byte ${end} of a ${fileBytes}-byte file`);
+    throw broken(
+      path,
+      `tensor ${name} of shape [${shape.join(', ')}] has ${end - begin} bytes instead of ${bytes}`,
+    );
+  if (end > fileBytes)
+    throw broken(path, `tensor ${name} ends at byte ${end} of a ${fileBytes}-byte file`);
   return { name, type: dtype, shape, begin, end };
 }
 
@@ -121,18 +145,31 @@ async function readTensor(
   into: Float32Array,
 ): Promise<void> {
   if (tensor === undefined)
-    throw new CheckpointError(`${path} holds no tensor ${name}.`, { code: 'WEIGHTS_TENSOR_MISSING', details: { tensor: name } });
+    throw new CheckpointError(`${path} holds no tensor ${name}.`, {
+      code: 'WEIGHTS_TENSOR_MISSING',
+      details: { tensor: name },
+    });
   const size = storedTypes[tensor.type];
   const chunk = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, tensor.end - tensor.begin)));
   for (let at = tensor.begin; at < tensor.end;) {
-    const bytes = await readFully(handle, path, at, chunk.subarray(0, Math.min(chunk.length, tensor.end - at)));
+    const bytes = await readFully(
+      handle,
+      path,
+      at,
+      chunk.subarray(0, Math.min(chunk.length, tensor.end - at)),
+    );
     const start = (at - tensor.begin) / size;
     decodeFloats(bytes, tensor.type, into.subarray(start, start + bytes.length / size));
     at += bytes.length;
   }
 }
 
-async function readFully(handle: FileHandle, path: string, position: number, into: Buffer): Promise<Buffer> {
+async function readFully(
+  handle: FileHandle,
+  path: string,
+  position: number,
+  into: Buffer,
+): Promise<Buffer> {
   for (let done = 0; done < into.length;) {
     const { bytesRead } = await handle.read(into, done, into.length - done, position + done);
     if (bytesRead === 0) throw broken(path, `it ends after ${position + done} bytes`);
@@ -145,7 +182,11 @@ async function readFully(handle: FileHandle, path: string, position: number, int
  * Writes the tensors in the order given, to a temporary name that is renamed when all is on disk.
  * Equal tensors give equal bytes.
  */
-export async function writeSafetensors(path: string, tensors: readonly NamedTensor[], options: WriteOptions = {}): Promise<void> {
+export async function writeSafetensors(
+  path: string,
+  tensors: readonly NamedTensor[],
+  options: WriteOptions = {},
+): Promise<void> {
   const type = options.type ?? 'F32';
   const draft = `${path}.tmp`;
   const handle = await open(draft, 'w');
@@ -162,11 +203,18 @@ export async function writeSafetensors(path: string, tensors: readonly NamedTens
   } catch (cause) {
     await handle.close().catch(() => undefined);
     await rm(draft, { force: true });
-    throw new CheckpointError(`${path} could not be written.`, { code: 'WEIGHTS_UNWRITABLE', cause });
+    throw new CheckpointError(`${path} could not be written.`, {
+      code: 'WEIGHTS_UNWRITABLE',
+      cause,
+    });
   }
 }
 
-function encodeHeader(tensors: readonly NamedTensor[], type: 'F32' | 'BF16', metadata: Readonly<Record<string, string>>): Buffer {
+function encodeHeader(
+  tensors: readonly NamedTensor[],
+  type: 'F32' | 'BF16',
+  metadata: Readonly<Record<string, string>>,
+): Buffer {
   const header: Record<string, unknown> = { __metadata__: metadata };
   let offset = 0;
   for (const { name, shape, data } of tensors) {
@@ -189,8 +237,11 @@ async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> 
 }
 
 function broken(path: string, why: string, cause?: unknown): CheckpointError {
-  return new CheckpointError(`${path} is not a whole safetensors file: ${why}. Copy or download it again.`, {
-    code: 'WEIGHTS_BROKEN',
-    ...(cause !== undefined && { cause }),
-  });
+  return new CheckpointError(
+    `${path} is not a whole safetensors file: ${why}. Copy or download it again.`,
+    {
+      code: 'WEIGHTS_BROKEN',
+      ...(cause !== undefined && { cause }),
+    },
+  );
 }

@@ -19,7 +19,9 @@ export interface WeightFiles {
   close(): Promise<void>;
 }
 
-/** @throws CheckpointError when there are no weights, or a shard lacks what the index says it holds */
+/**
+ * @throws CheckpointError when there are no weights, or a shard lacks what the index says it holds
+ */
 export async function openWeightFiles(directory: string): Promise<WeightFiles> {
   const single = join(directory, singleWeightFile);
   if (await isFile(single)) return openAll([single]);
@@ -35,7 +37,9 @@ async function openShards(directory: string, index: string): Promise<WeightFiles
   const shardOf = await readIndex(index);
   const names = [...new Set(Object.values(shardOf))].toSorted();
   const opened = await openAll(names.map((name) => join(directory, name)));
-  const missing = Object.entries(shardOf).find(([tensor, file]) => opened.tensors.get(tensor)?.file !== file);
+  const missing = Object.entries(shardOf).find(
+    ([tensor, file]) => opened.tensors.get(tensor)?.file !== file,
+  );
   if (missing === undefined) return opened;
   await opened.close();
   throw new CheckpointError(
@@ -51,21 +55,30 @@ async function readIndex(index: string): Promise<Record<string, string>> {
   try {
     return indexSchema.parse(JSON.parse(await readFile(index, 'utf8'))).weight_map;
   } catch (cause) {
-    throw new CheckpointError(`${index} is not an index of safetensors shards: expected JSON with a "weight_map".`, {
-      code: 'WEIGHTS_BROKEN',
-      cause,
-    });
+    throw new CheckpointError(
+      `${index} is not an index of safetensors shards: expected JSON with a "weight_map".`,
+      {
+        code: 'WEIGHTS_BROKEN',
+        cause,
+      },
+    );
   }
 }
 
 async function openAll(paths: readonly string[]): Promise<WeightFiles> {
   const files: SafetensorsFile[] = [];
-  const close = async (): Promise<void> => void (await Promise.all(files.map((file) => file.close())));
+  const close = async (): Promise<void> =>
+    void (await Promise.all(files.map((file) => file.close())));
   try {
     for (const path of paths) files.push(await openSafetensors(path));
   } catch (error) {
     await close();
     throw error;
   }
-  return { tensors: new Map(files.flatMap((file) => [...file.tensors.keys()].map((name) => [name, file] as const))), close };
+  return {
+    tensors: new Map(
+      files.flatMap((file) => [...file.tensors.keys()].map((name) => [name, file] as const)),
+    ),
+    close,
+  };
 }

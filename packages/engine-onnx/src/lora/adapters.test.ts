@@ -23,7 +23,10 @@ interface TestAdapters extends Partial<NewAdapters> {
   readonly memoryBudgetBytes?: number;
 }
 
-function newTrainer(model: ModelConfig, { lively = false, memoryBudgetBytes, ...wanted }: TestAdapters = {}) {
+function newTrainer(
+  model: ModelConfig,
+  { lively = false, memoryBudgetBytes, ...wanted }: TestAdapters = {},
+) {
   const weights = new WeightBuffers(model, livelyWeights(model));
   const plan = planAdapters(model, { rank: 3, alpha: 6, ...wanted });
   const targets = adapterTargets(model, plan);
@@ -43,7 +46,10 @@ function newTrainer(model: ModelConfig, { lively = false, memoryBudgetBytes, ...
 
 const weightGradients = (pass: ForwardPass, seed = 1) => {
   const random = createRandom(seed);
-  return { logprobs: normals(random, pass.logprobs.length), entropy: normals(random, pass.logprobs.length) };
+  return {
+    logprobs: normals(random, pass.logprobs.length),
+    entropy: normals(random, pass.logprobs.length),
+  };
 };
 
 describe('gradients of adapters equal central differences', () => {
@@ -58,7 +64,10 @@ describe('gradients of adapters equal central differences', () => {
     const scalar = async () => {
       await adapters.merge();
       const { logprobs, entropy } = await trainer.forward(batch, { entropy: true });
-      return logprobs.reduce((sum, x, i) => sum + x * gradients.logprobs[i]! + entropy![i]! * gradients.entropy[i]!, 0);
+      return logprobs.reduce(
+        (sum, x, i) => sum + x * gradients.logprobs[i]! + entropy![i]! * gradients.entropy[i]!,
+        0,
+      );
     };
     const random = createRandom(5);
     const wrong = [];
@@ -68,7 +77,8 @@ describe('gradients of adapters equal central differences', () => {
       for (let probe = 0; probe < 2; probe++) {
         const index = random.integer(size);
         const expected = await difference(adapters.flat, offset + index, scalar, 4e-3);
-        if (!(Math.abs(part[index]! - expected) / scale < 1e-2)) wrong.push({ name, index, found: part[index], expected });
+        if (!(Math.abs(part[index]! - expected) / scale < 1e-2))
+          wrong.push({ name, index, found: part[index], expected });
       }
     }
     expect(wrong).toEqual([]);
@@ -77,7 +87,11 @@ describe('gradients of adapters equal central differences', () => {
 
 /** The gradient of every whole matrix, at the same weights. */
 async function wholeGradient(model: ModelConfig, flat: Float32Array): Promise<Float32Array> {
-  const trainer = new OnnxTrainer({ config: model, weights: new WeightBuffers(model, flat.slice()), threads: 1 });
+  const trainer = new OnnxTrainer({
+    config: model,
+    weights: new WeightBuffers(model, flat.slice()),
+    threads: 1,
+  });
   open.push(trainer);
   const pass = await trainer.forward(randomBatch(model, [12, 9, 30]));
   await trainer.backward(pass, { logprobs: weightGradients(pass).logprobs });
@@ -113,12 +127,20 @@ describe('gradients of adapters are the projected gradients of the matrices', ()
         return sum;
       });
       return [
-        { name: a.name, error: relativeError(trainer.gradient!.subarray(a.offset, a.offset + a.size), dA) },
-        { name: b.name, error: relativeError(trainer.gradient!.subarray(b.offset, b.offset + b.size), dB) },
+        {
+          name: a.name,
+          error: relativeError(trainer.gradient!.subarray(a.offset, a.offset + a.size), dA),
+        },
+        {
+          name: b.name,
+          error: relativeError(trainer.gradient!.subarray(b.offset, b.offset + b.size), dB),
+        },
       ];
     });
     expect(errors.filter(({ error }) => !(error < 1e-5))).toEqual([]);
-    const moved = targets.some(({ a }) => trainer.gradient!.subarray(a.offset, a.offset + a.size).some((x) => x !== 0));
+    const moved = targets.some(({ a }) =>
+      trainer.gradient!.subarray(a.offset, a.offset + a.size).some((x) => x !== 0),
+    );
     // While B is 0, A does not matter.
     expect(moved).toBe(lively);
   });
@@ -143,33 +165,50 @@ async function trainedSteps(model: ModelConfig, steps: number, wanted: TestAdapt
 describe('a step', () => {
   test('of full rank moves each matrix by the step of B times A', async () => {
     const rank = 16;
-    const { adapters, weights, targets } = await trainedSteps(config, 1, { rank, alpha: rank, targetModules: ['q_proj', 'down_proj'] });
+    const { adapters, weights, targets } = await trainedSteps(config, 1, {
+      rank,
+      alpha: rank,
+      targetModules: ['q_proj', 'down_proj'],
+    });
     const start = initialAdapters(targets, 7);
     const before = livelyWeights(config);
     const wrong = targets.filter(({ weight, a, b }) => {
       const [, input] = weight.shape as [number, number];
       // B was 0, so A has no gradient yet: what changes is B A with the A of the beginning.
-      if (adapters.flat.subarray(a.offset, a.offset + a.size).some((x, i) => x !== start[a.offset + i])) return true;
-      return weights.training.flat.subarray(weight.offset, weight.offset + weight.size).some((x, at) => {
-        const [o, i] = [Math.floor(at / input), at % input];
-        let product = 0;
-        for (let r = 0; r < rank; r++) product += adapters.flat[b.offset + o * rank + r]! * start[a.offset + r * input + i]!;
-        return !(Math.abs(x - before[weight.offset + at]! - product) < 1e-6);
-      });
+      if (
+        adapters.flat
+          .subarray(a.offset, a.offset + a.size)
+          .some((x, i) => x !== start[a.offset + i])
+      )
+        return true;
+      return weights.training.flat
+        .subarray(weight.offset, weight.offset + weight.size)
+        .some((x, at) => {
+          const [o, i] = [Math.floor(at / input), at % input];
+          let product = 0;
+          for (let r = 0; r < rank; r++)
+            product += adapters.flat[b.offset + o * rank + r]! * start[a.offset + r * input + i]!;
+          return !(Math.abs(x - before[weight.offset + at]! - product) < 1e-6);
+        });
     });
     expect(wrong).toEqual([]);
     expect(adapters.flat.some((x, i) => x !== start[i])).toBe(true);
   });
 
-  test.each([['all-linear' as const], [['v_proj', 'gate_proj']]])('with adapters of %s leaves all else alone', async (targetModules) => {
-    const { adapters, weights, targets } = await trainedSteps(config, 3, { targetModules });
-    const before = livelyWeights(config);
-    expect(adapters.base).toEqual(before);
-    const changed = parameterSpecs(config).filter(({ offset, size }) =>
-      weights.training.flat.subarray(offset, offset + size).some((x, i) => !Object.is(x, before[offset + i])),
-    );
-    expect(changed.map(({ name }) => name)).toEqual(targets.map(({ weight }) => weight.name));
-  });
+  test.each([['all-linear' as const], [['v_proj', 'gate_proj']]])(
+    'with adapters of %s leaves all else alone',
+    async (targetModules) => {
+      const { adapters, weights, targets } = await trainedSteps(config, 3, { targetModules });
+      const before = livelyWeights(config);
+      expect(adapters.base).toEqual(before);
+      const changed = parameterSpecs(config).filter(({ offset, size }) =>
+        weights.training.flat
+          .subarray(offset, offset + size)
+          .some((x, i) => !Object.is(x, before[offset + i])),
+      );
+      expect(changed.map(({ name }) => name)).toEqual(targets.map(({ weight }) => weight.name));
+    },
+  );
 
   test('clips by the norm of the adapters alone', async () => {
     const { trainer } = newTrainer(config, { lively: true });
@@ -213,11 +252,14 @@ describe('a step', () => {
   test('learns: the log-probability of a sequence rises', async () => {
     const { trainer } = newTrainer(config);
     const batch = randomBatch(config, [16]);
-    const mean = (pass: ForwardPass) => pass.logprobs.reduce((a, b) => a + b, 0) / pass.logprobs.length;
+    const mean = (pass: ForwardPass) =>
+      pass.logprobs.reduce((a, b) => a + b, 0) / pass.logprobs.length;
     const before = await trainer.forward(batch);
     for (let i = 0; i < 15; i++) {
       const pass = await trainer.forward(batch);
-      await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length) });
+      await trainer.backward(pass, {
+        logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length),
+      });
       await trainer.step({ learningRate: 3e-2 });
     }
     expect(mean(await trainer.forward(batch))).toBeGreaterThan(mean(before) + 1);
@@ -233,13 +275,20 @@ test('the same steps give the same bits', async () => {
 
 test('a head that runs in parts leaves its own gradient out', async () => {
   const large: ModelConfig = { ...config, vocabSize: 40_000, layers: 1 };
-  const { trainer, adapters, weights } = newTrainer(large, { lively: true, targetModules: ['q_proj'] });
+  const { trainer, adapters, weights } = newTrainer(large, {
+    lively: true,
+    targetModules: ['q_proj'],
+  });
   await adapters.merge();
   const batch = randomBatch(large, [9, 30]);
   const pass = await trainer.forward(batch);
   const gradients = { logprobs: weightGradients(pass).logprobs };
   await trainer.backward(pass, gradients);
-  const whole = new OnnxTrainer({ config: large, weights: new WeightBuffers(large, weights.training.flat.slice()), threads: 1 });
+  const whole = new OnnxTrainer({
+    config: large,
+    weights: new WeightBuffers(large, weights.training.flat.slice()),
+    threads: 1,
+  });
   open.push(whole);
   await whole.backward(pass, gradients);
   const q = parameterSpecs(large).find(({ name }) => name.endsWith('q_proj.weight'))!;
@@ -248,8 +297,11 @@ test('a head that runs in parts leaves its own gradient out', async () => {
   const expected = Float64Array.from({ length: b.size }, (_, at) => {
     const [o, r] = [Math.floor(at / 3), at % 3];
     let sum = 0;
-    for (let i = 0; i < 16; i++) sum += 2 * whole.gradient![q.offset + o * 16 + i]! * adapters.flat[a!.offset + r * 16 + i]!;
+    for (let i = 0; i < 16; i++)
+      sum += 2 * whole.gradient![q.offset + o * 16 + i]! * adapters.flat[a!.offset + r * 16 + i]!;
     return sum;
   });
-  expect(relativeError(trainer.gradient!.subarray(b.offset, b.offset + b.size), expected)).toBeLessThan(1e-4);
+  expect(
+    relativeError(trainer.gradient!.subarray(b.offset, b.offset + b.size), expected),
+  ).toBeLessThan(1e-4);
 });

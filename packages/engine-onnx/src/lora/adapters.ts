@@ -1,4 +1,7 @@
-/** The adapters of a model while it is trained: the base stays as it is, and every set of weights is the base with the adapters in it. */
+/**
+ * The adapters of a model while it is trained: the base stays as it is, and every set of weights is
+ * the base with the adapters in it.
+ */
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../model/config.js';
@@ -24,8 +27,9 @@ export interface AdaptersOptions {
 }
 
 /**
- * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler work on merged matrices, so they agree as without adapters, and
- * neither has more to compute; the gradient graph finds dL/dA and dL/dB without the gradient of any whole matrix.
+ * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler work on merged matrices,
+ * so they agree as without adapters, and neither has more to compute; the gradient graph finds
+ * dL/dA and dL/dB without the gradient of any whole matrix.
  */
 export class Adapters implements Trainable {
   readonly plan: AdapterPlan;
@@ -65,19 +69,30 @@ export class Adapters implements Trainable {
     return new GradientSum(this.specs);
   }
 
-  async update(gradient: Float32Array, state: OptimizerState, options: AdamWOptions): Promise<void> {
+  async update(
+    gradient: Float32Array,
+    state: OptimizerState,
+    options: AdamWOptions,
+  ): Promise<void> {
     adamW(this.specs, this.flat, this.flat, gradient, state, options);
     await this.merge();
   }
 
   /** Makes the training weights the base with the adapters in it. */
   async merge(): Promise<void> {
-    this.#merger ??= await createSession(mergeGraph(this.plan), { threads: this.#threads, kind: 'train' });
+    this.#merger ??= await createSession(mergeGraph(this.plan), {
+      threads: this.#threads,
+      kind: 'train',
+    });
     const merger = this.#merger;
     await this.#weights.replace(async (to) => {
       to.set(this.#base.flat);
       for (const { weight, a, b } of this.#targets) {
-        const feeds = { weight: this.#base.feeds[weight.name]!, a: this.feeds[a.name]!, b: this.feeds[b.name]! };
+        const feeds = {
+          weight: this.#base.feeds[weight.name]!,
+          a: this.feeds[a.name]!,
+          b: this.feeds[b.name]!,
+        };
         to.set((await merger.run(feeds))['merged']!.data as Float32Array, weight.offset);
       }
     });

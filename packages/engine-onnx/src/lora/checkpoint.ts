@@ -1,6 +1,7 @@
 /**
- * Checkpoints of a run that trains adapters: a complete model folder with the adapters merged in, which opens wherever a model does, and in it
- * a folder with the adapters themselves, as PEFT reads them, and their moments.
+ * Checkpoints of a run that trains adapters: a complete model folder with the adapters merged in,
+ * which opens wherever a model does, and in it a folder with the adapters themselves, as PEFT reads
+ * them, and their moments.
  */
 import { join, resolve } from 'node:path';
 
@@ -35,7 +36,10 @@ export interface SaveAdapterCheckpointOptions extends AdapterState {
 }
 
 /** Equal state gives equal bytes. */
-export async function saveAdapterCheckpoint(directory: string, options: SaveAdapterCheckpointOptions): Promise<void> {
+export async function saveAdapterCheckpoint(
+  directory: string,
+  options: SaveAdapterCheckpointOptions,
+): Promise<void> {
   const { files, weights, plan, flat, modelPath, optimizer } = options;
   const { config } = files;
   await saveModelFolder(directory, files, weights);
@@ -48,7 +52,8 @@ export async function saveAdapterCheckpoint(directory: string, options: SaveAdap
 
 /**
  * Reads back what {@link saveAdapterCheckpoint} wrote. What is not adapted must be as in `base`.
- * @throws CheckpointError when the folder is of other adapters, another base or a run without adapters
+ * @throws CheckpointError when the folder is of other adapters, another base or a run without
+ * adapters
  */
 export async function loadAdapterCheckpoint(
   directory: string,
@@ -64,7 +69,8 @@ export async function loadAdapterCheckpoint(
     );
   }
   const found = await loadAdapters(folder, config);
-  const describe = ({ rank, alpha, modules }: AdapterPlan): string => `rank ${rank}, alpha ${alpha}, ${modules.join(', ')}`;
+  const describe = ({ rank, alpha, modules }: AdapterPlan): string =>
+    `rank ${rank}, alpha ${alpha}, ${modules.join(', ')}`;
   if (describe(found.plan) !== describe(plan))
     throw mismatch(
       `${folder} holds adapters of ${describe(found.plan)}, but those that are trained are of ${describe(plan)}. Set these, or begin anew.`,
@@ -72,7 +78,9 @@ export async function loadAdapterCheckpoint(
   const targets = adapterTargets(config, plan);
   const adapted = new Set(targets.map(({ weight }) => weight.name));
   const other = parameterSpecs(config).find(
-    ({ name, offset, size }) => !adapted.has(name) && !equal(weights.subarray(offset, offset + size), base.subarray(offset, offset + size)),
+    ({ name, offset, size }) =>
+      !adapted.has(name) &&
+      !equal(weights.subarray(offset, offset + size), base.subarray(offset, offset + size)),
   );
   if (other)
     throw mismatch(
@@ -82,9 +90,11 @@ export async function loadAdapterCheckpoint(
   return { weights, flat: found.flat, ...(optimizer && { optimizer }) };
 }
 
-const equal = (a: Float32Array, b: Float32Array): boolean => Buffer.compare(bytes(a), bytes(b)) === 0;
+const equal = (a: Float32Array, b: Float32Array): boolean =>
+  Buffer.compare(bytes(a), bytes(b)) === 0;
 
-const bytes = (array: Float32Array): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+const bytes = (array: Float32Array): Uint8Array =>
+  new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 
 function mismatch(message: string): CheckpointError {
   return new CheckpointError(message, { code: 'CHECKPOINT_OTHER_ADAPTERS' });

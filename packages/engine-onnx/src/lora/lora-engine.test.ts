@@ -15,7 +15,14 @@ import { createModelFolder } from '../folder/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'lora-'));
 const [modelPath, otherModel] = [join(root, 'model'), join(root, 'other')];
-const config = { vocabSize: 32, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, maxPositions: 128 };
+const config = {
+  vocabSize: 32,
+  hiddenSize: 32,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  maxPositions: 128,
+};
 beforeAll(async () => {
   await createModelFolder({ directory: modelPath, seed: 3, initializerRange: 0.15, config });
   await createModelFolder({ directory: otherModel, seed: 4, initializerRange: 0.15, config });
@@ -58,13 +65,20 @@ async function train({ trainer }: Engine, steps: number): Promise<void> {
   }
 }
 
-const logprobsOf = async ({ trainer }: Engine): Promise<Float32Array> => (await trainer.forward(batch)).logprobs;
+const logprobsOf = async ({ trainer }: Engine): Promise<Float32Array> =>
+  (await trainer.forward(batch)).logprobs;
 
 async function bytesOf(folder: string): Promise<ReadonlyMap<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
   return new Map(
-    await Promise.all(files.toSorted().map(async (file) => [file.slice(folder.length), await readFile(file, 'base64')] as const)),
+    await Promise.all(
+      files
+        .toSorted()
+        .map(async (file) => [file.slice(folder.length), await readFile(file, 'base64')] as const),
+    ),
   );
 }
 
@@ -75,7 +89,11 @@ describe('the sampler', () => {
     await engine.trainer.publish(1);
     await engine.sampler.adopt({ kind: 'published' }, 1);
     const sampled = await engine.sampler.sample(prompt, { maxTokens: 20, n: 6, seed: 3 });
-    const rows = sampled.map(({ tokens }) => ({ tokens: Int32Array.of(...prompt, ...tokens), promptLength: 3, temperature: 1 }));
+    const rows = sampled.map(({ tokens }) => ({
+      tokens: Int32Array.of(...prompt, ...tokens),
+      promptLength: 3,
+      temperature: 1,
+    }));
     const { logprobs } = await engine.trainer.forward({ rows });
     expect([...logprobs]).toEqual(sampled.flatMap((sequence) => [...sequence.logprobs]));
   });
@@ -88,12 +106,20 @@ describe('the sampler', () => {
     await engine.trainer.publish(1);
     await engine.sampler.adopt({ kind: 'published' }, 1);
     const published = await engine.sampler.sample(prompt, { maxTokens: 20, n: 3, seed: 3 });
-    const others = [await open({ threads: 3 }), await open(), await createEngineInThread({ ...common, modelPath: folder })];
+    const others = [
+      await open({ threads: 3 }),
+      await open(),
+      await createEngineInThread({ ...common, modelPath: folder }),
+    ];
     opened.push(others[2]!);
-    for (const other of others.slice(0, 2)) await other.sampler.adopt({ kind: 'checkpoint', directory: folder }, 1);
+    for (const other of others.slice(0, 2))
+      await other.sampler.adopt({ kind: 'checkpoint', directory: folder }, 1);
     await others[2]!.trainer.publish(1);
     await others[2]!.sampler.adopt({ kind: 'published' }, 1);
-    for (const other of others) expect(await other.sampler.sample(prompt, { maxTokens: 20, n: 3, seed: 3 })).toEqual(published);
+    for (const other of others)
+      expect(await other.sampler.sample(prompt, { maxTokens: 20, n: 3, seed: 3 })).toEqual(
+        published,
+      );
   });
 });
 
@@ -102,7 +128,8 @@ describe('the reference', () => {
     const plain = await createEngineInThread(common);
     opened.push(plain);
     const [before, first] = [await logprobsOf(plain), await open({ reference: true })];
-    const reference = async ({ trainer }: Engine) => (await trainer.forward(batch, { weights: 'reference' })).logprobs;
+    const reference = async ({ trainer }: Engine) =>
+      (await trainer.forward(batch, { weights: 'reference' })).logprobs;
     expect(await logprobsOf(first)).toEqual(before);
     await train(first, 2);
     expect(await reference(first)).toEqual(before);
@@ -148,7 +175,9 @@ describe('a checkpoint', () => {
     const [saved, base] = [await loadModelFolder(folder), await loadModelFolder(modelPath)];
     expect(saved.weights.filter((x, i) => x !== base.weights[i]).length).toBe(2 * 16 * 32);
     await engine.trainer.load(folder);
-    expect(await engine.trainer.step({ learningRate: 0, weightDecay: 0 })).toMatchObject({ step: 1 });
+    expect(await engine.trainer.step({ learningRate: 0, weightDecay: 0 })).toMatchObject({
+      step: 1,
+    });
   });
 
   test('is the merged model to an engine that trains all weights, which begins with fresh moments', async () => {
@@ -170,15 +199,21 @@ describe('a checkpoint', () => {
     const engine = await open();
     await engine.trainer.save(mine, { optimizer: true });
     const wider = await open({ lora: { ...lora, rank: 8 } });
-    await expect(wider.trainer.load(mine)).rejects.toThrow('holds adapters of rank 4, alpha 8, q_proj');
+    await expect(wider.trainer.load(mine)).rejects.toThrow(
+      'holds adapters of rank 4, alpha 8, q_proj',
+    );
     const elsewhere = await open({ modelPath: otherModel });
-    await expect(elsewhere.trainer.load(mine)).rejects.toThrow('belongs to another model: its model.embed_tokens.weight differs');
+    await expect(elsewhere.trainer.load(mine)).rejects.toThrow(
+      'belongs to another model: its model.embed_tokens.weight differs',
+    );
     const plain = await createEngineInThread(common);
     opened.push(plain);
     await plain.trainer.save(plainFolder, { optimizer: true });
     const refused = engine.trainer.load(plainFolder);
     await expect(refused).rejects.toBeInstanceOf(CheckpointError);
-    await expect(refused).rejects.toThrow('has no lora_adapter: it was written by a run that trains all weights');
+    await expect(refused).rejects.toThrow(
+      'has no lora_adapter: it was written by a run that trains all weights',
+    );
   });
 
   test('gives the same bytes in two runs', async () => {
@@ -197,8 +232,12 @@ test('says that it trains adapters, and refuses those that do not fit the model'
   expect(engine.capabilities.lora).toBe(true);
   const unknown = createEngineInThread({ ...common, lora: { ...lora, targetModules: ['c_attn'] } });
   await expect(unknown).rejects.toBeInstanceOf(EngineError);
-  await expect(unknown).rejects.toThrow('"c_attn" is no layer that can get an adapter; expected all-linear, or some of q_proj');
+  await expect(unknown).rejects.toThrow(
+    '"c_attn" is no layer that can get an adapter; expected all-linear, or some of q_proj',
+  );
   const folder = newFolder();
   await cp(modelPath, folder, { recursive: true });
-  await expect(createEngineInThread({ ...common, lora: { path: folder } })).rejects.toThrow('adapter_config.json cannot be read');
+  await expect(createEngineInThread({ ...common, lora: { path: folder } })).rejects.toThrow(
+    'adapter_config.json cannot be read',
+  );
 });

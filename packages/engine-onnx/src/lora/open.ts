@@ -16,16 +16,26 @@ export interface OpenAdaptersOptions {
 
 /**
  * The training weights have the adapters in them afterwards; new ones change nothing.
- * @throws EngineError when the options do not fit the model, CheckpointError when the folder does not
+ * @throws EngineError when the options do not fit the model, CheckpointError when the folder does
+ * not
  */
-export async function openAdapters({ config, weights, lora, threads }: OpenAdaptersOptions): Promise<Adapters> {
-  const { plan, flat } = 'path' in lora ? await loadAdapters(lora.path, config) : newAdapters(config, lora);
+export async function openAdapters({
+  config,
+  weights,
+  lora,
+  threads,
+}: OpenAdaptersOptions): Promise<Adapters> {
+  const { plan, flat } =
+    'path' in lora ? await loadAdapters(lora.path, config) : newAdapters(config, lora);
   const adapters = new Adapters({ config, plan, weights, initial: flat, threads });
   if ('path' in lora) await adapters.merge();
   return adapters;
 }
 
-function newAdapters(config: ModelConfig, lora: Exclude<LoraOptions, { readonly path: string }>): AdapterState {
+function newAdapters(
+  config: ModelConfig,
+  lora: Exclude<LoraOptions, { readonly path: string }>,
+): AdapterState {
   const plan = planAdapters(config, lora);
   return { plan, flat: initialAdapters(adapterTargets(config, plan), lora.seed ?? 0) };
 }

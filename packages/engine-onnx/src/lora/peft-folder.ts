@@ -1,4 +1,6 @@
-/** Adapters on disk in the layout of PEFT: `adapter_config.json` and `adapter_model.safetensors`. */
+/**
+ * Adapters on disk in the layout of PEFT: `adapter_config.json` and `adapter_model.safetensors`.
+ */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -28,19 +30,27 @@ export interface SaveAdaptersOptions extends AdapterState {
 }
 
 /** Equal adapters give equal bytes. */
-export async function saveAdapters(directory: string, { config, plan, flat, baseModel }: SaveAdaptersOptions): Promise<void> {
+export async function saveAdapters(
+  directory: string,
+  { config, plan, flat, baseModel }: SaveAdaptersOptions,
+): Promise<void> {
   await mkdir(directory, { recursive: true });
   const text = JSON.stringify(peftConfig(plan, baseModel), null, 2);
   await writeWhole(join(directory, configFile), Buffer.from(`${text}\n`));
-  const tensors = adapterSpecs(adapterTargets(config, plan)).map(({ name, shape, offset, size }) => ({
-    name: namePrefix + name,
-    shape,
-    data: flat.subarray(offset, offset + size),
-  }));
+  const tensors = adapterSpecs(adapterTargets(config, plan)).map(
+    ({ name, shape, offset, size }) => ({
+      name: namePrefix + name,
+      shape,
+      data: flat.subarray(offset, offset + size),
+    }),
+  );
   await writeSafetensors(join(directory, weightFile), tensors);
 }
 
-function peftConfig({ rank, alpha, modules }: AdapterPlan, baseModel: string): Readonly<Record<string, unknown>> {
+function peftConfig(
+  { rank, alpha, modules }: AdapterPlan,
+  baseModel: string,
+): Readonly<Record<string, unknown>> {
   return {
     base_model_name_or_path: baseModel,
     bias: 'none',
@@ -59,7 +69,10 @@ function peftConfig({ rank, alpha, modules }: AdapterPlan, baseModel: string): R
   };
 }
 
-/** What changes the meaning of the matrices, with the only value that is understood. Whatever else a config says concerns how they were trained. */
+/**
+ * What changes the meaning of the matrices, with the only value that is understood. Whatever else a
+ * config says concerns how they were trained.
+ */
 const understood = {
   peft_type: ['LORA'],
   bias: ['none', undefined],
@@ -85,7 +98,8 @@ const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number
 export async function loadAdapters(directory: string, config: ModelConfig): Promise<AdapterState> {
   const { r: rank, lora_alpha: alpha } = await readConfig(join(directory, configFile));
   const path = join(directory, weightFile);
-  if (!(await isFile(path))) throw unusable(path, 'there is no such file; save the adapter as safetensors');
+  if (!(await isFile(path)))
+    throw unusable(path, 'there is no such file; save the adapter as safetensors');
   const file = await openSafetensors(path);
   try {
     return await readMatrices(path, file, config, { rank, alpha });
@@ -101,14 +115,23 @@ async function readMatrices(
   size: Pick<AdapterPlan, 'rank' | 'alpha'>,
 ): Promise<AdapterState> {
   const found = [...file.tensors.keys()];
-  // Layers are named in many ways (endings, patterns, full names); the tensors tell which were meant.
+  // Layers are named in many ways (endings, patterns, full names); the tensors tell which were
+  // meant.
   const { modules } = planAdapters(config, size);
-  const plan = { ...size, modules: modules.filter((module) => found.some((name) => name.endsWith(`.${module}.lora_A.weight`))) };
+  const plan = {
+    ...size,
+    modules: modules.filter((module) =>
+      found.some((name) => name.endsWith(`.${module}.lora_A.weight`)),
+    ),
+  };
   const specs = adapterSpecs(adapterTargets(config, plan));
   const known = new Set(specs.map(({ name }) => namePrefix + name));
   const strange = found.find((name) => !known.has(name));
   if (strange !== undefined)
-    throw unusable(path, `tensor ${strange} has no place in the model; expected names as ${namePrefix}${anyName(config)}`);
+    throw unusable(
+      path,
+      `tensor ${strange} has no place in the model; expected names as ${namePrefix}${anyName(config)}`,
+    );
   const flat = new Float32Array(specs.reduce((sum, spec) => sum + spec.size, 0));
   for (const spec of specs) {
     const stored = file.tensors.get(namePrefix + spec.name);
@@ -119,30 +142,44 @@ async function readMatrices(
         `tensor ${namePrefix}${spec.name} of shape ${shape} is missing; layers of one kind all have an adapter, or none`,
       );
     if (stored.shape.join() !== spec.shape.join())
-      throw unusable(path, `tensor ${stored.name} has shape [${stored.shape.join(', ')}], but the model and the rank ask for ${shape}`);
+      throw unusable(
+        path,
+        `tensor ${stored.name} has shape [${stored.shape.join(', ')}], but the model and the rank ask for ${shape}`,
+      );
     await file.read(stored.name, flat.subarray(spec.offset, spec.offset + spec.size));
   }
   if (specs.length === 0) throw unusable(path, 'it holds no adapter');
   return { plan, flat };
 }
 
-const anyName = (config: ModelConfig): string => adapterTargets(config, planAdapters(config, { rank: 1, alpha: 1 }))[0]!.a.name;
+const anyName = (config: ModelConfig): string =>
+  adapterTargets(config, planAdapters(config, { rank: 1, alpha: 1 }))[0]!.a.name;
 
 async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new CheckpointError(`${path} cannot be read; expected a folder with an adapter as PEFT writes it.`, {
-      code: 'ADAPTER_MISSING',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} cannot be read; expected a folder with an adapter as PEFT writes it.`,
+      {
+        code: 'ADAPTER_MISSING',
+        cause,
+      },
+    );
   });
   const config = parseConfig(path, text);
   for (const [key, values] of Object.entries(understood)) {
     const value = config[key];
     if (!(values as readonly unknown[]).includes(value))
-      throw unusable(path, `${key} is ${JSON.stringify(value)}; only ${JSON.stringify(values[0])} can be trained here`);
+      throw unusable(
+        path,
+        `${key} is ${JSON.stringify(value)}; only ${JSON.stringify(values[0])} can be trained here`,
+      );
   }
   const special = exceptions.find((key) => !isEmpty(config[key]));
-  if (special !== undefined) throw unusable(path, `${special} is ${JSON.stringify(config[special])}; layers of one kind must all be alike`);
+  if (special !== undefined)
+    throw unusable(
+      path,
+      `${special} is ${JSON.stringify(config[special])}; layers of one kind must all be alike`,
+    );
   return config;
 }
 
@@ -150,14 +187,18 @@ function parseConfig(path: string, text: string): z.infer<typeof configSchema> {
   try {
     return configSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new CheckpointError(`${path} is not the config of a LoRA adapter: expected JSON with a positive r and lora_alpha.`, {
-      code: 'ADAPTER_UNUSABLE',
-      cause,
-    });
+    throw new CheckpointError(
+      `${path} is not the config of a LoRA adapter: expected JSON with a positive r and lora_alpha.`,
+      {
+        code: 'ADAPTER_UNUSABLE',
+        cause,
+      },
+    );
   }
 }
 
-const isEmpty = (value: unknown): boolean => value === null || value === undefined || Object.keys(value as object).length === 0;
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === undefined || Object.keys(value as object).length === 0;
 
 function unusable(path: string, why: string): CheckpointError {
   return new CheckpointError(`${path}: ${why}.`, { code: 'ADAPTER_UNUSABLE' });

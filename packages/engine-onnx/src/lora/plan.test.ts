@@ -9,11 +9,17 @@ const linear = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 
 
 describe('a plan', () => {
   test('takes every linear layer but the head by default', () => {
-    expect(planAdapters(tinyModels.llama, { rank: 8, alpha: 16 })).toEqual({ rank: 8, alpha: 16, modules: linear });
+    expect(planAdapters(tinyModels.llama, { rank: 8, alpha: 16 })).toEqual({
+      rank: 8,
+      alpha: 16,
+      modules: linear,
+    });
   });
 
   test('has its layers in the order of the model', () => {
-    expect(planAdapters(config, { rank: 1, alpha: 1, targetModules: ['up_proj', 'q_proj'] }).modules).toEqual(['q_proj', 'up_proj']);
+    expect(
+      planAdapters(config, { rank: 1, alpha: 1, targetModules: ['up_proj', 'q_proj'] }).modules,
+    ).toEqual(['q_proj', 'up_proj']);
   });
 
   test.each([
@@ -25,17 +31,25 @@ describe('a plan', () => {
       { rank: 2, alpha: 1, targetModules: ['q_proj', 'lm_head'] },
       `"lm_head" is no layer that can get an adapter; expected all-linear, or some of ${linear.join(', ')}.`,
     ],
-    [{ rank: 2, alpha: 1, targetModules: [] }, 'No layer is named to get an adapter; expected all-linear'],
+    [
+      { rank: 2, alpha: 1, targetModules: [] },
+      'No layer is named to get an adapter; expected all-linear',
+    ],
   ])('of %j is refused', (options, message) => {
     expect(() => planAdapters(config, options)).toThrow(message);
   });
 });
 
 describe('adapters', () => {
-  const targets = adapterTargets(config, planAdapters(config, { rank: 4, alpha: 4, targetModules: ['k_proj', 'down_proj'] }));
+  const targets = adapterTargets(
+    config,
+    planAdapters(config, { rank: 4, alpha: 4, targetModules: ['k_proj', 'down_proj'] }),
+  );
 
   test('have matrices of the shapes that their layers ask for, one after the other', () => {
-    expect(targets.flatMap(({ a, b }) => [a, b]).map(({ name, shape, offset }) => [name, shape, offset])).toEqual([
+    expect(
+      targets.flatMap(({ a, b }) => [a, b]).map(({ name, shape, offset }) => [name, shape, offset]),
+    ).toEqual([
       ['model.layers.0.self_attn.k_proj.lora_A.weight', [4, 16], 0],
       ['model.layers.0.self_attn.k_proj.lora_B.weight', [16, 4], 64],
       ['model.layers.0.mlp.down_proj.lora_A.weight', [4, 24], 128],
@@ -48,7 +62,10 @@ describe('adapters', () => {
   });
 
   test('begin with B = 0 and an A that fills its interval evenly', () => {
-    const wide = adapterTargets({ ...config, hiddenSize: 100 }, planAdapters(config, { rank: 50, alpha: 1, targetModules: ['q_proj'] }));
+    const wide = adapterTargets(
+      { ...config, hiddenSize: 100 },
+      planAdapters(config, { rank: 50, alpha: 1, targetModules: ['q_proj'] }),
+    );
     const flat = initialAdapters(wide, 3);
     for (const { a, b } of wide) {
       const numbers = flat.subarray(a.offset, a.offset + a.size);
@@ -62,9 +79,15 @@ describe('adapters', () => {
 
   test('begin alike for one seed, whatever other layers have adapters', () => {
     const all = adapterTargets(config, planAdapters(config, { rank: 4, alpha: 4 }));
-    const [few, many, other] = [initialAdapters(targets, 1), initialAdapters(all, 1), initialAdapters(targets, 2)];
+    const [few, many, other] = [
+      initialAdapters(targets, 1),
+      initialAdapters(all, 1),
+      initialAdapters(targets, 2),
+    ];
     const [here, there] = [targets[0]!.a, all.find(({ a }) => a.name === targets[0]!.a.name)!.a];
-    expect(few.subarray(here.offset, here.offset + here.size)).toEqual(many.subarray(there.offset, there.offset + there.size));
+    expect(few.subarray(here.offset, here.offset + here.size)).toEqual(
+      many.subarray(there.offset, there.offset + there.size),
+    );
     expect(few).not.toEqual(other);
   });
 });

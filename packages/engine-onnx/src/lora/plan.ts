@@ -10,7 +10,10 @@ export interface NewAdapters {
   readonly rank: number;
   /** Positive. */
   readonly alpha: number;
-  /** Names as PEFT has them, `q_proj` for one; `all-linear` is every linear layer but the head. @default "all-linear" */
+  /**
+   * Names as PEFT has them, `q_proj` for one; `all-linear` is every linear layer but the head.
+   * @default "all-linear"
+   */
   readonly targetModules?: 'all-linear' | readonly string[];
   /** Of the beginning of A. @default 0 */
   readonly seed?: number;
@@ -43,7 +46,8 @@ export interface AdapterTarget {
 
 const linearName = /\.(?<module>\w+_proj)\.weight$/;
 
-const moduleOf = ({ name }: ParameterSpec): string | undefined => linearName.exec(name)?.groups?.['module'];
+const moduleOf = ({ name }: ParameterSpec): string | undefined =>
+  linearName.exec(name)?.groups?.['module'];
 
 /** The names that a model knows, in its order. */
 function linearModules(config: ModelConfig): readonly string[] {
@@ -51,17 +55,30 @@ function linearModules(config: ModelConfig): readonly string[] {
 }
 
 /** @throws EngineError naming what does not fit the model */
-export function planAdapters(config: ModelConfig, { rank, alpha, targetModules = 'all-linear' }: NewAdapters): AdapterPlan {
+export function planAdapters(
+  config: ModelConfig,
+  { rank, alpha, targetModules = 'all-linear' }: NewAdapters,
+): AdapterPlan {
   if (!Number.isInteger(rank) || rank < 1)
-    throw new EngineError(`The rank of the adapters is ${rank}; expected an integer of at least 1.`, { code: 'ENGINE_OPTIONS' });
+    throw new EngineError(
+      `The rank of the adapters is ${rank}; expected an integer of at least 1.`,
+      { code: 'ENGINE_OPTIONS' },
+    );
   if (!(alpha > 0) || !Number.isFinite(alpha))
-    throw new EngineError(`The alpha of the adapters is ${alpha}; expected a positive number.`, { code: 'ENGINE_OPTIONS' });
+    throw new EngineError(`The alpha of the adapters is ${alpha}; expected a positive number.`, {
+      code: 'ENGINE_OPTIONS',
+    });
   const known = linearModules(config);
   if (targetModules === 'all-linear') return { rank, alpha, modules: known };
   const unknown = targetModules.find((name) => !known.includes(name));
   if (unknown !== undefined || targetModules.length === 0) {
-    const what = unknown === undefined ? 'No layer is named to get an adapter' : `"${unknown}" is no layer that can get an adapter`;
-    throw new EngineError(`${what}; expected all-linear, or some of ${known.join(', ')}.`, { code: 'ENGINE_OPTIONS' });
+    const what =
+      unknown === undefined
+        ? 'No layer is named to get an adapter'
+        : `"${unknown}" is no layer that can get an adapter`;
+    throw new EngineError(`${what}; expected all-linear, or some of ${known.join(', ')}.`, {
+      code: 'ENGINE_OPTIONS',
+    });
   }
   return { rank, alpha, modules: known.filter((name) => targetModules.includes(name)) };
 }
@@ -69,8 +86,14 @@ export function planAdapters(config: ModelConfig, { rank, alpha, targetModules =
 /** Factor on B A. */
 export const adapterScale = ({ rank, alpha }: AdapterPlan): number => alpha / rank;
 
-/** Every layer with an adapter, in the order of the model: A, then B of each lie one after the other in the flat array of all adapters. */
-export function adapterTargets(config: ModelConfig, { rank, modules }: AdapterPlan): readonly AdapterTarget[] {
+/**
+ * Every layer with an adapter, in the order of the model: A, then B of each lie one after the other
+ * in the flat array of all adapters.
+ */
+export function adapterTargets(
+  config: ModelConfig,
+  { rank, modules }: AdapterPlan,
+): readonly AdapterTarget[] {
   let end = 0;
   const next = (name: string, shape: readonly [number, number]): ParameterSpec => {
     const [offset, size] = [end, shape[0] * shape[1]];
@@ -82,7 +105,11 @@ export function adapterTargets(config: ModelConfig, { rank, modules }: AdapterPl
     .map((weight) => {
       const layer = weight.name.slice(0, -'.weight'.length);
       const [out, input] = weight.shape as [number, number];
-      return { weight, a: next(`${layer}.lora_A.weight`, [rank, input]), b: next(`${layer}.lora_B.weight`, [out, rank]) };
+      return {
+        weight,
+        a: next(`${layer}.lora_A.weight`, [rank, input]),
+        b: next(`${layer}.lora_B.weight`, [out, rank]),
+      };
     });
 }
 

@@ -1,4 +1,7 @@
-/** The decoder block of every family, and the stack of blocks. Graphs differ only in the attention they pass in. */
+/**
+ * The decoder block of every family, and the stack of blocks. Graphs differ only in the attention
+ * they pass in.
+ */
 import type { Graph, Value } from '../onnx/graph.js';
 import { add, swiglu } from '../onnx/ops/elementwise.js';
 import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/matmul.js';
@@ -10,8 +13,9 @@ import type { ModelConfig } from './config.js';
 import { embeddingName, layerPrefix, parameterSpecs } from './parameters.js';
 
 /**
- * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H, D]. What the keys are matched
- * against (the sequence itself, or a cache) is the only difference between training, prefill and decoding.
+ * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H,
+ * D]. What the keys are matched against (the sequence itself, or a cache) is the only difference
+ * between training, prefill and decoding.
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
 
@@ -24,7 +28,10 @@ export interface Trunk {
   readonly positions: Value;
   readonly tables: RotaryTables;
   readonly attention: Attention;
-  /** Column parts that a linear layer is computed in, see {@link Agreement}; gradients do not pass. @default one */
+  /**
+   * Column parts that a linear layer is computed in, see {@link Agreement}; gradients do not pass.
+   * @default one
+   */
   readonly parts?: Agreement['parts'];
   /** Weights that are learnt through factors which they already contain. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
@@ -32,13 +39,24 @@ export interface Trunk {
 
 /** Adds a graph input for every parameter. */
 export function parameterInputs(graph: Graph, config: ModelConfig): ReadonlyMap<string, Value> {
-  return new Map(parameterSpecs(config).map((spec) => [spec.name, graph.input(spec.name, 'float32', spec.shape)]));
+  return new Map(
+    parameterSpecs(config).map((spec) => [
+      spec.name,
+      graph.input(spec.name, 'float32', spec.shape),
+    ]),
+  );
 }
 
-/** Adds the inputs `rope_cos` and `rope_sin`, [P, D / 2] with P at least the largest position plus one. */
+/**
+ * Adds the inputs `rope_cos` and `rope_sin`, [P, D / 2] with P at least the largest position plus
+ * one.
+ */
 export function tableInputs(graph: Graph, config: ModelConfig): RotaryTables {
   const shape = ['P', config.headDim / 2];
-  return { cos: graph.input('rope_cos', 'float32', shape), sin: graph.input('rope_sin', 'float32', shape) };
+  return {
+    cos: graph.input('rope_cos', 'float32', shape),
+    sin: graph.input('rope_sin', 'float32', shape),
+  };
 }
 
 /** Rows of the embedding matrix. `ids` [B, S] -> [B, S, d] */
@@ -53,7 +71,10 @@ export function decoder(trunk: Trunk, x: Value): Value {
   return state;
 }
 
-/** A linear layer, in parts where the trunk asks for them. `x` [..., in], `weight` [out, in], `bias` [out] */
+/**
+ * A linear layer, in parts where the trunk asks for them. `x` [..., in], `weight` [out, in], `bias`
+ * [out]
+ */
 export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
   const adapter = trunk.adapters?.get(weight);
   if (adapter) return lowRankLinear(x, weight, bias, adapter);

@@ -3,8 +3,22 @@ import { tinyModels } from '../../test/support/models.js';
 import { linearShapes } from '../runtime/gemm.js';
 import { samplerAgreement } from './column-parts.js';
 
-const small = { ...tinyModels.qwen3, vocabSize: 128, hiddenSize: 128, headDim: 32, intermediateSize: 384 };
-const wide = { ...tinyModels.qwen3, vocabSize: 2048, hiddenSize: 320, heads: 5, kvHeads: 5, headDim: 64, intermediateSize: 896 };
+const small = {
+  ...tinyModels.qwen3,
+  vocabSize: 128,
+  hiddenSize: 128,
+  headDim: 32,
+  intermediateSize: 384,
+};
+const wide = {
+  ...tinyModels.qwen3,
+  vocabSize: 2048,
+  hiddenSize: 320,
+  heads: 5,
+  kvHeads: 5,
+  headDim: 64,
+  intermediateSize: 896,
+};
 
 describe('the trainer computes in parts', () => {
   test('nothing with one thread, which always takes all columns', () => {
@@ -28,6 +42,8 @@ describe('the trainer computes in parts', () => {
   });
 
   test('and fills up to as many rows as keep the parts whole', () => {
-    expect(samplerAgreement(wide, 8).leastRows).toBeGreaterThanOrEqual(Math.max(...samplerAgreement(wide, 8).parts([320, 896])));
+    expect(samplerAgreement(wide, 8).leastRows).toBeGreaterThanOrEqual(
+      Math.max(...samplerAgreement(wide, 8).parts([320, 896])),
+    );
   });
 });

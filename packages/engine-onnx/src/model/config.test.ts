@@ -21,7 +21,12 @@ const base = {
 
 describe('parseModelConfig', () => {
   it('reads the config of Qwen3-0.6B', () => {
-    expect(parseModelConfig({ ...base, torch_dtype: 'bfloat16', use_sliding_window: false, sliding_window: null }, 'config.json')).toEqual({
+    expect(
+      parseModelConfig(
+        { ...base, torch_dtype: 'bfloat16', use_sliding_window: false, sliding_window: null },
+        'config.json',
+      ),
+    ).toEqual({
       family: 'qwen3',
       vocabSize: 151_936,
       hiddenSize: 1024,
@@ -45,7 +50,10 @@ describe('parseModelConfig', () => {
   it('reads rope settings in the spelling of transformers 4 and 5', () => {
     const four = { ...base, rope_scaling: { type: 'linear', factor: 4 } };
     const { rope_theta: theta, ...rest } = base;
-    const five = { ...rest, rope_parameters: { rope_type: 'linear', rope_theta: theta, factor: 4 } };
+    const five = {
+      ...rest,
+      rope_parameters: { rope_type: 'linear', rope_theta: theta, factor: 4 },
+    };
     expect(parseModelConfig(five, 'x')).toEqual(parseModelConfig(four, 'x'));
     expect(parseModelConfig(four, 'x').ropeScaling).toEqual({ kind: 'linear', factor: 4 });
   });
@@ -56,21 +64,41 @@ describe('parseModelConfig', () => {
       return [qkvBias, outputBias, mlpBias];
     };
     expect(biases({ model_type: 'qwen2' })).toEqual([true, false, false]);
-    expect(biases({ model_type: 'llama', attention_bias: true, mlp_bias: true })).toEqual([true, true, true]);
-    expect(biases({ model_type: 'qwen3', attention_bias: true, mlp_bias: true })).toEqual([true, true, false]);
+    expect(biases({ model_type: 'llama', attention_bias: true, mlp_bias: true })).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(biases({ model_type: 'qwen3', attention_bias: true, mlp_bias: true })).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it.for([
     [{ model_type: 'mamba' }, 'model_type is "mamba"'],
     [{ vocab_size: undefined }, 'vocab_size is missing'],
     [{ hidden_size: '1024' }, 'hidden_size is "1024"'],
-    [{ num_key_value_heads: 5 }, 'num_key_value_heads is 5; expected a divisor of num_attention_heads (16)'],
+    [
+      { num_key_value_heads: 5 },
+      'num_key_value_heads is 5; expected a divisor of num_attention_heads (16)',
+    ],
     [{ head_dim: 7 }, 'head_dim is 7; expected an even whole number'],
     [{ hidden_act: 'gelu' }, 'hidden_act is "gelu"'],
-    [{ rope_scaling: { rope_type: 'yarn', factor: 4 } }, 'rope_type is "yarn"; expected default, linear or llama3'],
+    [
+      { rope_scaling: { rope_type: 'yarn', factor: 4 } },
+      'rope_type is "yarn"; expected default, linear or llama3',
+    ],
     [{ rope_scaling: { rope_type: 'llama3', factor: 8 } }, 'low_freq_factor is missing'],
-    [{ use_sliding_window: true }, 'use_sliding_window is true; expected false, because sliding windows are not supported'],
-    [{ layer_types: ['full_attention', 'sliding_attention'] }, 'layer_types.1 is "sliding_attention"'],
+    [
+      { use_sliding_window: true },
+      'use_sliding_window is true; expected false, because sliding windows are not supported',
+    ],
+    [
+      { layer_types: ['full_attention', 'sliding_attention'] },
+      'layer_types.1 is "sliding_attention"',
+    ],
     [{ quantization_config: { bits: 4 } }, 'quantization_config is {"bits":4}'],
   ] as const)('refuses %j and names the key', ([extra, message]) => {
     const parse = (): unknown => parseModelConfig({ ...base, ...extra }, 'some/config.json');

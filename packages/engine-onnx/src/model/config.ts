@@ -1,4 +1,7 @@
-/** The shape of a model: Hugging Face's `config.json` of the families `qwen3`, `qwen2` and `llama`, checked and in one form. */
+/**
+ * The shape of a model: Hugging Face's `config.json` of the families `qwen3`, `qwen2` and `llama`,
+ * checked and in one form.
+ */
 import { CheckpointError } from '@trinity-rft/core';
 import { z } from 'zod';
 
@@ -84,17 +87,28 @@ const schema = z.looseObject({
   bos_token_id: tokenId.nullish(),
   eos_token_id: z.union([tokenId, z.array(tokenId)]).nullish(),
   pad_token_id: z.int().nullish(),
-  use_sliding_window: z.literal(false, 'false, because sliding windows are not supported').nullish(),
+  use_sliding_window: z
+    .literal(false, 'false, because sliding windows are not supported')
+    .nullish(),
   layer_types: z.array(z.literal('full_attention', 'full_attention')).nullish(),
-  quantization_config: z.null('none, because quantised weights are not supported: save the model in f32, bf16 or f16').optional(),
+  quantization_config: z
+    .null('none, because quantised weights are not supported: save the model in f32, bf16 or f16')
+    .optional(),
   partial_rotary_factor: z.literal(1, '1 (whole-head rotary embeddings)').nullish(),
 });
 type HfConfig = z.infer<typeof schema>;
 
-/** What `transformers` assumes where `config.json` is silent, and what a family has by construction. */
+/**
+ * What `transformers` assumes where `config.json` is silent, and what a family has by construction.
+ */
 const families: Record<
   ModelFamily,
-  { headDim?: number; maxPositions: number; qkNorm: boolean; biases(hf: HfConfig): { qkv: boolean; output: boolean } }
+  {
+    headDim?: number;
+    maxPositions: number;
+    qkNorm: boolean;
+    biases(hf: HfConfig): { qkv: boolean; output: boolean };
+  }
 > = {
   qwen3: { headDim: 128, maxPositions: 32_768, qkNorm: true, biases: attentionBias },
   qwen2: { maxPositions: 32_768, qkNorm: false, biases: () => ({ qkv: true, output: false }) },
@@ -107,7 +121,8 @@ function attentionBias(hf: HfConfig): { qkv: boolean; output: boolean } {
 }
 
 /**
- * Reads the parsed `config.json`, in the spelling of transformers 4 (`rope_theta`, `rope_scaling`) or 5 (`rope_parameters`).
+ * Reads the parsed `config.json`, in the spelling of transformers 4 (`rope_theta`, `rope_scaling`)
+ * or 5 (`rope_parameters`).
  * @param file named in errors
  * @throws CheckpointError that names the key, its value and what is supported
  */
@@ -119,8 +134,15 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   const heads = hf.num_attention_heads;
   const kvHeads = hf.num_key_value_heads ?? heads;
   const headDim = hf.head_dim ?? family.headDim ?? hf.hidden_size / heads;
-  if (heads % kvHeads !== 0) throw invalid(file, 'num_key_value_heads', kvHeads, `a divisor of num_attention_heads (${heads})`);
-  if (!Number.isInteger(headDim) || headDim % 2 !== 0) throw invalid(file, 'head_dim', headDim, 'an even whole number');
+  if (heads % kvHeads !== 0)
+    throw invalid(
+      file,
+      'num_key_value_heads',
+      kvHeads,
+      `a divisor of num_attention_heads (${heads})`,
+    );
+  if (!Number.isInteger(headDim) || headDim % 2 !== 0)
+    throw invalid(file, 'head_dim', headDim, 'an even whole number');
   const maxPositions = hf.max_position_embeddings ?? family.maxPositions;
   const ropeSettings = hf.rope_parameters ?? hf.rope_scaling ?? {};
   const ropeScaling = parseRopeScaling(ropeSettings, maxPositions, file);
@@ -150,7 +172,11 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
   };
 }
 
-function parseRopeScaling(settings: Rope, maxPositions: number, file: string): RopeScaling | undefined {
+function parseRopeScaling(
+  settings: Rope,
+  maxPositions: number,
+  file: string,
+): RopeScaling | undefined {
   const key = (name: string): string => `rope_scaling/rope_parameters.${name}`;
   const need = (name: 'factor' | 'low_freq_factor' | 'high_freq_factor'): number => {
     const value = settings[name];
@@ -158,7 +184,12 @@ function parseRopeScaling(settings: Rope, maxPositions: number, file: string): R
     return value;
   };
   if (settings.partial_rotary_factor != null && settings.partial_rotary_factor !== 1) {
-    throw invalid(file, key('partial_rotary_factor'), settings.partial_rotary_factor, '1 (whole-head rotary embeddings)');
+    throw invalid(
+      file,
+      key('partial_rotary_factor'),
+      settings.partial_rotary_factor,
+      '1 (whole-head rotary embeddings)',
+    );
   }
   const kind = settings.rope_type ?? settings.type ?? 'default';
   if (kind === 'default') return undefined;
@@ -174,14 +205,20 @@ function parseRopeScaling(settings: Rope, maxPositions: number, file: string): R
 }
 
 function configError(file: string, json: unknown, issue: z.core.$ZodIssue): CheckpointError {
-  const value = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], json);
+  const value = issue.path.reduce<unknown>(
+    (at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key],
+    json,
+  );
   return invalid(file, issue.path.join('.') || '(the whole file)', value, issue.message);
 }
 
 function invalid(file: string, key: string, value: unknown, expected: string): CheckpointError {
   const found = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`;
-  return new CheckpointError(`${file}: ${key} ${found}; expected ${expected}. The embedded engine runs qwen3, qwen2 and llama models.`, {
-    code: 'MODEL_CONFIG_INVALID',
-    details: { file, key },
-  });
+  return new CheckpointError(
+    `${file}: ${key} ${found}; expected ${expected}. The embedded engine runs qwen3, qwen2 and llama models.`,
+    {
+      code: 'MODEL_CONFIG_INVALID',
+      details: { file, key },
+    },
+  );
 }

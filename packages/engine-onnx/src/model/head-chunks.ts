@@ -1,4 +1,7 @@
-/** The head in parts: log-probabilities, entropies and their gradients without ever holding [R, V] at once. */
+/**
+ * The head in parts: log-probabilities, entropies and their gradients without ever holding [R, V]
+ * at once.
+ */
 import type { Dim } from '../onnx/dims.js';
 import type { Value } from '../onnx/graph.js';
 import { add, exp, multiply, negate } from '../onnx/ops/elementwise.js';
@@ -16,12 +19,19 @@ export interface Scores {
   readonly necs?: Value;
 }
 
-/** Log-probability of each target, entropy H = -sum(p log p) and H sum(p^2) + sum(p^2 log p). `states` [R, d], `targets` int32 [R, 1] */
+/**
+ * Log-probability of each target, entropy H = -sum(p log p) and H sum(p^2) + sum(p^2 log p).
+ * `states` [R, d], `targets` int32 [R, 1]
+ */
 export function chunkedHead(
   trunk: Trunk,
   states: Value,
   targets: Value,
-  options: { readonly chunks: number; readonly entropy: boolean; readonly necs?: boolean | undefined },
+  options: {
+    readonly chunks: number;
+    readonly entropy: boolean;
+    readonly necs?: boolean | undefined;
+  },
 ): Scores {
   const logprobs: Value[] = [];
   const entropy: Value[] = [];
@@ -33,7 +43,8 @@ export function chunkedHead(
       const p = exp(distribution);
       const own = negate(rowDot(p, distribution));
       if (options.entropy) entropy.push(own);
-      if (options.necs) necs.push(add(multiply(own, rowDot(p, p)), rowDot(multiply(p, p), distribution)));
+      if (options.necs)
+        necs.push(add(multiply(own, rowDot(p, p)), rowDot(multiply(p, p), distribution)));
     }
     return [logprobs.at(-1)!, ...entropy.slice(-1), ...necs.slice(-1)];
   });
@@ -55,8 +66,9 @@ export interface HeadGradientOptions {
 }
 
 /**
- * dL/dstates [R, d] and, unless it is frozen, dL/dW [V, d]. With l = log p, weight a of the target's log-probability and e of the entropy
- * H = -sum(p l):  dL/dlogits = a onehot(target) - p (a + e (l + H)).
+ * dL/dstates [R, d] and, unless it is frozen, dL/dW [V, d]. With l = log p, weight a of the
+ * target's log-probability and e of the entropy H = -sum(p l): dL/dlogits = a onehot(target) - p (a
+ * + e (l + H)).
  */
 export function chunkedHeadGradients(
   trunk: Trunk,
@@ -64,7 +76,12 @@ export function chunkedHeadGradients(
   targets: Value,
   options: HeadGradientOptions,
 ): { readonly states: Value; readonly weight?: Value } {
-  const parts = [states, targets, options.gradLogprobs, ...(options.gradEntropy ? [options.gradEntropy] : [])];
+  const parts = [
+    states,
+    targets,
+    options.gradLogprobs,
+    ...(options.gradEntropy ? [options.gradEntropy] : []),
+  ];
   const dStates: Value[] = [];
   let dWeight: Value | undefined;
   inChunks(parts, options.chunks, ([part, ids, a, e]) => {
@@ -95,14 +112,24 @@ function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
 }
 
 function pick(logp: Value, ids: Value): Value {
-  return logp.graph.node('GatherElements', [logp, ids], { shape: ids.shape }, { attributes: { axis: 1 } });
+  return logp.graph.node(
+    'GatherElements',
+    [logp, ids],
+    { shape: ids.shape },
+    { attributes: { axis: 1 } },
+  );
 }
 
 /**
- * Cuts values into equal parts along their first dimension and calls `work` for each. A part begins only when the results of the
- * part before it are there: otherwise the runtime may compute the logits of all parts first and hold them together.
+ * Cuts values into equal parts along their first dimension and calls `work` for each. A part begins
+ * only when the results of the part before it are there: otherwise the runtime may compute the
+ * logits of all parts first and hold them together.
  */
-function inChunks(values: readonly Value[], chunks: number, work: (parts: readonly Value[]) => readonly Value[]): void {
+function inChunks(
+  values: readonly Value[],
+  chunks: number,
+  work: (parts: readonly Value[]) => readonly Value[],
+): void {
   if (chunks === 1) {
     work(values);
     return;
@@ -125,12 +152,27 @@ function inChunks(values: readonly Value[], chunks: number, work: (parts: readon
   }
 }
 
-/** `value`, available once `earlier` is computed: its rows are taken from an index that is 0 made from `earlier`. */
+/**
+ * `value`, available once `earlier` is computed: its rows are taken from an index that is 0 made
+ * from `earlier`.
+ */
 function after(value: Value, earlier: Value): Value {
   const { graph } = value;
   const flat = graph.node('Reshape', [earlier, graph.integers([-1])], { shape: ['elements'] });
-  const first = graph.node('Slice', [flat, graph.integers([0]), graph.integers([1])], { shape: [1] });
-  const never = graph.node('Greater', [first, graph.scalar(Infinity)], { shape: [1], dtype: 'bool' });
-  const zero = graph.node('Cast', [never], { shape: [1], dtype: 'int64' }, { attributes: { to: 7 } });
-  return graph.node('Slice', [value, zero, graph.integers([2 ** 40]), graph.integers([0])], { shape: value.shape });
+  const first = graph.node('Slice', [flat, graph.integers([0]), graph.integers([1])], {
+    shape: [1],
+  });
+  const never = graph.node('Greater', [first, graph.scalar(Infinity)], {
+    shape: [1],
+    dtype: 'bool',
+  });
+  const zero = graph.node(
+    'Cast',
+    [never],
+    { shape: [1], dtype: 'int64' },
+    { attributes: { to: 7 } },
+  );
+  return graph.node('Slice', [value, zero, graph.integers([2 ** 40]), graph.integers([0])], {
+    shape: value.shape,
+  });
 }

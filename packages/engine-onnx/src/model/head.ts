@@ -6,8 +6,8 @@ import { project, type Trunk } from './block.js';
 import { headName } from './parameters.js';
 
 /**
- * Normalised hidden states, divided by the temperature: scaling them costs less than scaling the logits.
- * `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
+ * Normalised hidden states, divided by the temperature: scaling them costs less than scaling the
+ * logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
  */
 export function headStates(trunk: Trunk, x: Value, inverseTemperature: Value): Value {
   const normed = rmsNorm(x, trunk.parameters.get('model.norm.weight')!, trunk.config.normEpsilon);
@@ -17,7 +17,12 @@ export function headStates(trunk: Trunk, x: Value, inverseTemperature: Value): V
 /** log softmax(states W^T). `states` [R, d] -> [R, V] */
 export function headLogprobs(trunk: Trunk, states: Value): Value {
   const logits = project(trunk, states, headWeight(trunk));
-  return states.graph.node('LogSoftmax', [logits], { shape: [dimAt(states, 0), trunk.config.vocabSize] }, { attributes: { axis: -1 } });
+  return states.graph.node(
+    'LogSoftmax',
+    [logits],
+    { shape: [dimAt(states, 0), trunk.config.vocabSize] },
+    { attributes: { axis: -1 } },
+  );
 }
 
 /** [V, d] */

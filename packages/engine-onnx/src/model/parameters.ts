@@ -1,4 +1,7 @@
-/** Parameters of a model: Hugging Face names and shapes, their places in one flat array, and a seeded beginning. */
+/**
+ * Parameters of a model: Hugging Face names and shapes, their places in one flat array, and a
+ * seeded beginning.
+ */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 import type { ModelConfig } from './config.js';
 
@@ -27,11 +30,16 @@ export function headName(config: ModelConfig): string {
 
 export const layerPrefix = (layer: number): string => `model.layers.${layer}.`;
 
-/** Every parameter, in the order of the flat array. Tied heads are listed once, as the embedding. */
+/**
+ * Every parameter, in the order of the flat array. Tied heads are listed once, as the embedding.
+ */
 export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
-  const shapes: [string, readonly number[]][] = [[embeddingName, [config.vocabSize, config.hiddenSize]]];
+  const shapes: [string, readonly number[]][] = [
+    [embeddingName, [config.vocabSize, config.hiddenSize]],
+  ];
   for (let layer = 0; layer < config.layers; layer++) {
-    for (const [name, shape] of layerShapes(config)) shapes.push([layerPrefix(layer) + name, shape]);
+    for (const [name, shape] of layerShapes(config))
+      shapes.push([layerPrefix(layer) + name, shape]);
   }
   shapes.push(['model.norm.weight', [config.hiddenSize]]);
   shapes.push(...headShapes(config));
@@ -58,7 +66,12 @@ function layerShapes(config: ModelConfig): readonly [string, readonly number[]][
   const { hiddenSize, headDim, intermediateSize, qkvBias, outputBias, mlpBias } = config;
   const queries = config.heads * headDim;
   const keys = config.kvHeads * headDim;
-  const linear = (name: string, out: number, input: number, bias: boolean): [string, readonly number[]][] => [
+  const linear = (
+    name: string,
+    out: number,
+    input: number,
+    bias: boolean,
+  ): [string, readonly number[]][] => [
     [`${name}.weight`, [out, input]],
     ...(bias ? [[`${name}.bias`, [out]] as [string, readonly number[]]] : []),
   ];
@@ -92,11 +105,16 @@ export interface InitialWeightsOptions {
 }
 
 /**
- * Weights of a new model: matrices N(0, std), those that end a residual branch N(0, std / sqrt(2 layers)), norms 1, biases 0.
- * Every tensor draws from a stream named after it, so a tensor does not depend on the others.
+ * Weights of a new model: matrices N(0, std), those that end a residual branch N(0, std / sqrt(2
+ * layers)), norms 1, biases 0. Every tensor draws from a stream named after it, so a tensor does
+ * not depend on the others.
  * @see Radford et al., Language Models are Unsupervised Multitask Learners, section 2.3
  */
-export function initialWeights(config: ModelConfig, seed: number, options: InitialWeightsOptions = {}): Float32Array {
+export function initialWeights(
+  config: ModelConfig,
+  seed: number,
+  options: InitialWeightsOptions = {},
+): Float32Array {
   const { std = 0.02 } = options;
   const specs = parameterSpecs(config);
   const flat = new Float32Array(parameterCount(config));

@@ -5,16 +5,26 @@ import { RopeFeeds, ropeFrequencies, ropeTables } from './rope.js';
 const config = { ...tinyModels.qwen3, headDim: 8 };
 
 test('frequencies fall from 1 by powers of theta', () => {
-  expect([...ropeFrequencies(config)].map((x) => Number(x.toPrecision(12)))).toEqual([1, 0.1, 0.01, 0.001]);
+  expect([...ropeFrequencies(config)].map((x) => Number(x.toPrecision(12)))).toEqual([
+    1, 0.1, 0.01, 0.001,
+  ]);
 });
 
 test('linear scaling divides every frequency', () => {
-  expect(ropeFrequencies({ ...config, ropeScaling: { kind: 'linear', factor: 4 } })).toEqual(ropeFrequencies(config).map((x) => x / 4));
+  expect(ropeFrequencies({ ...config, ropeScaling: { kind: 'linear', factor: 4 } })).toEqual(
+    ropeFrequencies(config).map((x) => x / 4),
+  );
 });
 
 test('llama3 scaling keeps fast rotations, divides slow ones and lies between for the rest', () => {
   const plain = ropeFrequencies(config);
-  const ropeScaling = { kind: 'llama3', factor: 8, lowFreqFactor: 1, highFreqFactor: 4, originalMaxPositions: 128 } as const;
+  const ropeScaling = {
+    kind: 'llama3',
+    factor: 8,
+    lowFreqFactor: 1,
+    highFreqFactor: 4,
+    originalMaxPositions: 128,
+  } as const;
   const scaled = ropeFrequencies({ ...config, ropeScaling });
   expect(scaled[0]).toBe(plain[0]);
   expect(scaled[1]).toBeGreaterThan(plain[1]! / 8);

@@ -1,4 +1,7 @@
-/** Tables of rotary angles, computed in JavaScript and fed to the graphs, as long as a batch needs them. */
+/**
+ * Tables of rotary angles, computed in JavaScript and fed to the graphs, as long as a batch needs
+ * them.
+ */
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from './config.js';
 import type { Feeds } from './weights.js';
@@ -28,12 +31,15 @@ export function ropeTables(config: ModelConfig, length: number): RopeTables {
 }
 
 /**
- * Angle per position of each pair of dimensions: theta^(-2i / D), stretched as the config asks. [headDim / 2]
+ * Angle per position of each pair of dimensions: theta^(-2i / D), stretched as the config asks.
+ * [headDim / 2]
  * @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's `rope_scaling`
  */
 export function ropeFrequencies(config: ModelConfig): Float64Array {
   const half = config.headDim / 2;
-  return Float64Array.from({ length: half }, (_, i) => scaled(config.ropeTheta ** (-i / half), config.ropeScaling));
+  return Float64Array.from({ length: half }, (_, i) =>
+    scaled(config.ropeTheta ** (-i / half), config.ropeScaling),
+  );
 }
 
 /** `llama3` keeps fast rotations, divides slow ones by the factor, and blends between the two. */
@@ -48,7 +54,10 @@ function scaled(frequency: number, scaling: ModelConfig['ropeScaling']): number 
   return ((1 - blend) * frequency) / factor + blend * frequency;
 }
 
-/** Ready inputs for the graphs. Tables grow by doubling, so that they are computed a few times in a run. */
+/**
+ * Ready inputs for the graphs. Tables grow by doubling, so that they are computed a few times in a
+ * run.
+ */
 export class RopeFeeds {
   readonly #config: ModelConfig;
   #length = 0;
@@ -64,7 +73,10 @@ export class RopeFeeds {
       const tables = ropeTables(this.#config, 2 ** Math.ceil(Math.log2(Math.max(64, length))));
       const shape = [tables.length, this.#config.headDim / 2];
       this.#length = tables.length;
-      this.#feeds = { rope_cos: new Tensor('float32', tables.cos, shape), rope_sin: new Tensor('float32', tables.sin, shape) };
+      this.#feeds = {
+        rope_cos: new Tensor('float32', tables.cos, shape),
+        rope_sin: new Tensor('float32', tables.sin, shape),
+      };
     }
     return this.#feeds;
   }

@@ -22,7 +22,9 @@ class Cache {
     this.#config = config;
     this.#rows = rows;
     const size = rows * config.kvHeads * capacity * config.headDim;
-    this.#arrays = Array.from({ length: 2 * config.layers }, () => new Float32Array(size).fill(123));
+    this.#arrays = Array.from({ length: 2 * config.layers }, () =>
+      new Float32Array(size).fill(123),
+    );
   }
 
   store(newKv: Float32Array, time: number, at: number): void {
@@ -32,18 +34,29 @@ class Cache {
       for (let band = 0; band < bands; band++) {
         const from = (row * bands + band) * time * headDim;
         const to = ((row * kvHeads + (band % kvHeads)) * capacity + at) * headDim;
-        this.#arrays[Math.floor(band / kvHeads)]!.set(newKv.subarray(from, from + time * headDim), to);
+        this.#arrays[Math.floor(band / kvHeads)]!.set(
+          newKv.subarray(from, from + time * headDim),
+          to,
+        );
       }
     }
   }
 
   get feeds(): Record<string, Tensor> {
     const shape = [this.#rows, this.#config.kvHeads, capacity, this.#config.headDim];
-    return Object.fromEntries(this.#arrays.map((data, i) => [`${i % 2 === 0 ? 'k' : 'v'}.${i >> 1}`, new Tensor('float32', data, shape)]));
+    return Object.fromEntries(
+      this.#arrays.map((data, i) => [
+        `${i % 2 === 0 ? 'k' : 'v'}.${i >> 1}`,
+        new Tensor('float32', data, shape),
+      ]),
+    );
   }
 }
 
-/** Log-probabilities of the tokens of equally long rows by prefill and then token by token. [rows][time - prompt] */
+/**
+ * Log-probabilities of the tokens of equally long rows by prefill and then token by token.
+ * [rows][time - prompt]
+ */
 async function sampledLogprobs(
   config: ModelConfig,
   weights: WeightBuffers,
@@ -53,7 +66,10 @@ async function sampledLogprobs(
 ) {
   const count = rows.length;
   const prefill = await createSession(prefillGraph(config), { threads, kind: 'sample' });
-  const decode = await createSession(decodeGraph(config, { variant: 'logprobs' }), { threads, kind: 'sample' });
+  const decode = await createSession(decodeGraph(config, { variant: 'logprobs' }), {
+    threads,
+    kind: 'sample',
+  });
   const rope = new RopeFeeds(config).feeds(capacity);
   const common = {
     ...weights.training.feeds,
@@ -66,12 +82,21 @@ async function sampledLogprobs(
     rows.forEach((row, i) => out[i]!.push(logprobs[i * config.vocabSize + row[position + 1]!]!));
 
   const prompts = Int32Array.from(rows.flatMap((row) => [...row.subarray(0, prompt)]));
-  const first = await prefill.run({ ...weights.training.feeds, ...rope, ids: ids(prompts, [count, prompt]) });
+  const first = await prefill.run({
+    ...weights.training.feeds,
+    ...rope,
+    ids: ids(prompts, [count, prompt]),
+  });
   cache.store(first['new_kv']!.data as Float32Array, prompt, 0);
   for (let position = prompt - 1; position + 1 < rows[0]!.length; position++) {
     const tokens = Int32Array.from(rows, (row) => row[position]!);
     const slots = new Int32Array(count).fill(position);
-    const step = await decode.run({ ...common, ...cache.feeds, ids: ids(tokens, [count, 1]), positions: ids(slots, [count, 1]) });
+    const step = await decode.run({
+      ...common,
+      ...cache.feeds,
+      ids: ids(tokens, [count, 1]),
+      positions: ids(slots, [count, 1]),
+    });
     read(step['logprobs']!.data as Float32Array, position);
     cache.store(step['new_kv']!.data as Float32Array, 1, position);
   }
@@ -82,9 +107,18 @@ async function sampledLogprobs(
 
 describe('prefill and decode give the bits of the trainer', () => {
   /** With two threads, its layer [64, 384] is cut up differently for few rows and for many. */
-  const fragile: ModelConfig = { ...tinyModels.qwen3, hiddenSize: 64, headDim: 16, intermediateSize: 384 };
+  const fragile: ModelConfig = {
+    ...tinyModels.qwen3,
+    hiddenSize: 64,
+    headDim: 16,
+    intermediateSize: 384,
+  };
   const cases: [string, ModelConfig, number][] = [
-    ...Object.entries(tinyModels).map(([name, config]): [string, ModelConfig, number] => [name, config, 1]),
+    ...Object.entries(tinyModels).map(([name, config]): [string, ModelConfig, number] => [
+      name,
+      config,
+      1,
+    ]),
     ['a model whose sums depend on the number of rows', fragile, 2],
   ];
 
@@ -96,10 +130,18 @@ describe('prefill and decode give the bits of the trainer', () => {
       [40, 40, 40],
       [9, 9, 9],
     ]) {
-      const batch = { rows: randomBatch(config, lengths, 2, temperature).rows.map((row) => ({ ...row, promptLength: prompt })) };
+      const batch = {
+        rows: randomBatch(config, lengths, 2, temperature).rows.map((row) => ({
+          ...row,
+          promptLength: prompt,
+        })),
+      };
       const pass = await trainer.forward(batch);
       const rows = batch.rows.map((row) => row.tokens);
-      const sampled = await sampledLogprobs(config, weights, rows, prompt, { temperature, threads });
+      const sampled = await sampledLogprobs(config, weights, rows, prompt, {
+        temperature,
+        threads,
+      });
       expect(Float32Array.from(sampled.flat())).toEqual(pass.logprobs);
     }
     await trainer.close();
@@ -121,7 +163,10 @@ describe('drawing in the graph', () => {
       inverse_temperature: column(new Float32Array(rows).fill(1)),
     };
     const run = async (variant: DecodeVariant, own: Record<string, Tensor>) => {
-      const session = await createSession(decodeGraph(config, { variant }), { threads: 1, kind: 'sample' });
+      const session = await createSession(decodeGraph(config, { variant }), {
+        threads: 1,
+        kind: 'sample',
+      });
       const out = await session.run({ ...feeds, ...own });
       await session.release();
       return out;
@@ -137,10 +182,15 @@ describe('drawing in the graph', () => {
 
   test('inverts the cumulative distribution and reports the token’s log-probability', async () => {
     const u = Float32Array.from({ length: 50 }, (_, i) => i / 50);
-    const { tokens, logprob, logprobs } = await draw(new WeightBuffers(config, livelyWeights(config)), u);
+    const { tokens, logprob, logprobs } = await draw(
+      new WeightBuffers(config, livelyWeights(config)),
+      u,
+    );
     let cumulative = 0;
     const bounds = Array.from(logprobs, (x) => (cumulative += Math.exp(x)));
-    expect(tokens).toEqual(Array.from(u, (x) => bounds.findIndex((bound) => bound > x * cumulative)));
+    expect(tokens).toEqual(
+      Array.from(u, (x) => bounds.findIndex((bound) => bound > x * cumulative)),
+    );
     expect(logprob).toEqual(Float32Array.from(tokens, (token) => logprobs[token]!));
   });
 
@@ -151,7 +201,10 @@ describe('drawing in the graph', () => {
     weights.subarray(0, config.vocabSize * width).fill(-100);
     weights.subarray(7 * width, 8 * width).fill(100);
     weights.fill(1, weights.length - width);
-    const { tokens, logprobs } = await draw(new WeightBuffers(config, weights), Float32Array.of(0, 1 - 2 ** -24, 1));
+    const { tokens, logprobs } = await draw(
+      new WeightBuffers(config, weights),
+      Float32Array.of(0, 1 - 2 ** -24, 1),
+    );
     const possible = [...logprobs.keys()].filter((token) => Math.exp(logprobs[token]!) > 0);
     expect(possible.length).toBeLessThan(config.vocabSize);
     for (const token of tokens) expect(possible).toContain(token);

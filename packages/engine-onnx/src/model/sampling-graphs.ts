@@ -1,8 +1,10 @@
 /**
- * Graphs of the sampler. The KV cache belongs to the caller: the graphs read it and return only new keys and values. Prefill fills
- * the cache and draws nothing: the last token of a prompt goes through decode, once for every choice.
+ * Graphs of the sampler. The KV cache belongs to the caller: the graphs read it and return only new
+ * keys and values. Prefill fills the cache and draws nothing: the last token of a prompt goes
+ * through decode, once for every choice.
  *
- * B rows, S padded prompt length, M cache capacity, P table length, L layers, KV key heads, D head width, V vocabulary
+ * B rows, S padded prompt length, M cache capacity, P table length, L layers, KV key heads, D head
+ * width, V vocabulary
  *
  * | name                  | type                    | prefill | decode | meaning                                                             |
  * | --------------------- | ----------------------- | ------- | ------ | ------------------------------------------------------------------- |
@@ -18,7 +20,8 @@
  * | `logprob`             | f32 [B, 1]              |         | out    | `sampled`: its log-probability                                      |
  * | `logprobs`            | f32 [B, V]              |         | out    | `logprobs`: the whole distribution, for everything else             |
  *
- * Feed at least two rows: one row takes another matrix kernel, whose sums are rounded in another order.
+ * Feed at least two rows: one row takes another matrix kernel, whose sums are rounded in another
+ * order.
  */
 import { Graph, type Value } from '../onnx/graph.js';
 import { dataTypes } from '../onnx/schema.js';
@@ -26,7 +29,14 @@ import { causalAttention } from '../onnx/ops/attention.js';
 import { cachedAttention } from '../onnx/ops/cached-attention.js';
 import { categorical } from '../onnx/ops/categorical.js';
 import { concat, reshape } from '../onnx/ops/shape.js';
-import { decoder, embed, parameterInputs, tableInputs, type Attention, type Trunk } from './block.js';
+import {
+  decoder,
+  embed,
+  parameterInputs,
+  tableInputs,
+  type Attention,
+  type Trunk,
+} from './block.js';
 import type { ModelConfig } from './config.js';
 import { headLogprobs, headStates } from './head.js';
 
@@ -47,7 +57,10 @@ export function prefillGraph(config: ModelConfig): Uint8Array {
 }
 
 /** ONNX bytes of the graph that reads one token per row and continues it. */
-export function decodeGraph(config: ModelConfig, options: { readonly variant: DecodeVariant }): Uint8Array {
+export function decodeGraph(
+  config: ModelConfig,
+  options: { readonly variant: DecodeVariant },
+): Uint8Array {
   const graph = new Graph();
   const ids = graph.input('ids', 'int32', ['B', 1]);
   const slots = graph.input('positions', 'int32', ['B', 1]);
@@ -55,15 +68,26 @@ export function decodeGraph(config: ModelConfig, options: { readonly variant: De
   const attention: Attention = (layer, q, k, v) => {
     cache.push(k, v);
     const shape = ['B', config.kvHeads, 'M', config.headDim];
-    const past = { k: graph.input(`k.${layer}`, 'float32', shape), v: graph.input(`v.${layer}`, 'float32', shape) };
+    const past = {
+      k: graph.input(`k.${layer}`, 'float32', shape),
+      v: graph.input(`v.${layer}`, 'float32', shape),
+    };
     return cachedAttention(q, k, v, past, slots);
   };
-  const positions = graph.node('Cast', [slots], { shape: slots.shape, dtype: 'int64' }, { attributes: { to: dataTypes.int64 } });
+  const positions = graph.node(
+    'Cast',
+    [slots],
+    { shape: slots.shape, dtype: 'int64' },
+    { attributes: { to: dataTypes.int64 } },
+  );
   const { trunk, x } = build(graph, config, { ids, positions, attention });
   graph.output('new_kv', concat(cache, 1, 2 * config.layers * config.kvHeads));
 
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['B', 1]);
-  const logprobs = headLogprobs(trunk, headStates(trunk, reshape(x, ['B', config.hiddenSize]), inverseTemperature));
+  const logprobs = headLogprobs(
+    trunk,
+    headStates(trunk, reshape(x, ['B', config.hiddenSize]), inverseTemperature),
+  );
   if (options.variant === 'logprobs') {
     graph.output('logprobs', logprobs);
   } else {
@@ -80,7 +104,17 @@ interface Reading {
   readonly attention: Attention;
 }
 
-function build(graph: Graph, config: ModelConfig, { ids, positions, attention }: Reading): { readonly trunk: Trunk; readonly x: Value } {
-  const trunk: Trunk = { config, parameters: parameterInputs(graph, config), positions, tables: tableInputs(graph, config), attention };
+function build(
+  graph: Graph,
+  config: ModelConfig,
+  { ids, positions, attention }: Reading,
+): { readonly trunk: Trunk; readonly x: Value } {
+  const trunk: Trunk = {
+    config,
+    parameters: parameterInputs(graph, config),
+    positions,
+    tables: tableInputs(graph, config),
+    attention,
+  };
   return { trunk, x: decoder(trunk, embed(trunk, ids)) };
 }

@@ -1,7 +1,8 @@
 /**
  * Graphs of the trainer: log-probabilities of whole sequences, and their gradients.
  *
- * B rows, T padded length (at least 2), N = B * T, R picked positions, P table length, d hidden size, V vocabulary
+ * B rows, T padded length (at least 2), N = B * T, R picked positions, P table length, d hidden
+ * size, V vocabulary
  *
  * | name                  | type         | forward | backward | meaning                                                            |
  * | --------------------- | ------------ | ------- | -------- | ------------------------------------------------------------------ |
@@ -20,8 +21,9 @@
  * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one nothing |
  * | `grad.embedded`       | f32 [N, d]   |         | out      | dL/d(embedding row of each id), which the caller adds up by id     |
  *
- * The head works through R in `chunks` equal parts, one after the other, so that arrays of width V stay small; R is a multiple of it.
- * Where `spread` is fed, the last of the R rows is padding (gradient 0) unless every position is picked.
+ * The head works through R in `chunks` equal parts, one after the other, so that arrays of width V
+ * stay small; R is a multiple of it. Where `spread` is fed, the last of the R rows is padding
+ * (gradient 0) unless every position is picked.
  */
 import { gradients, type Seed } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph.js';
@@ -73,7 +75,10 @@ export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions
 /** Makes factors of linear layers from the parameters of the model, by weight. */
 type AdapterInputs = (parameters: ReadonlyMap<string, Value>) => NonNullable<Trunk['adapters']>;
 
-/** The inputs of a gradient graph, and where gradients begin: at the hidden states of the picked positions. With adapters the head is frozen. */
+/**
+ * The inputs of a gradient graph, and where gradients begin: at the hidden states of the picked
+ * positions. With adapters the head is frozen.
+ */
 export function differentiated(
   graph: Graph,
   config: ModelConfig,
@@ -83,14 +88,22 @@ export function differentiated(
   const body = trainingBody(graph, config, adapters && { adapters });
   const inputs = headInputs(graph);
   const spread = graph.input('spread', 'int32', ['N']);
-  const states = headStates(body.trunk, takeRows(body.x, inputs.rows, spread), inputs.inverseTemperature);
+  const states = headStates(
+    body.trunk,
+    takeRows(body.x, inputs.rows, spread),
+    inputs.inverseTemperature,
+  );
   const head = chunkedHeadGradients(body.trunk, states, inputs.targets, {
     chunks: options.chunks,
     frozen: adapters !== undefined,
     gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
     ...(options.entropy && { gradEntropy: graph.input('grad_entropy', 'float32', ['R', 1]) }),
   });
-  return { body, seed: { value: states, gradient: head.states }, ...(head.weight && { headGradient: head.weight }) };
+  return {
+    body,
+    seed: { value: states, gradient: head.states },
+    ...(head.weight && { headGradient: head.weight }),
+  };
 }
 
 /** The body of a training graph: what stands before every head. */
@@ -102,11 +115,20 @@ export interface TrainingBody {
   readonly embedded: Value;
 }
 
-/** Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter but the embedding and those that are there already. */
-export function outputGradients({ trunk, embedded }: TrainingBody, seed: Seed, there: readonly string[] = []): void {
+/**
+ * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter but the embedding and
+ * those that are there already.
+ */
+export function outputGradients(
+  { trunk, embedded }: TrainingBody,
+  seed: Seed,
+  there: readonly string[] = [],
+): void {
   const { config, parameters } = trunk;
   const { graph } = embedded;
-  const names = [...parameters.keys()].filter((name) => name !== embeddingName && !there.includes(name));
+  const names = [...parameters.keys()].filter(
+    (name) => name !== embeddingName && !there.includes(name),
+  );
   const found = gradients([seed], [...names.map((name) => parameters.get(name)!), embedded]);
   names.forEach((name, i) => graph.output(`grad.${name}`, found[i]!));
   graph.output('grad.embedded', reshape(found.at(-1)!, ['N', config.hiddenSize]));
@@ -116,7 +138,10 @@ export function outputGradients({ trunk, embedded }: TrainingBody, seed: Seed, t
 export function trainingBody(
   graph: Graph,
   config: ModelConfig,
-  { parts, adapters }: { readonly parts?: Agreement['parts']; readonly adapters?: AdapterInputs } = {},
+  {
+    parts,
+    adapters,
+  }: { readonly parts?: Agreement['parts']; readonly adapters?: AdapterInputs } = {},
 ): TrainingBody {
   const ids = graph.input('ids', 'int32', ['B', 'T']);
   const parameters = parameterInputs(graph, config);
@@ -133,7 +158,11 @@ export function trainingBody(
   return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };
 }
 
-function headInputs(graph: Graph): { readonly rows: Value; readonly targets: Value; readonly inverseTemperature: Value } {
+function headInputs(graph: Graph): {
+  readonly rows: Value;
+  readonly targets: Value;
+  readonly inverseTemperature: Value;
+} {
   return {
     rows: graph.input('rows', 'int32', ['R']),
     targets: graph.input('targets', 'int32', ['R', 1]),

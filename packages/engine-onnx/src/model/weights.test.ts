@@ -6,7 +6,8 @@ import { WeightBuffers } from './weights.js';
 const config = tinyModels.qwen2;
 const count = parameterCount(config);
 const fresh = () => new WeightBuffers(config, new Float32Array(count).fill(1));
-const bump = (weights: WeightBuffers) => weights.update((from, to) => from.forEach((x, i) => (to[i] = x + 1)));
+const bump = (weights: WeightBuffers) =>
+  weights.update((from, to) => from.forEach((x, i) => (to[i] = x + 1)));
 
 test('a step writes in place while nobody else holds the weights', () => {
   const weights = fresh();
@@ -66,12 +67,16 @@ test('adopting before anything was published is refused', () => {
 });
 
 test('weights of another size are refused with both sizes', () => {
-  expect(() => new WeightBuffers(config, new Float32Array(3))).toThrow(`have 3 numbers, but the model has ${count} parameters`);
+  expect(() => new WeightBuffers(config, new Float32Array(3))).toThrow(
+    `have 3 numbers, but the model has ${count} parameters`,
+  );
 });
 
 test('parameters tile the flat array, and new weights depend on the seed only', () => {
   const specs = parameterSpecs(config);
-  specs.forEach((spec, i) => expect(spec.offset).toBe(i === 0 ? 0 : specs[i - 1]!.offset + specs[i - 1]!.size));
+  specs.forEach((spec, i) =>
+    expect(spec.offset).toBe(i === 0 ? 0 : specs[i - 1]!.offset + specs[i - 1]!.size),
+  );
   expect(initialWeights(config, 7)).toEqual(initialWeights(config, 7));
   expect(initialWeights(config, 7)).not.toEqual(initialWeights(config, 8));
 });
@@ -81,7 +86,9 @@ test('new matrices have the wanted spread, norms are 1 and biases 0', () => {
   const flat = initialWeights(wide, 1);
   const spread = (name: string) => {
     const { offset, size } = parameterSpecs(wide).find((spec) => spec.name === name)!;
-    return Math.sqrt(flat.subarray(offset, offset + size).reduce((sum, x) => sum + x * x, 0) / size);
+    return Math.sqrt(
+      flat.subarray(offset, offset + size).reduce((sum, x) => sum + x * x, 0) / size,
+    );
   };
   expect(spread('model.layers.1.mlp.up_proj.weight')).toBeCloseTo(0.02, 3);
   expect(spread('model.layers.1.mlp.down_proj.weight')).toBeCloseTo(0.02 / 2, 3);

@@ -1,4 +1,7 @@
-/** Weight arrays shared by trainer and sampler without copies: sets with owners, and a step that never overwrites a set in use. */
+/**
+ * Weight arrays shared by trainer and sampler without copies: sets with owners, and a step that
+ * never overwrites a set in use.
+ */
 import { EngineError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from './config.js';
@@ -24,9 +27,10 @@ export interface WeightLease extends WeightSet {
 }
 
 /**
- * The weights of one model. The trainer's set is `training`; everybody else leases one. A step writes in place while nobody
- * holds a lease on the training set, else into a free set, which then becomes the training set. So publishing and
- * adopting never copy, and at most one set more than there are distinct leased ones exists.
+ * The weights of one model. The trainer's set is `training`; everybody else leases one. A step
+ * writes in place while nobody holds a lease on the training set, else into a free set, which then
+ * becomes the training set. So publishing and adopting never copy, and at most one set more than
+ * there are distinct leased ones exists.
  */
 export class WeightBuffers {
   readonly #config: ModelConfig;
@@ -36,7 +40,10 @@ export class WeightBuffers {
   #published: { readonly set: WeightSet; readonly lease: WeightLease } | undefined;
   #reference: WeightSet | undefined;
 
-  /** @param initial becomes the training set; it is not copied. @throws EngineError when its length does not fit the config */
+  /**
+   * @param initial becomes the training set; it is not copied.
+   * @throws EngineError when its length does not fit the config
+   */
   constructor(config: ModelConfig, initial: Float32Array) {
     this.#config = config;
     this.#training = weightSet(config, initial);
@@ -50,9 +57,12 @@ export class WeightBuffers {
   /** The frozen reference. @throws EngineError when there is none */
   get reference(): WeightSet {
     if (!this.#reference) {
-      throw new EngineError('The engine was opened without reference weights; give it a reference model, or set the KL coefficient to 0.', {
-        code: 'ENGINE_NO_REFERENCE',
-      });
+      throw new EngineError(
+        'The engine was opened without reference weights; give it a reference model, or set the KL coefficient to 0.',
+        {
+          code: 'ENGINE_NO_REFERENCE',
+        },
+      );
     }
     return this.#reference;
   }
@@ -83,21 +93,30 @@ export class WeightBuffers {
     this.#published = { set: this.#training, lease: this.lease() };
   }
 
-  /** A lease on the published set, for the sampler. @throws EngineError when nothing was published yet */
+  /**
+   * A lease on the published set, for the sampler.
+   * @throws EngineError when nothing was published yet
+   */
   leasePublished(): WeightLease {
     if (!this.#published)
-      throw new EngineError('No weights have been published yet; publish a version before adopting it.', { code: 'ENGINE_NOT_PUBLISHED' });
+      throw new EngineError(
+        'No weights have been published yet; publish a version before adopting it.',
+        { code: 'ENGINE_NOT_PUBLISHED' },
+      );
     return this.lease(this.#published.set);
   }
 
-  /** A set that is nobody's yet, for weights read from a checkpoint; it is freed with its lease. Contents are arbitrary. */
+  /**
+   * A set that is nobody's yet, for weights read from a checkpoint; it is freed with its lease.
+   * Contents are arbitrary.
+   */
   leaseEmpty(): WeightLease {
     return this.lease(this.#take());
   }
 
   /**
-   * Replaces the training weights: `write` gets the old numbers and where the new ones go, which is the same array when nobody
-   * else holds it, and fills every element.
+   * Replaces the training weights: `write` gets the old numbers and where the new ones go, which is
+   * the same array when nobody else holds it, and fills every element.
    */
   update(write: (from: Float32Array, to: Float32Array) => void): void {
     const from = this.#training;
@@ -107,8 +126,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Replaces the training weights without computing them: `read` fills every element of an array that nobody uses yet. When
-   * it fails, the training weights are what they were.
+   * Replaces the training weights without computing them: `read` fills every element of an array
+   * that nobody uses yet. When it fails, the training weights are what they were.
    */
   async replace(read: (to: Float32Array) => Promise<void>): Promise<void> {
     const set = this.#take();
@@ -124,7 +143,9 @@ export class WeightBuffers {
   }
 
   #take(): WeightSet {
-    return this.#free.pop() ?? weightSet(this.#config, new Float32Array(parameterCount(this.#config)));
+    return (
+      this.#free.pop() ?? weightSet(this.#config, new Float32Array(parameterCount(this.#config)))
+    );
   }
 
   #release(set: WeightSet): void {

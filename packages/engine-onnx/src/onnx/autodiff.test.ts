@@ -19,9 +19,16 @@ const tolerance = 5e-3;
 
 /** Two shapes that broadcast: dimensions of the second are dropped in front or replaced by 1. */
 const broadcastable = fc
-  .tuple(fc.array(size, { minLength: 1, maxLength: 4 }), fc.nat(3), fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }), fc.boolean())
+  .tuple(
+    fc.array(size, { minLength: 1, maxLength: 4 }),
+    fc.nat(3),
+    fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }),
+    fc.boolean(),
+  )
   .map(([shape, drop, ones, swap]) => {
-    const other = shape.map((dim, i) => (ones[i] ? 1 : dim)).slice(Math.min(drop, shape.length - 1));
+    const other = shape
+      .map((dim, i) => (ones[i] ? 1 : dim))
+      .slice(Math.min(drop, shape.length - 1));
     return swap ? [other, shape] : [shape, other];
   }) as fc.Arbitrary<[number[], number[]]>;
 
@@ -30,9 +37,11 @@ describe('gradients equal central differences', () => {
   test.each(Object.keys(binary))('of %s over broadcast shapes', async (name) => {
     await fc.assert(
       fc.asyncProperty(broadcastable, seeds, async ([a, b], seed) => {
-        expect(await gradientError(seed, { a: { shape: a }, b: { shape: b } }, (v) => binary[name]!(v['a']!, v['b']!))).toBeLessThan(
-          tolerance,
-        );
+        expect(
+          await gradientError(seed, { a: { shape: a }, b: { shape: b } }, (v) =>
+            binary[name]!(v['a']!, v['b']!),
+          ),
+        ).toBeLessThan(tolerance);
       }),
       runs,
     );
@@ -42,7 +51,11 @@ describe('gradients equal central differences', () => {
   test.each(Object.keys(unary))('of %s', async (name) => {
     await fc.assert(
       fc.asyncProperty(size, size, seeds, async (rows, columns, seed) => {
-        expect(await gradientError(seed, { a: { shape: [rows, columns] } }, (v) => unary[name]!(v['a']!))).toBeLessThan(tolerance);
+        expect(
+          await gradientError(seed, { a: { shape: [rows, columns] } }, (v) =>
+            unary[name]!(v['a']!),
+          ),
+        ).toBeLessThan(tolerance);
       }),
       runs,
     );
@@ -52,7 +65,11 @@ describe('gradients equal central differences', () => {
     await fc.assert(
       fc.asyncProperty(size, size, seeds, async (rows, columns, seed) => {
         const shape = [rows, columns];
-        expect(await gradientError(seed, { gate: { shape }, up: { shape } }, (v) => swiglu(v['gate']!, v['up']!))).toBeLessThan(tolerance);
+        expect(
+          await gradientError(seed, { gate: { shape }, up: { shape } }, (v) =>
+            swiglu(v['gate']!, v['up']!),
+          ),
+        ).toBeLessThan(tolerance);
       }),
       runs,
     );
@@ -75,12 +92,17 @@ describe('gradients equal central differences', () => {
         const transposeA = ta && !shared;
         const b = tb ? [n, k] : [k, n];
         const args: Record<string, Argument> = {
-          a: { shape: [batch, ...(transposeA ? [k, m] : [m, k])], dims: ['B', ...(transposeA ? [k, m] : [m, k])] },
+          a: {
+            shape: [batch, ...(transposeA ? [k, m] : [m, k])],
+            dims: ['B', ...(transposeA ? [k, m] : [m, k])],
+          },
           b: shared ? { shape: b } : { shape: [batch, ...b], dims: ['B', ...b] },
         };
-        expect(await gradientError(seed, args, (v) => matmul(v['a']!, v['b']!, { transposeA, transposeB: tb, alpha }))).toBeLessThan(
-          tolerance,
-        );
+        expect(
+          await gradientError(seed, args, (v) =>
+            matmul(v['a']!, v['b']!, { transposeA, transposeB: tb, alpha }),
+          ),
+        ).toBeLessThan(tolerance);
       }),
       { numRuns: 16 },
     );
@@ -89,8 +111,14 @@ describe('gradients equal central differences', () => {
   test('of linear with a bias', async () => {
     await fc.assert(
       fc.asyncProperty(size, size, size, size, seeds, async (batch, time, input, output, seed) => {
-        const args = { x: { shape: [batch, time, input], dims: ['B', 'T', input] }, w: { shape: [output, input] }, b: { shape: [output] } };
-        expect(await gradientError(seed, args, (v) => linear(v['x']!, v['w']!, v['b']!))).toBeLessThan(tolerance);
+        const args = {
+          x: { shape: [batch, time, input], dims: ['B', 'T', input] },
+          w: { shape: [output, input] },
+          b: { shape: [output] },
+        };
+        expect(
+          await gradientError(seed, args, (v) => linear(v['x']!, v['w']!, v['b']!)),
+        ).toBeLessThan(tolerance);
       }),
       runs,
     );
@@ -98,10 +126,21 @@ describe('gradients equal central differences', () => {
 
   test('of rmsNorm', async () => {
     await fc.assert(
-      fc.asyncProperty(size, size, fc.integer({ min: 2, max: 9 }), seeds, async (batch, time, width, seed) => {
-        const args = { x: { shape: [batch, time, width], dims: ['B', 'T', width] }, w: { shape: [width] } };
-        expect(await gradientError(seed, args, (v) => rmsNorm(v['x']!, v['w']!, 0.1))).toBeLessThan(tolerance);
-      }),
+      fc.asyncProperty(
+        size,
+        size,
+        fc.integer({ min: 2, max: 9 }),
+        seeds,
+        async (batch, time, width, seed) => {
+          const args = {
+            x: { shape: [batch, time, width], dims: ['B', 'T', width] },
+            w: { shape: [width] },
+          };
+          expect(
+            await gradientError(seed, args, (v) => rmsNorm(v['x']!, v['w']!, 0.1)),
+          ).toBeLessThan(tolerance);
+        },
+      ),
       runs,
     );
   });
@@ -123,21 +162,35 @@ describe('gradients equal central differences', () => {
 
   test('of takeRows with padding', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 5 }), seeds, async (picked, seed) => {
-        const rows = Int32Array.from(picked);
-        const spread = Int32Array.from({ length: 6 }, (_, i) => (rows.includes(i) ? rows.indexOf(i) : rows.length));
-        const args = {
-          a: { shape: [6, 2] },
-          rows: { shape: [rows.length + 1], data: Int32Array.of(...rows, 0) },
-          spread: { shape: [6], data: spread },
-          mask: { shape: [rows.length + 1], data: Int32Array.of(...rows.map(() => 1), 0) },
-        };
-        const build = (v: Record<string, Value>, graph: Graph) => {
-          const mask = graph.node('Cast', [v['mask']!], { shape: [rows.length + 1], dtype: 'float32' }, { attributes: { to: 1 } });
-          return multiply(takeRows(v['a']!, v['rows']!, v['spread']!), reshape(mask, [rows.length + 1, 1]));
-        };
-        expect(await gradientError(seed, args, build)).toBeLessThan(tolerance);
-      }),
+      fc.asyncProperty(
+        fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 5 }),
+        seeds,
+        async (picked, seed) => {
+          const rows = Int32Array.from(picked);
+          const spread = Int32Array.from({ length: 6 }, (_, i) =>
+            rows.includes(i) ? rows.indexOf(i) : rows.length,
+          );
+          const args = {
+            a: { shape: [6, 2] },
+            rows: { shape: [rows.length + 1], data: Int32Array.of(...rows, 0) },
+            spread: { shape: [6], data: spread },
+            mask: { shape: [rows.length + 1], data: Int32Array.of(...rows.map(() => 1), 0) },
+          };
+          const build = (v: Record<string, Value>, graph: Graph) => {
+            const mask = graph.node(
+              'Cast',
+              [v['mask']!],
+              { shape: [rows.length + 1], dtype: 'float32' },
+              { attributes: { to: 1 } },
+            );
+            return multiply(
+              takeRows(v['a']!, v['rows']!, v['spread']!),
+              reshape(mask, [rows.length + 1, 1]),
+            );
+          };
+          expect(await gradientError(seed, args, build)).toBeLessThan(tolerance);
+        },
+      ),
       runs,
     );
   });
@@ -152,9 +205,13 @@ describe('gradients equal central differences', () => {
             cos: graph.constant(angles.map(Math.cos), [5, 4]),
             sin: graph.constant(angles.map(Math.sin), [5, 4]),
           });
-        expect(await gradientError(seed, { x: { shape: [batch, heads, time, 8], dims: ['B', heads, 'T', 8] } }, build)).toBeLessThan(
-          tolerance,
-        );
+        expect(
+          await gradientError(
+            seed,
+            { x: { shape: [batch, heads, time, 8], dims: ['B', heads, 'T', 8] } },
+            build,
+          ),
+        ).toBeLessThan(tolerance);
       }),
       runs,
     );
@@ -170,10 +227,15 @@ describe('gradients equal central differences', () => {
         seeds,
         async (batch, keyHeads, group, time, seed) => {
           const keys = { shape: [batch, keyHeads, time, 4], dims: ['B', keyHeads, 'T', 4] };
-          const q = { shape: [batch, keyHeads * group, time, 4], dims: ['B', keyHeads * group, 'T', 4] };
-          expect(await gradientError(seed, { q, k: keys, v: keys }, (v) => causalAttention(v['q']!, v['k']!, v['v']!))).toBeLessThan(
-            tolerance,
-          );
+          const q = {
+            shape: [batch, keyHeads * group, time, 4],
+            dims: ['B', keyHeads * group, 'T', 4],
+          };
+          expect(
+            await gradientError(seed, { q, k: keys, v: keys }, (v) =>
+              causalAttention(v['q']!, v['k']!, v['v']!),
+            ),
+          ).toBeLessThan(tolerance);
         },
       ),
       runs,
@@ -182,16 +244,20 @@ describe('gradients equal central differences', () => {
 });
 
 test('a value used several times gets the sum of its gradients', async () => {
-  expect(await gradientError(1, { a: { shape: [3] } }, (v) => add(multiply(v['a']!, v['a']!), exp(v['a']!)))).toBeLessThan(tolerance);
+  expect(
+    await gradientError(1, { a: { shape: [3] } }, (v) =>
+      add(multiply(v['a']!, v['a']!), exp(v['a']!)),
+    ),
+  ).toBeLessThan(tolerance);
 });
 
 test('a target that the seeds do not depend on is refused', () => {
   const graph = new Graph();
   const a = graph.input('a', 'float32', [2]);
   const b = graph.input('b', 'float32', [2]);
-  expect(() => gradients([{ value: exp(a), gradient: graph.input('g', 'float32', [2]) }], [b])).toThrow(
-    'do not depend on a target of shape [2]',
-  );
+  expect(() =>
+    gradients([{ value: exp(a), gradient: graph.input('g', 'float32', [2]) }], [b]),
+  ).toThrow('do not depend on a target of shape [2]');
 });
 
 test('nodes that no output needs are left out', () => {

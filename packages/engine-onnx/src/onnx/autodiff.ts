@@ -1,4 +1,6 @@
-/** Reverse-mode differentiation: walks the values backwards and adds up what their pullbacks return. */
+/**
+ * Reverse-mode differentiation: walks the values backwards and adds up what their pullbacks return.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import type { Value } from './graph.js';
 import { add } from './ops/elementwise.js';
@@ -10,7 +12,8 @@ export interface Seed {
 }
 
 /**
- * Gradients of one scalar L with respect to `targets`, given dL/dvalue of every seed. The nodes are added to the same graph.
+ * Gradients of one scalar L with respect to `targets`, given dL/dvalue of every seed. The nodes are
+ * added to the same graph.
  * @throws InvariantError when no seed depends on a target
  */
 export function gradients(seeds: readonly Seed[], targets: readonly Value[]): readonly Value[] {
@@ -33,7 +36,10 @@ export function gradients(seeds: readonly Seed[], targets: readonly Value[]): re
   }
   return targets.map((target) => {
     const gradient = sums.get(target);
-    if (!gradient) throw new InvariantError(`The seeds do not depend on a target of shape [${target.shape.join(', ')}].`);
+    if (!gradient)
+      throw new InvariantError(
+        `The seeds do not depend on a target of shape [${target.shape.join(', ')}].`,
+      );
     return gradient;
   });
 }
@@ -50,7 +56,8 @@ function reaching(seeds: readonly Seed[], targets: ReadonlySet<Value>): Readonly
   const ascending = [...seen].sort((a, b) => a.id - b.id);
   const reached = new Set<Value>();
   for (const value of ascending) {
-    if (targets.has(value) || value.source?.inputs.some((input) => reached.has(input))) reached.add(value);
+    if (targets.has(value) || value.source?.inputs.some((input) => reached.has(input)))
+      reached.add(value);
   }
   return new Set([...reached].sort((a, b) => b.id - a.id));
 }

@@ -42,7 +42,11 @@ describe('a graph', () => {
     graph.output('once', b);
     graph.output('twice', b);
     const out = await run(graph, { a: matrix([1, 2]) });
-    expect(Object.fromEntries(Object.entries(out).map(([name, { data }]) => [name, [...(data as Float32Array)]]))).toEqual({
+    expect(
+      Object.fromEntries(
+        Object.entries(out).map(([name, { data }]) => [name, [...(data as Float32Array)]]),
+      ),
+    ).toEqual({
       same: [0, 1],
       once: [-0, -1],
       twice: [-0, -1],
@@ -54,13 +58,19 @@ describe('a graph', () => {
     const a = graph.input('a', 'float32', [1, 1]);
     graph.input('unused', 'float32', [1, 1]);
     graph.output('y', negate(a));
-    expect((await run(graph, { a: matrix([1, 1]), unused: matrix([1, 1]) }))['y']!.data).toEqual(Float32Array.of(-0));
+    expect((await run(graph, { a: matrix([1, 1]), unused: matrix([1, 1]) }))['y']!.data).toEqual(
+      Float32Array.of(-0),
+    );
   });
 
   test('stores equal constants once', () => {
     const graph = new Graph();
-    expect(graph.constant(Float32Array.of(1, 2), [2])).toBe(graph.constant(Float32Array.of(1, 2), [2]));
-    expect(graph.constant(Float32Array.of(1, 2), [1, 2])).not.toBe(graph.constant(Float32Array.of(1, 2), [2]));
+    expect(graph.constant(Float32Array.of(1, 2), [2])).toBe(
+      graph.constant(Float32Array.of(1, 2), [2]),
+    );
+    expect(graph.constant(Float32Array.of(1, 2), [1, 2])).not.toBe(
+      graph.constant(Float32Array.of(1, 2), [2]),
+    );
     expect(graph.constant(Float32Array.of(1), [1])).not.toBe(graph.constant(Int32Array.of(1), [1]));
   });
 
@@ -95,7 +105,9 @@ test('concat joins along an axis, and one value is itself', async () => {
   const a = graph.input('a', 'float32', ['R', 2]);
   expect(concat([a], 1, 2)).toBe(a);
   graph.output('y', concat([a, negate(a)], 1, 4));
-  expect((await run(graph, { a: matrix([1, 2]) }))['y']!.data).toEqual(Float32Array.of(0, 1, -0, -1));
+  expect((await run(graph, { a: matrix([1, 2]) }))['y']!.data).toEqual(
+    Float32Array.of(0, 1, -0, -1),
+  );
 });
 
 test('products of dimensions have one spelling', () => {

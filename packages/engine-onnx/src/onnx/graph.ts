@@ -1,11 +1,14 @@
-/** Builder of ONNX graphs whose dimensions may be symbols, so that one session serves every batch shape. */
+/**
+ * Builder of ONNX graphs whose dimensions may be symbols, so that one session serves every batch
+ * shape.
+ */
 import { InvariantError } from '@trinity-rft/core';
 import type { Dim, Shape } from './dims.js';
 import { encodeModel, type Attribute, type ConstantRecord, type DataType } from './schema.js';
 
 /**
- * Gradients of a value's inputs from the gradient of the value, in the order of the inputs; `undefined` where there is none
- * (ids, tables). A vector-Jacobian product.
+ * Gradients of a value's inputs from the gradient of the value, in the order of the inputs;
+ * `undefined` where there is none (ids, tables). A vector-Jacobian product.
  */
 export type Pullback = (gradient: Value) => readonly (Value | undefined)[];
 
@@ -16,7 +19,9 @@ export interface Value {
   readonly id: number;
   readonly dtype: DataType;
   readonly shape: Shape;
-  /** How gradients pass through it; absent for inputs, constants and values that have no gradient. */
+  /**
+   * How gradients pass through it; absent for inputs, constants and values that have no gradient.
+   */
   readonly source?: { readonly inputs: readonly Value[]; readonly pullback: Pullback };
 }
 
@@ -40,7 +45,10 @@ interface Node extends NodeOptions {
 
 type ConstantData = Float32Array | Int32Array | BigInt64Array;
 
-/** A graph under construction. Values are added in order; nodes that no output needs are dropped on {@link encode}. */
+/**
+ * A graph under construction. Values are added in order; nodes that no output needs are dropped on
+ * {@link encode}.
+ */
 export class Graph {
   readonly #nodes: Node[] = [];
   readonly #inputs = new Map<string, Value>();
@@ -51,7 +59,10 @@ export class Graph {
 
   /** A tensor the caller feeds. @throws InvariantError when the name is taken. */
   input(name: string, dtype: DataType, shape: Shape): Value {
-    if (this.#inputs.has(name)) throw new InvariantError(`The graph already has an input "${name}"; give this one another name.`);
+    if (this.#inputs.has(name))
+      throw new InvariantError(
+        `The graph already has an input "${name}"; give this one another name.`,
+      );
     const value = this.#value(dtype, shape);
     this.#inputs.set(name, value);
     return value;
@@ -60,17 +71,24 @@ export class Graph {
   /** Returns `value` to the caller under `name`. @throws InvariantError when the name is taken. */
   output(name: string, value: Value): void {
     if (this.#outputs.has(name) || this.#inputs.has(name)) {
-      throw new InvariantError(`The graph already has an input or output "${name}"; give this output another name.`);
+      throw new InvariantError(
+        `The graph already has an input or output "${name}"; give this output another name.`,
+      );
     }
     this.#outputs.set(name, value);
   }
 
   /** A tensor with fixed content; equal ones are stored once. */
   constant(data: ConstantData, shape: readonly number[]): Value {
-    const dtype = data instanceof Float32Array ? 'float32' : data instanceof Int32Array ? 'int32' : 'int64';
+    const dtype =
+      data instanceof Float32Array ? 'float32' : data instanceof Int32Array ? 'int32' : 'int64';
     return this.memo(`constant ${dtype} [${shape.join()}] ${data.join()}`, () => {
       const value = this.#value(dtype, shape);
-      this.#constants.set(value, { dtype, shape, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) });
+      this.#constants.set(value, {
+        dtype,
+        shape,
+        bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+      });
       return value;
     });
   }
@@ -89,9 +107,15 @@ export class Graph {
   size(symbol: string): Value {
     return this.memo(`size ${symbol}`, () => {
       const owner = this.#inputs.values().find((value) => value.shape.includes(symbol));
-      if (!owner) throw new InvariantError(`No input of the graph has the dimension "${symbol}", so its size cannot be read.`);
+      if (!owner)
+        throw new InvariantError(
+          `No input of the graph has the dimension "${symbol}", so its size cannot be read.`,
+        );
       const shape = this.node('Shape', [owner], { shape: [owner.shape.length], dtype: 'int64' });
-      return this.node('Gather', [shape, this.integers([owner.shape.indexOf(symbol)])], { shape: [1], dtype: 'int64' });
+      return this.node('Gather', [shape, this.integers([owner.shape.indexOf(symbol)])], {
+        shape: [1],
+        dtype: 'int64',
+      });
     });
   }
 
@@ -99,8 +123,15 @@ export class Graph {
   shapeTensor(shape: Shape): Value {
     if (shape.every((dim) => typeof dim === 'number')) return this.integers(shape);
     return this.memo(`shape ${shape.join()}`, () => {
-      const parts = shape.map((dim) => (typeof dim === 'number' ? this.integers([dim]) : this.size(dim)));
-      return this.node('Concat', parts, { shape: [shape.length], dtype: 'int64' }, { attributes: { axis: 0 } });
+      const parts = shape.map((dim) =>
+        typeof dim === 'number' ? this.integers([dim]) : this.size(dim),
+      );
+      return this.node(
+        'Concat',
+        parts,
+        { shape: [shape.length], dtype: 'int64' },
+        { attributes: { axis: 0 } },
+      );
     });
   }
 
@@ -114,14 +145,26 @@ export class Graph {
   }
 
   /** Adds an operator with one output. */
-  node(type: string, inputs: readonly Value[], output: OutputSpec, options: NodeOptions = {}): Value {
+  node(
+    type: string,
+    inputs: readonly Value[],
+    output: OutputSpec,
+    options: NodeOptions = {},
+  ): Value {
     return this.nodes(type, inputs, [output], options)[0]!;
   }
 
   /** Adds an operator with several outputs. */
-  nodes(type: string, inputs: readonly Value[], outputs: readonly OutputSpec[], options: NodeOptions = {}): readonly Value[] {
+  nodes(
+    type: string,
+    inputs: readonly Value[],
+    outputs: readonly OutputSpec[],
+    options: NodeOptions = {},
+  ): readonly Value[] {
     const first = inputs[0];
-    const values = outputs.map((output) => this.#value(output.dtype ?? first?.dtype ?? 'float32', output.shape));
+    const values = outputs.map((output) =>
+      this.#value(output.dtype ?? first?.dtype ?? 'float32', output.shape),
+    );
     this.#nodes.push({ type, inputs, outputs: values, ...options });
     return values;
   }
@@ -131,7 +174,10 @@ export class Graph {
     return this.#live().length;
   }
 
-  /** Bytes of the ONNX model: nodes and constants that no output needs are left out, inputs are all kept. */
+  /**
+   * Bytes of the ONNX model: nodes and constants that no output needs are left out, inputs are all
+   * kept.
+   */
   encode(): Uint8Array {
     const outputs = new Map<string, Value>();
     const names = new Map<Value, string>();
@@ -155,7 +201,9 @@ export class Graph {
         outputs: trimmed(node.outputs, (value) => used.has(value) || names.has(value)).map(nameOf),
         attributes: node.attributes ?? {},
       })),
-      constants: [...this.#constants].filter(([value]) => used.has(value)).map(([value, record]) => ({ name: nameOf(value), ...record })),
+      constants: [...this.#constants]
+        .filter(([value]) => used.has(value))
+        .map(([value, record]) => ({ name: nameOf(value), ...record })),
       inputs: [...this.#inputs].map(([name, value]) => port(name, value)),
       outputs: [...outputs].map(([name, value]) => port(name, value)),
     });
@@ -166,7 +214,9 @@ export class Graph {
   }
 
   #live(outputs: readonly Value[] = [...this.#outputs.values()]): readonly Node[] {
-    const producers = new Map(this.#nodes.flatMap((node) => node.outputs.map((output) => [output, node] as const)));
+    const producers = new Map(
+      this.#nodes.flatMap((node) => node.outputs.map((output) => [output, node] as const)),
+    );
     const live = new Set<Node>();
     const open = [...outputs];
     for (let value = open.pop(); value; value = open.pop()) {
@@ -184,10 +234,16 @@ export function withPullback(value: Value, inputs: readonly Value[], pullback: P
   return Object.assign(value, { source: { inputs, pullback } });
 }
 
-/** The dimension at an index, from the end when negative. @throws InvariantError when there is none. */
+/**
+ * The dimension at an index, from the end when negative.
+ * @throws InvariantError when there is none.
+ */
 export function dimAt(value: Value, index: number): Dim {
   const dim = value.shape.at(index);
-  if (dim === undefined) throw new InvariantError(`A value of shape [${value.shape.join(', ')}] has no dimension ${index}.`);
+  if (dim === undefined)
+    throw new InvariantError(
+      `A value of shape [${value.shape.join(', ')}] has no dimension ${index}.`,
+    );
   return dim;
 }
 

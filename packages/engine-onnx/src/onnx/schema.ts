@@ -35,7 +35,9 @@ const modelType = protobuf.parse(proto, { keepCase: true }).root.lookupType('onn
 export const dataTypes = { float32: 1, int32: 6, int64: 7, bool: 9 } as const;
 export type DataType = keyof typeof dataTypes;
 
-/** An integer, integers, text, or a float; floats are marked because JavaScript has one number type. */
+/**
+ * An integer, integers, text, or a float; floats are marked because JavaScript has one number type.
+ */
 export type Attribute = number | string | readonly number[] | { readonly float: number };
 
 interface NodeRecord {
@@ -109,6 +111,11 @@ function attribute(name: string, value: Attribute): object {
 }
 
 function port(record: PortRecord): object {
-  const dim = record.shape.map((size) => (typeof size === 'number' ? { dim_value: size } : { dim_param: size }));
-  return { name: record.name, type: { tensor_type: { elem_type: dataTypes[record.dtype], shape: { dim } } } };
+  const dim = record.shape.map((size) =>
+    typeof size === 'number' ? { dim_value: size } : { dim_param: size },
+  );
+  return {
+    name: record.name,
+    type: { tensor_type: { elem_type: dataTypes[record.dtype], shape: { dim } } },
+  };
 }

@@ -1,7 +1,8 @@
 /**
- * How ONNX Runtime's float GEMM (MLAS) adds up each element of C[M,N] = A[M,K] B[K,N]: in blocks along K. The block length
- * follows from K and from the columns that one thread takes, and how the columns are shared among threads follows from M. So two
- * row counts give equal bits where their blocks are equal. A single row takes another kernel altogether.
+ * How ONNX Runtime's float GEMM (MLAS) adds up each element of C[M,N] = A[M,K] B[K,N]: in blocks
+ * along K. The block length follows from K and from the columns that one thread takes, and how the
+ * columns are shared among threads follows from M. So two row counts give equal bits where their
+ * blocks are equal. A single row takes another kernel altogether.
  */
 import type { ModelConfig } from '../model/config.js';
 
@@ -35,7 +36,9 @@ export function threadColumns(m: number, [n, k]: LinearShape, threads: number): 
   const used = Math.min(wanted, threads, groups);
   const [each, larger] = [Math.floor(groups / used), groups % used];
   // The first `larger` threads take one group more, and the last group may be cut short.
-  const ends = Array.from({ length: used }, (_, i) => Math.min(n, ((i + 1) * each + Math.min(i + 1, larger)) * threadAlignN));
+  const ends = Array.from({ length: used }, (_, i) =>
+    Math.min(n, ((i + 1) * each + Math.min(i + 1, larger)) * threadAlignN),
+  );
   return ends.map((end, i) => end - (ends[i - 1] ?? 0));
 }
 

@@ -15,5 +15,9 @@ it('work runs one piece at a time, in order, whatever fails', async () => {
   const outcomes = Promise.allSettled([work('a'), work('b', true), work('c')]);
   await calls.idle();
   expect(log).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
-  expect((await outcomes).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect((await outcomes).map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
 });

@@ -10,12 +10,15 @@ export interface SessionOptions {
 }
 
 /**
- * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory; denormals are flushed because they are
- * a hundred times slower and no result needs them. Threads that wait do not spin: on cores that others use too, spinning
- * makes sampling two to five times slower.
+ * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory; denormals
+ * are flushed because they are a hundred times slower and no result needs them. Threads that wait
+ * do not spin: on cores that others use too, spinning makes sampling two to five times slower.
  * @throws EngineError when the runtime refuses the graph
  */
-export async function createSession(bytes: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
+export async function createSession(
+  bytes: Uint8Array,
+  options: SessionOptions,
+): Promise<InferenceSession> {
   const pieces = options.kind === 'train' ? { dynamic_block_base: '4' } : {};
   try {
     return await InferenceSession.create(bytes, {
@@ -25,12 +28,17 @@ export async function createSession(bytes: Uint8Array, options: SessionOptions):
       executionMode: 'sequential',
       enableMemPattern: false,
       logSeverityLevel: 3,
-      extra: { session: { set_denormal_as_zero: '1', intra_op: { allow_spinning: '0' }, ...pieces } },
+      extra: {
+        session: { set_denormal_as_zero: '1', intra_op: { allow_spinning: '0' }, ...pieces },
+      },
     });
   } catch (cause) {
-    throw new EngineError('The runtime refused a graph of the embedded engine; this is a bug, please report it with the model config.', {
-      code: 'ENGINE_GRAPH',
-      cause,
-    });
+    throw new EngineError(
+      'The runtime refused a graph of the embedded engine; this is a bug, please report it with the model config.',
+      {
+        code: 'ENGINE_GRAPH',
+        cause,
+      },
+    );
   }
 }

@@ -5,7 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { Turns, type Party } from './turns.js';
 
 /** Parties whose runs take a fixed time on a clock of their own; returns who ran when. */
-function simulation(): { log: Party[]; run: (party: Party, times: number, milliseconds: number) => Promise<void>; turns: Turns } {
+function simulation(): {
+  log: Party[];
+  run: (party: Party, times: number, milliseconds: number) => Promise<void>;
+  turns: Turns;
+} {
   let clock = 0;
   const turns = new Turns(() => clock);
   const log: Party[] = [];
@@ -36,7 +40,9 @@ describe('turns', () => {
     await run('sample', 100, 5);
     await Promise.all([run('train', 4, 10), run('sample', 40, 1)]);
     const contested = log.slice(100);
-    expect(contested.slice(0, 24).filter((party) => party === 'train').length).toBeLessThanOrEqual(3);
+    expect(contested.slice(0, 24).filter((party) => party === 'train').length).toBeLessThanOrEqual(
+      3,
+    );
   });
 
   it('never run two at once, and go on after one that fails', async () => {
@@ -48,7 +54,10 @@ describe('turns', () => {
       running--;
       throw new RangeError('no');
     };
-    const outcomes = await Promise.allSettled([turns.take('train', work), turns.take('sample', work)]);
+    const outcomes = await Promise.allSettled([
+      turns.take('train', work),
+      turns.take('sample', work),
+    ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await expect(turns.take('train', () => Promise.resolve(1))).resolves.toBe(1);
   });

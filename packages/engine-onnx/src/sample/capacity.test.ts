@@ -18,24 +18,32 @@ describe('capacityFor', () => {
   });
 
   it('grows in steps', () => {
-    expect([1, 16, 17, 100, 128, 129, 300, 1000].map(capacityFor)).toEqual([16, 16, 32, 112, 128, 160, 320, 1024]);
+    expect([1, 16, 17, 100, 128, 129, 300, 1000].map(capacityFor)).toEqual([
+      16, 16, 32, 112, 128, 160, 320, 1024,
+    ]);
   });
 });
 
 describe('planCapacities', () => {
   it('gives every sequence enough', () => {
     fc.assert(
-      fc.property(fc.array(positions, { minLength: 1, maxLength: 40 }), fc.nat(10_000_000), (needs, runBytes) => {
-        planCapacities(needs, { runBytes, positionBytes: 512 }).forEach((capacity, i) =>
-          expect(capacity).toBeGreaterThanOrEqual(needs[i]!),
-        );
-      }),
+      fc.property(
+        fc.array(positions, { minLength: 1, maxLength: 40 }),
+        fc.nat(10_000_000),
+        (needs, runBytes) => {
+          planCapacities(needs, { runBytes, positionBytes: 512 }).forEach((capacity, i) =>
+            expect(capacity).toBeGreaterThanOrEqual(needs[i]!),
+          );
+        },
+      ),
     );
   });
 
   it('runs everything together when a run is dear, and every class apart when it costs nothing', () => {
     const needs = [10, 20, 60, 500];
-    expect(planCapacities(needs, { runBytes: 1e12, positionBytes: 512 })).toEqual([512, 512, 512, 512]);
+    expect(planCapacities(needs, { runBytes: 1e12, positionBytes: 512 })).toEqual([
+      512, 512, 512, 512,
+    ]);
     expect(planCapacities(needs, { runBytes: 0, positionBytes: 512 })).toEqual([16, 32, 64, 512]);
   });
 

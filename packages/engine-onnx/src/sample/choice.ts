@@ -58,13 +58,19 @@ export interface TokenTexts {
 }
 
 /** Choice k of a request draws from the stream (seed, k), one number per token. */
-export function createChoice(request: Request, index: number, pool: KvPool, texts: TokenTexts | undefined): Choice {
+export function createChoice(
+  request: Request,
+  index: number,
+  pool: KvPool,
+  texts: TokenTexts | undefined,
+): Choice {
   const { plan } = request;
   return {
     request,
     index,
     random: createRandom(deriveSeed(plan.seed, plan.firstChoice + index)),
-    ...(plan.stops.length > 0 && texts && { matcher: createStopMatcher(plan.stops, texts.tokenBytes) }),
+    ...(plan.stops.length > 0 &&
+      texts && { matcher: createStopMatcher(plan.stops, texts.tokenBytes) }),
     ...(plan.grammar && texts && { constraint: texts.constraints.begin(plan.grammar) }),
     newest: plan.prompt.at(-1)!,
     tokens: [],
@@ -78,7 +84,12 @@ export function createChoice(request: Request, index: number, pool: KvPool, text
 }
 
 /** Takes a drawn token; finishes the choice, and with the last one its request. */
-export function acceptToken(choice: Choice, token: number, logprob: number, top: readonly TokenLogprob[] | undefined): void {
+export function acceptToken(
+  choice: Choice,
+  token: number,
+  logprob: number,
+  top: readonly TokenLogprob[] | undefined,
+): void {
   const { plan } = choice.request;
   choice.newest = token;
   choice.tokens.push(token);

@@ -10,18 +10,37 @@ import type { AnswerConstraint } from './constraint/constraint.js';
 import type { SamplerKernels } from './kernels.js';
 import type { KvPool } from './kv-pool.js';
 
-/** Runs the pool in as few runs as the row window allows. Rows stay where they are until the caller frees those that ended. */
-export async function decodeRows(kernels: SamplerKernels, weights: Feeds, pool: KvPool): Promise<void> {
+/**
+ * Runs the pool in as few runs as the row window allows. Rows stay where they are until the caller
+ * frees those that ended.
+ */
+export async function decodeRows(
+  kernels: SamplerKernels,
+  weights: Feeds,
+  pool: KvPool,
+): Promise<void> {
   const rows = pool.owners.length;
   const runs = Math.ceil(rows / kernels.window.max);
   const size = Math.max(Math.ceil(rows / runs), kernels.window.min);
   for (let start = 0; start < rows; start += size) {
     // The last run is filled up with rows that have no owner.
-    await decodeRun(kernels, weights, pool, start, Math.max(Math.min(size, rows - start), kernels.window.min));
+    await decodeRun(
+      kernels,
+      weights,
+      pool,
+      start,
+      Math.max(Math.min(size, rows - start), kernels.window.min),
+    );
   }
 }
 
-async function decodeRun(kernels: SamplerKernels, weights: Feeds, pool: KvPool, start: number, count: number): Promise<void> {
+async function decodeRun(
+  kernels: SamplerKernels,
+  weights: Feeds,
+  pool: KvPool,
+  start: number,
+  count: number,
+): Promise<void> {
   const { variant } = pool;
   const choices = pool.owners.slice(start, start + count) as Choice[];
   const uniforms = Float64Array.from(choices, (choice) => choice.random.next());
@@ -32,12 +51,22 @@ async function decodeRun(kernels: SamplerKernels, weights: Feeds, pool: KvPool, 
     if (isDone(choice)) return;
     pool.append(choice, result.newKeyValues, i);
     if (variant === 'sampled') accept(choice, result.tokens![i]!, result.tokenLogprobs![i]!);
-    else drawFrom(choice, result.logprobs!.subarray(i * vocabulary, (i + 1) * vocabulary), uniforms[i]!);
+    else
+      drawFrom(
+        choice,
+        result.logprobs!.subarray(i * vocabulary, (i + 1) * vocabulary),
+        uniforms[i]!,
+      );
   });
 }
 
 /** The inputs that are not weights or cache. Rows beyond the choices read token 0 at position 0. */
-function rowInputs(variant: DecodeVariant, choices: readonly Choice[], uniforms: Float64Array, count: number): Feeds {
+function rowInputs(
+  variant: DecodeVariant,
+  choices: readonly Choice[],
+  uniforms: Float64Array,
+  count: number,
+): Feeds {
   const ids = new Int32Array(count);
   const positions = new Int32Array(count);
   const inverseTemperatures = new Float32Array(count).fill(1);
@@ -79,7 +108,10 @@ function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): 
 }
 
 /** Those that go on with the answer, and the stop tokens where it is complete. [V] */
-function allowedTokens(constraint: AnswerConstraint, stopTokenIds: ReadonlySet<number>): Uint8Array {
+function allowedTokens(
+  constraint: AnswerConstraint,
+  stopTokenIds: ReadonlySet<number>,
+): Uint8Array {
   const { mask, complete } = constraint.allowed();
   const allowed = mask.slice();
   for (const id of stopTokenIds) allowed[id] = complete ? 1 : 0;
@@ -94,7 +126,12 @@ function noWayOn(choice: Choice): ModelError {
   );
 }
 
-function accept(choice: Choice, token: number, logprob: number, top?: Parameters<typeof acceptToken>[3]): void {
+function accept(
+  choice: Choice,
+  token: number,
+  logprob: number,
+  top?: Parameters<typeof acceptToken>[3],
+): void {
   if (Number.isFinite(logprob)) acceptToken(choice, token, logprob, top);
   else {
     choice.pool.clear(choice);

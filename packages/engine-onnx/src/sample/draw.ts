@@ -1,8 +1,14 @@
-/** Draws a token from a distribution in TypeScript: top-k, then top-p, then one uniform number. Sums are float64. */
+/**
+ * Draws a token from a distribution in TypeScript: top-k, then top-p, then one uniform number. Sums
+ * are float64.
+ */
 import type { TokenLogprob } from '@trinity-rft/core';
 
 export interface DrawOptions {
-  /** Take the most probable token; of equal ones the smallest id. Log-probabilities stay those of the distribution given. */
+  /**
+   * Take the most probable token; of equal ones the smallest id. Log-probabilities stay those of
+   * the distribution given.
+   */
   readonly greedy: boolean;
   /** In (0, 1]. */
   readonly topP: number;
@@ -18,16 +24,20 @@ export interface DrawOptions {
 
 export interface Draw {
   readonly token: number;
-  /** Natural log of its probability in the distribution that was drawn from; not finite when a log-probability was not. */
+  /**
+   * Natural log of its probability in the distribution that was drawn from; not finite when a
+   * log-probability was not.
+   */
   readonly logprob: number;
   /** The most probable tokens of that distribution, best first; equal ones by id. */
   readonly top?: readonly TokenLogprob[];
 }
 
 /**
- * The token is the first one, by id, whose cumulative probability exceeds `uniform` times the total: no token of
- * probability 0 can be drawn, and rounding of the total favours none. The graph that draws by itself follows the same rule in
- * float32, so the two agree except where `uniform` falls within rounding of a boundary.
+ * The token is the first one, by id, whose cumulative probability exceeds `uniform` times the
+ * total: no token of probability 0 can be drawn, and rounding of the total favours none. The graph
+ * that draws by itself follows the same rule in float32, so the two agree except where `uniform`
+ * falls within rounding of a boundary.
  * @param logprobs [V] @param uniform in [0, 1)
  */
 export function drawToken(logprobs: Float32Array, uniform: number, options: DrawOptions): Draw {
@@ -39,7 +49,8 @@ export function drawToken(logprobs: Float32Array, uniform: number, options: Draw
   const kept = keepNucleus(keepTopK(weights, options.topK), weights, options.topP, all);
   if (kept !== undefined) dropOthers(weights, kept);
   const total = kept === undefined ? all : sum(weights);
-  // A whole distribution keeps the graph's own log-probabilities, which are the trainer's to the last bits.
+  // A whole distribution keeps the graph's own log-probabilities, which are the trainer's to the
+  // last bits.
   const logTotal = kept === undefined && !options.forbidden?.size && !allowed ? 0 : Math.log(total);
   const token = options.greedy ? argMax(weights) : firstAbove(weights, uniform * total);
   const logprob = (id: number): number => logprobs[id]! - logTotal;
@@ -56,7 +67,10 @@ function sum(weights: Float64Array): number {
   return total;
 }
 
-/** The ids of the `count` largest weights, unordered; of equal ones the smaller ids. `undefined` = all. */
+/**
+ * The ids of the `count` largest weights, unordered; of equal ones the smaller ids. `undefined` =
+ * all.
+ */
 function keepTopK(weights: Float64Array, count: number): Int32Array | undefined {
   if (count >= weights.length) return undefined;
   const heap = new Int32Array(count); // its root is the worst of those kept
@@ -87,11 +101,20 @@ function isWorse(a: number, b: number, weights: Float64Array): boolean {
   return weights[a]! < weights[b]! || (weights[a] === weights[b] && a > b);
 }
 
-/** The smallest set of most probable ids whose share of the candidates' probability reaches `topP`. `undefined` = all tokens. */
-function keepNucleus(candidates: Int32Array | undefined, weights: Float64Array, topP: number, all: number): Int32Array | undefined {
+/**
+ * The smallest set of most probable ids whose share of the candidates' probability reaches `topP`.
+ * `undefined` = all tokens.
+ */
+function keepNucleus(
+  candidates: Int32Array | undefined,
+  weights: Float64Array,
+  topP: number,
+  all: number,
+): Int32Array | undefined {
   if (topP >= 1) return candidates;
   const total = candidates?.reduce((share, id) => share + weights[id]!, 0) ?? all;
-  // Those below this bound have less than 1 - topP together, so the set never needs them: most of a vocabulary is not sorted.
+  // Those below this bound have less than 1 - topP together, so the set never needs them: most of a
+  // vocabulary is not sorted.
   const bound = ((1 - topP) * total) / weights.length;
   const ids = sortByWeight(
     (candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound),

@@ -1,9 +1,16 @@
-/** Property: what a request gets depends on weights, prompt, options and seed, to the last bit, and on nothing else. */
+/**
+ * Property: what a request gets depends on weights, prompt, options and seed, to the last bit, and
+ * on nothing else.
+ */
 import type { SampledSequence, SamplingOptions } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { createTestSampler, type TestSampler, type TestSamplerOptions } from '../../test/support/sampling.js';
+import {
+  createTestSampler,
+  type TestSampler,
+  type TestSamplerOptions,
+} from '../../test/support/sampling.js';
 
 interface Ask {
   readonly prompt: readonly number[];
@@ -15,7 +22,15 @@ function asks(vocabSize: number): fc.Arbitrary<Ask> {
   const token = fc.nat(vocabSize - 1);
   const filters = fc.oneof(
     { weight: 3, arbitrary: fc.constant({}) },
-    { weight: 1, arbitrary: fc.constantFrom({ topP: 0.8 }, { topK: 4 }, { temperature: 0 }, { temperature: 0.5, topLogprobs: 2 }) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(
+        { topP: 0.8 },
+        { topK: 4 },
+        { temperature: 0 },
+        { temperature: 0.5, topLogprobs: 2 },
+      ),
+    },
   );
   return fc
     .tuple(
@@ -25,23 +40,41 @@ function asks(vocabSize: number): fc.Arbitrary<Ask> {
       fc.integer({ min: 1, max: 3 }),
       filters,
     )
-    .map(([prompt, maxTokens, seed, n, filter]) => ({ prompt, options: { maxTokens, seed, n, ...filter } }));
+    .map(([prompt, maxTokens, seed, n, filter]) => ({
+      prompt,
+      options: { maxTokens, seed, n, ...filter },
+    }));
 }
 
 const bits = (sequences: readonly SampledSequence[]): unknown =>
-  sequences.map(({ tokens, logprobs }) => ({ tokens: [...tokens], logprobs: [...new Uint32Array(logprobs.buffer, 0, logprobs.length)] }));
+  sequences.map(({ tokens, logprobs }) => ({
+    tokens: [...tokens],
+    logprobs: [...new Uint32Array(logprobs.buffer, 0, logprobs.length)],
+  }));
 
 async function compare(sampler: TestSampler, batch: readonly Ask[]): Promise<void> {
-  const together = await Promise.all(batch.map(({ prompt, options }) => sampler.sample(prompt, options)));
+  const together = await Promise.all(
+    batch.map(({ prompt, options }) => sampler.sample(prompt, options)),
+  );
   for (const [i, { prompt, options }] of batch.entries()) {
     expect(bits(await sampler.sample(prompt, options))).toEqual(bits(together[i]!));
   }
 }
 
-/** Shapes whose matrix products are cut up differently for different numbers of rows (see row-window.ts). */
+/**
+ * Shapes whose matrix products are cut up differently for different numbers of rows (see
+ * row-window.ts).
+ */
 const models: readonly (TestSamplerOptions & { readonly name: string })[] = [
-  { name: 'the quickstart shape', config: { vocabSize: 16, hiddenSize: 64, heads: 4, kvHeads: 4, intermediateSize: 192 } },
-  { name: 'hidden 128, two threads', threads: 2, config: { vocabSize: 128, hiddenSize: 128, heads: 4, kvHeads: 2, intermediateSize: 384 } },
+  {
+    name: 'the quickstart shape',
+    config: { vocabSize: 16, hiddenSize: 64, heads: 4, kvHeads: 4, intermediateSize: 192 },
+  },
+  {
+    name: 'hidden 128, two threads',
+    threads: 2,
+    config: { vocabSize: 128, hiddenSize: 128, heads: 4, kvHeads: 2, intermediateSize: 384 },
+  },
   {
     name: 'hidden 96, one key head, two threads',
     threads: 2,
@@ -50,7 +83,14 @@ const models: readonly (TestSamplerOptions & { readonly name: string })[] = [
   {
     name: 'hidden 160, two threads',
     threads: 2,
-    config: { vocabSize: 300, hiddenSize: 160, heads: 2, kvHeads: 1, headDim: 128, intermediateSize: 512 },
+    config: {
+      vocabSize: 300,
+      hiddenSize: 160,
+      heads: 2,
+      kvHeads: 1,
+      headDim: 128,
+      intermediateSize: 512,
+    },
   },
   {
     name: 'llama, hidden 320, vocabulary 1024',
@@ -63,7 +103,10 @@ describe('batch composition', () => {
   it.for(models)('changes no bit of a result: $name', { timeout: 60_000 }, async (model) => {
     const sampler = createTestSampler(model);
     await fc.assert(
-      fc.asyncProperty(fc.array(asks(sampler.config.vocabSize), { minLength: 2, maxLength: 8 }), (batch) => compare(sampler, batch)),
+      fc.asyncProperty(
+        fc.array(asks(sampler.config.vocabSize), { minLength: 2, maxLength: 8 }),
+        (batch) => compare(sampler, batch),
+      ),
       { numRuns: 3 },
     );
     await sampler.close();
@@ -73,7 +116,9 @@ describe('batch composition', () => {
     const sampler = createTestSampler({ ...models[1]!, maxBatchSize: 256 });
     const ask = { prompt: [1, 2, 3], options: { maxTokens: 3, seed: 5, n: 2 } };
     const alone = bits(await sampler.sample(ask.prompt, ask.options));
-    const crowd = Array.from({ length: 140 }, (_, i) => sampler.sample([i % 100, 7], { maxTokens: 3, seed: i }));
+    const crowd = Array.from({ length: 140 }, (_, i) =>
+      sampler.sample([i % 100, 7], { maxTokens: 3, seed: i }),
+    );
     expect(bits(await sampler.sample(ask.prompt, ask.options))).toEqual(alone);
     await Promise.all(crowd);
     await sampler.close();
@@ -81,7 +126,10 @@ describe('batch composition', () => {
 
   it('changes no bit when rows and memory are scarce, so that requests wait and choices start at different times', async () => {
     const ask = { prompt: [3, 1, 4, 1, 5], options: { maxTokens: 30, seed: 9, n: 5 } };
-    const others = Array.from({ length: 6 }, (_, i) => ({ prompt: [i + 1, 2], options: { maxTokens: 5 + 9 * i, seed: i, n: 3 } }));
+    const others = Array.from({ length: 6 }, (_, i) => ({
+      prompt: [i + 1, 2],
+      options: { maxTokens: 5 + 9 * i, seed: i, n: 3 },
+    }));
     const results: unknown[] = [];
     for (const limits of [{}, { maxBatchSize: 3 }, { cacheBytes: 60_000 }]) {
       const sampler = createTestSampler(limits);

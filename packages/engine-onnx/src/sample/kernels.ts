@@ -18,8 +18,16 @@ export interface SamplerKernels {
   readonly weightBytes: number;
   /** Keys and values of all positions: [rows, 2 L KV, length, D]. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, rows: number, length: number): Promise<Float32Array>;
-  /** One more token for every row of `feeds` (see `decodeGraph`). @param capacity positions of the cache in `feeds` */
-  decode(variant: DecodeVariant, weights: Feeds, feeds: Feeds, capacity: number): Promise<DecodeResult>;
+  /**
+   * One more token for every row of `feeds` (see `decodeGraph`).
+   * @param capacity positions of the cache in `feeds`
+   */
+  decode(
+    variant: DecodeVariant,
+    weights: Feeds,
+    feeds: Feeds,
+    capacity: number,
+  ): Promise<DecodeResult>;
   close(): Promise<void>;
 }
 
@@ -42,7 +50,8 @@ export interface KernelOptions {
 export function createSamplerKernels(config: ModelConfig, options: KernelOptions): SamplerKernels {
   const sessions = new Map<string, Promise<InferenceSession>>();
   const session = (name: string, graph: () => Uint8Array): Promise<InferenceSession> => {
-    const known = sessions.get(name) ?? createSession(graph(), { threads: options.threads, kind: 'sample' });
+    const known =
+      sessions.get(name) ?? createSession(graph(), { threads: options.threads, kind: 'sample' });
     sessions.set(name, known);
     return known;
   };
@@ -53,15 +62,24 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
     weightBytes: 4 * parameterCount(config),
     prefill: async (weights, ids, rows, length) => {
       const graph = await session('prefill', () => prefillGraph(config));
-      const out = await run(graph, { ...weights, ...rope.feeds(length), ids: new Tensor('int32', ids, [rows, length]) });
+      const out = await run(graph, {
+        ...weights,
+        ...rope.feeds(length),
+        ids: new Tensor('int32', ids, [rows, length]),
+      });
       return out['new_kv']!.data as Float32Array;
     },
     decode: async (variant, weights, feeds, capacity) => {
       const graph = await session(variant, () => decodeGraph(config, { variant }));
       const out = await run(graph, { ...weights, ...rope.feeds(capacity), ...feeds });
       const newKeyValues = out['new_kv']!.data as Float32Array;
-      if (variant === 'logprobs') return { newKeyValues, logprobs: out['logprobs']!.data as Float32Array };
-      return { newKeyValues, tokens: out['token']!.data as Int32Array, tokenLogprobs: out['logprob']!.data as Float32Array };
+      if (variant === 'logprobs')
+        return { newKeyValues, logprobs: out['logprobs']!.data as Float32Array };
+      return {
+        newKeyValues,
+        tokens: out['token']!.data as Int32Array,
+        tokenLogprobs: out['logprob']!.data as Float32Array,
+      };
     },
     close: async () => {
       for (const loading of sessions.values()) await (await loading).release();
@@ -69,13 +87,19 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
   };
 }
 
-async function run(session: InferenceSession, feeds: Feeds): Promise<InferenceSession.OnnxValueMapType> {
+async function run(
+  session: InferenceSession,
+  feeds: Feeds,
+): Promise<InferenceSession.OnnxValueMapType> {
   try {
     return await session.run(feeds);
   } catch (cause) {
-    throw new EngineError('The runtime failed while sampling; the machine may be out of memory: lower max_batch_size or max_model_len.', {
-      code: 'ENGINE_RUN',
-      cause,
-    });
+    throw new EngineError(
+      'The runtime failed while sampling; the machine may be out of memory: lower max_batch_size or max_model_len.',
+      {
+        code: 'ENGINE_RUN',
+        cause,
+      },
+    );
   }
 }

@@ -1,4 +1,7 @@
-/** The pools of all sequences: which one a sequence belongs in, and how much memory they may take together. */
+/**
+ * The pools of all sequences: which one a sequence belongs in, and how much memory they may take
+ * together.
+ */
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
@@ -35,9 +38,15 @@ export class KvCache {
     return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes;
   }
 
-  /** Moves sequences to the pools they belong in now; each has room for one more position afterwards. */
+  /**
+   * Moves sequences to the pools they belong in now; each has room for one more position
+   * afterwards.
+   */
   regroup(choices: readonly Choice[]): void {
-    const costs = { runBytes: this.#kernels.weightBytes + runOverheadBytes, positionBytes: this.#positionBytes };
+    const costs = {
+      runBytes: this.#kernels.weightBytes + runOverheadBytes,
+      positionBytes: this.#positionBytes,
+    };
     for (const [variant, group] of Map.groupBy(choices, (choice) => choice.request.plan.variant)) {
       const capacities = planCapacities(
         group.map((choice) => choice.cached + 1),
@@ -60,12 +69,17 @@ export class KvCache {
 
   #pool(variant: DecodeVariant, capacity: number): KvPool {
     const key = `${variant} ${capacity}`;
-    const pool = this.#pools.get(key) ?? new KvPool(this.#kernels.config, variant, capacity, this.#kernels.window.min);
+    const pool =
+      this.#pools.get(key) ??
+      new KvPool(this.#kernels.config, variant, capacity, this.#kernels.window.min);
     this.#pools.set(key, pool);
     return pool;
   }
 
-  /** Empty pools are kept for the next sequences of their length, as long as all pools together take half the memory at most. */
+  /**
+   * Empty pools are kept for the next sequences of their length, as long as all pools together take
+   * half the memory at most.
+   */
   #dropEmptyPools(): void {
     let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);
     for (const [key, pool] of this.#pools) {

@@ -1,6 +1,7 @@
 /**
- * Keys and values of the sequences being sampled, owned by JavaScript because the runtime copies whatever it returns.
- * A pool holds rows of one capacity that one graph reads; they are packed from 0, so a run's tensors are views of its arrays.
+ * Keys and values of the sequences being sampled, owned by JavaScript because the runtime copies
+ * whatever it returns. A pool holds rows of one capacity that one graph reads; they are packed from
+ * 0, so a run's tensors are views of its arrays.
  */
 import { Tensor } from 'onnxruntime-node';
 
@@ -43,7 +44,10 @@ export class KvPool {
     this.variant = variant;
     this.capacity = capacity;
     this.#margin = margin;
-    const names = Array.from({ length: config.layers }, (_, layer) => [`k.${layer}`, `v.${layer}`]).flat();
+    const names = Array.from({ length: config.layers }, (_, layer) => [
+      `k.${layer}`,
+      `v.${layer}`,
+    ]).flat();
     this.#layout = { heads: config.kvHeads, width: config.headDim, names };
     this.#arrays = names.map(() => new Float32Array(0));
   }
@@ -87,13 +91,27 @@ export class KvPool {
     this.add(owner);
   }
 
-  /** Overwrites a row with zeros: what is left in a freed row must be finite, because attention multiplies it by 0. */
+  /**
+   * Overwrites a row with zeros: what is left in a freed row must be finite, because attention
+   * multiplies it by 0.
+   */
   clear(owner: KvOwner): void {
-    for (const array of this.#arrays) array.fill(0, owner.row * this.#rowSize, (owner.row + 1) * this.#rowSize);
+    for (const array of this.#arrays)
+      array.fill(0, owner.row * this.#rowSize, (owner.row + 1) * this.#rowSize);
   }
 
-  /** Stores positions `[0, length)` of a prompt. @param source [B, 2 L KV, stride, D] @param index row of `source` */
-  storePrompt(owner: KvOwner, source: Float32Array, index: number, stride: number, length: number): void {
+  /**
+   * Stores positions `[0, length)` of a prompt.
+   * @param source [B, 2 L KV, stride, D]
+   * @param index row of `source`
+   */
+  storePrompt(
+    owner: KvOwner,
+    source: Float32Array,
+    index: number,
+    stride: number,
+    length: number,
+  ): void {
     const { heads, width } = this.#layout;
     this.#arrays.forEach((array, a) => {
       for (let head = 0; head < heads; head++) {
@@ -127,7 +145,12 @@ export class KvPool {
       const { heads, width, names } = this.#layout;
       const [from, to] = [start * this.#rowSize, (start + count) * this.#rowSize];
       const shape = [count, heads, this.capacity, width];
-      feeds = Object.fromEntries(names.map((name, i) => [name, new Tensor('float32', this.#arrays[i]!.subarray(from, to), shape)]));
+      feeds = Object.fromEntries(
+        names.map((name, i) => [
+          name,
+          new Tensor('float32', this.#arrays[i]!.subarray(from, to), shape),
+        ]),
+      );
       if (this.#tensors.size >= 64) this.#tensors.clear();
       this.#tensors.set(key, feeds);
     }
@@ -154,7 +177,10 @@ export class KvPool {
     this.#arrays.forEach((array, a) => {
       for (let head = 0; head < heads; head++) {
         const start = from.#at(owner.row, head, 0);
-        array.set(from.#arrays[a]!.subarray(start, start + owner.cached * width), this.#at(to, head, 0));
+        array.set(
+          from.#arrays[a]!.subarray(start, start + owner.cached * width),
+          this.#at(to, head, 0),
+        );
       }
     });
   }

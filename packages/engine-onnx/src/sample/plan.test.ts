@@ -9,9 +9,19 @@ const options: SamplingOptions = { maxTokens: 4, seed: 1 };
 
 describe('planSample', () => {
   it('draws inside the graph when the whole distribution counts, else in TypeScript', () => {
-    const variant = (extra: Partial<SamplingOptions>): string => planSample(prompt, { ...options, ...extra }, limits).variant;
-    expect([{}, { temperature: 0.5, stopTokenIds: [1], n: 4 }].map(variant)).toEqual(['sampled', 'sampled']);
-    const filtered = [{ temperature: 0 }, { topP: 0.9 }, { topK: 5 }, { minTokens: 1 }, { topLogprobs: 1 }];
+    const variant = (extra: Partial<SamplingOptions>): string =>
+      planSample(prompt, { ...options, ...extra }, limits).variant;
+    expect([{}, { temperature: 0.5, stopTokenIds: [1], n: 4 }].map(variant)).toEqual([
+      'sampled',
+      'sampled',
+    ]);
+    const filtered = [
+      { temperature: 0 },
+      { topP: 0.9 },
+      { topK: 5 },
+      { minTokens: 1 },
+      { topLogprobs: 1 },
+    ];
     expect(filtered.map(variant)).toEqual(filtered.map(() => 'logprobs'));
   });
 
@@ -21,8 +31,12 @@ describe('planSample', () => {
 
   it('refuses a prompt that leaves no room as OpenAI does', () => {
     const plan = (): unknown => planSample(new Int32Array(8), options, limits);
-    expect(plan).toThrow(expect.objectContaining({ name: 'ModelError', status: 400, code: 'context_length_exceeded' }));
-    expect(plan).toThrow('The prompt has 8 tokens and leaves no room for an answer: prompt and answer together have at most 8');
+    expect(plan).toThrow(
+      expect.objectContaining({ name: 'ModelError', status: 400, code: 'context_length_exceeded' }),
+    );
+    expect(plan).toThrow(
+      'The prompt has 8 tokens and leaves no room for an answer: prompt and answer together have at most 8',
+    );
   });
 
   it.for([
@@ -35,7 +49,10 @@ describe('planSample', () => {
     [{ maxTokens: 0 }, 'maxTokens is 0'],
     [{ minTokens: 5 }, 'minTokens is 5'],
     [{ topLogprobs: 101 }, 'topLogprobs is 101'],
-    [{ stop: ['x'] }, 'stop is ["x"]; expected none, because the engine was created without tokenBytes'],
+    [
+      { stop: ['x'] },
+      'stop is ["x"]; expected none, because the engine was created without tokenBytes',
+    ],
     [{ stop: [''] }, 'stop is ""'],
   ] as const)('refuses %j with status 400', ([extra, message]) => {
     const plan = (): unknown => planSample(prompt, { ...options, ...extra }, limits);

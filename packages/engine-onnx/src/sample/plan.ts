@@ -23,7 +23,10 @@ export interface SamplePlan {
   readonly seed: number;
   readonly topLogprobs: number;
   readonly grammar?: TextGrammar;
-  /** `sampled`: tokens are drawn inside the graph. `logprobs`: in TypeScript, from the distribution, which the graph returns. */
+  /**
+   * `sampled`: tokens are drawn inside the graph. `logprobs`: in TypeScript, from the distribution,
+   * which the graph returns.
+   */
   readonly variant: DecodeVariant;
 }
 
@@ -44,14 +47,43 @@ export interface SampleLimits {
 const mostTopLogprobs = 100;
 
 /** @throws ModelError 400 that names the option, its value and what is possible */
-export function planSample(prompt: Int32Array, options: SamplingOptions, limits: SampleLimits, firstChoice = 0): SamplePlan {
+export function planSample(
+  prompt: Int32Array,
+  options: SamplingOptions,
+  limits: SampleLimits,
+  firstChoice = 0,
+): SamplePlan {
   checkPrompt(prompt, limits);
-  const { n = 1, temperature = 1, topP = 1, topK = -1, minTokens = 0, topLogprobs = 0, stop = [], grammar } = options;
+  const {
+    n = 1,
+    temperature = 1,
+    topP = 1,
+    topK = -1,
+    minTokens = 0,
+    topLogprobs = 0,
+    stop = [],
+    grammar,
+  } = options;
   demand(Number.isInteger(n) && n >= 1, 'n', n, 'a whole number of at least 1');
-  demand(Number.isFinite(temperature) && temperature >= 0, 'temperature', temperature, 'a number of at least 0 (0 = greedy)');
+  demand(
+    Number.isFinite(temperature) && temperature >= 0,
+    'temperature',
+    temperature,
+    'a number of at least 0 (0 = greedy)',
+  );
   demand(topP > 0 && topP <= 1, 'topP', topP, 'a number above 0 and at most 1');
-  demand(Number.isInteger(topK) && (topK >= 1 || topK === -1), 'topK', topK, 'a whole number of at least 1, or -1 for all tokens');
-  demand(Number.isInteger(options.maxTokens) && options.maxTokens >= 1, 'maxTokens', options.maxTokens, 'a whole number of at least 1');
+  demand(
+    Number.isInteger(topK) && (topK >= 1 || topK === -1),
+    'topK',
+    topK,
+    'a whole number of at least 1, or -1 for all tokens',
+  );
+  demand(
+    Number.isInteger(options.maxTokens) && options.maxTokens >= 1,
+    'maxTokens',
+    options.maxTokens,
+    'a whole number of at least 1',
+  );
   demand(
     Number.isInteger(minTokens) && minTokens >= 0 && minTokens <= options.maxTokens,
     'minTokens',
@@ -65,9 +97,25 @@ export function planSample(prompt: Int32Array, options: SamplingOptions, limits:
     `0 to ${mostTopLogprobs}`,
   );
   demand(!stop.includes(''), 'stop', '', 'strings that are not empty');
-  demand(stop.length === 0 || limits.hasTokenBytes, 'stop', stop, 'none, because the engine was created without tokenBytes');
-  demand(!grammar || limits.hasTokenBytes, 'grammar', 'set', 'none, because the engine was created without tokenBytes');
-  const plain = temperature > 0 && topP === 1 && topK === -1 && minTokens === 0 && topLogprobs === 0 && !grammar;
+  demand(
+    stop.length === 0 || limits.hasTokenBytes,
+    'stop',
+    stop,
+    'none, because the engine was created without tokenBytes',
+  );
+  demand(
+    !grammar || limits.hasTokenBytes,
+    'grammar',
+    'set',
+    'none, because the engine was created without tokenBytes',
+  );
+  const plain =
+    temperature > 0 &&
+    topP === 1 &&
+    topK === -1 &&
+    minTokens === 0 &&
+    topLogprobs === 0 &&
+    !grammar;
   return {
     prompt,
     choices: n,
@@ -87,7 +135,10 @@ export function planSample(prompt: Int32Array, options: SamplingOptions, limits:
 }
 
 /** @throws ModelError 400 when a prompt leaves no room for an answer */
-export function assertRoom(promptLength: number, { maxModelLen }: Pick<SampleLimits, 'maxModelLen'>): void {
+export function assertRoom(
+  promptLength: number,
+  { maxModelLen }: Pick<SampleLimits, 'maxModelLen'>,
+): void {
   if (promptLength < maxModelLen) return;
   throw new ModelError(
     `The prompt has ${promptLength} tokens and leaves no room for an answer: prompt and answer together have at most ${maxModelLen}. ` +
@@ -112,9 +163,12 @@ function checkPrompt(prompt: Int32Array, limits: SampleLimits): void {
 
 function demand(holds: boolean, option: string, value: unknown, expected: string): void {
   if (holds) return;
-  throw new ModelError(`Sampling option ${option} is ${JSON.stringify(value)}; expected ${expected}.`, {
-    status: 400,
-    code: 'invalid_sampling_option',
-    details: { option },
-  });
+  throw new ModelError(
+    `Sampling option ${option} is ${JSON.stringify(value)}; expected ${expected}.`,
+    {
+      status: 400,
+      code: 'invalid_sampling_option',
+      details: { option },
+    },
+  );
 }

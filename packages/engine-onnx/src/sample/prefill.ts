@@ -1,13 +1,21 @@
-/** Reads prompts into keys and values: all tokens but the last, which is the first one that decoding reads. */
+/**
+ * Reads prompts into keys and values: all tokens but the last, which is the first one that decoding
+ * reads.
+ */
 import type { Feeds } from '../model/weights.js';
 import type { Request } from './choice.js';
 import type { SamplerKernels } from './kernels.js';
 
 /**
- * Reads the prompts of `requests` and leaves each its {@link PromptCache}. Prompts share a run only with prompts of the same padded
- * length, and runs stay inside the row window, so a prompt's numbers depend on nothing but the prompt.
+ * Reads the prompts of `requests` and leaves each its {@link PromptCache}. Prompts share a run only
+ * with prompts of the same padded length, and runs stay inside the row window, so a prompt's
+ * numbers depend on nothing but the prompt.
  */
-export async function prefillPrompts(kernels: SamplerKernels, weights: Feeds, requests: readonly Request[]): Promise<void> {
+export async function prefillPrompts(
+  kernels: SamplerKernels,
+  weights: Feeds,
+  requests: readonly Request[],
+): Promise<void> {
   const byLength = Map.groupBy(
     requests.filter((request) => request.plan.prompt.length > 1),
     (request) => paddedLength(request.plan.prompt.length - 1),
@@ -22,7 +30,10 @@ export async function prefillPrompts(kernels: SamplerKernels, weights: Feeds, re
   }
 }
 
-/** A function of the prompt alone. Short prompts are often equally long and would suffer from padding; long ones gain by sharing runs. */
+/**
+ * A function of the prompt alone. Short prompts are often equally long and would suffer from
+ * padding; long ones gain by sharing runs.
+ */
 function paddedLength(length: number): number {
   return length <= 16 ? length : Math.ceil(length / 16) * 16;
 }

@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { completeConfig } from '../folder/new-model.js';
 import { rowWindow } from './row-window.js';
 
-const model = (hiddenSize: number, intermediateSize: number, vocabSize: number, heads: number, kvHeads: number, headDim = 32) =>
+const model = (
+  hiddenSize: number,
+  intermediateSize: number,
+  vocabSize: number,
+  heads: number,
+  kvHeads: number,
+  headDim = 32,
+) =>
   completeConfig({ hiddenSize, intermediateSize, vocabSize, heads, kvHeads, headDim, layers: 1 });
 
 // Measured: the row counts at which onnxruntime-node 1.30 on x86-64 changes a bit of some row.

@@ -1,8 +1,14 @@
-/** How many rows one run of a graph may have so that a row's result does not depend, bit for bit, on its neighbours. */
+/**
+ * How many rows one run of a graph may have so that a row's result does not depend, bit for bit, on
+ * its neighbours.
+ */
 import type { ModelConfig } from '../model/config.js';
 import { blockLength, linearShapes, threadColumns, type LinearShape } from '../runtime/gemm.js';
 
-/** A run has at least `min` rows (the caller fills up with rows whose results it drops) and at most `max`. */
+/**
+ * A run has at least `min` rows (the caller fills up with rows whose results it drops) and at most
+ * `max`.
+ */
 export interface RowWindow {
   readonly min: number;
   readonly max: number;
@@ -11,10 +17,14 @@ export interface RowWindow {
 /** Rows beyond this bring no further speed. */
 const mostRows = 512;
 
-/** The window whose row counts all give equal blocks in every linear layer of a model; of several the widest, as a ratio. */
+/**
+ * The window whose row counts all give equal blocks in every linear layer of a model; of several
+ * the widest, as a ratio.
+ */
 export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   const layers = linearShapes(config);
-  // Attention runs one GEMM per row and head; with fewer of them than threads it would be split as well.
+  // Attention runs one GEMM per row and head; with fewer of them than threads it would be split as
+  // well.
   const fewest = Math.max(2, Math.ceil(threads / config.kvHeads));
   let best: RowWindow = { min: fewest, max: fewest };
   for (let min = fewest; min <= mostRows;) {
@@ -34,7 +44,9 @@ function blocksOf(layers: readonly LinearShape[], rows: number, threads: number)
       const columns = threadColumns(rows, shape, threads);
       const lengths = columns.map((count) => blockLength(count, shape[1]));
       // Where all columns share a length, it does not matter which thread takes which.
-      return lengths.every((length) => length === lengths[0]) ? `${lengths[0]}` : `${columns.join('+')}:${lengths.join('+')}`;
+      return lengths.every((length) => length === lengths[0])
+        ? `${lengths[0]}`
+        : `${columns.join('+')}:${lengths.join('+')}`;
     })
     .join();
 }

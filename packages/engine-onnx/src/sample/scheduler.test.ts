@@ -1,7 +1,11 @@
 import { CancelledError, EngineError, ModelError, type SampledSequence } from '@trinity-rft/core';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { createTestSampler, type TestSampler, type TestSamplerOptions } from '../../test/support/sampling.js';
+import {
+  createTestSampler,
+  type TestSampler,
+  type TestSamplerOptions,
+} from '../../test/support/sampling.js';
 import { initialWeights } from '../model/parameters.js';
 import type { SamplingWeights } from './scheduler.js';
 
@@ -15,7 +19,8 @@ function open(options: TestSamplerOptions = {}): TestSampler {
 }
 
 const letters = 'abcdefghijklmnopqrstuvwxyz012345'.split('');
-const textOf = (sequence: SampledSequence): string => Array.from(sequence.tokens, (token) => letters[token]).join('');
+const textOf = (sequence: SampledSequence): string =>
+  Array.from(sequence.tokens, (token) => letters[token]).join('');
 const prompt = [1, 2, 3, 4];
 
 /** Other weights for `sampler`, as `version`. */
@@ -28,30 +33,47 @@ function otherWeights({ buffers, config }: TestSampler, version: number): Sampli
 describe('a request', () => {
   it('gets n choices from streams of its seed, each with its own end', async () => {
     const sampler = open();
-    const choices = await sampler.sample(prompt, { maxTokens: 20, seed: 3, n: 6, stopTokenIds: [5, 6, 7] });
+    const choices = await sampler.sample(prompt, {
+      maxTokens: 20,
+      seed: 3,
+      n: 6,
+      stopTokenIds: [5, 6, 7],
+    });
     const endless = await sampler.sample(prompt, { maxTokens: 20, seed: 3, n: 6 });
     expect(new Set(endless.map(textOf)).size).toBe(6);
-    choices.forEach((choice, k) => expect(textOf(endless[k]!).startsWith(textOf(choice))).toBe(true));
+    choices.forEach((choice, k) =>
+      expect(textOf(endless[k]!).startsWith(textOf(choice))).toBe(true),
+    );
     for (const { tokens, logprobs, stopReason } of choices) {
       expect(logprobs).toHaveLength(tokens.length);
       const stops = [...tokens].filter((token) => token >= 5 && token <= 7);
       expect(stops).toHaveLength(stopReason === 'stop' ? 1 : 0);
-      expect(stopReason === 'stop' ? tokens.at(-1) : tokens.length).toBe(stopReason === 'stop' ? stops[0] : 20);
+      expect(stopReason === 'stop' ? tokens.at(-1) : tokens.length).toBe(
+        stopReason === 'stop' ? stops[0] : 20,
+      );
     }
   });
 
   it('gets the same tokens from the graph and from TypeScript', async () => {
     const sampler = open();
     const options = { maxTokens: 40, seed: 8, n: 4, temperature: 0.8 };
-    const [inGraph, outside] = [await sampler.sample(prompt, options), await sampler.sample(prompt, { ...options, topLogprobs: 1 })];
+    const [inGraph, outside] = [
+      await sampler.sample(prompt, options),
+      await sampler.sample(prompt, { ...options, topLogprobs: 1 }),
+    ];
     expect(outside.map(textOf)).toEqual(inGraph.map(textOf));
-    expect(outside.map(({ logprobs }) => [...logprobs])).toEqual(inGraph.map(({ logprobs }) => [...logprobs]));
+    expect(outside.map(({ logprobs }) => [...logprobs])).toEqual(
+      inGraph.map(({ logprobs }) => [...logprobs]),
+    );
   });
 
   it('may have a prompt of one token, and may fill the model to the brim', async () => {
     const sampler = open({ maxModelLen: 24 });
     const [full] = await sampler.sample([3], { maxTokens: 1000, seed: 1 });
-    expect(full).toMatchObject({ stopReason: 'length', tokens: expect.objectContaining({ length: 23 }) });
+    expect(full).toMatchObject({
+      stopReason: 'length',
+      tokens: expect.objectContaining({ length: 23 }),
+    });
   });
 
   it('ends with a stop string, also across tokens, but not before minTokens', async () => {
@@ -76,30 +98,44 @@ describe('a request', () => {
     embedding[victim] = NaN;
     const poisoned = sampler.sample([7, 7, 7, 7], options);
     await expect(poisoned).rejects.toBeInstanceOf(EngineError);
-    await expect(poisoned).rejects.toThrow('Sampling from policy version 0 gave a log-probability that is not finite');
+    await expect(poisoned).rejects.toThrow(
+      'Sampling from policy version 0 gave a log-probability that is not finite',
+    );
     embedding.set(kept);
     expect((await sampler.sample(prompt, options)).map(textOf)).toEqual(healthy.map(textOf));
   });
 });
 
 describe('a run that fails', () => {
-  it.for(['prefill', 'decode'] as const)('in %s, answers what had begun with its error, and the sampler goes on', async (verb) => {
-    const error = new EngineError('out of memory');
-    let healthy = true;
-    const sampler = open({
-      wrap: (kernels) => ({
-        ...kernels,
-        [verb]: (...args: never[]) => (healthy ? (kernels[verb] as (...a: never[]) => unknown)(...args) : Promise.reject(error)),
-      }),
-    });
-    const options = { maxTokens: 8, seed: 1 };
-    const before = await sampler.sample(prompt, options);
-    healthy = false;
-    const failed = await Promise.allSettled([sampler.sample(prompt, options), sampler.sample(prompt, { ...options, n: 3 })]);
-    expect(failed.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual([error, error]);
-    healthy = true;
-    expect((await sampler.sample(prompt, options)).map(textOf)).toEqual(before.map(textOf));
-  });
+  it.for(['prefill', 'decode'] as const)(
+    'in %s, answers what had begun with its error, and the sampler goes on',
+    async (verb) => {
+      const error = new EngineError('out of memory');
+      let healthy = true;
+      const sampler = open({
+        wrap: (kernels) => ({
+          ...kernels,
+          [verb]: (...args: never[]) =>
+            healthy
+              ? (kernels[verb] as (...a: never[]) => unknown)(...args)
+              : Promise.reject(error),
+        }),
+      });
+      const options = { maxTokens: 8, seed: 1 };
+      const before = await sampler.sample(prompt, options);
+      healthy = false;
+      const failed = await Promise.allSettled([
+        sampler.sample(prompt, options),
+        sampler.sample(prompt, { ...options, n: 3 }),
+      ]);
+      expect(failed.map((outcome) => outcome.status === 'rejected' && outcome.reason)).toEqual([
+        error,
+        error,
+      ]);
+      healthy = true;
+      expect((await sampler.sample(prompt, options)).map(textOf)).toEqual(before.map(textOf));
+    },
+  );
 });
 
 describe('giving up', () => {
@@ -136,7 +172,9 @@ describe('giving up', () => {
     const outcomes = Promise.allSettled([...open_, change]);
     const error = new CancelledError('closing', { reason: 'shutdown' });
     await sampler.scheduler.close(error);
-    expect(await outcomes).toEqual(Array.from({ length: 4 }, () => ({ status: 'rejected', reason: error })));
+    expect(await outcomes).toEqual(
+      Array.from({ length: 4 }, () => ({ status: 'rejected', reason: error })),
+    );
     await expect(sampler.sample(prompt, { maxTokens: 1, seed: 1 })).rejects.toBe(error);
   });
 
@@ -174,7 +212,9 @@ describe('new weights', () => {
     const error = new EngineError('no such folder');
     await expect(sampler.scheduler.adopt(() => Promise.reject(error))).rejects.toBe(error);
     expect(sampler.scheduler.policyVersion).toBe(0);
-    await expect(sampler.sample(prompt, { maxTokens: 1, seed: 1 })).resolves.toMatchObject([{ policyVersion: 0 }]);
+    await expect(sampler.sample(prompt, { maxTokens: 1, seed: 1 })).resolves.toMatchObject([
+      { policyVersion: 0 },
+    ]);
   });
 
   it('free the old ones', async () => {
@@ -184,7 +224,10 @@ describe('new weights', () => {
       ...otherWeights(sampler, version),
       release: () => void events.push(`released ${version}`),
     });
-    await Promise.all([sampler.scheduler.adopt(() => named(1)), sampler.scheduler.adopt(() => named(2))]);
+    await Promise.all([
+      sampler.scheduler.adopt(() => named(1)),
+      sampler.scheduler.adopt(() => named(2)),
+    ]);
     expect(events).toEqual(['released 1']);
   });
 });

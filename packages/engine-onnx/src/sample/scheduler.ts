@@ -1,13 +1,21 @@
 /**
- * Continuous batching: requests wait in order of arrival, their choices get rows as rows become free, and every turn of the loop
- * reads one token per row. What a request gets depends on its prompt, options and seed alone, never on what else is running.
+ * Continuous batching: requests wait in order of arrival, their choices get rows as rows become
+ * free, and every turn of the loop reads one token per row. What a request gets depends on its
+ * prompt, options and seed alone, never on what else is running.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { InvariantError, ModelError, TrinityError, type SampledSequence } from '@trinity-rft/core';
 
 import type { Feeds } from '../model/weights.js';
-import { createChoice, failRequest, isDone, type Choice, type Request, type TokenTexts } from './choice.js';
+import {
+  createChoice,
+  failRequest,
+  isDone,
+  type Choice,
+  type Request,
+  type TokenTexts,
+} from './choice.js';
 import { createConstraintFactory } from './constraint/constraint.js';
 import { decodeRows } from './decode.js';
 import type { SamplerKernels } from './kernels.js';
@@ -41,11 +49,16 @@ export interface SamplingWeights {
 
 export interface SampleTicket {
   readonly result: Promise<readonly SampledSequence[]>;
-  /** Gives the request up: it is answered with `error`, and its rows are free from the next turn on. */
+  /**
+   * Gives the request up: it is answered with `error`, and its rows are free from the next turn on.
+   */
   cancel(error: TrinityError): void;
 }
 
-/** A change of weights: what was submitted before it gets the old ones, what is submitted after it the new ones. */
+/**
+ * A change of weights: what was submitted before it gets the old ones, what is submitted after it
+ * the new ones.
+ */
 interface Switch {
   readonly take: () => SamplingWeights | Promise<SamplingWeights>;
   readonly resolve: () => void;
@@ -56,7 +69,10 @@ interface Switch {
 
 type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
-/** Prompt tokens read between two turns, so that a flood of prompts does not hold up the sequences that are running. */
+/**
+ * Prompt tokens read between two turns, so that a flood of prompts does not hold up the sequences
+ * that are running.
+ */
 const prefillTokensPerTurn = 4096;
 export class SampleScheduler {
   readonly #kernels: SamplerKernels;
@@ -79,7 +95,10 @@ export class SampleScheduler {
     this.#options = options;
     this.#turn = options.turn ?? ((run) => run());
     const { tokenBytes } = options;
-    this.#texts = tokenBytes && { tokenBytes, constraints: createConstraintFactory(tokenBytes, kernels.config.vocabSize) };
+    this.#texts = tokenBytes && {
+      tokenBytes,
+      constraints: createConstraintFactory(tokenBytes, kernels.config.vocabSize),
+    };
   }
 
   get policyVersion(): number {
@@ -94,17 +113,26 @@ export class SampleScheduler {
   submit(plan: SamplePlan): SampleTicket {
     const { promise, resolve, reject } = Promise.withResolvers<readonly SampledSequence[]>();
     const results = Array.from({ length: plan.choices }, () => undefined);
-    const request: Request = { plan, admitted: 0, policyVersion: NaN, results, settled: false, resolve, reject };
+    const request: Request = {
+      plan,
+      admitted: 0,
+      policyVersion: NaN,
+      results,
+      settled: false,
+      resolve,
+      reject,
+    };
     if (this.#closed !== undefined) failRequest(request, this.#closed);
-    else if (this.#queue.length >= this.#options.maxQueue) failRequest(request, queueFull(this.#options.maxQueue));
+    else if (this.#queue.length >= this.#options.maxQueue)
+      failRequest(request, queueFull(this.#options.maxQueue));
     else this.#queue.push(request);
     this.#wake();
     return { result: promise, cancel: (error) => failRequest(request, error) };
   }
 
   /**
-   * Takes new weights once every request submitted before is answered; requests submitted afterwards wait for it. So
-   * the order of the calls alone decides who gets which weights.
+   * Takes new weights once every request submitted before is answered; requests submitted
+   * afterwards wait for it. So the order of the calls alone decides who gets which weights.
    */
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -114,7 +142,10 @@ export class SampleScheduler {
     return promise;
   }
 
-  /** The weights that a request submitted now gets, once they are there: for those who use them beside the sampler. */
+  /**
+   * The weights that a request submitted now gets, once they are there: for those who use them
+   * beside the sampler.
+   */
   borrow(): Promise<SamplingWeights> {
     const { promise, resolve, reject } = Promise.withResolvers<SamplingWeights>();
     const change = this.#queue.findLast(isSwitch);
@@ -128,11 +159,15 @@ export class SampleScheduler {
     return { ...this.#weights.share(), version: this.#weights.version };
   }
 
-  /** Answers everything that is open with `error`; nothing is accepted afterwards. Resolves when no run is in progress. */
+  /**
+   * Answers everything that is open with `error`; nothing is accepted afterwards. Resolves when no
+   * run is in progress.
+   */
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
     for (const request of this.#openRequests()) failRequest(request, error);
-    for (const entry of this.#queue.filter(isSwitch)) for (const waiting of [entry, ...entry.borrowers]) waiting.reject(error);
+    for (const entry of this.#queue.filter(isSwitch))
+      for (const waiting of [entry, ...entry.borrowers]) waiting.reject(error);
     this.#queue = [];
     await this.#loop;
     this.#cache.clear();
@@ -144,7 +179,8 @@ export class SampleScheduler {
   }
 
   async #runLoop(): Promise<void> {
-    // Requests that were sent together arrive in one turn and should share runs from the first token on.
+    // Requests that were sent together arrive in one turn and should share runs from the first
+    // token on.
     await nextTurn();
     while (this.#queue.length + this.#choices.length > 0) {
       try {
@@ -155,7 +191,9 @@ export class SampleScheduler {
         });
       } catch (cause) {
         this.#abandon(
-          TrinityError.is(cause) ? cause : new InvariantError('The sampler failed; this is a bug, please report it.', { cause }),
+          TrinityError.is(cause)
+            ? cause
+            : new InvariantError('The sampler failed; this is a bug, please report it.', { cause }),
         );
       }
       this.#release();
@@ -184,7 +222,10 @@ export class SampleScheduler {
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || !entry.settled);
     const starts: { request: Request; count: number }[] = [];
     let rows = this.#choices.length;
-    let bytes = this.#choices.reduce((sum, choice) => sum + this.#cache.rowBytes(choice.request.plan), 0);
+    let bytes = this.#choices.reduce(
+      (sum, choice) => sum + this.#cache.rowBytes(choice.request.plan),
+      0,
+    );
     let promptTokens = 0;
     for (const request of this.#queue) {
       if (isSwitch(request)) break;
@@ -193,8 +234,15 @@ export class SampleScheduler {
         Math.floor((this.#options.cacheBytes - bytes) / this.#cache.rowBytes(request.plan)),
       );
       // One sequence always runs, however large.
-      const count = Math.min(request.plan.choices - request.admitted, rows === 0 ? Math.max(1, room) : room);
-      if (count <= 0 || (promptTokens > 0 && promptTokens + request.plan.prompt.length > prefillTokensPerTurn)) break;
+      const count = Math.min(
+        request.plan.choices - request.admitted,
+        rows === 0 ? Math.max(1, room) : room,
+      );
+      if (
+        count <= 0 ||
+        (promptTokens > 0 && promptTokens + request.plan.prompt.length > prefillTokensPerTurn)
+      )
+        break;
       starts.push({ request, count });
       rows += count;
       bytes += count * this.#cache.rowBytes(request.plan);
@@ -206,11 +254,15 @@ export class SampleScheduler {
     for (const request of fresh) request.policyVersion = this.#weights.version;
     for (const { request, count } of starts) request.admitted += count;
     await prefillPrompts(this.#kernels, this.#weights.feeds, fresh);
-    for (const [pool, group] of Map.groupBy(starts, ({ request }) => this.#cache.firstPool(request.plan))) {
+    for (const [pool, group] of Map.groupBy(starts, ({ request }) =>
+      this.#cache.firstPool(request.plan),
+    )) {
       pool.reserve(group.reduce((sum, { count }) => sum + count, 0));
       for (const { request, count } of group) this.#start(request, count, pool);
     }
-    this.#queue = this.#queue.filter((entry) => isSwitch(entry) || entry.admitted < entry.plan.choices);
+    this.#queue = this.#queue.filter(
+      (entry) => isSwitch(entry) || entry.admitted < entry.plan.choices,
+    );
     this.#regroupNeeded = true;
   }
 
@@ -220,7 +272,8 @@ export class SampleScheduler {
     for (let index = admitted - count; index < admitted; index++) {
       const choice = createChoice(request, index, pool, this.#texts);
       pool.add(choice);
-      if (prefix !== undefined) pool.storePrompt(choice, prefix.data, prefix.index, prefix.stride, plan.prompt.length - 1);
+      if (prefix !== undefined)
+        pool.storePrompt(choice, prefix.data, prefix.index, prefix.stride, plan.prompt.length - 1);
       this.#choices.push(choice);
     }
     if (admitted === plan.choices) request.prefix = undefined;
@@ -228,11 +281,16 @@ export class SampleScheduler {
 
   async #decode(): Promise<void> {
     this.#regroup();
-    for (const pool of this.#cache.pools()) await decodeRows(this.#kernels, this.#weights.feeds, pool);
+    for (const pool of this.#cache.pools())
+      await decodeRows(this.#kernels, this.#weights.feeds, pool);
   }
 
   #regroup(): void {
-    if (!this.#regroupNeeded && !this.#choices.some((choice) => choice.cached >= choice.pool.capacity)) return;
+    if (
+      !this.#regroupNeeded &&
+      !this.#choices.some((choice) => choice.cached >= choice.pool.capacity)
+    )
+      return;
     this.#regroupNeeded = false;
     this.#cache.regroup(this.#choices);
   }
@@ -249,17 +307,26 @@ export class SampleScheduler {
     this.#regroupNeeded = true;
   }
 
-  /** Answers everything that has begun with an error. The cache goes too: it may hold numbers that are not finite. */
+  /**
+   * Answers everything that has begun with an error. The cache goes too: it may hold numbers that
+   * are not finite.
+   */
   #abandon(error: TrinityError): void {
     const open = this.#openRequests();
     // When nothing has begun, what failed is the way to begin: the next attempt would fail too.
-    for (const request of open.some(isStarted) ? open.filter(isStarted) : open) failRequest(request, error);
+    for (const request of open.some(isStarted) ? open.filter(isStarted) : open)
+      failRequest(request, error);
     this.#choices = [];
     this.#cache.clear();
   }
 
   #openRequests(): Request[] {
-    return [...new Set([...this.#choices.map((choice) => choice.request), ...this.#queue.filter(isRequest)])];
+    return [
+      ...new Set([
+        ...this.#choices.map((choice) => choice.request),
+        ...this.#queue.filter(isRequest),
+      ]),
+    ];
   }
 }
 
@@ -276,9 +343,12 @@ function isStarted(request: Request): boolean {
 }
 
 function queueFull(maxQueue: number): ModelError {
-  return new ModelError(`${maxQueue} sampling requests are waiting already; wait for some of them before sending more.`, {
-    status: 503,
-    code: 'queue_full',
-    retryable: true,
-  });
+  return new ModelError(
+    `${maxQueue} sampling requests are waiting already; wait for some of them before sending more.`,
+    {
+      status: 503,
+      code: 'queue_full',
+      retryable: true,
+    },
+  );
 }

@@ -11,16 +11,25 @@ const row = (length: number): TokenRow => ({
   temperature: 1,
 });
 
-/** A scorer whose scores are the first token of a row plus that of its weights; remembers its runs. */
-function countingScorer(options: { readonly maxRows?: number; readonly read?: ScorerOptions['read'] } = {}) {
+/**
+ * A scorer whose scores are the first token of a row plus that of its weights; remembers its runs.
+ */
+function countingScorer(
+  options: { readonly maxRows?: number; readonly read?: ScorerOptions['read'] } = {},
+) {
   const runs: TokenBatch[] = [];
   const plain: ScorerOptions['read'] = (batch, feeds) => {
     runs.push(batch);
     const counts = batch.rows.map(({ tokens, promptLength }) => tokens.length - promptLength);
-    const offsets = Int32Array.of(0, ...counts.map((_, i) => counts.slice(0, i + 1).reduce((a, b) => a + b)));
+    const offsets = Int32Array.of(
+      0,
+      ...counts.map((_, i) => counts.slice(0, i + 1).reduce((a, b) => a + b)),
+    );
     const offset = (feeds as unknown as { readonly offset: number }).offset;
     const logprobs = Float32Array.from(
-      batch.rows.flatMap(({ tokens }, i) => Array.from({ length: counts[i]! }, () => tokens[0]! + offset)),
+      batch.rows.flatMap(({ tokens }, i) =>
+        Array.from({ length: counts[i]! }, () => tokens[0]! + offset),
+      ),
     );
     return Promise.resolve({ offsets, logprobs });
   };
@@ -29,7 +38,10 @@ function countingScorer(options: { readonly maxRows?: number; readonly read?: Sc
 }
 
 /** Weights that count who still holds them. */
-function weightsOf(offset: number): { readonly hold: () => ScoringWeights; readonly held: () => number } {
+function weightsOf(offset: number): {
+  readonly hold: () => ScoringWeights;
+  readonly held: () => number;
+} {
   const feeds = { offset } as unknown as Feeds;
   let held = 0;
   const hold = (): ScoringWeights => {
@@ -59,7 +71,9 @@ describe('a scorer', () => {
   it('parts runs where the weights change and where they would be too long', async () => {
     const { scorer, runs } = countingScorer({ maxRows: 2 });
     const [one, two] = [weightsOf(10), weightsOf(20)];
-    const tickets = [one, one, one, two, one].map((weights) => scorer.submit(row(1), weights.hold()));
+    const tickets = [one, one, one, two, one].map((weights) =>
+      scorer.submit(row(1), weights.hold()),
+    );
     const scores = await Promise.all(tickets.map(({ result }) => result));
     expect(scores.map(([score]) => score)).toEqual([11, 11, 11, 21, 11]);
     expect(runs.map(({ rows }) => rows.length)).toEqual([2, 1, 1, 1]);
@@ -68,7 +82,10 @@ describe('a scorer', () => {
   it('leaves out rows that were given up, and answers them at once', async () => {
     const { scorer, runs } = countingScorer();
     const weights = weightsOf(0);
-    const [given, kept] = [scorer.submit(row(1), weights.hold()), scorer.submit(row(2), weights.hold())];
+    const [given, kept] = [
+      scorer.submit(row(1), weights.hold()),
+      scorer.submit(row(2), weights.hold()),
+    ];
     given.cancel(stopped);
     await expect(given.result).rejects.toBe(stopped);
     expect(await kept.result).toEqual(Float32Array.of(2, 2));
@@ -77,12 +94,18 @@ describe('a scorer', () => {
   });
 
   it('says which version of the weights gives no finite number, and answers the others', async () => {
-    const bad: ScorerOptions['read'] = () => Promise.resolve({ offsets: Int32Array.of(0, 1, 2), logprobs: Float32Array.of(NaN, -1) });
+    const bad: ScorerOptions['read'] = () =>
+      Promise.resolve({ offsets: Int32Array.of(0, 1, 2), logprobs: Float32Array.of(NaN, -1) });
     const { scorer } = countingScorer({ read: bad });
     const weights = weightsOf(7);
-    const [first, second] = [1, 1].map((length) => scorer.submit(row(length), weights.hold()).result);
+    const [first, second] = [1, 1].map(
+      (length) => scorer.submit(row(length), weights.hold()).result,
+    );
     const outcomes = await Promise.allSettled([first, second]);
-    expect(outcomes[0]).toMatchObject({ status: 'rejected', reason: { code: 'ENGINE_NOT_FINITE', details: { policyVersion: 7 } } });
+    expect(outcomes[0]).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'ENGINE_NOT_FINITE', details: { policyVersion: 7 } },
+    });
     expect(outcomes[1]).toMatchObject({ status: 'fulfilled', value: Float32Array.of(-1) });
   });
 
@@ -115,10 +138,17 @@ describe('a scorer', () => {
 });
 
 it('a row that cannot be scored is refused with what is wrong and status 400', () => {
-  const check = (change: Partial<TokenRow>) => () => checkScore({ ...row(3), ...change }, tinyModels.qwen3, { maxModelLen: 8 });
+  const check = (change: Partial<TokenRow>) => () =>
+    checkScore({ ...row(3), ...change }, tinyModels.qwen3, { maxModelLen: 8 });
   expect(check({})).not.toThrow();
-  expect(check({ tokens: new Int32Array(9), promptLength: 8 })).toThrow('The prompt has 8 tokens and leaves no room');
-  expect(check({ tokens: new Int32Array(9) })).toThrow('The row to score has 9 tokens, prompt and response together; expected at most 8');
+  expect(check({ tokens: new Int32Array(9), promptLength: 8 })).toThrow(
+    'The prompt has 8 tokens and leaves no room',
+  );
+  expect(check({ tokens: new Int32Array(9) })).toThrow(
+    'The row to score has 9 tokens, prompt and response together; expected at most 8',
+  );
   expect(check({ tokens: new Int32Array(8) })).not.toThrow();
-  expect(check({ temperature: 0 })).toThrow('A row cannot be scored. Row 0 of the batch has the temperature 0; expected a positive number');
+  expect(check({ temperature: 0 })).toThrow(
+    'A row cannot be scored. Row 0 of the batch has the temperature 0; expected a positive number',
+  );
 });

@@ -1,7 +1,15 @@
 /** Scores text by the weights that the sampler uses: calls that come together share runs. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { EngineError, InvariantError, ModelError, TrinityError, type ForwardPass, type TokenBatch, type TokenRow } from '@trinity-rft/core';
+import {
+  EngineError,
+  InvariantError,
+  ModelError,
+  TrinityError,
+  type ForwardPass,
+  type TokenBatch,
+  type TokenRow,
+} from '@trinity-rft/core';
 
 import type { ModelConfig } from '../model/config.js';
 import type { Feeds } from '../model/weights.js';
@@ -10,8 +18,13 @@ import { assertRoom, type SampleLimits } from './plan.js';
 import type { SamplingWeights } from './scheduler.js';
 
 export interface ScorerOptions {
-  /** Log-probabilities of all rows by the weights that are fed. A row's do not depend on the others. */
-  readonly read: (batch: TokenBatch, feeds: Feeds) => Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>>;
+  /**
+   * Log-probabilities of all rows by the weights that are fed. A row's do not depend on the others.
+   */
+  readonly read: (
+    batch: TokenBatch,
+    feeds: Feeds,
+  ) => Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>>;
   /** Rows read at once. */
   readonly maxRows: number;
 }
@@ -88,33 +101,50 @@ export class Scorer {
 
   async #score(group: readonly Entry[]): Promise<void> {
     try {
-      const { offsets, logprobs } = await this.#options.read({ rows: group.map(({ row }) => row) }, group[0]!.weights.feeds);
+      const { offsets, logprobs } = await this.#options.read(
+        { rows: group.map(({ row }) => row) },
+        group[0]!.weights.feeds,
+      );
       group.forEach((entry, i) => {
         const own = logprobs.slice(offsets[i], offsets[i + 1]);
         entry.settle(own.every(Number.isFinite) ? own : notFinite(entry.weights.version));
       });
     } catch (cause) {
-      const error = TrinityError.is(cause) ? cause : new InvariantError('The scorer failed; this is a bug, please report it.', { cause });
+      const error = TrinityError.is(cause)
+        ? cause
+        : new InvariantError('The scorer failed; this is a bug, please report it.', { cause });
       for (const entry of group) entry.settle(error);
     }
   }
 }
 
 /** @throws ModelError 400 when a row cannot be scored */
-export function checkScore(row: TokenRow, config: ModelConfig, limits: Pick<SampleLimits, 'maxModelLen'>): void {
+export function checkScore(
+  row: TokenRow,
+  config: ModelConfig,
+  limits: Pick<SampleLimits, 'maxModelLen'>,
+): void {
   const { maxModelLen } = limits;
   assertRoom(row.promptLength, limits);
   if (row.tokens.length > maxModelLen) {
     throw new ModelError(
       `The row to score has ${row.tokens.length} tokens, prompt and response together; expected at most ${maxModelLen}. Raise max_model_len if the model was made for more.`,
-      { status: 400, code: 'context_length_exceeded', details: { promptLength: row.promptLength, maxModelLen } },
+      {
+        status: 400,
+        code: 'context_length_exceeded',
+        details: { promptLength: row.promptLength, maxModelLen },
+      },
     );
   }
   const batch = { rows: [row] };
   try {
     checkedRows(batch, responseOffsets(batch), config);
   } catch (cause) {
-    throw new ModelError(`A row cannot be scored. ${(cause as Error).message}`, { status: 400, code: 'invalid_row', cause });
+    throw new ModelError(`A row cannot be scored. ${(cause as Error).message}`, {
+      status: 400,
+      code: 'invalid_row',
+      cause,
+    });
   }
 }
 

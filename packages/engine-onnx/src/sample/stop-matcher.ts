@@ -1,4 +1,7 @@
-/** Finds stop strings in a stream of tokens, on bytes, also where a string spans tokens or ends inside one. */
+/**
+ * Finds stop strings in a stream of tokens, on bytes, also where a string spans tokens or ends
+ * inside one.
+ */
 import type { StopString } from './plan.js';
 
 /** The byte string of each token id. */
@@ -23,7 +26,10 @@ export interface StopMatcher {
 }
 
 /** Remembers no more of the past than the longest stop string can reach back. */
-export function createStopMatcher(stops: readonly StopString[], tokenBytes: TokenBytes): StopMatcher {
+export function createStopMatcher(
+  stops: readonly StopString[],
+  tokenBytes: TokenBytes,
+): StopMatcher {
   const reach = Math.max(...stops.map((stop) => stop.bytes.length)) - 1;
   let tail: Buffer = Buffer.alloc(0);
   return {

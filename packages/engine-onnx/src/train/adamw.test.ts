@@ -5,8 +5,18 @@ import { adamW, clipScale, globalNorm, type AdamWOptions, type OptimizerState } 
 
 const matrix: ParameterSpec = { name: 'm', shape: [1, 2], offset: 0, size: 2 };
 const vector: ParameterSpec = { name: 'v', shape: [2], offset: 2, size: 2 };
-const options: AdamWOptions = { learningRate: 0.1, betas: [0.9, 0.99], epsilon: 1e-8, weightDecay: 0.5, gradientScale: 1 };
-const fresh = (): OptimizerState => ({ step: 0, first: new Float32Array(4), second: new Float32Array(4) });
+const options: AdamWOptions = {
+  learningRate: 0.1,
+  betas: [0.9, 0.99],
+  epsilon: 1e-8,
+  weightDecay: 0.5,
+  gradientScale: 1,
+};
+const fresh = (): OptimizerState => ({
+  step: 0,
+  first: new Float32Array(4),
+  second: new Float32Array(4),
+});
 
 test('the first step moves against the sign of the gradient by the learning rate, whatever the size of the gradient', () => {
   const weights = Float32Array.of(0, 0, 0, 0);
@@ -25,9 +35,15 @@ test('decay shrinks matrices and leaves vectors alone', () => {
 test('writing elsewhere leaves the old weights and gives the same numbers', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.float({ noNaN: true, noDefaultInfinity: true, min: -10, max: 10 }), { minLength: 8, maxLength: 8 }),
+      fc.array(fc.float({ noNaN: true, noDefaultInfinity: true, min: -10, max: 10 }), {
+        minLength: 8,
+        maxLength: 8,
+      }),
       (numbers) => {
-        const [from, gradient] = [Float32Array.from(numbers.slice(0, 4)), Float32Array.from(numbers.slice(4))];
+        const [from, gradient] = [
+          Float32Array.from(numbers.slice(0, 4)),
+          Float32Array.from(numbers.slice(4)),
+        ];
         const [inPlace, to] = [from.slice(), new Float32Array(4)];
         adamW([matrix, vector], inPlace, inPlace, gradient, fresh(), options);
         adamW([matrix, vector], from, to, gradient, fresh(), options);

@@ -30,7 +30,10 @@ export function globalNorm(gradient: Float32Array): number {
   return Math.sqrt(sum);
 }
 
-/** Factor that brings a gradient of norm `norm` to at most `limit`; 0 = no limit. As torch's `clip_grad_norm_`. */
+/**
+ * Factor that brings a gradient of norm `norm` to at most `limit`; 0 = no limit. As torch's
+ * `clip_grad_norm_`.
+ */
 export function clipScale(norm: number, limit: number): number {
   return limit > 0 ? Math.min(1, limit / (norm + 1e-6)) : 1;
 }

@@ -1,4 +1,7 @@
-/** The accumulated gradient: one flat array that the outputs of every micro-batch are added to, always in the same order. */
+/**
+ * The accumulated gradient: one flat array that the outputs of every micro-batch are added to,
+ * always in the same order.
+ */
 import type { ParameterSpec } from '../model/parameters.js';
 
 /** A lookup table among what is trained: its gradient comes by row. */
@@ -24,7 +27,10 @@ export class GradientSum {
     this.#flat = new Float32Array(this.#specs.reduce((sum, spec) => sum + spec.size, 0));
   }
 
-  /** dL/dparameter in the order of the parameters, zeros when nothing was added. A view, valid until the next call. [P] */
+  /**
+   * dL/dparameter in the order of the parameters, zeros when nothing was added. A view, valid until
+   * the next call. [P]
+   */
   get flat(): Float32Array {
     if (this.#empty) this.#flat.fill(0);
     return this.#flat;
@@ -45,7 +51,12 @@ export class GradientSum {
     this.#empty = false;
     if (this.#table === undefined) return;
     const { offset, size, shape } = this.#table.spec;
-    addRows(this.#flat.subarray(offset, offset + size), outputs['grad.embedded']!.data as Float32Array, ids, shape[1]!);
+    addRows(
+      this.#flat.subarray(offset, offset + size),
+      outputs['grad.embedded']!.data as Float32Array,
+      ids,
+      shape[1]!,
+    );
   }
 
   /** Forgets what was added. */

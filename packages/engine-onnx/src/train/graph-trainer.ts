@@ -1,4 +1,7 @@
-/** What training is for every head of the model: micro-batches, runs, the sum of gradients, steps and counters. */
+/**
+ * What training is for every head of the model: micro-batches, runs, the sum of gradients, steps
+ * and counters.
+ */
 import type { Metrics, OptimizerOptions, StepStats } from '@trinity-rft/core';
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 import { samplerAgreement, type Agreement } from '../model/column-parts.js';
@@ -9,7 +12,14 @@ import { createSession } from '../runtime/session.js';
 import { clipScale, globalNorm, type OptimizerState } from './adamw.js';
 import type { GradientSum } from './gradient.js';
 import { backwardCost, defaultMemoryBudget, forwardCost } from './memory.js';
-import { gatherPicked, planMicroBatches, scatterPicked, toArrays, type MicroBatch, type MicroBatchArrays } from './micro-batch.js';
+import {
+  gatherPicked,
+  planMicroBatches,
+  scatterPicked,
+  toArrays,
+  type MicroBatch,
+  type MicroBatchArrays,
+} from './micro-batch.js';
 import { blankOptimizer } from './optimizer-file.js';
 import type { Row } from './rows.js';
 import { allParameters, type Trainable } from './trainable.js';
@@ -42,10 +52,16 @@ export interface TrainingHead<Kind extends string> {
 /** Numbers of a batch by the name of the graph's output or input, one per response token. [N] */
 export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
-/** Scoring needs far less than gradients; a smaller share keeps its arena small beside that of the backward graph. */
+/**
+ * Scoring needs far less than gradients; a smaller share keeps its arena small beside that of the
+ * backward graph.
+ */
 const forwardShare = 0.25;
 
-/** Calls are made one at a time, as `TrainEngine` says. Weights are read at every call and replaced by {@link step}. */
+/**
+ * Calls are made one at a time, as `TrainEngine` says. Weights are read at every call and replaced
+ * by {@link step}.
+ */
 export class GraphTrainer<Kind extends string> {
   protected readonly config: ModelConfig;
   protected readonly weights: WeightBuffers;
@@ -73,7 +89,10 @@ export class GraphTrainer<Kind extends string> {
     this.#agreement = samplerAgreement(options.config, options.threads, options.samplerThreads);
   }
 
-  /** The outputs of a forward graph for every response token of `rows`, which have `count` of them together. */
+  /**
+   * The outputs of a forward graph for every response token of `rows`, which have `count` of them
+   * together.
+   */
   protected async read<Name extends string>(
     kind: Kind,
     feeds: Feeds,
@@ -82,20 +101,36 @@ export class GraphTrainer<Kind extends string> {
     outputs: readonly Name[],
   ): Promise<TokenNumbers<Name>> {
     const session = await this.#session(kind);
-    const found = Object.fromEntries(outputs.map((name) => [name, new Float32Array(count)])) as Record<Name, Float32Array>;
-    for (const micro of planMicroBatches(rows, forwardCost(this.config), this.#budget * forwardShare)) {
+    const found = Object.fromEntries(
+      outputs.map((name) => [name, new Float32Array(count)]),
+    ) as Record<Name, Float32Array>;
+    for (const micro of planMicroBatches(
+      rows,
+      forwardCost(this.config),
+      this.#budget * forwardShare,
+    )) {
       const arrays = toArrays(micro, this.#head.chunks, this.#agreement.leastRows);
       const out = await this.#turn(() => session.run({ ...feeds, ...this.#feeds(micro, arrays) }));
-      for (const name of outputs) scatterPicked(micro, out[name]!.data as Float32Array, found[name]);
+      for (const name of outputs)
+        scatterPicked(micro, out[name]!.data as Float32Array, found[name]);
       this.#counts.forwardTokens += micro.rows.length * micro.time;
       this.#counts.forwardRuns++;
     }
     return found;
   }
 
-  /** Adds the gradient at the current weights, given dL/doutput of every response token by input name. Rows with nothing but 0 are left out. */
-  protected async accumulate(kind: Kind, rows: readonly Row[], gradients: TokenNumbers): Promise<void> {
-    const active = rows.filter((row) => Object.values(gradients).some((numbers) => isActive(row, numbers)));
+  /**
+   * Adds the gradient at the current weights, given dL/doutput of every response token by input
+   * name. Rows with nothing but 0 are left out.
+   */
+  protected async accumulate(
+    kind: Kind,
+    rows: readonly Row[],
+    gradients: TokenNumbers,
+  ): Promise<void> {
+    const active = rows.filter((row) =>
+      Object.values(gradients).some((numbers) => isActive(row, numbers)),
+    );
     this.#counts.skippedRows += rows.length - active.length;
     if (active.length === 0) return;
     const session = await this.#session(kind);
@@ -103,7 +138,10 @@ export class GraphTrainer<Kind extends string> {
     for (const micro of planMicroBatches(active, backwardCost(this.config), this.#budget)) {
       const arrays = toArrays(micro, this.#head.chunks);
       const columns = Object.entries(gradients).map(([name, numbers]) => {
-        return [name, new Tensor('float32', gatherPicked(micro, numbers, arrays.padded), [arrays.padded, 1])];
+        return [
+          name,
+          new Tensor('float32', gatherPicked(micro, numbers, arrays.padded), [arrays.padded, 1]),
+        ];
       });
       const feeds: Feeds = {
         ...this.weights.training.feeds,
@@ -119,39 +157,66 @@ export class GraphTrainer<Kind extends string> {
     }
   }
 
-  /** One AdamW update from the accumulated gradient, which is cleared. A gradient that is not finite changes nothing else. */
+  /**
+   * One AdamW update from the accumulated gradient, which is cleared. A gradient that is not finite
+   * changes nothing else.
+   */
   async step(options: OptimizerOptions): Promise<StepStats> {
-    const { learningRate, betas = [0.9, 0.999], epsilon = 1e-8, weightDecay = 0.01, clipGradNorm = 1 } = options;
+    const {
+      learningRate,
+      betas = [0.9, 0.999],
+      epsilon = 1e-8,
+      weightDecay = 0.01,
+      clipGradNorm = 1,
+    } = options;
     const sum = (this.#gradient ??= this.#trainable.newGradient());
     const gradient = sum.flat;
     const state = (this.#optimizer ??= blankOptimizer(this.#trainable.specs, 0));
     const gradNorm = globalNorm(gradient);
     const skipped = !Number.isFinite(gradNorm);
     if (!skipped) {
-      const adam = { learningRate, betas, epsilon, weightDecay, gradientScale: clipScale(gradNorm, clipGradNorm) };
+      const adam = {
+        learningRate,
+        betas,
+        epsilon,
+        weightDecay,
+        gradientScale: clipScale(gradNorm, clipGradNorm),
+      };
       await this.#trainable.update(gradient, state, adam);
     }
     sum.clear();
     return { step: state.step, gradNorm, skipped };
   }
 
-  /** The accumulated gradient in the order of what is trained; a view, for inspection. `undefined` before the first backward. [P] */
+  /**
+   * The accumulated gradient in the order of what is trained; a view, for inspection. `undefined`
+   * before the first backward. [P]
+   */
   get gradient(): Float32Array | undefined {
     return this.#gradient?.flat;
   }
 
-  /** Moments and counter, live: for writing a checkpoint between two calls. `undefined` before the first step. */
+  /**
+   * Moments and counter, live: for writing a checkpoint between two calls. `undefined` before the
+   * first step.
+   */
   get optimizer(): OptimizerState | undefined {
     return this.#optimizer;
   }
 
-  /** Goes on from a checkpoint: `optimizer` as it was saved (not copied), or fresh moments. The accumulated gradient is dropped. */
+  /**
+   * Goes on from a checkpoint: `optimizer` as it was saved (not copied), or fresh moments. The
+   * accumulated gradient is dropped.
+   */
   restore(optimizer?: OptimizerState): void {
     this.#optimizer = optimizer;
     this.#gradient?.clear();
   }
 
-  /** Work done since the last call: padded positions and runs of each kind, and rows left out for having no gradient. */
+  /**
+   * Work done since the last call: padded positions and runs of each kind, and rows left out for
+   * having no gradient.
+   */
   takeStats(): Metrics {
     const { forwardTokens, forwardRuns, backwardTokens, backwardRuns, skippedRows } = this.#counts;
     this.#counts = emptyCounts();
@@ -183,13 +248,22 @@ export class GraphTrainer<Kind extends string> {
   async #session(kind: Kind): Promise<InferenceSession> {
     const known = this.#sessions.get(kind);
     if (known) return known;
-    const session = await createSession(this.#head.graph(kind, this.#agreement), { threads: this.#threads, kind: 'train' });
+    const session = await createSession(this.#head.graph(kind, this.#agreement), {
+      threads: this.#threads,
+      kind: 'train',
+    });
     this.#sessions.set(kind, session);
     return session;
   }
 }
 
-const emptyCounts = () => ({ forwardTokens: 0, forwardRuns: 0, backwardTokens: 0, backwardRuns: 0, skippedRows: 0 });
+const emptyCounts = () => ({
+  forwardTokens: 0,
+  forwardRuns: 0,
+  backwardTokens: 0,
+  backwardRuns: 0,
+  skippedRows: 0,
+});
 
 /** Whether a row has a number other than 0. */
 export function isActive(row: Row, numbers: Float32Array | undefined): boolean {

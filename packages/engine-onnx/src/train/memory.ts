@@ -3,15 +3,18 @@ import type { ModelConfig } from '../model/config.js';
 import type { MemoryCost } from './micro-batch.js';
 
 /**
- * What activations of one micro-batch may take unless the caller says otherwise. Larger budgets are not faster: the arrays
- * leave the processor's caches.
+ * What activations of one micro-batch may take unless the caller says otherwise. Larger budgets are
+ * not faster: the arrays leave the processor's caches.
  */
 export const defaultMemoryBudget = 384 * 2 ** 20;
 
 const bytes = 4;
 /** What the head may hold at once. */
 const headBudget = 256 * 2 ** 20;
-/** Arrays of width V alive at the same time in a part of the head: log-probabilities, probabilities, gradients. */
+/**
+ * Arrays of width V alive at the same time in a part of the head: log-probabilities, probabilities,
+ * gradients.
+ */
 const headArrays = 3;
 /** Scored positions that the head should be able to take in one micro-batch. */
 const headRows = 2048;
@@ -23,12 +26,21 @@ export function headChunks(config: ModelConfig): number {
   return Math.min(mostParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
 }
 
-/** Numbers that one layer keeps per position until its backward pass: what the gradients are computed from. */
+/**
+ * Numbers that one layer keeps per position until its backward pass: what the gradients are
+ * computed from.
+ */
 function keptPerLayer(config: ModelConfig, time: number): number {
   const queries = config.heads * config.headDim;
   const keys = config.kvHeads * config.headDim;
   const projections = (config.qkNorm ? 2 : 1) * (queries + keys) + keys;
-  return 4 * config.hiddenSize + projections + queries + config.heads * time + 3 * config.intermediateSize;
+  return (
+    4 * config.hiddenSize +
+    projections +
+    queries +
+    config.heads * time +
+    3 * config.intermediateSize
+  );
 }
 
 /** Numbers per position that live only while one layer is computed. */
@@ -38,16 +50,21 @@ function transientPerLayer(config: ModelConfig, time: number): number {
 
 function headCost(config: ModelConfig, picked: number): number {
   if (config.head === 'value') return 4 * picked * config.hiddenSize;
-  return (picked / headChunks(config)) * config.vocabSize * headArrays + 4 * picked * config.hiddenSize;
+  return (
+    (picked / headChunks(config)) * config.vocabSize * headArrays + 4 * picked * config.hiddenSize
+  );
 }
 
 /** Scoring keeps one layer at a time. */
 export function forwardCost(config: ModelConfig): MemoryCost {
-  return (rows, time, picked) => bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
+  return (rows, time, picked) =>
+    bytes * (rows * time * transientPerLayer(config, time) + headCost(config, picked));
 }
 
 /** Gradients keep every layer. */
 export function backwardCost(config: ModelConfig): MemoryCost {
   return (rows, time, picked) =>
-    bytes * (rows * time * (config.layers * keptPerLayer(config, time) + transientPerLayer(config, time)) + headCost(config, picked));
+    bytes *
+    (rows * time * (config.layers * keptPerLayer(config, time) + transientPerLayer(config, time)) +
+      headCost(config, picked));
 }

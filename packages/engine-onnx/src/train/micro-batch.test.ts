@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tinyModels } from '../../test/support/models.js';
 import { backwardCost, headChunks } from './memory.js';
-import { gatherPicked, planMicroBatches, scatterPicked, toArrays, type MemoryCost } from './micro-batch.js';
+import {
+  gatherPicked,
+  planMicroBatches,
+  scatterPicked,
+  toArrays,
+  type MemoryCost,
+} from './micro-batch.js';
 import { checkedRows, responseOffsets } from './rows.js';
 
 const config = { ...tinyModels.qwen3, maxPositions: 4096 };
@@ -10,7 +16,11 @@ const positions: MemoryCost = (rows, time) => rows * time;
 
 function rowsOf(lengths: readonly number[]) {
   const batch = {
-    rows: lengths.map((length) => ({ tokens: new Int32Array(length).map((_, i) => i % 7), promptLength: 1, temperature: 1 })),
+    rows: lengths.map((length) => ({
+      tokens: new Int32Array(length).map((_, i) => i % 7),
+      promptLength: 1,
+      temperature: 1,
+    })),
   };
   return checkedRows(batch, responseOffsets(batch), config);
 }
@@ -34,12 +44,20 @@ describe('a plan', () => {
   });
 
   test('evens out what does not fit at once', () => {
-    const plan = planMicroBatches(rowsOf(Array.from({ length: 16 }, () => 129)), positions, 15 * 128);
+    const plan = planMicroBatches(
+      rowsOf(Array.from({ length: 16 }, () => 129)),
+      positions,
+      15 * 128,
+    );
     expect(plan.map((micro) => micro.rows.length)).toEqual([8, 8]);
   });
 
   test('does not pad short rows to the length of long ones', () => {
-    const plan = planMicroBatches(rowsOf([2000, ...Array.from({ length: 200 }, () => 20), 1990]), positions, 1e6);
+    const plan = planMicroBatches(
+      rowsOf([2000, ...Array.from({ length: 200 }, () => 20), 1990]),
+      positions,
+      1e6,
+    );
     expect(plan.map((micro) => micro.time)).toEqual([1999, 19]);
   });
 });
@@ -52,7 +70,11 @@ test('the arrays of a micro-batch point at the positions before the response tok
       { tokens: tokens[1]!, promptLength: 1, temperature: 1 },
     ],
   };
-  const [micro] = planMicroBatches(checkedRows(batch, responseOffsets(batch), config), positions, 100);
+  const [micro] = planMicroBatches(
+    checkedRows(batch, responseOffsets(batch), config),
+    positions,
+    100,
+  );
   expect(toArrays(micro!, 4)).toEqual({
     ids: Int32Array.of(5, 6, 7, 1, 2, 0),
     rows: Int32Array.of(1, 2, 3, 4, 0, 0, 0, 0),
@@ -67,7 +89,10 @@ test('picked numbers come back to their places', () => {
   fc.assert(
     fc.property(lengths, fc.integer({ min: 100, max: 5000 }), (sizes, budget) => {
       const rows = rowsOf(sizes);
-      const numbers = Float32Array.from({ length: rows.reduce((sum, row) => sum + row.count, 0) }, (_, i) => i + 1);
+      const numbers = Float32Array.from(
+        { length: rows.reduce((sum, row) => sum + row.count, 0) },
+        (_, i) => i + 1,
+      );
       const back = new Float32Array(numbers.length);
       for (const micro of planMicroBatches(rows, positions, budget))
         scatterPicked(micro, gatherPicked(micro, numbers, micro.picked + 1), back);
@@ -77,7 +102,11 @@ test('picked numbers come back to their places', () => {
 });
 
 test('the head has one part for small vocabularies and more for large ones', () => {
-  expect([64, 2048, 10_000, 16_384, 32_768, 151_936].map((vocabSize) => headChunks({ ...config, vocabSize }))).toEqual([1, 1, 1, 2, 4, 16]);
+  expect(
+    [64, 2048, 10_000, 16_384, 32_768, 151_936].map((vocabSize) =>
+      headChunks({ ...config, vocabSize }),
+    ),
+  ).toEqual([1, 1, 1, 2, 4, 16]);
 });
 
 test('memory grows with the square of the length and not with the rows that are not scored', () => {

@@ -10,10 +10,16 @@ export interface MicroBatch {
   readonly picked: number;
 }
 
-/** Bytes that a micro-batch of `rows` x `time` positions with `picked` of them scored needs while it runs. */
+/**
+ * Bytes that a micro-batch of `rows` x `time` positions with `picked` of them scored needs while it
+ * runs.
+ */
 export type MemoryCost = (rows: number, time: number, picked: number) => number;
 
-/** Rows shorter than this share of the longest one start a micro-batch of their own, unless the batch is still small. */
+/**
+ * Rows shorter than this share of the longest one start a micro-batch of their own, unless the
+ * batch is still small.
+ */
 const shortestShare = 0.5;
 const smallBatchPositions = 1024;
 
@@ -21,11 +27,16 @@ const smallBatchPositions = 1024;
 const balanceRounds = 6;
 
 /**
- * Longest rows first, ties in the order of the batch, in as few micro-batches as the budget allows, which are then evened out:
- * their number stays, the largest becomes as small as it can. A row that exceeds the budget by itself still gets its turn.
- * The result depends on the rows only, never on time or memory in use.
+ * Longest rows first, ties in the order of the batch, in as few micro-batches as the budget allows,
+ * which are then evened out: their number stays, the largest becomes as small as it can. A row that
+ * exceeds the budget by itself still gets its turn. The result depends on the rows only, never on
+ * time or memory in use.
  */
-export function planMicroBatches(rows: readonly Row[], cost: MemoryCost, budget: number): readonly MicroBatch[] {
+export function planMicroBatches(
+  rows: readonly Row[],
+  cost: MemoryCost,
+  budget: number,
+): readonly MicroBatch[] {
   const sorted = rows.toSorted((a, b) => b.tokens.length - a.tokens.length || a.index - b.index);
   let best = pack(sorted, cost, budget);
   let [low, high] = [budget / best.length, budget];
@@ -49,7 +60,8 @@ function pack(sorted: readonly Row[], cost: MemoryCost, budget: number): readonl
     const fits =
       open &&
       cost(open.rows.length + 1, open.time, open.picked + row.count) <= budget &&
-      (row.tokens.length - 1 >= open.time * shortestShare || open.rows.length * open.time < smallBatchPositions);
+      (row.tokens.length - 1 >= open.time * shortestShare ||
+        open.rows.length * open.time < smallBatchPositions);
     if (open && fits) {
       open.rows.push(row);
       open.picked += row.count;
@@ -73,9 +85,10 @@ export interface MicroBatchArrays {
 }
 
 /**
- * Picked positions of all rows one after the other, then at least one padding row, so that positions that are not picked have a
- * row with gradient 0 to point at. A length below 2 would take the matrix-vector kernel, which rounds differently; so may fewer
- * than `leastRows` positions, or picked ones in a part of the head, which are filled up.
+ * Picked positions of all rows one after the other, then at least one padding row, so that
+ * positions that are not picked have a row with gradient 0 to point at. A length below 2 would take
+ * the matrix-vector kernel, which rounds differently; so may fewer than `leastRows` positions, or
+ * picked ones in a part of the head, which are filled up.
  */
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
@@ -101,7 +114,11 @@ export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): Micr
 }
 
 /** Picked numbers of a batch-wide array in the order of {@link toArrays}, 0 in padding. [R] */
-export function gatherPicked(batch: MicroBatch, numbers: Float32Array, padded: number): Float32Array {
+export function gatherPicked(
+  batch: MicroBatch,
+  numbers: Float32Array,
+  padded: number,
+): Float32Array {
   const out = new Float32Array(padded);
   let at = 0;
   for (const row of batch.rows) {

@@ -11,7 +11,10 @@ export interface MomentTensor {
 }
 
 /** Views of the moments by name; writing to them fills the state. */
-export function momentTensors(specs: readonly ParameterSpec[], state: OptimizerState): readonly MomentTensor[] {
+export function momentTensors(
+  specs: readonly ParameterSpec[],
+  state: OptimizerState,
+): readonly MomentTensor[] {
   return specs.flatMap(({ name, shape, offset, size }) => [
     { name: `exp_avg.${name}`, shape, data: state.first.subarray(offset, offset + size) },
     { name: `exp_avg_sq.${name}`, shape, data: state.second.subarray(offset, offset + size) },

@@ -1,4 +1,7 @@
-/** The rows of a batch as the trainer sees them: checked, numbered, and with their place in the per-token arrays. */
+/**
+ * The rows of a batch as the trainer sees them: checked, numbered, and with their place in the
+ * per-token arrays.
+ */
 import { EngineError, type TokenBatch } from '@trinity-rft/core';
 import type { ModelConfig } from '../model/config.js';
 
@@ -18,31 +21,63 @@ export interface Row {
 /** Offsets of the rows' response tokens. [B + 1] */
 export function responseOffsets(batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);
-  batch.rows.forEach((row, i) => (offsets[i + 1] = offsets[i]! + Math.max(0, row.tokens.length - row.promptLength)));
+  batch.rows.forEach(
+    (row, i) => (offsets[i + 1] = offsets[i]! + Math.max(0, row.tokens.length - row.promptLength)),
+  );
   return offsets;
 }
 
 /** @throws EngineError naming the first row that cannot be scored, and why */
-export function checkedRows(batch: TokenBatch, offsets: Int32Array, config: ModelConfig): readonly Row[] {
+export function checkedRows(
+  batch: TokenBatch,
+  offsets: Int32Array,
+  config: ModelConfig,
+): readonly Row[] {
   return batch.rows.map(({ tokens, promptLength, temperature }, index) => {
     const count = tokens.length - promptLength;
     const fail = (found: string, expected: string): never => {
-      throw new EngineError(`Row ${index} of the batch ${found}; expected ${expected}.`, { code: 'ENGINE_ROW', details: { row: index } });
+      throw new EngineError(`Row ${index} of the batch ${found}; expected ${expected}.`, {
+        code: 'ENGINE_ROW',
+        details: { row: index },
+      });
     };
     if (!Number.isInteger(promptLength) || promptLength < 1)
-      fail(`has a prompt of ${promptLength} tokens`, 'at least 1, because the first token is predicted from nothing');
-    if (count < 1) fail(`has ${tokens.length} tokens but a prompt of ${promptLength}`, 'at least one token after the prompt');
+      fail(
+        `has a prompt of ${promptLength} tokens`,
+        'at least 1, because the first token is predicted from nothing',
+      );
+    if (count < 1)
+      fail(
+        `has ${tokens.length} tokens but a prompt of ${promptLength}`,
+        'at least one token after the prompt',
+      );
     if (tokens.length > config.maxPositions)
-      fail(`has ${tokens.length} tokens`, `at most ${config.maxPositions}, which is all the model has positions for`);
-    if (!(temperature > 0) || !Number.isFinite(1 / temperature)) fail(`has the temperature ${temperature}`, 'a positive number');
+      fail(
+        `has ${tokens.length} tokens`,
+        `at most ${config.maxPositions}, which is all the model has positions for`,
+      );
+    if (!(temperature > 0) || !Number.isFinite(1 / temperature))
+      fail(`has the temperature ${temperature}`, 'a positive number');
     const stray = tokens.find((token) => token < 0 || token >= config.vocabSize);
     if (stray !== undefined)
-      fail(`has the token id ${stray}`, `ids from 0 to ${config.vocabSize - 1}; was it tokenized with another model's tokenizer?`);
-    return { index, tokens, promptLength, inverseTemperature: 1 / temperature, offset: offsets[index]!, count };
+      fail(
+        `has the token id ${stray}`,
+        `ids from 0 to ${config.vocabSize - 1}; was it tokenized with another model's tokenizer?`,
+      );
+    return {
+      index,
+      tokens,
+      promptLength,
+      inverseTemperature: 1 / temperature,
+      offset: offsets[index]!,
+      count,
+    };
   });
 }
 
-/** @throws EngineError naming the row and the response token of the first number that is not finite */
+/**
+ * @throws EngineError naming the row and the response token of the first number that is not finite
+ */
 export function assertFinite(what: string, numbers: Float32Array, offsets: Int32Array): void {
   const at = numbers.findIndex((x) => !Number.isFinite(x));
   if (at < 0) return;
@@ -57,7 +92,10 @@ export function assertFinite(what: string, numbers: Float32Array, offsets: Int32
 export function assertPerToken(what: string, numbers: Float32Array, offsets: Int32Array): void {
   const expected = offsets.at(-1)!;
   if (numbers.length === expected) return;
-  throw new EngineError(`${what} have ${numbers.length} numbers; expected ${expected}, one per response token of the batch.`, {
-    code: 'ENGINE_GRADIENT_SHAPE',
-  });
+  throw new EngineError(
+    `${what} have ${numbers.length} numbers; expected ${expected}, one per response token of the batch.`,
+    {
+      code: 'ENGINE_GRADIENT_SHAPE',
+    },
+  );
 }

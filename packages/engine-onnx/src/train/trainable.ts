@@ -1,6 +1,11 @@
 /** What a trainer changes: all parameters of the model, or something beside them. */
 import type { ModelConfig } from '../model/config.js';
-import { embeddingName, headName, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
+import {
+  embeddingName,
+  headName,
+  parameterSpecs,
+  type ParameterSpec,
+} from '../model/parameters.js';
 import { backwardGraph, type TrainingGraphOptions } from '../model/training-graphs.js';
 import type { Feeds, WeightBuffers } from '../model/weights.js';
 import { adamW, type AdamWOptions, type OptimizerState } from './adamw.js';
@@ -15,19 +20,30 @@ export interface Trainable {
   backwardGraph(options: TrainingGraphOptions): Uint8Array;
   /** Adds up what that graph returns. */
   newGradient(): GradientSum;
-  /** One optimizer update, after which the training weights are the new ones. `gradient` and the moments lie as {@link specs} say. */
-  update(gradient: Float32Array, state: OptimizerState, options: AdamWOptions): void | Promise<void>;
+  /**
+   * One optimizer update, after which the training weights are the new ones. `gradient` and the
+   * moments lie as {@link specs} say.
+   */
+  update(
+    gradient: Float32Array,
+    state: OptimizerState,
+    options: AdamWOptions,
+  ): void | Promise<void>;
 }
 
 /** Every parameter is trained. */
 export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
   const specs = parameterSpecs(config);
-  const table = { spec: specs.find((spec) => spec.name === embeddingName)!, tied: headName(config) === embeddingName };
+  const table = {
+    spec: specs.find((spec) => spec.name === embeddingName)!,
+    tied: headName(config) === embeddingName,
+  };
   return {
     specs,
     feeds: {},
     backwardGraph: (options) => backwardGraph(config, options),
     newGradient: () => new GradientSum(specs, table),
-    update: (gradient, state, options) => weights.update((from, to) => adamW(specs, from, to, gradient, state, options)),
+    update: (gradient, state, options) =>
+      weights.update((from, to) => adamW(specs, from, to, gradient, state, options)),
   };
 }

@@ -17,14 +17,25 @@ const fragile: ModelConfig = { ...config, hiddenSize: 64, headDim: 16, intermedi
 
 function newTrainer(model: ModelConfig = config, memoryBudgetBytes?: number, threads = 1) {
   const weights = new WeightBuffers(model, livelyWeights(model));
-  const trainer = new OnnxTrainer({ config: model, weights, threads, ...(memoryBudgetBytes && { memoryBudgetBytes }) });
+  const trainer = new OnnxTrainer({
+    config: model,
+    weights,
+    threads,
+    ...(memoryBudgetBytes && { memoryBudgetBytes }),
+  });
   open.push(trainer);
   return { trainer, weights };
 }
 
-function randomGradients(pass: ForwardPass, seed = 1): { logprobs: Float32Array; entropy: Float32Array } {
+function randomGradients(
+  pass: ForwardPass,
+  seed = 1,
+): { logprobs: Float32Array; entropy: Float32Array } {
   const random = createRandom(seed);
-  return { logprobs: normals(random, pass.logprobs.length), entropy: normals(random, pass.logprobs.length) };
+  return {
+    logprobs: normals(random, pass.logprobs.length),
+    entropy: normals(random, pass.logprobs.length),
+  };
 }
 
 afterEach(async () => {
@@ -41,9 +52,14 @@ describe('gradients of the whole model equal central differences', () => {
     const found = trainer.gradient!.slice();
     const scalar = async () => {
       const { logprobs, entropy } = await trainer.forward(batch, { entropy: true });
-      return logprobs.reduce((sum, x, i) => sum + x * gradients.logprobs[i]! + entropy![i]! * gradients.entropy[i]!, 0);
+      return logprobs.reduce(
+        (sum, x, i) => sum + x * gradients.logprobs[i]! + entropy![i]! * gradients.entropy[i]!,
+        0,
+      );
     };
-    expect(await modelGradientErrors(parameterSpecs(model), weights.training.flat, found, scalar)).toEqual([]);
+    expect(
+      await modelGradientErrors(parameterSpecs(model), weights.training.flat, found, scalar),
+    ).toEqual([]);
   });
 });
 
@@ -51,21 +67,32 @@ describe('micro-batches', () => {
   test.each([
     ['one thread', config, 1],
     ['two threads', fragile, 2],
-  ] as const)('give the same bits whatever shares a batch with a row, on %s', async (_, model, threads) => {
-    const { trainer } = newTrainer(model, undefined, threads);
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 2, max: 70 }), { minLength: 1, maxLength: 12 }), fc.integer(), async (lengths, seed) => {
-        const batch = randomBatch(model, lengths, seed);
-        const together = await trainer.forward(batch, { entropy: true });
-        for (let i = 0; i < lengths.length; i++) {
-          const alone = await trainer.forward({ rows: [batch.rows[i]!] }, { entropy: true });
-          expect(together.logprobs.subarray(together.offsets[i], together.offsets[i + 1])).toEqual(alone.logprobs);
-          expect(together.entropy!.subarray(together.offsets[i], together.offsets[i + 1])).toEqual(alone.entropy);
-        }
-      }),
-      { numRuns: 8 },
-    );
-  });
+  ] as const)(
+    'give the same bits whatever shares a batch with a row, on %s',
+    async (_, model, threads) => {
+      const { trainer } = newTrainer(model, undefined, threads);
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.integer({ min: 2, max: 70 }), { minLength: 1, maxLength: 12 }),
+          fc.integer(),
+          async (lengths, seed) => {
+            const batch = randomBatch(model, lengths, seed);
+            const together = await trainer.forward(batch, { entropy: true });
+            for (let i = 0; i < lengths.length; i++) {
+              const alone = await trainer.forward({ rows: [batch.rows[i]!] }, { entropy: true });
+              expect(
+                together.logprobs.subarray(together.offsets[i], together.offsets[i + 1]),
+              ).toEqual(alone.logprobs);
+              expect(
+                together.entropy!.subarray(together.offsets[i], together.offsets[i + 1]),
+              ).toEqual(alone.entropy);
+            }
+          },
+        ),
+        { numRuns: 8 },
+      );
+    },
+  );
 
   test('of any budget add up to the same gradient', async () => {
     const batch = randomBatch(config, [5, 60, 12, 33, 8, 41]);
@@ -74,7 +101,10 @@ describe('micro-batches', () => {
       const { trainer } = newTrainer(config, budget);
       const pass = await trainer.forward(batch);
       await trainer.backward(pass, randomGradients(pass));
-      results.push({ gradient: trainer.gradient!.slice(), runs: trainer.takeStats()['perf/backward_micro_batches']! });
+      results.push({
+        gradient: trainer.gradient!.slice(),
+        runs: trainer.takeStats()['perf/backward_micro_batches']!,
+      });
     }
     const [whole, split] = results as [(typeof results)[0], (typeof results)[0]];
     expect([whole.runs, split.runs]).toEqual([1, 6]);
@@ -95,8 +125,12 @@ describe('micro-batches', () => {
     const together = trainer.gradient!.slice();
     trainer.restore();
     for (let i = 0; i < 3; i++) {
-      const cut = (x: Float32Array) => x.map((value, at) => (at >= pass.offsets[i]! && at < pass.offsets[i + 1]! ? value : 0));
-      await trainer.backward(pass, { logprobs: cut(gradients.logprobs), entropy: cut(gradients.entropy) });
+      const cut = (x: Float32Array) =>
+        x.map((value, at) => (at >= pass.offsets[i]! && at < pass.offsets[i + 1]! ? value : 0));
+      await trainer.backward(pass, {
+        logprobs: cut(gradients.logprobs),
+        entropy: cut(gradients.entropy),
+      });
     }
     expect(distance(together, trainer.gradient!) / largest(together)).toBeLessThan(1e-5);
   });
@@ -109,7 +143,10 @@ describe('micro-batches', () => {
     logprobs.fill(0.5, pass.offsets[1], pass.offsets[2]);
     trainer.takeStats();
     await trainer.backward(pass, { logprobs });
-    expect(trainer.takeStats()).toMatchObject({ 'perf/rows_without_gradient': 2, 'perf/backward_tokens': 11 });
+    expect(trainer.takeStats()).toMatchObject({
+      'perf/rows_without_gradient': 2,
+      'perf/backward_tokens': 11,
+    });
     const alone = newTrainer().trainer;
     await alone.backward(await alone.forward({ rows: [batch.rows[1]!] }), {
       logprobs: logprobs.subarray(pass.offsets[1], pass.offsets[2]),
@@ -121,7 +158,9 @@ describe('micro-batches', () => {
 test('temperature divides the logits', async () => {
   const { trainer, weights } = newTrainer({ ...config, tieEmbeddings: false });
   const [cold] = [await trainer.forward(randomBatch(config, [12], 1, 0.5))];
-  const head = parameterSpecs({ ...config, tieEmbeddings: false }).find((spec) => spec.name === 'lm_head.weight')!;
+  const head = parameterSpecs({ ...config, tieEmbeddings: false }).find(
+    (spec) => spec.name === 'lm_head.weight',
+  )!;
   weights.update((from, to) => to.set(from.map((x, i) => (i >= head.offset ? x * 2 : x))));
   const doubled = await trainer.forward(randomBatch(config, [12], 1, 1));
   cold!.logprobs.forEach((x, i) => expect(x).toBeCloseTo(doubled.logprobs[i]!, 5));
@@ -135,7 +174,10 @@ describe('the same calls give the same bits', () => {
       open.push(trainer);
       const norms = [];
       for (let step = 0; step < 3; step++) {
-        const pass = await trainer.forward(randomBatch(config, [5, 60, 12, 33, 8, 41, 60, 60], step), { entropy: true });
+        const pass = await trainer.forward(
+          randomBatch(config, [5, 60, 12, 33, 8, 41, 60, 60], step),
+          { entropy: true },
+        );
         await trainer.backward(pass, randomGradients(pass, step));
         norms.push((await trainer.step({ learningRate: 1e-2 })).gradNorm);
       }
@@ -149,11 +191,14 @@ describe('a step', () => {
   test('learns: the log-probability of a sequence rises', async () => {
     const { trainer } = newTrainer();
     const batch = randomBatch(config, [16]);
-    const mean = (pass: ForwardPass) => pass.logprobs.reduce((a, b) => a + b, 0) / pass.logprobs.length;
+    const mean = (pass: ForwardPass) =>
+      pass.logprobs.reduce((a, b) => a + b, 0) / pass.logprobs.length;
     const before = await trainer.forward(batch);
     for (let i = 0; i < 10; i++) {
       const pass = await trainer.forward(batch);
-      await trainer.backward(pass, { logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length) });
+      await trainer.backward(pass, {
+        logprobs: pass.logprobs.map(() => -1 / pass.logprobs.length),
+      });
       await trainer.step({ learningRate: 1e-2 });
     }
     expect(mean(await trainer.forward(batch))).toBeGreaterThan(mean(before) + 1);
@@ -162,7 +207,11 @@ describe('a step', () => {
   test('without a gradient changes nothing but the counter and the decay', async () => {
     const { trainer, weights } = newTrainer();
     const before = weights.training.flat.slice();
-    expect(await trainer.step({ learningRate: 0.1, weightDecay: 0 })).toEqual({ step: 1, gradNorm: 0, skipped: false });
+    expect(await trainer.step({ learningRate: 0.1, weightDecay: 0 })).toEqual({
+      step: 1,
+      gradNorm: 0,
+      skipped: false,
+    });
     expect(weights.training.flat).toEqual(before);
   });
 
@@ -173,7 +222,11 @@ describe('a step', () => {
     await trainer.backward(pass, { logprobs: pass.logprobs.map(() => 3e38) });
     expect(await trainer.step({ learningRate: 0.1 })).toMatchObject({ step: 0, skipped: true });
     expect(weights.training.flat).toEqual(before);
-    expect(await trainer.step({ learningRate: 0.1, weightDecay: 0 })).toEqual({ step: 1, gradNorm: 0, skipped: false });
+    expect(await trainer.step({ learningRate: 0.1, weightDecay: 0 })).toEqual({
+      step: 1,
+      gradNorm: 0,
+      skipped: false,
+    });
   });
 
   test('leaves published weights alone', async () => {
@@ -193,11 +246,31 @@ describe('refuses, naming the row,', () => {
   const row = { tokens: Int32Array.of(1, 2, 3), promptLength: 1, temperature: 1 };
   test.each([
     ['an empty prompt', { ...row, promptLength: 0 }, 'Row 1 of the batch has a prompt of 0 tokens'],
-    ['a prompt longer than the tokens', { ...row, promptLength: 4 }, 'Row 1 of the batch has 3 tokens but a prompt of 4'],
-    ['a prompt with nothing after it', { ...row, promptLength: 3 }, 'Row 1 of the batch has 3 tokens but a prompt of 3'],
-    ['an unknown id', { ...row, tokens: Int32Array.of(1, 23, 3) }, 'Row 1 of the batch has the token id 23; expected ids from 0 to 22'],
-    ['a negative id', { ...row, tokens: Int32Array.of(1, 2, -1) }, 'Row 1 of the batch has the token id -1'],
-    ['a row beyond the positions', { ...row, tokens: new Int32Array(513) }, 'Row 1 of the batch has 513 tokens; expected at most 512'],
+    [
+      'a prompt longer than the tokens',
+      { ...row, promptLength: 4 },
+      'Row 1 of the batch has 3 tokens but a prompt of 4',
+    ],
+    [
+      'a prompt with nothing after it',
+      { ...row, promptLength: 3 },
+      'Row 1 of the batch has 3 tokens but a prompt of 3',
+    ],
+    [
+      'an unknown id',
+      { ...row, tokens: Int32Array.of(1, 23, 3) },
+      'Row 1 of the batch has the token id 23; expected ids from 0 to 22',
+    ],
+    [
+      'a negative id',
+      { ...row, tokens: Int32Array.of(1, 2, -1) },
+      'Row 1 of the batch has the token id -1',
+    ],
+    [
+      'a row beyond the positions',
+      { ...row, tokens: new Int32Array(513) },
+      'Row 1 of the batch has 513 tokens; expected at most 512',
+    ],
     ['temperature 0', { ...row, temperature: 0 }, 'Row 1 of the batch has the temperature 0'],
   ])('%s', async (_, bad, message) => {
     await expect(newTrainer().trainer.forward({ rows: [row, bad] })).rejects.toThrow(message);
@@ -207,30 +280,40 @@ describe('refuses, naming the row,', () => {
     const { trainer } = newTrainer();
     const pass = await trainer.forward({ rows: [row, row] });
     const backward = trainer.backward(pass, { logprobs: Float32Array.of(0, 1, 1, NaN) });
-    await expect(backward).rejects.toThrow('The gradient of the log-probability of response token 1 in row 1 is NaN');
+    await expect(backward).rejects.toThrow(
+      'The gradient of the log-probability of response token 1 in row 1 is NaN',
+    );
     expect(trainer.gradient).toBeUndefined();
   });
 
   test('weights that give no finite result', async () => {
     const { trainer, weights } = newTrainer();
     weights.training.flat.fill(NaN);
-    await expect(trainer.forward({ rows: [row] })).rejects.toThrow('The log-probability of response token 0 in row 0 is NaN');
+    await expect(trainer.forward({ rows: [row] })).rejects.toThrow(
+      'The log-probability of response token 0 in row 0 is NaN',
+    );
   });
 
   test('gradients of another batch', async () => {
     const { trainer } = newTrainer();
     const pass = await trainer.forward({ rows: [row] });
     const wrong: TokenGradients = { logprobs: new Float32Array(3) };
-    await expect(trainer.backward(pass, wrong)).rejects.toThrow('The gradients of logprobs have 3 numbers; expected 2');
+    await expect(trainer.backward(pass, wrong)).rejects.toThrow(
+      'The gradients of logprobs have 3 numbers; expected 2',
+    );
   });
 });
 
 test('reference weights score what the frozen model would', async () => {
   const { trainer, weights } = newTrainer();
   const batch = randomBatch(config, [9]);
-  await expect(trainer.forward(batch, { weights: 'reference' })).rejects.toThrow('opened without reference weights');
+  await expect(trainer.forward(batch, { weights: 'reference' })).rejects.toThrow(
+    'opened without reference weights',
+  );
   weights.setReference(weights.training.flat.slice());
   const before = await trainer.forward(batch);
   weights.training.flat.fill(0.01);
-  expect((await trainer.forward(batch, { weights: 'reference' })).logprobs).toEqual(before.logprobs);
+  expect((await trainer.forward(batch, { weights: 'reference' })).logprobs).toEqual(
+    before.logprobs,
+  );
 });

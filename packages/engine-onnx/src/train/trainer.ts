@@ -1,4 +1,7 @@
-/** The training half of the embedded engine: scores, gradients and steps. Runs where its sessions block nobody: in a worker. */
+/**
+ * The training half of the embedded engine: scores, gradients and steps. Runs where its sessions
+ * block nobody: in a worker.
+ */
 import type { ForwardOptions, ForwardPass, TokenBatch, TokenGradients } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/config.js';
@@ -9,7 +12,12 @@ import { headChunks } from './memory.js';
 import { assertFinite, assertPerToken, checkedRows, responseOffsets } from './rows.js';
 import { allParameters, type Trainable } from './trainable.js';
 
-type GraphKind = 'forward' | 'forward+entropy' | 'forward+entropy+necs' | 'backward' | 'backward+entropy';
+type GraphKind =
+  | 'forward'
+  | 'forward+entropy'
+  | 'forward+entropy+necs'
+  | 'backward'
+  | 'backward+entropy';
 
 /** Calls are made one at a time, as `TrainEngine` says. */
 export class OnnxTrainer extends GraphTrainer<GraphKind> {
@@ -19,20 +27,31 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Log-probability (entropy, necs) of every response token, with the bits that the sampler reports.
+   * Log-probability (entropy, necs) of every response token, with the bits that the sampler
+   * reports.
    * @throws EngineError naming the row when a row cannot be scored or its result is not finite
    */
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<ForwardPass> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
-    const { feeds } = options.weights === 'reference' ? this.weights.reference : this.weights.training;
+    const { feeds } =
+      options.weights === 'reference' ? this.weights.reference : this.weights.training;
     const { kind, outputs } = forwardKind(options);
-    const found: Pick<ForwardPass, 'logprobs' | 'entropy' | 'necs'> = await this.read(kind, feeds, rows, offsets.at(-1)!, outputs);
+    const found: Pick<ForwardPass, 'logprobs' | 'entropy' | 'necs'> = await this.read(
+      kind,
+      feeds,
+      rows,
+      offsets.at(-1)!,
+      outputs,
+    );
     for (const name of outputs) assertFinite(`The ${forwardNames[name]}`, found[name]!, offsets);
     return { batch, offsets, ...found };
   }
 
-  /** Log-probabilities by weights that are not being trained; whether they are finite is for the caller to see. */
+  /**
+   * Log-probabilities by weights that are not being trained; whether they are finite is for the
+   * caller to see.
+   */
   async score(batch: TokenBatch, feeds: Feeds): Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
@@ -40,7 +59,8 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Adds the gradient of sum(gradients * outputs) at the current weights. Rows whose gradients are all 0 are left out.
+   * Adds the gradient of sum(gradients * outputs) at the current weights. Rows whose gradients are
+   * all 0 are left out.
    * @throws EngineError naming the row when a gradient is not finite; nothing has been added then
    */
   async backward(pass: ForwardPass, gradients: TokenGradients): Promise<void> {
@@ -51,14 +71,21 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
     if (entropy) assertFinite('The gradient of the entropy', entropy, pass.offsets);
     const rows = checkedRows(pass.batch, pass.offsets, this.config);
     if (entropy && rows.some((row) => isActive(row, entropy))) {
-      await this.accumulate('backward+entropy', rows, { grad_logprobs: logprobs, grad_entropy: entropy });
+      await this.accumulate('backward+entropy', rows, {
+        grad_logprobs: logprobs,
+        grad_entropy: entropy,
+      });
     } else {
       await this.accumulate('backward', rows, { grad_logprobs: logprobs });
     }
   }
 }
 
-const forwardNames = { logprobs: 'log-probability', entropy: 'entropy', necs: 'expectation over the vocabulary' } as const;
+const forwardNames = {
+  logprobs: 'log-probability',
+  entropy: 'entropy',
+  necs: 'expectation over the vocabulary',
+} as const;
 
 /** The smallest graph that says what is asked for, and what is read of it. */
 function forwardKind({ entropy = false, necs = false }: ForwardOptions) {

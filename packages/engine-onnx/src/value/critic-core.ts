@@ -1,4 +1,7 @@
-/** The critic itself, in one thread: weights, trainer and model folder, behind the calls of its protocol. */
+/**
+ * The critic itself, in one thread: weights, trainer and model folder, behind the calls of its
+ * protocol.
+ */
 import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
 import type { ModelFiles } from '../folder/model-folder.js';
 import { parameterSpecs } from '../model/parameters.js';
@@ -10,7 +13,9 @@ import { openCriticFolder } from './critic-folder.js';
 import type { CriticCalls, CriticOptions } from './protocol.js';
 import { ValueTrainer } from './value-trainer.js';
 
-type Handlers = { [M in keyof CriticCalls]: (args: CriticCalls[M]['args']) => Promise<CriticCalls[M]['result']> };
+type Handlers = {
+  [M in keyof CriticCalls]: (args: CriticCalls[M]['args']) => Promise<CriticCalls[M]['result']>;
+};
 
 export class CriticCore {
   readonly #files: ModelFiles;
@@ -19,10 +24,19 @@ export class CriticCore {
   readonly #calls = inOrder();
   readonly #handlers: Handlers;
 
-  private constructor({ threads, memoryBudgetBytes }: CriticOptions, files: ModelFiles, weights: Float32Array) {
+  private constructor(
+    { threads, memoryBudgetBytes }: CriticOptions,
+    files: ModelFiles,
+    weights: Float32Array,
+  ) {
     this.#files = files;
     this.#weights = new WeightBuffers(files.config, weights);
-    this.#trainer = new ValueTrainer({ config: files.config, weights: this.#weights, threads, memoryBudgetBytes });
+    this.#trainer = new ValueTrainer({
+      config: files.config,
+      weights: this.#weights,
+      threads,
+      memoryBudgetBytes,
+    });
     this.#handlers = {
       open: async () => ({ parameters: weights.length }),
       forward: async ({ batch }) => {
@@ -46,7 +60,11 @@ export class CriticCore {
     return new CriticCore(options, files, weights);
   }
 
-  call<M extends keyof CriticCalls>(_id: number, method: M, args: CriticCalls[M]['args']): Promise<CriticCalls[M]['result']> {
+  call<M extends keyof CriticCalls>(
+    _id: number,
+    method: M,
+    args: CriticCalls[M]['args'],
+  ): Promise<CriticCalls[M]['result']> {
     return this.#calls.run(() => this.#handlers[method](args));
   }
 
@@ -59,7 +77,9 @@ export class CriticCore {
   }
 
   async #save(directory: string, optimizer: boolean): Promise<undefined> {
-    const state = optimizer ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0)) : undefined;
+    const state = optimizer
+      ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0))
+      : undefined;
     await saveCheckpoint(directory, this.#files, this.#weights.training.flat, state);
     return undefined;
   }

@@ -13,13 +13,18 @@ import { parameterSpecs } from '../model/parameters.js';
 import { criticConfigText, openCriticFolder } from './critic-folder.js';
 
 const families = ['qwen3', 'qwen2', 'llama'] as const;
-const fixture = (family: string): string => fileURLToPath(new URL(`../../test/fixtures/${family}/`, import.meta.url));
+const fixture = (family: string): string =>
+  fileURLToPath(new URL(`../../test/fixtures/${family}/`, import.meta.url));
 let folder: string;
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'critic-folder-'))));
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const tensorsOf = ({ config, weights }: ModelFolder): NamedTensor[] =>
-  parameterSpecs(config).map(({ name, shape, offset, size }) => ({ name, shape, data: weights.subarray(offset, offset + size) }));
+  parameterSpecs(config).map(({ name, shape, offset, size }) => ({
+    name,
+    shape,
+    data: weights.subarray(offset, offset + size),
+  }));
 
 /** A critic whose tensors went through `change`. */
 async function changed(change: (tensors: NamedTensor[]) => NamedTensor[]): Promise<string> {
@@ -32,27 +37,38 @@ async function changed(change: (tensors: NamedTensor[]) => NamedTensor[]): Promi
 
 describe('a language model as a critic', () => {
   it.each(families)('has its body and a head of zeros: %s', async (family) => {
-    const [model, critic] = [await loadModelFolder(fixture(family)), await openCriticFolder(fixture(family))];
+    const [model, critic] = [
+      await loadModelFolder(fixture(family)),
+      await openCriticFolder(fixture(family)),
+    ];
     const body = parameterSpecs(critic.config).find(({ name }) => name === 'score.weight')!.offset;
     expect(critic.weights.subarray(0, body)).toEqual(model.weights.subarray(0, body));
     expect(critic.weights.subarray(body)).toEqual(new Float32Array(model.config.hiddenSize + 1));
   });
 
-  it.each(families)('is saved as the token classification of one label that transformers reads: %s', async (family) => {
-    const critic = await openCriticFolder(fixture(family));
-    await saveModelFolder(folder, critic, critic.weights);
-    const saved = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as Record<string, unknown>;
-    const before = JSON.parse(await readFile(join(fixture(family), 'config.json'), 'utf8')) as Record<string, unknown>;
-    const name = family[0]!.toUpperCase() + family.slice(1);
-    const own = {
-      architectures: [`${name}ForTokenClassification`],
-      id2label: { 0: 'LABEL_0' },
-      label2id: { LABEL_0: 0 },
-      classifier_dropout: 0,
-    };
-    expect(saved).toEqual({ ...before, ...own });
-    expect(await openCriticFolder(folder)).toEqual(critic);
-  });
+  it.each(families)(
+    'is saved as the token classification of one label that transformers reads: %s',
+    async (family) => {
+      const critic = await openCriticFolder(fixture(family));
+      await saveModelFolder(folder, critic, critic.weights);
+      const saved = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')) as Record<
+        string,
+        unknown
+      >;
+      const before = JSON.parse(
+        await readFile(join(fixture(family), 'config.json'), 'utf8'),
+      ) as Record<string, unknown>;
+      const name = family[0]!.toUpperCase() + family.slice(1);
+      const own = {
+        architectures: [`${name}ForTokenClassification`],
+        id2label: { 0: 'LABEL_0' },
+        label2id: { LABEL_0: 0 },
+        classifier_dropout: 0,
+      };
+      expect(saved).toEqual({ ...before, ...own });
+      expect(await openCriticFolder(folder)).toEqual(critic);
+    },
+  );
 
   it('opens as a language model no more', async () => {
     const critic = await openCriticFolder(fixture('qwen3'));
@@ -65,7 +81,11 @@ describe('a checkpoint of a critic', () => {
   it('keeps its head, to the last bit', async () => {
     const critic = await openCriticFolder(fixture('qwen3'));
     const weights = critic.weights.map((x, i) => x + Math.sin(i));
-    const optimizer = { step: 3, first: weights.map((x) => x / 2), second: weights.map((x) => x * x) };
+    const optimizer = {
+      step: 3,
+      first: weights.map((x) => x / 2),
+      second: weights.map((x) => x * x),
+    };
     await saveCheckpoint(folder, critic, weights, optimizer);
     expect(await loadCheckpoint(folder, critic.config)).toEqual({ weights, optimizer });
     expect((await openCriticFolder(folder)).weights).toEqual(weights);
@@ -81,20 +101,29 @@ describe('a checkpoint of a critic', () => {
 
 describe('a model with a head of one label', () => {
   it('keeps it, also where it has no bias, as reward models have none', async () => {
-    const critic = await openCriticFolder(await changed((tensors) => tensors.filter(({ name }) => name !== 'score.bias')));
+    const critic = await openCriticFolder(
+      await changed((tensors) => tensors.filter(({ name }) => name !== 'score.bias')),
+    );
     expect([...critic.weights.subarray(-5)]).toEqual([0.5, 0.5, 0.5, 0.5, 0]);
   });
 
   it('may bring the head over tokens along', async () => {
     const critic = await openCriticFolder(
-      await changed((tensors) => [...tensors, { name: 'lm_head.weight', shape: [1, 2], data: Float32Array.of(1, 2) }]),
+      await changed((tensors) => [
+        ...tensors,
+        { name: 'lm_head.weight', shape: [1, 2], data: Float32Array.of(1, 2) },
+      ]),
     );
     expect(critic.weights.at(-1)).toBe(0.5);
   });
 
   it('is refused when it has more labels', async () => {
     const directory = await changed((tensors) =>
-      tensors.map((tensor) => (tensor.name === 'score.bias' ? { name: 'score.bias', shape: [2], data: Float32Array.of(1, 2) } : tensor)),
+      tensors.map((tensor) =>
+        tensor.name === 'score.bias'
+          ? { name: 'score.bias', shape: [2], data: Float32Array.of(1, 2) }
+          : tensor,
+      ),
     );
     await expect(openCriticFolder(directory)).rejects.toThrow('tensor score.bias in ');
   });

@@ -1,11 +1,15 @@
-/** Model folders as critics: Hugging Face's token classification with one label, which is what verl trains and saves as a critic. */
+/**
+ * Model folders as critics: Hugging Face's token classification with one label, which is what verl
+ * trains and saves as a critic.
+ */
 import { loadWeights, readModelFiles, type ModelFolder } from '../folder/model-folder.js';
 import type { ModelFamily } from '../model/config.js';
 import { valueHeadNames } from '../model/parameters.js';
 
 /**
- * Opens any folder that has the body of a model. The head that is there is kept if it has one label, that of a reward model (which
- * has no bias) included; otherwise it is new and 0, so that every value begins at 0 and no seed has a say.
+ * Opens any folder that has the body of a model. The head that is there is kept if it has one
+ * label, that of a reward model (which has no bias) included; otherwise it is new and 0, so that
+ * every value begins at 0 and no seed has a say.
  * @throws CheckpointError when the folder cannot be used
  */
 export async function openCriticFolder(directory: string): Promise<ModelFolder> {
@@ -22,8 +26,8 @@ const architectures: Record<ModelFamily, string> = {
 };
 
 /**
- * `config.json` of a critic: its class, its one label, and no dropout, which transformers would otherwise apply at 0.1. The rest of the
- * text stays as it was.
+ * `config.json` of a critic: its class, its one label, and no dropout, which transformers would
+ * otherwise apply at 0.1. The rest of the text stays as it was.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {

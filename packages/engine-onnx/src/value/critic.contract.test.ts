@@ -13,11 +13,25 @@ import { criticConfigText } from './critic-folder.js';
 
 const root = mkdtempSync(join(tmpdir(), 'critic-onnx-'));
 beforeAll(async () => {
-  const model = completeConfig({ vocabSize: 32, hiddenSize: 32, layers: 2, heads: 4, kvHeads: 2, maxPositions: 128 });
+  const model = completeConfig({
+    vocabSize: 32,
+    hiddenSize: 32,
+    layers: 2,
+    heads: 4,
+    kvHeads: 2,
+    maxPositions: 128,
+  });
   const config = { ...model, head: 'value' } as const;
   const configText = criticConfigText(JSON.stringify(toConfigJson(model)), model.family);
-  await saveModelFolder(root, { config, configText, companions: new Map() }, livelyWeights(config, 3, 0.15));
+  await saveModelFolder(
+    root,
+    { config, configText, companions: new Map() },
+    livelyWeights(config, 3, 0.15),
+  );
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-describeValueEngine('engine-onnx', { open: () => createCriticInThread({ modelPath: root, threads: 1 }), vocabSize: 32 });
+describeValueEngine('engine-onnx', {
+  open: () => createCriticInThread({ modelPath: root, threads: 1 }),
+  vocabSize: 32,
+});

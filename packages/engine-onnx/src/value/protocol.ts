@@ -13,8 +13,14 @@ export interface CriticOptions {
 /** Every call of a critic: its arguments and its answer. */
 export interface CriticCalls {
   open: { args: Record<string, never>; result: { readonly parameters: number } };
-  forward: { args: { batch: PackedBatch }; result: { readonly offsets: Int32Array; readonly values: Float32Array } };
-  backward: { args: { batch: PackedBatch; offsets: Int32Array; gradients: Float32Array }; result: undefined };
+  forward: {
+    args: { batch: PackedBatch };
+    result: { readonly offsets: Int32Array; readonly values: Float32Array };
+  };
+  backward: {
+    args: { batch: PackedBatch; offsets: Int32Array; gradients: Float32Array };
+    result: undefined;
+  };
   step: { args: OptimizerOptions; result: StepStats };
   save: { args: { directory: string; optimizer: boolean }; result: undefined };
   load: { args: { directory: string }; result: undefined };

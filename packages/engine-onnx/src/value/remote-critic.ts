@@ -16,8 +16,13 @@ export async function connectCritic(
   const client = new EngineClient<CriticCalls>(start(options));
   const close = (): Promise<void> =>
     client.close(
-      new CancelledError('The critic was closed before this call was answered.', { code: 'ENGINE_CLOSED', reason: 'shutdown' }),
-      new EngineError('The critic is closed; open another one for more calls.', { code: 'ENGINE_CLOSED' }),
+      new CancelledError('The critic was closed before this call was answered.', {
+        code: 'ENGINE_CLOSED',
+        reason: 'shutdown',
+      }),
+      new EngineError('The critic is closed; open another one for more calls.', {
+        code: 'ENGINE_CLOSED',
+      }),
     );
   try {
     const { parameters } = await client.call('open', {}).result;
@@ -30,7 +35,10 @@ export async function connectCritic(
 
 function criticOf(client: EngineClient<CriticCalls>, close: () => Promise<void>): ValueEngine {
   return {
-    forward: async (batch) => ({ batch, ...(await client.call('forward', { batch: packBatch(batch) }).result) }),
+    forward: async (batch) => ({
+      batch,
+      ...(await client.call('forward', { batch: packBatch(batch) }).result),
+    }),
     backward: async ({ batch, offsets }, gradients) => {
       // Copies, because arrays that are sent are lost to the sender.
       const copies = { offsets: offsets.slice(), gradients: gradients.slice() };

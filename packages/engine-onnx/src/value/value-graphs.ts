@@ -1,5 +1,6 @@
 /**
- * Graphs of the critic: values of whole sequences, and their gradients. The names are those of `model/training-graphs.ts`, with another head:
+ * Graphs of the critic: values of whole sequences, and their gradients. The names are those of
+ * `model/training-graphs.ts`, with another head:
  *
  * | name          | type         | forward | backward | meaning                                        |
  * | ------------- | ------------ | ------- | -------- | ---------------------------------------------- |
@@ -28,7 +29,11 @@ export function valueGraph(config: ModelConfig, parts: Agreement['parts']): Uint
 export function valueGradientGraph(config: ModelConfig): Uint8Array {
   const graph = new Graph();
   const body = trainingBody(graph, config);
-  const value = valuesOf(body, graph.input('rows', 'int32', ['R']), graph.input('spread', 'int32', ['N']));
+  const value = valuesOf(
+    body,
+    graph.input('rows', 'int32', ['R']),
+    graph.input('spread', 'int32', ['N']),
+  );
   outputGradients(body, { value, gradient: graph.input('grad_values', 'float32', ['R', 1]) });
   return graph.encode();
 }
@@ -36,6 +41,10 @@ export function valueGradientGraph(config: ModelConfig): Uint8Array {
 /** One number for each of `rows`. [R, 1] */
 function valuesOf({ trunk, x }: TrainingBody, rows: Value, spread?: Value): Value {
   const parameter = (name: string): Value => trunk.parameters.get(name)!;
-  const states = rmsNorm(takeRows(x, rows, spread), parameter('model.norm.weight'), trunk.config.normEpsilon);
+  const states = rmsNorm(
+    takeRows(x, rows, spread),
+    parameter('model.norm.weight'),
+    trunk.config.normEpsilon,
+  );
   return linear(states, parameter(valueHeadNames.weight), parameter(valueHeadNames.bias));
 }

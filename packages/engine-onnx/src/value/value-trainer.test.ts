@@ -16,14 +16,18 @@ afterEach(async () => {
   for (const trainer of open.splice(0)) await trainer.close();
 });
 
-function newCritic(model: ModelConfig = config, options: { readonly memoryBudgetBytes?: number; readonly threads?: number } = {}) {
+function newCritic(
+  model: ModelConfig = config,
+  options: { readonly memoryBudgetBytes?: number; readonly threads?: number } = {},
+) {
   const weights = new WeightBuffers(model, livelyWeights(model));
   const trainer = new ValueTrainer({ config: model, weights, threads: 1, ...options });
   open.push(trainer);
   return { trainer, weights };
 }
 
-const randomGradients = (pass: ValuePass, seed = 1): Float32Array => normals(createRandom(seed), pass.values.length);
+const randomGradients = (pass: ValuePass, seed = 1): Float32Array =>
+  normals(createRandom(seed), pass.values.length);
 
 describe('gradients of the whole critic equal central differences', () => {
   test.each(Object.entries(tinyModels))('on the trunk of %s', async (_, model) => {
@@ -32,10 +36,13 @@ describe('gradients of the whole critic equal central differences', () => {
     const pass = await trainer.forward(batch);
     const gradients = randomGradients(pass);
     await trainer.backward(pass, gradients);
-    const scalar = async () => (await trainer.forward(batch)).values.reduce((sum, x, i) => sum + x * gradients[i]!, 0);
+    const scalar = async () =>
+      (await trainer.forward(batch)).values.reduce((sum, x, i) => sum + x * gradients[i]!, 0);
     const specs = parameterSpecs({ ...model, head: 'value' });
     expect(specs.map((spec) => spec.name)).toContain('score.bias');
-    expect(await modelGradientErrors(specs, weights.training.flat, trainer.gradient!.slice(), scalar)).toEqual([]);
+    expect(
+      await modelGradientErrors(specs, weights.training.flat, trainer.gradient!.slice(), scalar),
+    ).toEqual([]);
   });
 });
 
@@ -50,7 +57,10 @@ describe('the trunk of a critic', () => {
       open.push(policy);
       const head = parameterSpecs(model).find((spec) => spec.name === headName(model))!;
       const row = (id: number) =>
-        language.training.flat.subarray(head.offset + id * model.hiddenSize, head.offset + (id + 1) * model.hiddenSize);
+        language.training.flat.subarray(
+          head.offset + id * model.hiddenSize,
+          head.offset + (id + 1) * model.hiddenSize,
+        );
       const batch = randomBatch(model, [9, 5, 14], 2);
       const logits = async (id: number) => {
         weights.update((_, to) => {
@@ -63,7 +73,9 @@ describe('the trunk of a critic', () => {
       const all: Float32Array[] = [];
       for (let id = 0; id < model.vocabSize; id++) all.push(await logits(id));
       const { logprobs, offsets } = await policy.forward(batch);
-      const targets = batch.rows.flatMap(({ tokens, promptLength }) => [...tokens.subarray(promptLength)]);
+      const targets = batch.rows.flatMap(({ tokens, promptLength }) => [
+        ...tokens.subarray(promptLength),
+      ]);
       const expected = targets.map((target, i) => {
         const total = all.reduce((sum, values) => sum + Math.exp(values[i]!), 0);
         return all[target]![i]! - Math.log(total);
@@ -75,19 +87,31 @@ describe('the trunk of a critic', () => {
 });
 
 describe('micro-batches of a critic', () => {
-  test.each([1, 2])('give the same bits whatever shares a batch with a row, on %i threads', async (threads) => {
-    const { trainer } = newCritic({ ...config, hiddenSize: 64, headDim: 16, intermediateSize: 384 }, { threads });
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 2, max: 70 }), { minLength: 1, maxLength: 10 }), fc.integer(), async (lengths, seed) => {
-        const batch = randomBatch(config, lengths, seed);
-        const { values, offsets } = await trainer.forward(batch);
-        for (let i = 0; i < lengths.length; i++) {
-          expect(values.subarray(offsets[i], offsets[i + 1])).toEqual((await trainer.forward({ rows: [batch.rows[i]!] })).values);
-        }
-      }),
-      { numRuns: 6 },
-    );
-  });
+  test.each([1, 2])(
+    'give the same bits whatever shares a batch with a row, on %i threads',
+    async (threads) => {
+      const { trainer } = newCritic(
+        { ...config, hiddenSize: 64, headDim: 16, intermediateSize: 384 },
+        { threads },
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.integer({ min: 2, max: 70 }), { minLength: 1, maxLength: 10 }),
+          fc.integer(),
+          async (lengths, seed) => {
+            const batch = randomBatch(config, lengths, seed);
+            const { values, offsets } = await trainer.forward(batch);
+            for (let i = 0; i < lengths.length; i++) {
+              expect(values.subarray(offsets[i], offsets[i + 1])).toEqual(
+                (await trainer.forward({ rows: [batch.rows[i]!] })).values,
+              );
+            }
+          },
+        ),
+        { numRuns: 6 },
+      );
+    },
+  );
 
   test('of any budget add up to the same gradient', async () => {
     const batch = randomBatch(config, [5, 60, 12, 33, 8, 41]);
@@ -96,7 +120,10 @@ describe('micro-batches of a critic', () => {
       const { trainer } = newCritic(config, { memoryBudgetBytes });
       const pass = await trainer.forward(batch);
       await trainer.backward(pass, randomGradients(pass));
-      results.push({ gradient: trainer.gradient!.slice(), runs: trainer.takeStats()['perf/backward_micro_batches']! });
+      results.push({
+        gradient: trainer.gradient!.slice(),
+        runs: trainer.takeStats()['perf/backward_micro_batches']!,
+      });
     }
     const [whole, split] = results as [(typeof results)[0], (typeof results)[0]];
     expect([whole.runs, split.runs]).toEqual([1, 6]);
@@ -104,23 +131,30 @@ describe('micro-batches of a critic', () => {
   });
 });
 
-test.each([1, 2])('the same calls give the same bits over three steps with %i threads', async (threads) => {
-  const run = async () => {
-    const { trainer, weights } = newCritic(config, { threads, memoryBudgetBytes: 2 ** 20 });
-    const norms = [];
-    for (let step = 0; step < 3; step++) {
-      const pass = await trainer.forward(randomBatch(config, [5, 60, 12, 33, 8, 41, 60, 60], step));
-      await trainer.backward(pass, randomGradients(pass, step));
-      norms.push((await trainer.step({ learningRate: 1e-2 })).gradNorm);
-    }
-    return { norms, flat: weights.training.flat, optimizer: trainer.optimizer };
-  };
-  expect(await run()).toEqual(await run());
-});
+test.each([1, 2])(
+  'the same calls give the same bits over three steps with %i threads',
+  async (threads) => {
+    const run = async () => {
+      const { trainer, weights } = newCritic(config, { threads, memoryBudgetBytes: 2 ** 20 });
+      const norms = [];
+      for (let step = 0; step < 3; step++) {
+        const pass = await trainer.forward(
+          randomBatch(config, [5, 60, 12, 33, 8, 41, 60, 60], step),
+        );
+        await trainer.backward(pass, randomGradients(pass, step));
+        norms.push((await trainer.step({ learningRate: 1e-2 })).gradNorm);
+      }
+      return { norms, flat: weights.training.flat, optimizer: trainer.optimizer };
+    };
+    expect(await run()).toEqual(await run());
+  },
+);
 
 test('a critic learns returns: the squared error falls, from a head of zeros', async () => {
   const weights = new WeightBuffers(config, livelyWeights(config));
-  const head = parameterSpecs(config).filter((spec) => Object.values<string>(valueHeadNames).includes(spec.name));
+  const head = parameterSpecs(config).filter((spec) =>
+    Object.values<string>(valueHeadNames).includes(spec.name),
+  );
   for (const { offset, size } of head) weights.training.flat.fill(0, offset, offset + size);
   const trainer = new ValueTrainer({ config, weights, threads: 1 });
   open.push(trainer);
@@ -138,7 +172,12 @@ test('a critic learns returns: the squared error falls, from a head of zeros', a
     await trainer.step({ learningRate: 1e-2 });
   }
   expect(errors[0]).toBeCloseTo(
-    batchMean(batch.rows.map(({ tokens, promptLength }, i) => [tokens.length - promptLength, i === 0 ? 1 : 0.25])),
+    batchMean(
+      batch.rows.map(({ tokens, promptLength }, i) => [
+        tokens.length - promptLength,
+        i === 0 ? 1 : 0.25,
+      ]),
+    ),
     6,
   );
   expect(errors.at(-1)!).toBeLessThan(errors[0]! / 10);
@@ -154,7 +193,9 @@ describe('a critic refuses, naming the row,', () => {
 
   test('a row that it cannot read', async () => {
     const bad = { ...row, tokens: Int32Array.of(1, 23, 3) };
-    await expect(newCritic().trainer.forward({ rows: [row, bad] })).rejects.toThrow('Row 1 of the batch has the token id 23');
+    await expect(newCritic().trainer.forward({ rows: [row, bad] })).rejects.toThrow(
+      'Row 1 of the batch has the token id 23',
+    );
   });
 
   test('a gradient that is not finite, or of another batch', async () => {
@@ -163,14 +204,18 @@ describe('a critic refuses, naming the row,', () => {
     await expect(trainer.backward(pass, Float32Array.of(0, 1, 1, NaN))).rejects.toThrow(
       'The gradient of the value of response token 1 in row 1 is NaN',
     );
-    await expect(trainer.backward(pass, new Float32Array(3))).rejects.toThrow('The gradients of values have 3 numbers; expected 4');
+    await expect(trainer.backward(pass, new Float32Array(3))).rejects.toThrow(
+      'The gradients of values have 3 numbers; expected 4',
+    );
     expect(trainer.gradient).toBeUndefined();
   });
 
   test('weights that give no finite value', async () => {
     const { trainer, weights } = newCritic();
     weights.training.flat.fill(NaN);
-    await expect(trainer.forward({ rows: [row] })).rejects.toThrow('The value of response token 0 in row 0 is NaN');
+    await expect(trainer.forward({ rows: [row] })).rejects.toThrow(
+      'The value of response token 0 in row 0 is NaN',
+    );
   });
 });
 

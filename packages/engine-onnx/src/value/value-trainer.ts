@@ -14,32 +14,46 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * The value of the position before each response token: of the state that the token was drawn in. Temperatures play no part.
+   * The value of the position before each response token: of the state that the token was drawn in.
+   * Temperatures play no part.
    * @throws EngineError naming the row when a row cannot be read or its value is not finite
    */
   async forward(batch: TokenBatch): Promise<ValuePass> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
-    const { values } = await this.read('values', this.weights.training.feeds, rows, offsets.at(-1)!, ['values']);
+    const { values } = await this.read(
+      'values',
+      this.weights.training.feeds,
+      rows,
+      offsets.at(-1)!,
+      ['values'],
+    );
     assertFinite('The value', values, offsets);
     return { batch, offsets, values };
   }
 
   /**
-   * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are all 0 are left out.
+   * Adds the gradient of sum(gradients * values) at the current weights. Rows whose gradients are
+   * all 0 are left out.
    * @throws EngineError naming the row when a gradient is not finite; nothing has been added then
    */
-  async backward({ batch, offsets }: Pick<ValuePass, 'batch' | 'offsets'>, gradients: Float32Array): Promise<void> {
+  async backward(
+    { batch, offsets }: Pick<ValuePass, 'batch' | 'offsets'>,
+    gradients: Float32Array,
+  ): Promise<void> {
     assertPerToken('The gradients of values', gradients, offsets);
     assertFinite('The gradient of the value', gradients, offsets);
-    await this.accumulate('gradients', checkedRows(batch, offsets, this.config), { grad_values: gradients });
+    await this.accumulate('gradients', checkedRows(batch, offsets, this.config), {
+      grad_values: gradients,
+    });
   }
 }
 
 function valueHead(config: ModelConfig): TrainingHead<GraphKind> {
   return {
     chunks: 1,
-    graph: (kind, { parts }) => (kind === 'values' ? valueGraph(config, parts) : valueGradientGraph(config)),
+    graph: (kind, { parts }) =>
+      kind === 'values' ? valueGraph(config, parts) : valueGradientGraph(config),
     inputs: () => ({}),
   };
 }

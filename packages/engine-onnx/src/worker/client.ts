@@ -1,7 +1,18 @@
-/** The caller's side of the protocol: sends calls, hands out answers, and tells every caller when the other side is gone. */
+/**
+ * The caller's side of the protocol: sends calls, hands out answers, and tells every caller when
+ * the other side is gone.
+ */
 import { EngineError, reviveError, type TrinityError } from '@trinity-rft/core';
 
-import { buffersOf, type Calls, type CallTable, type FromWorker, type Handed, type Reply, type ToWorker } from './protocol.js';
+import {
+  buffersOf,
+  type Calls,
+  type CallTable,
+  type FromWorker,
+  type Handed,
+  type Reply,
+  type ToWorker,
+} from './protocol.js';
 
 /** How messages get to the engine and back. */
 export interface EngineLink {
@@ -44,7 +55,10 @@ export class EngineClient<C extends CallTable<keyof C> = Calls> {
 
   constructor(link: EngineLink) {
     this.#link = link;
-    link.listen({ received: (replies) => this.#receive(replies), ended: (error) => this.#end(error) });
+    link.listen({
+      received: (replies) => this.#receive(replies),
+      ended: (error) => this.#end(error),
+    });
   }
 
   /** Arrays in `args` are handed over: they must belong to this call alone. */

@@ -1,7 +1,16 @@
-/** The engine itself, in one thread: weights, trainer, sampler and model folder, behind the calls of the protocol. */
+/**
+ * The engine itself, in one thread: weights, trainer, sampler and model folder, behind the calls of
+ * the protocol.
+ */
 import type { MessagePort } from 'node:worker_threads';
 
-import { CancelledError, EngineError, type Metrics, type TokenRow, type TrinityError } from '@trinity-rft/core';
+import {
+  CancelledError,
+  EngineError,
+  type Metrics,
+  type TokenRow,
+  type TrinityError,
+} from '@trinity-rft/core';
 
 import { loadWeightsOf } from '../folder/checkpoint.js';
 import { loadModelFolder, type ModelFiles, type ModelFolder } from '../folder/model-folder.js';
@@ -17,7 +26,15 @@ import { SampleScheduler, type SampleTicket, type SamplingWeights } from '../sam
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
 import { OnnxTrainer } from '../train/trainer.js';
-import { packSequences, unpackBatch, type Calls, type EngineFacts, type LaneSource, type Method, type WorkerOptions } from './protocol.js';
+import {
+  packSequences,
+  unpackBatch,
+  type Calls,
+  type EngineFacts,
+  type LaneSource,
+  type Method,
+  type WorkerOptions,
+} from './protocol.js';
 import { openTrainingState, type TrainingState } from './training-state.js';
 import { receiveWeights, sendWeights } from './weight-port.js';
 
@@ -43,7 +60,12 @@ export class EngineCore {
   readonly #training = inOrder();
   #sampledBefore = 0;
 
-  private constructor(options: WorkerOptions, files: ModelFiles, weights: WeightBuffers, state: TrainingState) {
+  private constructor(
+    options: WorkerOptions,
+    files: ModelFiles,
+    weights: WeightBuffers,
+    state: TrainingState,
+  ) {
     const { config } = files;
     this.#options = options;
     this.#files = files;
@@ -56,15 +78,29 @@ export class EngineCore {
     this.#sampling = samplingThreads(config, threads);
     const { trainable } = state;
     const samplerThreads = this.#sampling.threads;
-    this.#trainer = new OnnxTrainer({ config, weights, trainable, threads, samplerThreads, memoryBudgetBytes, turn });
+    this.#trainer = new OnnxTrainer({
+      config,
+      weights,
+      trainable,
+      threads,
+      samplerThreads,
+      memoryBudgetBytes,
+      turn,
+    });
     this.#kernels = createSamplerKernels(config, this.#sampling);
-    const read: ScorerOptions['read'] = (batch, feeds) => this.#train(() => this.#trainer.score(batch, feeds));
+    const read: ScorerOptions['read'] = (batch, feeds) =>
+      this.#train(() => this.#trainer.score(batch, feeds));
     this.#scorer = new Scorer({ read, maxRows: options.maxBatchSize });
   }
 
-  /** @throws CheckpointError when the model folder cannot be used, EngineError when the options do not fit it */
+  /**
+   * @throws CheckpointError when the model folder cannot be used, EngineError when the options do
+   * not fit it
+   */
   static async open(options: WorkerOptions): Promise<EngineCore> {
-    const { weights, ...files } = options.samples ? blankModel(options.samples) : await loadModelFolder(options.modelPath);
+    const { weights, ...files } = options.samples
+      ? blankModel(options.samples)
+      : await loadModelFolder(options.modelPath);
     const { maxPositions } = files.config;
     if (options.maxModelLen !== undefined && options.maxModelLen > maxPositions) {
       throw new EngineError(
@@ -77,7 +113,12 @@ export class EngineCore {
     const buffers = new WeightBuffers(files.config, weights);
     // What adapters are beside is never written to.
     if (options.reference) buffers.setReference(options.lora ? weights : weights.slice());
-    return new EngineCore(options, files, buffers, await openTrainingState(options, files, buffers));
+    return new EngineCore(
+      options,
+      files,
+      buffers,
+      await openTrainingState(options, files, buffers),
+    );
   }
 
   get facts(): EngineFacts {
@@ -87,7 +128,11 @@ export class EngineCore {
   }
 
   /** Runs one call of the protocol; `id` is what {@link cancel} refers to. */
-  call<M extends Method>(id: number, method: M, args: Calls[M]['args']): Promise<Calls[M]['result']> {
+  call<M extends Method>(
+    id: number,
+    method: M,
+    args: Calls[M]['args'],
+  ): Promise<Calls[M]['result']> {
     const handlers: { [K in Method]: (args: Calls[K]['args']) => Promise<Calls[K]['result']> } = {
       open: async () => this.facts,
       sample: (wanted) => this.#sample(id, wanted),
@@ -101,7 +146,10 @@ export class EngineCore {
       backward: ({ batch, offsets, ...gradients }) =>
         this.#train(async () => {
           // Only the layout of a pass matters here, not the numbers it held.
-          await this.#trainer.backward({ batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs }, gradients);
+          await this.#trainer.backward(
+            { batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs },
+            gradients,
+          );
           return undefined;
         }),
       step: (options) => this.#train(() => this.#trainer.step(options)),
@@ -112,7 +160,9 @@ export class EngineCore {
         }),
       save: ({ directory, optimizer }) =>
         this.#train(async () => {
-          const state = optimizer ? (this.#trainer.optimizer ?? blankOptimizer(this.#state.trainable.specs, 0)) : undefined;
+          const state = optimizer
+            ? (this.#trainer.optimizer ?? blankOptimizer(this.#state.trainable.specs, 0))
+            : undefined;
           await this.#state.save(directory, state);
           return undefined;
         }),
@@ -124,10 +174,18 @@ export class EngineCore {
 
   /** Gives up the sampling or scoring call `id`, if it is still open. */
   cancel(id: number): void {
-    this.#tickets.get(id)?.cancel(new CancelledError('The call was aborted by its caller.', { code: 'SAMPLE_ABORTED', reason: 'aborted' }));
+    this.#tickets.get(id)?.cancel(
+      new CancelledError('The call was aborted by its caller.', {
+        code: 'SAMPLE_ABORTED',
+        reason: 'aborted',
+      }),
+    );
   }
 
-  /** Answers open calls of the sampler with `error`, waits for the run in progress and frees the sessions. */
+  /**
+   * Answers open calls of the sampler with `error`, waits for the run in progress and frees the
+   * sessions.
+   */
   async close(error: TrinityError): Promise<void> {
     await this.#scheduler?.close(error);
     await this.#scorer.close(error);
@@ -137,7 +195,10 @@ export class EngineCore {
     await this.#kernels.close();
   }
 
-  async #sample(id: number, { prompt, options, first }: Calls['sample']['args']): Promise<Calls['sample']['result']> {
+  async #sample(
+    id: number,
+    { prompt, options, first }: Calls['sample']['args'],
+  ): Promise<Calls['sample']['result']> {
     const limits = {
       vocabSize: this.#files.config.vocabSize,
       maxModelLen: this.#maxModelLen,
@@ -154,7 +215,10 @@ export class EngineCore {
   }
 
   /** The result of a call that can be given up until then. */
-  async #answer<T>(id: number, ticket: { readonly result: Promise<T>; cancel(error: TrinityError): void }): Promise<T> {
+  async #answer<T>(
+    id: number,
+    ticket: { readonly result: Promise<T>; cancel(error: TrinityError): void },
+  ): Promise<T> {
     this.#tickets.set(id, ticket);
     try {
       return await ticket.result;
@@ -173,15 +237,25 @@ export class EngineCore {
     return undefined;
   }
 
-  /** What is leased now stays as it is: what is published later, while earlier requests finish, is another version. */
-  #source(source: Exclude<LaneSource, { kind: 'initial' }>, version: number, copyTo: readonly MessagePort[]): WeightSwitch {
+  /**
+   * What is leased now stays as it is: what is published later, while earlier requests finish, is
+   * another version.
+   */
+  #source(
+    source: Exclude<LaneSource, { kind: 'initial' }>,
+    version: number,
+    copyTo: readonly MessagePort[],
+  ): WeightSwitch {
     if (source.kind === 'published') {
       let lease: WeightLease | undefined;
       sendWeights(copyTo, () => (lease = this.#weights.leasePublished()).flat);
       return () => samplingWeights(lease!, version);
     }
     return async () => {
-      const found = source.kind === 'sent' ? await receiveWeights(source.port) : await loadWeightsOf(source.directory, this.#files.config);
+      const found =
+        source.kind === 'sent'
+          ? await receiveWeights(source.port)
+          : await loadWeightsOf(source.directory, this.#files.config);
       const lease = this.#weights.leaseEmpty();
       lease.flat.set(found);
       return samplingWeights(lease, version);
@@ -190,13 +264,17 @@ export class EngineCore {
 
   /** Begins with the training weights of the moment it is first needed, as version -1. */
   #sampler(): SampleScheduler {
-    this.#scheduler ??= new SampleScheduler(this.#kernels, samplingWeights(this.#weights.lease(), -1), {
-      maxBatchSize: Math.ceil(this.#options.maxBatchSize / this.#sampling.lanes),
-      cacheBytes: this.#options.memoryBudgetBytes / this.#sampling.lanes,
-      maxQueue,
-      tokenBytes: this.#options.tokenBytes,
-      turn: (run) => this.#turns.take('sample', run),
-    });
+    this.#scheduler ??= new SampleScheduler(
+      this.#kernels,
+      samplingWeights(this.#weights.lease(), -1),
+      {
+        maxBatchSize: Math.ceil(this.#options.maxBatchSize / this.#sampling.lanes),
+        cacheBytes: this.#options.memoryBudgetBytes / this.#sampling.lanes,
+        maxQueue,
+        tokenBytes: this.#options.tokenBytes,
+        turn: (run) => this.#turns.take('sample', run),
+      },
+    );
     return this.#scheduler;
   }
 
@@ -209,7 +287,11 @@ export class EngineCore {
     const sampled = this.#scheduler?.sampledTokens ?? 0;
     const since = sampled - this.#sampledBefore;
     this.#sampledBefore = sampled;
-    return { ...this.#trainer.takeStats(), 'perf/sampled_tokens': since, 'perf/engine_memory_gb': process.memoryUsage.rss() / 2 ** 30 };
+    return {
+      ...this.#trainer.takeStats(),
+      'perf/sampled_tokens': since,
+      'perf/engine_memory_gb': process.memoryUsage.rss() / 2 ** 30,
+    };
   }
 
   #train<T>(work: () => Promise<T>): Promise<T> {
@@ -219,7 +301,12 @@ export class EngineCore {
 
 /** What a thread that only samples has until it gets weights. */
 function blankModel(config: ModelConfig): ModelFolder {
-  return { config, configText: '', companions: new Map(), weights: new Float32Array(parameterCount(config)) };
+  return {
+    config,
+    configText: '',
+    companions: new Map(),
+    weights: new Float32Array(parameterCount(config)),
+  };
 }
 
 function samplingWeights(lease: WeightLease, version: number): SamplingWeights {

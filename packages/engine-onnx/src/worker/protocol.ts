@@ -1,4 +1,7 @@
-/** Messages between the engine and its worker threads. Bulk numbers travel as typed arrays that are handed over, not copied. */
+/**
+ * Messages between the engine and its worker threads. Bulk numbers travel as typed arrays that are
+ * handed over, not copied.
+ */
 import { MessagePort } from 'node:worker_threads';
 
 import type {
@@ -30,7 +33,10 @@ export interface WorkerOptions {
   readonly tokenBytes?: TokenBytes;
   /** Adapters are trained. @default all weights are */
   readonly lora?: LoraOptions;
-  /** Only samples: a model of this shape, whose weights another thread of the engine sends. @default reads `modelPath` */
+  /**
+   * Only samples: a model of this shape, whose weights another thread of the engine sends.
+   * @default reads `modelPath`
+   */
   readonly samples?: ModelConfig;
 }
 
@@ -43,19 +49,35 @@ export interface EngineFacts {
   readonly config: ModelConfig;
 }
 
-/** Where a sampler gets weights from: what the engine's caller names, those it begins with, or a copy that another thread sends. */
-export type LaneSource = WeightSource | { readonly kind: 'initial' } | { readonly kind: 'sent'; readonly port: MessagePort };
+/**
+ * Where a sampler gets weights from: what the engine's caller names, those it begins with, or a
+ * copy that another thread sends.
+ */
+export type LaneSource =
+  | WeightSource
+  | { readonly kind: 'initial' }
+  | { readonly kind: 'sent'; readonly port: MessagePort };
 
 /** Calls by name, each with its arguments and its answer. */
-export type CallTable<Names extends PropertyKey = string> = Readonly<Record<Names, { readonly args: object; readonly result: unknown }>>;
+export type CallTable<Names extends PropertyKey = string> = Readonly<
+  Record<Names, { readonly args: object; readonly result: unknown }>
+>;
 
 /** Every call of the engine: its arguments and its answer. */
 export interface Calls {
   open: { args: Record<string, never>; result: EngineFacts };
-  /** `first`: index of the first of its choices, when other threads sample the rest of the request. */
-  sample: { args: { prompt: Int32Array; options: SamplingOptions; first: number }; result: PackedSequences };
+  /**
+   * `first`: index of the first of its choices, when other threads sample the rest of the request.
+   */
+  sample: {
+    args: { prompt: Int32Array; options: SamplingOptions; first: number };
+    result: PackedSequences;
+  };
   /** `copyTo`: who else gets a copy of these weights, see {@link LaneSource}. */
-  adopt: { args: { source: LaneSource; version: number; copyTo: readonly MessagePort[] }; result: undefined };
+  adopt: {
+    args: { source: LaneSource; version: number; copyTo: readonly MessagePort[] };
+    result: undefined;
+  };
   /** A batch of one row. */
   score: { args: { batch: PackedBatch }; result: Float32Array };
   forward: { args: { batch: PackedBatch; options: ForwardOptions }; result: PackedPass };
@@ -79,7 +101,10 @@ interface CancelMessage {
 }
 export type ToWorker = CallMessage | CancelMessage;
 
-export type Reply = { readonly id: number } & ({ readonly result: unknown } | { readonly error: ErrorRecord });
+export type Reply = { readonly id: number } & (
+  | { readonly result: unknown }
+  | { readonly error: ErrorRecord }
+);
 /** Answers that became ready in the same turn. */
 export type FromWorker = readonly Reply[];
 
@@ -159,9 +184,19 @@ export function packSequences(sequences: readonly SampledSequence[]): PackedSequ
     logprobs.set(sequence.logprobs, at);
     at += sequence.tokens.length;
   }
-  const ends = sequences.map(({ stopReason, stopString }) => ({ stopReason, ...(stopString !== undefined && { stopString }) }));
+  const ends = sequences.map(({ stopReason, stopString }) => ({
+    stopReason,
+    ...(stopString !== undefined && { stopString }),
+  }));
   const hasTop = sequences[0]?.topLogprobs !== undefined;
-  return { tokens, logprobs, lengths, ends, policyVersion: sequences[0]!.policyVersion, ...(hasTop && { top: packTop(sequences) }) };
+  return {
+    tokens,
+    logprobs,
+    lengths,
+    ends,
+    policyVersion: sequences[0]!.policyVersion,
+    ...(hasTop && { top: packTop(sequences) }),
+  };
 }
 
 function packTop(sequences: readonly SampledSequence[]): PackedTop {
@@ -191,13 +226,18 @@ export function unpackSequences(packed: PackedSequences): SampledSequence[] {
 
 function unpackTop({ counts, tokens, logprobs }: PackedTop): TokenLogprob[][] {
   let at = 0;
-  return Array.from(counts, (count) => Array.from({ length: count }, () => ({ token: tokens[at]!, logprob: logprobs[at++]! })));
+  return Array.from(counts, (count) =>
+    Array.from({ length: count }, () => ({ token: tokens[at]!, logprob: logprobs[at++]! })),
+  );
 }
 
 /** What a message can hand over instead of copying it. */
 export type Handed = ArrayBuffer | MessagePort;
 
-/** The ports and the buffers of the typed arrays of a message, to hand over with it. Only for messages whose arrays nobody else uses. */
+/**
+ * The ports and the buffers of the typed arrays of a message, to hand over with it. Only for
+ * messages whose arrays nobody else uses.
+ */
 export function buffersOf(value: unknown): Handed[] {
   if (value instanceof MessagePort) return [value];
   if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];

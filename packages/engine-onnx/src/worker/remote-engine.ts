@@ -24,7 +24,10 @@ export async function connectEngine(
   options: WorkerOptions,
 ): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
   const client = new EngineClient(start(options));
-  const ends = [cancelled('The engine was closed before this call was answered.', 'shutdown'), engineClosed()] as const;
+  const ends = [
+    cancelled('The engine was closed before this call was answered.', 'shutdown'),
+    engineClosed(),
+  ] as const;
   try {
     const facts = await client.call('open', {}).result;
     const own = { ...onnxCapabilities, referenceModel: options.reference };
@@ -56,7 +59,11 @@ function trainerOf(client: EngineClient, lanes: Lanes): TrainEngine {
     },
     backward: async (pass, { logprobs, entropy }) => {
       // Copies, because arrays that are sent are lost to the sender.
-      const copies = { offsets: pass.offsets.slice(), logprobs: logprobs.slice(), ...(entropy && { entropy: entropy.slice() }) };
+      const copies = {
+        offsets: pass.offsets.slice(),
+        logprobs: logprobs.slice(),
+        ...(entropy && { entropy: entropy.slice() }),
+      };
       await client.call('backward', { batch: packBatch(pass.batch), ...copies }).result;
     },
     step: (options) => client.call('step', options).result,
@@ -84,7 +91,10 @@ function samplerOf(lanes: Lanes, { maxModelLen }: EngineFacts): Sampler {
 }
 
 /** The answer of a call that is given up when the signal aborts. */
-async function abortable<T>(signal: AbortSignal | undefined, begin: () => CallHandle<T>): Promise<T> {
+async function abortable<T>(
+  signal: AbortSignal | undefined,
+  begin: () => CallHandle<T>,
+): Promise<T> {
   if (signal?.aborted) throw aborted(signal.reason);
   const call = begin();
   const onAbort = (): void => call.cancel(aborted(signal?.reason));
@@ -102,9 +112,15 @@ function aborted(cause: unknown): TrinityError {
 }
 
 function cancelled(message: string, reason: CancelReason, cause?: unknown): CancelledError {
-  return new CancelledError(message, { code: 'SAMPLE_ABORTED', reason, ...(cause !== undefined && { cause }) });
+  return new CancelledError(message, {
+    code: 'SAMPLE_ABORTED',
+    reason,
+    ...(cause !== undefined && { cause }),
+  });
 }
 
 function engineClosed(): EngineError {
-  return new EngineError('The engine is closed; open another one for more calls.', { code: 'ENGINE_CLOSED' });
+  return new EngineError('The engine is closed; open another one for more calls.', {
+    code: 'ENGINE_CLOSED',
+  });
 }

@@ -3,7 +3,13 @@ import type { MessagePort } from 'node:worker_threads';
 
 import { toErrorRecord, type TrinityError } from '@trinity-rft/core';
 
-import { buffersOf, type CallMessage, type CallTable, type Reply, type ToWorker } from './protocol.js';
+import {
+  buffersOf,
+  type CallMessage,
+  type CallTable,
+  type Reply,
+  type ToWorker,
+} from './protocol.js';
 
 /** What answers the calls. */
 export interface Core<C extends CallTable<keyof C>> {
@@ -15,8 +21,14 @@ export interface Core<C extends CallTable<keyof C>> {
   close(error: TrinityError): Promise<void>;
 }
 
-/** Answers calls as soon as `opening` has opened what answers them. What fails while opening is the answer to every call. */
-export function serve<C extends CallTable<keyof C>>(port: MessagePort, opening: Promise<Core<C>>): void {
+/**
+ * Answers calls as soon as `opening` has opened what answers them. What fails while opening is the
+ * answer to every call.
+ */
+export function serve<C extends CallTable<keyof C>>(
+  port: MessagePort,
+  opening: Promise<Core<C>>,
+): void {
   // A folder that cannot be opened is reported to the first call, not as a crash of the thread.
   opening.catch(() => undefined);
   const replies: Reply[] = [];
@@ -27,7 +39,10 @@ export function serve<C extends CallTable<keyof C>>(port: MessagePort, opening: 
     if (replies.length > 1) return;
     setImmediate(() => {
       const ready = replies.splice(0);
-      port.postMessage(ready, buffersOf(ready.map((one) => ('result' in one ? one.result : undefined))));
+      port.postMessage(
+        ready,
+        buffersOf(ready.map((one) => ('result' in one ? one.result : undefined))),
+      );
     });
   };
   const answer = async ({ id, method, args }: CallMessage): Promise<void> => {
@@ -42,5 +57,8 @@ export function serve<C extends CallTable<keyof C>>(port: MessagePort, opening: 
     const core = await opening.catch(() => undefined);
     core?.cancel(id);
   };
-  port.on('message', (message: ToWorker) => void ('cancel' in message ? cancel(message.cancel) : answer(message)));
+  port.on(
+    'message',
+    (message: ToWorker) => void ('cancel' in message ? cancel(message.cancel) : answer(message)),
+  );
 }

@@ -1,4 +1,7 @@
-/** What of an engine is trained, and how it is kept in checkpoints: all weights, or adapters beside frozen ones. */
+/**
+ * What of an engine is trained, and how it is kept in checkpoints: all weights, or adapters beside
+ * frozen ones.
+ */
 import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
 import type { ModelFiles } from '../folder/model-folder.js';
 import { loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
@@ -12,21 +15,31 @@ export interface TrainingState {
   readonly trainable: Trainable;
   /** Writes the training weights, and the moments where they are given. */
   save(directory: string, optimizer: OptimizerState | undefined): Promise<void>;
-  /** Reads the training weights back. Resolves with the moments, where there are some. @throws CheckpointError when it is of another state */
+  /**
+   * Reads the training weights back. Resolves with the moments, where there are some.
+   * @throws CheckpointError when it is of another state
+   */
   load(directory: string): Promise<OptimizerState | undefined>;
   close(): Promise<void>;
 }
 
 /** @throws EngineError, CheckpointError when adapters do not fit the model */
-export function openTrainingState(options: WorkerOptions, files: ModelFiles, weights: WeightBuffers): Promise<TrainingState> {
-  return options.lora ? adapterState({ ...options, lora: options.lora }, files, weights) : Promise.resolve(fullState(files, weights));
+export function openTrainingState(
+  options: WorkerOptions,
+  files: ModelFiles,
+  weights: WeightBuffers,
+): Promise<TrainingState> {
+  return options.lora
+    ? adapterState({ ...options, lora: options.lora }, files, weights)
+    : Promise.resolve(fullState(files, weights));
 }
 
 function fullState(files: ModelFiles, weights: WeightBuffers): TrainingState {
   const { config } = files;
   return {
     trainable: allParameters(config, weights),
-    save: (directory, optimizer) => saveCheckpoint(directory, files, weights.training.flat, optimizer),
+    save: (directory, optimizer) =>
+      saveCheckpoint(directory, files, weights.training.flat, optimizer),
     load: async (directory) => {
       const found = await loadCheckpoint(directory, config);
       weights.update((_, to) => to.set(found.weights));
@@ -47,7 +60,14 @@ async function adapterState(
   return {
     trainable: adapters,
     save: (directory, optimizer) =>
-      saveAdapterCheckpoint(directory, { files, plan, flat, weights: weights.training.flat, modelPath, optimizer }),
+      saveAdapterCheckpoint(directory, {
+        files,
+        plan,
+        flat,
+        weights: weights.training.flat,
+        modelPath,
+        optimizer,
+      }),
     load: async (directory) => {
       const found = await loadAdapterCheckpoint(directory, config, plan, base);
       await adapters.restore(found.flat, found.weights);

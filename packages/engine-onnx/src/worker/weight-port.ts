@@ -5,7 +5,10 @@ import { EngineError, reviveError, toErrorRecord, type ErrorRecord } from '@trin
 
 type Parcel = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
-/** Sends a copy of what `find` returns to every port, or the error that it throws. @throws that error */
+/**
+ * Sends a copy of what `find` returns to every port, or the error that it throws.
+ * @throws that error
+ */
 export function sendWeights(ports: readonly MessagePort[], find: () => Float32Array): void {
   try {
     const weights = find();
@@ -24,7 +27,11 @@ export async function receiveWeights(port: MessagePort): Promise<Float32Array> {
   const parcel = await new Promise<Parcel>((resolve, reject) => {
     port.once('message', resolve);
     port.once('close', () =>
-      reject(new EngineError('The thread that holds the weights ended before it sent them; open the engine again.')),
+      reject(
+        new EngineError(
+          'The thread that holds the weights ended before it sent them; open the engine again.',
+        ),
+      ),
     );
   });
   port.close();

@@ -10,20 +10,28 @@ describe('a thread that dies', () => {
   it.for([
     ['throws', 'throw new RangeError("no room")', 1, 'no room'],
     ['leaves', 'process.exit(7)', 7, undefined],
-  ] as const)('fails every open call and every later one when it %s', async ([, code, exitCode, cause]) => {
-    const script = `require('node:worker_threads').parentPort.once('message', () => { ${code} })`;
-    const client = new EngineClient(linkTo(new Worker(script, { eval: true })));
-    const open = await Promise.allSettled([client.call('stats', {}).result, client.call('publish', { version: 1 }).result]);
-    const later = await Promise.allSettled([client.call('stats', {}).result]);
-    for (const outcome of [...open, ...later]) {
-      expect(outcome).toMatchObject({
-        status: 'rejected',
-        reason: { name: 'EngineError', code: 'ENGINE_WORKER_DIED', details: { exitCode } },
-      });
-      expect(outcome).toMatchObject({ reason: cause === undefined ? {} : { cause: { name: 'RangeError', message: cause } } });
-    }
-    await client.close(new EngineError('closed'), new EngineError('closed'));
-  });
+  ] as const)(
+    'fails every open call and every later one when it %s',
+    async ([, code, exitCode, cause]) => {
+      const script = `require('node:worker_threads').parentPort.once('message', () => { ${code} })`;
+      const client = new EngineClient(linkTo(new Worker(script, { eval: true })));
+      const open = await Promise.allSettled([
+        client.call('stats', {}).result,
+        client.call('publish', { version: 1 }).result,
+      ]);
+      const later = await Promise.allSettled([client.call('stats', {}).result]);
+      for (const outcome of [...open, ...later]) {
+        expect(outcome).toMatchObject({
+          status: 'rejected',
+          reason: { name: 'EngineError', code: 'ENGINE_WORKER_DIED', details: { exitCode } },
+        });
+        expect(outcome).toMatchObject({
+          reason: cause === undefined ? {} : { cause: { name: 'RangeError', message: cause } },
+        });
+      }
+      await client.close(new EngineError('closed'), new EngineError('closed'));
+    },
+  );
 });
 
 describe('a client', () => {

@@ -1,4 +1,7 @@
-/** The engine in a worker thread of its own, because a run of a graph blocks the thread that it is called in. */
+/**
+ * The engine in a worker thread of its own, because a run of a graph blocks the thread that it is
+ * called in.
+ */
 import { Worker } from 'node:worker_threads';
 
 import { EngineError } from '@trinity-rft/core';
@@ -10,7 +13,12 @@ import type { WorkerTask } from './worker.js';
 /** Starts the thread. It keeps the process alive until the link is closed. */
 export function startWorker(task: WorkerTask): EngineLink {
   // Beside this file in the sources, and beside the bundle in the package.
-  return linkTo(new Worker(new URL('./worker.js', import.meta.url), { name: `trinity-${task.kind}`, workerData: task }));
+  return linkTo(
+    new Worker(new URL('./worker.js', import.meta.url), {
+      name: `trinity-${task.kind}`,
+      workerData: task,
+    }),
+  );
 }
 
 /** The messages and the end of a thread. */
@@ -29,10 +37,13 @@ export function linkTo(worker: Worker): EngineLink {
 }
 
 function unreadable(cause: unknown): EngineError {
-  return new EngineError("A message of the engine's worker thread could not be read; this is a bug, please report it.", {
-    code: 'ENGINE_WORKER_DIED',
-    cause,
-  });
+  return new EngineError(
+    "A message of the engine's worker thread could not be read; this is a bug, please report it.",
+    {
+      code: 'ENGINE_WORKER_DIED',
+      cause,
+    },
+  );
 }
 
 function workerDied(exitCode: number, cause: unknown): EngineError {

@@ -1,4 +1,6 @@
-/** The engine and the critic behind their protocols, without the time that a thread takes to start. */
+/**
+ * The engine and the critic behind their protocols, without the time that a thread takes to start.
+ */
 import { MessageChannel } from 'node:worker_threads';
 
 import { CancelledError, type Engine, type ValueEngine } from '@trinity-rft/core';
@@ -15,12 +17,19 @@ import { serve, type Core } from '../../src/worker/serve.js';
 
 /** As `createOnnxEngine`, in this thread, which every run of a graph blocks. */
 export async function createEngineInThread(options: OnnxEngineOptions): Promise<Engine> {
-  return (await connectEngine((worker) => serveHere(EngineCore.open(worker)), completeOptions(options))).engine;
+  return (
+    await connectEngine((worker) => serveHere(EngineCore.open(worker)), completeOptions(options))
+  ).engine;
 }
 
 /** As `createOnnxCritic`, in this thread. */
 export async function createCriticInThread(options: OnnxCriticOptions): Promise<ValueEngine> {
-  return (await connectCritic((worker) => serveHere(CriticCore.open(worker)), completeCriticOptions(options))).critic;
+  return (
+    await connectCritic(
+      (worker) => serveHere(CriticCore.open(worker)),
+      completeCriticOptions(options),
+    )
+  ).critic;
 }
 
 function serveHere<C extends CallTable<keyof C>>(opening: Promise<Core<C>>): EngineLink {

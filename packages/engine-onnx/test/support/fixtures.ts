@@ -7,7 +7,11 @@ import type { TokenBatch } from '@trinity-rft/core';
 import { openSafetensors, type NamedTensor } from '../../src/folder/safetensors.js';
 
 interface BatchFile {
-  readonly rows: readonly { readonly tokens: readonly number[]; readonly promptLength: number; readonly temperature: number }[];
+  readonly rows: readonly {
+    readonly tokens: readonly number[];
+    readonly promptLength: number;
+    readonly temperature: number;
+  }[];
   readonly optimizer: {
     readonly learningRate: number;
     readonly betas: readonly [number, number];
@@ -19,9 +23,16 @@ interface BatchFile {
 }
 
 /** The rows that a folder's numbers are of, and the options of the optimizer. */
-export async function readBatch(folder: string): Promise<{ readonly batch: TokenBatch; readonly optimizer: BatchFile['optimizer'] }> {
-  const { rows, optimizer } = JSON.parse(await readFile(join(folder, 'batch.json'), 'utf8')) as BatchFile;
-  return { batch: { rows: rows.map((row) => ({ ...row, tokens: Int32Array.from(row.tokens) })) }, optimizer };
+export async function readBatch(
+  folder: string,
+): Promise<{ readonly batch: TokenBatch; readonly optimizer: BatchFile['optimizer'] }> {
+  const { rows, optimizer } = JSON.parse(
+    await readFile(join(folder, 'batch.json'), 'utf8'),
+  ) as BatchFile;
+  return {
+    batch: { rows: rows.map((row) => ({ ...row, tokens: Int32Array.from(row.tokens) })) },
+    optimizer,
+  };
 }
 
 /** All tensors of a file by name. */
@@ -38,7 +49,9 @@ export async function readTensors(path: string): Promise<ReadonlyMap<string, Nam
 }
 
 /** Largest |a - b|. */
-export const distance = (a: Float32Array, b: Float32Array): number => a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
+export const distance = (a: Float32Array, b: Float32Array): number =>
+  a.reduce((max, x, i) => Math.max(max, Math.abs(x - b[i]!)), 0);
 
 /** Largest |a|. */
-export const largest = (a: Float32Array): number => a.reduce((max, x) => Math.max(max, Math.abs(x)), 0);
+export const largest = (a: Float32Array): number =>
+  a.reduce((max, x) => Math.max(max, Math.abs(x)), 0);

@@ -27,7 +27,12 @@ export const tinyModels = {
   qwen3: { ...base, family: 'qwen3', qkNorm: true },
   'qwen3 untied': { ...base, family: 'qwen3', qkNorm: true, tieEmbeddings: false, kvHeads: 4 },
   qwen2: { ...base, family: 'qwen2', qkvBias: true },
-  llama: { ...base, family: 'llama', tieEmbeddings: false, ropeScaling: { kind: 'linear', factor: 2 } },
+  llama: {
+    ...base,
+    family: 'llama',
+    tieEmbeddings: false,
+    ropeScaling: { kind: 'linear', factor: 2 },
+  },
   'llama with biases': {
     ...base,
     family: 'llama',
@@ -35,7 +40,13 @@ export const tinyModels = {
     qkvBias: true,
     outputBias: true,
     mlpBias: true,
-    ropeScaling: { kind: 'llama3', factor: 8, lowFreqFactor: 1, highFreqFactor: 4, originalMaxPositions: 32 },
+    ropeScaling: {
+      kind: 'llama3',
+      factor: 8,
+      lowFreqFactor: 1,
+      highFreqFactor: 4,
+      originalMaxPositions: 32,
+    },
   },
 } satisfies Record<string, ModelConfig>;
 
@@ -44,13 +55,19 @@ export function livelyWeights(config: ModelConfig, seed = 1, std = 0.3): Float32
   const flat = initialWeights(config, seed, { std });
   const random = createRandom(seed);
   for (const { shape, offset, size } of parameterSpecs(config)) {
-    if (shape.length === 1) for (let i = 0; i < size; i++) flat[offset + i] = flat[offset + i]! + 0.3 * random.normal();
+    if (shape.length === 1)
+      for (let i = 0; i < size; i++) flat[offset + i] = flat[offset + i]! + 0.3 * random.normal();
   }
   return flat;
 }
 
 /** Rows of random tokens with the given lengths; prompts take about a third. */
-export function randomBatch(config: ModelConfig, lengths: readonly number[], seed = 1, temperature = 1): TokenBatch {
+export function randomBatch(
+  config: ModelConfig,
+  lengths: readonly number[],
+  seed = 1,
+  temperature = 1,
+): TokenBatch {
   const random = createRandom(seed);
   return {
     rows: lengths.map((length) => ({

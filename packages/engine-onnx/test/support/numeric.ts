@@ -24,12 +24,15 @@ export function normals(random: Random, size: number, shift = 0): Float32Array {
 }
 
 export function tensor(data: Numbers, shape: readonly number[]): Tensor {
-  return data instanceof Float32Array ? new Tensor('float32', data, shape) : new Tensor('int32', data, shape);
+  return data instanceof Float32Array
+    ? new Tensor('float32', data, shape)
+    : new Tensor('int32', data, shape);
 }
 
 /**
- * Largest difference between a gradient by autodiff and by central differences, over `probes` random entries of every float
- * argument, divided by the largest gradient entry (at least 0.1). The scalar is a random linear functional of the result.
+ * Largest difference between a gradient by autodiff and by central differences, over `probes`
+ * random entries of every float argument, divided by the largest gradient entry (at least 0.1). The
+ * scalar is a random linear functional of the result.
  */
 export async function gradientError(
   seed: number,
@@ -40,10 +43,16 @@ export async function gradientError(
   const random = createRandom(seed);
   const graph = new Graph();
   const values = Object.fromEntries(
-    Object.entries(args).map(([name, arg]) => [name, graph.input(name, arg.data ? 'int32' : 'float32', arg.dims ?? arg.shape)]),
+    Object.entries(args).map(([name, arg]) => [
+      name,
+      graph.input(name, arg.data ? 'int32' : 'float32', arg.dims ?? arg.shape),
+    ]),
   );
   const data = Object.fromEntries(
-    Object.entries(args).map(([name, arg]) => [name, arg.data ?? normals(random, sizeOf(arg.shape), arg.shift)]),
+    Object.entries(args).map(([name, arg]) => [
+      name,
+      arg.data ?? normals(random, sizeOf(arg.shape), arg.shift),
+    ]),
   );
   const y = build(values, graph);
   const g = graph.input('g', 'float32', y.shape);
@@ -56,7 +65,9 @@ export async function gradientError(
   const session = await createSession(graph.encode(), { threads: 1, kind: 'train' });
 
   const feeds = (weights: Tensor) => ({
-    ...Object.fromEntries(Object.entries(args).map(([name, arg]) => [name, tensor(data[name]!, arg.shape)])),
+    ...Object.fromEntries(
+      Object.entries(args).map(([name, arg]) => [name, tensor(data[name]!, arg.shape)]),
+    ),
     g: weights,
   });
   const shape = concreteShape(y, args);
@@ -72,7 +83,11 @@ export async function gradientError(
     const scale = gradient.reduce((max, x) => Math.max(max, Math.abs(x)), 0.1);
     for (let probe = 0; probe < probes; probe++) {
       const index = random.integer(gradient.length);
-      worst = Math.max(worst, Math.abs(gradient[index]! - (await difference(data[name] as Float32Array, index, scalar))) / scale);
+      worst = Math.max(
+        worst,
+        Math.abs(gradient[index]! - (await difference(data[name] as Float32Array, index, scalar))) /
+          scale,
+      );
     }
   }
   await session.release();
@@ -80,7 +95,12 @@ export async function gradientError(
 }
 
 /** (f(x + h) - f(x - h)) / 2h with the steps that float32 really makes. */
-export async function difference(x: Float32Array, index: number, f: () => Promise<number>, step = 1e-2): Promise<number> {
+export async function difference(
+  x: Float32Array,
+  index: number,
+  f: () => Promise<number>,
+  step = 1e-2,
+): Promise<number> {
   const old = x[index]!;
   x[index] = old + step;
   const above = x[index]!;
@@ -93,8 +113,9 @@ export async function difference(x: Float32Array, index: number, f: () => Promis
 }
 
 /**
- * Entries of a model's gradient that differ from central differences of `scalar` by more than 1e-2 of the largest entry of their
- * tensor (at least 0.1); three random ones of every tensor are looked at.
+ * Entries of a model's gradient that differ from central differences of `scalar` by more than 1e-2
+ * of the largest entry of their tensor (at least 0.1); three random ones of every tensor are looked
+ * at.
  */
 export async function modelGradientErrors(
   specs: readonly { readonly name: string; readonly offset: number; readonly size: number }[],
@@ -110,7 +131,8 @@ export async function modelGradientErrors(
     for (let probe = 0; probe < 3; probe++) {
       const index = random.integer(size);
       const expected = await difference(weights, offset + index, scalar, 4e-3);
-      if (!(Math.abs(part[index]! - expected) / scale < 1e-2)) wrong.push({ name, index, found: part[index], expected });
+      if (!(Math.abs(part[index]! - expected) / scale < 1e-2))
+        wrong.push({ name, index, found: part[index], expected });
     }
   }
   return wrong;
@@ -118,6 +140,7 @@ export async function modelGradientErrors(
 
 function concreteShape(y: Value, args: Readonly<Record<string, Argument>>): readonly number[] {
   const sizes = new Map<string, number>();
-  for (const arg of Object.values(args)) arg.dims?.forEach((dim, i) => typeof dim === 'string' && sizes.set(dim, arg.shape[i]!));
+  for (const arg of Object.values(args))
+    arg.dims?.forEach((dim, i) => typeof dim === 'string' && sizes.set(dim, arg.shape[i]!));
   return y.shape.map((dim) => (typeof dim === 'number' ? dim : sizes.get(dim)!));
 }

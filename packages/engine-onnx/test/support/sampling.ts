@@ -7,7 +7,11 @@ import { initialWeights } from '../../src/model/parameters.js';
 import { WeightBuffers } from '../../src/model/weights.js';
 import { createSamplerKernels, type SamplerKernels } from '../../src/sample/kernels.js';
 import { planSample } from '../../src/sample/plan.js';
-import { SampleScheduler, type SampleTicket, type SchedulerOptions } from '../../src/sample/scheduler.js';
+import {
+  SampleScheduler,
+  type SampleTicket,
+  type SchedulerOptions,
+} from '../../src/sample/scheduler.js';
 import { packTokenBytes } from '../../src/sample/stop-matcher.js';
 
 export interface TestSampler {
@@ -36,17 +40,32 @@ export interface TestSamplerOptions extends Partial<SchedulerOptions> {
 const weightStd = 0.15;
 
 export function createTestSampler(options: TestSamplerOptions = {}): TestSampler {
-  const config = completeConfig({ vocabSize: 32, hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, ...options.config });
-  const buffers = new WeightBuffers(config, initialWeights(config, options.seed ?? 1, { std: weightStd }));
+  const config = completeConfig({
+    vocabSize: 32,
+    hiddenSize: 64,
+    layers: 2,
+    heads: 4,
+    kvHeads: 2,
+    ...options.config,
+  });
+  const buffers = new WeightBuffers(
+    config,
+    initialWeights(config, options.seed ?? 1, { std: weightStd }),
+  );
   const maxModelLen = options.maxModelLen ?? 256;
   const kernels = createSamplerKernels(config, { threads: options.threads ?? 1 });
-  const tokenBytes = options.tokens && packTokenBytes(options.tokens.map((text) => Buffer.from(text)));
+  const tokenBytes =
+    options.tokens && packTokenBytes(options.tokens.map((text) => Buffer.from(text)));
   const scheduler = new SampleScheduler(
     options.wrap?.(kernels) ?? kernels,
     { ...buffers.lease(), version: 0 },
     { maxBatchSize: 64, cacheBytes: 64 << 20, maxQueue: 1024, tokenBytes, ...options },
   );
-  const limits = { vocabSize: config.vocabSize, maxModelLen, hasTokenBytes: tokenBytes !== undefined };
+  const limits = {
+    vocabSize: config.vocabSize,
+    maxModelLen,
+    hasTokenBytes: tokenBytes !== undefined,
+  };
   const submit = (prompt: readonly number[], sampling: SamplingOptions): SampleTicket =>
     scheduler.submit(planSample(Int32Array.from(prompt), sampling, limits));
   return {

@@ -14,13 +14,21 @@ describe('numpyChoice', () => {
 
 describe('the bootstrap', () => {
   const rows = vectors.cases.flatMap(({ values, exact_expectation: exact }) =>
-    Object.entries(exact).map(([name, figure]) => ({ values, best: name.includes('best'), n: Number(name.split('@')[1]), figure })),
+    Object.entries(exact).map(([name, figure]) => ({
+      values,
+      best: name.includes('best'),
+      n: Number(name.split('@')[1]),
+      figure,
+    })),
   );
 
-  it.each(rows)('estimates the expectation over draws with replacement: $values, $n, $figure', ({ values, best, n, figure }) => {
-    const signed = best ? values : values.map((value) => -value);
-    expect(expectedBestOfDraws(signed, n)).toBeCloseTo(best ? figure : -figure, 8);
-  });
+  it.each(rows)(
+    'estimates the expectation over draws with replacement: $values, $n, $figure',
+    ({ values, best, n, figure }) => {
+      const signed = best ? values : values.map((value) => -value);
+      expect(expectedBestOfDraws(signed, n)).toBeCloseTo(best ? figure : -figure, 8);
+    },
+  );
 
   it('is within its error of that expectation, for any values', () => {
     const bootstrap = createBootstrap();

@@ -1,4 +1,7 @@
-/** best@n and worst@n as Trinity-RFT estimates them: 1000 draws with replacement, numpy's generator, seed 42. */
+/**
+ * best@n and worst@n as Trinity-RFT estimates them: 1000 draws with replacement, numpy's generator,
+ * seed 42.
+ */
 import { numpyChoice } from './mt19937.js';
 
 const samples = 1_000;
@@ -10,7 +13,9 @@ interface Extremes {
   readonly worst: number;
 }
 
-/** Estimates both from the k values of one task. The same draws for every task, as in the original. */
+/**
+ * Estimates both from the k values of one task. The same draws for every task, as in the original.
+ */
 export type Bootstrap = (values: readonly number[], n: number) => Extremes;
 
 /** With the draws of every k and n made once, and the figures of tasks with equal values. */
@@ -25,7 +30,10 @@ export function createBootstrap(): Bootstrap {
     const sets = drawn.get(size) ?? drawSets(values.length, n);
     drawn.set(size, sets);
     const rising = Int32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!);
-    const extremes = { worst: meanOfFirst(sets, rising, values), best: meanOfFirst(sets, rising.toReversed(), values) };
+    const extremes = {
+      worst: meanOfFirst(sets, rising, values),
+      best: meanOfFirst(sets, rising.toReversed(), values),
+    };
     known.set(key, extremes);
     return extremes;
   };
@@ -61,11 +69,15 @@ function meanOfFirst(sets: Uint32Array, order: Int32Array, values: readonly numb
 }
 
 /**
- * What {@link createBootstrap} estimates: the expectation of the largest of n draws with replacement from k values,
- * sum over sorted v_(i) of v_(i) ((i/k)^n - ((i-1)/k)^n). For 0/1 values it is below pass@n.
+ * What {@link createBootstrap} estimates: the expectation of the largest of n draws with
+ * replacement from k values, sum over sorted v_(i) of v_(i) ((i/k)^n - ((i-1)/k)^n). For 0/1 values
+ * it is below pass@n.
  */
 export function expectedBestOfDraws(values: readonly number[], n: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const k = sorted.length;
-  return sorted.reduce((sum, value, index) => sum + value * (((index + 1) / k) ** n - (index / k) ** n), 0);
+  return sorted.reduce(
+    (sum, value, index) => sum + value * (((index + 1) / k) ** n - (index / k) ** n),
+    0,
+  );
 }

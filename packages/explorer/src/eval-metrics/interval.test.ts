@@ -32,17 +32,20 @@ describe('meanInterval', () => {
 
   it('holds the mean, stays among the rates, and narrows with the number of tasks', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 2, maxLength: 40 }), (quarters) => {
-        const rates = quarters.map((quarter) => quarter / 4);
-        const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
-        const { low, high } = meanInterval(rates)!;
-        expect(low).toBeGreaterThanOrEqual(0);
-        expect(high).toBeLessThanOrEqual(1);
-        expect(mean).toBeGreaterThanOrEqual(low - 1e-12);
-        expect(mean).toBeLessThanOrEqual(high + 1e-12);
-        const twice = meanInterval([...rates, ...rates])!;
-        expect(twice.high - twice.low).toBeLessThan(high - low);
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 2, maxLength: 40 }),
+        (quarters) => {
+          const rates = quarters.map((quarter) => quarter / 4);
+          const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
+          const { low, high } = meanInterval(rates)!;
+          expect(low).toBeGreaterThanOrEqual(0);
+          expect(high).toBeLessThanOrEqual(1);
+          expect(mean).toBeGreaterThanOrEqual(low - 1e-12);
+          expect(mean).toBeLessThanOrEqual(high + 1e-12);
+          const twice = meanInterval([...rates, ...rates])!;
+          expect(twice.high - twice.low).toBeLessThan(high - low);
+        },
+      ),
     );
   });
 });

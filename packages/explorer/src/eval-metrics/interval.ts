@@ -1,4 +1,7 @@
-/** 95% confidence intervals of a mean over tasks. Tasks are the sample: runs of one task are not independent. */
+/**
+ * 95% confidence intervals of a mean over tasks. Tasks are the sample: runs of one task are not
+ * independent.
+ */
 import { mean, populationStd, sampleStd } from '@trinity-rft/core';
 
 export interface Interval {
@@ -10,16 +13,19 @@ export interface Interval {
 const z = 1.959963984540054;
 
 /**
- * Interval of the mean of one number per task. Numbers in [0, 1] are rates: Wilson's score interval, which is right near 0 and 1
- * where there is no spread to measure, with the effective sample size mean (1 - mean) / variance of the mean, that is the number of
- * tasks for one run each and more when runs agree less within a task than between tasks. Other numbers: Student's t.
- * Undefined for less than two tasks. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard 1998.
+ * Interval of the mean of one number per task. Numbers in [0, 1] are rates: Wilson's score
+ * interval, which is right near 0 and 1 where there is no spread to measure, with the effective
+ * sample size mean (1 - mean) / variance of the mean, that is the number of tasks for one run each
+ * and more when runs agree less within a task than between tasks. Other numbers: Student's t.
+ * Undefined for less than two tasks. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard
+ * 1998.
  */
 export function meanInterval(perTask: readonly number[]): Interval | undefined {
   const count = perTask.length;
   if (count < 2) return undefined;
   const average = mean(perTask);
-  if (perTask.every((value) => value >= 0 && value <= 1)) return wilson(average, effectiveSize(perTask, average));
+  if (perTask.every((value) => value >= 0 && value <= 1))
+    return wilson(average, effectiveSize(perTask, average));
   const half = (studentQuantile(count - 1) * sampleStd(perTask)) / Math.sqrt(count);
   return { low: average - half, high: average + half };
 }
@@ -38,8 +44,8 @@ function wilson(rate: number, count: number): Interval {
 }
 
 /**
- * Quantile 0.975 of Student's t: exact for one and two degrees of freedom, else the Cornish-Fisher expansion (Abramowitz and Stegun
- * 26.7.5), within 0.2%.
+ * Quantile 0.975 of Student's t: exact for one and two degrees of freedom, else the Cornish-Fisher
+ * expansion (Abramowitz and Stegun 26.7.5), within 0.2%.
  */
 export function studentQuantile(freedom: number): number {
   if (freedom === 1) return Math.tan(Math.PI * 0.475);

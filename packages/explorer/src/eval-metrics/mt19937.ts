@@ -1,13 +1,20 @@
-/** The generator behind numpy's `RandomState`, for figures that must equal those of Python programs. Not for anything else. */
+/**
+ * The generator behind numpy's `RandomState`, for figures that must equal those of Python programs.
+ * Not for anything else.
+ */
 
 const size = 624;
 const shift = 397;
 
-/** Uniform 32-bit numbers of MT19937 after `numpy.random.seed(seed)`. Source: Matsumoto and Nishimura 1998, doi:10.1145/272991.272995. */
+/**
+ * Uniform 32-bit numbers of MT19937 after `numpy.random.seed(seed)`. Source: Matsumoto and
+ * Nishimura 1998, doi:10.1145/272991.272995.
+ */
 function mt19937(seed: number): () => number {
   const state = new Uint32Array(size);
   state[0] = seed;
-  for (let i = 1; i < size; i++) state[i] = Math.imul(1812433253, state[i - 1]! ^ (state[i - 1]! >>> 30)) + i;
+  for (let i = 1; i < size; i++)
+    state[i] = Math.imul(1812433253, state[i - 1]! ^ (state[i - 1]! >>> 30)) + i;
   let at = size;
   return () => {
     if (at === size) {
@@ -30,8 +37,9 @@ function refill(state: Uint32Array): void {
 }
 
 /**
- * Draws of `numpy.random.seed(seed); numpy.random.choice(count, ..)` with replacement, as the legacy `RandomState` makes them: a word
- * cut to the bits of `count - 1`, again until it is no larger than that. One number takes no word at all.
+ * Draws of `numpy.random.seed(seed); numpy.random.choice(count, ..)` with replacement, as the
+ * legacy `RandomState` makes them: a word cut to the bits of `count - 1`, again until it is no
+ * larger than that. One number takes no word at all.
  */
 export function numpyChoice(seed: number, count: number): () => number {
   const next = mt19937(seed);

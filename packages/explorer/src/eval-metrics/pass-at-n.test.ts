@@ -16,10 +16,11 @@ describe('expectedBest', () => {
         fc.integer({ min: 1, max: 7 }),
         (values, wanted) => {
           const n = Math.min(wanted, values.length);
-          const subsets = Array.from({ length: 2 ** values.length }, (_, bits) => values.filter((_value, i) => (bits >> i) & 1)).filter(
-            (subset) => subset.length === n,
-          );
-          const average = subsets.reduce((sum, subset) => sum + Math.max(...subset), 0) / subsets.length;
+          const subsets = Array.from({ length: 2 ** values.length }, (_, bits) =>
+            values.filter((_value, i) => (bits >> i) & 1),
+          ).filter((subset) => subset.length === n);
+          const average =
+            subsets.reduce((sum, subset) => sum + Math.max(...subset), 0) / subsets.length;
           expect(expectedBest(values, n)).toBeCloseTo(average, 9);
         },
       ),
@@ -42,7 +43,10 @@ describe('pass@n and pass^n', () => {
     fc.assert(
       fc.property(values, (given) => {
         const ns = given.map((_, index) => index + 1);
-        const [best, worst] = [ns.map((n) => expectedBest(given, n)), ns.map((n) => expectedWorst(given, n))];
+        const [best, worst] = [
+          ns.map((n) => expectedBest(given, n)),
+          ns.map((n) => expectedWorst(given, n)),
+        ];
         for (const n of ns.slice(1)) {
           expect(best[n - 1]!).toBeGreaterThanOrEqual(best[n - 2]! - 1e-12);
           expect(worst[n - 1]!).toBeLessThanOrEqual(worst[n - 2]! + 1e-12);

@@ -1,4 +1,7 @@
-/** Requests at a fixed rate, whatever the answers do: a latency counts from when its request was due. */
+/**
+ * Requests at a fixed rate, whatever the answers do: a latency counts from when its request was
+ * due.
+ */
 import { Agent, request } from 'node:http';
 import { opening, toolResult, tools, turnsPerConversation, type Message } from './conversation.js';
 import type { Place } from './target.js';
@@ -47,7 +50,11 @@ export function createPool(): Pool {
   };
 }
 
-export const newConversation = (place: Place): Conversation => ({ place, messages: opening, turn: 0 });
+export const newConversation = (place: Place): Conversation => ({
+  place,
+  messages: opening,
+  turn: 0,
+});
 
 export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Promise<LoadResult> {
   const agent = new Agent({ keepAlive: true, maxSockets: 128 });
@@ -60,8 +67,13 @@ export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Pr
       const { message } = await complete(agent, place, messages);
       latencies.push(performance.now() - due);
       const calls = (message['tool_calls'] ?? []) as readonly { readonly id: string }[];
-      const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: toolResult }));
-      if (index + 1 < turnsPerConversation) pool.put({ place, messages: [...messages, message, ...results], turn: index + 1 });
+      const results = calls.map(({ id }) => ({
+        role: 'tool',
+        tool_call_id: id,
+        content: toolResult,
+      }));
+      if (index + 1 < turnsPerConversation)
+        pool.put({ place, messages: [...messages, message, ...results], turn: index + 1 });
       else ended(place);
     } catch {
       failed++;
@@ -81,22 +93,41 @@ export async function load({ perSecond, seconds, pool, ended }: LoadOptions): Pr
   await Promise.all(turns);
   const took = (performance.now() - start) / 1000;
   agent.destroy();
-  return { latencies: latencies.toSorted((a, b) => a - b), failed, perSecond: latencies.length / took };
+  return {
+    latencies: latencies.toSorted((a, b) => a - b),
+    failed,
+    perSecond: latencies.length / took,
+  };
 }
 
-function complete(agent: Agent, { baseURL, apiKey }: Place, messages: readonly Message[]): Promise<{ readonly message: Message }> {
+function complete(
+  agent: Agent,
+  { baseURL, apiKey }: Place,
+  messages: readonly Message[],
+): Promise<{ readonly message: Message }> {
   const body = JSON.stringify({ model: 'bench', messages, tools });
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const headers = {
+    authorization: `Bearer ${apiKey}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
   return new Promise((resolve, reject) => {
-    const sent = request(`${baseURL}/chat/completions`, { agent, method: 'POST', headers }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
-      response.on('error', reject).on('end', () => {
-        if (response.statusCode !== 200) return reject(new RangeError(`${response.statusCode}: ${text}`));
-        const { choices } = JSON.parse(text) as { readonly choices: readonly [{ readonly message: Message }] };
-        return resolve(choices[0]);
-      });
-    });
+    const sent = request(
+      `${baseURL}/chat/completions`,
+      { agent, method: 'POST', headers },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        response.on('error', reject).on('end', () => {
+          if (response.statusCode !== 200)
+            return reject(new RangeError(`${response.statusCode}: ${text}`));
+          const { choices } = JSON.parse(text) as {
+            readonly choices: readonly [{ readonly message: Message }];
+          };
+          return resolve(choices[0]);
+        });
+      },
+    );
     sent.on('error', reject).end(body);
   });
 }

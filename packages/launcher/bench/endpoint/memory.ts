@@ -1,4 +1,7 @@
-/** What open rollouts cost: each has made one call, and keeps its record. Prints a line of JSON; needs `--expose-gc`. */
+/**
+ * What open rollouts cost: each has made one call, and keeps its record. Prints a line of JSON;
+ * needs `--expose-gc`.
+ */
 import { createRuntime } from '@trinity-rft/core';
 import { openEndpointServer } from '@trinity-rft/model';
 import { opening, tools } from './conversation.js';
@@ -8,7 +11,9 @@ const count = Number(process.argv[2]);
 const server = await openEndpointServer({ runtime: createRuntime() });
 const make = rolloutMaker(server);
 const call = async ({ model }: ReturnType<typeof make>): Promise<void> => {
-  await model.openaiClient().chat.completions.create({ model: 'bench', messages: opening as never, tools: tools as never });
+  await model
+    .openaiClient()
+    .chat.completions.create({ model: 'bench', messages: opening as never, tools: tools as never });
 };
 await call(make());
 gc!();
@@ -23,7 +28,9 @@ process.stdout.write(
   JSON.stringify({
     rollouts: rollouts.length,
     processMb: Math.round(after.rss / 2 ** 20),
-    heapKbEach: Math.round((after.heapUsed + after.external - before.heapUsed - before.external) / 1024 / count),
+    heapKbEach: Math.round(
+      (after.heapUsed + after.external - before.heapUsed - before.external) / 1024 / count,
+    ),
     mountUs: Math.round(mountUs),
   }),
 );

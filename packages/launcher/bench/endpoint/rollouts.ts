@@ -12,7 +12,11 @@ export interface Rollout {
 }
 
 /** @param turns gets every call before its client has the answer */
-export function rolloutMaker(server: EndpointServer, turns?: TurnStore, runtime: Runtime = createRuntime()): () => Rollout {
+export function rolloutMaker(
+  server: EndpointServer,
+  turns?: TurnStore,
+  runtime: Runtime = createRuntime(),
+): () => Rollout {
   const format = benchFormat();
   const sampler = instantSampler(format.tokenizer.encode(answer));
   const notices = new Set<string>();
@@ -30,9 +34,16 @@ export function rolloutMaker(server: EndpointServer, turns?: TurnStore, runtime:
       notices,
       mounted,
       signal,
-      ...(turns && { onAnswer: ({ id, experiences }) => turns.record({ msgId: id, session, experiences }) }),
+      ...(turns && {
+        onAnswer: ({ id, experiences }) => turns.record({ msgId: id, session, experiences }),
+      }),
     });
-    return { baseURL: mounted.baseURL, apiKey: mounted.apiKey, model, close: () => over.abort('over') };
+    return {
+      baseURL: mounted.baseURL,
+      apiKey: mounted.apiKey,
+      model,
+      close: () => over.abort('over'),
+    };
   };
 }
 
@@ -41,7 +52,15 @@ function instantSampler(tokens: Int32Array): Sampler {
   return {
     maxModelLen: 32_768,
     policyVersion: 0,
-    sample: () => Promise.resolve([{ tokens: tokens.slice(), logprobs: logprobs.slice(), stopReason: 'stop', policyVersion: 0 }]),
+    sample: () =>
+      Promise.resolve([
+        {
+          tokens: tokens.slice(),
+          logprobs: logprobs.slice(),
+          stopReason: 'stop',
+          policyVersion: 0,
+        },
+      ]),
     adopt: () => Promise.resolve(),
   };
 }

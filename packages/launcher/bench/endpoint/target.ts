@@ -1,4 +1,7 @@
-/** A process that is measured: `bare` answers every request with the same bytes, `recording` is the endpoint with its records. */
+/**
+ * A process that is measured: `bare` answers every request with the same bytes, `recording` is the
+ * endpoint with its records.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,7 +19,10 @@ export interface Place {
   readonly apiKey: string;
 }
 
-export type ToTarget = { readonly kind: 'ended'; readonly id: number } | { readonly kind: 'begin' } | { readonly kind: 'stop' };
+export type ToTarget =
+  | { readonly kind: 'ended'; readonly id: number }
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'stop' };
 export type FromTarget =
   | { readonly kind: 'place'; readonly place: Place }
   /** Since `begin`. */

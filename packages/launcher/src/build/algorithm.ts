@@ -4,7 +4,10 @@ import { engineLacks, type StageConfig } from '@trinity-rft/config';
 import { ConfigError, type Algorithm, type EngineCapabilities } from '@trinity-rft/core';
 import { onnxCapabilities } from '@trinity-rft/engine-onnx';
 
-/** Made from the tables; nothing is opened. @throws ConfigError for parts that do not go together */
+/**
+ * Made from the tables; nothing is opened.
+ * @throws ConfigError for parts that do not go together
+ */
 export function algorithmOf({
   stage: { algorithm, trainer, seed },
   algorithms,
@@ -13,10 +16,16 @@ export function algorithmOf({
   readonly algorithms: AlgorithmTables;
 }): Algorithm {
   const { cliprangeValue } = trainer.critic;
-  return createAlgorithm({ ...algorithm, valueLoss: { cliprangeValue } }, { seed, tables: algorithms });
+  return createAlgorithm(
+    { ...algorithm, valueLoss: { cliprangeValue } },
+    { seed, tables: algorithms },
+  );
 }
 
-/** Finds what cannot work before anything is opened. @throws ConfigError with everything that the algorithms need and the engine lacks */
+/**
+ * Finds what cannot work before anything is opened.
+ * @throws ConfigError with everything that the algorithms need and the engine lacks
+ */
 export function assertTrainable(
   stages: readonly StageConfig[],
   {
@@ -30,6 +39,9 @@ export function assertTrainable(
     const missing = engineLacks(algorithmOf({ stage, algorithms }).needs, capabilities);
     if (missing.length === 0) continue;
     const reasons = missing.map(({ reason, cure }) => `${name} ${reason}. ${cure}.`);
-    throw new ConfigError(`algorithm.algorithm_type: ${reasons.join(' ')}`, { code: 'ENGINE_LACKS', details: { algorithm: name } });
+    throw new ConfigError(`algorithm.algorithm_type: ${reasons.join(' ')}`, {
+      code: 'ENGINE_LACKS',
+      details: { algorithm: name },
+    });
   }
 }

@@ -1,5 +1,10 @@
 /** The models of a stage that workflows may use and that are never trained. */
-import { createChatFormat, loadTokenizer, tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
+import {
+  createChatFormat,
+  loadTokenizer,
+  tokenByteTable,
+  type ChatFormat,
+} from '@trinity-rft/chat';
 import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
 import { CheckpointError, ConfigError, EngineError, taskKey, type Engine } from '@trinity-rft/core';
 import { createOnnxEngine } from '@trinity-rft/engine-onnx';
@@ -20,8 +25,14 @@ export interface AuxiliaryModels {
 
 type CreateModel = (key: AttemptKey) => AgentModel;
 
-/** Folders get an engine of their own in a worker of this process, one for all models of one folder. @throws ConfigError when a folder cannot be used */
-export async function openAuxiliaryModels(context: StageContext, endpoint: EndpointServer): Promise<AuxiliaryModels> {
+/**
+ * Folders get an engine of their own in a worker of this process, one for all models of one folder.
+ * @throws ConfigError when a folder cannot be used
+ */
+export async function openAuxiliaryModels(
+  context: StageContext,
+  endpoint: EndpointServer,
+): Promise<AuxiliaryModels> {
   const gone = new AbortController();
   const engines = new Map<string, Engine>();
   const close = async (): Promise<void> => {
@@ -33,10 +44,13 @@ export async function openAuxiliaryModels(context: StageContext, endpoint: Endpo
     for (const model of context.stage.explorer.auxiliaryModels) {
       const { source } = model;
       const factory =
-        source.kind === 'remote' ? remote(context, model, source) : await embedded(context, { model, source, engines, gone, endpoint });
+        source.kind === 'remote'
+          ? remote(context, model, source)
+          : await embedded(context, { model, source, engines, gone, endpoint });
       factories.set(model.name, factory);
     }
-    const models: AuxiliaryModels['models'] = (key) => new Map([...factories].map(([name, create]) => [name, create(key)]));
+    const models: AuxiliaryModels['models'] = (key) =>
+      new Map([...factories].map(([name, create]) => [name, create(key)]));
     return { models, gone: gone.signal, close };
   } catch (error) {
     await close();
@@ -45,7 +59,11 @@ export async function openAuxiliaryModels(context: StageContext, endpoint: Endpo
 }
 
 /** A call may take as long as an attempt. */
-function remote({ stage }: StageContext, model: AuxiliaryModelConfig, source: AuxiliarySource & { readonly kind: 'remote' }): CreateModel {
+function remote(
+  { stage }: StageContext,
+  model: AuxiliaryModelConfig,
+  source: AuxiliarySource & { readonly kind: 'remote' },
+): CreateModel {
   const { temperature, topP, maxResponseTokens: maxTokens, enableThinking } = model;
   return ({ signal }) =>
     createRemoteModel({
@@ -67,15 +85,24 @@ interface EmbeddedParts {
   readonly endpoint: EndpointServer;
 }
 
-/** Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), as those of the trained model do. */
-async function embedded(context: StageContext, { model, source, engines, gone, endpoint }: EmbeddedParts): Promise<CreateModel> {
+/**
+ * Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), as those of the
+ * trained model do.
+ */
+async function embedded(
+  context: StageContext,
+  { model, source, engines, gone, endpoint }: EmbeddedParts,
+): Promise<CreateModel> {
   const { stage, runtime } = context;
   const { modelPath } = source;
   const format = await aboutFolder(model, modelPath, () => openFormat(model, modelPath));
-  const engine = engines.get(modelPath) ?? (await aboutFolder(model, modelPath, () => openSampler(context, modelPath, format)));
+  const engine =
+    engines.get(modelPath) ??
+    (await aboutFolder(model, modelPath, () => openSampler(context, modelPath, format)));
   engines.set(modelPath, engine);
   const sampler = watched(engine.sampler, gone);
-  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } = model;
+  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } =
+    model;
   const notices = new Set<string>();
   return ({ task, run, attempt, signal }) => {
     const key = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
@@ -96,7 +123,8 @@ async function embedded(context: StageContext, { model, source, engines, gone, e
         ...(enableThinking !== undefined && { enableThinking }),
         clientSampling: 'respect',
         recordHistory: false,
-        seedFor: (call) => runtime.seedFor('auxiliary', stage.stageIndex, model.name, key, run, attempt, call),
+        seedFor: (call) =>
+          runtime.seedFor('auxiliary', stage.stageIndex, model.name, key, run, attempt, call),
         signal,
         runtime,
         notices,
@@ -116,7 +144,11 @@ async function openFormat(model: AuxiliaryModelConfig, modelPath: string): Promi
 }
 
 /** It samples from the weights it opens with: version -1, since nothing is ever published to it. */
-function openSampler({ stage }: StageContext, modelPath: string, format: ChatFormat): Promise<Engine> {
+function openSampler(
+  { stage }: StageContext,
+  modelPath: string,
+  format: ChatFormat,
+): Promise<Engine> {
   const { threads, memoryBudgetMb } = stage.model;
   return createOnnxEngine({
     modelPath,
@@ -127,14 +159,23 @@ function openSampler({ stage }: StageContext, modelPath: string, format: ChatFor
 }
 
 /** A folder that cannot be used is the user's to mend. */
-async function aboutFolder<T>({ name }: AuxiliaryModelConfig, modelPath: string, work: () => Promise<T>): Promise<T> {
+async function aboutFolder<T>(
+  { name }: AuxiliaryModelConfig,
+  modelPath: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     const unusable =
-      cause instanceof CheckpointError || cause instanceof ConfigError || (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
+      cause instanceof CheckpointError ||
+      cause instanceof ConfigError ||
+      (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
     if (!unusable) throw cause;
     const folder = cause.message.includes(modelPath) ? '' : ` ${modelPath}`;
-    throw new ConfigError(`explorer.auxiliary_models "${name}"${folder}: ${cause.message}`, { code: 'MODEL_UNUSABLE', cause });
+    throw new ConfigError(`explorer.auxiliary_models "${name}"${folder}: ${cause.message}`, {
+      code: 'MODEL_UNUSABLE',
+      cause,
+    });
   }
 }

@@ -8,11 +8,15 @@ import { bytesPerMebibyte } from './engine.js';
 import { aboutModel } from './model-folder.js';
 
 /**
- * Opens a critic where the algorithm learns with one. It starts from that of the stage before, where there is one, else from
- * `model.critic_model_path`, else from the model itself with a new head. It computes while the policy does not, with as many threads;
- * a pass of either may take the memory budget. @throws ConfigError when the folder cannot be used
+ * Opens a critic where the algorithm learns with one. It starts from that of the stage before,
+ * where there is one, else from `model.critic_model_path`, else from the model itself with a new
+ * head. It computes while the policy does not, with as many threads; a pass of either may take the
+ * memory budget. @throws ConfigError when the folder cannot be used
  */
-export async function openCritic(context: StageContext, { needs }: Algorithm): Promise<(ValueEngine & AsyncDisposable) | undefined> {
+export async function openCritic(
+  context: StageContext,
+  { needs }: Algorithm,
+): Promise<(ValueEngine & AsyncDisposable) | undefined> {
   if (!needs.valueHead) return undefined;
   const { stage, startModel } = context;
   const { threads, memoryBudgetMb, criticModelPath, fromPreviousStage } = stage.model;

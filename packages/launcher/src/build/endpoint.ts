@@ -1,5 +1,10 @@
 /** Where the models of a stage's runs are reached by agents that speak HTTP. */
-import { openEndpointServer, type EndpointMount, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
+import {
+  openEndpointServer,
+  type EndpointMount,
+  type EndpointServer,
+  type RecordingModel,
+} from '@trinity-rft/model';
 import type { StageContext } from '../context.js';
 
 /** On any free port of the loopback interface. @throws ModelError 503 when there is none */
@@ -7,7 +12,10 @@ export function openEndpoint({ runtime }: StageContext): Promise<EndpointServer>
   return openEndpointServer({ runtime });
 }
 
-/** Makes a model that is mounted until the attempt is over. Its address is random and goes nowhere but to the agent. */
+/**
+ * Makes a model that is mounted until the attempt is over. Its address is random and goes nowhere
+ * but to the agent.
+ */
 export function mountedModel(
   server: EndpointServer,
   signal: AbortSignal,

@@ -9,11 +9,18 @@ import { aboutModel } from './model-folder.js';
 export const bytesPerMebibyte = 2 ** 20;
 
 export interface StageEngine extends Engine {
-  /** Aborts with the engine's error when it cannot sample any more: runs fail one by one then, and none is the workflow's fault. */
+  /**
+   * Aborts with the engine's error when it cannot sample any more: runs fail one by one then, and
+   * none is the workflow's fault.
+   */
   readonly gone: AbortSignal;
 }
 
-/** Opens the stage's model, with adapters if it trains some; `reference` keeps its first weights for the KL term: with adapters, those without. @throws ConfigError when the model cannot be used */
+/**
+ * Opens the stage's model, with adapters if it trains some; `reference` keeps its first weights for
+ * the KL term: with adapters, those without.
+ * @throws ConfigError when the model cannot be used
+ */
 export async function openEngine(
   context: StageContext,
   options: { readonly reference: boolean; readonly format: ChatFormat },
@@ -33,7 +40,13 @@ export async function openEngine(
   );
   const gone = new AbortController();
   const { capabilities, trainer } = engine;
-  return { capabilities, trainer, sampler: watched(engine.sampler, gone), gone: gone.signal, close: () => engine.close() };
+  return {
+    capabilities,
+    trainer,
+    sampler: watched(engine.sampler, gone),
+    gone: gone.signal,
+    close: () => engine.close(),
+  };
 }
 
 function adaptersOf(lora: LoraConfig, seed: number): LoraOptions {

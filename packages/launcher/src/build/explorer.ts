@@ -24,7 +24,15 @@ export function explorerOptions(
   { sampler, format, auxiliary, endpoint, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
   const { stage, runtime, workflows, rewardFns, algorithms } = context;
-  const { concurrency, maxTimeoutMs, maxRetryTimes, failureReward, experienceShape, evalInterval, evalOnStartup } = stage.explorer;
+  const {
+    concurrency,
+    maxTimeoutMs,
+    maxRetryTimes,
+    failureReward,
+    experienceShape,
+    evalInterval,
+    evalOnStartup,
+  } = stage.explorer;
   return {
     feed: tasks.feed,
     evalSets: tasks.evalSets,
@@ -36,7 +44,10 @@ export function explorerOptions(
     timeoutMs: maxTimeoutMs,
     maxRetries: maxRetryTimes,
     ...(failureReward !== undefined && { failureReward }),
-    operators: createOperators(stage.dataProcessor.experiencePipeline.operators, algorithms.operators),
+    operators: createOperators(
+      stage.dataProcessor.experiencePipeline.operators,
+      algorithms.operators,
+    ),
     experienceShape,
     evalInterval: evalInterval ?? 0,
     evalOnStartup,

@@ -12,6 +12,8 @@ it('a math answer that cannot be compared is warned of, without its text, until 
   await checker.check(pair);
   stop();
   await checker.check(pair);
-  expect(lines).toEqual(['A math answer broke the comparison and counts as wrong (its text has 200001 characters). The run goes on.']);
+  expect(lines).toEqual([
+    'A math answer broke the comparison and counts as wrong (its text has 200001 characters). The run goes on.',
+  ]);
   await checker.close();
 });

@@ -7,7 +7,10 @@ const reasons: Readonly<Record<GiveUpReason, (givenUp: GivenUp) => string>> = {
   failed: () => 'broke the comparison',
 };
 
-/** Warns of every answer that counts as wrong because it could not be compared; returns how to stop that. */
+/**
+ * Warns of every answer that counts as wrong because it could not be compared; returns how to stop
+ * that.
+ */
 export function warnOfGivenUp(checker: MathChecker, logger: Logger): () => void {
   return checker.onGivenUp((givenUp) => {
     const { reason, responseLength } = givenUp;

@@ -2,7 +2,12 @@
 import type { ChatFormat } from '@trinity-rft/chat';
 import { taskKey, type Sampler } from '@trinity-rft/core';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
-import { createRolloutModel, type EndpointMount, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
+import {
+  createRolloutModel,
+  type EndpointMount,
+  type EndpointServer,
+  type RecordingModel,
+} from '@trinity-rft/model';
 import type { StageContext } from '../context.js';
 import type { AuxiliaryModels } from './auxiliary.js';
 import { mountedModel } from './endpoint.js';
@@ -10,13 +15,22 @@ import { mountedModel } from './endpoint.js';
 /** With what the model knows about its records. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
-/** Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the same however often it is made. */
+/**
+ * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the
+ * same however often it is made.
+ */
 export function modelFactory(
   { stage, runtime }: StageContext,
-  parts: { readonly sampler: Sampler; readonly format: ChatFormat; readonly auxiliary: AuxiliaryModels; readonly endpoint: EndpointServer },
+  parts: {
+    readonly sampler: Sampler;
+    readonly format: ChatFormat;
+    readonly auxiliary: AuxiliaryModels;
+    readonly endpoint: EndpointServer;
+  },
 ): (key: AttemptKey) => RecordedAttempt {
   const { rolloutModel } = stage.explorer;
-  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } = rolloutModel;
+  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } =
+    rolloutModel;
   const notices = new Set<string>();
   const shared = {
     sampler: parts.sampler,
@@ -48,6 +62,10 @@ export function modelFactory(
         signal,
       });
     const model = mountedModel(parts.endpoint, signal, create);
-    return { model, auxiliaryModels: parts.auxiliary.models({ task, run, attempt, signal }), metrics: () => model.metrics() };
+    return {
+      model,
+      auxiliaryModels: parts.auxiliary.models({ task, run, attempt, signal }),
+      metrics: () => model.metrics(),
+    };
   };
 }

@@ -32,8 +32,16 @@ export interface MonitorOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-export function openMonitor(stage: StageConfig, { terminal, clock, env }: MonitorOptions): StageMonitor {
-  const screen = consoleSink({ terminal, clock, env, ...(stage.stageName !== undefined && { label: stage.stageName }) });
+export function openMonitor(
+  stage: StageConfig,
+  { terminal, clock, env }: MonitorOptions,
+): StageMonitor {
+  const screen = consoleSink({
+    terminal,
+    clock,
+    env,
+    ...(stage.stageName !== undefined && { label: stage.stageName }),
+  });
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
   const logger = createLogger({ ...toFile, console: (line) => screen.log(line) });
@@ -47,7 +55,9 @@ export function openMonitor(stage: StageConfig, { terminal, clock, env }: Monito
       const tensorBoard = sinks.includes('tensorboard')
         ? [tensorBoardSink({ directory: path.join(directory, 'tensorboard'), clock, resume })]
         : [];
-      tee = teeSink([jsonl, ...tensorBoard, screen], { onError: (error) => logger.error(error.message) });
+      tee = teeSink([jsonl, ...tensorBoard, screen], {
+        onError: (error) => logger.error(error.message),
+      });
       return tee;
     },
     expectSteps: (total) => screen.setTotalSteps(total),

@@ -1,4 +1,6 @@
-/** `rollouts.jsonl`: the best and the worst experience of each explore step, as people read them. */
+/**
+ * `rollouts.jsonl`: the best and the worst experience of each explore step, as people read them.
+ */
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
@@ -11,11 +13,16 @@ export type OnStored = (step: number, experiences: readonly Experience[]) => voi
 export function previewWriter({ monitor }: StageConfig, logger: Logger): OnStored {
   const file = path.join(monitor.directory, 'rollouts.jsonl');
   return (step, experiences) => {
-    const scored = experiences.filter(({ reward }) => reward !== undefined).toSorted((a, b) => a.reward! - b.reward!);
-    const picked = [...new Set([scored.at(-1), scored[0]])].filter((experience) => experience !== undefined);
+    const scored = experiences
+      .filter(({ reward }) => reward !== undefined)
+      .toSorted((a, b) => a.reward! - b.reward!);
+    const picked = [...new Set([scored.at(-1), scored[0]])].filter(
+      (experience) => experience !== undefined,
+    );
     try {
       const writer = fileWriter(file);
-      for (const experience of picked) writer.write(JSON.stringify({ step, ...experienceJson(experience) }));
+      for (const experience of picked)
+        writer.write(JSON.stringify({ step, ...experienceJson(experience) }));
       writer.close();
     } catch (error) {
       logger.warn('The preview of rollouts could not be written.', { error });

@@ -1,4 +1,7 @@
-/** `samples.jsonl`: a few rows of each train batch that the explorer's preview does not show, as the model reads them. */
+/**
+ * `samples.jsonl`: a few rows of each train batch that the explorer's preview does not show, as the
+ * model reads them.
+ */
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
@@ -6,7 +9,10 @@ import type { Experience, ExperienceSource, Lease } from '@trinity-rft/core';
 import { fileWriter } from '@trinity-rft/monitor';
 import type { StageContext } from '../context.js';
 
-/** Writes once a batch has been trained on. A preview that cannot be written is reported and never ends a run. */
+/**
+ * Writes once a batch has been trained on. A preview that cannot be written is reported and never
+ * ends a run.
+ */
 export function withPreview(
   source: ExperienceSource,
   { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
@@ -17,7 +23,8 @@ export function withPreview(
   const write = (trainStep: number, { experiences }: Lease): void => {
     try {
       const writer = fileWriter(file);
-      for (const experience of pick(experiences)) writer.write(JSON.stringify({ step: trainStep, ...readable(experience, format) }));
+      for (const experience of pick(experiences))
+        writer.write(JSON.stringify({ step: trainStep, ...readable(experience, format) }));
       writer.close();
     } catch (error) {
       runtime.logger.warn('The preview of samples could not be written.', { error });
@@ -40,7 +47,10 @@ export function withPreview(
   };
 }
 
-/** The first pair or answer of a file or an expert, and of rollouts those with the highest and the lowest reward. */
+/**
+ * The first pair or answer of a file or an expert, and of rollouts those with the highest and the
+ * lowest reward.
+ */
 function pick(experiences: readonly Experience[]): readonly Experience[] {
   const given = experiences.filter(({ policyVersion }) => policyVersion < 0);
   const scored = experiences

@@ -1,4 +1,7 @@
-/** How the trainer of a stage takes experiences: the sample strategies of the algorithm, over the stage's experience buffer. */
+/**
+ * How the trainer of a stage takes experiences: the sample strategies of the algorithm, over the
+ * stage's experience buffer.
+ */
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
@@ -44,17 +47,27 @@ const strategies: Readonly<Record<string, Open>> = {
 };
 
 /** @throws TaskError, BufferError when an expert buffer cannot be used */
-export async function openSampling(context: StageContext, format: ChatFormat, experiences: ExperienceSource): Promise<Sampling> {
-  return pickRow('sample strategy', strategies, context.stage.algorithm.sampleStrategy.name)({ context, format, experiences });
+export async function openSampling(
+  context: StageContext,
+  format: ChatFormat,
+  experiences: ExperienceSource,
+): Promise<Sampling> {
+  return pickRow(
+    'sample strategy',
+    strategies,
+    context.stage.algorithm.sampleStrategy.name,
+  )({ context, format, experiences });
 }
 
 /**
- * Those of policy version >= max(step - max_staleness, 0): weights after step s have version s, so a limit of 1 takes on-policy
- * experiences only.
+ * Those of policy version >= max(step - max_staleness, 0): weights after step s have version s, so
+ * a limit of 1 takes on-policy experiences only.
  */
 function stalenessFilter({ algorithm }: StageConfig): Sampling['filter'] {
   const limit = algorithm.sampleStrategy.args['maxStaleness'];
-  return typeof limit === 'number' ? (step) => ({ minPolicyVersion: Math.max(step - limit, 0) }) : undefined;
+  return typeof limit === 'number'
+    ? (step) => ({ minPolicyVersion: Math.max(step - limit, 0) })
+    : undefined;
 }
 
 async function openMix(given: Given): Promise<Sampling> {
@@ -66,7 +79,14 @@ async function openMix(given: Given): Promise<Sampling> {
   const { close, ...data } = await openExperts(context, buffer, format);
   const selector = buffer.storageType === 'file' ? buffer.dataSelector.selectorType : 'sequential';
   const seed = (buffer.storageType === 'file' ? buffer.dataSelector.seed : undefined) ?? stage.seed;
-  const experts = fileExperienceSource({ ...data, name: buffer.name, selector, seed, batchSize: count, totalRows: Infinity });
+  const experts = fileExperienceSource({
+    ...data,
+    name: buffer.name,
+    selector,
+    seed,
+    batchSize: count,
+    totalRows: Infinity,
+  });
   const mixture = mixedExperienceSource({ experiences, experts, expertCount: count });
   return {
     source: stage.mode === 'train' ? mixture : withPreview(mixture, context, format),
@@ -78,7 +98,11 @@ async function openMix(given: Given): Promise<Sampling> {
   };
 }
 
-async function openExperts(context: StageContext, buffer: ExpertsConfig['buffer'], format: ChatFormat) {
+async function openExperts(
+  context: StageContext,
+  buffer: ExpertsConfig['buffer'],
+  format: ChatFormat,
+) {
   if (buffer.storageType !== 'file') return storedRows(buffer.path);
   return { ...(await openRows(context, format, buffer, 'sft')), close: () => undefined };
 }
@@ -86,5 +110,6 @@ async function openExperts(context: StageContext, buffer: ExpertsConfig['buffer'
 /** Reads the expert data of a stage. @throws TaskError when it cannot be used */
 export async function checkExperts({ buffer }: StageConfig, signal: AbortSignal): Promise<void> {
   const { experts } = buffer.trainerInput;
-  if (experts?.buffer.storageType === 'file') await readSupervisedRows(experts.buffer, 'sft', signal);
+  if (experts?.buffer.storageType === 'file')
+    await readSupervisedRows(experts.buffer, 'sft', signal);
 }

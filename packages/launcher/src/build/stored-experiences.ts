@@ -5,8 +5,9 @@ import path from 'node:path';
 import { BufferError, describeError } from '@trinity-rft/core';
 
 /**
- * Which train step used what is kept in the database itself, so training on another run's database would change that run. It is
- * copied into `jobDirectory` instead, once; a database that lies there already is used as it is. Returns the path to open.
+ * Which train step used what is kept in the database itself, so training on another run's database
+ * would change that run. It is copied into `jobDirectory` instead, once; a database that lies there
+ * already is used as it is. Returns the path to open.
  * @throws BufferError when the copy cannot be made
  */
 export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {

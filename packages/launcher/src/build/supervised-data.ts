@@ -2,7 +2,13 @@
 import { checkRows, readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
 import { encodeConversation, type ChatFormat, type ConversationInput } from '@trinity-rft/chat';
 import type { AlgorithmConfig, SupervisedBufferConfig } from '@trinity-rft/config';
-import { createExperience, describeError, TaskError, type Experience, type RawTask } from '@trinity-rft/core';
+import {
+  createExperience,
+  describeError,
+  TaskError,
+  type Experience,
+  type RawTask,
+} from '@trinity-rft/core';
 import { readModelFiles } from '@trinity-rft/engine-onnx';
 import type { StageContext } from '../context.js';
 import { aboutModel } from './model-folder.js';
@@ -17,7 +23,13 @@ export async function readSupervisedRows(
   signal: AbortSignal,
 ): Promise<readonly RawTask[]> {
   const { name, path, split, subsetName } = config;
-  const rows = await readTaskRows({ name, path, split, signal, ...(subsetName !== undefined && { subsetName }) });
+  const rows = await readTaskRows({
+    name,
+    path,
+    split,
+    signal,
+    ...(subsetName !== undefined && { subsetName }),
+  });
   const read = schema === 'dpo' ? readPreferenceRow : readSupervisedRow;
   checkRows(rows, placeOf(config), (rawTask, row) => read(rawTask, config.format, row));
   return rows;
@@ -26,7 +38,10 @@ export async function readSupervisedRows(
 /** Of a pair: the chosen answer, then the rejected one. */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
-/** Rows ready to be read, and how they become experiences. @throws TaskError also when a row has more tokens than the model has positions */
+/**
+ * Rows ready to be read, and how they become experiences.
+ * @throws TaskError also when a row has more tokens than the model has positions
+ */
 export async function openRows(
   context: StageContext,
   format: ChatFormat,
@@ -39,50 +54,86 @@ export async function openRows(
   const toExperiences: RowEncoder = (rawTask, row) => {
     const experiences = encode(rawTask, row);
     for (const { tokens } of experiences)
-      if (tokens.length > model.maxPositions) throw tooLong(config, row, tokens.length, model.maxPositions);
+      if (tokens.length > model.maxPositions)
+        throw tooLong(config, row, tokens.length, model.maxPositions);
     return experiences;
   };
-  // A token stands for a byte or more: what is short in bytes need not be encoded to know that it fits.
-  const mayBeTooLong = (rawTask: RawTask): boolean => Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > model.maxPositions;
-  checkRows(rows, placeOf(config), (rawTask, row) => mayBeTooLong(rawTask) && toExperiences(rawTask, row));
+  // A token stands for a byte or more: what is short in bytes need not be encoded to know that it
+  // fits.
+  const mayBeTooLong = (rawTask: RawTask): boolean =>
+    Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > model.maxPositions;
+  checkRows(
+    rows,
+    placeOf(config),
+    (rawTask, row) => mayBeTooLong(rawTask) && toExperiences(rawTask, row),
+  );
   return { rows, toExperiences };
 }
 
-/** What a chat template adds at most, by experience; a row beyond it is found when its turn comes. */
+/**
+ * What a chat template adds at most, by experience; a row beyond it is found when its turn comes.
+ */
 const templateBytes = 256;
 
 const placeOf = ({ name, path }: SupervisedBufferConfig): string => `"${name}" (${path})`;
 
-function tooLong({ name }: SupervisedBufferConfig, row: number, tokens: number, positions: number): TaskError {
+function tooLong(
+  { name }: SupervisedBufferConfig,
+  row: number,
+  tokens: number,
+  positions: number,
+): TaskError {
   return new TaskError(
     `Row ${row} of "${name}": it has ${tokens} tokens with the chat template; expected at most ${positions}, which is all the model has positions for. Shorten or remove the row.`,
     { code: 'SUPERVISED_ROW', details: { row, tokens } },
   );
 }
 
-function rowEncoder(format: ChatFormat, config: SupervisedBufferConfig, schema: RowSchema): RowEncoder {
+function rowEncoder(
+  format: ChatFormat,
+  config: SupervisedBufferConfig,
+  schema: RowSchema,
+): RowEncoder {
   const { format: layout, name, path } = config;
-  const encode = (input: ConversationInput, row: number, run: number, info: Readonly<Record<string, unknown>>): Experience => {
+  const encode = (
+    input: ConversationInput,
+    row: number,
+    run: number,
+    info: Readonly<Record<string, unknown>>,
+  ): Experience => {
     try {
       const { enableThinking } = layout;
-      const encoded = encodeConversation(format, { ...input, ...(enableThinking !== undefined && { enableThinking }) });
+      const encoded = encodeConversation(format, {
+        ...input,
+        ...(enableThinking !== undefined && { enableThinking }),
+      });
       return createExperience({ ...encoded, eid: { batch: name, task: row, run }, info });
     } catch (cause) {
-      throw new TaskError(`Row ${row} of "${name}" (${path}) cannot be learned from: ${describeError(cause)}`, {
-        code: 'SUPERVISED_ROW',
-        cause,
-      });
+      throw new TaskError(
+        `Row ${row} of "${name}" (${path}) cannot be learned from: ${describeError(cause)}`,
+        {
+          code: 'SUPERVISED_ROW',
+          cause,
+        },
+      );
     }
   };
   const place = (row: number): string => `${row} of "${name}"`;
   if (schema === 'sft') {
     const trainOn = layout.enableConcatenatedMultiTurn ? 'all' : 'last';
-    return (rawTask, row) => [encode({ ...readSupervisedRow(rawTask, layout, place(row)), trainOn }, row, 0, {})];
+    return (rawTask, row) => [
+      encode({ ...readSupervisedRow(rawTask, layout, place(row)), trainOn }, row, 0, {}),
+    ];
   }
   return (rawTask, row) => {
     const { prompt, chosen, rejected, ...rest } = readPreferenceRow(rawTask, layout, place(row));
     const answer = (messages: typeof chosen, run: number, preference: string): Experience =>
-      encode({ ...rest, messages: [...prompt, ...messages], trainOn: { from: prompt.length } }, row, run, { preference });
+      encode(
+        { ...rest, messages: [...prompt, ...messages], trainOn: { from: prompt.length } },
+        row,
+        run,
+        { preference },
+      );
     return [answer(chosen, 0, 'chosen'), answer(rejected, 1, 'rejected')];
   };
 }

@@ -18,23 +18,35 @@ export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' |
 export async function openTasks(context: TasksContext): Promise<StageTasks> {
   const { tasksets, evalTasksets } = context.stage.buffer.explorerInput;
   const evalSets = await Promise.all(evalTasksets.map((taskset) => openEvalSet(taskset, context)));
-  const { feed, exploreSteps, close } = tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
+  const { feed, exploreSteps, close } =
+    tasksets.length > 0 ? await openFeed(context) : nothingToExplore;
   return { feed, evalSets, exploreSteps, [Symbol.asyncDispose]: close };
 }
 
 const nothingToExplore = {
-  feed: { next: () => Promise.resolve([]), state: () => ({}), restore: () => undefined } satisfies TaskFeed,
+  feed: {
+    next: () => Promise.resolve([]),
+    state: () => ({}),
+    restore: () => undefined,
+  } satisfies TaskFeed,
   exploreSteps: 0,
   close: () => Promise.resolve(),
 };
 
-async function openFeed(context: TasksContext): Promise<{ feed: TaskFeed; exploreSteps: number; close: () => Promise<void> }> {
+async function openFeed(
+  context: TasksContext,
+): Promise<{ feed: TaskFeed; exploreSteps: number; close: () => Promise<void> }> {
   const { buffer, seed } = context.stage;
   const { tasksets } = buffer.explorerInput;
   const sources = await Promise.all(
     tasksets.map(async (taskset) => {
       const { name, dataSelector } = taskset;
-      const order = { name, selector: dataSelector.selectorType, seed: dataSelector.seed ?? seed, totalEpochs: Infinity };
+      const order = {
+        name,
+        selector: dataSelector.selectorType,
+        seed: dataSelector.seed ?? seed,
+        totalEpochs: Infinity,
+      };
       return createTaskSource(await readRows(taskset, context), order);
     }),
   );
@@ -55,7 +67,9 @@ async function openFeed(context: TasksContext): Promise<{ feed: TaskFeed; explor
   const feed: TaskFeed = {
     next: async (step) => {
       const rows = await scheduler.next();
-      return rows.map((row, taskId) => toTask(row, settings.get(row.taskset)!, { batchId: step, taskId, isEval: false }));
+      return rows.map((row, taskId) =>
+        toTask(row, settings.get(row.taskset)!, { batchId: step, taskId, isEval: false }),
+      );
     },
     state: () => scheduler.state(),
     restore: (state) => scheduler.restore(state),
@@ -70,7 +84,13 @@ async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promi
     name: taskset.name,
     tasks: (step) =>
       Promise.resolve(
-        rows.map((rawTask, row) => toTask({ row, rawTask }, settings, { batchId: `${step}/${taskset.name}`, taskId: row, isEval: true })),
+        rows.map((rawTask, row) =>
+          toTask({ row, rawTask }, settings, {
+            batchId: `${step}/${taskset.name}`,
+            taskId: row,
+            isEval: true,
+          }),
+        ),
       ),
   };
 }
@@ -81,26 +101,54 @@ export async function readTasks(context: TasksContext, batchId: string): Promise
   if (!taskset) return [];
   const rows = await readRows(taskset, context);
   const settings = settingsOf(taskset);
-  return rows.map((rawTask, row) => toTask({ row, rawTask }, settings, { batchId, taskId: row, isEval: false }));
+  return rows.map((rawTask, row) =>
+    toTask({ row, rawTask }, settings, { batchId, taskId: row, isEval: false }),
+  );
 }
 
-async function readRows(taskset: TasksetConfig, context: TasksContext): Promise<readonly RawTask[]> {
+async function readRows(
+  taskset: TasksetConfig,
+  context: TasksContext,
+): Promise<readonly RawTask[]> {
   const { name, path, split, subsetName, format } = taskset;
-  const rows = await readTaskRows({ name, path, split, signal: context.signal, ...(subsetName !== undefined && { subsetName }) });
+  const rows = await readTaskRows({
+    name,
+    path,
+    split,
+    signal: context.signal,
+    ...(subsetName !== undefined && { subsetName }),
+  });
   // The sets' own names are checked already.
   if (format.workflowKey !== undefined || format.rewardFnKey !== undefined)
     rows.forEach((rawTask, row) => assertNamesKnown(rawTask, row, taskset, context));
   return rows;
 }
 
-/** A row may name its own workflow and reward function. @throws TaskError naming the row whose names are not known */
-function assertNamesKnown(rawTask: RawTask, row: number, taskset: TasksetConfig, { workflows, rewardFns }: TasksContext): void {
-  const { workflow, rewardFn } = toTask({ row, rawTask }, settingsOf(taskset), { batchId: 0, taskId: row, isEval: taskset.isEval });
+/**
+ * A row may name its own workflow and reward function.
+ * @throws TaskError naming the row whose names are not known
+ */
+function assertNamesKnown(
+  rawTask: RawTask,
+  row: number,
+  taskset: TasksetConfig,
+  { workflows, rewardFns }: TasksContext,
+): void {
+  const { workflow, rewardFn } = toTask({ row, rawTask }, settingsOf(taskset), {
+    batchId: 0,
+    taskId: row,
+    isEval: taskset.isEval,
+  });
   const refuse = (problem: string, cause?: unknown): never => {
-    throw new TaskError(`Row ${row} of task set "${taskset.name}" (${taskset.path}): ${problem}`, { code: 'TASK_NAMES', cause });
+    throw new TaskError(`Row ${row} of task set "${taskset.name}" (${taskset.path}): ${problem}`, {
+      code: 'TASK_NAMES',
+      cause,
+    });
   };
   if (workflow === '')
-    refuse(`it names no workflow under "${taskset.format.workflowKey}", and the task set has no default_workflow_type. Set one of them.`);
+    refuse(
+      `it names no workflow under "${taskset.format.workflowKey}", and the task set has no default_workflow_type. Set one of them.`,
+    );
   try {
     workflows.get(workflow);
     if (rewardFn !== undefined) rewardFns.get(rewardFn).create(taskset.rewardFnArgs);
@@ -111,7 +159,16 @@ function assertNamesKnown(rawTask: RawTask, row: number, taskset: TasksetConfig,
 }
 
 function settingsOf(taskset: TasksetConfig): TasksetSettings {
-  const { name, workflow = '', rewardFn, format, rolloutArgs, workflowArgs, rewardFnArgs, repeatTimes } = taskset;
+  const {
+    name,
+    workflow = '',
+    rewardFn,
+    format,
+    rolloutArgs,
+    workflowArgs,
+    rewardFnArgs,
+    repeatTimes,
+  } = taskset;
   return {
     name,
     defaultWorkflow: workflow,

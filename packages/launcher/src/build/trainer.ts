@@ -1,7 +1,18 @@
 /** The trainer's options, from the configuration of a stage. */
 import type { OptimizerConfig, StageConfig } from '@trinity-rft/config';
-import { ConfigError, type Algorithm, type Engine, type MetricSink, type ValueEngine } from '@trinity-rft/core';
-import type { CriticOptions, ScheduleOptions, TrainerOptions, TrainerState } from '@trinity-rft/trainer';
+import {
+  ConfigError,
+  type Algorithm,
+  type Engine,
+  type MetricSink,
+  type ValueEngine,
+} from '@trinity-rft/core';
+import type {
+  CriticOptions,
+  ScheduleOptions,
+  TrainerOptions,
+  TrainerState,
+} from '@trinity-rft/trainer';
 import type { StageContext } from '../context.js';
 import type { Sampling } from './sample-strategy.js';
 
@@ -47,7 +58,11 @@ export function trainerOptions(
   };
 }
 
-function criticOptions({ trainer }: StageConfig, engine: ValueEngine, totalSteps: number | undefined): CriticOptions {
+function criticOptions(
+  { trainer }: StageConfig,
+  engine: ValueEngine,
+  totalSteps: number | undefined,
+): CriticOptions {
   const { optimizer, warmupSteps } = trainer.critic;
   return {
     engine,
@@ -57,15 +72,29 @@ function criticOptions({ trainer }: StageConfig, engine: ValueEngine, totalSteps
   };
 }
 
-const updateOf = ({ betas, weightDecay, clipGradNorm }: OptimizerConfig): CriticOptions['optimizer'] => ({
+const updateOf = ({
+  betas,
+  weightDecay,
+  clipGradNorm,
+}: OptimizerConfig): CriticOptions['optimizer'] => ({
   betas,
   weightDecay,
   clipGradNorm,
 });
 
 /** @throws ConfigError when the schedule depends on a number of steps that nobody knows */
-function scheduleOf(section: string, optimizer: OptimizerConfig, totalSteps: number | undefined): ScheduleOptions {
-  const { lr: learningRate, lrSchedulerType: kind, lrWarmupSteps, lrWarmupStepsRatio, minLrRatio: minRatio } = optimizer;
+function scheduleOf(
+  section: string,
+  optimizer: OptimizerConfig,
+  totalSteps: number | undefined,
+): ScheduleOptions {
+  const {
+    lr: learningRate,
+    lrSchedulerType: kind,
+    lrWarmupSteps,
+    lrWarmupStepsRatio,
+    minLrRatio: minRatio,
+  } = optimizer;
   const byRatio = lrWarmupSteps === undefined && lrWarmupStepsRatio > 0;
   if (totalSteps === undefined && (kind === 'cosine' || byRatio)) {
     throw new ConfigError(
@@ -74,17 +103,29 @@ function scheduleOf(section: string, optimizer: OptimizerConfig, totalSteps: num
     );
   }
   const warmupSteps = lrWarmupSteps ?? Math.floor(lrWarmupStepsRatio * (totalSteps ?? 0));
-  return { learningRate, kind, warmupSteps, minRatio, ...(totalSteps !== undefined && { totalSteps }) };
+  return {
+    learningRate,
+    kind,
+    warmupSteps,
+    minRatio,
+    ...(totalSteps !== undefined && { totalSteps }),
+  };
 }
 
 /**
- * While a stage runs in the fixed style it can only go on from a checkpoint that is not past the explorer's version, and the trainer
- * may be a whole interval past it: that many are kept, whatever `max_checkpoints_to_keep` says, until the stage has ended.
+ * While a stage runs in the fixed style it can only go on from a checkpoint that is not past the
+ * explorer's version, and the trainer may be a whole interval past it: that many are kept, whatever
+ * `max_checkpoints_to_keep` says, until the stage has ended.
  */
 function checkpointsNeeded({ mode, trainer, synchronizer }: StageConfig): number | undefined {
   const { saveInterval = Infinity, maxCheckpointsToKeep } = trainer;
   const { syncStyle, syncInterval, syncOffset } = synchronizer;
-  if (maxCheckpointsToKeep === undefined || mode !== 'both' || syncStyle !== 'fixed' || (syncInterval === 1 && syncOffset === 0))
+  if (
+    maxCheckpointsToKeep === undefined ||
+    mode !== 'both' ||
+    syncStyle !== 'fixed' ||
+    (syncInterval === 1 && syncOffset === 0)
+  )
     return maxCheckpointsToKeep;
   return Math.max(maxCheckpointsToKeep, Math.ceil(syncInterval / saveInterval) + 1);
 }

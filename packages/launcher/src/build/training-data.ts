@@ -15,20 +15,31 @@ export interface TrainingData extends Pick<Sampling, 'source' | 'filter' | 'clos
   readonly totalSteps: number | undefined;
 }
 
-/** Of pairs, `train_batch_size` counts the pairs; both answers of a pair are in one batch, the chosen one first. */
-export async function openTrainingData(context: StageContext, format: ChatFormat): Promise<TrainingData> {
+/**
+ * Of pairs, `train_batch_size` counts the pairs; both answers of a pair are in one batch, the
+ * chosen one first.
+ */
+export async function openTrainingData(
+  context: StageContext,
+  format: ChatFormat,
+): Promise<TrainingData> {
   const { stage } = context;
   const { buffer, seed, algorithm } = stage;
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType !== 'file') return openStored(context, format);
   if (algorithm.schema === 'experience') {
-    throw new ConfigError(`${algorithm.algorithmType} learns from experiences; its experience_buffer is the file ${config.path}.`, {
-      code: 'BUFFER_KIND',
-    });
+    throw new ConfigError(
+      `${algorithm.algorithmType} learns from experiences; its experience_buffer is the file ${config.path}.`,
+      {
+        code: 'BUFFER_KIND',
+      },
+    );
   }
   const { name } = config;
   const data = await openRows(context, format, config, algorithm.schema);
-  const totalSteps = buffer.totalSteps ?? Math.floor((buffer.totalEpochs * data.rows.length) / buffer.trainBatchSize);
+  const totalSteps =
+    buffer.totalSteps ??
+    Math.floor((buffer.totalEpochs * data.rows.length) / buffer.trainBatchSize);
   const source = fileExperienceSource({
     name,
     ...data,
@@ -61,7 +72,12 @@ async function openStored(context: StageContext, format: ChatFormat): Promise<Tr
       await sampling.close();
       await store.close();
     };
-    return { ...sampling, source: withPreview(sampling.source, context, format), totalSteps: stage.buffer.totalSteps, close };
+    return {
+      ...sampling,
+      source: withPreview(sampling.source, context, format),
+      totalSteps: stage.buffer.totalSteps,
+      close,
+    };
   } catch (error) {
     await store.close();
     throw error;

@@ -10,9 +10,14 @@ export interface StageTransport extends WeightTransport {
   close(): Promise<void>;
 }
 
-/** `memory` switches arrays inside the engine; `checkpoint` writes and reads a model folder under `sync/`. */
+/**
+ * `memory` switches arrays inside the engine; `checkpoint` writes and reads a model folder under
+ * `sync/`.
+ */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
-  return stage.synchronizer.syncMethod === 'memory' ? memoryTransport(engine) : checkpointTransport(stage, engine);
+  return stage.synchronizer.syncMethod === 'memory'
+    ? memoryTransport(engine)
+    : checkpointTransport(stage, engine);
 }
 
 function memoryTransport({ trainer, sampler }: Engine): StageTransport {
@@ -26,7 +31,8 @@ function memoryTransport({ trainer, sampler }: Engine): StageTransport {
 function checkpointTransport(stage: StageConfig, { trainer, sampler }: Engine): StageTransport {
   const root = path.join(stage.jobDirectory, 'sync');
   const folder = (version: number): string => path.join(root, `version_${version}`);
-  const remove = (directory: string): Promise<void> => rm(directory, { recursive: true, force: true });
+  const remove = (directory: string): Promise<void> =>
+    rm(directory, { recursive: true, force: true });
   let last: number | undefined;
   return {
     publish: async (version) => {

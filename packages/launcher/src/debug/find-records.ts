@@ -22,23 +22,39 @@ export interface FindRecordsOptions {
   readonly pluginDirs?: readonly string[];
 }
 
-/** @param run a configuration, the folder of a run, or a database. @throws ConfigError when nothing was recorded there */
-export async function findRecords(run: string, options: FindRecordsOptions = {}): Promise<readonly RecordsPlace[]> {
+/**
+ * @param run a configuration, the folder of a run, or a database.
+ * @throws ConfigError when nothing was recorded there
+ */
+export async function findRecords(
+  run: string,
+  options: FindRecordsOptions = {},
+): Promise<readonly RecordsPlace[]> {
   const place = path.resolve(options.cwd ?? '.', run);
   if (place.endsWith('.db')) return [await placeOf(place)];
   const targets = await findTargets(place, options);
-  return Promise.all(targets.map(async ({ database, weights }) => withFolder(database, await firstWithTokenizer([...weights.values()]))));
+  return Promise.all(
+    targets.map(async ({ database, weights }) =>
+      withFolder(database, await firstWithTokenizer([...weights.values()])),
+    ),
+  );
 }
 
 async function placeOf(database: string): Promise<RecordsPlace> {
   if (!(await stat(database).catch(() => undefined))) {
-    throw new ConfigError(`There is no ${database}. Name the database of a run or of a debug run: run it first.`, { code: 'RUN_MISSING' });
+    throw new ConfigError(
+      `There is no ${database}. Name the database of a run or of a debug run: run it first.`,
+      { code: 'RUN_MISSING' },
+    );
   }
   const folder = path.dirname(database);
   const facts = await readFile(path.join(folder, debugFiles.facts), 'utf8').catch(() => '{}');
   const { model } = JSON.parse(facts) as { readonly model?: string };
   const checkpoints = await listCheckpoints(path.dirname(folder)).catch(() => []);
-  const candidates = [...(model === undefined ? [] : [model]), ...checkpoints.map(({ directory }) => directory)];
+  const candidates = [
+    ...(model === undefined ? [] : [model]),
+    ...checkpoints.map(({ directory }) => directory),
+  ];
   return withFolder(database, await firstWithTokenizer(candidates));
 }
 
@@ -48,6 +64,7 @@ const withFolder = (database: string, modelFolder: string | undefined): RecordsP
 });
 
 async function firstWithTokenizer(folders: readonly string[]): Promise<string | undefined> {
-  for (const folder of folders) if (await stat(path.join(folder, 'tokenizer.json')).catch(() => undefined)) return folder;
+  for (const folder of folders)
+    if (await stat(path.join(folder, 'tokenizer.json')).catch(() => undefined)) return folder;
   return undefined;
 }

@@ -1,4 +1,7 @@
-/** The configured model, kept loaded and served: for clients by hand, and for one debug run after the other. */
+/**
+ * The configured model, kept loaded and served: for clients by hand, and for one debug run after
+ * the other.
+ */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
@@ -27,8 +30,9 @@ export interface ServedDebugModel {
 }
 
 /**
- * Opens the model and serves it until it is closed: one rollout for all callers, which keeps no records and follows what clients say
- * about sampling. Debug runs with the same output directory find it there. @throws ConfigError when the model cannot be used
+ * Opens the model and serves it until it is closed: one rollout for all callers, which keeps no
+ * records and follows what clients say about sampling. Debug runs with the same output directory
+ * find it there. @throws ConfigError when the model cannot be used
  */
 export async function serveDebugModel(options: DebugModelOptions): Promise<ServedDebugModel> {
   const { context } = await openDebugContext(options);
@@ -41,10 +45,21 @@ export async function serveDebugModel(options: DebugModelOptions): Promise<Serve
     for (const one of closers.splice(0).toReversed()) await one();
   };
   try {
-    const server = await openEndpointServer({ runtime, ...(options.port !== undefined && { port: options.port }) });
+    const server = await openEndpointServer({
+      runtime,
+      ...(options.port !== undefined && { port: options.port }),
+    });
     closers.push(() => server.close());
     const { rolloutModel } = stage.explorer;
-    const { maxPromptTokens, maxResponseTokens, maxModelLen, enableThinking, temperature, topP, topK } = rolloutModel;
+    const {
+      maxPromptTokens,
+      maxResponseTokens,
+      maxModelLen,
+      enableThinking,
+      temperature,
+      topP,
+      topK,
+    } = rolloutModel;
     const mounted = server.mount({ rollout: 'debug', handler: (request) => model.answer(request) });
     const model: RecordingModel = createRolloutModel({
       sampler: engine.sampler,

@@ -1,4 +1,7 @@
-/** The models that a workflow is debugged with: a model that `inference_model` serves, else one that is opened here. */
+/**
+ * The models that a workflow is debugged with: a model that `inference_model` serves, else one that
+ * is opened here.
+ */
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import type { EndpointServer } from '@trinity-rft/model';
@@ -19,8 +22,15 @@ export interface DebugModels {
   close(): Promise<void>;
 }
 
-/** @param outputDirectory where a served model says that it is there. @throws ConfigError when a model cannot be used */
-export async function openDebugModels(context: StageContext, format: ChatFormat, outputDirectory: string): Promise<DebugModels> {
+/**
+ * @param outputDirectory where a served model says that it is there.
+ * @throws ConfigError when a model cannot be used
+ */
+export async function openDebugModels(
+  context: StageContext,
+  format: ChatFormat,
+  outputDirectory: string,
+): Promise<DebugModels> {
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const one of closers.splice(0).toReversed()) await one();
@@ -48,7 +58,10 @@ export async function openDebugModels(context: StageContext, format: ChatFormat,
 }
 
 /** The engine, sampling from the weights that it was opened with as version 0. */
-export async function openSampling(context: StageContext, format: ChatFormat): Promise<Awaited<ReturnType<typeof openEngine>>> {
+export async function openSampling(
+  context: StageContext,
+  format: ChatFormat,
+): Promise<Awaited<ReturnType<typeof openEngine>>> {
   const engine = await openEngine(context, { reference: false, format });
   try {
     await engine.trainer.publish(0);

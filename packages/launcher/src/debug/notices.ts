@@ -12,6 +12,12 @@ export function collectNotices(): Notices {
   const keep = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
     if (fields?.['attempt'] === undefined) lines.push(message);
   };
-  const logger: Logger = { debug: () => undefined, info: keep, warn: keep, error: keep, child: () => logger };
+  const logger: Logger = {
+    debug: () => undefined,
+    info: keep,
+    warn: keep,
+    error: keep,
+    child: () => logger,
+  };
   return { logger, lines };
 }

@@ -1,10 +1,18 @@
-/** What all debug commands begin with: a configuration, its plugins, and the stage and weights to debug with. */
+/**
+ * What all debug commands begin with: a configuration, its plugins, and the stage and weights to
+ * debug with.
+ */
 import path from 'node:path';
 import type { Definition } from '@trinity-rft/algorithm';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { createRuntime, systemClock, type Clock } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { createRewardRegistry, createWorkflowRegistry, type RewardDefinition, type WorkflowDefinition } from '@trinity-rft/workflow';
+import {
+  createRewardRegistry,
+  createWorkflowRegistry,
+  type RewardDefinition,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
 import { resolveModelFolder } from '../build/model-folder.js';
 import { readConfiguration } from '../configuration.js';
 import type { StageContext } from '../context.js';
@@ -21,7 +29,10 @@ export interface DebugOptions {
   readonly rewardFns?: readonly RewardDefinition[];
   /** More algorithms and parts of them, for programs. */
   readonly algorithms?: readonly Definition[];
-  /** Where the command leaves files, and where a served model is found again. @default "debug_output" */
+  /**
+   * Where the command leaves files, and where a served model is found again.
+   * @default "debug_output"
+   */
   readonly outputDirectory?: string;
   /** Take the newest checkpoint of the run instead of the model it begins with. @default false */
   readonly newestCheckpoint?: boolean;
@@ -53,7 +64,9 @@ export async function openDebugContext(options: DebugOptions): Promise<DebugCont
   const { logger, lines } = collectNotices();
   for (const warning of warnings) logger.warn(warning);
   const startModel =
-    options.newestCheckpoint === true ? await newestWeights(config, stage) : await resolveModelFolder(config.stages[0] ?? stage);
+    options.newestCheckpoint === true
+      ? await newestWeights(config, stage)
+      : await resolveModelFolder(config.stages[0] ?? stage);
   const context: StageContext = {
     stage: path.dirname(startModel) === stage.jobDirectory ? withoutAdapter(stage) : stage,
     startModel,
@@ -70,7 +83,10 @@ export async function openDebugContext(options: DebugOptions): Promise<DebugCont
 }
 
 /** Its checkpoints have the adapter in them. */
-const withoutAdapter = (stage: StageConfig): StageConfig => ({ ...stage, model: { ...stage.model, lora: undefined } });
+const withoutAdapter = (stage: StageConfig): StageConfig => ({
+  ...stage,
+  model: { ...stage.model, lora: undefined },
+});
 
 /** Of the stage, else of the stages before it, else what the run begins with. */
 async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promise<string> {

@@ -1,7 +1,15 @@
-/** The profile as one page that needs nothing else: bars over time, and a table. No script runs on it. */
+/**
+ * The profile as one page that needs nothing else: bars over time, and a table. No script runs on
+ * it.
+ */
 import type { Span } from './report.js';
 
-const colours: Readonly<Record<Span['kind'], string>> = { attempt: '#8a8f98', model: '#3b6fd4', tools: '#c98a1b', reward: '#3f9a55' };
+const colours: Readonly<Record<Span['kind'], string>> = {
+  attempt: '#8a8f98',
+  model: '#3b6fd4',
+  tools: '#c98a1b',
+  reward: '#3f9a55',
+};
 
 /** @param title name of the workflow */
 export function profilePage(spans: readonly Span[], title: string): string {
@@ -34,7 +42,9 @@ ${spans.map(row).join('\n')}
 }
 
 function share(spans: readonly Span[], kind: Span['kind'], total: number): string {
-  const spent = spans.filter((span) => span.kind === kind).reduce((sum, { begin, end }) => sum + end - begin, 0);
+  const spent = spans
+    .filter((span) => span.kind === kind)
+    .reduce((sum, { begin, end }) => sum + end - begin, 0);
   return `<b style="color: ${colours[kind]}">${kind}</b> ${((100 * spent) / total).toFixed(1)}%`;
 }
 
@@ -59,7 +69,14 @@ const facts = (details: Span['details']): string =>
     .map(([name, value]) => `${name} ${value}`)
     .join(', ');
 
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /** Names come from models and users. */
-const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character]!);
+const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => entities[character]!);

@@ -6,17 +6,42 @@ import type { WorkflowDebugReport } from './report.js';
 import type { Turn } from './turns.js';
 
 export interface RenderOptions {
-  /** Colours by escape codes: context grey, sampled tokens from green (certain) to red (unlikely). Else context stands in ⟦ ⟧. */
+  /**
+   * Colours by escape codes: context grey, sampled tokens from green (certain) to red (unlikely).
+   * Else context stands in ⟦ ⟧.
+   */
   readonly colour: boolean;
 }
 
-/** Every experience with its tokens, then the error if there is one. Control characters of the texts are made visible. Ends with a line break. */
-export function renderWorkflowDebug(report: WorkflowDebugReport, { colour }: RenderOptions): string {
-  const { task, experiences, metrics, error, notices, strays, turns, forks, seconds, reward, servedAt, outputDirectory, files } = report;
+/**
+ * Every experience with its tokens, then the error if there is one. Control characters of the texts
+ * are made visible. Ends with a line break.
+ */
+export function renderWorkflowDebug(
+  report: WorkflowDebugReport,
+  { colour }: RenderOptions,
+): string {
+  const {
+    task,
+    experiences,
+    metrics,
+    error,
+    notices,
+    strays,
+    turns,
+    forks,
+    seconds,
+    reward,
+    servedAt,
+    outputDirectory,
+    files,
+  } = report;
   const paint = colour ? coloured : plain;
   const where = `${task.index.taskset} row ${task.index.row}`;
   const parts = [
-    paint.bold(`Workflow ${task.workflow} on ${where}${servedAt === undefined ? '' : ' (served model)'}`),
+    paint.bold(
+      `Workflow ${task.workflow} on ${where}${servedAt === undefined ? '' : ' (served model)'}`,
+    ),
     ...(notices.length > 0 ? [visible(redactText(notices.join('\n')))] : []),
     ...experiences.map((experience, i) => renderExperience(experience, i, report, paint)),
     ...forks.map((fork) => renderFork(fork, paint)),
@@ -35,7 +60,12 @@ interface Paint {
   readonly sampled: (text: string, logprob: number) => string;
 }
 
-const plain: Paint = { bold: (text) => text, problem: (text) => text, context: (text) => `⟦${text}⟧`, sampled: (text) => text };
+const plain: Paint = {
+  bold: (text) => text,
+  problem: (text) => text,
+  context: (text) => `⟦${text}⟧`,
+  sampled: (text) => text,
+};
 
 /** Escape codes of 256 colours: least probability, colour. */
 const heat = [
@@ -55,10 +85,16 @@ const coloured: Paint = {
   bold: (text) => esc('1', text),
   problem: (text) => esc('31', text),
   context: (text) => esc('90', text),
-  sampled: (text, logprob) => esc(`38;5;${heat.find(([least]) => Math.exp(logprob) >= least)?.[1] ?? 196}`, text),
+  sampled: (text, logprob) =>
+    esc(`38;5;${heat.find(([least]) => Math.exp(logprob) >= least)?.[1] ?? 196}`, text),
 };
 
-function renderExperience(experience: Experience, index: number, { tokenizer }: WorkflowDebugReport, paint: Paint): string {
+function renderExperience(
+  experience: Experience,
+  index: number,
+  { tokenizer }: WorkflowDebugReport,
+  paint: Paint,
+): string {
   const { eid, promptLength, tokens, policyVersion, reward, truncateStatus, info } = experience;
   const texts = tokenTexts(tokenizer, tokens).map(visible);
   const facts = {
@@ -76,7 +112,11 @@ function renderExperience(experience: Experience, index: number, { tokenizer }: 
 }
 
 /** Runs of context in one piece, sampled tokens one by one. */
-function response({ promptLength, actionMask, logprobs }: Experience, texts: readonly string[], paint: Paint): string {
+function response(
+  { promptLength, actionMask, logprobs }: Experience,
+  texts: readonly string[],
+  paint: Paint,
+): string {
   let [text, context] = ['', ''];
   for (const [i, bit] of actionMask.entries()) {
     const token = texts[promptLength + i]!;
@@ -91,7 +131,10 @@ function response({ promptLength, actionMask, logprobs }: Experience, texts: rea
   return context === '' ? text : text + paint.context(context);
 }
 
-function renderFork({ callIndex, reason, message, recorded, sent }: RecordedFork, paint: Paint): string {
+function renderFork(
+  { callIndex, reason, message, recorded, sent }: RecordedFork,
+  paint: Paint,
+): string {
   const lines = [
     `Call ${callIndex} left the recorded tokens (${reason}) at message ${message}.`,
     ...(recorded === undefined ? [] : [`  recorded: ${visible(recorded)}`]),
@@ -104,7 +147,12 @@ function renderFailure(error: Error, turns: readonly Turn[], paint: Paint): stri
   const last = turns.at(-1);
   const lines = [
     paint.problem(`FAILED: ${visible(redactText(describeError(error)))}`),
-    ...(last ? [`Last call of the model (${last.promptTokens} prompt tokens):`, paint.context(visible(last.prompt))] : []),
+    ...(last
+      ? [
+          `Last call of the model (${last.promptTokens} prompt tokens):`,
+          paint.context(visible(last.prompt)),
+        ]
+      : []),
     ...(last?.answers.map(({ text }) => visible(text)) ?? []),
     ...(last?.error === undefined ? [] : [paint.problem(visible(last.error))]),
   ];
@@ -130,7 +178,10 @@ const listed = (facts: Metrics | Readonly<Record<string, string | number>>): str
 /** What a terminal would act on, as `\x1b`; line breaks and tabs stay. */
 const visible = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- These are what it looks for.
-  text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (character) => {
-    const code = character.codePointAt(0)!;
-    return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
-  });
+  text.replaceAll(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => {
+      const code = character.codePointAt(0)!;
+      return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+    },
+  );

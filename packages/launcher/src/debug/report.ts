@@ -33,7 +33,9 @@ export interface WorkflowDebugReport {
   /** Conversations that left their recorded tokens. */
   readonly forks: readonly RecordedFork[];
   readonly spans: readonly Span[];
-  /** Address of the served model that answered; absent when the model was loaded for this attempt. */
+  /**
+   * Address of the served model that answered; absent when the model was loaded for this attempt.
+   */
   readonly servedAt?: string;
   readonly outputDirectory: string;
   /** Names of the files that were written into it. */

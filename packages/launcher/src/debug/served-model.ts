@@ -1,4 +1,7 @@
-/** A model that stays loaded between debug runs: its sampler over loopback HTTP, and the file that says where it is. */
+/**
+ * A model that stays loaded between debug runs: its sampler over loopback HTTP, and the file that
+ * says where it is.
+ */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -29,25 +32,34 @@ export interface ServedModel {
   readonly pid: number;
 }
 
-export async function writeServedModel(outputDirectory: string, served: ServedModel): Promise<() => Promise<void>> {
+export async function writeServedModel(
+  outputDirectory: string,
+  served: ServedModel,
+): Promise<() => Promise<void>> {
   const file = path.join(outputDirectory, servedModelFile);
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(served, undefined, 2)}\n`, { mode: 0o600 });
   return () => rm(file, { force: true });
 }
 
-/** The served model of this folder, when it answers. What its file says may be outdated: then there is none. */
+/**
+ * The served model of this folder, when it answers. What its file says may be outdated: then there
+ * is none.
+ */
 export async function findServedModel(
   outputDirectory: string,
   modelFolder: string,
 ): Promise<{ readonly sampler: Sampler; readonly url: string } | undefined> {
-  const text = await readFile(path.join(outputDirectory, servedModelFile), 'utf8').catch(() => undefined);
+  const text = await readFile(path.join(outputDirectory, servedModelFile), 'utf8').catch(
+    () => undefined,
+  );
   if (text === undefined) return undefined;
   const served = parse(text);
   if (served?.model !== modelFolder) return undefined;
-  const answer = await fetch(served.samplerURL, { headers: bearer(served.samplerKey), signal: AbortSignal.timeout(answersWithinMs) }).catch(
-    () => undefined,
-  );
+  const answer = await fetch(served.samplerURL, {
+    headers: bearer(served.samplerKey),
+    signal: AbortSignal.timeout(answersWithinMs),
+  }).catch(() => undefined);
   return answer?.ok === true ? { sampler: remoteSampler(served), url: served.baseURL } : undefined;
 }
 
@@ -82,7 +94,13 @@ export function samplerHandler(sampler: Sampler): (request: Request) => Promise<
     try {
       const { prompt, options } = (await request.json()) as SampleRequest;
       const sequences = await sampler.sample(Int32Array.from(prompt), options, request.signal);
-      return Response.json(sequences.map((sequence) => ({ ...sequence, tokens: [...sequence.tokens], logprobs: [...sequence.logprobs] })));
+      return Response.json(
+        sequences.map((sequence) => ({
+          ...sequence,
+          tokens: [...sequence.tokens],
+          logprobs: [...sequence.logprobs],
+        })),
+      );
     } catch (error) {
       const status = error instanceof ModelError ? error.status : 500;
       const code = TrinityError.is(error) ? error.code : undefined;
@@ -92,19 +110,37 @@ export function samplerHandler(sampler: Sampler): (request: Request) => Promise<
 }
 
 /** Samples in the process that has the model. Equal seeds give what the embedded engine gives. */
-function remoteSampler({ samplerURL, samplerKey, maxModelLen, policyVersion }: ServedModel): Sampler {
+function remoteSampler({
+  samplerURL,
+  samplerKey,
+  maxModelLen,
+  policyVersion,
+}: ServedModel): Sampler {
   return {
     maxModelLen,
     policyVersion,
-    adopt: () => Promise.reject(new EngineError('A served model keeps its weights; expected no adopt(). Open an engine here instead.')),
+    adopt: () =>
+      Promise.reject(
+        new EngineError(
+          'A served model keeps its weights; expected no adopt(). Open an engine here instead.',
+        ),
+      ),
     sample: async (prompt, options, signal) => {
       const body = JSON.stringify({ prompt: [...prompt], options } satisfies SampleRequest);
       const headers = { ...bearer(samplerKey), 'content-type': 'application/json' };
-      const response = await fetch(samplerURL, { method: 'POST', headers, body, ...(signal && { signal }) }).catch((cause: unknown) => {
+      const response = await fetch(samplerURL, {
+        method: 'POST',
+        headers,
+        body,
+        ...(signal && { signal }),
+      }).catch((cause: unknown) => {
         if (signal?.aborted) throw signal.reason;
-        throw new EngineError('The served model does not answer; expected the process of --module inference_model. Start it again.', {
-          cause,
-        });
+        throw new EngineError(
+          'The served model does not answer; expected the process of --module inference_model. Start it again.',
+          {
+            cause,
+          },
+        );
       });
       const answer: unknown = await response.json();
       if (!response.ok) throw refused(answer, response.status);
@@ -118,6 +154,11 @@ function remoteSampler({ samplerURL, samplerKey, maxModelLen, policyVersion }: S
 }
 
 function refused(answer: unknown, status: number): Error {
-  const { message = `The served model answered with status ${status}.`, code } = answer as { message?: string; code?: string };
-  return status === 500 ? new EngineError(message) : new ModelError(message, { status, ...(code !== undefined && { code }) });
+  const { message = `The served model answered with status ${status}.`, code } = answer as {
+    message?: string;
+    code?: string;
+  };
+  return status === 500
+    ? new EngineError(message)
+    : new ModelError(message, { status, ...(code !== undefined && { code }) });
 }

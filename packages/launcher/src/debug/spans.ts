@@ -13,8 +13,9 @@ export interface SpanInput {
 }
 
 /**
- * The attempt, its calls of the model and of the reward function as measured. Between two calls of the model runs the agent's own
- * code; which tools it ran is known from the tool calls before the gap, how long each took is not.
+ * The attempt, its calls of the model and of the reward function as measured. Between two calls of
+ * the model runs the agent's own code; which tools it ran is known from the tool calls before the
+ * gap, how long each took is not.
  */
 export function toSpans({ name, begun, ended, turns, rewards }: SpanInput): readonly Span[] {
   const at = (time: number): number => time - begun;
@@ -32,11 +33,29 @@ export function toSpans({ name, begun, ended, turns, rewards }: SpanInput): read
     end: at(reward.ended),
     details: {},
   }));
-  const whole: Span = { kind: 'attempt', name, begin: 0, end: at(ended), details: { calls: turns.length } };
-  return [whole, ...calls, ...gaps(turns).map((gap) => ({ ...gap, begin: at(gap.begin), end: at(gap.end) })), ...scores];
+  const whole: Span = {
+    kind: 'attempt',
+    name,
+    begin: 0,
+    end: at(ended),
+    details: { calls: turns.length },
+  };
+  return [
+    whole,
+    ...calls,
+    ...gaps(turns).map((gap) => ({ ...gap, begin: at(gap.begin), end: at(gap.end) })),
+    ...scores,
+  ];
 }
 
-function detailsOf({ begun, ended, promptTokens, answers, policyVersion, error }: Turn): Span['details'] {
+function detailsOf({
+  begun,
+  ended,
+  promptTokens,
+  answers,
+  policyVersion,
+  error,
+}: Turn): Span['details'] {
   const responseTokens = answers.reduce((sum, answer) => sum + answer.tokens, 0);
   const seconds = (ended - begun) / 1000;
   return {
@@ -67,11 +86,25 @@ function gaps(turns: readonly Turn[]): readonly Span[] {
   return found;
 }
 
-const tracks: Readonly<Record<Span['kind'], number>> = { attempt: 0, model: 1, tools: 2, reward: 3 };
+const tracks: Readonly<Record<Span['kind'], number>> = {
+  attempt: 0,
+  model: 1,
+  tools: 2,
+  reward: 3,
+};
 
-/** Complete events of the Trace Event Format, for chrome://tracing and Perfetto: times in microseconds, a track per kind. */
+/**
+ * Complete events of the Trace Event Format, for chrome://tracing and Perfetto: times in
+ * microseconds, a track per kind.
+ */
 export function chromeTrace(spans: readonly Span[]): object {
-  const names = Object.entries(tracks).map(([name, tid]) => ({ ph: 'M', pid: 1, tid, name: 'thread_name', args: { name } }));
+  const names = Object.entries(tracks).map(([name, tid]) => ({
+    ph: 'M',
+    pid: 1,
+    tid,
+    name: 'thread_name',
+    args: { name },
+  }));
   const events = spans.map(({ kind, name, begin, end, details }) => ({
     ph: 'X',
     pid: 1,

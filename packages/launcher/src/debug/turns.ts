@@ -1,4 +1,7 @@
-/** Every call of the model in one attempt, as the sampler saw it: whatever way the agent asked, and whether or not its answer was kept. */
+/**
+ * Every call of the model in one attempt, as the sampler saw it: whatever way the agent asked, and
+ * whether or not its answer was kept.
+ */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { describeError, type Sampler, type SampledSequence } from '@trinity-rft/core';
 
@@ -48,11 +51,20 @@ export function recordTurns(sampler: Sampler, format: ChatFormat, now: () => num
     },
     adopt: (source, version) => sampler.adopt(source, version),
     sample: async (prompt, options, signal) => {
-      const asked = { begun: now(), prompt: format.tokenizer.decode(prompt), promptTokens: prompt.length };
+      const asked = {
+        begun: now(),
+        prompt: format.tokenizer.decode(prompt),
+        promptTokens: prompt.length,
+      };
       try {
         const sequences = await sampler.sample(prompt, options, signal);
         const policyVersion = sequences[0]?.policyVersion;
-        turns.push({ ...asked, ended: now(), answers: sequences.map(answer), ...(policyVersion !== undefined && { policyVersion }) });
+        turns.push({
+          ...asked,
+          ended: now(),
+          answers: sequences.map(answer),
+          ...(policyVersion !== undefined && { policyVersion }),
+        });
         return sequences;
       } catch (error) {
         turns.push({ ...asked, ended: now(), answers: [], error: describeError(error) });

@@ -1,4 +1,7 @@
-/** One attempt at the first task, with everything that is known about it: for trying a workflow before it trains. */
+/**
+ * One attempt at the first task, with everything that is known about it: for trying a workflow
+ * before it trains.
+ */
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { sqliteExperienceStore } from '@trinity-rft/buffer';
@@ -30,7 +33,11 @@ import { chromeTrace, toSpans } from './spans.js';
 import { recordTurns, type Turn, type TurnRecorder } from './turns.js';
 
 export interface DebugWorkflowOptions extends DebugOptions {
-  /** Replace what an earlier debug run left; else the files go into a folder with the time in its name. @default true */
+  /**
+   * Replace what an earlier debug run left; else the files go into a folder with the time in its
+   * name.
+   * @default true
+   */
   readonly overwrite?: boolean;
   /** Also write where the time went. @default false */
   readonly profile?: boolean;
@@ -46,23 +53,38 @@ export const debugFiles = {
 } as const;
 
 /**
- * Runs the first task once; what the workflow does wrong is in the report. Nothing of the run's own folder is written.
+ * Runs the first task once; what the workflow does wrong is in the report. Nothing of the run's own
+ * folder is written.
  * @throws ConfigError, TaskError when there is nothing that could be run
  */
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
   const { context, notices } = await openDebugContext(options);
   const directory = path.resolve(options.cwd ?? '.', options.outputDirectory ?? 'debug_output');
   const [task] = await readTasks(context, 'debug');
-  if (!task) throw new TaskError('The first task set has no rows. Expected at least one task to debug with.', { code: 'TASKS_EMPTY' });
+  if (!task)
+    throw new TaskError(
+      'The first task set has no rows. Expected at least one task to debug with.',
+      { code: 'TASKS_EMPTY' },
+    );
   const format = await openChatFormat(context);
   const restoreEnvironment = setEnvironment(context.stage.explorer.envVars);
   try {
     const models = await openDebugModels(context, format, directory);
     try {
-      const attempt = await withStrays(() => runOnce(context, { ...task, repeatTimes: 1 }, format, models));
+      const attempt = await withStrays(() =>
+        runOnce(context, { ...task, repeatTimes: 1 }, format, models),
+      );
       const outputDirectory = await prepare(directory, options);
-      const report = { ...attempt, notices, outputDirectory, ...(models.servedAt !== undefined && { servedAt: models.servedAt }) };
-      const files = await writeFiles(report, { model: context.startModel, profile: options.profile ?? false });
+      const report = {
+        ...attempt,
+        notices,
+        outputDirectory,
+        ...(models.servedAt !== undefined && { servedAt: models.servedAt }),
+      };
+      const files = await writeFiles(report, {
+        model: context.startModel,
+        profile: options.profile ?? false,
+      });
       return { ...report, files };
     } finally {
       await models.close();
@@ -72,9 +94,14 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   }
 }
 
-type Attempt = Omit<WorkflowDebugReport, 'outputDirectory' | 'files' | 'servedAt' | 'strays' | 'notices'>;
+type Attempt = Omit<
+  WorkflowDebugReport,
+  'outputDirectory' | 'files' | 'servedAt' | 'strays' | 'notices'
+>;
 
-async function withStrays<T>(work: () => Promise<T>): Promise<T & { readonly strays: readonly string[] }> {
+async function withStrays<T>(
+  work: () => Promise<T>,
+): Promise<T & { readonly strays: readonly string[] }> {
   const strays: string[] = [];
   const caught = catchStrays((line) => strays.push(line));
   try {
@@ -87,15 +114,24 @@ async function withStrays<T>(work: () => Promise<T>): Promise<T & { readonly str
   }
 }
 
-async function runOnce(context: StageContext, task: Task, format: ChatFormat, models: DebugModels): Promise<Attempt> {
+async function runOnce(
+  context: StageContext,
+  task: Task,
+  format: ChatFormat,
+  models: DebugModels,
+): Promise<Attempt> {
   const { stage, runtime, signal } = context;
   const { clock } = runtime;
   const recorder = recordTurns(models.sampler, format, () => clock.now());
   const rewards: { begun: number; ended: number }[] = [];
   const rewardFn = rewardFnFinder(context.rewardFns)(task);
-  const timedRewardFn: RewardFn | undefined = rewardFn && timed(rewardFn, () => clock.now(), rewards);
+  const timedRewardFn: RewardFn | undefined =
+    rewardFn && timed(rewardFn, () => clock.now(), rewards);
   // Prompts as text, so that records are readable where the tokenizer is not at hand.
-  const readable = { ...context, stage: { ...stage, trainer: { ...stage.trainer, enablePreview: true } } };
+  const readable = {
+    ...context,
+    stage: { ...stage, trainer: { ...stage.trainer, enablePreview: true } },
+  };
   const createModel = modelFactory(readable, { ...models, sampler: recorder.sampler, format });
   let attempt: RecordedAttempt | undefined;
   const begun = clock.now();
@@ -132,7 +168,9 @@ function resultOf(
     // What has been checked as a result is gone from the history; the turns still tell of it.
     const recorded = attempt?.model.extractExperiencesFromHistory() ?? [];
     const eid = { batch: task.batchId, task: task.taskId, run: 0 };
-    const experiences = recorded.map((experience) => withFields(experience, { eid: { ...experience.eid, ...eid } }));
+    const experiences = recorded.map((experience) =>
+      withFields(experience, { eid: { ...experience.eid, ...eid } }),
+    );
     return { experiences, metrics: attempt?.metrics() ?? {}, error: outcome.error };
   }
   const { experiences, reward, metrics } = outcome;
@@ -146,7 +184,11 @@ function recordsOf(
   return { turns: recorder.turns(), forks: attempt?.model.forks() ?? [] };
 }
 
-function timed(rewardFn: RewardFn, now: () => number, times: { begun: number; ended: number }[]): RewardFn {
+function timed(
+  rewardFn: RewardFn,
+  now: () => number,
+  times: { begun: number; ended: number }[],
+): RewardFn {
   return async (input) => {
     const begun = now();
     try {
@@ -157,14 +199,21 @@ function timed(rewardFn: RewardFn, now: () => number, times: { begun: number; en
   };
 }
 
-/** The folder to write to, without what an earlier debug run left there. A served model's file stays. */
-async function prepare(directory: string, { overwrite = true, clock = systemClock }: DebugWorkflowOptions): Promise<string> {
+/**
+ * The folder to write to, without what an earlier debug run left there. A served model's file
+ * stays.
+ */
+async function prepare(
+  directory: string,
+  { overwrite = true, clock = systemClock }: DebugWorkflowOptions,
+): Promise<string> {
   const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);
   const target = used && !overwrite ? `${directory}_${timestamp(clock)}` : directory;
   await mkdir(target, { recursive: true });
   const { experiences, ...others } = debugFiles;
   const databaseFiles = ['', '-wal', '-shm', '.lock'].map((end) => `${experiences}${end}`);
-  for (const name of [...databaseFiles, ...Object.values(others)]) await rm(path.join(target, name), { force: true });
+  for (const name of [...databaseFiles, ...Object.values(others)])
+    await rm(path.join(target, name), { force: true });
   return target;
 }
 
@@ -174,7 +223,10 @@ interface WriteOptions {
   readonly profile: boolean;
 }
 
-async function writeFiles(report: Omit<WorkflowDebugReport, 'files'>, { model, profile }: WriteOptions): Promise<readonly string[]> {
+async function writeFiles(
+  report: Omit<WorkflowDebugReport, 'files'>,
+  { model, profile }: WriteOptions,
+): Promise<readonly string[]> {
   const { outputDirectory, experiences, error, turns, forks, spans, task } = report;
   const contents: Record<string, string> = {};
   if (error) contents[debugFiles.failedTurns] = json(failure(report, error));
@@ -182,28 +234,47 @@ async function writeFiles(report: Omit<WorkflowDebugReport, 'files'>, { model, p
     contents[debugFiles.trace] = json(chromeTrace(spans));
     contents[debugFiles.profile] = profilePage(spans, task.workflow);
   }
-  contents[debugFiles.facts] = json({ model, workflow: task.workflow, task: task.index, turns: turns.length, forks, ...numbers(report) });
-  for (const [name, text] of Object.entries(contents)) await writeFile(path.join(outputDirectory, name), text);
+  contents[debugFiles.facts] = json({
+    model,
+    workflow: task.workflow,
+    task: task.index,
+    turns: turns.length,
+    forks,
+    ...numbers(report),
+  });
+  for (const [name, text] of Object.entries(contents))
+    await writeFile(path.join(outputDirectory, name), text);
   if (experiences.length === 0) return Object.keys(contents);
   await storeExperiences(path.join(outputDirectory, debugFiles.experiences), experiences);
   return [debugFiles.experiences, ...Object.keys(contents)];
 }
 
-const numbers = ({ seconds, reward, metrics }: Pick<WorkflowDebugReport, 'seconds' | 'reward' | 'metrics'>): object => ({
+const numbers = ({
+  seconds,
+  reward,
+  metrics,
+}: Pick<WorkflowDebugReport, 'seconds' | 'reward' | 'metrics'>): object => ({
   seconds,
   ...(reward !== undefined && { reward }),
   metrics,
 });
 
 /** What a person needs to see why: the error with its causes, and the conversation up to it. */
-function failure({ task, turns, forks, spans }: Pick<WorkflowDebugReport, 'task' | 'turns' | 'forks' | 'spans'>, error: Error): object {
+function failure(
+  { task, turns, forks, spans }: Pick<WorkflowDebugReport, 'task' | 'turns' | 'forks' | 'spans'>,
+  error: Error,
+): object {
   const first = firstCause(error);
   const stack = first instanceof Error ? first.stack : undefined;
   return {
     error: redactText(describeError(error)),
     ...(stack !== undefined && { stack: redactText(causes(error)).split('\n') }),
     task: { workflow: task.workflow, ...task.index, rawTask: task.rawTask },
-    turns: turns.map(({ begun, ended, ...turn }, i) => ({ call: i, seconds: (ended - begun) / 1000, ...turn })),
+    turns: turns.map(({ begun, ended, ...turn }, i) => ({
+      call: i,
+      seconds: (ended - begun) / 1000,
+      ...turn,
+    })),
     forks,
     spans,
   };
@@ -213,7 +284,9 @@ function failure({ task, turns, forks, spans }: Pick<WorkflowDebugReport, 'task'
 function causes(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);
   const { stack = error.message, cause } = error;
-  return cause === undefined || depth >= 8 ? stack : `${stack}\nCaused by: ${causes(cause, depth + 1)}`;
+  return cause === undefined || depth >= 8
+    ? stack
+    : `${stack}\nCaused by: ${causes(cause, depth + 1)}`;
 }
 
 async function storeExperiences(file: string, experiences: readonly Experience[]): Promise<void> {

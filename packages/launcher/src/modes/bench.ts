@@ -20,9 +20,12 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   const format = await openChatFormat(context);
   await using tasks = await openTasks(context);
   if (tasks.evalSets.length === 0) {
-    throw new TaskError('Mode bench has nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.', {
-      code: 'BENCH_NO_TASKS',
-    });
+    throw new TaskError(
+      'Mode bench has nothing to evaluate. Give buffer.explorer_input.eval_tasksets at least one task set.',
+      {
+        code: 'BENCH_NO_TASKS',
+      },
+    );
   }
   await using engine = disposable(await openEngine(context, { reference: false, format }));
   await using endpoint = disposable(await openEndpoint(context));
@@ -30,20 +33,38 @@ export async function runBench(context: StageContext): Promise<StageResult> {
   const gone = AbortSignal.any([engine.gone, auxiliary.gone]);
   await using store = disposable(memoryExperienceStore());
   const explorer = createExplorer({
-    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, endpoint, tasks, sink }),
+    ...explorerOptions(context, {
+      sampler: engine.sampler,
+      format,
+      auxiliary,
+      endpoint,
+      tasks,
+      sink,
+    }),
     store,
-    sync: { isBoundary: () => false, exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }) },
+    sync: {
+      isBoundary: () => false,
+      exploreBoundary: () => Promise.resolve({ outcome: 'unchanged', version: 0 }),
+    },
     signal: AbortSignal.any([context.signal, gone]),
   });
   const targets = await benchTargets(stage.jobDirectory, stage.explorer);
   for (const { directory, step } of targets) {
     runtime.logger.info(`Evaluates the weights of step ${step}.`);
     if (directory === undefined) await engine.trainer.publish(step);
-    await engine.sampler.adopt(directory === undefined ? { kind: 'published' } : { kind: 'checkpoint', directory }, step);
+    await engine.sampler.adopt(
+      directory === undefined ? { kind: 'published' } : { kind: 'checkpoint', directory },
+      step,
+    );
     const metrics = await orGone(gone, () => explorer.evaluate(step, 'bench'));
     sink.write({ role: 'bench', step, metrics });
   }
-  return { interrupted: false, doneBefore: false, trainStep: targets.at(-1)?.step ?? 0, checkpoint: undefined };
+  return {
+    interrupted: false,
+    doneBefore: false,
+    trainStep: targets.at(-1)?.step ?? 0,
+    checkpoint: undefined,
+  };
 }
 
 interface BenchOptions {
@@ -57,8 +78,15 @@ interface BenchTarget {
   readonly step: number;
 }
 
-async function benchTargets(jobDirectory: string, options: BenchOptions): Promise<readonly BenchTarget[]> {
-  const checkpoints = (await listCheckpoints(jobDirectory)).map(({ directory, manifest }) => ({ directory, step: manifest.step }));
-  const base = options.evalOnStartup || checkpoints.length === 0 ? [{ directory: undefined, step: 0 }] : [];
+async function benchTargets(
+  jobDirectory: string,
+  options: BenchOptions,
+): Promise<readonly BenchTarget[]> {
+  const checkpoints = (await listCheckpoints(jobDirectory)).map(({ directory, manifest }) => ({
+    directory,
+    step: manifest.step,
+  }));
+  const base =
+    options.evalOnStartup || checkpoints.length === 0 ? [{ directory: undefined, step: 0 }] : [];
   return [...base, ...(options.benchOnLatestCheckpoint ? checkpoints.slice(-1) : checkpoints)];
 }

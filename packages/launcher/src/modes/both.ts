@@ -48,12 +48,19 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   };
   const last = progress.checkpoints.at(-1);
   if (last && context.endedBefore && nothingLeft(context, tasks, progress)) {
-    return { interrupted: false, doneBefore: true, trainStep: last.manifest.step, checkpoint: last.directory };
+    return {
+      interrupted: false,
+      doneBefore: true,
+      trainStep: last.manifest.step,
+      checkpoint: last.directory,
+    };
   }
   assertResumable(context, progress);
   const algorithm = algorithmOf(context);
   await using sampling = disposable(await openSampling(context, format, store));
-  await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  await using engine = disposable(
+    await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }),
+  );
   await using critic = await openCritic(context, algorithm);
   await using endpoint = disposable(await openEndpoint(context));
   await using auxiliary = disposable(await openAuxiliaryModels(context, endpoint));
@@ -72,9 +79,19 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     clock: runtime.clock,
     logger: runtime.logger,
   });
-  const { point, state } = await resume(context, { engine, critic, source: sampling.source, synchronizer, transport, progress });
+  const { point, state } = await resume(context, {
+    engine,
+    critic,
+    source: sampling.source,
+    synchronizer,
+    transport,
+    progress,
+  });
   // Without a stored explore step the evaluation before the first one is made again as well.
-  const sink = context.openSink({ explorer: progress.explorer?.step ?? -1, trainer: point.trainStep });
+  const sink = context.openSink({
+    explorer: progress.explorer?.step ?? -1,
+    trainer: point.trainStep,
+  });
   const totalSteps = totalTrainSteps(context, tasks, sampling.fromBuffer);
   context.expectSteps(totalSteps);
 
@@ -90,7 +107,14 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     signal,
   });
   const parts = {
-    ...explorerOptions(context, { sampler: engine.sampler, format, auxiliary, endpoint, tasks, sink }),
+    ...explorerOptions(context, {
+      sampler: engine.sampler,
+      format,
+      auxiliary,
+      endpoint,
+      tasks,
+      sink,
+    }),
     store,
     sync: synchronizer,
     ...(algorithm.advantage && { advantage: algorithm.advantage }),
@@ -111,11 +135,17 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
   if (!trained.interrupted) {
     assertTrained(trained);
     await pruneCheckpoints(stage.jobDirectory, stage.trainer.maxCheckpointsToKeep);
-    // The end of training stopped the other explorer; this one is stopped by an interrupt or a dead engine only.
+    // The end of training stopped the other explorer; this one is stopped by an interrupt or a dead
+    // engine only.
     const evaluator = createExplorer({ ...parts, signal: AbortSignal.any([context.signal, gone]) });
     await orGone(gone, () => evaluateAtEnd({ evaluator, transport, tasks, trained, store, sink }));
   }
-  return { interrupted: trained.interrupted, doneBefore: false, trainStep: trained.step, checkpoint: trained.checkpoint.directory };
+  return {
+    interrupted: trained.interrupted,
+    doneBefore: false,
+    trainStep: trained.step,
+    checkpoint: trained.checkpoint.directory,
+  };
 }
 
 interface Progress {
@@ -131,7 +161,9 @@ function assertResumable({ stage }: StageContext, { checkpoints, explorer }: Pro
   if (step === 0 || explorer) return;
   const { path } = stage.buffer.trainerInput.experienceBuffer;
   const reason =
-    path === undefined ? 'its experience_buffer has storage: memory, which ended with its process' : `its experiences are not in ${path}`;
+    path === undefined
+      ? 'its experience_buffer has storage: memory, which ended with its process'
+      : `its experiences are not in ${path}`;
   throw new ConfigError(
     `The run in ${stage.jobDirectory} cannot go on after train step ${step}: ${reason}. Give the new run another name, or delete that folder.`,
     {
@@ -141,12 +173,17 @@ function assertResumable({ stage }: StageContext, { checkpoints, explorer }: Pro
 }
 
 /** True when the stage has not become longer since it ended. */
-function nothingLeft({ stage }: StageContext, tasks: StageTasks, { checkpoints, explorer }: Progress): boolean {
+function nothingLeft(
+  { stage }: StageContext,
+  tasks: StageTasks,
+  { checkpoints, explorer }: Progress,
+): boolean {
   const last = checkpoints.at(-1);
   if (!last?.manifest.final) return false;
   // What a buffer in memory had seen is not known any more.
   if (stage.buffer.trainerInput.experienceBuffer.path === undefined) return true;
-  const allTrained = stage.trainer.totalSteps !== undefined && last.manifest.step >= stage.trainer.totalSteps;
+  const allTrained =
+    stage.trainer.totalSteps !== undefined && last.manifest.step >= stage.trainer.totalSteps;
   return allTrained || (explorer !== undefined && explorer.step >= tasks.exploreSteps);
 }
 
@@ -173,11 +210,19 @@ async function resume(
   const { stage, runtime } = context;
   const { syncStyle: style, syncInterval: interval } = stage.synchronizer;
   const { checkpoints, explorer } = progress;
-  const point = findResumePoint({ checkpoints, explorer, style, interval, isBoundary: (step) => synchronizer.isBoundary(step) });
+  const point = findResumePoint({
+    checkpoints,
+    explorer,
+    style,
+    interval,
+    isBoundary: (step) => synchronizer.isBoundary(step),
+  });
   const models = { engine: engine.trainer, ...(critic && { critic }) };
   const state = point.checkpoint ? await loadTrainer(point.checkpoint, models) : {};
   if (explorer || point.checkpoint)
-    runtime.logger.info(`Resumes at explore step ${explorer?.step ?? 0} and train step ${point.trainStep}.`);
+    runtime.logger.info(
+      `Resumes at explore step ${explorer?.step ?? 0} and train step ${point.trainStep}.`,
+    );
   await source.rollback(point.trainStep);
   await synchronizer.start({ trainStep: point.trainStep, explorerVersion: point.explorerVersion });
   if (!point.catchUp) await transport.adopt(point.trainStep);
@@ -187,12 +232,20 @@ async function resume(
 /** Advantage functions for runs of several calls. */
 const multiStepFns: ReadonlySet<string> = new Set(['step_wise_grpo', 'gigpo']);
 
-/** Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls. */
-function totalTrainSteps({ stage }: StageContext, tasks: StageTasks, experiencesPerStep: number): number | undefined {
+/**
+ * Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls.
+ */
+function totalTrainSteps(
+  { stage }: StageContext,
+  tasks: StageTasks,
+  experiencesPerStep: number,
+): number | undefined {
   const { trainer, buffer, algorithm } = stage;
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
   if (multiStepFns.has(algorithm.advantageFn?.name ?? '')) return undefined;
-  return Math.ceil((tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / experiencesPerStep);
+  return Math.ceil(
+    (tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / experiencesPerStep,
+  );
 }
 
 /** A stage that ends without one train step has not done what it was asked for. */
@@ -214,7 +267,14 @@ interface FinalEvaluation {
 }
 
 /** Scores the last weights, which no evaluation within the run has seen. */
-async function evaluateAtEnd({ evaluator, transport, tasks, trained, store, sink }: FinalEvaluation): Promise<void> {
+async function evaluateAtEnd({
+  evaluator,
+  transport,
+  tasks,
+  trained,
+  store,
+  sink,
+}: FinalEvaluation): Promise<void> {
   if (tasks.evalSets.length === 0) return;
   await transport.publish(trained.step);
   await transport.adopt(trained.step);

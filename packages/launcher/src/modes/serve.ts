@@ -1,11 +1,20 @@
-/** Mode `serve`: the recording endpoint in front of a running product, with training here or in another process. */
+/**
+ * Mode `serve`: the recording endpoint in front of a running product, with training here or in
+ * another process.
+ */
 import path from 'node:path';
 import { createOperators } from '@trinity-rft/algorithm';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Algorithm, ExperienceStore, MetricSink } from '@trinity-rft/core';
 import { runPipeline, type ExplorerState } from '@trinity-rft/explorer';
 import { openEndpointServer } from '@trinity-rft/model';
-import { createCommit, createServe, openTurnStore, type Commit, type TurnStore } from '@trinity-rft/serve';
+import {
+  createCommit,
+  createServe,
+  openTurnStore,
+  type Commit,
+  type TurnStore,
+} from '@trinity-rft/serve';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { algorithmOf } from '../build/algorithm.js';
 import { openChatFormat } from '../build/chat-format.js';
@@ -22,13 +31,20 @@ import { goOn, trainHere } from '../serve/train-here.js';
 
 const defaultDrainMs = 30_000;
 
-/** Serves until it is interrupted; the end is clean: requests in progress are answered, the train step is finished and saved. */
+/**
+ * Serves until it is interrupted; the end is clean: requests in progress are answered, the train
+ * step is finished and saved.
+ */
 export async function runServe(context: StageContext): Promise<StageResult> {
   const { stage, serve: options = {} } = context;
   const format = await openChatFormat(context);
   const algorithm = algorithmOf(context);
-  await using turns = disposable(await openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }));
-  await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  await using turns = disposable(
+    await openTurnStore({ path: path.join(stage.jobDirectory, 'serve', 'calls.db') }),
+  );
+  await using engine = disposable(
+    await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }),
+  );
   const parts = {
     turns,
     engine,
@@ -36,7 +52,9 @@ export async function runServe(context: StageContext): Promise<StageResult> {
     format,
     handlers: sessionHandlers(context, { sampler: engine.sampler, format, start: turns.starts }),
   };
-  return await ((options.train ?? true) ? besideTrainer(context, parts) : besideProcess(context, parts));
+  return await ((options.train ?? true)
+    ? besideTrainer(context, parts)
+    : besideProcess(context, parts));
 }
 
 interface Parts {
@@ -55,16 +73,36 @@ async function besideTrainer(context: StageContext, parts: Parts): Promise<Stage
   await using sampling = disposable(await openSampling(context, parts.format, store));
   await using transport = disposable(createTransport(stage, engine));
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
-  const { from, state } = await goOn({ newest, engine, critic, source: sampling.source, transport });
+  const { from, state } = await goOn({
+    newest,
+    engine,
+    critic,
+    source: sampling.source,
+    transport,
+  });
   const sink = context.openSink({ explorer: await lastStep(store), trainer: from });
   return await serveWhile(context, {
     ...parts,
     commit: commitInto(store, sink, context, parts),
     numbers: async () => {
       const { waiting, trained } = await store.counts();
-      return { 'trainer/waiting_experience_count': waiting, 'trainer/trained_experience_count': trained };
+      return {
+        'trainer/waiting_experience_count': waiting,
+        'trainer/trained_experience_count': trained,
+      };
     },
-    alongside: (signal) => trainHere(context, { engine, critic, algorithm, sampling, transport, sink, from, state, signal }),
+    alongside: (signal) =>
+      trainHere(context, {
+        engine,
+        critic,
+        algorithm,
+        sampling,
+        transport,
+        sink,
+        from,
+        state,
+        signal,
+      }),
   });
 }
 
@@ -88,19 +126,37 @@ function commitInto(
   { stage, algorithms }: StageContext,
   { turns, algorithm: { advantage } }: Parts,
 ): Commit {
-  const operators = createOperators(stage.dataProcessor.experiencePipeline.operators, algorithms.operators);
-  const options = { operators, experienceShape: stage.explorer.experienceShape, ...(advantage && { advantage }) };
-  return createCommit({ turns, store, pipeline: (experiences) => runPipeline(experiences, options), sink });
+  const operators = createOperators(
+    stage.dataProcessor.experiencePipeline.operators,
+    algorithms.operators,
+  );
+  const options = {
+    operators,
+    experienceShape: stage.explorer.experienceShape,
+    ...(advantage && { advantage }),
+  };
+  return createCommit({
+    turns,
+    store,
+    pipeline: (experiences) => runPipeline(experiences, options),
+    sink,
+  });
 }
 
 interface Serving extends Parts {
   readonly commit: Commit;
   readonly numbers?: () => Promise<Readonly<Record<string, number>>>;
-  /** What goes on beside the server until the signal; may end before. What it rejects with ends the server. */
+  /**
+   * What goes on beside the server until the signal; may end before. What it rejects with ends the
+   * server.
+   */
   readonly alongside: (signal: AbortSignal) => Promise<Followed>;
 }
 
-async function serveWhile(context: StageContext, { turns, engine, handlers, commit, numbers, alongside }: Serving): Promise<StageResult> {
+async function serveWhile(
+  context: StageContext,
+  { turns, engine, handlers, commit, numbers, alongside }: Serving,
+): Promise<StageResult> {
   const { stage, runtime, serve: options = {} } = context;
   // What a client had committed when the process ended is not left to its next commit.
   if (await turns.begun()) await commit();
@@ -113,15 +169,28 @@ async function serveWhile(context: StageContext, { turns, engine, handlers, comm
     clock: runtime.clock,
     logger: runtime.logger,
   });
-  const { host = stage.explorer.serve.host, port = stage.explorer.serve.port, apiKey: chosen } = options;
+  const {
+    host = stage.explorer.serve.host,
+    port = stage.explorer.serve.port,
+    apiKey: chosen,
+  } = options;
   const endpoint = await openEndpointServer({ host, port, runtime });
-  const { apiKey } = endpoint.mount({ handler: serve.handler, ownMetrics: true, ...(chosen !== undefined && { apiKey: chosen }) });
+  const { apiKey } = endpoint.mount({
+    handler: serve.handler,
+    ownMetrics: true,
+    ...(chosen !== undefined && { apiKey: chosen }),
+  });
   const stop = new AbortController();
   const beside = alongside(stop.signal);
   try {
     runtime.logger.info(`Serves train step ${engine.sampler.policyVersion} on ${endpoint.url}.`);
     options.onOpen?.({ url: endpoint.url, apiKey });
-    await Promise.race([aborted(context.signal), failed(engine.gone), failed(turns.gone), beside.then(() => aborted(context.signal))]);
+    await Promise.race([
+      aborted(context.signal),
+      failed(engine.gone),
+      failed(turns.gone),
+      beside.then(() => aborted(context.signal)),
+    ]);
     await serve.drain(options.drainMs ?? defaultDrainMs);
   } finally {
     await endpoint.close();
@@ -130,7 +199,12 @@ async function serveWhile(context: StageContext, { turns, engine, handlers, comm
     await beside.catch(() => undefined);
   }
   const { step, checkpoint } = await beside;
-  return { interrupted: true, doneBefore: false, trainStep: step, checkpoint: checkpoint?.directory };
+  return {
+    interrupted: true,
+    doneBefore: false,
+    trainStep: step,
+    checkpoint: checkpoint?.directory,
+  };
 }
 
 /** Resolves when the signal aborts. */

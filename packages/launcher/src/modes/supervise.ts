@@ -1,5 +1,12 @@
-/** Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted. */
-import { CancelledError, describeError, TrinityError, type ExperienceStore } from '@trinity-rft/core';
+/**
+ * Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted.
+ */
+import {
+  CancelledError,
+  describeError,
+  TrinityError,
+  type ExperienceStore,
+} from '@trinity-rft/core';
 import type { Explorer, ExplorerState } from '@trinity-rft/explorer';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import type { Trainer, TrainerResult } from '@trinity-rft/trainer';
@@ -38,7 +45,9 @@ export async function superviseBoth({
     const error =
       thrown instanceof Error
         ? thrown
-        : new TrinityError(`Something that is no error was thrown: ${describeError(thrown)}`, { cause: thrown });
+        : new TrinityError(`Something that is no error was thrown: ${describeError(thrown)}`, {
+            cause: thrown,
+          });
     firstCause ??= error;
     store.fail(error);
     synchronizer.fail(error);

@@ -21,15 +21,31 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   if (newest?.manifest.final && context.endedBefore && from >= (totalSteps ?? 0)) {
     return { interrupted: false, doneBefore: true, trainStep: from, checkpoint: newest.directory };
   }
-  await using engine = disposable(await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }));
+  await using engine = disposable(
+    await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }),
+  );
   await using critic = await openCritic(context, algorithm);
   context.expectSteps(totalSteps);
-  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) }) : {};
+  const state = newest
+    ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) })
+    : {};
   if (newest) runtime.logger.info(`Resumes at train step ${from}.`);
   await data.source.rollback(from);
   const sink = context.openSink({ trainer: from });
-  const options = trainerOptions(context, { engine, critic, algorithm, sampling: data, state, totalSteps, sink });
-  const trainer = createTrainer({ ...options, ...(totalSteps !== undefined && { totalSteps }), signal });
+  const options = trainerOptions(context, {
+    engine,
+    critic,
+    algorithm,
+    sampling: data,
+    state,
+    totalSteps,
+    sink,
+  });
+  const trainer = createTrainer({
+    ...options,
+    ...(totalSteps !== undefined && { totalSteps }),
+    signal,
+  });
   const { step, interrupted, checkpoint } = await trainer.run(from);
   if (step === 0 && !interrupted) {
     throw new BufferError(

@@ -40,7 +40,9 @@ export async function followCheckpoints(
       logger.info(`Serves train step ${current.step}.`);
     } catch (error) {
       // It may have been removed for a newer one in the meantime.
-      logger.warn(`New weights could not be taken: ${describeError(error)}. The old ones stay until the next look.`);
+      logger.warn(
+        `New weights could not be taken: ${describeError(error)}. The old ones stay until the next look.`,
+      );
     }
   }
 }

@@ -13,10 +13,25 @@ interface Parts {
   readonly start: number;
 }
 
-/** A recording model for each session. Ids are random, so that those of an earlier process stay what they are. */
-export function sessionHandlers({ stage, runtime }: StageContext, { sampler, format, start }: Parts): ServeOptions['createHandler'] {
+/**
+ * A recording model for each session. Ids are random, so that those of an earlier process stay what
+ * they are.
+ */
+export function sessionHandlers(
+  { stage, runtime }: StageContext,
+  { sampler, format, start }: Parts,
+): ServeOptions['createHandler'] {
   const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
-  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking, temperature, topP, topK } = rolloutModel;
+  const {
+    maxPromptTokens,
+    maxResponseTokens,
+    maxModelLen,
+    minResponseTokens,
+    enableThinking,
+    temperature,
+    topP,
+    topK,
+  } = rolloutModel;
   const { clock, logger } = runtime;
   const notices = new Set<string>();
   let calls = 0;
@@ -26,7 +41,13 @@ export function sessionHandlers({ stage, runtime }: StageContext, { sampler, for
       format,
       modelPath: rolloutModel.name ?? stage.model.modelPath,
       limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
-      defaults: { temperature, topP, topK, maxTokens: maxResponseTokens, minTokens: minResponseTokens },
+      defaults: {
+        temperature,
+        topP,
+        topK,
+        maxTokens: maxResponseTokens,
+        minTokens: minResponseTokens,
+      },
       ...(enableThinking !== undefined && { enableThinking }),
       reasoning: reasoningHistory,
       constrainedDecoding,
@@ -34,7 +55,11 @@ export function sessionHandlers({ stage, runtime }: StageContext, { sampler, for
       recordHistory: false,
       onAnswer: ({ id, experiences }) => onCall({ msgId: id, experiences }),
       seedFor: () => runtime.seedFor('serve', start, calls++),
-      runtime: { clock, logger, newId: (prefix) => `${prefix}_${randomBytes(12).toString('base64url')}` },
+      runtime: {
+        clock,
+        logger,
+        newId: (prefix) => `${prefix}_${randomBytes(12).toString('base64url')}`,
+      },
       notices,
     }).handler;
 }

@@ -1,6 +1,21 @@
-/** Training in the process that serves: one engine, whose sampler takes new weights between two calls. */
-import type { Algorithm, Engine, ExperienceSource, MetricSink, ValueEngine } from '@trinity-rft/core';
-import { createTrainer, loadTrainer, type Checkpoint, type TrainerResult, type TrainerState } from '@trinity-rft/trainer';
+/**
+ * Training in the process that serves: one engine, whose sampler takes new weights between two
+ * calls.
+ */
+import type {
+  Algorithm,
+  Engine,
+  ExperienceSource,
+  MetricSink,
+  ValueEngine,
+} from '@trinity-rft/core';
+import {
+  createTrainer,
+  loadTrainer,
+  type Checkpoint,
+  type TrainerResult,
+  type TrainerState,
+} from '@trinity-rft/trainer';
 import type { Sampling } from '../build/sample-strategy.js';
 import { trainerOptions } from '../build/trainer.js';
 import type { StageTransport } from '../build/transport.js';
@@ -23,7 +38,9 @@ export async function goOn({
   transport,
 }: GoOn): Promise<{ readonly from: number; readonly state: TrainerState }> {
   const step = newest?.manifest.step ?? 0;
-  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) }) : {};
+  const state = newest
+    ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) })
+    : {};
   // What later steps had used is trained on again.
   await source.rollback(step);
   await transport.publish(step);

@@ -9,10 +9,21 @@ export interface Recorded {
 }
 
 export interface Comparison {
-  /** @param recomputed log-probabilities of all response tokens. When it is left out, tokens are only counted */
+  /**
+   * @param recomputed log-probabilities of all response tokens. When it is left out, tokens are
+   * only counted
+   */
   add(record: Recorded, recomputed?: Float32Array): void;
-  /** `largest` and `mean` are over all tokens so far; Infinity where a recomputed number is not finite. */
-  result(): { readonly tokens: number; readonly largest: number; readonly mean: number; readonly worst: Worst | undefined };
+  /**
+   * `largest` and `mean` are over all tokens so far; Infinity where a recomputed number is not
+   * finite.
+   */
+  result(): {
+    readonly tokens: number;
+    readonly largest: number;
+    readonly mean: number;
+    readonly worst: Worst | undefined;
+  };
 }
 
 export function createComparison(): Comparison {
@@ -21,7 +32,12 @@ export function createComparison(): Comparison {
   let largest = 0;
   let worst: Worst | undefined;
 
-  const compareToken = ({ eid, logprobs }: Experience, { step }: CallSpan, token: number, recomputed: number): void => {
+  const compareToken = (
+    { eid, logprobs }: Experience,
+    { step }: CallSpan,
+    token: number,
+    recomputed: number,
+  ): void => {
     const recorded = logprobs[token]!;
     // A comparison with NaN is never true: such weights must not pass.
     const difference = Number.isFinite(recomputed) ? Math.abs(recorded - recomputed) : Infinity;

@@ -1,7 +1,9 @@
 /** A verification as text. */
 import type { Verification, VerifiedVersion } from './report.js';
 
-/** A table per store, then one line that says whether the records are exact. Ends with a line break. */
+/**
+ * A table per store, then one line that says whether the records are exact. Ends with a line break.
+ */
 export function renderVerification(verification: Verification): string {
   const { stores, checkedTokens, uncheckedTokens, largest, tolerance, ok } = verification;
   const tables = stores.map(({ database, versions }) =>
@@ -19,7 +21,8 @@ export function renderVerification(verification: Verification): string {
 const isChecked = ({ unchecked }: VerifiedVersion): boolean => unchecked === undefined;
 
 function row({ policyVersion, tokens, largest = 0, mean = 0, worst }: VerifiedVersion): string {
-  const where = worst && largest > 0 ? `  ${worst.uid}, call ${worst.step}, response token ${worst.token}` : '';
+  const where =
+    worst && largest > 0 ? `  ${worst.uid}, call ${worst.step}, response token ${worst.token}` : '';
   return `  version ${String(policyVersion).padStart(5)}  ${String(tokens).padStart(8)} tokens  largest ${largest.toExponential(2)}  mean ${mean.toExponential(2)}${where}`;
 }
 
@@ -34,7 +37,8 @@ function uncheckedRows(versions: readonly VerifiedVersion[]): readonly string[] 
   return [...reasons].map(([reason, members]) => {
     const tokens = members.reduce((sum, version) => sum + version.tokens, 0);
     const names = members.map(({ policyVersion }) => policyVersion);
-    const which = names.length > 6 ? `${names.slice(0, 3).join(', ')} ... ${names.at(-1)!}` : names.join(', ');
+    const which =
+      names.length > 6 ? `${names.slice(0, 3).join(', ')} ... ${names.at(-1)!}` : names.join(', ');
     return `  not checked: ${members.length} version${members.length > 1 ? 's' : ''} (${which}), ${tokens} tokens: ${reason}`;
   });
 }

@@ -22,14 +22,23 @@ interface TargetOptions {
 }
 
 /**
- * @param run a configuration, or the folder of a run or of one of its stages. Only the configuration tells which weights a stage began with.
+ * @param run a configuration, or the folder of a run or of one of its stages. Only the
+ * configuration tells which weights a stage began with.
  * @throws ConfigError when it is neither, or nothing was recorded
  */
-export async function findTargets(run: string, options: TargetOptions): Promise<readonly VerifyTarget[]> {
+export async function findTargets(
+  run: string,
+  options: TargetOptions,
+): Promise<readonly VerifyTarget[]> {
   const place = path.resolve(options.cwd ?? '.', run);
   const found = await stat(place).catch(() => undefined);
-  if (!found) throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, { code: 'RUN_MISSING' });
-  const targets = found.isDirectory() ? await targetsOfFolder(place) : await targetsOfConfig(place, options);
+  if (!found)
+    throw new ConfigError(`There is no ${place}. Name a configuration, or the folder of a run.`, {
+      code: 'RUN_MISSING',
+    });
+  const targets = found.isDirectory()
+    ? await targetsOfFolder(place)
+    : await targetsOfConfig(place, options);
   if (targets.length > 0) return targets;
   throw new ConfigError(
     `${place} has no recorded experiences. Expected an experience store (buffer/*.db): run it first, and not with storage: memory.`,
@@ -37,7 +46,10 @@ export async function findTargets(run: string, options: TargetOptions): Promise<
   );
 }
 
-async function targetsOfConfig(configPath: string, options: TargetOptions): Promise<readonly VerifyTarget[]> {
+async function targetsOfConfig(
+  configPath: string,
+  options: TargetOptions,
+): Promise<readonly VerifyTarget[]> {
   const { config } = (await readConfiguration({ ...options, configPath })).loaded;
   const targets: VerifyTarget[] = [];
   for (const stage of config.stages) {
@@ -55,7 +67,9 @@ async function targetsOfConfig(configPath: string, options: TargetOptions): Prom
 /** Stores of the folder itself and of its subfolders, which are stages. */
 async function targetsOfFolder(folder: string): Promise<readonly VerifyTarget[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  const stages = entries.filter((entry) => entry.isDirectory()).map(({ name }) => path.join(folder, name));
+  const stages = entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => path.join(folder, name));
   const targets = await Promise.all([folder, ...stages.toSorted()].map(storesOf));
   return targets.flat();
 }
@@ -70,7 +84,9 @@ async function storesOf(jobDirectory: string): Promise<readonly VerifyTarget[]> 
 }
 
 /** Weights after train step s are version s. */
-async function checkpointsOf(jobDirectory: string): Promise<readonly (readonly [version: number, folder: string])[]> {
+async function checkpointsOf(
+  jobDirectory: string,
+): Promise<readonly (readonly [version: number, folder: string])[]> {
   const checkpoints = await listCheckpoints(jobDirectory);
   return checkpoints.map(({ manifest, directory }) => [manifest.step, directory] as const);
 }

@@ -1,6 +1,16 @@
-/** Records against weights: recomputes the log-probabilities of recorded tokens under the version that sampled them. */
+/**
+ * Records against weights: recomputes the log-probabilities of recorded tokens under the version
+ * that sampled them.
+ */
 import { readExperiences } from '@trinity-rft/buffer';
-import { CancelledError, spansOf, unknownPolicyVersion, type Engine, type Experience, type TrainEngine } from '@trinity-rft/core';
+import {
+  CancelledError,
+  spansOf,
+  unknownPolicyVersion,
+  type Engine,
+  type Experience,
+  type TrainEngine,
+} from '@trinity-rft/core';
 import { createOnnxEngine, type OnnxEngineOptions } from '@trinity-rft/engine-onnx';
 import { packBatch } from '@trinity-rft/trainer';
 import { createComparison, type Recorded } from './compare.js';
@@ -8,7 +18,10 @@ import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
 import { findTargets, type VerifyTarget } from './targets.js';
 
 export interface VerifyOptions {
-  /** A configuration, or the folder of a run. Version 0 needs the configuration: it says where the model is that a stage begins with. */
+  /**
+   * A configuration, or the folder of a run. Version 0 needs the configuration: it says where the
+   * model is that a stage begins with.
+   */
   readonly run: string;
   /** Largest difference of a log-probability that is still exact. @default 1e-5 */
   readonly tolerance?: number;
@@ -26,9 +39,11 @@ const defaultTolerance = 1e-5;
 const chunkSize = 64;
 
 /**
- * Recomputes every recorded token whose weights are still there, at the temperature it was sampled with. Sampling with top-p or top-k
- * records the log-probabilities of the cut distribution, which are larger: such records do not pass.
- * @throws ConfigError when nothing was recorded, BufferError or CheckpointError when something cannot be read
+ * Recomputes every recorded token whose weights are still there, at the temperature it was sampled
+ * with. Sampling with top-p or top-k records the log-probabilities of the cut distribution, which
+ * are larger: such records do not pass.
+ * @throws ConfigError when nothing was recorded, BufferError or CheckpointError when something
+ * cannot be read
  */
 export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   const { run, tolerance = defaultTolerance, signal } = options;
@@ -37,24 +52,52 @@ export async function verifyRun(options: VerifyOptions): Promise<Verification> {
   for (const target of targets) stores.push(await verifyStore(target, signal));
   const versions = stores.flatMap((store) => store.versions);
   const tokensOf = (checked: boolean): number =>
-    versions.filter(({ unchecked }) => (unchecked === undefined) === checked).reduce((sum, { tokens }) => sum + tokens, 0);
+    versions
+      .filter(({ unchecked }) => (unchecked === undefined) === checked)
+      .reduce((sum, { tokens }) => sum + tokens, 0);
   const largest = versions.reduce((max, version) => Math.max(max, version.largest ?? 0), 0);
   const checkedTokens = tokensOf(true);
-  return { tolerance, stores, checkedTokens, uncheckedTokens: tokensOf(false), largest, ok: checkedTokens > 0 && largest <= tolerance };
+  return {
+    tolerance,
+    stores,
+    checkedTokens,
+    uncheckedTokens: tokensOf(false),
+    largest,
+    ok: checkedTokens > 0 && largest <= tolerance,
+  };
 }
 
-async function verifyStore({ database, ...target }: VerifyTarget, signal: AbortSignal | undefined): Promise<VerifiedStore> {
+async function verifyStore(
+  { database, ...target }: VerifyTarget,
+  signal: AbortSignal | undefined,
+): Promise<VerifiedStore> {
   await using reader = closing(readExperiences(database));
   // Merged calls are stored under their oldest version and wait here for the newer ones.
   const later = new Map<number, Recorded[]>();
   const stored = new Set(reader.versions().map(({ policyVersion }) => policyVersion));
   await using engines = openEngines(target);
   const versions: VerifiedVersion[] = [];
-  for (let version = nextVersion(stored, later); version !== undefined; version = nextVersion(stored, later)) {
-    const records = recordsOf(version, stored.has(version) ? reader.experiences(version) : [], later);
+  for (
+    let version = nextVersion(stored, later);
+    version !== undefined;
+    version = nextVersion(stored, later)
+  ) {
+    const records = recordsOf(
+      version,
+      stored.has(version) ? reader.experiences(version) : [],
+      later,
+    );
     stored.delete(version);
     const trainer = await engines.trainerAt(version);
-    versions.push(await verifyVersion({ version, records, folder: target.weights.get(version), trainer, signal }));
+    versions.push(
+      await verifyVersion({
+        version,
+        records,
+        folder: target.weights.get(version),
+        trainer,
+        signal,
+      }),
+    );
     later.delete(version);
   }
   return { database, versions };
@@ -76,26 +119,38 @@ function openEngines({ weights, adapter }: Omit<VerifyTarget, 'database'>): Vers
     trainerAt: async (version) => {
       const folder = weights.get(version);
       if (folder === undefined) return undefined;
-      if (version === 0 && adapter !== undefined) return (await open('first', { modelPath: folder, lora: { path: adapter } })).trainer;
+      if (version === 0 && adapter !== undefined)
+        return (await open('first', { modelPath: folder, lora: { path: adapter } })).trainer;
       const { trainer } = await open('any', { modelPath: folder });
       await trainer.load(folder);
       return trainer;
     },
-    [Symbol.asyncDispose]: async () => void (await Promise.all([...opened.values()].map((engine) => engine.close()))),
+    [Symbol.asyncDispose]: async () =>
+      void (await Promise.all([...opened.values()].map((engine) => engine.close()))),
   };
 }
 
-function nextVersion(stored: ReadonlySet<number>, later: ReadonlyMap<number, unknown>): number | undefined {
+function nextVersion(
+  stored: ReadonlySet<number>,
+  later: ReadonlyMap<number, unknown>,
+): number | undefined {
   const versions = [...stored, ...later.keys()];
   return versions.length === 0 ? undefined : Math.min(...versions);
 }
 
-function* recordsOf(version: number, experiences: Iterable<Experience>, later: Map<number, Recorded[]>): Iterable<Recorded> {
+function* recordsOf(
+  version: number,
+  experiences: Iterable<Experience>,
+  later: Map<number, Recorded[]>,
+): Iterable<Recorded> {
   yield* later.get(version) ?? [];
   for (const experience of experiences) {
     const spans = spansOf(experience);
     for (const other of new Set(spans.map(({ policyVersion }) => policyVersion))) {
-      const record = { experience, spans: spans.filter(({ policyVersion }) => policyVersion === other) };
+      const record = {
+        experience,
+        spans: spans.filter(({ policyVersion }) => policyVersion === other),
+      };
       if (other === version) yield record;
       else later.set(other, [...(later.get(other) ?? []), record]);
     }
@@ -110,21 +165,41 @@ interface VersionOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-async function verifyVersion({ version, records, folder, trainer, signal }: VersionOptions): Promise<VerifiedVersion> {
+async function verifyVersion({
+  version,
+  records,
+  folder,
+  trainer,
+  signal,
+}: VersionOptions): Promise<VerifiedVersion> {
   const comparison = createComparison();
   const checked = folder !== undefined && trainer !== undefined;
   for (const chunk of chunks(records, chunkSize)) {
-    if (signal?.aborted) throw new CancelledError('The verification was stopped.', { reason: 'shutdown', cause: signal.reason });
+    if (signal?.aborted)
+      throw new CancelledError('The verification was stopped.', {
+        reason: 'shutdown',
+        cause: signal.reason,
+      });
     const recomputed = checked ? await recompute(trainer, chunk) : undefined;
     chunk.forEach((record, i) => comparison.add(record, recomputed?.[i]));
   }
   const { tokens, largest, mean, worst } = comparison.result();
   if (!checked) return { policyVersion: version, tokens, unchecked: whyNot(version) };
-  return { policyVersion: version, tokens, weights: folder, largest, mean, ...(worst && { worst }) };
+  return {
+    policyVersion: version,
+    tokens,
+    weights: folder,
+    largest,
+    mean,
+    ...(worst && { worst }),
+  };
 }
 
 /** Log-probabilities of all response tokens of each record. */
-async function recompute(trainer: TrainEngine, records: readonly Recorded[]): Promise<readonly Float32Array[]> {
+async function recompute(
+  trainer: TrainEngine,
+  records: readonly Recorded[],
+): Promise<readonly Float32Array[]> {
   const { tokens } = packBatch(records.map(({ experience }) => experience));
   const { logprobs, offsets } = await trainer.forward(tokens);
   return records.map((_, row) => logprobs.subarray(offsets[row], offsets[row + 1]));
@@ -132,7 +207,8 @@ async function recompute(trainer: TrainEngine, records: readonly Recorded[]): Pr
 
 function whyNot(version: number): string {
   if (version === unknownPolicyVersion) return 'the version was not recorded';
-  if (version === 0) return 'the folder of a run does not say which model it began with: name its configuration instead';
+  if (version === 0)
+    return 'the folder of a run does not say which model it began with: name its configuration instead';
   return `there is no checkpoint global_step_${version}: keep one of each step with trainer.save_interval: 1`;
 }
 

@@ -5,7 +5,10 @@ import { loadModelFolder } from '@trinity-rft/engine-onnx';
 import { testRuntime } from '@trinity-rft/testing';
 import { trainStep } from '@trinity-rft/trainer';
 
-/** The update of AdamW is proportional to the gradient where epsilon dwarfs it; the factor keeps the digits of small gradients. */
+/**
+ * The update of AdamW is proportional to the gradient where epsilon dwarfs it; the factor keeps the
+ * digits of small gradients.
+ */
 const [epsilon, factor] = [1e8, 1e4];
 const optimizer = { learningRate: factor * epsilon, epsilon, weightDecay: 0, clipGradNorm: 0 };
 
@@ -20,13 +23,20 @@ export interface GradientOptions {
   readonly experiences: readonly Experience[];
 }
 
-export async function gradientOf(
-  options: GradientOptions,
-): Promise<{ readonly metrics: Metrics; readonly gradient: Float32Array; readonly stats: Metrics }> {
+export async function gradientOf(options: GradientOptions): Promise<{
+  readonly metrics: Metrics;
+  readonly gradient: Float32Array;
+  readonly stats: Metrics;
+}> {
   const { engine, critic, modelPath, directory, algorithm, experiences } = options;
   await engine.trainer.load(modelPath);
   await engine.trainer.stats();
-  const lease = { experiences, metrics: {}, acknowledge: async () => undefined, release: async () => undefined };
+  const lease = {
+    experiences,
+    metrics: {},
+    acknowledge: async () => undefined,
+    release: async () => undefined,
+  };
   const { metrics } = await trainStep(lease, {
     engine: engine.trainer,
     ...(critic && { critic: { engine: critic, optimizer: { learningRate: 0 } } }),
@@ -37,11 +47,19 @@ export async function gradientOf(
   });
   await engine.trainer.save(path.join(directory, 'trained'), { optimizer: false });
   const folders = [modelPath, path.join(directory, 'trained')];
-  const [before, after] = await Promise.all(folders.map(async (folder) => (await loadModelFolder(folder)).weights));
-  return { metrics, gradient: before!.map((weight, i) => (weight - after![i]!) / factor), stats: await engine.trainer.stats() };
+  const [before, after] = await Promise.all(
+    folders.map(async (folder) => (await loadModelFolder(folder)).weights),
+  );
+  return {
+    metrics,
+    gradient: before!.map((weight, i) => (weight - after![i]!) / factor),
+    stats: await engine.trainer.stats(),
+  };
 }
 
-export const norm = (values: Float32Array): number => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+export const norm = (values: Float32Array): number =>
+  Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
 
 /** |a - b| / |a| */
-export const difference = (a: Float32Array, b: Float32Array): number => norm(a.map((value, i) => value - b[i]!)) / norm(a);
+export const difference = (a: Float32Array, b: Float32Array): number =>
+  norm(a.map((value, i) => value - b[i]!)) / norm(a);

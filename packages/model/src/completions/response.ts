@@ -20,7 +20,12 @@ export interface ResponseContext {
 }
 
 export function toCompletion(generation: Generation, context: ResponseContext): Completion {
-  return { ...head(context), choices: choices(generation, context), usage: usage(generation), ...promptIds(generation, context) };
+  return {
+    ...head(context),
+    choices: choices(generation, context),
+    usage: usage(generation),
+    ...promptIds(generation, context),
+  };
 }
 
 /** One chunk per choice, then one with its finish reason, then the usage if it was asked for. */
@@ -28,13 +33,30 @@ export function toChunks(generation: Generation, context: ResponseContext): read
   const base = head(context);
   const noUsage = context.request.includeUsage ? { usage: null } : {};
   const chunks = choices(generation, context).flatMap((choice) => [
-    { ...base, ...promptIds(generation, context), choices: [{ ...choice, finish_reason: null }], ...noUsage },
-    { ...base, choices: [{ index: choice.index, text: '', logprobs: null, finish_reason: choice.finish_reason }], ...noUsage },
+    {
+      ...base,
+      ...promptIds(generation, context),
+      choices: [{ ...choice, finish_reason: null }],
+      ...noUsage,
+    },
+    {
+      ...base,
+      choices: [
+        { index: choice.index, text: '', logprobs: null, finish_reason: choice.finish_reason },
+      ],
+      ...noUsage,
+    },
   ]);
-  return context.request.includeUsage ? [...chunks, { ...base, choices: [], usage: usage(generation) }] : chunks;
+  return context.request.includeUsage
+    ? [...chunks, { ...base, choices: [], usage: usage(generation) }]
+    : chunks;
 }
 
-const head = ({ id, created, model }: ResponseContext): Pick<Completion, 'id' | 'object' | 'created' | 'model'> => ({
+const head = ({
+  id,
+  created,
+  model,
+}: ResponseContext): Pick<Completion, 'id' | 'object' | 'created' | 'model'> => ({
   id,
   object: 'text_completion',
   created,
@@ -50,12 +72,18 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
     index,
     text: response.responseText,
     finish_reason: response.finishReason === 'length' ? 'length' : 'stop',
-    logprobs: request.logprobs === undefined ? null : toLogprobs(sequence.tokens, response.logprobs, sequence.topLogprobs, tokenizer),
+    logprobs:
+      request.logprobs === undefined
+        ? null
+        : toLogprobs(sequence.tokens, response.logprobs, sequence.topLogprobs, tokenizer),
     ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
   }));
 }
 
-/** Offsets count characters of the answer; those of a stop token and after a stop string lie beyond the text. */
+/**
+ * Offsets count characters of the answer; those of a stop token and after a stop string lie beyond
+ * the text.
+ */
 function toLogprobs(
   tokens: Int32Array,
   logprobs: Float32Array,
@@ -69,7 +97,9 @@ function toLogprobs(
     token_logprobs: [...logprobs],
     text_offset: texts.map((text) => (offset += text.length) - text.length),
     top_logprobs: texts.map((_, i) =>
-      Object.fromEntries((top?.[i] ?? []).map(({ token, logprob }) => [tokenizer.decode([token]), logprob])),
+      Object.fromEntries(
+        (top?.[i] ?? []).map(({ token, logprob }) => [tokenizer.decode([token]), logprob]),
+      ),
     ),
   };
 }

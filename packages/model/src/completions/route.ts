@@ -1,4 +1,7 @@
-/** `POST /v1/completions`: text goes on from a prompt as it is; an experience of its own, no turn of a conversation. */
+/**
+ * `POST /v1/completions`: text goes on from a prompt as it is; an experience of its own, no turn of
+ * a conversation.
+ */
 import type { Generation } from '../generate.js';
 import type { Answer } from '../handler/answer.js';
 import { readBody } from '../handler/body.js';
@@ -22,12 +25,19 @@ export async function textCompletions(request: Request, context: RouteContext): 
   checkChoices(context, wanted.n);
   report({ ...wanted, formFields: [] }, context);
   const form = wanted.stream
-    ? eventForm<Completed>((completed) => [...toChunks(completed.generation, completed.context).map((data) => ({ data })), done])
+    ? eventForm<Completed>((completed) => [
+        ...toChunks(completed.generation, completed.context).map((data) => ({ data })),
+        done,
+      ])
     : jsonForm<Completed>((completed) => toCompletion(completed.generation, completed.context));
   return serve(request, digest, context, form, (signal) => complete(wanted, context, signal));
 }
 
-async function complete(wanted: TextCompletionRequest, options: RouteContext, signal: AbortSignal): Promise<Completed> {
+async function complete(
+  wanted: TextCompletionRequest,
+  options: RouteContext,
+  signal: AbortSignal,
+): Promise<Completed> {
   const { generate, modelPath: model, tokenizer, runtime, clientSampling } = options;
   const { prompt, n, stop, maxTokens, logprobs, sampling } = wanted;
   const generation = await generate({

@@ -8,7 +8,10 @@ import { openEndpointServer, type EndpointServer } from './server.js';
 
 const members = 64;
 
-/** Says back the last thing that was said, after as many ticks as that is long: answers overtake each other. */
+/**
+ * Says back the last thing that was said, after as many ticks as that is long: answers overtake
+ * each other.
+ */
 const echo = scriptedSampler({
   script: (prompt) =>
     encode(
@@ -36,8 +39,15 @@ interface Member {
 
 function mountMember(server: EndpointServer, i: number): Member {
   const over = new AbortController();
-  const mounted = server.mount({ handler: (request) => model.answer(request), signal: over.signal });
-  const model = modelOver(sampler, { mounted, signal: over.signal, seedFor: (call) => i * 7 + call });
+  const mounted = server.mount({
+    handler: (request) => model.answer(request),
+    signal: over.signal,
+  });
+  const model = modelOver(sampler, {
+    mounted,
+    signal: over.signal,
+    seedFor: (call) => i * 7 + call,
+  });
   return { name: `#${i}#`, model, over };
 }
 
@@ -61,39 +71,49 @@ const ways: Readonly<Record<string, Way>> = {
   responses: async (client, name) => {
     let before: { previous_response_id?: string } = {};
     for (let turn = 0; turn < 3; turn++) {
-      const response = await client.responses.create({ model: 'm', input: `${name} ${turn}`, ...before });
+      const response = await client.responses.create({
+        model: 'm',
+        input: `${name} ${turn}`,
+        ...before,
+      });
       expect(response.output_text).toBe(`${name} ${turn}`);
       before = { previous_response_id: response.id };
     }
   },
 };
 
-const texts = (experiences: readonly Experience[]): readonly string[] => experiences.map(({ tokens }) => decode(tokens));
+const texts = (experiences: readonly Experience[]): readonly string[] =>
+  experiences.map(({ tokens }) => decode(tokens));
 
-it.each(Object.keys(ways).flatMap((way) => [true, false].map((http) => [way, http ? 'HTTP' : 'the process'] as const)))(
-  'keeps 64 rollouts at once apart: %s over %s',
-  async (way, transport) => {
-    const resources = (): number => process.getActiveResourcesInfo().filter((name) => /TCP(?:Server|Socket)Wrap/.test(name)).length;
-    const before = resources();
-    const server = await openEndpointServer({ runtime: createRuntime() });
-    const rollouts = Array.from({ length: members }, (_, i) => mountMember(server, i));
-    await Promise.all(
-      rollouts.map(({ model, name }) => {
-        const { baseURL, apiKey, fetch } = model.endpoint();
-        return ways[way]!(new OpenAI({ baseURL, apiKey, maxRetries: 0, ...(transport !== 'HTTP' && { fetch }) }), name);
-      }),
-    );
-    for (const { model, name } of rollouts) {
-      const recorded = texts(model.extractExperiencesFromHistory());
-      expect(recorded).toHaveLength(3);
-      for (const text of recorded) expect(new Set(text.match(/#\d+#/g))).toEqual(new Set([name]));
-    }
-    for (const { over } of rollouts) over.abort();
-    await server.close();
-    // Clients keep their ends for a moment; nothing of the server's is left.
-    await expect.poll(resources).toBeLessThanOrEqual(before);
-  },
-);
+it.each(
+  Object.keys(ways).flatMap((way) =>
+    [true, false].map((http) => [way, http ? 'HTTP' : 'the process'] as const),
+  ),
+)('keeps 64 rollouts at once apart: %s over %s', async (way, transport) => {
+  const resources = (): number =>
+    process.getActiveResourcesInfo().filter((name) => /TCP(?:Server|Socket)Wrap/.test(name)).length;
+  const before = resources();
+  const server = await openEndpointServer({ runtime: createRuntime() });
+  const rollouts = Array.from({ length: members }, (_, i) => mountMember(server, i));
+  await Promise.all(
+    rollouts.map(({ model, name }) => {
+      const { baseURL, apiKey, fetch } = model.endpoint();
+      return ways[way]!(
+        new OpenAI({ baseURL, apiKey, maxRetries: 0, ...(transport !== 'HTTP' && { fetch }) }),
+        name,
+      );
+    }),
+  );
+  for (const { model, name } of rollouts) {
+    const recorded = texts(model.extractExperiencesFromHistory());
+    expect(recorded).toHaveLength(3);
+    for (const text of recorded) expect(new Set(text.match(/#\d+#/g))).toEqual(new Set([name]));
+  }
+  for (const { over } of rollouts) over.abort();
+  await server.close();
+  // Clients keep their ends for a moment; nothing of the server's is left.
+  await expect.poll(resources).toBeLessThanOrEqual(before);
+});
 
 it('lets no client collapse a group, by whatever way it asks, and says so once', async () => {
   const logger = recordingLogger();
@@ -103,7 +123,13 @@ it('lets no client collapse a group, by whatever way it asks, and says so once',
   const notices = new Set<string>();
   const model = (run: number): RecordingModel => {
     const mounted = server.mount({ handler: (request) => made.handler(request) });
-    const made = modelOver(seen, { mounted, runtime, notices, seedFor: (call) => run * 100 + call, defaults: { temperature: 0.9 } });
+    const made = modelOver(seen, {
+      mounted,
+      runtime,
+      notices,
+      seedFor: (call) => run * 100 + call,
+      defaults: { temperature: 0.9 },
+    });
     return made;
   };
   const wish = { model: 'm', temperature: 0, top_p: 0.1 };

@@ -37,12 +37,23 @@ function named(server: EndpointServer, name: string): Named {
   return { asked, endpoint: () => createAgentEndpoint({ ...mount, model: 'm' }) };
 }
 
-const models = (server: EndpointServer, count: number): Named[] => Array.from({ length: count }, (_, i) => named(server, `r${i}`));
+const models = (server: EndpointServer, count: number): Named[] =>
+  Array.from({ length: count }, (_, i) => named(server, `r${i}`));
 const ask = async (client: OpenAI, content: string): Promise<string | null> =>
-  (await client.chat.completions.create({ model: 'm', messages: [{ role: 'user', content }] })).choices[0]!.message.content;
-const shared = (): OpenAI => new OpenAI({ baseURL: context.baseURL, apiKey: context.apiKey, fetch: context.fetch, maxRetries: 0 });
+  (await client.chat.completions.create({ model: 'm', messages: [{ role: 'user', content }] }))
+    .choices[0]!.message.content;
+const shared = (): OpenAI =>
+  new OpenAI({
+    baseURL: context.baseURL,
+    apiKey: context.apiKey,
+    fetch: context.fetch,
+    maxRetries: 0,
+  });
 
-/** One place; starts a waiting task from within whatever gave the place back, as queues do that know nothing of contexts. */
+/**
+ * One place; starts a waiting task from within whatever gave the place back, as queues do that know
+ * nothing of contexts.
+ */
 function queueOfOne(): { add<T>(task: () => Promise<T>): Promise<T> } {
   const waiting: (() => Promise<void>)[] = [];
   let busy = false;
@@ -74,7 +85,9 @@ it('sends the calls of one client of a module to the rollout that makes them', a
       }),
     ),
   );
-  expect(rollouts.map(({ asked }) => asked)).toEqual(rollouts.map((_, i) => [`${i}`, `${i}`, `${i}`]));
+  expect(rollouts.map(({ asked }) => asked)).toEqual(
+    rollouts.map((_, i) => [`${i}`, `${i}`, `${i}`]),
+  );
 });
 
 it('serves clients that read the environment and the global fetch, and leaves other addresses alone', async () => {
@@ -112,8 +125,15 @@ it('fails the runs whose calls a shared queue started in the context of another'
   const client = shared();
   const queue = queueOfOne();
   const rollouts = models(server, 4);
-  const runs = await Promise.allSettled(rollouts.map((model, i) => context.run(model, () => queue.add(() => ask(client, `${i}`)))));
-  expect(runs.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected']);
+  const runs = await Promise.allSettled(
+    rollouts.map((model, i) => context.run(model, () => queue.add(() => ask(client, `${i}`)))),
+  );
+  expect(runs.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'rejected',
+    'rejected',
+    'rejected',
+  ]);
   expect(rollouts.slice(1).flatMap(({ asked }) => asked)).toEqual([]);
 });
 
@@ -122,7 +142,9 @@ it('keeps contexts apart in a queue that is bound', async () => {
   const client = shared();
   const queue = context.bindQueue(queueOfOne());
   const rollouts = models(server, 16);
-  const answers = await Promise.all(rollouts.map((model, i) => context.run(model, () => queue.add(() => ask(client, `${i}`)))));
+  const answers = await Promise.all(
+    rollouts.map((model, i) => context.run(model, () => queue.add(() => ask(client, `${i}`)))),
+  );
   expect(answers).toEqual(rollouts.map((_, i) => `r${i}`));
   expect(rollouts.map(({ asked }) => asked)).toEqual(rollouts.map((_, i) => [`${i}`]));
 });
@@ -132,7 +154,9 @@ it('tells a run that lost all its calls to others', async () => {
   const [model, other] = models(server, 2);
   const done = Promise.withResolvers<void>();
   const busy = context.run(other!, () => done.promise.then(() => ask(shared(), 'x')));
-  await expect(context.run(model!, () => 'no call')).rejects.toThrow(/no call in its own context while other runs/);
+  await expect(context.run(model!, () => 'no call')).rejects.toThrow(
+    /no call in its own context while other runs/,
+  );
   done.resolve();
   await busy;
   expect(await context.run(model!, () => 'alone')).toBe('alone');

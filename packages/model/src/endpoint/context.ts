@@ -1,35 +1,50 @@
-/** Opt-in: which rollout a client that was made outside of all of them talks to, by the asynchronous context of the call. */
+/**
+ * Opt-in: which rollout a client that was made outside of all of them talks to, by the asynchronous
+ * context of the call.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
 import type { EndpointAddress } from '@trinity-rft/workflow';
 import { contextPath } from './routes.js';
 
 /**
- * For agents whose clients are made once, when their module loads. Such a client gets `baseURL`, `apiKey` and `fetch` from here
- * (`env()` and `install()` for those that read the environment and the global fetch); each run is wrapped in `run`.
+ * For agents whose clients are made once, when their module loads. Such a client gets `baseURL`,
+ * `apiKey` and `fetch` from here (`env()` and `install()` for those that read the environment and
+ * the global fetch); each run is wrapped in `run`.
  *
- * It fails loudly where it cannot know: outside of `run`, after the run has ended, and over a socket. What it cannot see: a
- * queue that all runs share and that starts a waiting call from within another run (LangChain's `maxConcurrency`). Such a call
- * belongs to the run that happened to free the place. Hand the queue to `bindQueue`, or make the client in the run from
- * `model.endpoint()`, which is always exact. A run that lost all its calls to others is found at its end.
+ * It fails loudly where it cannot know: outside of `run`, after the run has ended, and over a
+ * socket. What it cannot see: a queue that all runs share and that starts a waiting call from
+ * within another run (LangChain's `maxConcurrency`). Such a call belongs to the run that happened
+ * to free the place. Hand the queue to `bindQueue`, or make the client in the run from
+ * `model.endpoint()`, which is always exact. A run that lost all its calls to others is found at
+ * its end.
  */
 export interface RolloutContext {
   /** Ends in `/v1`. No socket listens there. */
   readonly baseURL: string;
   /** Stands where clients want a key; opens nothing. */
   readonly apiKey: string;
-  /** Finds the rollout when it is called. @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed` */
+  /**
+   * Finds the rollout when it is called.
+   * @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed`
+   */
   readonly fetch: typeof globalThis.fetch;
   /** For clients that read the environment when they are made. */
   env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string };
-  /** Puts a fetch in place of the global one that takes requests to `baseURL` and passes all others on. Returns what undoes it. */
+  /**
+   * Puts a fetch in place of the global one that takes requests to `baseURL` and passes all others
+   * on. Returns what undoes it.
+   */
   install(): () => void;
   /**
-   * Calls made within `work`, and within whatever it starts, go to this model. @throws WorkflowError `ROLLOUT_CONTEXT_LOST` when
-   * there was none although other runs made calls meanwhile
+   * Calls made within `work`, and within whatever it starts, go to this model. @throws
+   * WorkflowError `ROLLOUT_CONTEXT_LOST` when there was none although other runs made calls
+   * meanwhile
    */
   run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T>;
-  /** Makes a queue start what is added in the context of whoever added it. Returns the same queue. */
+  /**
+   * Makes a queue start what is added in the context of whoever added it. Returns the same queue.
+   */
   bindQueue<Q extends TaskQueue>(queue: Q): Q;
 }
 
@@ -58,7 +73,11 @@ interface Shared {
 /** One per process, also when two copies of this package are installed. */
 function shared(): Shared {
   const place = globalThis as { [key: symbol]: Shared | undefined };
-  return (place[Symbol.for('trinity-rft.rollout-context')] ??= { current: new AsyncLocalStorage(), active: 0, begun: 0 });
+  return (place[Symbol.for('trinity-rft.rollout-context')] ??= {
+    current: new AsyncLocalStorage(),
+    active: 0,
+    begun: 0,
+  });
 }
 
 const baseURL = `http://rollout.invalid${contextPath}`;
@@ -83,7 +102,10 @@ const contextFetch: typeof globalThis.fetch = (input, init) => {
   return send(current, input, init);
 };
 
-async function send(current: Current | undefined, ...[input, init]: Parameters<typeof globalThis.fetch>): Promise<Response> {
+async function send(
+  current: Current | undefined,
+  ...[input, init]: Parameters<typeof globalThis.fetch>
+): Promise<Response> {
   if (!current) throw unknownRollout();
   if (current.over) throw rolloutOver();
   current.calls++;
@@ -104,7 +126,8 @@ function movedTo(url: string, base: string): string {
 
 function install(): () => void {
   const before = globalThis.fetch;
-  const installed: typeof globalThis.fetch = (input, init) => (isContextual(input) ? contextFetch(input, init) : before(input, init));
+  const installed: typeof globalThis.fetch = (input, init) =>
+    isContextual(input) ? contextFetch(input, init) : before(input, init);
   globalThis.fetch = installed;
   return () => {
     if (globalThis.fetch === installed) globalThis.fetch = before;
@@ -114,7 +137,11 @@ function install(): () => void {
 /** Addresses at a server's `contextURL` count too: over a socket they could only be refused. */
 function isContextual(input: Parameters<typeof globalThis.fetch>[0]): boolean {
   const url = input instanceof Request ? input.url : String(input);
-  return url.startsWith(baseURL) || (/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+\//.test(url) && url.includes(`${contextPath}/`));
+  return (
+    url.startsWith(baseURL) ||
+    (/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+\//.test(url) &&
+      url.includes(`${contextPath}/`))
+  );
 }
 
 async function run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T> {

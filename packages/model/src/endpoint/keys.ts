@@ -20,7 +20,8 @@ export function digestOf(key: string): string {
 }
 
 /**
- * The keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that differ.
+ * The keys of a request, from `Authorization: Bearer` and `x-api-key`: none, one, or two that
+ * differ.
  */
 export function keysOf({ headers }: Request): readonly string[] {
   const bearer = /^bearer +(\S+)$/i.exec(headers.get('authorization')?.trim() ?? '')?.[1];

@@ -17,7 +17,8 @@ export interface RouteTable {
   ownsMetrics(key: string): boolean;
   /**
    * @param key the rollout's, by default a random one
-   * @throws InvariantError when the rollout is open already, its id cannot stand in a path, or the key is that of another
+   * @throws InvariantError when the rollout is open already, its id cannot stand in a path, or the
+   * key is that of another
    */
   open(route: Route, key?: string): { readonly apiKey: string; readonly close: () => void };
   /** @throws ModelError 401 without a valid key, 409 when its rollout has ended */
@@ -60,7 +61,10 @@ export function createRouteTable({ clock, closedForMs, maxClosed }: RouteTableOp
       const { rollout } = route;
       assertUsable(rollout, rollouts);
       const digest = digestOf(apiKey);
-      if (byDigest.has(digest)) throw new InvariantError(`Rollout ${rollout} has the key of another one. Give each its own.`);
+      if (byDigest.has(digest))
+        throw new InvariantError(
+          `Rollout ${rollout} has the key of another one. Give each its own.`,
+        );
       byDigest.set(digest, route);
       rollouts.add(rollout);
       const close = (): void => {
@@ -74,7 +78,9 @@ export function createRouteTable({ clock, closedForMs, maxClosed }: RouteTableOp
       const [key, second] = keysOf(request);
       if (key === undefined) throw unauthorized(isContextual(request) ? overSocket : withoutKey);
       if (second !== undefined) {
-        throw unauthorized('The request carries two different keys, in Authorization and in x-api-key. Expected one. Send either.');
+        throw unauthorized(
+          'The request carries two different keys, in Authorization and in x-api-key. Expected one. Send either.',
+        );
       }
       const digest = digestOf(key);
       const route = byDigest.get(digest);
@@ -102,9 +108,14 @@ function rolloutInPath(url: string): string | undefined {
 
 function assertUsable(rollout: string, taken: ReadonlySet<string>): void {
   if (!/^[\w-]+$/.test(rollout)) {
-    throw new InvariantError(`A rollout cannot be mounted as ${JSON.stringify(rollout)}. Use letters, digits, "-" and "_".`);
+    throw new InvariantError(
+      `A rollout cannot be mounted as ${JSON.stringify(rollout)}. Use letters, digits, "-" and "_".`,
+    );
   }
-  if (taken.has(rollout)) throw new InvariantError(`Rollout ${rollout} is mounted already. Unmount it first, or use another id.`);
+  if (taken.has(rollout))
+    throw new InvariantError(
+      `Rollout ${rollout} is mounted already. Unmount it first, or use another id.`,
+    );
 }
 
 /** Where clients that know no rollout are pointed at, see `rolloutContext`. */

@@ -3,7 +3,12 @@ import { manualClock, recordingLogger } from '@trinity-rft/testing';
 import { ConflictError, AuthenticationError, OpenAI } from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { scripted } from '../../test/helpers.js';
-import { openEndpointServer, type EndpointMount, type EndpointServer, type EndpointServerOptions } from './server.js';
+import {
+  openEndpointServer,
+  type EndpointMount,
+  type EndpointServer,
+  type EndpointServerOptions,
+} from './server.js';
 
 const servers: EndpointServer[] = [];
 afterEach(async () => {
@@ -17,9 +22,12 @@ async function open(options: Partial<EndpointServerOptions> = {}): Promise<Endpo
 }
 
 const messages = [{ role: 'user' as const, content: 'hi' }];
-const say = (client: OpenAI): Promise<OpenAI.Chat.ChatCompletion> => client.chat.completions.create({ model: 'any', messages });
-const overHttp = ({ baseURL, apiKey }: Pick<EndpointMount, 'baseURL' | 'apiKey'>): OpenAI => new OpenAI({ baseURL, apiKey, maxRetries: 0 });
-const inProcess = ({ baseURL, apiKey, fetch }: EndpointMount): OpenAI => new OpenAI({ baseURL, apiKey, fetch, maxRetries: 0 });
+const say = (client: OpenAI): Promise<OpenAI.Chat.ChatCompletion> =>
+  client.chat.completions.create({ model: 'any', messages });
+const overHttp = ({ baseURL, apiKey }: Pick<EndpointMount, 'baseURL' | 'apiKey'>): OpenAI =>
+  new OpenAI({ baseURL, apiKey, maxRetries: 0 });
+const inProcess = ({ baseURL, apiKey, fetch }: EndpointMount): OpenAI =>
+  new OpenAI({ baseURL, apiKey, fetch, maxRetries: 0 });
 const bodyOf = async (response: Response): Promise<{ error: { message: string; code: string } }> =>
   (await response.json()) as { error: { message: string; code: string } };
 
@@ -38,19 +46,32 @@ describe('a mounted rollout', () => {
   it('has the key that its owner chose, and its own numbers where it has some', async () => {
     const server = await open();
     const numbers = (): Promise<Response> => Promise.resolve(Response.json({ mine: 1 }));
-    const mount = server.mount({ handler: numbers, apiKey: 'chosen-by-the-owner', ownMetrics: true });
+    const mount = server.mount({
+      handler: numbers,
+      apiKey: 'chosen-by-the-owner',
+      ownMetrics: true,
+    });
     expect(mount.apiKey).toBe('chosen-by-the-owner');
-    const response = await fetch(`${server.url}/metrics`, { headers: { authorization: 'Bearer chosen-by-the-owner' } });
+    const response = await fetch(`${server.url}/metrics`, {
+      headers: { authorization: 'Bearer chosen-by-the-owner' },
+    });
     expect(await response.json()).toEqual({ mine: 1 });
     // Any path will do: there is no need to know the rollout's id.
-    expect((await fetch(`${server.url}/v1/models`, { headers: { 'x-api-key': mount.apiKey } })).status).toBe(200);
-    expect(() => server.mount({ handler: numbers, apiKey: 'chosen-by-the-owner' })).toThrow(/has the key of another one/);
+    expect(
+      (await fetch(`${server.url}/v1/models`, { headers: { 'x-api-key': mount.apiKey } })).status,
+    ).toBe(200);
+    expect(() => server.mount({ handler: numbers, apiKey: 'chosen-by-the-owner' })).toThrow(
+      /has the key of another one/,
+    );
   });
 
   it('streams', async () => {
     const server = await open();
     const { model } = scripted(['one<|im_end|>']);
-    const stream = overHttp(server.mount({ handler: model.handler })).chat.completions.stream({ model: 'any', messages });
+    const stream = overHttp(server.mount({ handler: model.handler })).chat.completions.stream({
+      model: 'any',
+      messages,
+    });
     expect(await stream.finalContent()).toBe('one');
   });
 
@@ -61,10 +82,16 @@ describe('a mounted rollout', () => {
       Promise.resolve(Response.json({ n: seen.push(new URL(request.url).pathname) }));
     const { apiKey } = server.mount({ rollout: 'a', handler });
     for (const path of ['/v1/models', '/proxy/v1/models', '/gate/r/a/v1/models']) {
-      expect((await fetch(server.url + path, { headers: { authorization: `bearer ${apiKey}` } })).status).toBe(200);
-      expect((await fetch(server.url + path, { headers: { 'x-api-key': apiKey } })).status).toBe(200);
+      expect(
+        (await fetch(server.url + path, { headers: { authorization: `bearer ${apiKey}` } })).status,
+      ).toBe(200);
+      expect((await fetch(server.url + path, { headers: { 'x-api-key': apiKey } })).status).toBe(
+        200,
+      );
     }
-    expect(new Set(seen)).toEqual(new Set(['/v1/models', '/proxy/v1/models', '/gate/r/a/v1/models']));
+    expect(new Set(seen)).toEqual(
+      new Set(['/v1/models', '/proxy/v1/models', '/gate/r/a/v1/models']),
+    );
   });
 
   it('aborts the request of a client that goes away', async () => {
@@ -79,7 +106,10 @@ describe('a mounted rollout', () => {
       );
     const mount = server.mount({ handler });
     const abort = new AbortController();
-    const call = fetch(`${mount.baseURL}/models`, { headers: { authorization: `Bearer ${mount.apiKey}` }, signal: abort.signal });
+    const call = fetch(`${mount.baseURL}/models`, {
+      headers: { authorization: `Bearer ${mount.apiKey}` },
+      signal: abort.signal,
+    });
     setTimeout(() => abort.abort(), 50);
     await expect(call).rejects.toThrow(/abort/);
     await gone.promise;
@@ -89,7 +119,10 @@ describe('a mounted rollout', () => {
     const keys = await Promise.all(
       [1, 2].map(
         async () =>
-          (await open({ runtime: createRuntime({ seed: 1 }) })).mount({ rollout: 'a', handler: scripted([]).model.handler }).apiKey,
+          (await open({ runtime: createRuntime({ seed: 1 }) })).mount({
+            rollout: 'a',
+            handler: scripted([]).model.handler,
+          }).apiKey,
       ),
     );
     expect(new Set(keys).size).toBe(2);
@@ -106,38 +139,56 @@ describe('a mounted rollout', () => {
 });
 
 describe('a key', () => {
-  const call = (mount: EndpointMount, headers: Record<string, string>, via = fetch): Promise<Response> =>
-    via(`${mount.baseURL}/chat/completions`, { method: 'POST', headers, body: JSON.stringify({ messages }) });
+  const call = (
+    mount: EndpointMount,
+    headers: Record<string, string>,
+    via = fetch,
+  ): Promise<Response> =>
+    via(`${mount.baseURL}/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ messages }),
+    });
 
-  it.each(['HTTP', 'the process'])('is checked over %s: missing, wrong, of another rollout, two of them', async (way) => {
-    const server = await open();
-    const [a, b] = [scripted([]), scripted([])].map(({ model }) => server.mount({ handler: model.handler })) as [
-      EndpointMount,
-      EndpointMount,
-    ];
-    const via = way === 'HTTP' ? fetch : a.fetch;
-    const cases: [headers: Record<string, string>, message: RegExp][] = [
-      [{}, /has no key.*model\.endpoint\(\)/],
-      [{ authorization: 'Bearer' }, /has no key/],
-      [{ authorization: `Basic ${a.apiKey}` }, /has no key/],
-      [{ authorization: 'Bearer rk_wrong' }, /of no rollout that is open/],
-      [{ authorization: `Bearer ${a.apiKey}x` }, /of no rollout that is open/],
-      [{ authorization: `Bearer ${server.adminKey}` }, /of no rollout that is open/],
-      [{ authorization: `Bearer ${b.apiKey}` }, /of another rollout than the path/],
-      [{ authorization: `Bearer ${a.apiKey}`, 'x-api-key': b.apiKey }, /two different keys/],
-    ];
-    for (const [headers, message] of cases) {
-      const response = await call(a, headers, via);
-      expect(response.status).toBe(401);
-      expect(response.headers.get('x-should-retry')).toBe('false');
-      expect((await bodyOf(response)).error).toMatchObject({ message: expect.stringMatching(message) as string, code: 'invalid_api_key' });
-    }
-    await expect(say(new OpenAI({ baseURL: a.baseURL, apiKey: 'rk_wrong', fetch: via }))).rejects.toBeInstanceOf(AuthenticationError);
-  });
+  it.each(['HTTP', 'the process'])(
+    'is checked over %s: missing, wrong, of another rollout, two of them',
+    async (way) => {
+      const server = await open();
+      const [a, b] = [scripted([]), scripted([])].map(({ model }) =>
+        server.mount({ handler: model.handler }),
+      ) as [EndpointMount, EndpointMount];
+      const via = way === 'HTTP' ? fetch : a.fetch;
+      const cases: [headers: Record<string, string>, message: RegExp][] = [
+        [{}, /has no key.*model\.endpoint\(\)/],
+        [{ authorization: 'Bearer' }, /has no key/],
+        [{ authorization: `Basic ${a.apiKey}` }, /has no key/],
+        [{ authorization: 'Bearer rk_wrong' }, /of no rollout that is open/],
+        [{ authorization: `Bearer ${a.apiKey}x` }, /of no rollout that is open/],
+        [{ authorization: `Bearer ${server.adminKey}` }, /of no rollout that is open/],
+        [{ authorization: `Bearer ${b.apiKey}` }, /of another rollout than the path/],
+        [{ authorization: `Bearer ${a.apiKey}`, 'x-api-key': b.apiKey }, /two different keys/],
+      ];
+      for (const [headers, message] of cases) {
+        const response = await call(a, headers, via);
+        expect(response.status).toBe(401);
+        expect(response.headers.get('x-should-retry')).toBe('false');
+        expect((await bodyOf(response)).error).toMatchObject({
+          message: expect.stringMatching(message) as string,
+          code: 'invalid_api_key',
+        });
+      }
+      await expect(
+        say(new OpenAI({ baseURL: a.baseURL, apiKey: 'rk_wrong', fetch: via })),
+      ).rejects.toBeInstanceOf(AuthenticationError);
+    },
+  );
 
   it('of a closed rollout answers 409 for a while, then 401', async () => {
     const clock = manualClock();
-    const server = await open({ runtime: { clock, logger: silentLogger }, limits: { closedForMs: 1000, closeTimeoutMs: 0 } });
+    const server = await open({
+      runtime: { clock, logger: silentLogger },
+      limits: { closedForMs: 1000, closeTimeoutMs: 0 },
+    });
     const over = new AbortController();
     const { model } = scripted(['x<|im_end|>']);
     const mount = server.mount({ rollout: 'a', handler: model.handler, signal: over.signal });
@@ -151,10 +202,14 @@ describe('a key', () => {
 
   it('of a rollout closed long before many others is forgotten', async () => {
     const server = await open({ limits: { maxClosed: 2 } });
-    const mounts = Array.from({ length: 4 }, (_, i) => server.mount({ rollout: `r${i}`, handler: scripted([]).model.handler }));
+    const mounts = Array.from({ length: 4 }, (_, i) =>
+      server.mount({ rollout: `r${i}`, handler: scripted([]).model.handler }),
+    );
     for (const mount of mounts) mount.unmount();
     const statuses = await Promise.all(
-      mounts.map(async (mount) => (await call(mount, { authorization: `Bearer ${mount.apiKey}` })).status),
+      mounts.map(
+        async (mount) => (await call(mount, { authorization: `Bearer ${mount.apiKey}` })).status,
+      ),
     );
     expect(statuses).toEqual([401, 401, 409, 409]);
   });
@@ -168,8 +223,15 @@ describe('the server', () => {
     await say(overHttp(mount));
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'ok' });
     expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
-    const response = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${server.adminKey}` } });
-    expect(await response.json()).toEqual({ open_rollouts: 1, calls: 1, in_flight: 0, errors: { 401: 1 } });
+    const response = await fetch(`${server.url}/metrics`, {
+      headers: { authorization: `Bearer ${server.adminKey}` },
+    });
+    expect(await response.json()).toEqual({
+      open_rollouts: 1,
+      calls: 1,
+      in_flight: 0,
+      errors: { 401: 1 },
+    });
   });
 
   it('closes idle connections at once, and says which calls it waited for', async () => {
@@ -179,8 +241,13 @@ describe('the server', () => {
     const idle = server.mount({ handler: () => Promise.resolve(Response.json({})) });
     await fetch(`${idle.baseURL}/models`, { headers: { 'x-api-key': idle.apiKey } });
     const begun = Promise.withResolvers<void>();
-    const busy = server.mount({ rollout: 'slow', handler: () => (begun.resolve(), new Promise(() => undefined)) });
-    const call = fetch(`${busy.baseURL}/models`, { headers: { 'x-api-key': busy.apiKey } }).catch((error: unknown) => error);
+    const busy = server.mount({
+      rollout: 'slow',
+      handler: () => (begun.resolve(), new Promise(() => undefined)),
+    });
+    const call = fetch(`${busy.baseURL}/models`, { headers: { 'x-api-key': busy.apiKey } }).catch(
+      (error: unknown) => error,
+    );
     await begun.promise;
     const closed = server.close();
     await clock.advance(5000);
@@ -199,13 +266,17 @@ describe('the server', () => {
     await server.close();
     await expect(say(inProcess(mount))).rejects.toBeInstanceOf(ConflictError);
     await expect(say(overHttp(mount))).rejects.toThrow(/Connection error/);
-    expect(() => server.mount({ handler: () => Promise.resolve(new Response()) })).toThrow(/endpoint is closed/);
+    expect(() => server.mount({ handler: () => Promise.resolve(new Response()) })).toThrow(
+      /endpoint is closed/,
+    );
   });
 
   it('tells when its port is taken', async () => {
     const first = await open();
     const port = Number(new URL(first.url).port);
-    await expect(openEndpointServer({ port, runtime: createRuntime() })).rejects.toThrow(/cannot listen on 127\.0\.0\.1:\d+/);
+    await expect(openEndpointServer({ port, runtime: createRuntime() })).rejects.toThrow(
+      /cannot listen on 127\.0\.0\.1:\d+/,
+    );
   });
 
   it('leaves Request and Response of the process alone', async () => {

@@ -1,4 +1,7 @@
-/** The recording endpoint on loopback HTTP: one server, an address and a secret key for each rollout. */
+/**
+ * The recording endpoint on loopback HTTP: one server, an address and a secret key for each
+ * rollout.
+ */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -47,19 +50,29 @@ export interface EndpointMount {
 export interface EndpointServer {
   /** `http://HOST:PORT` */
   readonly url: string;
-  /** For clients that were made outside of any rollout: answers with what to do, see `rolloutContext`. Ends in `/v1`. */
+  /**
+   * For clients that were made outside of any rollout: answers with what to do, see
+   * `rolloutContext`. Ends in `/v1`.
+   */
   readonly contextURL: string;
   /** Opens `GET /metrics`. */
   readonly adminKey: string;
-  /** @throws InvariantError when the rollout is mounted, CancelledError when its signal has aborted or the server is closed */
+  /**
+   * @throws InvariantError when the rollout is mounted, CancelledError when its signal has aborted
+   * or the server is closed
+   */
   mount(options: MountOptions): EndpointMount;
-  /** Ends all rollouts, waits for calls up to the limit, then closes their connections and says which ones it waited for. */
+  /**
+   * Ends all rollouts, waits for calls up to the limit, then closes their connections and says
+   * which ones it waited for.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Serves until it is closed. `GET /health` is for everybody, `GET /metrics` with `adminKey` is about the server, everything else
- * needs the key of a rollout, under any path. Keys come from the machine's randomness and are in no log.
+ * Serves until it is closed. `GET /health` is for everybody, `GET /metrics` with `adminKey` is
+ * about the server, everything else needs the key of a rollout, under any path. Keys come from the
+ * machine's randomness and are in no log.
  * @throws ModelError 503 when the port cannot be had
  */
 export async function openEndpointServer(options: EndpointServerOptions): Promise<EndpointServer> {
@@ -87,9 +100,15 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
     contextURL: `${url}${contextPath}`,
     adminKey,
     mount: ({ rollout = newRolloutId(), handler, apiKey: chosen, ownMetrics = false, signal }) => {
-      if (closed) throw new CancelledError('The endpoint is closed: nothing can be mounted on it any more.', { reason: 'shutdown' });
+      if (closed)
+        throw new CancelledError('The endpoint is closed: nothing can be mounted on it any more.', {
+          reason: 'shutdown',
+        });
       if (signal?.aborted)
-        throw new CancelledError('The rollout has ended before it was mounted.', { reason: 'aborted', cause: signal.reason });
+        throw new CancelledError('The rollout has ended before it was mounted.', {
+          reason: 'aborted',
+          cause: signal.reason,
+        });
       const { apiKey, close } = table.open({ rollout, handler, ownMetrics }, chosen);
       const unmount = (): void => {
         close();
@@ -108,13 +127,18 @@ export async function openEndpointServer(options: EndpointServerOptions): Promis
   };
 }
 
-function createApp(table: RouteTable, traffic: Traffic, adminKey: string): Hono<{ Bindings: HttpBindings }> {
+function createApp(
+  table: RouteTable,
+  traffic: Traffic,
+  adminKey: string,
+): Hono<{ Bindings: HttpBindings }> {
   const adminDigest = digestOf(adminKey);
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.get('/health', () => Response.json({ status: 'ok' }));
   app.get('/metrics', ({ req, env }) => {
     const [key] = keysOf(req.raw);
-    if (key !== undefined && table.ownsMetrics(key)) return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
+    if (key !== undefined && table.ownsMetrics(key))
+      return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
     if (key === undefined || digestOf(key) !== adminDigest) {
       return refuse(
         unauthorized(
@@ -129,8 +153,16 @@ function createApp(table: RouteTable, traffic: Traffic, adminKey: string): Hono<
   return app;
 }
 
-/** Checks the key, then hands the request over. A call is in flight until its connection has all of the answer. */
-async function dispatch(request: Request, table: RouteTable, traffic: Traffic, outgoing?: ServerResponse): Promise<Response> {
+/**
+ * Checks the key, then hands the request over. A call is in flight until its connection has all of
+ * the answer.
+ */
+async function dispatch(
+  request: Request,
+  table: RouteTable,
+  traffic: Traffic,
+  outgoing?: ServerResponse,
+): Promise<Response> {
   let route;
   try {
     route = table.find(request);
@@ -167,7 +199,8 @@ function refuse(error: unknown, traffic: Traffic): Response {
 }
 
 function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: EndpointLimits): Server {
-  const { headersTimeoutMs, requestTimeoutMs, keepAliveMs, maxHeaderBytes, maxConnections } = limits;
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveMs, maxHeaderBytes, maxConnections } =
+    limits;
   const listener = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
     // For HTTP/1.0, which names no host.
     hostname: '127.0.0.1',
@@ -182,7 +215,10 @@ function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: Endpoin
       keepAliveTimeout: keepAliveMs,
       maxHeaderSize: maxHeaderBytes,
       // How often deadlines are looked at.
-      connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.floor(Math.min(headersTimeoutMs, requestTimeoutMs) / 2))),
+      connectionsCheckingInterval: Math.min(
+        5000,
+        Math.max(50, Math.floor(Math.min(headersTimeoutMs, requestTimeoutMs) / 2)),
+      ),
     },
     (incoming, outgoing) => void listener(incoming, outgoing),
   );
@@ -193,11 +229,14 @@ function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: Endpoin
 
 /** What cannot become a Request, by its address or its Host header. */
 function malformed(cause: unknown): ModelError {
-  return new ModelError('The request line or its Host header is not valid. Expected a path and the host of baseURL. Use an HTTP client.', {
-    status: 400,
-    code: 'invalid_request',
-    cause,
-  });
+  return new ModelError(
+    'The request line or its Host header is not valid. Expected a path and the host of baseURL. Use an HTTP client.',
+    {
+      status: 400,
+      code: 'invalid_request',
+      cause,
+    },
+  );
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {
@@ -219,7 +258,11 @@ interface CloseOptions {
   readonly timeoutMs: number;
 }
 
-async function closeServer(server: Server, traffic: Traffic, { runtime, timeoutMs }: CloseOptions): Promise<void> {
+async function closeServer(
+  server: Server,
+  traffic: Traffic,
+  { runtime, timeoutMs }: CloseOptions,
+): Promise<void> {
   if (!server.listening) return;
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const timer = new AbortController();

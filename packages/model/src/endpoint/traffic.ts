@@ -10,7 +10,11 @@ export interface Traffic {
   rollouts(): readonly string[];
   /** Resolves when nothing is in flight. */
   idle(): Promise<void>;
-  report(): { readonly calls: number; readonly in_flight: number; readonly errors: Readonly<Record<string, number>> };
+  report(): {
+    readonly calls: number;
+    readonly in_flight: number;
+    readonly errors: Readonly<Record<string, number>>;
+  };
 }
 
 export function createTraffic(): Traffic {
@@ -37,7 +41,8 @@ export function createTraffic(): Traffic {
       return inFlight.size;
     },
     rollouts: () => [...new Set(inFlight.values())],
-    idle: () => (inFlight.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    idle: () =>
+      inFlight.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
     report: () => ({ calls, in_flight: inFlight.size, errors: { ...errors } }),
   };
 }

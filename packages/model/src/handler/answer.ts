@@ -2,7 +2,10 @@
 
 import { body } from './deliver.js';
 
-/** A server of ours writes it in one piece; for everybody else {@link toResponse} makes a Response, which costs more than the rest of a call. */
+/**
+ * A server of ours writes it in one piece; for everybody else {@link toResponse} makes a Response,
+ * which costs more than the rest of a call.
+ */
 export interface WholeAnswer {
   readonly status: 200;
   /** With its length. */
@@ -21,7 +24,9 @@ export type AnswerHandler = (request: Request) => Promise<Answer>;
 
 export const isWhole = (answer: Answer): answer is WholeAnswer => typeof answer.text === 'string';
 
-/** A client counts as served when it has taken the text. Cancelling the body means that it has gone. */
+/**
+ * A client counts as served when it has taken the text. Cancelling the body means that it has gone.
+ */
 export function toResponse(answer: Answer): Response {
   if (!isWhole(answer)) return answer;
   const { status, headers, text } = answer;

@@ -20,22 +20,33 @@ export interface BodyLimits extends Pick<EndpointPolicy, 'maxBodyBytes' | 'bodyT
 const maxDepth = 128;
 
 /** @param expected what the body should have been. @throws ModelError 400, 408, 413 or 415 */
-export async function readBody(request: Request, limits: BodyLimits, expected: string): Promise<RequestBody> {
+export async function readBody(
+  request: Request,
+  limits: BodyLimits,
+  expected: string,
+): Promise<RequestBody> {
   const bytes = await readBytes(request, limits);
   const value = parse(bytes, request.headers.get('content-type'), expected);
-  if (nestsDeeper(value, maxDepth)) throw refusal('body', `nests deeper than ${maxDepth} levels`, expected);
+  if (nestsDeeper(value, maxDepth))
+    throw refusal('body', `nests deeper than ${maxDepth} levels`, expected);
   return { value, digest: hash('sha256', bytes, 'base64') };
 }
 
 async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
-  const { maxBodyBytes: most = defaultMaxBodyBytes, bodyTimeoutMs: timeoutMs = defaultBodyTimeoutMs, runtime } = limits;
+  const {
+    maxBodyBytes: most = defaultMaxBodyBytes,
+    bodyTimeoutMs: timeoutMs = defaultBodyTimeoutMs,
+    runtime,
+  } = limits;
   const announced = request.headers.get('content-length');
   if (Number(announced) > most) throw tooLarge(most);
   const { promise: late, reject } = Promise.withResolvers<never>();
   const callOff = runtime.clock.after(timeoutMs, () => reject(slow(timeoutMs)));
   try {
     // HTTP holds a body to its announced length, and servers read such a one faster.
-    return await (announced === null ? count(request, most, late) : Promise.race([whole(request), late]));
+    return await (announced === null
+      ? count(request, most, late)
+      : Promise.race([whole(request), late]));
   } catch (error) {
     throw error instanceof ModelError ? error : gone(error);
   } finally {
@@ -43,7 +54,8 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
   }
 }
 
-const whole = async (request: Request): Promise<Uint8Array> => new Uint8Array(await request.arrayBuffer());
+const whole = async (request: Request): Promise<Uint8Array> =>
+  new Uint8Array(await request.arrayBuffer());
 
 /** Reads no further than the limit. @param late rejects when the time is over */
 async function count(request: Request, most: number, late: Promise<never>): Promise<Uint8Array> {
@@ -66,13 +78,23 @@ async function count(request: Request, most: number, late: Promise<never>): Prom
 }
 
 const tooLarge = (most: number): ModelError =>
-  refusal('body', `is larger than ${most} bytes`, `at most ${most} bytes`, { status: 413, code: 'request_too_large' });
+  refusal('body', `is larger than ${most} bytes`, `at most ${most} bytes`, {
+    status: 413,
+    code: 'request_too_large',
+  });
 
 const slow = (timeoutMs: number): ModelError =>
-  refusal('body', `did not arrive within ${timeoutMs} ms`, 'the whole body without pauses', { status: 408, code: 'request_timeout' });
+  refusal('body', `did not arrive within ${timeoutMs} ms`, 'the whole body without pauses', {
+    status: 408,
+    code: 'request_timeout',
+  });
 
 const gone = (cause: unknown): CancelledError =>
-  new CancelledError('The client went away before its request was complete.', { code: 'CLIENT_GONE', reason: 'aborted', cause });
+  new CancelledError('The client went away before its request was complete.', {
+    code: 'CLIENT_GONE',
+    reason: 'aborted',
+    cause,
+  });
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -83,9 +105,16 @@ function parse(bytes: Uint8Array, type: string | null, expected: string): unknow
     return JSON.parse(text) as unknown;
   } catch (cause) {
     if (type !== null && !/json|text\/plain/i.test(type)) {
-      throw refusal('body', `is ${type}`, `${expected} as application/json`, { status: 415, code: 'unsupported_media_type', cause });
+      throw refusal('body', `is ${type}`, `${expected} as application/json`, {
+        status: 415,
+        code: 'unsupported_media_type',
+        cause,
+      });
     }
-    const what = cause instanceof SyntaxError ? `is not JSON${jsonErrorPosition(text, cause)}` : 'is not UTF-8 text';
+    const what =
+      cause instanceof SyntaxError
+        ? `is not JSON${jsonErrorPosition(text, cause)}`
+        : 'is not UTF-8 text';
     throw refusal('body', what, expected, { code: 'invalid_json', cause });
   }
 }

@@ -4,7 +4,12 @@ import { expect, it } from 'vitest';
 import { encode, modelOver } from '../../test/helpers.js';
 
 type Step =
-  | { readonly do: 'ask'; readonly body: number; readonly stream: boolean; readonly repeats: boolean }
+  | {
+      readonly do: 'ask';
+      readonly body: number;
+      readonly stream: boolean;
+      readonly repeats: boolean;
+    }
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'leave' | 'read' | 'look'; readonly client: number };
 
@@ -38,7 +43,10 @@ async function take(one: Client, all: boolean): Promise<void> {
   while ((await soon(one.reading)) && all);
 }
 
-async function read(one: Client, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {
+async function read(
+  one: Client,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<boolean> {
   const piece = await reader.read().catch(() => undefined);
   delete one.reading;
   if (!piece || piece.done) return false;
@@ -47,7 +55,10 @@ async function read(one: Client, reader: ReadableStreamDefaultReader<Uint8Array>
 }
 
 function soon<T>(promise: Promise<T>): Promise<T | undefined> {
-  return Promise.race([promise, new Promise<undefined>((resolve) => setImmediate(() => setImmediate(() => resolve(undefined))))]);
+  return Promise.race([
+    promise,
+    new Promise<undefined>((resolve) => setImmediate(() => setImmediate(() => resolve(undefined)))),
+  ]);
 }
 
 const idIn = (text: string): string | undefined =>
@@ -58,39 +69,48 @@ const idIn = (text: string): string | undefined =>
 it('records exactly the answers that some client has in full, whoever asks, repeats, reads and leaves in whatever order', async () => {
   let delivered = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), async (steps) => {
-      const runtime = testRuntime();
-      const sampler = scriptedSampler({ script: () => encode('four<|im_end|>'), delayMs: 100, clock: runtime.clock });
-      const model = modelOver(sampler, { runtime, heartbeat: { afterMs: 50, everyMs: 20 } });
-      const clients: Client[] = [];
-      for (const one of steps) {
-        if (one.do === 'wait') await runtime.clock.advance(one.ms);
-        else if (one.do === 'ask') clients.push(ask(one));
-        else if (clients[one.client]) {
-          if (one.do === 'leave') clients[one.client]!.controller.abort();
-          else await take(clients[one.client]!, one.do === 'read');
-        }
-      }
-      for (const { controller } of clients) controller.abort();
-      for (const { reader } of clients) await reader?.cancel().catch(() => undefined);
-      await runtime.clock.advance(1000);
-      const ids = new Set(clients.map(({ text }) => idIn(text.trim())).filter((id) => id !== undefined));
-      delivered += ids.size;
-      expect(model.extractExperiencesFromHistory()).toHaveLength(ids.size);
-      expect([sampler.inFlight, runtime.clock.sleeping]).toEqual([0, 0]);
-      for (const { response } of clients) expect([200, 499]).toContain((await response).status);
-
-      function ask({ body, stream, repeats }: Extract<Step, { readonly do: 'ask' }>): Client {
-        const controller = new AbortController();
-        const request = new Request('http://host/v1/chat/completions', {
-          method: 'POST',
-          signal: controller.signal,
-          headers: repeats ? { 'x-stainless-retry-count': '1' } : {},
-          body: JSON.stringify({ messages: [{ role: 'user', content: `${body}` }], stream }),
+    fc.asyncProperty(
+      fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }),
+      async (steps) => {
+        const runtime = testRuntime();
+        const sampler = scriptedSampler({
+          script: () => encode('four<|im_end|>'),
+          delayMs: 100,
+          clock: runtime.clock,
         });
-        return { controller, response: model.handler(request), text: '' };
-      }
-    }),
+        const model = modelOver(sampler, { runtime, heartbeat: { afterMs: 50, everyMs: 20 } });
+        const clients: Client[] = [];
+        for (const one of steps) {
+          if (one.do === 'wait') await runtime.clock.advance(one.ms);
+          else if (one.do === 'ask') clients.push(ask(one));
+          else if (clients[one.client]) {
+            if (one.do === 'leave') clients[one.client]!.controller.abort();
+            else await take(clients[one.client]!, one.do === 'read');
+          }
+        }
+        for (const { controller } of clients) controller.abort();
+        for (const { reader } of clients) await reader?.cancel().catch(() => undefined);
+        await runtime.clock.advance(1000);
+        const ids = new Set(
+          clients.map(({ text }) => idIn(text.trim())).filter((id) => id !== undefined),
+        );
+        delivered += ids.size;
+        expect(model.extractExperiencesFromHistory()).toHaveLength(ids.size);
+        expect([sampler.inFlight, runtime.clock.sleeping]).toEqual([0, 0]);
+        for (const { response } of clients) expect([200, 499]).toContain((await response).status);
+
+        function ask({ body, stream, repeats }: Extract<Step, { readonly do: 'ask' }>): Client {
+          const controller = new AbortController();
+          const request = new Request('http://host/v1/chat/completions', {
+            method: 'POST',
+            signal: controller.signal,
+            headers: repeats ? { 'x-stainless-retry-count': '1' } : {},
+            body: JSON.stringify({ messages: [{ role: 'user', content: `${body}` }], stream }),
+          });
+          return { controller, response: model.handler(request), text: '' };
+        }
+      },
+    ),
     { numRuns: 300 },
   );
   expect(delivered).toBeGreaterThan(0);

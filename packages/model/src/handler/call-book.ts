@@ -30,13 +30,18 @@ export interface Taken<T> {
 
 export interface CallBook {
   /**
-   * Starts `work`, joins the equal request that is being answered, or gives the recorded answer again:
-   * - an answer that no client received is given to the next equal request, for the first one came back for it;
+   * Starts `work`, joins the equal request that is being answered, or gives the recorded answer
+   * again:
+   * - an answer that no client received is given to the next equal request, for the first one came
+   * back for it;
    * - a request that says it repeats gets the answer that is under way or finished;
    * - any other is a sample of its own, even of an equal prompt.
    */
   take<T extends Recorded>(claim: Claim, work: (signal: AbortSignal) => Promise<T>): Taken<T>;
-  /** Some request was refused for the moment: what repeats next may be that one, and no answer that was delivered before is its. */
+  /**
+   * Some request was refused for the moment: what repeats next may be that one, and no answer that
+   * was delivered before is its.
+   */
   refused(): void;
 }
 
@@ -66,7 +71,11 @@ interface CallBookOptions extends Pick<EndpointPolicy, 'equalRequests'> {
   readonly signal?: AbortSignal;
 }
 
-export function createCallBook(options: CallBookOptions, deliveries: Deliveries, counters: Pick<Counters, 'add'>): CallBook {
+export function createCallBook(
+  options: CallBookOptions,
+  deliveries: Deliveries,
+  counters: Pick<Counters, 'add'>,
+): CallBook {
   const entries = new Map<string, Entry>();
   const running = new Set<AbortController>();
   const { equalRequests, signal: over } = options;
@@ -80,13 +89,19 @@ export function createCallBook(options: CallBookOptions, deliveries: Deliveries,
     running.add(generation);
   };
   const end = (generation: AbortController): void => {
-    if (running.delete(generation) && running.size === 0) over?.removeEventListener('abort', endAll);
+    if (running.delete(generation) && running.size === 0)
+      over?.removeEventListener('abort', endAll);
   };
 
   const start = (key: string, work: (signal: AbortSignal) => Promise<Recorded>): Entry => {
     const generation = new AbortController();
     begin(generation);
-    const entry: Entry = { result: work(generation.signal), generation, clients: 0, delivered: false };
+    const entry: Entry = {
+      result: work(generation.signal),
+      generation,
+      clients: 0,
+      delivered: false,
+    };
     entries.set(key, entry);
     entry.result.then(
       (finished) => {
@@ -107,7 +122,9 @@ export function createCallBook(options: CallBookOptions, deliveries: Deliveries,
   const find = ({ key, repeats }: Claim): Entry | undefined => {
     const entry = entries.get(key);
     if (!entry || entry.generation?.signal.aborted) return undefined;
-    const wanted = entry.finished ? repeats || (entry.clients === 0 && !entry.delivered) : repeats || equalRequests === 'join';
+    const wanted = entry.finished
+      ? repeats || (entry.clients === 0 && !entry.delivered)
+      : repeats || equalRequests === 'join';
     return wanted ? entry : undefined;
   };
 
@@ -132,9 +149,13 @@ export function createCallBook(options: CallBookOptions, deliveries: Deliveries,
 
   return {
     refused: () => {
-      for (const [key, entry] of entries) if (entry.finished && entry.delivered) entries.delete(key);
+      for (const [key, entry] of entries)
+        if (entry.finished && entry.delivered) entries.delete(key);
     },
-    take: <T extends Recorded>(claim: Claim, work: (signal: AbortSignal) => Promise<T>): Taken<T> => {
+    take: <T extends Recorded>(
+      claim: Claim,
+      work: (signal: AbortSignal) => Promise<T>,
+    ): Taken<T> => {
       const found = find(claim);
       if (found) counters.add('replayed');
       const entry = found ?? start(claim.key, work);
@@ -168,8 +189,13 @@ function forget(entries: Map<string, Entry>, key: string, newest: Entry): void {
   entries.delete(key);
   entries.set(key, newest);
   const finished = [...entries].filter(([, entry]) => entry.finished && entry.clients === 0);
-  for (const [old] of finished.slice(0, Math.max(0, finished.length - rememberedAnswers))) entries.delete(old);
+  for (const [old] of finished.slice(0, Math.max(0, finished.length - rememberedAnswers)))
+    entries.delete(old);
 }
 
 const clientGone = (cause: unknown): CancelledError =>
-  new CancelledError('The client went away before it had its answer.', { code: 'CLIENT_GONE', reason: 'aborted', cause });
+  new CancelledError('The client went away before it had its answer.', {
+    code: 'CLIENT_GONE',
+    reason: 'aborted',
+    cause,
+  });

@@ -22,12 +22,19 @@ export async function chatCompletions(request: Request, context: RouteContext): 
   checkChoices(context, wanted.n);
   report(wanted, context);
   const form = wanted.stream
-    ? eventForm<Completed>((completed) => [...toChunks(completed.generation, completed.context).map((data) => ({ data })), done])
+    ? eventForm<Completed>((completed) => [
+        ...toChunks(completed.generation, completed.context).map((data) => ({ data })),
+        done,
+      ])
     : jsonForm<Completed>((completed) => toCompletion(completed.generation, completed.context));
   return serve(request, digest, context, form, (signal) => complete(wanted, context, signal));
 }
 
-async function complete(wanted: ChatCompletionRequest, options: RouteContext, signal: AbortSignal): Promise<Completed> {
+async function complete(
+  wanted: ChatCompletionRequest,
+  options: RouteContext,
+  signal: AbortSignal,
+): Promise<Completed> {
   const { generate, modelPath: model, tokenizer, runtime, clientSampling } = options;
   const { messages, tools, parseTools, n, maxTokens, stop, topLogprobs, sampling, form } = wanted;
   const generation = await generate({

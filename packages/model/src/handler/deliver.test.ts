@@ -8,7 +8,12 @@ import type { RecordingModel, RolloutModelOptions } from '../options.js';
 const messages = [{ role: 'user' as const, content: 'hi' }];
 const base = { model: 'gpt-5', messages };
 const post = (body: object, headers: Record<string, string> = {}, signal?: AbortSignal): Request =>
-  new Request('http://host/v1/chat/completions', { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) });
+  new Request('http://host/v1/chat/completions', {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  });
 
 interface Slow {
   readonly model: RecordingModel;
@@ -17,11 +22,22 @@ interface Slow {
 }
 
 /** Every answer takes 40 s; heartbeats begin after 10 s and come every 5 s. */
-function slow(script: readonly (string | Error)[], options: Partial<RolloutModelOptions> = {}): Slow {
+function slow(
+  script: readonly (string | Error)[],
+  options: Partial<RolloutModelOptions> = {},
+): Slow {
   const runtime = testRuntime();
   const replies = script.map((reply) => (typeof reply === 'string' ? encode(reply) : reply));
   const sampler = scriptedSampler({ script: replies, delayMs: 40_000, clock: runtime.clock });
-  return { model: modelOver(sampler, { runtime, heartbeat: { afterMs: 10_000, everyMs: 5000 }, ...options }), runtime, sampler };
+  return {
+    model: modelOver(sampler, {
+      runtime,
+      heartbeat: { afterMs: 10_000, everyMs: 5000 },
+      ...options,
+    }),
+    runtime,
+    sampler,
+  };
 }
 
 const steps = (model: RecordingModel): readonly (number | undefined)[] =>
@@ -72,14 +88,20 @@ describe('heartbeats', () => {
     await runtime.clock.advance(10_000);
     const body = (await whole).json();
     await runtime.clock.advance(30_000);
-    expect(await body).toMatchObject({ error: { type: 'server_error', message: 'the worker died' } });
+    expect(await body).toMatchObject({
+      error: { type: 'server_error', message: 'the worker died' },
+    });
     const read = (async () => {
-      for await (const _ of await model.openaiClient().chat.completions.create({ ...base, stream: true }));
+      for await (const _ of await model
+        .openaiClient()
+        .chat.completions.create({ ...base, stream: true }));
     })().catch((error: unknown) => error);
     await runtime.clock.advance(40_000);
     const failure = await read;
     expect(failure).toBeInstanceOf(APIError);
-    expect(failure).toMatchObject({ message: expect.stringContaining('the worker died') as string });
+    expect(failure).toMatchObject({
+      message: expect.stringContaining('the worker died') as string,
+    });
     expect(steps(model)).toEqual([]);
   });
 
@@ -102,18 +124,25 @@ describe('a request that is repeated', () => {
 
   it('is a new sample after its answer was delivered', async () => {
     const { model } = scripted(['a<|im_end|>', 'b<|im_end|>']);
-    expect(await idOf(await model.handler(post(base)))).not.toBe(await idOf(await model.handler(post(base))));
+    expect(await idOf(await model.handler(post(base)))).not.toBe(
+      await idOf(await model.handler(post(base))),
+    );
     expect(steps(model)).toEqual([0, 1]);
   });
 
   it('gets the recorded answer again when the client says that it repeats', async () => {
     const { model, sampler } = scripted(['a<|im_end|>', 'b<|im_end|>']);
-    const [first, second] = [await model.handler(post(base)), await model.handler(post(base, retry))];
+    const [first, second] = [
+      await model.handler(post(base)),
+      await model.handler(post(base, retry)),
+    ];
     expect(await second.text()).toBe(await first.text());
     expect(sampler.calls).toHaveLength(1);
     expect(steps(model)).toEqual([0]);
     expect(model.metrics()).toMatchObject({ 'model/replayed': 1, 'model/calls': 1 });
-    expect((await (await model.handler(post({ ...base, user: 'me' }, retry))).json()) as object).toMatchObject({
+    expect(
+      (await (await model.handler(post({ ...base, user: 'me' }, retry))).json()) as object,
+    ).toMatchObject({
       choices: [{ message: { content: 'b' } }],
     });
   });
@@ -175,7 +204,9 @@ describe('an answer that no client received', () => {
     await model.handler(post(base, {}, client.signal));
     client.abort();
     expect(steps(model)).toEqual([]);
-    expect(await (await model.handler(post(base))).json()).toMatchObject({ choices: [{ message: { content: 'a' } }] });
+    expect(await (await model.handler(post(base))).json()).toMatchObject({
+      choices: [{ message: { content: 'a' } }],
+    });
     expect(sampler.calls).toHaveLength(1);
     expect(steps(model)).toEqual([0]);
     expect(model.metrics()).toMatchObject({ 'model/replayed': 1, 'model/undelivered': 1 });
@@ -190,17 +221,27 @@ describe('an answer that no client received', () => {
     await reader.cancel();
     expect(new TextDecoder().decode(value)).toContain('"role":"assistant"');
     expect(steps(model)).toEqual([]);
-    const called = { role: 'assistant', tool_calls: [{ id: 'call_0_0_0', type: 'function', function: { name: 'add', arguments: '{}' } }] };
+    const called = {
+      role: 'assistant',
+      tool_calls: [
+        { id: 'call_0_0_0', type: 'function', function: { name: 'add', arguments: '{}' } },
+      ],
+    };
     const result = { role: 'tool', tool_call_id: 'call_0_0_0', content: '0' };
-    await (await model.handler(post({ ...base, tools, messages: [...messages, called, result] }))).text();
+    await (
+      await model.handler(post({ ...base, tools, messages: [...messages, called, result] }))
+    ).text();
     expect(steps(model)).toEqual([0, 1]);
   });
 
   it('counts as received once its last piece was taken, whatever the client does then', async () => {
     const { model } = scripted(['a<|im_end|>']);
     const client = new AbortController();
-    const reader = (await model.handler(post({ ...base, stream: true }, {}, client.signal))).body!.getReader();
-    for (let text = ''; !text.includes('[DONE]');) text += new TextDecoder().decode((await reader.read()).value);
+    const reader = (
+      await model.handler(post({ ...base, stream: true }, {}, client.signal))
+    ).body!.getReader();
+    for (let text = ''; !text.includes('[DONE]');)
+      text += new TextDecoder().decode((await reader.read()).value);
     await reader.cancel();
     client.abort();
     expect(steps(model)).toEqual([0]);
@@ -215,7 +256,14 @@ describe('an answer that no client received', () => {
     const response = await first;
     expect([response.status, await response.json()]).toEqual([
       499,
-      { error: { message: expect.any(String) as string, type: 'client_gone', param: null, code: 'client_closed_request' } },
+      {
+        error: {
+          message: expect.any(String) as string,
+          type: 'client_gone',
+          param: null,
+          code: 'client_closed_request',
+        },
+      },
     ]);
     await runtime.clock.advance(0);
     expect(sampler.inFlight).toBe(0);
@@ -230,7 +278,9 @@ describe('a pause', () => {
     const { model } = scripted(['a<|im_end|>'], { pausedFor: () => pause });
     const refused = await model.handler(post(base));
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3']);
-    expect(await refused.json()).toMatchObject({ error: { type: 'rate_limit_error', code: 'paused' } });
+    expect(await refused.json()).toMatchObject({
+      error: { type: 'rate_limit_error', code: 'paused' },
+    });
     expect((await model.handler(new Request('http://host/v1/models'))).status).toBe(200);
     pause = undefined;
     expect((await model.handler(post(base))).status).toBe(200);
@@ -243,23 +293,32 @@ describe('a pause', () => {
     pause = 1;
     expect((await model.handler(post(base))).status).toBe(429);
     pause = undefined;
-    expect(await idOf(await model.handler(post(base, { 'x-stainless-retry-count': '1' })))).not.toBe(first);
+    expect(
+      await idOf(await model.handler(post(base, { 'x-stainless-retry-count': '1' }))),
+    ).not.toBe(first);
     expect(steps(model)).toEqual([0, 1]);
   });
 });
 
 it('refuses several choices where the owner says so', async () => {
   const { model } = scripted(['a<|im_end|>'], { clientChoices: 'refuse' });
-  expect(await (await model.handler(post({ ...base, n: 2 }))).json()).toMatchObject({ error: { param: 'n' } });
+  expect(await (await model.handler(post({ ...base, n: 2 }))).json()).toMatchObject({
+    error: { param: 'n' },
+  });
   expect((await model.handler(post({ ...base, n: 1 }))).status).toBe(200);
 });
 
 it('keeps no more than a few answers', async () => {
   const inner = scriptedSampler({ script: () => encode('a<|im_end|>') });
   let calls = 0;
-  const sampler: Sampler = { ...inner, policyVersion: 0, sample: (...args) => (calls++, inner.sample(...args)) };
+  const sampler: Sampler = {
+    ...inner,
+    policyVersion: 0,
+    sample: (...args) => (calls++, inner.sample(...args)),
+  };
   const model = modelOver(sampler);
-  for (let user = 0; user < 40; user++) await (await model.handler(post({ ...base, user: `${user}` }))).text();
+  for (let user = 0; user < 40; user++)
+    await (await model.handler(post({ ...base, user: `${user}` }))).text();
   const retry = { 'x-stainless-retry-count': '1' };
   await (await model.handler(post({ ...base, user: '39' }, retry))).text();
   expect(calls).toBe(40);

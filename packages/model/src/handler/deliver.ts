@@ -1,4 +1,6 @@
-/** Answers on their way to a client: whole or as a stream, with signs of life while they take long. */
+/**
+ * Answers on their way to a client: whole or as a stream, with signs of life while they take long.
+ */
 import type { Clock } from '@trinity-rft/core';
 import type { Answer } from './answer.js';
 import type { Recorded, Taken } from './call-book.js';
@@ -20,10 +22,15 @@ export interface DeliverOptions extends Pick<EndpointPolicy, 'heartbeat'> {
 }
 
 /**
- * Waits for the answer; a failure within the time before the first heartbeat is thrown, so that it gets its own status. A client
- * counts as served when it has taken the last piece. Cancelling the body means the client has gone.
+ * Waits for the answer; a failure within the time before the first heartbeat is thrown, so that it
+ * gets its own status. A client counts as served when it has taken the last piece. Cancelling the
+ * body means the client has gone.
  */
-export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>, options: DeliverOptions): Promise<Answer> {
+export async function deliver<T extends Recorded>(
+  taken: Taken<T>,
+  form: Form<T>,
+  options: DeliverOptions,
+): Promise<Answer> {
   const { clock } = options.runtime;
   const { afterMs, everyMs } = { ...defaultHeartbeat, ...options.heartbeat };
   const early = await withinTime(taken.result, afterMs, clock);
@@ -31,7 +38,8 @@ export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>
   if (early) {
     const pieces = form.pieces(early.answer);
     const [text = ''] = pieces;
-    if (pieces.length === 1) return whole(text, { ...headers, 'content-length': `${Buffer.byteLength(text)}` }, taken);
+    if (pieces.length === 1)
+      return whole(text, { ...headers, 'content-length': `${Buffer.byteLength(text)}` }, taken);
     return new Response(
       body(taken, () => Promise.resolve(pieces)),
       { headers: { ...headers, ...inPieces } },
@@ -56,7 +64,11 @@ export async function deliver<T extends Recorded>(taken: Taken<T>, form: Form<T>
   );
 }
 
-const whole = (text: string, headers: Readonly<Record<string, string>>, taken: Taken<unknown>): Answer => ({
+const whole = (
+  text: string,
+  headers: Readonly<Record<string, string>>,
+  taken: Taken<unknown>,
+): Answer => ({
   status: 200,
   headers,
   text,
@@ -64,10 +76,16 @@ const whole = (text: string, headers: Readonly<Record<string, string>>, taken: T
   lost: () => taken.lost(),
 });
 
-/** Makes servers write each piece before they take the next, so that a client that leaves in between is noticed. */
+/**
+ * Makes servers write each piece before they take the next, so that a client that leaves in between
+ * is noticed.
+ */
 const inPieces = { 'transfer-encoding': 'chunked' };
 
-/** Asks `next` for the pieces until it has some, one heartbeat each time it has not. Nothing is made before it is read. */
+/**
+ * Asks `next` for the pieces until it has some, one heartbeat each time it has not. Nothing is made
+ * before it is read.
+ */
 export function body(
   taken: Pick<Taken<unknown>, 'delivered' | 'lost'>,
   next: (stop: AbortSignal) => Promise<readonly string[] | undefined>,

@@ -7,7 +7,10 @@ import { modelOver, scripted } from '../../test/helpers.js';
 const base = { model: 'gpt-5', messages: [{ role: 'user' as const, content: 'hi' }] };
 
 const post = (body: unknown, path = '/r/7/v1/chat/completions'): Request =>
-  new Request(`http://host${path}`, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) });
+  new Request(`http://host${path}`, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
 
 describe('refusals', () => {
   const image = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }];
@@ -23,7 +26,10 @@ describe('refusals', () => {
     ['modalities', { modalities: ['text', 'audio'] }],
     ['web_search_options', { web_search_options: {} }],
     ['response_format.type', { response_format: { type: 'grammar' } }],
-    ['response_format.json_schema.schema', { response_format: { type: 'json_schema', json_schema: { schema: 'x' } } }],
+    [
+      'response_format.json_schema.schema',
+      { response_format: { type: 'json_schema', json_schema: { schema: 'x' } } },
+    ],
     ['n', { n: 1.5 }],
     ['max_tokens', { max_tokens: 0 }],
     ['temperature', { temperature: 'hot' }],
@@ -33,7 +39,11 @@ describe('refusals', () => {
     const response = await model.handler(post({ ...base, ...change }));
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      error: { type: 'invalid_request_error', param, message: expect.stringContaining(param) as string },
+      error: {
+        type: 'invalid_request_error',
+        param,
+        message: expect.stringContaining(param) as string,
+      },
     });
   });
 
@@ -55,7 +65,11 @@ describe('refusals', () => {
       .chat.completions.create(base)
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(BadRequestError);
-    expect(failure).toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'messages' });
+    expect(failure).toMatchObject({
+      status: 400,
+      code: 'context_length_exceeded',
+      param: 'messages',
+    });
   });
 
   it('tell a fault of the engine from a fault of the client', async () => {
@@ -65,7 +79,9 @@ describe('refusals', () => {
       .chat.completions.create(base)
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(InternalServerError);
-    expect(failure).toMatchObject({ message: expect.stringContaining('the worker died') as string });
+    expect(failure).toMatchObject({
+      message: expect.stringContaining('the worker died') as string,
+    });
   });
 });
 
@@ -77,7 +93,11 @@ describe('cancelling', () => {
     const sample: Sampler['sample'] = (_, __, signal) => {
       resolve();
       return new Promise((___, reject) => {
-        signal!.addEventListener('abort', () => reject(new CancelledError('Aborted.', { reason: 'aborted' })), { once: true });
+        signal!.addEventListener(
+          'abort',
+          () => reject(new CancelledError('Aborted.', { reason: 'aborted' })),
+          { once: true },
+        );
       });
     };
     return { sampler: { ...inner, policyVersion: 0, sample }, started };
@@ -87,7 +107,9 @@ describe('cancelling', () => {
     const { sampler, started } = hanging();
     const model = modelOver(sampler);
     const controller = new AbortController();
-    const completion = model.openaiClient().chat.completions.create(base, { signal: controller.signal });
+    const completion = model
+      .openaiClient()
+      .chat.completions.create(base, { signal: controller.signal });
     await started;
     controller.abort();
     await expect(completion).rejects.toBeInstanceOf(APIUserAbortError);
@@ -102,6 +124,8 @@ describe('cancelling', () => {
     await started;
     controller.abort();
     await expect(completion).rejects.toBeInstanceOf(ConflictError);
-    await expect(model.openaiClient().chat.completions.create(base)).rejects.toBeInstanceOf(ConflictError);
+    await expect(model.openaiClient().chat.completions.create(base)).rejects.toBeInstanceOf(
+      ConflictError,
+    );
   });
 });

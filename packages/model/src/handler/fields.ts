@@ -1,4 +1,7 @@
-/** Fields of a client's JSON by type; null counts as absent. All throw a ModelError 400 with the field's name. */
+/**
+ * Fields of a client's JSON by type; null counts as absent. All throw a ModelError 400 with the
+ * field's name.
+ */
 import { quote, refusal } from './refusal.js';
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -20,13 +23,21 @@ export function integer(body: Body, field: string, least = 1, most = Infinity): 
   const value = body[field];
   if (!given(value)) return undefined;
   if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
-    throw refusal(field, `is ${quote(value)}`, `an integer ${most < Infinity ? `from ${least} to ${most}` : `of at least ${least}`}`);
+    throw refusal(
+      field,
+      `is ${quote(value)}`,
+      `an integer ${most < Infinity ? `from ${least} to ${most}` : `of at least ${least}`}`,
+    );
   }
   return value as number;
 }
 
 /** `{ [name]: value }`, or nothing at all. */
-export function number<K extends string>(body: Body, field: string, name: K): { readonly [key in K]?: number } {
+export function number<K extends string>(
+  body: Body,
+  field: string,
+  name: K,
+): { readonly [key in K]?: number } {
   const value = body[field];
   if (!given(value)) return {};
   if (typeof value !== 'number') throw refusal(field, `is ${quote(value)}`, 'a number');
@@ -55,12 +66,20 @@ export function stopStrings(value: unknown): readonly string[] {
   const many = Array.isArray(value);
   return (many ? (value as readonly unknown[]) : [value]).map((string, i) => {
     if (typeof string === 'string' && string !== '') return string;
-    throw refusal(many ? `stop[${i}]` : 'stop', `is ${quote(string)}`, 'a string that is not empty');
+    throw refusal(
+      many ? `stop[${i}]` : 'stop',
+      `is ${quote(string)}`,
+      'a string that is not empty',
+    );
   });
 }
 
 /** A field that asks for something that is not available, and what to do instead. */
-export type Unavailable = readonly [field: string, asked: (value: unknown) => boolean, expected: string];
+export type Unavailable = readonly [
+  field: string,
+  asked: (value: unknown) => boolean,
+  expected: string,
+];
 
 /** @throws ModelError 400 for the first of them that is asked for */
 export function refuseUnavailable(body: Body, table: readonly Unavailable[]): void {

@@ -17,8 +17,14 @@ export interface ServerEvent {
   readonly data: object | string;
 }
 
-/** @param failure the events that tell of an error. @default an `error` event with OpenAI's error body, then `[DONE]` */
-export function eventForm<T>(events: (answer: T) => readonly ServerEvent[], failure = errorEvents): Form<T> {
+/**
+ * @param failure the events that tell of an error.
+ * @default an `error` event with OpenAI's error body, then `[DONE]`
+ */
+export function eventForm<T>(
+  events: (answer: T) => readonly ServerEvent[],
+  failure = errorEvents,
+): Form<T> {
   return {
     contentType: 'text/event-stream; charset=utf-8',
     heartbeat: ': keepalive\n\n',
@@ -35,7 +41,10 @@ function inTwo(events: readonly string[]): readonly string[] {
 /** What ends a stream of chat completions. */
 export const done: ServerEvent = { data: '[DONE]' };
 
-const errorEvents = (error: unknown): readonly ServerEvent[] => [{ event: 'error', data: errorBody(error) }, done];
+const errorEvents = (error: unknown): readonly ServerEvent[] => [
+  { event: 'error', data: errorBody(error) },
+  done,
+];
 
 function write({ event, data }: ServerEvent): string {
   const name = event === undefined ? '' : `event: ${event}\n`;

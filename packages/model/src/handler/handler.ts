@@ -1,4 +1,7 @@
-/** The recording endpoint as one web-standard function; mounting it on a socket is somebody else's work. */
+/**
+ * The recording endpoint as one web-standard function; mounting it on a socket is somebody else's
+ * work.
+ */
 import { ModelError } from '@trinity-rft/core';
 import { textCompletions } from '../completions/route.js';
 import { responseRoutes } from '../responses/route.js';
@@ -11,8 +14,16 @@ import type { HandlerOptions, Route, RouteContext } from './route.js';
 
 export type { HandlerOptions } from './route.js';
 
-/** By method and end of the path, `*` for any one segment; what comes before it (`/r/<rollout>`) belongs to whoever mounts the handler. */
-const routes: readonly Readonly<{ method: string; path: string; segments: readonly string[]; route: Route }>[] = (
+/**
+ * By method and end of the path, `*` for any one segment; what comes before it (`/r/<rollout>`)
+ * belongs to whoever mounts the handler.
+ */
+const routes: readonly Readonly<{
+  method: string;
+  path: string;
+  segments: readonly string[];
+  route: Route;
+}>[] = (
   [
     ['POST', '/v1/chat/completions', chatCompletions],
     ['POST', '/v1/completions', textCompletions],
@@ -21,9 +32,15 @@ const routes: readonly Readonly<{ method: string; path: string; segments: readon
   ] as const
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
-/** Never rejects: every error becomes a response. A request whose signal aborts ends its generation and is not recorded. */
+/**
+ * Never rejects: every error becomes a response. A request whose signal aborts ends its generation
+ * and is not recorded.
+ */
 export function createHandler(options: HandlerOptions): AnswerHandler {
-  const context: RouteContext = { ...options, book: createCallBook(options, options.deliveries, options.counters) };
+  const context: RouteContext = {
+    ...options,
+    book: createCallBook(options, options.deliveries, options.counters),
+  };
   return async (request) => {
     try {
       const route = find(request);
@@ -51,10 +68,17 @@ function find(request: Request): Route {
 /** The first segment of a path is empty: it begins with a slash. */
 function endsWith(segments: readonly string[], wanted: readonly string[]): boolean {
   const from = segments.length - wanted.length;
-  return from >= 1 && wanted.every((segment, i) => segment === '*' || segment === segments[from + i]);
+  return (
+    from >= 1 && wanted.every((segment, i) => segment === '*' || segment === segments[from + i])
+  );
 }
 
 function models(_: Request, { modelPath, runtime }: HandlerOptions): Promise<Response> {
-  const entry = { id: modelPath, object: 'model', created: Math.floor(runtime.clock.now() / 1000), owned_by: 'trinity-rft' };
+  const entry = {
+    id: modelPath,
+    object: 'model',
+    created: Math.floor(runtime.clock.now() / 1000),
+    owned_by: 'trinity-rft',
+  };
   return Promise.resolve(Response.json({ object: 'list', data: [entry] }));
 }

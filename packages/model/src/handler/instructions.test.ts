@@ -23,7 +23,11 @@ describe('readAnswerFormat', () => {
       { type: 'json_schema', name: 'Answer', description: 'd', schema },
       { type: 'json_schema', name: 'Answer', description: 'd', schema },
     ],
-    ['a name without a schema', { type: 'json_schema', json_schema: { name: 'Answer' } }, { type: 'json_schema', name: 'Answer' }],
+    [
+      'a name without a schema',
+      { type: 'json_schema', json_schema: { name: 'Answer' } },
+      { type: 'json_schema', name: 'Answer' },
+    ],
   ])('reads %s', (_, value, expected) => {
     expect(readAnswerFormat(value, 'text.format')).toEqual(expected);
   });
@@ -35,7 +39,9 @@ describe('readAnswerFormat', () => {
     ['text.format.json_schema', { type: 'json_schema', json_schema: 'x' }],
     ['text.format.json_schema.schema', { type: 'json_schema', json_schema: { schema: [] } }],
   ])('refuses %s', (param, value) => {
-    expect(() => readAnswerFormat(value, 'text.format')).toThrow(expect.objectContaining({ status: 400, details: { param } }));
+    expect(() => readAnswerFormat(value, 'text.format')).toThrow(
+      expect.objectContaining({ status: 400, details: { param } }),
+    );
   });
 });
 
@@ -53,15 +59,25 @@ describe('readToolChoice', () => {
 
   it('has nothing to choose without tools', () => {
     expect(readToolChoice('required', [], 'tool_choice')).toBe('auto');
-    expect(readToolChoice({ type: 'function', function: { name: 'add' } }, [], 'tool_choice')).toBe('auto');
+    expect(readToolChoice({ type: 'function', function: { name: 'add' } }, [], 'tool_choice')).toBe(
+      'auto',
+    );
   });
 });
 
 describe('withInstructions', () => {
   it.each([
     ['puts a system message in front', messages, [{ role: 'system', content: 'x' }, ...messages]],
-    ['appends to text', [{ role: 'system', content: 'a', name: 'n' }], [{ role: 'system', content: 'a\n\nx', name: 'n' }]],
-    ['fills what is empty', [{ role: 'developer', content: null }], [{ role: 'developer', content: 'x' }]],
+    [
+      'appends to text',
+      [{ role: 'system', content: 'a', name: 'n' }],
+      [{ role: 'system', content: 'a\n\nx', name: 'n' }],
+    ],
+    [
+      'fills what is empty',
+      [{ role: 'developer', content: null }],
+      [{ role: 'developer', content: 'x' }],
+    ],
     [
       'appends a part to parts',
       [{ role: 'system', content: [{ type: 'text', text: 'a' }] }],
@@ -75,7 +91,11 @@ describe('withInstructions', () => {
         },
       ],
     ],
-    ['leaves it to others to refuse what is no message', [7], [{ role: 'system', content: 'x' }, 7]],
+    [
+      'leaves it to others to refuse what is no message',
+      [7],
+      [{ role: 'system', content: 'x' }, 7],
+    ],
   ])('%s', (_, given, expected) => {
     expect(withInstructions(given, ['x', undefined])).toEqual(expected);
   });
@@ -86,11 +106,16 @@ describe('withInstructions', () => {
 });
 
 describe('an agent that asks for a form', () => {
-  const format = { type: 'json_schema' as const, json_schema: { name: 'Answer', schema, strict: true } };
+  const format = {
+    type: 'json_schema' as const,
+    json_schema: { name: 'Answer', schema, strict: true },
+  };
 
   it('has the schema in the prompt, in its own key order, and the answer as the model wrote it', async () => {
     const { model, sampler } = scripted(['{"a": 1}<|im_end|>']);
-    const { choices } = await model.openaiClient().chat.completions.create({ ...base, response_format: format });
+    const { choices } = await model
+      .openaiClient()
+      .chat.completions.create({ ...base, response_format: format });
     expect(choices[0]!.message.content).toBe('{"a": 1}');
     const prompt = decode(sampler.calls[0]!.prompt);
     expect(prompt).toContain(
@@ -101,12 +126,18 @@ describe('an agent that asks for a form', () => {
   });
 
   it('continues on its recorded tokens, however its messages are written', async () => {
-    const turns = ['<tool_call>\n{"name": "add", "arguments": {"b": 1}}\n</tool_call><|im_end|>', '{"b": 1}<|im_end|>'];
+    const turns = [
+      '<tool_call>\n{"name": "add", "arguments": {"b": 1}}\n</tool_call><|im_end|>',
+      '{"b": 1}<|im_end|>',
+    ];
     const { model, sampler } = scripted(turns);
     const client = model.openaiClient();
     const asked = { ...base, tools, tool_choice: 'required' as const, response_format: format };
     const system = { role: 'system' as const, content: 'Add.' };
-    const first = await client.chat.completions.create({ ...asked, messages: [system, ...messages] });
+    const first = await client.chat.completions.create({
+      ...asked,
+      messages: [system, ...messages],
+    });
     const { tool_calls: calls } = first.choices[0]!.message;
     const parts = { role: 'system' as const, content: [{ type: 'text' as const, text: 'Add.' }] };
     await client.chat.completions.create({
@@ -119,7 +150,9 @@ describe('an agent that asks for a form', () => {
       ],
     });
     const prompts = sampler.calls.map(({ prompt }) => decode(prompt));
-    expect(prompts[0]).toContain('Add.\n\nWhen you answer without calling a function, write one JSON value');
+    expect(prompts[0]).toContain(
+      'Add.\n\nWhen you answer without calling a function, write one JSON value',
+    );
     expect(prompts[0]).toContain('You must call one of the functions.');
     expect(prompts[1]!.startsWith(prompts[0]! + turns[0]!)).toBe(true);
     expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
@@ -128,10 +161,18 @@ describe('an agent that asks for a form', () => {
   it('is told about once per kind of wish, and counted each time', async () => {
     const { model, runtime } = scripted(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>']);
     const client = model.openaiClient();
-    for (const _ of [0, 1]) await client.chat.completions.create({ ...base, response_format: { type: 'json_object' } });
-    await client.chat.completions.create({ ...base, tools, tool_choice: { type: 'function', function: { name: 'add' } } });
+    for (const _ of [0, 1])
+      await client.chat.completions.create({ ...base, response_format: { type: 'json_object' } });
+    await client.chat.completions.create({
+      ...base,
+      tools,
+      tool_choice: { type: 'function', function: { name: 'add' } },
+    });
     expect(model.metrics()).toMatchObject({ 'model/unconstrained': 3 });
-    expect(runtime.logger.messages('info')).toEqual([expect.stringContaining('response_format'), expect.stringContaining('tool_choice')]);
+    expect(runtime.logger.messages('info')).toEqual([
+      expect.stringContaining('response_format'),
+      expect.stringContaining('tool_choice'),
+    ]);
   });
 
   it('gets the same words for the same wish', () => {

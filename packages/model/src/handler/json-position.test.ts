@@ -31,11 +31,14 @@ it('points at a letter that was put between the characters of a document', () =>
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(), (value, at) => {
       const text = JSON.stringify([value]);
-      const outside = Array.from(text, (_, i) => i).filter((i) => i > 0 && /[[\]{},:]/.test(text[i]!) && !inString(text, i));
+      const outside = Array.from(text, (_, i) => i).filter(
+        (i) => i > 0 && /[[\]{},:]/.test(text[i]!) && !inString(text, i),
+      );
       const i = outside[at % outside.length]!;
       expect(positionOf(`${text.slice(0, i)}x${text.slice(i)}`)).toBe(` (line 1, column ${i + 1})`);
     }),
   );
 });
 
-const inString = (text: string, at: number): boolean => (text.slice(0, at).replace(/\\./g, '').match(/"/g)?.length ?? 0) % 2 === 1;
+const inString = (text: string, at: number): boolean =>
+  (text.slice(0, at).replace(/\\./g, '').match(/"/g)?.length ?? 0) % 2 === 1;

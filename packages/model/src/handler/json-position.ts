@@ -5,7 +5,9 @@ const searched = 1_000_000;
 
 /** ` (line 1, column 9)`, or nothing when it cannot be found cheaply. */
 export function jsonErrorPosition(text: string, error: SyntaxError): string {
-  const position = positionIn(error.message) ?? (atEnd(error) ? text.length : text.length <= searched ? search(text) : undefined);
+  const position =
+    positionIn(error.message) ??
+    (atEnd(error) ? text.length : text.length <= searched ? search(text) : undefined);
   if (position === undefined) return '';
   const before = text.slice(0, position).split('\n');
   return ` (line ${before.length}, column ${before.at(-1)!.length + 1})`;
@@ -18,7 +20,10 @@ function positionIn(message: string): number | undefined {
 
 const atEnd = ({ message }: SyntaxError): boolean => message.includes('end of JSON input');
 
-/** The longest beginning that more text could complete, by halving: every beginning of such a text is one too. */
+/**
+ * The longest beginning that more text could complete, by halving: every beginning of such a text
+ * is one too.
+ */
 function search(text: string): number {
   let good = 0;
   let bad = text.length;
@@ -35,6 +40,9 @@ function couldContinue(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch (error) {
-    return atEnd(error as SyntaxError) || (positionIn((error as SyntaxError).message) ?? -1) >= text.length;
+    return (
+      atEnd(error as SyntaxError) ||
+      (positionIn((error as SyntaxError).message) ?? -1) >= text.length
+    );
   }
 }

@@ -10,9 +10,19 @@ export interface RefusalOptions {
 }
 
 /** Reads "`param` `what`. Expected `expected`."; `param` is the path of the field. */
-export function refusal(param: string, what: string, expected: string, options: RefusalOptions = {}): ModelError {
+export function refusal(
+  param: string,
+  what: string,
+  expected: string,
+  options: RefusalOptions = {},
+): ModelError {
   const { status = 400, code = 'invalid_request', cause } = options;
-  return new ModelError(`${param} ${what}. Expected ${expected}.`, { status, code, cause, details: { param } });
+  return new ModelError(`${param} ${what}. Expected ${expected}.`, {
+    status,
+    code,
+    cause,
+    details: { param },
+  });
 }
 
 /** A client's value for a message, not longer than a line. */

@@ -11,7 +11,10 @@ interface Wishes {
 /** Says once what of the clients' wishes is not followed. */
 export function report(
   { samplingFields, formFields }: Wishes,
-  options: Pick<HandlerOptions, 'clientSampling' | 'constrainedDecoding' | 'counters' | 'notices' | 'runtime'>,
+  options: Pick<
+    HandlerOptions,
+    'clientSampling' | 'constrainedDecoding' | 'counters' | 'notices' | 'runtime'
+  >,
 ): void {
   const { clientSampling, constrainedDecoding, counters, notices, runtime } = options;
   if (clientSampling === 'override' && samplingFields.length > 0) {

@@ -4,7 +4,8 @@ import { decode, promptOf, scripted, tools } from '../../test/helpers.js';
 const messages = [{ role: 'user' as const, content: 'hi' }];
 const base = { model: 'gpt-5', messages };
 
-const post = (body: object): Request => new Request('http://host/v1/chat/completions', { method: 'POST', body: JSON.stringify(body) });
+const post = (body: object): Request =>
+  new Request('http://host/v1/chat/completions', { method: 'POST', body: JSON.stringify(body) });
 
 it.each([
   ['store', true],
@@ -41,10 +42,17 @@ it('reads one conversation in many spellings as one prompt', async () => {
   const spellings = [
     {
       tools,
-      messages: [{ role: 'system', content: 'Add.' }, ...messages, { role: 'assistant', content: null, tool_calls: [call] }, result],
+      messages: [
+        { role: 'system', content: 'Add.' },
+        ...messages,
+        { role: 'assistant', content: null, tool_calls: [call] },
+        result,
+      ],
     },
     {
-      tools: [{ type: 'function', function: { strict: true, ...tools[0]!.function, parameters: schema } }],
+      tools: [
+        { type: 'function', function: { strict: true, ...tools[0]!.function, parameters: schema } },
+      ],
       messages: [
         { role: 'developer', content: [{ type: 'text', text: 'Add.', cache_control: {} }] },
         { role: 'user', name: 'me', content: [{ type: 'input_text', text: 'hi', role: 'junk' }] },
@@ -55,6 +63,7 @@ it('reads one conversation in many spellings as one prompt', async () => {
     },
   ];
   const { model, sampler } = scripted(spellings.map(() => 'a<|im_end|>'));
-  for (const body of spellings) expect((await model.handler(post({ ...base, ...body }))).status).toBe(200);
+  for (const body of spellings)
+    expect((await model.handler(post({ ...base, ...body }))).status).toBe(200);
   expect(sampler.calls[1]!.prompt).toEqual(sampler.calls[0]!.prompt);
 });

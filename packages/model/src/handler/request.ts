@@ -80,9 +80,15 @@ export function readRequest(value: unknown): ChatCompletionRequest {
 }
 
 /** A client's sampling settings, and the names of all it gave. @throws ModelError 400 */
-export function readSampling(body: Body): Pick<ChatCompletionRequest, 'sampling' | 'samplingFields'> {
+export function readSampling(
+  body: Body,
+): Pick<ChatCompletionRequest, 'sampling' | 'samplingFields'> {
   return {
-    sampling: { ...number(body, 'temperature', 'temperature'), ...number(body, 'top_p', 'topP'), ...number(body, 'top_k', 'topK') },
+    sampling: {
+      ...number(body, 'temperature', 'temperature'),
+      ...number(body, 'top_p', 'topP'),
+      ...number(body, 'top_k', 'topK'),
+    },
     samplingFields: samplingFields.filter((name) => given(body[name])),
   };
 }
@@ -102,7 +108,11 @@ const samplingFields = [
 const unavailable: readonly Unavailable[] = [
   ['functions', (value) => Array.isArray(value) && value.length > 0, 'tools instead'],
   ['audio', given, 'text output'],
-  ['modalities', (value) => Array.isArray(value) && value.some((kind) => kind !== 'text'), 'text only'],
+  [
+    'modalities',
+    (value) => Array.isArray(value) && value.some((kind) => kind !== 'text'),
+    'text only',
+  ],
   ['web_search_options', given, 'tools of your own'],
 ];
 
@@ -113,6 +123,8 @@ function lowest(...limits: readonly (number | undefined)[]): { readonly maxToken
 
 /** Names as far as they are names; what is wrong with a tool is said where tools are read. */
 function toolNames(tools: readonly unknown[]): readonly string[] {
-  const functions = tools.flatMap((tool) => (isRecord(tool) && isRecord(tool['function']) ? [tool['function']['name']] : []));
+  const functions = tools.flatMap((tool) =>
+    isRecord(tool) && isRecord(tool['function']) ? [tool['function']['name']] : [],
+  );
   return functions.filter((name) => typeof name === 'string');
 }

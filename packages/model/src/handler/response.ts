@@ -15,11 +15,17 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  /** What of the request decides about the form of its answer; answers are kept for a while, requests are not. */
+  /**
+   * What of the request decides about the form of its answer; answers are kept for a while,
+   * requests are not.
+   */
   readonly request: AnswerWishes;
 }
 
-type AnswerWishes = Pick<ChatCompletionRequest, 'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'>;
+type AnswerWishes = Pick<
+  ChatCompletionRequest,
+  'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'
+>;
 
 /** Under both names: some frameworks read only one of them. */
 const reasoningFields = ({ reasoningText }: ChatResponse): object =>
@@ -41,7 +47,9 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
       ...(response.toolCalls.length > 0 && { tool_calls: [...response.toolCalls] }),
     },
     finish_reason: response.finishReason,
-    logprobs: request.logprobs ? toLogprobs(sequence, response, tokenizer, request.topLogprobs) : null,
+    logprobs: request.logprobs
+      ? toLogprobs(sequence, response, tokenizer, request.topLogprobs)
+      : null,
     ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
   }));
   return {
@@ -56,8 +64,8 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
 }
 
 /**
- * Role, reasoning and text in one chunk, then one chunk per tool call, then the finish reason; for each choice. Frameworks lose
- * calls that share a chunk or come in pieces.
+ * Role, reasoning and text in one chunk, then one chunk per tool call, then the finish reason; for
+ * each choice. Frameworks lose calls that share a chunk or come in pieces.
  */
 export function toChunks(generation: Generation, context: ResponseContext): readonly Chunk[] {
   const { id, created, model, request, tokenizer } = context;
@@ -73,26 +81,50 @@ export function toChunks(generation: Generation, context: ResponseContext): read
     ...(request.includeUsage && { usage: null }),
   });
   const chunks = generation.choices.flatMap(({ response, sequence }, index) => [
-    chunk(index, { role: 'assistant', content: content(response), ...reasoningFields(response) }, null, {
-      ...(request.logprobs && { logprobs: toLogprobs(sequence, response, tokenizer, request.topLogprobs) }),
-      ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
-    }),
-    ...response.toolCalls.map((call, k) => chunk(index, { tool_calls: [{ index: k, ...call }] }, null)),
+    chunk(
+      index,
+      { role: 'assistant', content: content(response), ...reasoningFields(response) },
+      null,
+      {
+        ...(request.logprobs && {
+          logprobs: toLogprobs(sequence, response, tokenizer, request.topLogprobs),
+        }),
+        ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
+      },
+    ),
+    ...response.toolCalls.map((call, k) =>
+      chunk(index, { tool_calls: [{ index: k, ...call }] }, null),
+    ),
     chunk(index, {}, response.finishReason),
   ]);
-  if (request.returnTokenIds) chunks[0] = { ...chunks[0]!, prompt_token_ids: [...generation.promptIds] } as Chunk;
-  return request.includeUsage ? [...chunks, { ...base, choices: [], usage: usage(generation) }] : chunks;
+  if (request.returnTokenIds)
+    chunks[0] = { ...chunks[0]!, prompt_token_ids: [...generation.promptIds] } as Chunk;
+  return request.includeUsage
+    ? [...chunks, { ...base, choices: [], usage: usage(generation) }]
+    : chunks;
 }
 
 export function usage({ promptIds, choices }: Generation): OpenAI.CompletionUsage {
   const prompt = promptIds.length;
   const completion = choices.reduce((sum, { sequence }) => sum + sequence.tokens.length, 0);
-  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+  };
 }
 
-export function toLogprobs(sequence: SampledSequence, response: ChatResponse, tokenizer: Tokenizer, top: number): Logprobs {
+export function toLogprobs(
+  sequence: SampledSequence,
+  response: ChatResponse,
+  tokenizer: Tokenizer,
+  top: number,
+): Logprobs {
   const table = tokenByteTable(tokenizer);
-  const entry = ({ token, logprob }: TokenLogprob): { token: string; logprob: number; bytes: number[] } => ({
+  const entry = ({
+    token,
+    logprob,
+  }: TokenLogprob): { token: string; logprob: number; bytes: number[] } => ({
     token: tokenizer.decode([token]),
     logprob,
     bytes: [...(table[token] ?? [])],

@@ -1,4 +1,7 @@
-/** From a request that was understood to the response: generated once, delivered as often as it is asked for again. */
+/**
+ * From a request that was understood to the response: generated once, delivered as often as it is
+ * asked for again.
+ */
 import type { Answer } from './answer.js';
 import { deliver, type Form } from './deliver.js';
 import type { Recorded } from './call-book.js';
@@ -6,7 +9,8 @@ import type { RouteContext } from './route.js';
 
 /**
  * @param digest of the request's body
- * @param work the generation; its signal aborts when no client waits any more, or the request itself was given up
+ * @param work the generation; its signal aborts when no client waits any more, or the request
+ * itself was given up
  */
 export function serve<T extends Recorded>(
   request: Request,
@@ -21,4 +25,5 @@ export function serve<T extends Recorded>(
 }
 
 /** Clients made with OpenAI's generator count their attempts; others say nothing. */
-const repeats = (request: Request): boolean => Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
+const repeats = (request: Request): boolean =>
+  Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;

@@ -7,7 +7,8 @@ import type { ToolChoice } from './tool-choice.js';
 export type WantedForm = Omit<AnswerForm, 'tools'>;
 
 /**
- * Nothing where the request leaves the form open. @param fields names of the fields for calls and for the answer
+ * Nothing where the request leaves the form open. @param fields names of the fields for calls and
+ * for the answer
  * @returns the form, and the names of the fields that ask for it
  */
 export function formOf(
@@ -17,7 +18,11 @@ export function formOf(
 ): { readonly formFields: readonly string[]; readonly form?: WantedForm } {
   const forced = choice !== 'auto' && choice !== 'none';
   if (!forced && !format) return { formFields: [] };
-  const answer = format && { type: format.type, param: answerField, ...(format.schema && { schema: format.schema }) };
+  const answer = format && {
+    type: format.type,
+    param: answerField,
+    ...(format.schema && { schema: format.schema }),
+  };
   return {
     formFields: [...(forced ? [callField] : []), ...(format ? [answerField] : [])],
     form: { calls: choice, ...(answer && { answer }) },

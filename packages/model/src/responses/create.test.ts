@@ -24,11 +24,22 @@ describe('the OpenAI client', () => {
       output_text: '4',
       output: [
         { type: 'reasoning', id: 'rs_0', summary: [{ text: 'hm' }], content: [{ text: 'hm' }] },
-        { type: 'message', id: 'msg_0', role: 'assistant', content: [{ type: 'output_text', text: '4', annotations: [] }] },
+        {
+          type: 'message',
+          id: 'msg_0',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: '4', annotations: [] }],
+        },
       ],
-      usage: { ...sizes, total_tokens: sizes.input_tokens + sizes.output_tokens, output_tokens_details: { reasoning_tokens: 2 } },
+      usage: {
+        ...sizes,
+        total_tokens: sizes.input_tokens + sizes.output_tokens,
+        output_tokens_details: { reasoning_tokens: 2 },
+      },
     });
-    expect(rollout.extractExperiencesFromHistory()).toMatchObject([{ responseText: '4', promptLength: sizes.input_tokens }]);
+    expect(rollout.extractExperiencesFromHistory()).toMatchObject([
+      { responseText: '4', promptLength: sizes.input_tokens },
+    ]);
   });
 
   it.each([
@@ -48,17 +59,31 @@ describe('the OpenAI client', () => {
     const instructions = 'Add.';
     const history: object[] = [];
     let previous: string | undefined;
-    const say = async (items: object[]): Promise<{ readonly output: readonly object[]; readonly output_text: string }> => {
+    const say = async (
+      items: object[],
+    ): Promise<{ readonly output: readonly object[]; readonly output_text: string }> => {
       history.push(...items);
       const more = byId && previous !== undefined ? { previous_response_id: previous } : {};
-      const body = { model, instructions, tools: [add], input: (byId ? items : [...history]) as never, ...more };
-      const response = stream ? await responses.stream(body).finalResponse() : await responses.create(body);
+      const body = {
+        model,
+        instructions,
+        tools: [add],
+        input: (byId ? items : [...history]) as never,
+        ...more,
+      };
+      const response = stream
+        ? await responses.stream(body).finalResponse()
+        : await responses.create(body);
       history.push(...response.output);
       previous = response.id;
       return response;
     };
     const outputs = ({ output }: { readonly output: readonly object[] }): object[] =>
-      output.flatMap((item) => ('call_id' in item ? [{ type: 'function_call_output', call_id: item.call_id, output: 'ok' }] : []));
+      output.flatMap((item) =>
+        'call_id' in item
+          ? [{ type: 'function_call_output', call_id: item.call_id, output: 'ok' }]
+          : [],
+      );
     const first = await say([{ role: 'user', content: 'hi' }]);
     const second = await say(outputs(first));
     const third = await say(outputs(second));
@@ -108,7 +133,9 @@ describe('the OpenAI client', () => {
     const response = await rollout.handler(post({ ...base, stream: true }));
     expect(response.status).toBe(200);
     reject(new Error('the worker died'));
-    const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('event:'));
+    const events = (await response.text())
+      .split('\n\n')
+      .filter((event) => event.startsWith('event:'));
     expect(events).toEqual([expect.stringContaining('"type":"error","sequence_number":0')]);
     expect(events[0]).toContain('the worker died');
   });
@@ -118,8 +145,15 @@ describe('a response that a token limit ended', () => {
   it('is incomplete, whole and as a stream', async () => {
     const { model: rollout } = scripted(['abcdefgh<|im_end|>', 'abcdefgh<|im_end|>']);
     const { responses } = rollout.openaiClient();
-    const cut = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, output_text: 'abc' };
-    expect(await responses.create({ ...base, max_output_tokens: 3 })).toMatchObject({ ...cut, output: [{ status: 'incomplete' }] });
+    const cut = {
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output_text: 'abc',
+    };
+    expect(await responses.create({ ...base, max_output_tokens: 3 })).toMatchObject({
+      ...cut,
+      output: [{ status: 'incomplete' }],
+    });
     const stream = responses.stream({ ...base, max_output_tokens: 3 });
     const types: string[] = [];
     for await (const { type } of stream) types.push(type);
@@ -134,38 +168,71 @@ describe('settings of the client', () => {
       model: rollout,
       sampler,
       runtime,
-    } = scripted(['a<|im_end|>', 'b<|im_end|>'], { defaults: { temperature: 0.8, maxTokens: 100 } });
+    } = scripted(['a<|im_end|>', 'b<|im_end|>'], {
+      defaults: { temperature: 0.8, maxTokens: 100 },
+    });
     const wishes = { ...base, temperature: 0, top_p: 0.1, max_output_tokens: 7 };
     const response = await rollout.openaiClient().responses.create(wishes);
     await rollout.openaiClient().responses.create(wishes);
-    expect(sampler.calls[0]!.options).toMatchObject({ temperature: 0.8, topP: 1, topK: -1, maxTokens: 7 });
+    expect(sampler.calls[0]!.options).toMatchObject({
+      temperature: 0.8,
+      topP: 1,
+      topK: -1,
+      maxTokens: 7,
+    });
     expect(response.temperature).toBe(0.8);
-    expect(runtime.logger.messages('info')).toEqual([expect.stringContaining('The agent sets temperature, top_p;')]);
+    expect(runtime.logger.messages('info')).toEqual([
+      expect.stringContaining('The agent sets temperature, top_p;'),
+    ]);
     expect(rollout.metrics()).toMatchObject({ 'model/sampling_overridden': 2 });
   });
 
   it('are respected for helpers, within their ranges', async () => {
-    const { model: rollout, sampler } = scripted(['a<|im_end|>'], { clientSampling: 'respect', defaults: { temperature: 0.8 } });
+    const { model: rollout, sampler } = scripted(['a<|im_end|>'], {
+      clientSampling: 'respect',
+      defaults: { temperature: 0.8 },
+    });
     await rollout.openaiClient().responses.create({ ...base, temperature: 0, top_p: 0.5 });
     expect(sampler.calls[0]!.options).toMatchObject({ temperature: 0, topP: 0.5 });
     const refused = await rollout.handler(post({ ...base, top_p: 2 }));
-    expect(await refused.json()).toMatchObject({ error: { param: 'top_p', message: expect.stringMatching(/^top_p is 2/) as string } });
+    expect(await refused.json()).toMatchObject({
+      error: { param: 'top_p', message: expect.stringMatching(/^top_p is 2/) as string },
+    });
   });
 
   it('can turn tool calls off or ask for one', async () => {
-    const { model: rollout, sampler } = scripted([`${call('{}')}<|im_end|>`, 'a<|im_end|>', 'b<|im_end|>']);
+    const { model: rollout, sampler } = scripted([
+      `${call('{}')}<|im_end|>`,
+      'a<|im_end|>',
+      'b<|im_end|>',
+    ]);
     const { responses } = rollout.openaiClient();
-    expect((await responses.create({ ...base, tools: [add], tool_choice: 'none' })).output_text).toBe(call('{}'));
-    await responses.create({ ...base, tools: [add], tool_choice: { type: 'function', name: 'add' } });
+    expect(
+      (await responses.create({ ...base, tools: [add], tool_choice: 'none' })).output_text,
+    ).toBe(call('{}'));
+    await responses.create({
+      ...base,
+      tools: [add],
+      tool_choice: { type: 'function', name: 'add' },
+    });
     expect(decode(sampler.calls[1]!.prompt)).toContain('You must call the function add.');
-    await responses.create({ ...base, tools: [add], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [add] } });
+    await responses.create({
+      ...base,
+      tools: [add],
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [add] },
+    });
     expect(rollout.metrics()).toMatchObject({ 'model/unconstrained': 1 });
   });
 
   it('bring log-probabilities of the answer', async () => {
     const { model: rollout } = scripted(['a<|im_end|>']);
-    const response = await rollout.openaiClient().responses.create({ ...base, include: ['message.output_text.logprobs'] });
-    const tokens = [{ token: 'a', logprob: -0.25, bytes: [97], top_logprobs: [] }, { token: '<|im_end|>' }];
+    const response = await rollout
+      .openaiClient()
+      .responses.create({ ...base, include: ['message.output_text.logprobs'] });
+    const tokens = [
+      { token: 'a', logprob: -0.25, bytes: [97], top_logprobs: [] },
+      { token: '<|im_end|>' },
+    ];
     expect(response.output).toMatchObject([{ content: [{ logprobs: tokens }] }]);
   });
 

@@ -28,7 +28,9 @@ export async function createResponse(request: Request, context: RouteContext): P
   for (const { callIndex } of [...asked.before, ...asked.input]) {
     if (callIndex !== undefined) context.deliveries.refer(callIndex);
   }
-  return serve(request, digest, context, asked.wanted.stream ? streamed() : whole, (signal) => answer(asked, context, signal));
+  return serve(request, digest, context, asked.wanted.stream ? streamed() : whole, (signal) =>
+    answer(asked, context, signal),
+  );
 }
 
 function resolve(wanted: ResponsesRequest, store: ResponseStore): Asked {
@@ -40,13 +42,24 @@ function resolve(wanted: ResponsesRequest, store: ResponseStore): Asked {
 }
 
 /** Stored before the client can see it. */
-async function answer({ wanted, previous, before, input }: Asked, context: RouteContext, signal: AbortSignal): Promise<Created> {
+async function answer(
+  { wanted, previous, before, input }: Asked,
+  context: RouteContext,
+  signal: AbortSignal,
+): Promise<Created> {
   const { modelPath: model, tokenizer, runtime, responses } = context;
   const seconds = (): number => Math.floor(runtime.clock.now() / 1000);
   const created = seconds();
   const generation = await generate(wanted, [...before, ...input], signal, context);
   const { callIndex } = generation;
-  const of = { id: runtime.newId('resp'), created, completed: seconds(), model, tokenizer, request: wanted };
+  const of = {
+    id: runtime.newId('resp'),
+    created,
+    completed: seconds(),
+    model,
+    tokenizer,
+    request: wanted,
+  };
   const body = toResponse(generation, of);
   await context.answered(of.id, generation);
   if (wanted.store) {
@@ -56,7 +69,10 @@ async function answer({ wanted, previous, before, input }: Asked, context: Route
   return { callIndex, body };
 }
 
-function findPrevious({ previousResponseId: id }: ResponsesRequest, store: ResponseStore): StoredResponse | undefined {
+function findPrevious(
+  { previousResponseId: id }: ResponsesRequest,
+  store: ResponseStore,
+): StoredResponse | undefined {
   if (id === undefined) return undefined;
   const found = store.get(id);
   if (found) return found;

@@ -10,13 +10,26 @@ type Step = Unnumbered<Event>;
 
 /** In the order that OpenAI's servers send them; every text comes in one delta. */
 export function toEvents(response: ResponseBody): readonly Event[] {
-  const begun = { ...response, status: 'in_progress' as const, completed_at: null, incomplete_details: null, output: [], usage: null };
-  const [created, ended] = [begun, response] as unknown as readonly [OpenAI.Responses.Response, OpenAI.Responses.Response];
+  const begun = {
+    ...response,
+    status: 'in_progress' as const,
+    completed_at: null,
+    incomplete_details: null,
+    output: [],
+    usage: null,
+  };
+  const [created, ended] = [begun, response] as unknown as readonly [
+    OpenAI.Responses.Response,
+    OpenAI.Responses.Response,
+  ];
   const steps: readonly Step[] = [
     { type: 'response.created', response: created },
     { type: 'response.in_progress', response: created },
     ...response.output.flatMap(itemSteps),
-    { type: response.status === 'incomplete' ? 'response.incomplete' : 'response.completed', response: ended },
+    {
+      type: response.status === 'incomplete' ? 'response.incomplete' : 'response.completed',
+      response: ended,
+    },
   ];
   return steps.map((step, sequence_number) => ({ ...step, sequence_number }) as Event);
 }
@@ -43,7 +56,10 @@ interface Place {
 }
 
 function innerSteps(item: OutputItem, place: Place): readonly Step[] {
-  if (item.type === 'message') return item.content.flatMap((part, i) => (part.type === 'output_text' ? textSteps(part, i, place) : []));
+  if (item.type === 'message')
+    return item.content.flatMap((part, i) =>
+      part.type === 'output_text' ? textSteps(part, i, place) : [],
+    );
   if (item.type === 'function_call') return callSteps(item, place);
   return [
     ...item.summary.flatMap((part, i) => summarySteps(part, i, place)),
@@ -51,18 +67,27 @@ function innerSteps(item: OutputItem, place: Place): readonly Step[] {
   ];
 }
 
-function textSteps(part: OpenAI.Responses.ResponseOutputText, content_index: number, place: Place): readonly Step[] {
+function textSteps(
+  part: OpenAI.Responses.ResponseOutputText,
+  content_index: number,
+  place: Place,
+): readonly Step[] {
   const at = { ...place, content_index };
   const { text, logprobs = [] } = part;
   return [
     { type: 'response.content_part.added', ...at, part: { ...part, text: '', logprobs: [] } },
-    ...(text === '' ? [] : [{ type: 'response.output_text.delta' as const, ...at, delta: text, logprobs }]),
+    ...(text === ''
+      ? []
+      : [{ type: 'response.output_text.delta' as const, ...at, delta: text, logprobs }]),
     { type: 'response.output_text.done', ...at, text, logprobs },
     { type: 'response.content_part.done', ...at, part },
   ];
 }
 
-function callSteps({ name, arguments: args }: OpenAI.Responses.ResponseFunctionToolCall, place: Place): readonly Step[] {
+function callSteps(
+  { name, arguments: args }: OpenAI.Responses.ResponseFunctionToolCall,
+  place: Place,
+): readonly Step[] {
   return [
     { type: 'response.function_call_arguments.delta', ...place, delta: args },
     // Older clients expect the name here as well.
@@ -70,7 +95,11 @@ function callSteps({ name, arguments: args }: OpenAI.Responses.ResponseFunctionT
   ];
 }
 
-function summarySteps(part: OpenAI.Responses.ResponseReasoningItem.Summary, summary_index: number, place: Place): readonly Step[] {
+function summarySteps(
+  part: OpenAI.Responses.ResponseReasoningItem.Summary,
+  summary_index: number,
+  place: Place,
+): readonly Step[] {
   const at = { ...place, summary_index };
   const { text } = part;
   return [
@@ -81,7 +110,11 @@ function summarySteps(part: OpenAI.Responses.ResponseReasoningItem.Summary, summ
   ];
 }
 
-function reasoningSteps(part: OpenAI.Responses.ResponseReasoningItem.Content, content_index: number, place: Place): readonly Step[] {
+function reasoningSteps(
+  part: OpenAI.Responses.ResponseReasoningItem.Content,
+  content_index: number,
+  place: Place,
+): readonly Step[] {
   const at = { ...place, content_index };
   const { text } = part;
   return [
@@ -92,9 +125,14 @@ function reasoningSteps(part: OpenAI.Responses.ResponseReasoningItem.Content, co
   ];
 }
 
-/** Tells of an error after the stream has begun, in both forms that clients know: with its own fields, and under `error`. */
+/**
+ * Tells of an error after the stream has begun, in both forms that clients know: with its own
+ * fields, and under `error`.
+ */
 export function failureEvents(error: unknown): readonly ServerEvent[] {
   const body = errorBody(error);
   const { code, message, param } = body.error;
-  return [{ event: 'error', data: { type: 'error', sequence_number: 0, code, message, param, ...body } }];
+  return [
+    { event: 'error', data: { type: 'error', sequence_number: 0, code, message, param, ...body } },
+  ];
 }

@@ -14,6 +14,7 @@ export const whole = jsonForm<Created>(({ body }) => body);
 
 /** The events after the one with this number. @default all */
 export function streamed(after = -1): Form<Created> {
-  const events = ({ body }: Created): readonly ServerEvent[] => toEvents(body).map((data) => ({ event: data.type, data }));
+  const events = ({ body }: Created): readonly ServerEvent[] =>
+    toEvents(body).map((data) => ({ event: data.type, data }));
   return eventForm((created) => events(created).slice(after + 1), failureEvents);
 }

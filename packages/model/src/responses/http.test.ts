@@ -20,13 +20,24 @@ function overHttp(model: RecordingModel): OpenAI {
 
 /** Three turns, each continuing the one before by its id. Gives what the agent heard last. */
 async function loop({ responses }: OpenAI, stream: boolean): Promise<string> {
-  let previous: { readonly id: string; readonly output: readonly object[]; readonly output_text: string } | undefined;
+  let previous:
+    | { readonly id: string; readonly output: readonly object[]; readonly output_text: string }
+    | undefined;
   for (;;) {
     const calls = previous?.output.filter((item) => 'call_id' in item) ?? [];
     if (previous && calls.length === 0) return previous.output_text;
-    const answers = calls.map((item) => ({ type: 'function_call_output', call_id: 'call_id' in item ? item.call_id : '', output: 'ok' }));
+    const answers = calls.map((item) => ({
+      type: 'function_call_output',
+      call_id: 'call_id' in item ? item.call_id : '',
+      output: 'ok',
+    }));
     const input = (previous ? answers : 'hi') as never;
-    const body = { model: 'any', tools: [add], input, ...(previous && { previous_response_id: previous.id }) };
+    const body = {
+      model: 'any',
+      tools: [add],
+      input,
+      ...(previous && { previous_response_id: previous.id }),
+    };
     previous = stream ? await responses.stream(body).finalResponse() : await responses.create(body);
   }
 }
@@ -41,7 +52,9 @@ describe('the Responses API over HTTP', () => {
       ];
       return scripted(texts).model;
     });
-    expect(await Promise.all(runs.map((run, i) => loop(overHttp(run), i % 2 === 0)))).toEqual(runs.map((_, i) => `fin ${i}`));
+    expect(await Promise.all(runs.map((run, i) => loop(overHttp(run), i % 2 === 0)))).toEqual(
+      runs.map((_, i) => `fin ${i}`),
+    );
     for (const run of runs) {
       expect(run.metrics()).toMatchObject({ 'model/calls': 3, 'model/spliced': 2 });
       expect(run.extractExperiencesFromHistory()).toHaveLength(3);
@@ -60,7 +73,11 @@ describe('the Responses API over HTTP', () => {
         if (calls++ !== 1) return inner.sample(prompt, options, signal);
         started.resolve();
         return new Promise((_, reject) => {
-          signal!.addEventListener('abort', () => (ended.resolve(), reject(signal!.reason as Error)), { once: true });
+          signal!.addEventListener(
+            'abort',
+            () => (ended.resolve(), reject(signal!.reason as Error)),
+            { once: true },
+          );
         });
       },
     });
@@ -68,7 +85,9 @@ describe('the Responses API over HTTP', () => {
     const { id } = await responses.create({ model: 'any', input: 'hi' });
     const controller = new AbortController();
     const body = { model: 'any', input: 'on', previous_response_id: id };
-    const given = responses.create(body, { signal: controller.signal }).catch((error: APIUserAbortError) => error.name);
+    const given = responses
+      .create(body, { signal: controller.signal })
+      .catch((error: APIUserAbortError) => error.name);
     await started.promise;
     controller.abort();
     await ended.promise;

@@ -17,19 +17,38 @@ describe('items', () => {
   it.each([
     ['text', 'hi'],
     ['a message without a type', [user]],
-    ['parts', [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi', prompt_cache_breakpoint: {} }] }]],
+    [
+      'parts',
+      [
+        {
+          type: 'message',
+          role: 'user',
+          content: [{ type: 'input_text', text: 'hi', prompt_cache_breakpoint: {} }],
+        },
+      ],
+    ],
   ])('of the user can be %s', async (_, input) => {
     expect(await prompt(input)).toBe(promptOf('hi'));
   });
 
   it('of one turn are one message', async () => {
-    const reasoning = { type: 'reasoning', id: 'x', summary: [{ type: 'summary_text', text: 'hm' }] };
-    const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'so', annotations: [] }] };
+    const reasoning = {
+      type: 'reasoning',
+      id: 'x',
+      summary: [{ type: 'summary_text', text: 'hm' }],
+    };
+    const said = {
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'so', annotations: [] }],
+    };
     const parts = [
       { type: 'input_text', text: 'o' },
       { type: 'input_text', text: 'k' },
     ];
-    const whole = await prompt([user, reasoning, said, made, { ...output, output: parts }], { tools: [add] });
+    const whole = await prompt([user, reasoning, said, made, { ...output, output: parts }], {
+      tools: [add],
+    });
     expect(whole).toContain(
       '<|im_start|>assistant\n<think>\nhm\n</think>\n\nso\n<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call><|im_end|>',
     );
@@ -37,8 +56,12 @@ describe('items', () => {
   });
 
   it('begin with the instructions of the request', async () => {
-    expect(await prompt('hi', { instructions: 'Be good.' })).toBe(`<|im_start|>system\nBe good.<|im_end|>\n${promptOf('hi')}`);
-    expect(await prompt([{ role: 'developer', content: 'Be good.' }, user])).toBe(await prompt('hi', { instructions: 'Be good.' }));
+    expect(await prompt('hi', { instructions: 'Be good.' })).toBe(
+      `<|im_start|>system\nBe good.<|im_end|>\n${promptOf('hi')}`,
+    );
+    expect(await prompt([{ role: 'developer', content: 'Be good.' }, user])).toBe(
+      await prompt('hi', { instructions: 'Be good.' }),
+    );
   });
 
   it('do not inherit the instructions of earlier requests', async () => {
@@ -56,16 +79,28 @@ describe('items', () => {
   });
 
   it('can be references to all that was said', async () => {
-    const { model, sampler } = scripted([`<think>hm</think>so\n${call('{"a":1}')}<|im_end|>`, 'b<|im_end|>', 'c<|im_end|>']);
+    const { model, sampler } = scripted([
+      `<think>hm</think>so\n${call('{"a":1}')}<|im_end|>`,
+      'b<|im_end|>',
+      'c<|im_end|>',
+    ]);
     const { responses } = model.openaiClient();
     const options = { model: 'm', tools: [add] };
-    const input = [{ type: 'message' as const, id: 'mine', role: 'user' as const, content: 'hi' }] as never;
+    const input = [
+      { type: 'message' as const, id: 'mine', role: 'user' as const, content: 'hi' },
+    ] as never;
     const first = await responses.create({ ...options, input });
     const ids = ['mine', ...first.output.map(({ id }) => id!)];
     const answer = { type: 'function_call_output' as const, call_id: 'call_0_0_0', output: 'ok' };
-    await responses.create({ ...options, input: [...ids.map((id) => ({ type: 'item_reference' as const, id })), answer] });
+    await responses.create({
+      ...options,
+      input: [...ids.map((id) => ({ type: 'item_reference' as const, id })), answer],
+    });
     await responses.create({ ...options, input: [...ids.map((id) => ({ id })), answer] });
-    const begin = [...sampler.calls[0]!.prompt, ...encode(`<think>hm</think>so\n${call('{"a":1}')}<|im_end|>`)];
+    const begin = [
+      ...sampler.calls[0]!.prompt,
+      ...encode(`<think>hm</think>so\n${call('{"a":1}')}<|im_end|>`),
+    ];
     expect([...sampler.calls[1]!.prompt].slice(0, begin.length)).toEqual(begin);
     expect(sampler.calls[2]!.prompt).toEqual(sampler.calls[1]!.prompt);
     expect(model.metrics()).toMatchObject({ 'model/spliced': 2 });
@@ -76,7 +111,10 @@ describe('items', () => {
     const { responses } = model.openaiClient();
     const old = { type: 'message', id: 'msg_0', role: 'user', content: 'theirs' };
     await responses.create({ model: 'm', input: [old] as never });
-    await responses.create({ model: 'm', input: [{ ...old, id: 'x' }, { type: 'item_reference', id: 'msg_0' }, user] as never });
+    await responses.create({
+      model: 'm',
+      input: [{ ...old, id: 'x' }, { type: 'item_reference', id: 'msg_0' }, user] as never,
+    });
     expect(decode(sampler.calls[1]!.prompt)).toContain('assistant\nours<|im_end|>');
     expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
   });
@@ -86,7 +124,10 @@ describe('items', () => {
     const { responses } = model.openaiClient();
     const { output: said } = await responses.create({ model: 'm', input: 'hi' });
     const bare = { type: 'reasoning', id: said[0]!.id, summary: [] };
-    await responses.create({ model: 'm', input: [user, bare, said[1]!, { role: 'user', content: 'on' }] as never });
+    await responses.create({
+      model: 'm',
+      input: [user, bare, said[1]!, { role: 'user', content: 'on' }] as never,
+    });
     expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
   });
 });
@@ -122,14 +163,20 @@ describe('refusals', () => {
       },
     ],
     ['input[1].call_id', { input: [user, output] }],
-    ['input[1].call_id', { input: [output, made].toReversed().with(1, { ...output, call_id: 'd' }) }],
+    [
+      'input[1].call_id',
+      { input: [output, made].toReversed().with(1, { ...output, call_id: 'd' }) },
+    ],
     ['input[2].call_id', { input: [user, made, made] }],
     ['input[0].call_id', { input: [{ ...made, call_id: 7 }] }],
     ['input[0].arguments', { input: [{ ...made, arguments: {} }] }],
     ['input[1].output', { input: [made, { ...output, output: null }] }],
     ['input[1].output[0].type', { input: [made, { ...output, output: [{ type: 'input_file' }] }] }],
     ['input[0].summary', { input: [{ type: 'reasoning', summary: 'hm' }] }],
-    ['input[0].content[0].text', { input: [{ type: 'reasoning', content: [{ type: 'reasoning_text' }] }] }],
+    [
+      'input[0].content[0].text',
+      { input: [{ type: 'reasoning', content: [{ type: 'reasoning_text' }] }] },
+    ],
     ['input[0].encrypted_content', { input: [{ type: 'reasoning', encrypted_content: 1 }] }],
     ['instructions', { instructions: [] }],
     ['tools', { tools: {} }],
@@ -157,7 +204,11 @@ describe('refusals', () => {
     const response = await model.handler(post({ input: 'hi', ...change }));
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      error: { type: 'invalid_request_error', param, message: expect.stringContaining(param) as string },
+      error: {
+        type: 'invalid_request_error',
+        param,
+        message: expect.stringContaining(param) as string,
+      },
     });
     expect(sampler.calls).toEqual([]);
   });
@@ -166,7 +217,11 @@ describe('refusals', () => {
     const { model } = scripted([`${call('{}')}<|im_end|>`]);
     const { responses } = model.openaiClient();
     const first = await responses.create({ model: 'm', input: 'hi', tools: [add] });
-    const again = responses.create({ model: 'm', input: first.output as never, previous_response_id: first.id });
+    const again = responses.create({
+      model: 'm',
+      input: first.output as never,
+      previous_response_id: first.id,
+    });
     await expect(again).rejects.toMatchObject({ status: 400, param: 'input[0].call_id' });
   });
 });

@@ -1,7 +1,17 @@
 /** Responses requests: what of a client's JSON is used, ignored or refused. */
 import type { CallSampling } from '../sampling.js';
 import { readAnswerFormat, type AnswerFormat } from '../handler/answer-format.js';
-import { flag, given, integer, isRecord, list, record, refuseUnavailable, type Body, type Unavailable } from '../handler/fields.js';
+import {
+  flag,
+  given,
+  integer,
+  isRecord,
+  list,
+  record,
+  refuseUnavailable,
+  type Body,
+  type Unavailable,
+} from '../handler/fields.js';
 import { quote, refusal } from '../handler/refusal.js';
 import { readSampling } from '../handler/request.js';
 import { readToolChoice, type ToolChoice } from '../handler/tool-choice.js';
@@ -17,7 +27,10 @@ export interface ResponsesRequest {
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
   readonly maxTokens?: number;
-  /** Present when log-probabilities are wanted in the answer; how many alternatives to show for each token. */
+  /**
+   * Present when log-probabilities are wanted in the answer; how many alternatives to show for each
+   * token.
+   */
   readonly topLogprobs?: number;
   readonly stream: boolean;
   /** Whether the response can be referred to later. */
@@ -63,7 +76,9 @@ export function readRequest(body: unknown): ResponsesRequest {
     tools,
     toolChoice,
     ...(maxTokens !== undefined && { maxTokens }),
-    ...(include.includes('message.output_text.logprobs') && { topLogprobs: integer(body, 'top_logprobs', 0, mostTopLogprobs) ?? 0 }),
+    ...(include.includes('message.output_text.logprobs') && {
+      topLogprobs: integer(body, 'top_logprobs', 0, mostTopLogprobs) ?? 0,
+    }),
     stream: flag(body, 'stream'),
     store,
     sealReasoning: !store || include.includes('reasoning.encrypted_content'),
@@ -79,8 +94,16 @@ const unavailable: readonly Unavailable[] = [
   ['conversation', given, 'previous_response_id, or the whole conversation as input'],
   ['prompt', given, 'instructions and input: there are no stored prompts'],
   ['audio', given, 'text output'],
-  ['modalities', (value) => Array.isArray(value) && value.some((kind) => kind !== 'text'), 'text only'],
-  ['context_management', (value) => Array.isArray(value) && value.length > 0, 'no management of the context'],
+  [
+    'modalities',
+    (value) => Array.isArray(value) && value.some((kind) => kind !== 'text'),
+    'text only',
+  ],
+  [
+    'context_management',
+    (value) => Array.isArray(value) && value.length > 0,
+    'no management of the context',
+  ],
 ];
 
 function string(body: Body, field: string): string | undefined {
@@ -93,9 +116,14 @@ function string(body: Body, field: string): string | undefined {
 /** May be left out where the conversation goes on from a response. */
 function readInputField(body: Body, continues: boolean): string | readonly unknown[] {
   const { input } = body;
-  if (typeof input === 'string' || Array.isArray(input)) return input as string | readonly unknown[];
+  if (typeof input === 'string' || Array.isArray(input))
+    return input as string | readonly unknown[];
   if (!given(input) && continues) return [];
-  throw refusal('input', given(input) ? `is ${quote(input)}` : 'is missing', 'a string or a list of items');
+  throw refusal(
+    'input',
+    given(input) ? `is ${quote(input)}` : 'is missing',
+    'a string or a list of items',
+  );
 }
 
 interface Tool {
@@ -109,12 +137,20 @@ function readTool(tool: unknown, i: number): Tool {
   const { type, ...definition } = tool;
   const { name } = definition;
   if (type !== 'function')
-    throw refusal(`tools[${i}].type`, `is ${quote(type)}`, 'function; hosted and custom tools are not available here');
-  if (typeof name !== 'string' || name === '') throw refusal(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the function');
+    throw refusal(
+      `tools[${i}].type`,
+      `is ${quote(type)}`,
+      'function; hosted and custom tools are not available here',
+    );
+  if (typeof name !== 'string' || name === '')
+    throw refusal(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the function');
   return { type, function: definition as Tool['function'] };
 }
 
-/** A list of allowed tools is no reason to tell the model about fewer: prompts would differ between turns. */
+/**
+ * A list of allowed tools is no reason to tell the model about fewer: prompts would differ between
+ * turns.
+ */
 function readChoice(value: unknown, tools: readonly Tool[]): ToolChoice {
   const allowed = isRecord(value) && value['type'] === 'allowed_tools';
   return readToolChoice(

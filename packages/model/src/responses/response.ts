@@ -70,7 +70,10 @@ const echoed = {
 } as const;
 
 function echo({ body }: ResponsesRequest): Pick<ResponseBody, keyof typeof echoed> {
-  const entries = Object.entries(echoed).map(([name, value]) => [name, given(body[name]) ? body[name] : value]);
+  const entries = Object.entries(echoed).map(([name, value]) => [
+    name,
+    given(body[name]) ? body[name] : value,
+  ]);
   return Object.fromEntries(entries) as ReturnType<typeof echo>;
 }
 
@@ -84,8 +87,20 @@ function toOutput({ choices }: Generation, context: ResponseContext): readonly O
   const logprobs = textLogprobs(sequence, response, context);
   const content = [{ type: 'output_text' as const, text: responseText, annotations: [], logprobs }];
   return [
-    ...(reasoningText === undefined ? [] : [reasoningItem(itemId('rs'), reasoningText, request.sealReasoning)]),
-    ...(silent ? [] : [{ type: 'message' as const, id: itemId('msg'), role: 'assistant' as const, status, content }]),
+    ...(reasoningText === undefined
+      ? []
+      : [reasoningItem(itemId('rs'), reasoningText, request.sealReasoning)]),
+    ...(silent
+      ? []
+      : [
+          {
+            type: 'message' as const,
+            id: itemId('msg'),
+            role: 'assistant' as const,
+            status,
+            content,
+          },
+        ]),
     ...toolCalls.map(({ id: callId, function: call }, k) => ({
       type: 'function_call' as const,
       id: itemId('fc', `_${k}`),
@@ -99,19 +114,35 @@ function toOutput({ choices }: Generation, context: ResponseContext): readonly O
 
 type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
 
-/** Those of the whole answer, as in chat completions: reasoning and calls are tokens too. Empty when they are not wanted. */
-function textLogprobs(sequence: SampledSequence, response: ChatResponse, { request, tokenizer }: ResponseContext): Logprob[] {
+/**
+ * Those of the whole answer, as in chat completions: reasoning and calls are tokens too. Empty when
+ * they are not wanted.
+ */
+function textLogprobs(
+  sequence: SampledSequence,
+  response: ChatResponse,
+  { request, tokenizer }: ResponseContext,
+): Logprob[] {
   if (request.topLogprobs === undefined) return [];
   const { content } = toLogprobs(sequence, response, tokenizer, request.topLogprobs);
-  const withBytes = <T extends { readonly bytes: number[] | null }>(entry: T): T & { bytes: number[] } => ({
+  const withBytes = <T extends { readonly bytes: number[] | null }>(
+    entry: T,
+  ): T & { bytes: number[] } => ({
     ...entry,
     bytes: entry.bytes ?? [],
   });
-  return (content ?? []).map((entry) => ({ ...withBytes(entry), top_logprobs: entry.top_logprobs.map(withBytes) }));
+  return (content ?? []).map((entry) => ({
+    ...withBytes(entry),
+    top_logprobs: entry.top_logprobs.map(withBytes),
+  }));
 }
 
 /** The whole of it is also its summary: some clients read only one of them. */
-function reasoningItem(id: string, text: string, seal: boolean): OpenAI.Responses.ResponseReasoningItem {
+function reasoningItem(
+  id: string,
+  text: string,
+  seal: boolean,
+): OpenAI.Responses.ResponseReasoningItem {
   return {
     type: 'reasoning',
     id,
@@ -123,10 +154,16 @@ function reasoningItem(id: string, text: string, seal: boolean): OpenAI.Response
 }
 
 /** `reasoning_tokens` counts the text of the reasoning, without its marks. */
-function usage({ promptIds, choices }: Generation, tokenizer: Tokenizer): OpenAI.Responses.ResponseUsage {
+function usage(
+  { promptIds, choices }: Generation,
+  tokenizer: Tokenizer,
+): OpenAI.Responses.ResponseUsage {
   const { sequence, response } = choices[0]!;
   const [input, output] = [promptIds.length, sequence.tokens.length];
-  const reasoning = response.reasoningText === undefined ? 0 : Math.min(tokenizer.encode(response.reasoningText).length, output);
+  const reasoning =
+    response.reasoningText === undefined
+      ? 0
+      : Math.min(tokenizer.encode(response.reasoningText).length, output);
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },

@@ -13,7 +13,9 @@ describe('stored responses', () => {
     expect((await responses.retrieve(created.id)).output).toEqual(created.output);
     const streamed = await responses.stream({ response_id: created.id }).finalResponse();
     expect(streamed.output_text).toBe('a');
-    const rest = await (await model.handler(at(`${created.id}?stream=true&starting_after=6`))).text();
+    const rest = await (
+      await model.handler(at(`${created.id}?stream=true&starting_after=6`))
+    ).text();
     expect(rest.startsWith('event: response.output_item.done')).toBe(true);
   });
 
@@ -24,7 +26,9 @@ describe('stored responses', () => {
     const second = await responses.create({ ...base, previous_response_id: first.id });
     await responses.delete(first.id);
     await expect(responses.retrieve(first.id)).rejects.toBeInstanceOf(NotFoundError);
-    await expect(responses.create({ ...base, previous_response_id: first.id })).rejects.toMatchObject({
+    await expect(
+      responses.create({ ...base, previous_response_id: first.id }),
+    ).rejects.toMatchObject({
       status: 404,
       code: 'previous_response_not_found',
       param: 'previous_response_id',
@@ -40,12 +44,26 @@ describe('stored responses', () => {
     const { responses } = model.openaiClient();
     const { id, output } = await responses.create({ ...base, store: false });
     await expect(responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
-    await expect(responses.create({ ...base, previous_response_id: id })).rejects.toMatchObject({ status: 404 });
+    await expect(responses.create({ ...base, previous_response_id: id })).rejects.toMatchObject({
+      status: 404,
+    });
     const reference = { type: 'item_reference' as const, id: output[1]!.id! };
-    await expect(responses.create({ ...base, input: [reference] })).rejects.toMatchObject({ status: 400, param: 'input[0].id' });
+    await expect(responses.create({ ...base, input: [reference] })).rejects.toMatchObject({
+      status: 400,
+      param: 'input[0].id',
+    });
     const [, message] = output as [unknown, object];
-    const kept = { ...(output[0] as { readonly encrypted_content: string }), summary: [], content: [] };
-    const input = [{ role: 'user', content: 'hi' }, kept, message, { role: 'user', content: 'on' }] as never;
+    const kept = {
+      ...(output[0] as { readonly encrypted_content: string }),
+      summary: [],
+      content: [],
+    };
+    const input = [
+      { role: 'user', content: 'hi' },
+      kept,
+      message,
+      { role: 'user', content: 'on' },
+    ] as never;
     await responses.create({ ...base, store: false, input });
     expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
   });

@@ -31,9 +31,13 @@ function remove(request: Request, { responses }: RouteContext): Promise<Response
   return Promise.resolve(Response.json({ id, object: 'response', deleted: true }));
 }
 
-const idOf = (request: Request): string => new URL(request.url).pathname.replace(/\/+$/, '').split('/').at(-1)!;
+const idOf = (request: Request): string =>
+  new URL(request.url).pathname.replace(/\/+$/, '').split('/').at(-1)!;
 
 function unknown(id: string): ModelError {
   const expected = 'the id of a response of this run';
-  return refusal('response_id', `is ${quote(id)}, which is not stored`, expected, { status: 404, code: 'response_not_found' });
+  return refusal('response_id', `is ${quote(id)}, which is not stored`, expected, {
+    status: 404,
+    code: 'response_not_found',
+  });
 }

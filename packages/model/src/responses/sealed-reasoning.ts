@@ -1,6 +1,12 @@
-/** Reasoning in the form of `encrypted_content`, for clients that keep their conversations themselves. */
+/**
+ * Reasoning in the form of `encrypted_content`, for clients that keep their conversations
+ * themselves.
+ */
 
-/** Tells what this endpoint wrote from what another one did. Nothing is secret here, so nothing is encrypted. */
+/**
+ * Tells what this endpoint wrote from what another one did. Nothing is secret here, so nothing is
+ * encrypted.
+ */
 const mark = 'trinity.';
 
 export function sealReasoning(reasoning: string): string {
@@ -9,5 +15,7 @@ export function sealReasoning(reasoning: string): string {
 
 /** Empty for what was written elsewhere. */
 export function openReasoning(sealed: string | undefined): string {
-  return sealed?.startsWith(mark) ? Buffer.from(sealed.slice(mark.length), 'base64').toString('utf8') : '';
+  return sealed?.startsWith(mark)
+    ? Buffer.from(sealed.slice(mark.length), 'base64').toString('utf8')
+    : '';
 }

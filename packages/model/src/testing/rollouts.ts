@@ -1,5 +1,14 @@
-/** Endpoints of rollouts over a sampler of the test's own: what tests of agents need in place of an engine and a model folder. */
-import { buildCharTokenizer, chatTemplates, createChatFormat, createTokenizer, type ChatFormat } from '@trinity-rft/chat';
+/**
+ * Endpoints of rollouts over a sampler of the test's own: what tests of agents need in place of an
+ * engine and a model folder.
+ */
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createChatFormat,
+  createTokenizer,
+  type ChatFormat,
+} from '@trinity-rft/chat';
 import { createRuntime, type Experience, type Metrics, type Sampler } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { openEndpointServer } from '../endpoint/server.js';
@@ -22,7 +31,10 @@ export interface TestRollout {
 
 /** Has what `describeAgentAdapter` of `@trinity-rft/testing` wants to be given. */
 export interface TestRollouts {
-  /** Opens the endpoint of one rollout; its model is called `tiny`, and call k has the seed 1000 + k. */
+  /**
+   * Opens the endpoint of one rollout; its model is called `tiny`, and call k has the seed 1000 +
+   * k.
+   */
   readonly open: (options: TestRolloutOptions) => Promise<TestRollout>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
@@ -31,8 +43,9 @@ export interface TestRollouts {
 }
 
 /**
- * A token for each character of printable ASCII, the line break, the roles, and the marks of tool calls and reasoning; the template
- * `chatml`, the tool call parser `hermes`, the reasoning parser `qwen3`. Turns end in `<|im_end|>`.
+ * A token for each character of printable ASCII, the line break, the roles, and the marks of tool
+ * calls and reasoning; the template `chatml`, the tool call parser `hermes`, the reasoning parser
+ * `qwen3`. Turns end in `<|im_end|>`.
  */
 export function characterFormat(): ChatFormat {
   const tokenizer = createTokenizer(
@@ -60,14 +73,20 @@ export function inProcessRollouts(): TestRollouts {
   });
 }
 
-/** Each endpoint is mounted on one server on the loopback interface, with a key of its own. @throws ModelError 503 when there is no port */
+/**
+ * Each endpoint is mounted on one server on the loopback interface, with a key of its own.
+ * @throws ModelError 503 when there is no port
+ */
 export async function servedRollouts(): Promise<TestRollouts> {
   const runtime = createRuntime({ seed: 1 });
   const server = await openEndpointServer({ runtime });
   return rolloutsOver(characterFormat(), {
     open: (options) => {
       const { signal } = options;
-      const mounted = server.mount({ handler: (request) => model.answer(request), ...(signal && { signal }) });
+      const mounted = server.mount({
+        handler: (request) => model.answer(request),
+        ...(signal && { signal }),
+      });
       const model = createRolloutModel({ ...options, mounted, runtime });
       return { model, end: () => mounted.unmount() };
     },
@@ -76,7 +95,10 @@ export async function servedRollouts(): Promise<TestRollouts> {
 }
 
 interface Place {
-  open(options: Omit<RolloutModelOptions, 'runtime' | 'mounted'>): { readonly model: RecordingModel; readonly end: () => void };
+  open(options: Omit<RolloutModelOptions, 'runtime' | 'mounted'>): {
+    readonly model: RecordingModel;
+    readonly end: () => void;
+  };
   close(): Promise<void>;
 }
 
@@ -84,7 +106,13 @@ function rolloutsOver(format: ChatFormat, place: Place): TestRollouts {
   const { tokenizer } = format;
   return {
     open: async ({ sampler, signal }) => {
-      const { model, end } = place.open({ sampler, signal, format, modelPath: 'tiny', seedFor: (call) => 1000 + call });
+      const { model, end } = place.open({
+        sampler,
+        signal,
+        format,
+        modelPath: 'tiny',
+        seedFor: (call) => 1000 + call,
+      });
       return Promise.resolve({
         endpoint: model.endpoint(),
         records: () => model.extractExperiencesFromHistory({ clear: false }),

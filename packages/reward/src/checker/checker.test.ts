@@ -5,16 +5,23 @@ import { ConfigError, RewardError } from '@trinity-rft/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRewardFn } from '../create.js';
 import { checkBoxedAnswer, checkMathAnswer } from '../math/check.js';
-import { createMathChecker, type GivenUp, type MathChecker, type MathCheckerOptions } from './checker.js';
+import {
+  createMathChecker,
+  type GivenUp,
+  type MathChecker,
+  type MathCheckerOptions,
+} from './checker.js';
 import type { MathPair } from './rules.js';
 import { sharedMathChecker } from './shared.js';
 
 /**
- * Two sets without a common element, of 32 sums of hundreds of fractions: every element is compared with every other. Only read
- * where the limit on the length is lifted; the comparison takes many seconds.
+ * Two sets without a common element, of 32 sums of hundreds of fractions: every element is compared
+ * with every other. Only read where the limit on the length is lifted; the comparison takes many
+ * seconds.
  */
 const slowSet = (first: number): string => {
-  const sum = (seed: number): string => Array.from({ length: 600 }, (_, index) => `1/${seed + 7 * index}`).join('+');
+  const sum = (seed: number): string =>
+    Array.from({ length: 600 }, (_, index) => `1/${seed + 7 * index}`).join('+');
   return `\\{${Array.from({ length: 32 }, (_, index) => sum(first + index)).join(',')}\\}`;
 };
 const slow: MathPair = { rule: 'same', response: slowSet(1_000_003), truth: slowSet(2_000_003) };
@@ -29,7 +36,8 @@ const open = (options: MathCheckerOptions = {}): MathChecker => {
   return checker;
 };
 /** Reads answers of any length, so that one can be slow. */
-const unlimited = (deadlineMs: number): MathChecker => open({ deadlineMs, maxAnswerLength: 10_000_000 });
+const unlimited = (deadlineMs: number): MathChecker =>
+  open({ deadlineMs, maxAnswerLength: 10_000_000 });
 
 afterEach(async () => {
   for (const checker of opened.splice(0)) await checker.close();
@@ -52,11 +60,39 @@ describe('a math checker', () => {
 
   it('agrees with the functions that it calls, whichever thread decides', async () => {
     const checker = open();
-    const answers = ['4', '-4', '+4', '4.0', '1/2', '0.5', 'x = 4', '007', '7', '-0', '0', '', 'four', '1,000', '1e3', '400%', '.5', '5.'];
-    for (const response of answers.flatMap((each) => [each, `So \\boxed{${each}}`, `<answer>${each}</answer>`, `#### ${each}`])) {
+    const answers = [
+      '4',
+      '-4',
+      '+4',
+      '4.0',
+      '1/2',
+      '0.5',
+      'x = 4',
+      '007',
+      '7',
+      '-0',
+      '0',
+      '',
+      'four',
+      '1,000',
+      '1e3',
+      '400%',
+      '.5',
+      '5.',
+    ];
+    for (const response of answers.flatMap((each) => [
+      each,
+      `So \\boxed{${each}}`,
+      `<answer>${each}</answer>`,
+      `#### ${each}`,
+    ])) {
       for (const truth of answers) {
-        expect(await checker.check({ rule: 'answer', response, truth })).toEqual({ equal: checkMathAnswer(response, truth) });
-        expect(await checker.check({ rule: 'boxed', response, truth })).toEqual({ equal: checkBoxedAnswer(response, truth) });
+        expect(await checker.check({ rule: 'answer', response, truth })).toEqual({
+          equal: checkMathAnswer(response, truth),
+        });
+        expect(await checker.check({ rule: 'boxed', response, truth })).toEqual({
+          equal: checkBoxedAnswer(response, truth),
+        });
       }
     }
   });
@@ -64,8 +100,16 @@ describe('a math checker', () => {
   it('decides what is cheap at once, without waiting for the thread', async () => {
     const checker = unlimited(60_000);
     void checker.check(slow).catch(() => undefined);
-    expect(await checker.check({ rule: 'answer', response: 'The answer is 4.', truth: '5' })).toEqual({ equal: false });
-    expect(await checker.check({ rule: 'boxed', response: '\\boxed{\\frac{1}{2}}', truth: '\\frac{1}{2}' })).toEqual({ equal: true });
+    expect(
+      await checker.check({ rule: 'answer', response: 'The answer is 4.', truth: '5' }),
+    ).toEqual({ equal: false });
+    expect(
+      await checker.check({
+        rule: 'boxed',
+        response: '\\boxed{\\frac{1}{2}}',
+        truth: '\\frac{1}{2}',
+      }),
+    ).toEqual({ equal: true });
   });
 
   it('takes turns: answers come in the order of the questions', async () => {
@@ -73,7 +117,11 @@ describe('a math checker', () => {
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
-        const { equal } = await checker.check({ rule: 'same', response: `x+${index}`, truth: `${index % 2 === 0 ? index : -1}+x` });
+        const { equal } = await checker.check({
+          rule: 'same',
+          response: `x+${index}`,
+          truth: `${index % 2 === 0 ? index : -1}+x`,
+        });
         expect(equal).toBe(index % 2 === 0);
         order.push(index);
       }),
@@ -81,7 +129,12 @@ describe('a math checker', () => {
     expect(order).toEqual(Array.from({ length: 50 }, (_, index) => index));
   });
 
-  it.each([{ deadlineMs: 0 }, { deadlineMs: Number.NaN }, { deadlineMs: Infinity }, { maxAnswerLength: -1 }])('refuses %j', (options) => {
+  it.each([
+    { deadlineMs: 0 },
+    { deadlineMs: Number.NaN },
+    { deadlineMs: Infinity },
+    { maxAnswerLength: -1 },
+  ])('refuses %j', (options) => {
     expect(() => createMathChecker(options)).toThrow(ConfigError);
   });
 });
@@ -107,7 +160,14 @@ describe('an answer that takes too long', () => {
       }),
     );
     const late = { equal: false, reason: 'deadline' };
-    expect(verdicts).toEqual([{ equal: true }, late, { equal: false }, { equal: true }, late, { equal: true }]);
+    expect(verdicts).toEqual([
+      { equal: true },
+      late,
+      { equal: false },
+      { equal: true },
+      late,
+      { equal: true },
+    ]);
     expect(order).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
@@ -118,7 +178,9 @@ describe('an answer that takes too long', () => {
     await checker.check(slow);
     stop();
     await checker.check(slow);
-    expect(told).toEqual([{ reason: 'deadline', deadlineMs: 200, responseLength: slow.response.length }]);
+    expect(told).toEqual([
+      { reason: 'deadline', deadlineMs: 200, responseLength: slow.response.length },
+    ]);
   });
 
   it('is one that the thread works on, not one whose asker was busy', async () => {
@@ -134,8 +196,14 @@ describe('an answer that takes too long', () => {
     const mathChecker = unlimited(200);
     const input = { truth: slow.truth, prompt: undefined, rawTask: {} };
     const reward = createRewardFn('math_boxed_reward', {}, { mathChecker });
-    expect(await reward({ ...input, response: `\\boxed{${slow.response}}` })).toEqual({ accuracy: 0, format_score: 0 });
-    expect(await reward({ ...input, response: `\\boxed{${slow.truth}}` })).toEqual({ accuracy: 1, format_score: 0 });
+    expect(await reward({ ...input, response: `\\boxed{${slow.response}}` })).toEqual({
+      accuracy: 0,
+      format_score: 0,
+    });
+    expect(await reward({ ...input, response: `\\boxed{${slow.truth}}` })).toEqual({
+      accuracy: 1,
+      format_score: 0,
+    });
   });
 });
 
@@ -153,7 +221,10 @@ describe('an answer that breaks the comparison', () => {
   it('counts as wrong where it takes all the memory of the thread, and the others are asked again', async () => {
     const checker = unlimited(60_000);
     const huge: MathPair = { rule: 'same', response: `{${'x_{1},'.repeat(200_000)}1}`, truth: '7' };
-    expect(await Promise.all([checker.check(huge), checker.check(half)])).toEqual([{ equal: false, reason: 'failed' }, { equal: true }]);
+    expect(await Promise.all([checker.check(huge), checker.check(half)])).toEqual([
+      { equal: false, reason: 'failed' },
+      { equal: true },
+    ]);
   });
 });
 
@@ -164,16 +235,25 @@ describe('a wait for an answer', () => {
     const waiting = [checker.check(slow, abort.signal), checker.check(half)];
     const cause = new Error('enough');
     abort.abort(cause);
-    await expect(waiting[0]).rejects.toMatchObject({ name: 'CancelledError', reason: 'aborted', cause });
+    await expect(waiting[0]).rejects.toMatchObject({
+      name: 'CancelledError',
+      reason: 'aborted',
+      cause,
+    });
     expect(await waiting[1]).toEqual({ equal: true });
-    await expect(checker.check(half, abort.signal)).rejects.toMatchObject({ code: 'MATH_CHECK_CANCELLED' });
+    await expect(checker.check(half, abort.signal)).rejects.toMatchObject({
+      code: 'MATH_CHECK_CANCELLED',
+    });
   });
 
   it('ends when the checker is closed, which then takes no more questions', async () => {
     const checker = unlimited(60_000);
     const waiting = Promise.allSettled([checker.check(slow), checker.check(half)]);
     await checker.close();
-    const cancelled = { status: 'rejected', reason: { name: 'CancelledError', reason: 'shutdown' } };
+    const cancelled = {
+      status: 'rejected',
+      reason: { name: 'CancelledError', reason: 'shutdown' },
+    };
     expect(await waiting).toMatchObject([cancelled, cancelled]);
     await expect(checker.check(half)).rejects.toThrow(RewardError);
     await checker.close();
@@ -186,7 +266,13 @@ describe('the thread', () => {
   const runModule = (code: string) =>
     promisify(execFile)(
       process.execPath,
-      ['--conditions=@trinity-rft/source', `--import=${register}`, '--input-type=module', '--eval', code],
+      [
+        '--conditions=@trinity-rft/source',
+        `--import=${register}`,
+        '--input-type=module',
+        '--eval',
+        code,
+      ],
       { timeout: 20_000 },
     );
   const index = JSON.stringify(new URL('../index.ts', import.meta.url).href);

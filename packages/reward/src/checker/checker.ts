@@ -1,15 +1,27 @@
 /** Compares answers in a thread that is given up when it takes too long. */
-import { CancelledError, ConfigError, RewardError, describeError, type CancelReason } from '@trinity-rft/core';
+import {
+  CancelledError,
+  ConfigError,
+  RewardError,
+  describeError,
+  type CancelReason,
+} from '@trinity-rft/core';
 import { maxAnswerLength as usualLength } from '../math/check.js';
 import { decideInline } from './inline.js';
 import type { FromCheckThread } from './protocol.js';
 import type { MathPair } from './rules.js';
 import { startCheckThread, type CheckThread } from './thread.js';
 
-/** `deadline`: it took too long. `failed`: the comparison threw, or ended its thread, as for want of memory. */
+/**
+ * `deadline`: it took too long. `failed`: the comparison threw, or ended its thread, as for want of
+ * memory.
+ */
 export type GiveUpReason = 'deadline' | 'failed';
 
-/** An answer that could not be compared counts as not equal, and says so: what a model writes must not end a run. */
+/**
+ * An answer that could not be compared counts as not equal, and says so: what a model writes must
+ * not end a run.
+ */
 export interface MathVerdict {
   readonly equal: boolean;
   /** Set when the comparison was given up; `equal` is false then. */
@@ -25,8 +37,9 @@ export interface GivenUp {
 
 export interface MathCheckerOptions {
   /**
-   * How long one comparison may take, in ms, above 0 and at most an hour; up to a quarter more before it is seen. Time in which the process itself stands
-   * still (a laptop that sleeps, a stopped job) does not count. @default 2_000
+   * How long one comparison may take, in ms, above 0 and at most an hour; up to a quarter more
+   * before it is seen. Time in which the process itself stands still (a laptop that sleeps, a
+   * stopped job) does not count. @default 2_000
    */
   readonly deadlineMs?: number;
   /** Longer answers are compared as plain text; the deadline allows for more. @default 1_000 */
@@ -35,15 +48,18 @@ export interface MathCheckerOptions {
 
 export interface MathChecker {
   /**
-   * Compares one pair. What is cheap is decided on this thread; the rest waits its turn in a thread that all callers share, started
-   * when it is first needed.
+   * Compares one pair. What is cheap is decided on this thread; the rest waits its turn in a thread
+   * that all callers share, started when it is first needed.
    * @throws CancelledError when the signal aborts or the checker is closed; RewardError when it was closed before, or the thread does
    *   not start
    */
   check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict>;
   /** Tells of every comparison that is given up; returns how to stop that. */
   onGivenUp(listener: (givenUp: GivenUp) => void): () => void;
-  /** Ends the thread; pairs that still wait are cancelled. An open checker keeps no process alive that has nothing to compare. */
+  /**
+   * Ends the thread; pairs that still wait are cancelled. An open checker keeps no process alive
+   * that has nothing to compare.
+   */
   close(): Promise<void>;
 }
 
@@ -64,9 +80,12 @@ const longestDeadlineMs = 3_600_000;
 
 function requireInRange(name: keyof MathCheckerOptions, value: number, most: number): void {
   if (value > 0 && value <= most) return;
-  throw new ConfigError(`${name} of a math checker is ${value}; expected a number above 0, at most ${most}.`, {
-    code: 'MATH_CHECKER_OPTIONS',
-  });
+  throw new ConfigError(
+    `${name} of a math checker is ${value}; expected a number above 0, at most ${most}.`,
+    {
+      code: 'MATH_CHECKER_OPTIONS',
+    },
+  );
 }
 
 /** A question that the thread has not answered yet; nobody may wait for it any more. */
@@ -75,7 +94,10 @@ interface Open {
   settle(outcome: MathVerdict | Error): void;
 }
 
-/** How often per deadline it is looked at, at least; a process that stands still for long loses one look by it. */
+/**
+ * How often per deadline it is looked at, at least; a process that stands still for long loses one
+ * look by it.
+ */
 const looks = 4;
 /** The longest time between two looks, in ms. */
 const longestTickMs = 1_000;
@@ -92,7 +114,10 @@ class ThreadedChecker {
   #thread: CheckThread | undefined;
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
-  /** The question that the last look found first, 0 for the start of the thread, and how many looks it has lasted. */
+  /**
+   * The question that the last look found first, 0 for the start of the thread, and how many looks
+   * it has lasted.
+   */
   #seen = 0;
   #age = 0;
   #lastId = 0;
@@ -105,7 +130,10 @@ class ThreadedChecker {
   }
 
   async check(pair: MathPair, signal?: AbortSignal): Promise<MathVerdict> {
-    if (this.#closed) throw new RewardError('The math checker is closed. Make another one.', { code: 'MATH_CHECKER_CLOSED' });
+    if (this.#closed)
+      throw new RewardError('The math checker is closed. Make another one.', {
+        code: 'MATH_CHECKER_CLOSED',
+      });
     if (signal?.aborted) throw cancelled('The comparison was aborted.', 'aborted', signal.reason);
     const left = decideInline(pair);
     return typeof left === 'boolean' ? { equal: left } : this.#ask(left, signal);
@@ -125,8 +153,10 @@ class ThreadedChecker {
   #ask(pair: MathPair, signal: AbortSignal | undefined): Promise<MathVerdict> {
     const { promise, resolve, reject } = Promise.withResolvers<MathVerdict>();
     const id = ++this.#lastId;
-    // The thread goes on with a question that nobody waits for: its time is counted, and the others wait for it.
-    const onAbort = (): void => reject(cancelled('The comparison was aborted.', 'aborted', signal?.reason));
+    // The thread goes on with a question that nobody waits for: its time is counted, and the others
+    // wait for it.
+    const onAbort = (): void =>
+      reject(cancelled('The comparison was aborted.', 'aborted', signal?.reason));
     signal?.addEventListener('abort', onAbort, { once: true });
     const settle = (outcome: MathVerdict | Error): void => {
       signal?.removeEventListener('abort', onAbort);
@@ -171,10 +201,14 @@ class ThreadedChecker {
   #giveUp(id: number, reason: GiveUpReason): void {
     const responseLength = this.#open.get(id)?.pair.response.length ?? 0;
     this.#answer(id, { equal: false, reason });
-    for (const listener of this.#listeners) listener({ reason, deadlineMs: this.#deadlineMs, responseLength });
+    for (const listener of this.#listeners)
+      listener({ reason, deadlineMs: this.#deadlineMs, responseLength });
   }
 
-  /** While anything is open. A timer and no {@link Clock}: what it bounds is the work of a real thread. */
+  /**
+   * While anything is open. A timer and no {@link Clock}: what it bounds is the work of a real
+   * thread.
+   */
   #watch(): void {
     this.#thread?.hold(true);
     [this.#seen, this.#age] = [this.#first(), 0];
@@ -218,7 +252,10 @@ class ThreadedChecker {
 
   #startFailed(cause: unknown): void {
     void this.#dropThread();
-    const why = cause === undefined ? `did not start within ${startMs / 1_000} s` : `ended before it was ready: ${describeError(cause)}`;
+    const why =
+      cause === undefined
+        ? `did not start within ${startMs / 1_000} s`
+        : `ended before it was ready: ${describeError(cause)}`;
     const message = `The thread that compares math answers ${why}. Its file, worker.js, lies beside the code of @trinity-rft/reward: leave the package out of a bundle, or copy the file.`;
     this.#settleAll(new RewardError(message, { code: 'MATH_CHECKER_START', cause }));
   }

@@ -3,7 +3,10 @@ import { extractAnswer, extractTruth, sameMath } from '../math/check.js';
 import { boxedAnswer } from '../marks.js';
 import type { MathPair } from './rules.js';
 
-/** Longer texts are left to the thread: to find the answer in one of these takes at most a few milliseconds, whatever it is. */
+/**
+ * Longer texts are left to the thread: to find the answer in one of these takes at most a few
+ * milliseconds, whatever it is.
+ */
 const longestText = 1_024;
 
 /** No plain number takes more than some microseconds to compare. */
@@ -12,10 +15,14 @@ const plainNumber = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
 /** The answers of a pair, without the text around them: what is left to compare. */
 type Undecided = Pick<MathPair, 'response' | 'truth'>;
 
-/** A short pair of equal texts or of plain numbers, or a response without any answer, is decided; otherwise what is left to do. */
+/**
+ * A short pair of equal texts or of plain numbers, or a response without any answer, is decided;
+ * otherwise what is left to do.
+ */
 export function decideInline(pair: MathPair): boolean | MathPair {
   const { rule, response, truth } = pair;
-  const answers = response.length <= longestText && truth.length <= longestText ? answersOf(pair) : undefined;
+  const answers =
+    response.length <= longestText && truth.length <= longestText ? answersOf(pair) : undefined;
   if (answers === undefined) return pair;
   if (answers === 'none') return false;
   const [a, b] = [answers.response.trim(), answers.truth.trim()];

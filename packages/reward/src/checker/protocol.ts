@@ -13,7 +13,10 @@ export interface ToCheckThread extends MathPair {
   readonly id: number;
 }
 
-/** In the order of the questions. `equal` is undefined where the comparison threw. Id 0 comes first: the thread is ready. */
+/**
+ * In the order of the questions. `equal` is undefined where the comparison threw. Id 0 comes first:
+ * the thread is ready.
+ */
 export interface FromCheckThread {
   readonly id: number;
   readonly equal: boolean | undefined;

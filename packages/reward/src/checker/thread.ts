@@ -19,7 +19,10 @@ export interface CheckThreadOwner {
   readonly died: (cause: unknown) => void;
 }
 
-/** In MB; what bounded input needs is a fraction of it. Beyond it the thread dies, and not the process. */
+/**
+ * In MB; what bounded input needs is a fraction of it. Beyond it the thread dies, and not the
+ * process.
+ */
 const memory = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 };
 
 export function startCheckThread(maxAnswerLength: number, owner: CheckThreadOwner): CheckThread {
@@ -35,7 +38,11 @@ export function startCheckThread(maxAnswerLength: number, owner: CheckThreadOwne
   let ended = false;
   let crash: unknown;
   const drain = (): void => {
-    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
+    for (
+      let next = receiveMessageOnPort(port);
+      next !== undefined;
+      next = receiveMessageOnPort(port)
+    )
       owner.received(next.message as FromCheckThread);
   };
   port.on('message', (answer: FromCheckThread) => {

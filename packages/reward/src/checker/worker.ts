@@ -6,7 +6,10 @@ import { rules } from './rules.js';
 const { port, maxAnswerLength } = workerData as CheckTask;
 
 port.on('message', ({ id, rule, response, truth }: ToCheckThread) => {
-  const answer: FromCheckThread = { id, equal: compare(() => rules[rule](response, truth, maxAnswerLength)) };
+  const answer: FromCheckThread = {
+    id,
+    equal: compare(() => rules[rule](response, truth, maxAnswerLength)),
+  };
   port.postMessage(answer);
 });
 port.postMessage({ id: 0, equal: undefined } satisfies FromCheckThread);

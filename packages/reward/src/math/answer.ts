@@ -1,4 +1,7 @@
-/** The structure of an answer: quantities in lists, tuples, sets, intervals, matrices, equations and inequalities. */
+/**
+ * The structure of an answer: quantities in lists, tuples, sets, intervals, matrices, equations and
+ * inequalities.
+ */
 import { variablesOf } from './expression.js';
 import { tokenize, type Token } from './lexer.js';
 import { readQuantity, type Quantity } from './quantity.js';
@@ -14,7 +17,10 @@ export interface Group {
   readonly items: readonly Answer[];
 }
 
-/** Sides joined by equals signs, two or more. `name`: the first side, when it is a variable or `f(x)`. */
+/**
+ * Sides joined by equals signs, two or more. `name`: the first side, when it is a variable or
+ * `f(x)`.
+ */
 export interface Equation {
   readonly kind: 'equation';
   readonly name: string | undefined;
@@ -35,7 +41,8 @@ interface PlainText {
 }
 
 /**
- * What an answer may mean, the likelier first: `100,200` is a number, or a list of two. Never empty.
+ * What an answer may mean, the likelier first: `100,200` is a number, or a list of two. Never
+ * empty.
  * @param text at most `maxAnswerLength` characters
  */
 export function readAnswer(text: string): readonly Answer[] {
@@ -85,7 +92,9 @@ function read(tokens: readonly Token[]): Answer {
 function readNamedSet(tokens: readonly Token[]): Answer | undefined {
   if (tokens.length !== 1) return undefined;
   if (tokens[0]!.text === '\\emptyset') return { kind: 'group', shape: 'set', items: [] };
-  return tokens[0]!.text === '\\reals' ? { kind: 'group', shape: '(,)', items: [infinity('-'), infinity('')] } : undefined;
+  return tokens[0]!.text === '\\reals'
+    ? { kind: 'group', shape: '(,)', items: [infinity('-'), infinity('')] }
+    : undefined;
 }
 
 /** `1, 2 and 3` */
@@ -112,18 +121,25 @@ function readBothSigns(tokens: readonly Token[]): Answer | undefined {
 /** `(-\infty, 1) \cup (2, 3]` */
 function readUnion(tokens: readonly Token[]): Answer | undefined {
   const parts = splitAt(tokens, ({ text }) => text === '\\cup');
-  return parts.length > 1 && parts.every((part) => part.length > 0) ? group('union', parts.map(read)) : undefined;
+  return parts.length > 1 && parts.every((part) => part.length > 0)
+    ? group('union', parts.map(read))
+    : undefined;
 }
 
 /** `3 : 4` */
 function readRatio(tokens: readonly Token[]): Answer | undefined {
   const parts = splitAt(tokens, ({ text }) => text === ':');
-  return parts.length > 1 && parts.every((part) => part.length > 0) ? group('ratio', parts.map(read)) : undefined;
+  return parts.length > 1 && parts.every((part) => part.length > 0)
+    ? group('ratio', parts.map(read))
+    : undefined;
 }
 
 function readMatrix(tokens: readonly Token[]): Answer | undefined {
-  if (tokens[0]?.text !== '\\begin{matrix}' || closing(tokens) !== tokens.length - 1) return undefined;
-  const rows = splitAt(tokens.slice(1, -1), ({ text }) => text === '\\\\').filter((row) => row.length > 0);
+  if (tokens[0]?.text !== '\\begin{matrix}' || closing(tokens) !== tokens.length - 1)
+    return undefined;
+  const rows = splitAt(tokens.slice(1, -1), ({ text }) => text === '\\\\').filter(
+    (row) => row.length > 0,
+  );
   const cells = rows.map((row) => splitAt(row, ({ text }) => text === '&').map(read));
   return group(
     'matrix',
@@ -131,14 +147,20 @@ function readMatrix(tokens: readonly Token[]): Answer | undefined {
   );
 }
 
-/** `(1, 2)`, `[1, 2)`, `\{1, 2\}`; brackets around one thing are dropped, but for those of a set. */
+/**
+ * `(1, 2)`, `[1, 2)`, `\{1, 2\}`; brackets around one thing are dropped, but for those of a set.
+ */
 function readBracketed(tokens: readonly Token[]): Answer | undefined {
   const open = tokens[0]?.text ?? '';
-  if (!['(', '[', '{', '\\{'].includes(open) || closing(tokens) !== tokens.length - 1) return undefined;
+  if (!['(', '[', '{', '\\{'].includes(open) || closing(tokens) !== tokens.length - 1)
+    return undefined;
   const parts = splitAt(tokens.slice(1, -1), ({ text }) => text === ',' || text === ';');
   const items = parts.map(read);
-  if (open === '\\{' || (open === '{' && items.length > 1)) return group('set', parts[0]!.length === 0 ? [] : items);
-  return items.length === 1 ? items[0] : { kind: 'group', shape: `${open},${tokens.at(-1)!.text}`, items };
+  if (open === '\\{' || (open === '{' && items.length > 1))
+    return group('set', parts[0]!.length === 0 ? [] : items);
+  return items.length === 1
+    ? items[0]
+    : { kind: 'group', shape: `${open},${tokens.at(-1)!.text}`, items };
 }
 
 const relationSigns: ReadonlyMap<string, string> = new Map([
@@ -156,20 +178,32 @@ function readRelation(tokens: readonly Token[]): Answer | undefined {
   const signs = topLevel(tokens).flatMap((index) => relationSigns.get(tokens[index]!.text) ?? []);
   const sides = splitAt(tokens, ({ text }) => relationSigns.has(text));
   if (signs.length === 0 || sides.some((side) => side.length === 0)) return undefined;
-  if (isLabel(sides[0]!) || (signs.length === 1 && signs[0] === '\\in')) return sides.length === 2 ? read(sides[1]!) : undefined;
+  if (isLabel(sides[0]!) || (signs.length === 1 && signs[0] === '\\in'))
+    return sides.length === 2 ? read(sides[1]!) : undefined;
   if (signs.every((sign) => sign === '=')) {
-    const turned = nameOf(sides[0]!) === undefined && nameOf(sides.at(-1)!) !== undefined ? sides.toReversed() : sides;
+    const turned =
+      nameOf(sides[0]!) === undefined && nameOf(sides.at(-1)!) !== undefined
+        ? sides.toReversed()
+        : sides;
     return { kind: 'equation', name: nameOf(turned[0]!), sides: turned.map(read) };
   }
   return readInequality(signs, sides);
 }
 
-/** A variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two points or more with what stands around them: `|AB|`, `\angle ABC`. */
+/**
+ * A variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two points or more with what
+ * stands around them: `|AB|`, `\angle ABC`.
+ */
 function nameOf(side: readonly Token[]): string | undefined {
-  const shape = side.map(({ kind, text }) => (kind === 'symbol' || (kind === 'command' && !notNames.has(text)) ? 'x' : text)).join('');
-  const isName = /^x(?:\^\{-1\}|'+)?(?:\(x\))?$|^\(x(?:,x)+\)$|^\|?(?:x?\\angle|\\triangle|\\overline)?\{?(?:x|[A-Z]{2,4})\}?\|?$/.test(
-    shape,
-  );
+  const shape = side
+    .map(({ kind, text }) =>
+      kind === 'symbol' || (kind === 'command' && !notNames.has(text)) ? 'x' : text,
+    )
+    .join('');
+  const isName =
+    /^x(?:\^\{-1\}|'+)?(?:\(x\))?$|^\(x(?:,x)+\)$|^\|?(?:x?\\angle|\\triangle|\\overline)?\{?(?:x|[A-Z]{2,4})\}?\|?$/.test(
+      shape,
+    );
   return isName ? side.map(({ text }) => text).join('') : undefined;
 }
 
@@ -177,31 +211,56 @@ const notNames = new Set(['\\pi', '\\angle', '\\triangle', '\\overline']);
 
 /** Words before an equals sign: `Total area = 5`. */
 const isLabel = (side: readonly Token[]): boolean =>
-  side.every(({ kind }) => kind === 'word' || kind === 'symbol') && side.some(({ kind, text }) => kind === 'word' && text.length > 3);
+  side.every(({ kind }) => kind === 'word' || kind === 'symbol') &&
+  side.some(({ kind, text }) => kind === 'word' && text.length > 3);
 
-const mirrored: Readonly<Record<string, string>> = { '>': '<', '\\ge': '\\le', '<': '>', '\\le': '\\ge' };
+const mirrored: Readonly<Record<string, string>> = {
+  '>': '<',
+  '\\ge': '\\le',
+  '<': '>',
+  '\\le': '\\ge',
+};
 
 /** From small to large, and an interval where it bounds one variable by numbers. */
-function readInequality(givenSigns: readonly string[], givenSides: readonly (readonly Token[])[]): Answer {
+function readInequality(
+  givenSigns: readonly string[],
+  givenSides: readonly (readonly Token[])[],
+): Answer {
   const turn = givenSigns.every((sign) => sign === '>' || sign === '\\ge');
   const signs = turn ? givenSigns.toReversed().map((sign) => mirrored[sign]!) : givenSigns;
   const sides = turn ? givenSides.toReversed() : givenSides;
   const answers = sides.map(read);
   const rises = signs.every((sign) => sign === '<' || sign === '\\le');
-  return (rises ? intervalOf(signs, answers) : undefined) ?? { kind: 'inequality', signs, sides: answers };
+  return (
+    (rises ? intervalOf(signs, answers) : undefined) ?? {
+      kind: 'inequality',
+      signs,
+      sides: answers,
+    }
+  );
 }
 
 function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group | undefined {
   const place = sides.findIndex(
-    (side) => side.kind === 'quantity' && side.expression.kind === 'symbol' && variablesOf(side.expression).size > 0,
+    (side) =>
+      side.kind === 'quantity' &&
+      side.expression.kind === 'symbol' &&
+      variablesOf(side.expression).size > 0,
   );
   const bounds = sides.filter((_, index) => index !== place);
-  const areNumbers = bounds.every((side) => side.kind === 'quantity' && variablesOf(side.expression).size === 0);
-  if (place < 0 || !areNumbers || sides.length > 3 || (sides.length === 3 && place !== 1)) return undefined;
+  const areNumbers = bounds.every(
+    (side) => side.kind === 'quantity' && variablesOf(side.expression).size === 0,
+  );
+  if (place < 0 || !areNumbers || sides.length > 3 || (sides.length === 3 && place !== 1))
+    return undefined;
   const [low, high] = [sides[place - 1], sides[place + 1]];
   const open = low && signs[place - 1] === '\\le' ? '[' : '(';
   const close = high && signs[place] === '\\le' ? ']' : ')';
-  return { kind: 'group', shape: `${open},${close}`, items: [low ?? infinity('-'), high ?? infinity('')] };
+  return {
+    kind: 'group',
+    shape: `${open},${close}`,
+    items: [low ?? infinity('-'), high ?? infinity('')],
+  };
 }
 
 const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0]!;
@@ -209,7 +268,11 @@ const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0]!;
 /** Lists in a list or a set are one with it, and a list of one is its item. */
 function group(shape: GroupShape, items: readonly Answer[]): Answer {
   const isFlat = shape === 'list' || shape === 'set';
-  const flat = isFlat ? items.flatMap((item) => (item.kind === 'group' && item.shape === 'list' ? item.items : [item])) : items;
+  const flat = isFlat
+    ? items.flatMap((item) =>
+        item.kind === 'group' && item.shape === 'list' ? item.items : [item],
+      )
+    : items;
   return shape === 'list' && flat.length === 1 ? flat[0]! : { kind: 'group', shape, items: flat };
 }
 
@@ -238,7 +301,12 @@ function closing(tokens: readonly Token[]): number {
 }
 
 /** The parts between the separators outside of all brackets; one part when there are none. */
-function splitAt(tokens: readonly Token[], isSeparator: (token: Token) => boolean): readonly (readonly Token[])[] {
+function splitAt(
+  tokens: readonly Token[],
+  isSeparator: (token: Token) => boolean,
+): readonly (readonly Token[])[] {
   const places = topLevel(tokens).filter((index) => isSeparator(tokens[index]!));
-  return [...places, tokens.length].map((place, index) => tokens.slice(index === 0 ? 0 : places[index - 1]! + 1, place));
+  return [...places, tokens.length].map((place, index) =>
+    tokens.slice(index === 0 ? 0 : places[index - 1]! + 1, place),
+  );
 }

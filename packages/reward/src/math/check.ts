@@ -1,29 +1,47 @@
 /** The one math checker: does a response give the expected answer? */
-import { announcedAnswer, boxedAnswer, formulas, hashedAnswer, numberIn, taggedAnswer } from '../marks.js';
+import {
+  announcedAnswer,
+  boxedAnswer,
+  formulas,
+  hashedAnswer,
+  numberIn,
+  taggedAnswer,
+} from '../marks.js';
 import { isMath, readAnswer } from './answer.js';
 import { tokenize } from './lexer.js';
 import { sameAnswer } from './same.js';
 import { functionNames, numberWords } from './vocabulary.js';
 
-/** Longer answers are compared as plain text unless a limit is given: it bounds the work that a response can cause. */
+/**
+ * Longer answers are compared as plain text unless a limit is given: it bounds the work that a
+ * response can cause.
+ */
 export const maxAnswerLength = 1_000;
 
-/** Does the final answer of `response`, wherever it stands, equal that of `truth`? Total, and linear in the length of both. */
+/**
+ * Does the final answer of `response`, wherever it stands, equal that of `truth`? Total, and linear
+ * in the length of both.
+ */
 export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = extractAnswer(response);
   return answer !== undefined && sameMath(answer, extractTruth(truth), limit);
 }
 
 /** As {@link checkMathAnswer}, but only a box counts. */
-export function checkBoxedAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
+export function checkBoxedAnswer(
+  response: string,
+  truth: string,
+  limit = maxAnswerLength,
+): boolean {
   const answer = boxedAnswer(response);
   return answer !== undefined && sameMath(answer, extractTruth(truth), limit);
 }
 
 /**
- * The final answer of a response, as written. The first of these that is there, and the last of its kind: `\boxed{..}`,
- * `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but an answer, the formula that it ends with, the last number. What stands behind
- * the last `</think>` goes before the thought itself. Never empty.
+ * The final answer of a response, as written. The first of these that is there, and the last of its
+ * kind: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
+ * an answer, the formula that it ends with, the last number. What stands behind the last `</think>`
+ * goes before the thought itself. Never empty.
  */
 export function extractAnswer(response: string): string | undefined {
   const thought = response.lastIndexOf('</think>');
@@ -41,27 +59,42 @@ function answerIn(text: string): string | undefined {
 }
 
 function markedAnswer(text: string): string | undefined {
-  return boxedAnswer(text) || settle(taggedAnswer(text), -1) || settle(hashedAnswer(text), 0) || settle(announcedAnswer(text), 0);
+  return (
+    boxedAnswer(text) ||
+    settle(taggedAnswer(text), -1) ||
+    settle(hashedAnswer(text), 0) ||
+    settle(announcedAnswer(text), 0)
+  );
 }
 
 /** A text without any mark that is nothing but an answer: a formula, or a few words. */
 function bareAnswer(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed.length > maxAnswerLength) return undefined;
-  return readsAsMath(trimmed) || /^[^\d\s]+(?:\s+[^\d\s]+){0,3}$/.test(trimmed) ? trimmed : undefined;
+  return readsAsMath(trimmed) || /^[^\d\s]+(?:\s+[^\d\s]+){0,3}$/.test(trimmed)
+    ? trimmed
+    : undefined;
 }
 
-/** The formula that prose ends with: `So we get \frac{1}{2}.` Of an equation what stands behind its last equals sign. */
+/**
+ * The formula that prose ends with: `So we get \frac{1}{2}.` Of an equation what stands behind its
+ * last equals sign.
+ */
 function lastFormula(text: string): string | undefined {
   const end = text
     .slice(-maxAnswerLength)
     .trimEnd()
     .replace(/[.,;!?]+$/, '');
-  const word = end.slice(Math.max(end.lastIndexOf(' '), end.lastIndexOf('\n'), end.lastIndexOf('=')) + 1);
+  const word = end.slice(
+    Math.max(end.lastIndexOf(' '), end.lastIndexOf('\n'), end.lastIndexOf('=')) + 1,
+  );
   return /\d/.test(word) && readsAsMath(word) ? word : undefined;
 }
 
-/** What is meant in a marked text: all of it, or, where it is prose, its first (0) or last (-1) formula or number. */
+/**
+ * What is meant in a marked text: all of it, or, where it is prose, its first (0) or last (-1)
+ * formula or number.
+ */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
   const option = /^\(?([A-Z])(?:\)|[,:])/.exec(text)?.[1];
@@ -71,7 +104,8 @@ function settle(text: string | undefined, place: 0 | -1): string | undefined {
   return formulas(text).filter(readsAsMath).at(place) ?? numberIn(text, place) ?? text;
 }
 
-const readsAsMath = (text: string): boolean => text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]!);
+const readsAsMath = (text: string): boolean =>
+  text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]!);
 
 /** `So we get 5` is no product of letters. */
 function beginsAsProse(text: string): boolean {
@@ -80,8 +114,9 @@ function beginsAsProse(text: string): boolean {
 }
 
 /**
- * Do two answers, without the text around them, mean the same? Longer ones than `limit` characters only as equal texts. Total up to
- * {@link maxAnswerLength}; with a higher limit it may take long or run out of stack, which is for a thread with a deadline, as `createMathChecker` has.
+ * Do two answers, without the text around them, mean the same? Longer ones than `limit` characters
+ * only as equal texts. Total up to {@link maxAnswerLength}; with a higher limit it may take long or
+ * run out of stack, which is for a thread with a deadline, as `createMathChecker` has.
  */
 export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean {
   if (a.trim() === b.trim()) return true;
@@ -94,7 +129,10 @@ export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean
   return readAnswer(a).some((answer) => readings.some((reading) => sameAnswer(answer, reading)));
 }
 
-/** An answer in one spelling: tokens with a space between them. Idempotent; it changes spelling, not values. */
+/**
+ * An answer in one spelling: tokens with a space between them. Idempotent; it changes spelling, not
+ * values.
+ */
 export function normalizeAnswer(text: string): string {
   return tokenize(text)
     .map((token) => token.text)

@@ -17,7 +17,11 @@ import {
 export type Expression =
   | { readonly kind: 'number'; readonly digits: string }
   | { readonly kind: 'symbol'; readonly name: string }
-  | { readonly kind: 'apply'; readonly operator: Operator; readonly operands: readonly Expression[] }
+  | {
+      readonly kind: 'apply';
+      readonly operator: Operator;
+      readonly operands: readonly Expression[];
+    }
   /** What the parser could not read; it has no value. */
   | { readonly kind: 'invalid' };
 
@@ -48,7 +52,10 @@ const operators = {
 } satisfies Record<string, (a: MaybeNum, b: MaybeNum) => MaybeNum>;
 
 /** A function of floats; its error is that of its argument times the slope. */
-function onFloat(value: (x: number) => number, slope: (x: number) => number): (a: MaybeNum) => MaybeNum {
+function onFloat(
+  value: (x: number) => number,
+  slope: (x: number) => number,
+): (a: MaybeNum) => MaybeNum {
   return (a) => {
     const x = toApproximate(a);
     return x && approximate(value(x.value), x.error === 0 ? 0 : Math.abs(slope(x.value)) * x.error);
@@ -62,7 +69,11 @@ const constants: ReadonlyMap<string, number> = new Map([
 
 export const invalid: Expression = { kind: 'invalid' };
 export const numeral = (digits: string): Expression => ({ kind: 'number', digits });
-export const apply = (operator: Operator, ...operands: readonly Expression[]): Expression => ({ kind: 'apply', operator, operands });
+export const apply = (operator: Operator, ...operands: readonly Expression[]): Expression => ({
+  kind: 'apply',
+  operator,
+  operands,
+});
 
 /** The value of an expression; undefined when it has none. Depth is bounded by the parser. */
 export function evaluate(expression: Expression, assignment: Assignment): MaybeNum {
@@ -85,14 +96,18 @@ export function evaluate(expression: Expression, assignment: Assignment): MaybeN
 /** The variables of an expression, each once. */
 export function variablesOf(expression: Expression, found: Set<string> = new Set()): Set<string> {
   if (expression.kind === 'symbol' && !constants.has(expression.name)) found.add(expression.name);
-  if (expression.kind === 'apply') for (const operand of expression.operands) variablesOf(operand, found);
+  if (expression.kind === 'apply')
+    for (const operand of expression.operands) variablesOf(operand, found);
   return found;
 }
 
 /** The same tree: also where it has no value. */
 export function sameTree(a: Expression, b: Expression): boolean {
   if (a.kind === 'apply' && b.kind === 'apply') {
-    return a.operator === b.operator && a.operands.every((operand, index) => sameTree(operand, b.operands[index]!));
+    return (
+      a.operator === b.operator &&
+      a.operands.every((operand, index) => sameTree(operand, b.operands[index]!))
+    );
   }
   if (a.kind === 'number' && b.kind === 'number') return a.digits === b.digits;
   return a.kind === 'symbol' && b.kind === 'symbol' && a.name === b.name;
@@ -105,18 +120,25 @@ export function isReadable(expression: Expression): boolean {
 }
 
 /** More variables than these are not compared. */
-const primes = [7919, 6389, 5003, 4001, 3299, 2711, 2203, 1811, 1511, 1259, 1049, 863, 719, 607, 499, 421] as const;
+const primes = [
+  7919, 6389, 5003, 4001, 3299, 2711, 2203, 1811, 1511, 1259, 1049, 863, 719, 607, 499, 421,
+] as const;
 /** Divisors of the primes: variables of about 8 to 0.4, 5 to 0.2, -0.8 to -0.04, and large ones. */
 const divisors = [991n, 1777n, -9973n, 1n] as const;
 
 /**
- * Points to compare expressions at, where every variable has a value of its own; none for more than 16 variables. Polynomials
- * of moderate degree that agree at all of them are the same (the idea of Schwartz 1980 and Zippel 1979, with fixed points that
- * no answer is written for).
+ * Points to compare expressions at, where every variable has a value of its own; none for more than
+ * 16 variables. Polynomials of moderate degree that agree at all of them are the same (the idea of
+ * Schwartz 1980 and Zippel 1979, with fixed points that no answer is written for).
  */
 export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
   if (variables.size === 0) return [new Map()];
   if (variables.size > primes.length) return [];
   const sorted = [...variables].toSorted();
-  return divisors.map((divisor) => new Map(sorted.map((name, index) => [name, divide(exact(BigInt(primes[index]!)), exact(divisor))])));
+  return divisors.map(
+    (divisor) =>
+      new Map(
+        sorted.map((name, index) => [name, divide(exact(BigInt(primes[index]!)), exact(divisor))]),
+      ),
+  );
 }

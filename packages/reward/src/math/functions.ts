@@ -34,10 +34,16 @@ export function factorial(a: MaybeNum): MaybeNum {
   const x = toApproximate(a);
   if (!x || x.value <= -1 || x.value > 170) return undefined;
   const value = gamma(x.value + 1);
-  return approximate(value, Math.abs(value) * (1e-12 + (Math.log(x.value + 2) + 1 / (x.value + 1)) * x.error));
+  return approximate(
+    value,
+    Math.abs(value) * (1e-12 + (Math.log(x.value + 2) + 1 / (x.value + 1)) * x.error),
+  );
 }
 
-/** Of 0, 1, 2, .., as far as one was asked for: a hostile answer asks for the same one again and again. */
+/**
+ * Of 0, 1, 2, .., as far as one was asked for: a hostile answer asks for the same one again and
+ * again.
+ */
 const factorials: bigint[] = [1n];
 
 function wholeFactorial(n: number): bigint {
@@ -46,14 +52,18 @@ function wholeFactorial(n: number): bigint {
 }
 
 const lanczos = [
-  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059, 12.507343278686905,
-  -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
+  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+  -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
+  1.5056327351493116e-7,
 ] as const;
 
 /** For x > 0, to about 1e-14. Source: Lanczos 1964, doi:10.1137/0701008, g = 7 with nine terms. */
 function gamma(x: number): number {
   const z = x - 1;
-  const sum = lanczos.reduce((total, term, index) => (index === 0 ? term : total + term / (z + index)), 0);
+  const sum = lanczos.reduce(
+    (total, term, index) => (index === 0 ? term : total + term / (z + index)),
+    0,
+  );
   const base = z + 7.5;
   return Math.sqrt(2 * Math.PI) * base ** (z + 0.5) * Math.exp(-base) * sum;
 }

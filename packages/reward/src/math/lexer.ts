@@ -1,10 +1,21 @@
-/** Cuts an answer, LaTeX or plain, into tokens. One pass; every rule looks ahead only over what it then takes. */
-import { characterTexts, commandTokens, functionNames, plainCommands, superscripts, wrapperCommands } from './vocabulary.js';
+/**
+ * Cuts an answer, LaTeX or plain, into tokens. One pass; every rule looks ahead only over what it
+ * then takes.
+ */
+import {
+  characterTexts,
+  commandTokens,
+  functionNames,
+  plainCommands,
+  superscripts,
+  wrapperCommands,
+} from './vocabulary.js';
 
 export interface Token {
   /**
-   * `number`: digits without separators. `symbol`: a variable with its subscript. `word`: letters that are not one variable.
-   * `command`: a LaTeX command. `mark`: anything else, one character but for `\\`, `\{`, `\}` and the ends of a matrix.
+   * `number`: digits without separators. `symbol`: a variable with its subscript. `word`: letters
+   * that are not one variable. `command`: a LaTeX command. `mark`: anything else, one character but
+   * for `\\`, `\{`, `\}` and the ends of a matrix.
    */
   readonly kind: 'number' | 'symbol' | 'word' | 'command' | 'mark';
   readonly text: string;
@@ -13,8 +24,9 @@ export interface Token {
 }
 
 /**
- * The tokens of an answer. Style is gone: dollars, spacing, fonts, sizes, thousands separators, marks around the whole.
- * `grouping`: does a comma before three digits separate thousands? Between brackets it does only where nothing else is possible.
+ * The tokens of an answer. Style is gone: dollars, spacing, fonts, sizes, thousands separators,
+ * marks around the whole. `grouping`: does a comma before three digits separate thousands? Between
+ * brackets it does only where nothing else is possible.
  */
 export function tokenize(text: string, grouping = true): readonly Token[] {
   const scanner = new Scanner(foldCharacters(text), grouping);
@@ -53,7 +65,8 @@ class Scanner {
   }
 
   push(kind: Token['kind'], text: string): true {
-    if (kind === 'mark') this.brackets += '([{\\{'.includes(text) ? 1 : ')]}\\}'.includes(text) ? -1 : 0;
+    if (kind === 'mark')
+      this.brackets += '([{\\{'.includes(text) ? 1 : ')]}\\}'.includes(text) ? -1 : 0;
     this.tokens.push({ kind, text, apart: this.apart || this.braces.includes(true) });
     this.apart = false;
     return true;
@@ -72,21 +85,32 @@ const separator = String.raw`(?:\{,\}|\\,|,\\!)`;
 const thousands = String.raw`(?:(?:${separator}\d{3}(?!\d))+)?`;
 const plain = String.raw`\d+${thousands}${fraction}${exponent}|\.\d+${exponent}`;
 const ungrouped = new RegExp(plain, 'uy');
-const grouped = new RegExp(String.raw`\d{1,3}(?:(?:,|${separator})\d{3}(?!\d))+${fraction}|${plain}`, 'uy');
+const grouped = new RegExp(
+  String.raw`\d{1,3}(?:(?:,|${separator})\d{3}(?!\d))+${fraction}|${plain}`,
+  'uy',
+);
 /** (1,000,2) cannot be three numbers, for none begins with a zero. */
-const groupedInBrackets = new RegExp(String.raw`\d{1,3}(?:,\d{3}(?!\d))*,0\d\d(?!\d)(?:,\d{3}(?!\d))*${fraction}|${plain}`, 'uy');
+const groupedInBrackets = new RegExp(
+  String.raw`\d{1,3}(?:,\d{3}(?!\d))*,0\d\d(?!\d)(?:,\d{3}(?!\d))*${fraction}|${plain}`,
+  'uy',
+);
 const subscript = /_(?:\{([^{}]*)\}|([A-Za-z0-9]))/y;
 
 const relations: Readonly<Record<string, string>> = { '<=': '\\le', '>=': '\\ge', '!=': '\\ne' };
 
 const rules: readonly Rule[] = [
   // White space, spacing commands, and signs that only set style.
-  (scanner) => scanner.take(/(?:\s|\\[,;:! ()[\]$"'`]|[~$€£¥`"“”])+/y) !== null && scanner.separate(),
+  (scanner) =>
+    scanner.take(/(?:\s|\\[,;:! ()[\]$"'`]|[~$€£¥`"“”])+/y) !== null && scanner.separate(),
   takeNumber,
   (scanner) => takeName(scanner, scanner.take(/\p{L}+/uy)?.[0]),
-  (scanner) => scanner.take(/\^(?:\{\s*\\circ\s*\}|\\circ(?![A-Za-z]))/y) !== null && scanner.push('mark', '°'),
+  (scanner) =>
+    scanner.take(/\^(?:\{\s*\\circ\s*\}|\\circ(?![A-Za-z]))/y) !== null &&
+    scanner.push('mark', '°'),
   takeMatrixEnd,
-  (scanner) => scanner.take(/\\mathbb[ \t]*(?:\{R\}|R(?![A-Za-z]))/y) !== null && scanner.push('command', '\\reals'),
+  (scanner) =>
+    scanner.take(/\\mathbb[ \t]*(?:\{R\}|R(?![A-Za-z]))/y) !== null &&
+    scanner.push('command', '\\reals'),
   takeCommand,
   (scanner) => {
     const escaped = scanner.take(/\\[\\{}]/y);
@@ -103,7 +127,11 @@ const rules: readonly Rule[] = [
 ];
 
 function takeNumber(scanner: Scanner): boolean {
-  const pattern = !scanner.grouping ? ungrouped : scanner.brackets > 0 ? groupedInBrackets : grouped;
+  const pattern = !scanner.grouping
+    ? ungrouped
+    : scanner.brackets > 0
+      ? groupedInBrackets
+      : grouped;
   const digits = scanner.take(pattern)?.[0].replace(/,\\!|\{,\}|\\,|,/g, '');
   return digits !== undefined && scanner.push('number', digits + takeSubscript(scanner));
 }
@@ -112,7 +140,9 @@ function takeName(scanner: Scanner, name: string | undefined): boolean {
   if (name === undefined) return false;
   const command = plainCommands.get(name) ?? (functionNames.has(name) ? `\\${name}` : undefined);
   if (command !== undefined) return scanner.push('command', command);
-  return name.length > 1 ? scanner.push('word', name) : scanner.push('symbol', name + takeSubscript(scanner));
+  return name.length > 1
+    ? scanner.push('word', name)
+    : scanner.push('symbol', name + takeSubscript(scanner));
 }
 
 /** `_{12}`, in one spelling; empty where there is none. */
@@ -123,7 +153,9 @@ function takeSubscript(scanner: Scanner): string {
 
 /** Matrices with any delimiter are one kind; determinants are not. */
 function takeMatrixEnd(scanner: Scanner): boolean {
-  const match = scanner.take(/\\(begin|end)\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[clr| ]{1,40}\})?/y);
+  const match = scanner.take(
+    /\\(begin|end)\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[clr| ]{1,40}\})?/y,
+  );
   return match !== null && scanner.push('mark', `\\${match[1]}{matrix}`);
 }
 
@@ -136,11 +168,15 @@ function takeCommand(scanner: Scanner): boolean {
   }
   const token = commandTokens.get(name);
   if (token === '') return scanner.separate();
-  if (token !== undefined) return scanner.push(token.length > 2 && token.startsWith('\\') ? 'command' : 'mark', token);
+  if (token !== undefined)
+    return scanner.push(token.length > 2 && token.startsWith('\\') ? 'command' : 'mark', token);
   // Some data sets run the command into what follows: \quadx is a space and an x.
   const glued = /^q?quad(.+)/.exec(name)?.[1];
   if (glued !== undefined) return scanner.separate() && takeName(scanner, glued);
-  return scanner.push('command', `\\${name}${functionNames.has(name) ? '' : takeSubscript(scanner)}`);
+  return scanner.push(
+    'command',
+    `\\${name}${functionNames.has(name) ? '' : takeSubscript(scanner)}`,
+  );
 }
 
 function takeMark(scanner: Scanner): boolean {
@@ -154,7 +190,10 @@ function takeMark(scanner: Scanner): boolean {
 const raised = new RegExp(`[${superscripts}]+`, 'g');
 const unraised = (character: string): string => '0123456789-+'[superscripts.indexOf(character)]!;
 
-/** One character for every way to write it; Unicode compatibility forms (full width, styled letters) become plain ones. */
+/**
+ * One character for every way to write it; Unicode compatibility forms (full width, styled letters)
+ * become plain ones.
+ */
 function foldCharacters(text: string): string {
   let folded = '';
   for (const character of text.replace(raised, (run) => `^{${run.replace(/[^]/g, unraised)}}`))
@@ -182,7 +221,8 @@ function isFactorial(tokens: readonly Token[], at: number): boolean {
 
 /** Marks at the ends that belong to the sentence or to Markdown: `= 5`, `**5**`, `5.` */
 function trimMarks(tokens: readonly Token[]): readonly Token[] {
-  const isLoose = (token: Token | undefined): boolean => token?.kind === 'mark' && '^*.,;:!?='.includes(token.text);
+  const isLoose = (token: Token | undefined): boolean =>
+    token?.kind === 'mark' && '^*.,;:!?='.includes(token.text);
   let start = 0;
   let end = tokens.length;
   while (start < end && (isLoose(tokens[start]) || tokens[start]!.text === '\\approx')) start++;

@@ -16,11 +16,15 @@ import {
 } from './number.js';
 
 const fraction = fc
-  .tuple(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }), fc.bigInt({ min: 1n, max: 10n ** 12n }))
+  .tuple(
+    fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }),
+    fc.bigInt({ min: 1n, max: 10n ** 12n }),
+  )
   .map(([numerator, denominator]) => exact(numerator, denominator));
 const whole = fc.bigInt({ min: 2n, max: 10n ** 9n }).map((value) => exact(value));
 
-const same = (a: MaybeNum, b: MaybeNum): boolean => a !== undefined && b !== undefined && sameNumber(a, b);
+const same = (a: MaybeNum, b: MaybeNum): boolean =>
+  a !== undefined && b !== undefined && sameNumber(a, b);
 
 describe('fractions', () => {
   it('obey the laws of arithmetic exactly', () => {

@@ -1,6 +1,9 @@
 /** Numbers that know how sure they are: exact fractions, and floats with a bound on their error. */
 
-/** `numerator / denominator`, denominator > 0, not reduced: comparison multiplies crosswise, so nothing is gained by a gcd. */
+/**
+ * `numerator / denominator`, denominator > 0, not reduced: comparison multiplies crosswise, so
+ * nothing is gained by a gcd.
+ */
 export interface Exact {
   readonly kind: 'exact';
   readonly numerator: bigint;
@@ -16,7 +19,10 @@ export interface Approximate {
 
 export type Num = Exact | Approximate;
 
-/** Undefined where there is no value, or none that can be had at a bounded price: 1/0, the root of -1, 9^9^9^9. */
+/**
+ * Undefined where there is no value, or none that can be had at a bounded price: 1/0, the root of
+ * -1, 9^9^9^9.
+ */
 export type MaybeNum = Num | undefined;
 
 /** Fractions of more bits become floats: it bounds the price of one operation. */
@@ -27,12 +33,18 @@ const limit = 1n << BigInt(maxBits);
 /** Two roundings of a float. */
 const epsilon = 2 ** -51;
 
-export const exact = (numerator: bigint, denominator = 1n): Exact => ({ kind: 'exact', numerator, denominator });
+export const exact = (numerator: bigint, denominator = 1n): Exact => ({
+  kind: 'exact',
+  numerator,
+  denominator,
+});
 
 /** A float with its error bound; undefined when either is not finite. */
 export function approximate(value: number, error: number): MaybeNum {
   const total = error + Math.abs(value) * epsilon;
-  return Number.isFinite(value) && Number.isFinite(total) ? { kind: 'approximate', value, error: total } : undefined;
+  return Number.isFinite(value) && Number.isFinite(total)
+    ? { kind: 'approximate', value, error: total }
+    : undefined;
 }
 
 /** `digits` without sign: `12`, `1.5`, `.5`, `1.5e-3`, `0.1\overline{6}`. */
@@ -40,11 +52,18 @@ export function parseNumber(digits: string): MaybeNum {
   const match = /^(\d*)(?:\.(\d*)(?:\\overline\{(\d+)\})?)?(?:[eE]([+-]?\d{1,4}))?$/.exec(digits);
   if (match === null) return undefined;
   const [, whole = '', fraction = '', repeated = '', exponent = '0'] = match;
-  if (whole + fraction + repeated === '' || whole.length + fraction.length + repeated.length > maxDigits) return undefined;
+  if (
+    whole + fraction + repeated === '' ||
+    whole.length + fraction.length + repeated.length > maxDigits
+  )
+    return undefined;
   const scale = 10n ** BigInt(fraction.length);
   const plain = exact(BigInt(whole + fraction || '0'), scale);
   // 0.1(6) = 0.1 + 6 / (10 * 9)
-  const period = repeated === '' ? plain : add(plain, exact(BigInt(repeated), scale * (10n ** BigInt(repeated.length) - 1n)));
+  const period =
+    repeated === ''
+      ? plain
+      : add(plain, exact(BigInt(repeated), scale * (10n ** BigInt(repeated.length) - 1n)));
   return multiply(period, power(exact(10n), exact(BigInt(exponent))));
 }
 
@@ -62,7 +81,10 @@ function toFloat({ numerator, denominator }: Exact): number {
   if (magnitude === 0n) return 0;
   // 64 bits of quotient are left, whatever the sizes.
   const shift = bitLength(denominator) - bitLength(magnitude) + 64;
-  const quotient = shift >= 0 ? (magnitude << BigInt(shift)) / denominator : magnitude / (denominator << BigInt(-shift));
+  const quotient =
+    shift >= 0
+      ? (magnitude << BigInt(shift)) / denominator
+      : magnitude / (denominator << BigInt(-shift));
   const value = Number(quotient) * 2 ** -shift;
   return numerator < 0n ? -value : value;
 }
@@ -80,7 +102,10 @@ function bounded(numerator: bigint, denominator: bigint): MaybeNum {
 type Operation = (a: MaybeNum, b: MaybeNum) => MaybeNum;
 
 /** An operation from its exact form and from that on floats, which is given both errors. */
-function operation(onExact: (a: Exact, b: Exact) => MaybeNum, onFloats: (a: Approximate, b: Approximate) => MaybeNum): Operation {
+function operation(
+  onExact: (a: Exact, b: Exact) => MaybeNum,
+  onFloats: (a: Approximate, b: Approximate) => MaybeNum,
+): Operation {
   return (a, b) => {
     if (a?.kind === 'exact' && b?.kind === 'exact') return onExact(a, b);
     const left = toApproximate(a);
@@ -93,7 +118,10 @@ export const add = operation(
   (a, b) =>
     a.denominator === b.denominator
       ? bounded(a.numerator + b.numerator, a.denominator)
-      : bounded(a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator),
+      : bounded(
+          a.numerator * b.denominator + b.numerator * a.denominator,
+          a.denominator * b.denominator,
+        ),
   (a, b) => approximate(a.value + b.value, a.error + b.error),
 );
 
@@ -102,7 +130,10 @@ export const multiply = operation(
   (a, b) => {
     const value = a.value * b.value;
     if (value === 0 && a.value !== 0 && b.value !== 0) return undefined;
-    return approximate(value, Math.abs(a.value) * b.error + Math.abs(b.value) * a.error + a.error * b.error);
+    return approximate(
+      value,
+      Math.abs(a.value) * b.error + Math.abs(b.value) * a.error + a.error * b.error,
+    );
   },
 );
 
@@ -123,7 +154,10 @@ export function negate(a: MaybeNum): MaybeNum {
   return a && approximate(-a.value, a.error);
 }
 
-/** `base ^ exponent`: exact for whole exponents as long as the result is small, and for roots of squares. */
+/**
+ * `base ^ exponent`: exact for whole exponents as long as the result is small, and for roots of
+ * squares.
+ */
 export function power(base: MaybeNum, exponent: MaybeNum): MaybeNum {
   if (base?.kind === 'exact' && exponent?.kind === 'exact') {
     const whole = asInteger(exponent);
@@ -134,8 +168,10 @@ export function power(base: MaybeNum, exponent: MaybeNum): MaybeNum {
 }
 
 function integerPower(base: Exact, exponent: number): MaybeNum {
-  const size = Math.max(bitLength(base.numerator), bitLength(base.denominator)) * Math.abs(exponent);
-  if (size > maxBits) return floatPower(toApproximate(base), approximate(exponent, 0) as Approximate);
+  const size =
+    Math.max(bitLength(base.numerator), bitLength(base.denominator)) * Math.abs(exponent);
+  if (size > maxBits)
+    return floatPower(toApproximate(base), approximate(exponent, 0) as Approximate);
   const count = BigInt(Math.abs(exponent));
   const raised: readonly [bigint, bigint] = [base.numerator ** count, base.denominator ** count];
   return exponent < 0 ? bounded(raised[1], raised[0]) : bounded(raised[0], raised[1]);
@@ -143,7 +179,8 @@ function integerPower(base: Exact, exponent: number): MaybeNum {
 
 function floatPower(base: Approximate | undefined, exponent: Approximate | undefined): MaybeNum {
   if (!base || !exponent) return undefined;
-  const isWhole = exponent.error <= Math.abs(exponent.value) * epsilon && Number.isInteger(exponent.value);
+  const isWhole =
+    exponent.error <= Math.abs(exponent.value) * epsilon && Number.isInteger(exponent.value);
   if (Math.abs(base.value) <= base.error || (base.value < 0 && !isWhole)) return undefined;
   const value = base.value ** exponent.value;
   if (value === 0) return undefined;
@@ -183,13 +220,20 @@ function asInteger({ numerator, denominator }: Exact): number | undefined {
 
 /** Does the fraction end as a decimal? */
 export function isFiniteDecimal({ numerator, denominator }: Exact): boolean {
-  // d divides a power of ten once n has taken its share; no denominator has more than maxBits factors of 2 or 5.
-  return (numerator * 10n ** BigInt(Math.min(maxBits, bitLength(denominator)))) % denominator === 0n;
+  // d divides a power of ten once n has taken its share; no denominator has more than maxBits
+  // factors of 2 or 5.
+  return (
+    (numerator * 10n ** BigInt(Math.min(maxBits, bitLength(denominator)))) % denominator === 0n
+  );
 }
 
-/** Fractions are equal or not; floats are equal when their errors explain the difference and are small. */
+/**
+ * Fractions are equal or not; floats are equal when their errors explain the difference and are
+ * small.
+ */
 export function sameNumber(a: Num, b: Num): boolean {
-  if (a.kind === 'exact' && b.kind === 'exact') return a.numerator * b.denominator === b.numerator * a.denominator;
+  if (a.kind === 'exact' && b.kind === 'exact')
+    return a.numerator * b.denominator === b.numerator * a.denominator;
   const left = toApproximate(a);
   const right = toApproximate(b);
   if (!left || !right) return false;

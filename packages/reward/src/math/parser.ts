@@ -1,5 +1,12 @@
 /** Tokens to an expression. What it cannot read becomes `invalid`; it never throws. */
-import { apply, invalid, isReadable, numeral, type Expression, type Operator } from './expression.js';
+import {
+  apply,
+  invalid,
+  isReadable,
+  numeral,
+  type Expression,
+  type Operator,
+} from './expression.js';
 import type { Token } from './lexer.js';
 import { functionNames, symbolCommands } from './vocabulary.js';
 
@@ -13,14 +20,24 @@ export function parseExpression(tokens: readonly Token[]): Expression | undefine
   return parser.atEnd() && isReadable(expression) ? expression : undefined;
 }
 
-const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '\\{': '\\}', '|': '|' };
+const closers: Readonly<Record<string, string>> = {
+  '(': ')',
+  '[': ']',
+  '{': '}',
+  '\\{': '\\}',
+  '|': '|',
+};
 /** Brackets that are functions. */
 const roundings: Readonly<Record<string, readonly [close: string, operator: Operator]>> = {
   '\\lfloor': ['\\rfloor', 'floor'],
   '\\lceil': ['\\rceil', 'ceil'],
 };
 /** `\sin^{-1}` and what it is. */
-const inverses: Readonly<Record<string, Operator>> = { sin: 'arcsin', cos: 'arccos', tan: 'arctan' };
+const inverses: Readonly<Record<string, Operator>> = {
+  sin: 'arcsin',
+  cos: 'arccos',
+  tan: 'arctan',
+};
 /** Functions that are one through another. */
 const reciprocals: Readonly<Record<string, Operator>> = { sec: 'cos', csc: 'sin', cot: 'tan' };
 
@@ -30,7 +47,10 @@ class Parser {
   #depth = 0;
   /** Open absolute values: in one, a bar is its end. */
   #bars = 0;
-  /** Functions around the current place: in one, degrees are a measure of angle, and elsewhere a unit. */
+  /**
+   * Functions around the current place: in one, degrees are a measure of angle, and elsewhere a
+   * unit.
+   */
   #functions = 0;
 
   constructor(tokens: readonly Token[]) {
@@ -87,7 +107,9 @@ class Parser {
     if (token?.kind !== 'number' || !/^\d+$/.test(token.text)) return this.#primary();
     this.#at++;
     const groups = token.text.length <= 3 ? this.#spacedThousands() : '';
-    return this.#postfixed(groups === '' ? this.#mixedNumber(numeral(token.text)) : numeral(token.text + groups));
+    return this.#postfixed(
+      groups === '' ? this.#mixedNumber(numeral(token.text)) : numeral(token.text + groups),
+    );
   }
 
   /** `10 000` */
@@ -95,13 +117,17 @@ class Parser {
     let groups = '';
     for (;;) {
       const token = this.#tokens[this.#at];
-      if (token?.kind !== 'number' || !/^\d{3}(?:\.\d+)?$/.test(token.text) || groups.includes('.')) return groups;
+      if (token?.kind !== 'number' || !/^\d{3}(?:\.\d+)?$/.test(token.text) || groups.includes('.'))
+        return groups;
       groups += token.text;
       this.#at++;
     }
   }
 
-  /** `7 3/4`, `7\frac34`: a whole number before a proper fraction of two plain numbers is added to it; before another it is a factor. */
+  /**
+   * `7 3/4`, `7\frac34`: a whole number before a proper fraction of two plain numbers is added to
+   * it; before another it is a factor.
+   */
   #mixedNumber(whole: Expression): Expression {
     const [first, second, third] = this.#tokens.slice(this.#at, this.#at + 3);
     if (first?.kind === 'number' && second?.text === '/' && third?.kind === 'number') {
@@ -134,7 +160,9 @@ class Parser {
   #postfixed(operand: Expression): Expression {
     let expression = operand;
     while (this.#take('!')) expression = apply('factorial', expression);
-    return this.#functions > 0 && this.#take('°') ? apply('multiply', expression, degree) : expression;
+    return this.#functions > 0 && this.#take('°')
+      ? apply('multiply', expression, degree)
+      : expression;
   }
 
   #read({ kind, text }: Token): Expression {
@@ -163,7 +191,8 @@ class Parser {
     if (text === '\\binom') return binomial(this.#argument(), this.#argument());
     const rounding = Object.hasOwn(roundings, text) ? roundings[text] : undefined;
     if (rounding) return this.#rounded(...rounding);
-    if (text === '\\pi' || symbolCommands.has(text.replace(/_.*/, ''))) return { kind: 'symbol', name: text };
+    if (text === '\\pi' || symbolCommands.has(text.replace(/_.*/, '')))
+      return { kind: 'symbol', name: text };
     const name = text.slice(1);
     return functionNames.has(name) ? this.#function(name) : invalid;
   }
@@ -187,7 +216,9 @@ class Parser {
   #root(): Expression {
     if (!this.#take('[')) return apply('sqrt', this.#primary());
     const index = this.sum();
-    return this.#take(']') ? apply('power', this.#primary(), apply('divide', numeral('1'), index)) : invalid;
+    return this.#take(']')
+      ? apply('power', this.#primary(), apply('divide', numeral('1'), index))
+      : invalid;
   }
 
   /** `\log_2 8`, `\sin^2 x`, `\ln(x)`. */
@@ -253,18 +284,27 @@ function isProper(fraction: Expression): boolean {
   if (fraction.kind !== 'apply' || fraction.operator !== 'divide') return false;
   const [above, below] = fraction.operands;
   if (above?.kind !== 'number' || below?.kind !== 'number') return false;
-  return /^\d{1,15}$/.test(above.digits) && /^\d{1,15}$/.test(below.digits) && Number(above.digits) < Number(below.digits);
+  return (
+    /^\d{1,15}$/.test(above.digits) &&
+    /^\d{1,15}$/.test(below.digits) &&
+    Number(above.digits) < Number(below.digits)
+  );
 }
 
 /** A few letters side by side are variables to multiply; a longer word is none. */
 function lettersOf(word: string): Expression {
   if (!/^[A-Za-z]{2,3}$/.test(word)) return invalid;
-  return [...word].map((name): Expression => ({ kind: 'symbol', name })).reduce((a, b) => apply('multiply', a, b));
+  return [...word]
+    .map((name): Expression => ({ kind: 'symbol', name }))
+    .reduce((a, b) => apply('multiply', a, b));
 }
 
 function callOf(name: string, argument: Expression, base: Expression | undefined): Expression {
-  if (name === 'log') return apply('divide', apply('ln', argument), apply('ln', base ?? numeral('10')));
+  if (name === 'log')
+    return apply('divide', apply('ln', argument), apply('ln', base ?? numeral('10')));
   if (base !== undefined) return invalid;
   const inverse = reciprocals[name];
-  return inverse === undefined ? apply(name as Operator, argument) : apply('divide', numeral('1'), apply(inverse, argument));
+  return inverse === undefined
+    ? apply(name as Operator, argument)
+    : apply('divide', numeral('1'), apply(inverse, argument));
 }

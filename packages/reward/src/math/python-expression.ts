@@ -24,7 +24,10 @@ const constants: ReadonlyMap<string, string> = new Map([
   ['E', 'e'],
 ]);
 
-/** Undefined where the text is no such expression. `^` is a power, as `**` is. Numbers have no leading zeros. */
+/**
+ * Undefined where the text is no such expression. `^` is a power, as `**` is. Numbers have no
+ * leading zeros.
+ */
 export function readPython(text: string): Expression | undefined {
   if (text.length > maxLength) return undefined;
   const reader = new Reader(text);
@@ -52,10 +55,17 @@ class Reader {
   }
 
   #product(): Expression | undefined {
-    return this.#chain(/\s*(\*(?!\*)|\/(?!\/))/y, () => this.#signed(), { '*': 'multiply', '/': 'divide' });
+    return this.#chain(/\s*(\*(?!\*)|\/(?!\/))/y, () => this.#signed(), {
+      '*': 'multiply',
+      '/': 'divide',
+    });
   }
 
-  #chain(signs: RegExp, next: () => Expression | undefined, operators: Readonly<Record<string, Operator>>): Expression | undefined {
+  #chain(
+    signs: RegExp,
+    next: () => Expression | undefined,
+    operators: Readonly<Record<string, Operator>>,
+  ): Expression | undefined {
     let left = next();
     for (let sign = left && this.#take(signs)?.[1]; left && sign; sign = this.#take(signs)?.[1]) {
       const right = next();
@@ -83,10 +93,15 @@ class Reader {
   }
 
   #atom(): Expression | undefined {
-    const number = this.#take(/\s*((?:[1-9]\d*|0+)(?:\.\d*)?(?:e[+-]?\d{1,4})?|0*\d*\.\d+(?:e[+-]?\d{1,4})?)(?![\w.])/iy)?.[1];
+    const number = this.#take(
+      /\s*((?:[1-9]\d*|0+)(?:\.\d*)?(?:e[+-]?\d{1,4})?|0*\d*\.\d+(?:e[+-]?\d{1,4})?)(?![\w.])/iy,
+    )?.[1];
     if (number !== undefined) return numeral(number.replace(/\.(?=$|e)/i, ''));
     const name = this.#take(/\s*([A-Za-z_]\w*)/y)?.[1];
-    if (!this.#take(/\s*\(/y)) return name === undefined ? undefined : { kind: 'symbol', name: constants.get(name) ?? `python ${name}` };
+    if (!this.#take(/\s*\(/y))
+      return name === undefined
+        ? undefined
+        : { kind: 'symbol', name: constants.get(name) ?? `python ${name}` };
     const operator = name === undefined ? undefined : functions.get(name);
     const inner = name === undefined || operator ? this.sum() : undefined;
     if (!inner || !this.#take(/\s*\)/y)) return undefined;

@@ -7,7 +7,10 @@ import { fractionWords, functionNames, numberWords, scaleWords, unitNames } from
 export interface Quantity {
   readonly kind: 'quantity';
   readonly expression: Expression;
-  /** A known unit in its one spelling; undefined when there is none, or words that are no unit: `5 apples`. */
+  /**
+   * A known unit in its one spelling; undefined when there is none, or words that are no unit: `5
+   * apples`.
+   */
   readonly unit: string | undefined;
   /** `50%` may mean 50 or a half. */
   readonly percent: boolean;
@@ -20,9 +23,14 @@ export function readQuantity(tokens: readonly Token[]): Quantity | undefined {
   // The sine of 30 degrees is no number of degrees.
   const isAngle =
     counted[start]?.text === '°' &&
-    counted.slice(0, start).some(({ kind, text }) => kind === 'command' && functionNames.has(text.slice(1)));
+    counted
+      .slice(0, start)
+      .some(({ kind, text }) => kind === 'command' && functionNames.has(text.slice(1)));
   if (isAngle) return readPlain(counted);
-  return (start > 0 ? readMeasured(counted.slice(0, start), counted.slice(start)) : undefined) ?? readPlain(counted);
+  return (
+    (start > 0 ? readMeasured(counted.slice(0, start), counted.slice(start)) : undefined) ??
+    readPlain(counted)
+  );
 }
 
 function readPlain(tokens: readonly Token[]): Quantity | undefined {
@@ -38,13 +46,25 @@ function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quant
   const first = suffix[0]!.text.toLowerCase();
   const scale = scaleWords.get(first.replace(/s$/, ''));
   const rest = scale === undefined ? suffix : suffix.slice(1);
-  const expression = scale === undefined ? quantity.expression : apply('multiply', quantity.expression, numeral(String(scale)));
-  return { kind: 'quantity', expression, unit: unitOf(rest), percent: quantity.percent || first === 'percent' };
+  const expression =
+    scale === undefined
+      ? quantity.expression
+      : apply('multiply', quantity.expression, numeral(String(scale)));
+  return {
+    kind: 'quantity',
+    expression,
+    unit: unitOf(rest),
+    percent: quantity.percent || first === 'percent',
+  };
 }
 
 /** A unit or a word can only start behind a number, and must not be a product of variables. */
 function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined): boolean {
-  if (previous === undefined || !(previous.kind === 'number' || ')]}%'.includes(previous.text) || previous.text === '\\pi')) return false;
+  if (
+    previous === undefined ||
+    !(previous.kind === 'number' || ')]}%'.includes(previous.text) || previous.text === '\\pi')
+  )
+    return false;
   if (text === '°') return true;
   // Words of other scripts are never variables.
   if ((kind === 'symbol' || kind === 'word') && /[^\p{ASCII}]/u.test(text)) return true;
@@ -53,11 +73,21 @@ function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined):
   return text.length >= 4 || (apart && text.length === 3) || unitNames.has(text.toLowerCase());
 }
 
-/** Words, and the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. Another number, also in words, would be another answer. */
+/**
+ * Words, and the marks of composed units: `km/h`, `cm^2`, `m s^{-1}`. Another number, also in
+ * words, would be another answer.
+ */
 function isRemark(tokens: readonly Token[]): boolean {
   return tokens.every(({ kind, text }, index) => {
-    if (kind === 'number') return ['^', '^{', '^-', '^{-'].some((before) => textBefore(tokens, index, before.length) === before);
-    if (kind === 'word' && (numberWords.has(text.toLowerCase()) || fractionWords.has(text.toLowerCase()))) return false;
+    if (kind === 'number')
+      return ['^', '^{', '^-', '^{-'].some(
+        (before) => textBefore(tokens, index, before.length) === before,
+      );
+    if (
+      kind === 'word' &&
+      (numberWords.has(text.toLowerCase()) || fractionWords.has(text.toLowerCase()))
+    )
+      return false;
     return kind === 'word' || kind === 'symbol' || "/^*-.'°(){}".includes(text);
   });
 }
@@ -68,18 +98,26 @@ const textBefore = (tokens: readonly Token[], index: number, count: number): str
     .map(({ text }) => text)
     .join('');
 
-/** The unit in one spelling: `sq cm` and `cm^2` are one. Undefined as soon as one word is no unit. */
+/**
+ * The unit in one spelling: `sq cm` and `cm^2` are one. Undefined as soon as one word is no unit.
+ */
 function unitOf(tokens: readonly Token[]): string | undefined {
   const parts: string[] = [];
   for (const { kind, text } of tokens) {
     if (kind === 'mark' && '.{}'.includes(text)) continue;
     const isName = kind === 'word' || kind === 'symbol';
-    const name = isName ? (unitNames.get(text) ?? (text.length > 1 ? unitNames.get(text.toLowerCase()) : undefined)) : unitMark(text);
+    const name = isName
+      ? (unitNames.get(text) ?? (text.length > 1 ? unitNames.get(text.toLowerCase()) : undefined))
+      : unitMark(text);
     if (name === undefined) return undefined;
     parts.push(name);
   }
   const power = { sq: '^2', cu: '^3' }[parts[0] ?? ''];
-  return parts.length === 0 ? undefined : power === undefined ? parts.join('') : parts.slice(1).join('') + power;
+  return parts.length === 0
+    ? undefined
+    : power === undefined
+      ? parts.join('')
+      : parts.slice(1).join('') + power;
 }
 
 const unitMark = (text: string): string => (text === '°' ? 'degree' : text);
@@ -92,7 +130,11 @@ function withNumerals(tokens: readonly Token[]): readonly Token[] {
   const hyphen = second?.text === '-' ? 1 : 0;
   const unit = value >= 20n ? wordValue(hyphen ? third : second) : undefined;
   const composed = unit !== undefined && unit > 0n && unit < 10n;
-  const digits: Token = { kind: 'number', text: String(composed ? value + unit : value), apart: true };
+  const digits: Token = {
+    kind: 'number',
+    text: String(composed ? value + unit : value),
+    apart: true,
+  };
   return [digits, ...tokens.slice(composed ? 2 + hyphen : 1)];
 }
 

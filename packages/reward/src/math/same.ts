@@ -1,6 +1,15 @@
 /** Do two answers mean the same? */
 import type { Answer, Equation, Group, Inequality } from './answer.js';
-import { apply, evaluate, numeral, sameTree, testPoints, variablesOf, type Assignment, type Expression } from './expression.js';
+import {
+  apply,
+  evaluate,
+  numeral,
+  sameTree,
+  testPoints,
+  variablesOf,
+  type Assignment,
+  type Expression,
+} from './expression.js';
 import { divide, exact, isFiniteDecimal, sameNumber, toApproximate, type Num } from './number.js';
 import type { Quantity } from './quantity.js';
 import { unitRatio } from './units.js';
@@ -25,20 +34,25 @@ const isSetOf = (group: Group, item: Answer): boolean =>
 /** `x = 5` is 5, and `6 + 30 = 36` is 36; `2x + 3y = 6` is no value. */
 function sameAsValueOf(equation: Equation, value: Answer): boolean {
   const isValue =
-    equation.name !== undefined || equation.sides.every((side) => side.kind === 'quantity' && variablesOf(side.expression).size === 0);
+    equation.name !== undefined ||
+    equation.sides.every(
+      (side) => side.kind === 'quantity' && variablesOf(side.expression).size === 0,
+    );
   return isValue && sameAnswer(equation.sides.at(-1)!, value);
 }
 
 /** The same variable has the same value, or both sides' differences vanish together. */
 function sameEquation(a: Equation, b: Equation): boolean {
-  if (a.name !== undefined && a.name === b.name) return sameAnswer(a.sides.at(-1)!, b.sides.at(-1)!);
+  if (a.name !== undefined && a.name === b.name)
+    return sameAnswer(a.sides.at(-1)!, b.sides.at(-1)!);
   const [left, right] = [differenceOf(a), differenceOf(b)];
   return left !== undefined && right !== undefined && areProportional(left, right);
 }
 
 function differenceOf({ sides }: Equation): Expression | undefined {
   const [left, right] = sides;
-  if (sides.length !== 2 || left?.kind !== 'quantity' || right?.kind !== 'quantity') return undefined;
+  if (sides.length !== 2 || left?.kind !== 'quantity' || right?.kind !== 'quantity')
+    return undefined;
   return apply('add', left.expression, apply('negate', right.expression));
 }
 
@@ -57,14 +71,21 @@ function areProportional(a: Expression, b: Expression): boolean {
 }
 
 function sameInequality(a: Inequality, b: Inequality): boolean {
-  const isSame = (sides: readonly Answer[]): boolean => a.sides.every((side, index) => sameAnswer(side, sides[index]!));
-  return a.signs.join() === b.signs.join() && (isSame(b.sides) || (a.signs.join() === '\\ne' && isSame(b.sides.toReversed())));
+  const isSame = (sides: readonly Answer[]): boolean =>
+    a.sides.every((side, index) => sameAnswer(side, sides[index]!));
+  return (
+    a.signs.join() === b.signs.join() &&
+    (isSame(b.sides) || (a.signs.join() === '\\ne' && isSame(b.sides.toReversed())))
+  );
 }
 
 /** Above this many items, order counts: the search for partners is quadratic. */
 const maxUnordered = 32;
 
-/** Brackets must agree; a list without brackets takes the order of a tuple, and the freedom of a set or another list. */
+/**
+ * Brackets must agree; a list without brackets takes the order of a tuple, and the freedom of a set
+ * or another list.
+ */
 function sameGroup(a: Group, b: Group): boolean {
   const [left, right] = [vectorOf(a), vectorOf(b)];
   if (left && right && (left !== a) !== (right !== b)) return sameGroup(left, right);
@@ -72,7 +93,8 @@ function sameGroup(a: Group, b: Group): boolean {
   const lists = [a, b].filter(({ shape }) => shape === 'list').length;
   if (a.shape !== b.shape && (lists === 0 || !isListLike(a) || !isListLike(b))) return false;
   const free = lists === 2 || [a, b].some(({ shape }) => shape === 'set' || shape === 'union');
-  if (!free || a.items.length > maxUnordered) return a.items.every((item, index) => sameAnswer(item, b.items[index]!));
+  if (!free || a.items.length > maxUnordered)
+    return a.items.every((item, index) => sameAnswer(item, b.items[index]!));
   const rest = [...b.items];
   return a.items.every((item) => {
     const partner = rest.findIndex((candidate) => sameAnswer(item, candidate));
@@ -80,14 +102,18 @@ function sameGroup(a: Group, b: Group): boolean {
   });
 }
 
-const isListLike = ({ shape }: Group): boolean => shape === 'list' || shape === 'set' || shape === 'union' || shape.includes(',');
+const isListLike = ({ shape }: Group): boolean =>
+  shape === 'list' || shape === 'set' || shape === 'union' || shape.includes(',');
 
 /** A matrix of one row or column as a tuple, and a tuple as it is; undefined for others. */
 function vectorOf(group: Group): Group | undefined {
   if (group.shape === '(,)') return group;
-  const rows = group.items.flatMap((row) => (row.kind === 'group' && row.shape === 'row' ? [row.items] : []));
+  const rows = group.items.flatMap((row) =>
+    row.kind === 'group' && row.shape === 'row' ? [row.items] : [],
+  );
   if (group.shape !== 'matrix' || rows.length !== group.items.length) return undefined;
-  if (rows.length === 1 || rows.every((row) => row.length === 1)) return { kind: 'group', shape: '(,)', items: rows.flat() };
+  if (rows.length === 1 || rows.every((row) => row.length === 1))
+    return { kind: 'group', shape: '(,)', items: rows.flat() };
   return undefined;
 }
 
@@ -96,7 +122,11 @@ function sameQuantity(a: Quantity, b: Quantity): boolean {
   if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) return sameMeasure(a, b);
   if (sameExpression(a.expression, b.expression)) return true;
   if (a.percent === b.percent) return false;
-  const hundredth: Expression = apply('divide', { kind: 'number', digits: '1' }, { kind: 'number', digits: '100' });
+  const hundredth: Expression = apply(
+    'divide',
+    { kind: 'number', digits: '1' },
+    { kind: 'number', digits: '100' },
+  );
   const [part, whole] = a.percent ? [a, b] : [b, a];
   return sameExpression(apply('multiply', part.expression, hundredth), whole.expression);
 }
@@ -106,7 +136,10 @@ function sameMeasure(a: Quantity, b: Quantity): boolean {
   const ratio = unitRatio(a.unit!, b.unit!);
   if (ratio === undefined) return false;
   const [numerator, denominator] = ratio.map((side) => numeral(String(side)));
-  return sameExpression(apply('divide', apply('multiply', a.expression, numerator!), denominator!), b.expression);
+  return sameExpression(
+    apply('divide', apply('multiply', a.expression, numerator!), denominator!),
+    b.expression,
+  );
 }
 
 /** Equal wherever both have a value, and at two points at least if there are variables. */
@@ -117,20 +150,37 @@ export function sameExpression(a: Expression, b: Expression): boolean {
   const needed = variables.size === 0 ? 1 : 2;
   if (pairs.length >= needed && pairs.every(([x, y]) => sameNumber(x, y))) return true;
   const [only] = pairs;
-  return variables.size === 0 && only !== undefined && (rounds(a, only[0], only[1]) || rounds(b, only[1], only[0]));
+  return (
+    variables.size === 0 &&
+    only !== undefined &&
+    (rounds(a, only[0], only[1]) || rounds(b, only[1], only[0]))
+  );
 }
 
-function valuesAt(a: Expression, b: Expression, point: Assignment): readonly (readonly [Num, Num])[] {
+function valuesAt(
+  a: Expression,
+  b: Expression,
+  point: Assignment,
+): readonly (readonly [Num, Num])[] {
   const [x, y] = [evaluate(a, point), evaluate(b, point)];
   return x && y ? [[x, y]] : [];
 }
 
-/** A decimal of six significant digits or more stands for a number without a finite one that differs by less than its last digit. */
+/**
+ * A decimal of six significant digits or more stands for a number without a finite one that differs
+ * by less than its last digit.
+ */
 function rounds(expression: Expression, rounded: Num, value: Num): boolean {
-  const literal = expression.kind === 'apply' && expression.operator === 'negate' ? expression.operands[0] : expression;
-  if (literal?.kind !== 'number' || (value.kind === 'exact' && isFiniteDecimal(value))) return false;
+  const literal =
+    expression.kind === 'apply' && expression.operator === 'negate'
+      ? expression.operands[0]
+      : expression;
+  if (literal?.kind !== 'number' || (value.kind === 'exact' && isFiniteDecimal(value)))
+    return false;
   const match = /^(\d*)\.(\d+)$/.exec(literal.digits);
   if (match === null || (match[1]! + match[2]!).replace(/^0+/, '').length < 6) return false;
   const [x, y] = [toApproximate(rounded), toApproximate(value)];
-  return x !== undefined && y !== undefined && Math.abs(x.value - y.value) < 10 ** -match[2]!.length;
+  return (
+    x !== undefined && y !== undefined && Math.abs(x.value - y.value) < 10 ** -match[2]!.length
+  );
 }

@@ -12,8 +12,13 @@ const dimensions: readonly Readonly<Record<string, number>>[] = [
   { cent: 1, dollar: 100 },
 ];
 
-/** Numerator and denominator of how many of `to` one of `from` is; undefined when they measure different things. */
+/**
+ * Numerator and denominator of how many of `to` one of `from` is; undefined when they measure
+ * different things.
+ */
 export function unitRatio(from: string, to: string): readonly [bigint, bigint] | undefined {
-  const dimension = dimensions.find((units) => Object.hasOwn(units, from) && Object.hasOwn(units, to));
+  const dimension = dimensions.find(
+    (units) => Object.hasOwn(units, from) && Object.hasOwn(units, to),
+  );
   return dimension && [BigInt(dimension[from]!), BigInt(dimension[to]!)];
 }

@@ -2,11 +2,13 @@
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-/** LaTeX commands that stand for another token. An empty text: the command only sets space or size. */
+/**
+ * LaTeX commands that stand for another token. An empty text: the command only sets space or size.
+ */
 export const commandTokens: ReadonlyMap<string, string> = new Map([
-  ...words('left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad boxed fbox').map(
-    (name) => [name, ''] as const,
-  ),
+  ...words(
+    'left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad boxed fbox',
+  ).map((name) => [name, ''] as const),
   ...words('frac dfrac tfrac cfrac').map((name) => [name, '\\frac'] as const),
   ...words('cdot times ast').map((name) => [name, '*'] as const),
   ...words('le leq leqslant').map((name) => [name, '\\le'] as const),
@@ -28,11 +30,15 @@ export const commandTokens: ReadonlyMap<string, string> = new Map([
 
 /** Commands around text or with another font: only what is in their braces counts. */
 export const wrapperCommands: ReadonlySet<string> = new Set(
-  words('text textbf textit textrm textsf texttt mathrm mathbf mathit mathsf mathbb mathcal rm bf it mbox hbox operatorname boldsymbol bm'),
+  words(
+    'text textbf textit textrm textsf texttt mathrm mathbf mathit mathsf mathbb mathcal rm bf it mbox hbox operatorname boldsymbol bm',
+  ),
 );
 
 /** Names of functions, with or without backslash. */
-export const functionNames: ReadonlySet<string> = new Set(words('sin cos tan cot sec csc arcsin arccos arctan ln log exp'));
+export const functionNames: ReadonlySet<string> = new Set(
+  words('sin cos tan cot sec csc arcsin arccos arctan ln log exp'),
+);
 
 /** Other names that mean the same with and without backslash. */
 export const plainCommands: ReadonlyMap<string, string> = new Map([
@@ -52,11 +58,20 @@ export const symbolCommands: ReadonlySet<string> = new Set(
 /** Superscript digits and signs, in the order of `0123456789-+`. */
 export const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺';
 
-/** Characters and what they stand for. Vulgar fractions come apart before Unicode's own folding would glue them to a number. */
+/**
+ * Characters and what they stand for. Vulgar fractions come apart before Unicode's own folding
+ * would glue them to a number.
+ */
 export const characterTexts: ReadonlyMap<string, string> = new Map([
-  ...Object.entries({ '½': '1/2', '⅓': '1/3', '⅔': '2/3', '¼': '1/4', '¾': '3/4', '⅕': '1/5', '⅛': '1/8' }).map(
-    ([character, fraction]) => [character, ` ${fraction}`] as const,
-  ),
+  ...Object.entries({
+    '½': '1/2',
+    '⅓': '1/3',
+    '⅔': '2/3',
+    '¼': '1/4',
+    '¾': '3/4',
+    '⅕': '1/5',
+    '⅛': '1/8',
+  }).map(([character, fraction]) => [character, ` ${fraction}`] as const),
   ...words('− – — ‐ ‑').map((character) => [character, '-'] as const),
   ...words('× ⋅ · ∙ ∗').map((character) => [character, '*'] as const),
   ...words('÷ ⁄ ∕').map((character) => [character, '/'] as const),
@@ -157,5 +172,7 @@ export const numberWords: ReadonlyMap<string, bigint> = new Map([
   ...words(
     'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen',
   ).map((word, value) => [word, BigInt(value)] as const),
-  ...words('twenty thirty forty fifty sixty seventy eighty ninety').map((word, index) => [word, BigInt(20 + 10 * index)] as const),
+  ...words('twenty thirty forty fifty sixty seventy eighty ninety').map(
+    (word, index) => [word, BigInt(20 + 10 * index)] as const,
+  ),
 ]);

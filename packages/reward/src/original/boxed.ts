@@ -1,9 +1,13 @@
-/** The box of an answer, and Trinity-RFT's comparison of boxes: `last_boxed_only_string`, `is_equiv`, `compute_score_v0`. */
+/**
+ * The box of an answer, and Trinity-RFT's comparison of boxes: `last_boxed_only_string`,
+ * `is_equiv`, `compute_score_v0`.
+ */
 import { stripString } from './strip-string.js';
 
 /**
- * `last_boxed_only_string`: with its command. Where the text holds `\boxed ` (with a blank), what follows the last such up to a
- * dollar; else the last `\boxed`, or without any `\fbox`, with balanced braces. Null when there is none or it is not closed.
+ * `last_boxed_only_string`: with its command. Where the text holds `\boxed ` (with a blank), what
+ * follows the last such up to a dollar; else the last `\boxed`, or without any `\fbox`, with
+ * balanced braces. Null when there is none or it is not closed.
  */
 export function lastBoxedOnlyString(text: string): string | null {
   const blank = text.lastIndexOf('\\boxed ');
@@ -27,7 +31,9 @@ export function balancedEnd(text: string, from: number): number {
 /** The content of what {@link lastBoxedOnlyString} returns; undefined for an `\fbox`. */
 function contentOf(box: string): string | undefined {
   if (box.startsWith('\\boxed ')) return box.slice('\\boxed '.length);
-  return box.startsWith('\\boxed{') && box.endsWith('}') ? box.slice('\\boxed{'.length, -1) : undefined;
+  return box.startsWith('\\boxed{') && box.endsWith('}')
+    ? box.slice('\\boxed{'.length, -1)
+    : undefined;
 }
 
 /** `is_equiv`: equal texts after {@link stripString}; two nulls are equal, one is not. */
@@ -36,7 +42,10 @@ export function isEquiv(a: string | null, b: string | null): boolean {
   return stripString(a) === stripString(b);
 }
 
-/** `compute_score_v0` of `math_boxed_reward`: 1 when the last box of `solution` is, as text, the truth or its last box; else 0. */
+/**
+ * `compute_score_v0` of `math_boxed_reward`: 1 when the last box of `solution` is, as text, the
+ * truth or its last box; else 0.
+ */
 export function computeScoreV0(solution: string, truth: string): number {
   const box = lastBoxedOnlyString(solution);
   const truthBox = lastBoxedOnlyString(truth);

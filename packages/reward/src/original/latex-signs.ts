@@ -7,7 +7,12 @@ const greek =
   'alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ lambda λ mu μ nu ν xi ξ rho ρ sigma σ tau τ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Sigma Σ Phi Φ Psi Ψ Omega Ω';
 
 /** By name, without the backslash. */
-export const latexSigns: ReadonlyMap<string, string> = new Map([...pairs(named), ...pairs(greek), ['quad', '  '], ['qquad', '    ']]);
+export const latexSigns: ReadonlyMap<string, string> = new Map([
+  ...pairs(named),
+  ...pairs(greek),
+  ['quad', '  '],
+  ['qquad', '    '],
+]);
 
 /** Single characters behind a backslash. */
 export const latexEscapes: ReadonlyMap<string, string> = new Map([
@@ -21,7 +26,9 @@ export const latexEscapes: ReadonlyMap<string, string> = new Map([
 
 function pairs(text: string): readonly (readonly [string, string])[] {
   const words = text.split(' ');
-  return words.flatMap((word, index) => (index % 2 === 0 ? [[word, words[index + 1]!] as const] : []));
+  return words.flatMap((word, index) =>
+    index % 2 === 0 ? [[word, words[index + 1]!] as const] : [],
+  );
 }
 
 /** `\mathbf` of a letter. */

@@ -1,13 +1,25 @@
-/** LaTeX as plain text, the little of it that answers hold, in the spelling that Trinity-RFT's DAPO grader continues with. */
+/**
+ * LaTeX as plain text, the little of it that answers hold, in the spelling that Trinity-RFT's DAPO
+ * grader continues with.
+ */
 import { balancedEnd } from './boxed.js';
 import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
 
 /** Deeper nesting is dropped. */
 const maxDepth = 50;
 
-/** `\frac{a}{b}` is `a/b`, `\sqrt{a}` is `sqrt(a)`, a matrix is `[ 1 2; 3 4 ]`, braces and fonts go, signs are letters. Blanks around the whole go. */
+/**
+ * `\frac{a}{b}` is `a/b`, `\sqrt{a}` is `sqrt(a)`, a matrix is `[ 1 2; 3 4 ]`, braces and fonts go,
+ * signs are letters. Blanks around the whole go.
+ */
 export function latexToText(latex: string): string {
-  return convert(latex.replaceAll('\\tfrac', '\\frac').replaceAll('\\dfrac', '\\frac').replaceAll('\\frac', ' \\frac'), 0).trim();
+  return convert(
+    latex
+      .replaceAll('\\tfrac', '\\frac')
+      .replaceAll('\\dfrac', '\\frac')
+      .replaceAll('\\frac', ' \\frac'),
+    0,
+  ).trim();
 }
 
 /** A part of the text and where the next one begins. */
@@ -43,7 +55,8 @@ const plainSigns: ReadonlyMap<string, string> = new Map([
 /** The text of a command; `from` is behind its name. */
 function command(latex: string, name: string, from: number, depth: number): Part {
   if (name === 'begin') return environment(latex, from, depth);
-  if (!['sqrt', 'frac', 'mbox', 'mathbf'].includes(name)) return { content: latexSigns.get(name) ?? '', end: from };
+  if (!['sqrt', 'frac', 'mbox', 'mathbf'].includes(name))
+    return { content: latexSigns.get(name) ?? '', end: from };
   const first = argument(latex, from);
   if (name === 'mbox') return { content: '', end: first.end };
   const inner = convert(first.content, depth);
@@ -61,13 +74,22 @@ function environment(latex: string, from: number, depth: number): Part {
   if (close < 0) return { content: '', end: start };
   const inner = latex.slice(start, close);
   const end = close + `\\end{${name.content}}`.length;
-  if (!/^(?:[pb](?:small)?matrix|array)$/.test(name.content)) return { content: convert(inner, depth), end };
-  const rows = inner.split('\\\\').map((row) => row.split('&').map((cell) => convert(cell, depth).trim()));
+  if (!/^(?:[pb](?:small)?matrix|array)$/.test(name.content))
+    return { content: convert(inner, depth), end };
+  const rows = inner
+    .split('\\\\')
+    .map((row) => row.split('&').map((cell) => convert(cell, depth).trim()));
   const width = Math.max(...rows.flat().map((cell) => cell.length));
-  return { content: `[ ${rows.map((row) => row.map((cell) => cell.padStart(width)).join(' ')).join('; ')} ]`, end };
+  return {
+    content: `[ ${rows.map((row) => row.map((cell) => cell.padStart(width)).join(' ')).join('; ')} ]`,
+    end,
+  };
 }
 
-/** An argument: what is in braces, an optional one in brackets before it left out, or one character or command. */
+/**
+ * An argument: what is in braces, an optional one in brackets before it left out, or one character
+ * or command.
+ */
 function argument(latex: string, from: number): Part {
   const skipped = /\s*(?:\[[^\]]*\])?\s*/y;
   skipped.lastIndex = from;
@@ -75,7 +97,9 @@ function argument(latex: string, from: number): Part {
   const start = skipped.lastIndex;
   if (latex[start] === '{') {
     const end = balancedEnd(latex, start);
-    return end < 0 ? { content: latex.slice(start + 1), end: latex.length } : { content: latex.slice(start + 1, end - 1), end };
+    return end < 0
+      ? { content: latex.slice(start + 1), end: latex.length }
+      : { content: latex.slice(start + 1, end - 1), end };
   }
   const single = /\\[A-Za-z]+|[^]|$/y;
   single.lastIndex = start;

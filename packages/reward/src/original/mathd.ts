@@ -1,14 +1,20 @@
 /** The spelling of Hendrycks' MATH, the first of two that Trinity-RFT's DAPO grader compares. */
 import { fixFractions } from './strip-string.js';
 
-/** Equal answers of MATH are mostly equal texts after it. Unreadable LaTeX leaves the text as it is. */
+/**
+ * Equal answers of MATH are mostly equal texts after it. Unreadable LaTeX leaves the text as it is.
+ */
 export function mathdNormalize(answer: string): string {
   const trimmed = answer.trim();
   const text = /^\\text\{(.+)\}$/.exec(trimmed)?.[1]?.trim() ?? trimmed;
   // A unit in \text{ ..} ends the answer; two of them are no answer that is known.
   const [amount = '', ...units] = withoutStyle(text).split('\\text{ ');
   if (units.length > 1) return text;
-  const plain = amount.replaceAll('\\%', '').replaceAll(' .', ' 0.').replaceAll('{.', '{0.').replace(/^\./, '0.');
+  const plain = amount
+    .replaceAll('\\%', '')
+    .replaceAll(' .', ' 0.')
+    .replaceAll('{.', '{0.')
+    .replace(/^\./, '0.');
   const sides = plain.split('=');
   const value = sides.length === 2 && sides[0]!.length <= 2 ? sides[1]! : plain;
   if (value.endsWith('\\sqrt')) return text;

@@ -1,4 +1,7 @@
-/** Trinity-RFT's grader of `math_dapo_reward` (after PRIME): its parts by their names, and the score. */
+/**
+ * Trinity-RFT's grader of `math_dapo_reward` (after PRIME): its parts by their names, and the
+ * score.
+ */
 import { balancedEnd } from './boxed.js';
 import { latexToText } from './latex-to-text.js';
 import { mathEqual } from './math-equal.js';
@@ -8,16 +11,23 @@ import { pythonFloat, wholeDigits } from './python.js';
 /** Longer answers are wrong: none is that long, and it bounds the work. */
 const maxLength = 1_000;
 
-const units = 'degree cm centimeter meter mile second minute hour day week month year foot feet inch yard liter'
-  .split(' ')
-  .map((unit) => new RegExp(String.raw`${unit}(?:es)?s? *(?:\^[0-9]+)?`, 'g'));
+const units =
+  'degree cm centimeter meter mile second minute hour day week month year foot feet inch yard liter'
+    .split(' ')
+    .map((unit) => new RegExp(String.raw`${unit}(?:es)?s? *(?:\^[0-9]+)?`, 'g'));
 
-/** `_normalize`: without text wrapper, signs of style and units; numbers in digits, mixed numbers as sums, lower case. */
+/**
+ * `_normalize`: without text wrapper, signs of style and units; numbers in digits, mixed numbers as
+ * sums, lower case.
+ */
 export function normalizeDapo(answer: string): string {
   let text = /^\\text\{(.+?)\}$/.exec(answer)?.[1] ?? answer;
   text = text.replaceAll('\\%', '%').replaceAll('\\$', '$').replace(/[$%]/g, '');
   text = text.replaceAll(' or ', ' , ').replaceAll(' and ', ' , ');
-  text = text.replaceAll('million', '*10^6').replaceAll('billion', '*10^9').replaceAll('trillion', '*10^12');
+  text = text
+    .replaceAll('million', '*10^6')
+    .replaceAll('billion', '*10^9')
+    .replaceAll('trillion', '*10^12');
   for (const unit of units) text = text.replace(unit, '');
   text = text.replace(/\^ *\\circ/g, '');
   if (text.startsWith('{') && text.endsWith('}')) text = text.slice(1, -1);
@@ -41,7 +51,10 @@ function withoutThousands(text: string): string {
   return plain;
 }
 
-/** `split_tuple`: the items of one pair of brackets without others inside, else the whole as one; an empty text has none. */
+/**
+ * `split_tuple`: the items of one pair of brackets without others inside, else the whole as one; an
+ * empty text has none.
+ */
 export function splitTuple(text: string): readonly string[] {
   const plain = withoutThousands(text);
   if (plain === '') return [];
@@ -57,21 +70,29 @@ export function isFraction(text: string): boolean {
   return /^-?[0-9]+[^\n]?\/0*[1-9][0-9]*[^\n]?$/.test(text);
 }
 
-/** `should_allow_eval`: at most two letters besides sqrt and frac, no braced, chained or long exponents. */
+/**
+ * `should_allow_eval`: at most two letters besides sqrt and frac, no braced, chained or long
+ * exponents.
+ */
 export function shouldAllowEval(text: string): boolean {
   const letters = new Set(text.replaceAll('sqrt', '').replaceAll('frac', '').match(/\p{L}/gu));
   return letters.size <= 2 && !/\^[{(]|\^[0-9]+\^|\^[0-9][0-9]+/.test(text);
 }
 
 /**
- * The score: 1 when the last box behind the last `</think>`, or all of that text, equals the truth in one of both spellings or by
- * {@link mathEqual}, which stands for the one of PRIME that the original asks last, else 0. As there, a text with `\pi` is compared as text.
+ * The score: 1 when the last box behind the last `</think>`, or all of that text, equals the truth
+ * in one of both spellings or by {@link mathEqual}, which stands for the one of PRIME that the
+ * original asks last, else 0. As there, a text with `\pi` is compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
   const final = response.split('</think>').at(-1)!;
   const answer = lastBox(final) || final;
   if (answer.length > maxLength || truth.length > maxLength) return Number(answer === truth);
-  if (mathdNormalize(answer) === mathdNormalize(truth) || gradeSpelling(normalizeDapo(answer), normalizeDapo(truth))) return 1;
+  if (
+    mathdNormalize(answer) === mathdNormalize(truth) ||
+    gradeSpelling(normalizeDapo(answer), normalizeDapo(truth))
+  )
+    return 1;
   const hasPi = answer.includes('\\pi') || truth.includes('\\pi');
   return Number(!hasPi && mathEqual(answer.trim(), truth.trim()));
 }
@@ -80,7 +101,8 @@ function gradeSpelling(answer: string, truth: string): boolean {
   if (answer === truth) return true;
   const [given, expected] = [splitTuple(answer), splitTuple(truth)];
   if (given.length === 0 || given.length !== expected.length) return false;
-  if (expected.length > 1 && (answer[0] !== truth[0] || answer.at(-1) !== truth.at(-1))) return false;
+  if (expected.length > 1 && (answer[0] !== truth[0] || answer.at(-1) !== truth.at(-1)))
+    return false;
   // Fractions are right as texts; what is left to compare symbolically is wrong.
   return given.every((item, index) => item === expected[index] && isFraction(item));
 }

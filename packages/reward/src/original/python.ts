@@ -1,6 +1,7 @@
 /** How Python reads numbers, for functions that must give Trinity-RFT's figures. */
 
-const decimal = /^[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;
+const decimal =
+  /^[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[+-]?\d+(?:_\d+)*)?$/i;
 const special: ReadonlyMap<string, number> = new Map([
   ['inf', Infinity],
   ['infinity', Infinity],
@@ -22,7 +23,10 @@ export function isClose(a: number, b: number, tolerance: number): boolean {
   return Math.abs(a - b) <= tolerance * Math.max(Math.abs(a), Math.abs(b));
 }
 
-/** A float as a whole number in digits, as `str(int(round(x)))` writes it; undefined when it is more than 1e-7 away from one. */
+/**
+ * A float as a whole number in digits, as `str(int(round(x)))` writes it; undefined when it is more
+ * than 1e-7 away from one.
+ */
 export function wholeDigits(value: number): string | undefined {
   if (!Number.isFinite(value) || Math.abs(value - Math.round(value)) > 1e-7) return undefined;
   return BigInt(Math.round(value)).toString();

@@ -1,4 +1,7 @@
-/** `strip_string`: the spelling that Trinity-RFT (after Qwen2.5-Math) brings answers into before it compares them as texts. */
+/**
+ * `strip_string`: the spelling that Trinity-RFT (after Qwen2.5-Math) brings answers into before it
+ * compares them as texts.
+ */
 import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
 import { wordNumber } from './word-number.js';
@@ -44,8 +47,8 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
 ];
 
 /**
- * The answer in one spelling; null for null and for what leaves nothing. Single letters go as if they were units, a number word
- * makes the whole text that number, outer brackets go.
+ * The answer in one spelling; null for null and for what leaves nothing. Single letters go as if
+ * they were units, a number word makes the whole text that number, outer brackets go.
  */
 export function stripString(text: string | null): string | null {
   if (text === null) return null;
@@ -53,20 +56,27 @@ export function stripString(text: string | null): string | null {
   const plain = rewrite(trimEnd(text.trim().replaceAll('\n', ''), '.'), latexRules);
   const named = eraseUnits(plain);
   const numbers = rewrite(wordNumber(named) ?? named, numberRules);
-  const repaired = fixSlash(fixFractions(numbers.replace(/\\sqrt\s*([\p{L}\p{N}_]+)/gu, '\\sqrt{$1}')));
+  const repaired = fixSlash(
+    fixFractions(numbers.replace(/\\sqrt\s*([\p{L}\p{N}_]+)/gu, '\\sqrt{$1}')),
+  );
   const bare = /^\{[^]*\}$|^\([^]*\)$/.test(repaired) ? repaired.slice(1, -1) : repaired;
   return bare === '' ? null : bare.trim();
 }
 
 function rewrite(text: string, rules: readonly (readonly [string | RegExp, string])[]): string {
-  // A function as replacement: a dollar sign is no pattern in the texts, but is one in those of expressions.
+  // A function as replacement: a dollar sign is no pattern in the texts, but is one in those of
+  // expressions.
   return rules.reduce(
-    (current, [from, to]) => (typeof from === 'string' ? current.replaceAll(from, () => to) : current.replace(from, to)),
+    (current, [from, to]) =>
+      typeof from === 'string' ? current.replaceAll(from, () => to) : current.replace(from, to),
     text,
   );
 }
 
-/** `\frac12` is `\frac{1}{2}`; a `\frac` with less than two characters behind it leaves the text as it is. */
+/**
+ * `\frac12` is `\frac{1}{2}`; a `\frac` with less than two characters behind it leaves the text as
+ * it is.
+ */
 export function fixFractions(text: string): string {
   const [start = '', ...parts] = text.split('\\frac');
   if (parts.some((part) => !part.startsWith('{') && part.length < 2)) return text;
@@ -75,7 +85,9 @@ export function fixFractions(text: string): string {
     parts
       .map((part) => {
         if (part.startsWith('{')) return `\\frac${part}`;
-        return part[1] === '{' ? `\\frac{${part[0]}}${part.slice(1)}` : `\\frac{${part[0]}}{${part[1]}}${part.slice(2)}`;
+        return part[1] === '{'
+          ? `\\frac{${part[0]}}${part.slice(1)}`
+          : `\\frac{${part[0]}}{${part[1]}}${part.slice(2)}`;
       })
       .join('')
   );
@@ -84,6 +96,8 @@ export function fixFractions(text: string): string {
 /** `1/2` is `\frac{1}{2}` when both sides are whole numbers, or hold a root. */
 function fixSlash(text: string): string {
   const sides = text.split('/');
-  const fits = sides.length === 2 && sides.every((side) => side.includes('sqrt') || /^(?:0|-?[1-9]\d*)$/.test(side));
+  const fits =
+    sides.length === 2 &&
+    sides.every((side) => side.includes('sqrt') || /^(?:0|-?[1-9]\d*)$/.test(side));
   return fits ? `\\frac{${sides[0]}}{${sides[1]}}` : text;
 }

@@ -1,11 +1,17 @@
-/** What of sympy's `sympify` the comparisons of Trinity-RFT need: Python expressions, without products that are only implied. */
+/**
+ * What of sympy's `sympify` the comparisons of Trinity-RFT need: Python expressions, without
+ * products that are only implied.
+ */
 import { evaluate, variablesOf } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';
 import { readPython } from '../math/python-expression.js';
 import { sameExpression } from '../math/same.js';
 import { isClose } from './python.js';
 
-/** Equal for all values of their variables, or, without any, to a ten-thousandth. Texts that cannot be read are not equal. */
+/**
+ * Equal for all values of their variables, or, without any, to a ten-thousandth. Texts that cannot
+ * be read are not equal.
+ */
 export function symbolicEqual(a: string, b: string): boolean {
   const [left, right] = [readPython(a), readPython(b)];
   if (!left || !right) return a.replaceAll('\\\\', '\\') === b.replaceAll('\\\\', '\\');

@@ -1,4 +1,7 @@
-/** The words that Trinity-RFT takes for units, from MathQA, single letters included; as patterns, for some hold a dot. */
+/**
+ * The words that Trinity-RFT takes for units, from MathQA, single letters included; as patterns,
+ * for some hold a dot.
+ */
 
 const units =
   `east|degree|mph|kmph|ft|m sqaure| m east|sq m|deg|mile|q .|monkey|prime|ratio|profit of rs|rd|o|gm|p . m|lb|tile|per|dm|lt|gain|ab
@@ -11,23 +14,35 @@ const units =
 
 /** A unit between its neighbours, which stay. */
 interface UnitPattern {
-  /** Texts without it need no search; undefined for units with a dot, which stands for any character. */
+  /**
+   * Texts without it need no search; undefined for units with a dot, which stands for any
+   * character.
+   */
   readonly literal: string | undefined;
   readonly pattern: RegExp;
 }
 
-/** All of them, and then all again in the plural. The order is the original's: one may uncover another. */
-const patterns: readonly UnitPattern[] = [...units, ...units.map((unit) => `${unit}s`)].map((unit) => ({
-  literal: unit.includes('.') ? undefined : unit,
-  pattern: new RegExp(String.raw`(^|[^\p{L}\p{N}_])${unit}($|[^\p{L}\p{N}_])`, 'gu'),
-}));
+/**
+ * All of them, and then all again in the plural. The order is the original's: one may uncover
+ * another.
+ */
+const patterns: readonly UnitPattern[] = [...units, ...units.map((unit) => `${unit}s`)].map(
+  (unit) => ({
+    literal: unit.includes('.') ? undefined : unit,
+    pattern: new RegExp(String.raw`(^|[^\p{L}\p{N}_])${unit}($|[^\p{L}\p{N}_])`, 'gu'),
+  }),
+);
 
-/** Removes the words between non-word characters, twice over; never the whole text. `a/b` becomes `/b`. */
+/**
+ * Removes the words between non-word characters, twice over; never the whole text. `a/b` becomes
+ * `/b`.
+ */
 export function eraseUnits(text: string): string {
   let erased = text;
   for (let round = 0; round < 2; round++) {
     for (const { literal, pattern } of patterns) {
-      if (literal === undefined || erased.includes(literal)) erased = erased.replace(pattern, '$1$2') || erased;
+      if (literal === undefined || erased.includes(literal))
+        erased = erased.replace(pattern, '$1$2') || erased;
     }
   }
   return erased;

@@ -15,19 +15,24 @@ const scales: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The number that the number words of a text make; whatever else stands in the text is ignored ("about twenty two apples" is 22).
- * Undefined when it has none, or when a scale comes twice or behind a smaller one. Digits alone are that number.
+ * The number that the number words of a text make; whatever else stands in the text is ignored
+ * ("about twenty two apples" is 22). Undefined when it has none, or when a scale comes twice or
+ * behind a smaller one. Digits alone are that number.
  */
 export function wordNumber(text: string): string | undefined {
   if (/^\d+$/.test(text)) return BigInt(text).toString();
   const words = text.toLowerCase().replaceAll('-', ' ').split(/\s+/);
-  const known = words.filter((word) => values.has(word) || scales.has(word) || word === 'hundred' || word === 'point');
+  const known = words.filter(
+    (word) => values.has(word) || scales.has(word) || word === 'hundred' || word === 'point',
+  );
   if (known.length === 0) return undefined;
   const point = known.indexOf('point');
   const whole = wholeOf(point < 0 ? known : known.slice(0, point));
   if (whole === undefined || point < 0) return whole?.toString();
   const digits = known.slice(point + 1).map((word) => values.get(word) ?? 10);
-  return digits.some((digit) => digit > 9) ? undefined : [whole, ...(digits.length > 0 ? [digits.join('')] : [])].join('.');
+  return digits.some((digit) => digit > 9)
+    ? undefined
+    : [whole, ...(digits.length > 0 ? [digits.join('')] : [])].join('.');
 }
 
 function wholeOf(words: readonly string[]): number | undefined {

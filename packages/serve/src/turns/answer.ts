@@ -4,7 +4,10 @@ import { toErrorRecord } from '@trinity-rft/core';
 import { opening, type Answer, type Answers, type Question, type Questions } from './protocol.js';
 import type { TurnDatabase } from './sqlite.js';
 
-/** Opens the database and answers what comes in through the port, in its order. The port closes with the database. */
+/**
+ * Opens the database and answers what comes in through the port, in its order. The port closes with
+ * the database.
+ */
 export function answerQuestions(port: MessagePort, open: () => TurnDatabase): void {
   let database: TurnDatabase;
   try {

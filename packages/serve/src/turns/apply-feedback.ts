@@ -11,15 +11,25 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   const named = [...new Set(feedback.msgIds)].map((name) => ({ name, rows: find(sql, name) }));
   const unknown = named.filter(({ rows }) => rows.length === 0).map(({ name }) => name);
   if (unknown.length > 0) throw unknownIds(unknown);
-  const conflicts = named.filter(({ rows }) => rows.some((row) => row['reward'] !== null && !agrees(row, feedback)));
+  const conflicts = named.filter(({ rows }) =>
+    rows.some((row) => row['reward'] !== null && !agrees(row, feedback)),
+  );
   if (conflicts.length > 0) throw conflicting(conflicts.map(({ name }) => name));
   const open = named.filter(({ rows }) => rows.some((row) => row['reward'] === null));
   for (const row of open.flatMap(({ rows }) => rows)) {
     // Without a task of the client's each call is one.
-    sql.reward.run(feedback.reward, feedback.taskId ?? String(row['msg']), feedback.runId, Number(row['id']));
+    sql.reward.run(
+      feedback.reward,
+      feedback.taskId ?? String(row['msg']),
+      feedback.runId,
+      Number(row['id']),
+    );
   }
   const applied = open.map(({ name }) => name);
-  return { applied, already: named.map(({ name }) => name).filter((name) => !applied.includes(name)) };
+  return {
+    applied,
+    already: named.map(({ name }) => name).filter((name) => !applied.includes(name)),
+  };
 }
 
 /** The choices that `name` means; none when there is no such call. */
@@ -27,7 +37,9 @@ function find(sql: Statements, name: string): readonly Row[] {
   const whole = sql.ofMessage.all(name);
   if (whole.length > 0) return whole;
   const [, msg, choice] = /^(.*):(\d+)$/s.exec(name) ?? [];
-  return msg === undefined ? [] : sql.ofMessage.all(msg).filter((row) => row['choice'] === Number(choice));
+  return msg === undefined
+    ? []
+    : sql.ofMessage.all(msg).filter((row) => row['choice'] === Number(choice));
 }
 
 const agrees = (row: Row, { reward, taskId, runId }: Feedback): boolean =>

@@ -1,4 +1,12 @@
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -20,9 +28,15 @@ const ids = (calls: readonly EncodedCall[]): readonly string[] => calls.map(({ m
 
 describe('the journal', () => {
   it('gives back every call that is not settled, in order, whatever was written and settled before', () => {
-    const steps = fc.array(fc.oneof(fc.record({ size: fc.constantFrom(0, 5, 300_000) }), fc.record({ settle: fc.nat(8) })), {
-      maxLength: 40,
-    });
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ size: fc.constantFrom(0, 5, 300_000) }),
+        fc.record({ settle: fc.nat(8) }),
+      ),
+      {
+        maxLength: 40,
+      },
+    );
     fc.assert(
       fc.property(steps, (all) => {
         const file = newPath();
@@ -57,14 +71,23 @@ describe('the journal', () => {
     }
     const sizes = [0, 1].map((k) => readFileSync(`${file}-pending-${k}`).length);
     expect(Math.max(...sizes)).toBeLessThan(2_000_000);
-    expect(ids(openJournal(file).left).slice(-10)).toEqual(Array.from({ length: 10 }, (_, i) => `m${390 + i}`));
+    expect(ids(openJournal(file).left).slice(-10)).toEqual(
+      Array.from({ length: 10 }, (_, i) => `m${390 + i}`),
+    );
   });
 
   it.each([
     ['ends within a frame', (bytes: Buffer) => bytes.subarray(0, -1)],
-    ['ends within the first numbers of a frame', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2 + 3)],
+    [
+      'ends within the first numbers of a frame',
+      (bytes: Buffer) => bytes.subarray(0, bytes.length / 2 + 3),
+    ],
     ['has a wrong byte', (bytes: Buffer) => bytes.fill(99, bytes.length - 1)],
-    ['ends in zeros', (bytes: Buffer) => Buffer.concat([bytes.subarray(0, bytes.length / 2), Buffer.alloc(bytes.length)])],
+    [
+      'ends in zeros',
+      (bytes: Buffer) =>
+        Buffer.concat([bytes.subarray(0, bytes.length / 2), Buffer.alloc(bytes.length)]),
+    ],
   ])('gives the calls before the place where a file %s', (_, damage) => {
     const file = newPath();
     const journal = openJournal(file);
@@ -93,7 +116,10 @@ describe('the journal', () => {
     const file = newPath();
     mkdirSync(`${file}-pending-0`);
     expect(() => openJournal(file)).toThrow(
-      expect.objectContaining({ code: 'SERVE_OPEN', message: expect.stringContaining(`${file}-pending-0`) }),
+      expect.objectContaining({
+        code: 'SERVE_OPEN',
+        message: expect.stringContaining(`${file}-pending-0`),
+      }),
     );
   });
 

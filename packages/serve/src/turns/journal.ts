@@ -1,5 +1,17 @@
-/** Calls on their way into the database, in two files beside it: a call that is in them survives the end of the process. */
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, unlinkSync, writevSync } from 'node:fs';
+/**
+ * Calls on their way into the database, in two files beside it: a call that is in them survives the
+ * end of the process.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writevSync,
+} from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { BufferError, describeError } from '@trinity-rft/core';
 import type { EncodedCall } from './sqlite.js';
@@ -9,7 +21,10 @@ export interface Journal {
   readonly left: readonly EncodedCall[];
   /** All that is in the files is in the database. */
   clear(): void;
-  /** When it returns, the call survives SIGKILL. A few microseconds: it waits for no disk. @throws BufferError; nothing is written then */
+  /**
+   * When it returns, the call survives SIGKILL. A few microseconds: it waits for no disk.
+   * @throws BufferError; nothing is written then
+   */
   append(call: EncodedCall): void;
   /** So many more of the calls, in their order, are in the database. */
   settled(count: number): void;
@@ -26,12 +41,18 @@ interface Segment {
   open: number;
 }
 
-/** A file that is larger is left, as soon as the calls in the other one are in the database; in bytes. */
+/**
+ * A file that is larger is left, as soon as the calls in the other one are in the database; in
+ * bytes.
+ */
 const segmentSize = 2 ** 20;
 
 /** @throws BufferError when the files cannot be opened or read */
 export function openJournal(databasePath: string): Journal {
-  const segments = [0, 1].map((i) => openSegment(`${databasePath}-pending-${i}`)) as [Segment, Segment];
+  const segments = [0, 1].map((i) => openSegment(`${databasePath}-pending-${i}`)) as [
+    Segment,
+    Segment,
+  ];
   let [current, other] = segments;
   let next = 0;
   const empty = (segment: Segment): void => {
@@ -78,13 +99,19 @@ function openSegment(path: string): Segment {
 }
 
 /**
- * `[size of the rest, CRC-32 of the rest, number, size of the head]`, the head as JSON, the experiences. The file may end within a frame:
- * when the process was killed while it wrote, and after a power cut.
+ * `[size of the rest, CRC-32 of the rest, number, size of the head]`, the head as JSON, the
+ * experiences. The file may end within a frame: when the process was killed while it wrote, and
+ * after a power cut.
  */
 const prefixSize = 20;
 
-function toFrame(order: number, { msgId, session, experiences }: EncodedCall): readonly Uint8Array[] {
-  const head = Buffer.from(JSON.stringify({ msgId, session, sizes: experiences.map(({ byteLength }) => byteLength) }));
+function toFrame(
+  order: number,
+  { msgId, session, experiences }: EncodedCall,
+): readonly Uint8Array[] {
+  const head = Buffer.from(
+    JSON.stringify({ msgId, session, sizes: experiences.map(({ byteLength }) => byteLength) }),
+  );
   const prefix = Buffer.allocUnsafe(prefixSize);
   const rest = experiences.reduce((sum, { byteLength }) => sum + byteLength, 12 + head.length);
   prefix.writeUInt32LE(rest, 0);
@@ -129,7 +156,12 @@ function readFrames({ file, size }: Segment): readonly Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at + prefixSize <= length;) {
     const end = at + 8 + bytes.readUInt32LE(at);
-    if (end < at + prefixSize || end > length || crc32(bytes.subarray(at + 8, end)) !== bytes.readUInt32LE(at + 4)) break;
+    if (
+      end < at + prefixSize ||
+      end > length ||
+      crc32(bytes.subarray(at + 8, end)) !== bytes.readUInt32LE(at + 4)
+    )
+      break;
     frames.push(fromFrame(bytes.subarray(at + 8, end)));
     at = end;
   }

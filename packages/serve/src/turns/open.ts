@@ -10,9 +10,10 @@ import type { TurnStore } from './turn-store.js';
 const collectMs = 10;
 
 /**
- * Opens or makes the store. One store may have the file open at a time; the operating system's lock on it ends with the process.
- * An open store keeps no process alive that waits for nothing of it.
- * @throws BufferError when another store has the file open, it is damaged or foreign, or the thread does not start
+ * Opens or makes the store. One store may have the file open at a time; the operating system's lock
+ * on it ends with the process. An open store keeps no process alive that waits for nothing of it.
+ * @throws BufferError when another store has the file open, it is damaged or foreign, or the thread
+ * does not start
  */
 export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStore> {
   const { thread, starts } = await TurnThread.open(options);
@@ -23,10 +24,16 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
     clearTimeout(timer);
     const calls = waiting;
     waiting = [];
-    if (calls.length > 0) thread.ask('record', [calls], buffersOf(calls)).then(() => journal.settled(calls.length), thread.giveUp);
+    if (calls.length > 0)
+      thread
+        .ask('record', [calls], buffersOf(calls))
+        .then(() => journal.settled(calls.length), thread.giveUp);
   };
   /** Sees the calls that were recorded before. */
-  const ask = <M extends Method>(method: M, ...args: Parameters<Methods[M]>): Promise<ReturnType<Methods[M]>> => {
+  const ask = <M extends Method>(
+    method: M,
+    ...args: Parameters<Methods[M]>
+  ): Promise<ReturnType<Methods[M]>> => {
     handOver();
     return thread.ask(method, args);
   };
@@ -44,7 +51,11 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
     gone: thread.gone,
     record: async ({ msgId, session, experiences }) => {
       thread.assertOpen();
-      const call = { msgId, session, experiences: experiences.map((experience) => apart(encodeExperience(experience))) };
+      const call = {
+        msgId,
+        session,
+        experiences: experiences.map((experience) => apart(encodeExperience(experience))),
+      };
       journal.append(call);
       if (waiting.push(call) === 1) timer = setTimeout(handOver, collectMs);
     },
@@ -59,7 +70,10 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
   };
 }
 
-/** Once the file is this store's alone: what the journal has of an earlier process goes into the database. */
+/**
+ * Once the file is this store's alone: what the journal has of an earlier process goes into the
+ * database.
+ */
 async function openCaughtUp(thread: TurnThread, path: string): Promise<Journal> {
   try {
     const journal = openJournal(path);
@@ -78,5 +92,7 @@ const buffersOf = (calls: readonly EncodedCall[]): readonly ArrayBuffer[] =>
 /** Bytes whose buffer can be handed over, for it holds nothing else. */
 function apart(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes;
-  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? new Uint8Array(buffer) : new Uint8Array(bytes);
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
+    ? new Uint8Array(buffer)
+    : new Uint8Array(bytes);
 }

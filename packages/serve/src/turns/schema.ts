@@ -7,7 +7,10 @@ const schemaVersion = 1;
 /** "TRSV" in the file header. */
 const applicationId = 0x54525356;
 
-/** A call is open while it has no reward, ready while it has no batch, committed when its bytes are gone. */
+/**
+ * A call is open while it has no reward, ready while it has no batch, committed when its bytes are
+ * gone.
+ */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE call (
@@ -34,27 +37,40 @@ const createSchema = `
 /** @throws BufferError when the file belongs to another program or a newer version */
 export function prepareSchema(database: DatabaseSync, path: string): void {
   const version = pragma(database, 'user_version');
-  if (version === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined) return database.exec(createSchema);
-  if (pragma(database, 'application_id') === applicationId && version === schemaVersion) return undefined;
+  if (version === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined)
+    return database.exec(createSchema);
+  if (pragma(database, 'application_id') === applicationId && version === schemaVersion)
+    return undefined;
   throw new BufferError(
     `${path} holds something else than served calls, or those of a newer version. Expected no file, or one that this version wrote. Move it away.`,
     { code: 'SERVE_FOREIGN' },
   );
 }
 
-const pragma = (database: DatabaseSync, name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+const pragma = (database: DatabaseSync, name: string): number =>
+  Number(database.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
 
 export function prepareStatements(database: DatabaseSync) {
   return {
-    insert: database.prepare('INSERT OR IGNORE INTO call (msg, choice, session, bytes) VALUES (?, ?, ?, ?)'),
-    ofMessage: database.prepare('SELECT id, msg, choice, session, reward, task, run FROM call WHERE msg = ? ORDER BY choice'),
+    insert: database.prepare(
+      'INSERT OR IGNORE INTO call (msg, choice, session, bytes) VALUES (?, ?, ?, ?)',
+    ),
+    ofMessage: database.prepare(
+      'SELECT id, msg, choice, session, reward, task, run FROM call WHERE msg = ? ORDER BY choice',
+    ),
     reward: database.prepare('UPDATE call SET reward = ?, task = ?, run = ? WHERE id = ?'),
-    assign: database.prepare('UPDATE call SET batch = ? WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NULL'),
-    begun: database.prepare('SELECT batch FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NOT NULL LIMIT 1'),
+    assign: database.prepare(
+      'UPDATE call SET batch = ? WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NULL',
+    ),
+    begun: database.prepare(
+      'SELECT batch FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NOT NULL LIMIT 1',
+    ),
     ofBatch: database.prepare(
       'SELECT msg, choice, session, reward, task, run, bytes FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ? ORDER BY id',
     ),
-    settle: database.prepare('UPDATE call SET bytes = NULL WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ?'),
+    settle: database.prepare(
+      'UPDATE call SET bytes = NULL WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ?',
+    ),
     expire: database.prepare(
       'DELETE FROM call WHERE reward IS NULL AND id <= (SELECT id FROM call WHERE reward IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?)',
     ),

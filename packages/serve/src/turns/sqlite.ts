@@ -1,11 +1,21 @@
-/** Served calls in one SQLite file. Every call waits for the disk, so this belongs into a thread of its own. */
+/**
+ * Served calls in one SQLite file. Every call waits for the disk, so this belongs into a thread of
+ * its own.
+ */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError, decodeExperience, describeError, TrinityError } from '@trinity-rft/core';
 import { applyFeedback } from './apply-feedback.js';
 import { prepareSchema, prepareStatements } from './schema.js';
-import type { Batch, Feedback, FeedbackResult, RewardedCall, ServedCall, TurnCounts } from './turn-store.js';
+import type {
+  Batch,
+  Feedback,
+  FeedbackResult,
+  RewardedCall,
+  ServedCall,
+  TurnCounts,
+} from './turn-store.js';
 
 export interface TurnStoreOptions {
   /** The database file; made with its folder when it is not there. */
@@ -20,7 +30,10 @@ export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
   readonly experiences: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** The methods of a turn store, each at once and atomic: what returned has happened for good, what threw has changed nothing. */
+/**
+ * The methods of a turn store, each at once and atomic: what returned has happened for good, what
+ * threw has changed nothing.
+ */
 export interface TurnDatabase {
   readonly starts: number;
   /** All of them or none; those that are known already change nothing. */
@@ -35,7 +48,10 @@ export interface TurnDatabase {
   close(): void;
 }
 
-/** Calls wait while the log is taken over into the file: about 1 ms for every 250 pages of 4 KB on an SSD. SQLite's 1000 are felt. */
+/**
+ * Calls wait while the log is taken over into the file: about 1 ms for every 250 pages of 4 KB on
+ * an SSD. SQLite's 1000 are felt.
+ */
 const checkpointPages = 250;
 /** How many calls pass between two looks for what is to be forgotten. */
 const expireEvery = 256;
@@ -72,7 +88,8 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
       return session === undefined ? undefined : String(session);
     },
     reward: (feedback) => transaction(() => applyFeedback(sql, feedback)),
-    begin: (step) => (transaction(() => Number(sql.assign.run(step).changes)) === 0 ? undefined : read(step)),
+    begin: (step) =>
+      transaction(() => Number(sql.assign.run(step).changes)) === 0 ? undefined : read(step),
     begun: () => {
       const step = sql.begun.get()?.['batch'];
       return step === undefined ? undefined : read(Number(step));
@@ -85,7 +102,11 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
     lastStep: () => fact('step'),
     counts: () => {
       const row = sql.counts.get() ?? {};
-      const [total, unrewarded, ready] = [Number(row['total']), Number(row['open']), Number(row['ready'])];
+      const [total, unrewarded, ready] = [
+        Number(row['total']),
+        Number(row['open']),
+        Number(row['ready']),
+      ];
       return { total, open: unrewarded, ready, committed: total - unrewarded - ready };
     },
     close: () => database.close(),
@@ -114,7 +135,8 @@ function open(path: string): DatabaseSync {
     // Loaded on first use: Node 22 prints a warning when it loads the module.
     const sqlite = process.getBuiltinModule('node:sqlite');
     database = new sqlite.DatabaseSync(path);
-    // EXCLUSIVE: held from the first read to the end of the process. FULL: a commit also survives a power cut.
+    // EXCLUSIVE: held from the first read to the end of the process. FULL: a commit also survives a
+    // power cut.
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
     );
@@ -125,10 +147,13 @@ function open(path: string): DatabaseSync {
     if (TrinityError.is(cause)) throw cause;
     const held = (cause as { readonly errcode?: number }).errcode === busy;
     const what = held ? 'is open already' : `cannot be opened: ${describeError(cause)}`;
-    throw new BufferError(`The store of served calls ${path} ${what}. Expected a file that only this store uses. End the other server.`, {
-      code: held ? 'SERVE_LOCKED' : 'SERVE_OPEN',
-      cause,
-    });
+    throw new BufferError(
+      `The store of served calls ${path} ${what}. Expected a file that only this store uses. End the other server.`,
+      {
+        code: held ? 'SERVE_LOCKED' : 'SERVE_OPEN',
+        cause,
+      },
+    );
   }
 }
 
@@ -150,10 +175,13 @@ function transactions(database: DatabaseSync, path: string): <T>(work: () => T) 
     } catch (cause) {
       rollBack(database);
       if (TrinityError.is(cause)) throw cause;
-      throw new BufferError(`${path} could not be written: ${describeError(cause)}. Nothing of the call was stored. Check the disk.`, {
-        code: 'SERVE_STORAGE',
-        cause,
-      });
+      throw new BufferError(
+        `${path} could not be written: ${describeError(cause)}. Nothing of the call was stored. Check the disk.`,
+        {
+          code: 'SERVE_STORAGE',
+          cause,
+        },
+      );
     }
   };
 }

@@ -1,7 +1,15 @@
 /** The thread of a turn store, as its owner sees it. */
 import { Worker } from 'node:worker_threads';
 import { BufferError, describeError, reviveError, threadFlags } from '@trinity-rft/core';
-import { opening, type Answer, type Answers, type Method, type Methods, type Question, type Questions } from './protocol.js';
+import {
+  opening,
+  type Answer,
+  type Answers,
+  type Method,
+  type Methods,
+  type Question,
+  type Questions,
+} from './protocol.js';
 import type { TurnStoreOptions } from './sqlite.js';
 
 interface Pending {
@@ -9,7 +17,10 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** It keeps the process alive while it opens, while an answer is awaited and while it closes, and not for longer. */
+/**
+ * It keeps the process alive while it opens, while an answer is awaited and while it closes, and
+ * not for longer.
+ */
 export class TurnThread {
   readonly #path: string;
   readonly #worker: Worker;
@@ -30,8 +41,14 @@ export class TurnThread {
   private constructor(options: TurnStoreOptions) {
     this.#path = options.path;
     // Beside this file in the sources, and beside the bundle in the package.
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url), { name: 'trinity-turns', workerData: options, ...threadFlags() });
-    this.#worker.on('message', (answers: Answers) => answers.forEach((answer) => this.#settle(answer)));
+    this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
+      name: 'trinity-turns',
+      workerData: options,
+      ...threadFlags(),
+    });
+    this.#worker.on('message', (answers: Answers) =>
+      answers.forEach((answer) => this.#settle(answer)),
+    );
     this.#worker.on('error', (error) => (this.#crash = error));
     this.#worker.on('messageerror', (error) => {
       this.#crash = error;
@@ -45,8 +62,13 @@ export class TurnThread {
     });
   }
 
-  /** Resolves with the thread and the count of starts. @throws BufferError when it does not start, or the file cannot be opened */
-  static async open(options: TurnStoreOptions): Promise<{ readonly thread: TurnThread; readonly starts: number }> {
+  /**
+   * Resolves with the thread and the count of starts.
+   * @throws BufferError when it does not start, or the file cannot be opened
+   */
+  static async open(
+    options: TurnStoreOptions,
+  ): Promise<{ readonly thread: TurnThread; readonly starts: number }> {
     const thread = start(() => new TurnThread(options));
     try {
       const starts = await thread.#answerTo<number>(opening);
@@ -79,8 +101,9 @@ export class TurnThread {
   };
 
   /**
-   * The buffers in `transfer` are handed over. What is asked in one turn of the event loop is posted at its end, together: the answers
-   * could not be received before, and a commit for each of them would take time from whatever else is to be done.
+   * The buffers in `transfer` are handed over. What is asked in one turn of the event loop is
+   * posted at its end, together: the answers could not be received before, and a commit for each of
+   * them would take time from whatever else is to be done.
    */
   async ask<M extends Method>(
     method: M,
@@ -90,7 +113,8 @@ export class TurnThread {
     this.assertOpen();
     const id = ++this.#lastId;
     this.#buffers.push(...transfer);
-    if (this.#questions.push({ id, method, args } as Question) === 1) setImmediate(() => this.#post());
+    if (this.#questions.push({ id, method, args } as Question) === 1)
+      setImmediate(() => this.#post());
     return await this.#answerTo<ReturnType<Methods[M]>>(id);
   }
 
@@ -156,7 +180,8 @@ function start(make: () => TurnThread): TurnThread {
 }
 
 function notStarted(cause: unknown): BufferError {
-  const why = cause === undefined ? 'ended before it was ready' : `did not start: ${describeError(cause)}`;
+  const why =
+    cause === undefined ? 'ended before it was ready' : `did not start: ${describeError(cause)}`;
   return new BufferError(
     `The thread that stores served calls ${why}. Its file, worker.js, lies beside the code of @trinity-rft/serve: leave the package out of a bundle, or copy the file.`,
     { code: 'SERVE_THREAD', cause },
@@ -179,7 +204,10 @@ function notStored(path: string, cause: unknown): BufferError {
 }
 
 function closed(path: string): BufferError {
-  return new BufferError(`The store of served calls ${path} is closed. Expected calls before that. Open it again.`, {
-    code: 'SERVE_CLOSED',
-  });
+  return new BufferError(
+    `The store of served calls ${path} is closed. Expected calls before that. Open it again.`,
+    {
+      code: 'SERVE_CLOSED',
+    },
+  );
 }

@@ -1,4 +1,7 @@
-/** What is kept of every call that was served: until it is rewarded, until it is committed, and who it was after that. */
+/**
+ * What is kept of every call that was served: until it is rewarded, until it is committed, and who
+ * it was after that.
+ */
 import type { Experience } from '@trinity-rft/core';
 
 /** A finished call, before its client can see the answer. */
@@ -60,23 +63,33 @@ export interface TurnCounts {
 }
 
 /**
- * Calls happen in the order in which they are made, and are atomic: what resolved has happened for good, what rejected has changed
- * nothing. All reject with BufferError `SERVE_CLOSED` after {@link close}, and with the reason of {@link gone} once that has aborted.
+ * Calls happen in the order in which they are made, and are atomic: what resolved has happened for
+ * good, what rejected has changed nothing. All reject with BufferError `SERVE_CLOSED` after
+ * {@link close}, and with the reason of {@link gone} once that has aborted.
  */
 export interface TurnStore {
   /** How often the store has been opened, this time included. */
   readonly starts: number;
-  /** Aborts, with the error as its reason, when the store's thread has died (`SERVE_THREAD`) or cannot write (`SERVE_STORAGE`). */
+  /**
+   * Aborts, with the error as its reason, when the store's thread has died (`SERVE_THREAD`) or
+   * cannot write (`SERVE_STORAGE`).
+   */
   readonly gone: AbortSignal;
   /**
-   * Resolves without waiting for the disk, when the call survives the end of the process; a power cut may take those of the last moment.
-   * An id that is known already changes nothing. @throws InvariantError, BufferError
+   * Resolves without waiting for the disk, when the call survives the end of the process; a power
+   * cut may take those of the last moment. An id that is known already changes nothing. @throws
+   * InvariantError, BufferError
    */
   record(call: ServedCall): Promise<void>;
   sessionOf(msgId: string): Promise<string | undefined>;
-  /** @throws ModelError 404 naming unknown ids, 409 naming those with another reward, task or run; nothing is applied then */
+  /**
+   * @throws ModelError 404 naming unknown ids, 409 naming those with another reward, task or run;
+   * nothing is applied then
+   */
   reward(feedback: Feedback): Promise<FeedbackResult>;
-  /** All calls that are ready and in no batch become batch `step`; undefined when there are none. */
+  /**
+   * All calls that are ready and in no batch become batch `step`; undefined when there are none.
+   */
   begin(step: number): Promise<Batch | undefined>;
   /** The batch that was begun and not settled. */
   begun(): Promise<Batch | undefined>;

@@ -1,16 +1,24 @@
-/** Conversations: what the framework says and does, and that every token of it is recorded as it was sampled. */
+/**
+ * Conversations: what the framework says and does, and that every token of it is recorded as it was
+ * sampled.
+ */
 import { expect, it } from 'vitest';
 import { conversations, expectationOf, type ConversationName } from './expected.js';
 import type { AgentContract, AgentMode } from './fixture.js';
 import { play, type Played, type Sampled } from './play.js';
 
-export function conversationCases<Endpoint>(contract: AgentContract<Endpoint>, mode: AgentMode): void {
+export function conversationCases<Endpoint>(
+  contract: AgentContract<Endpoint>,
+  mode: AgentMode,
+): void {
   for (const name of Object.keys(conversations) as ConversationName[]) {
     const { expected, because } = expectationOf(name, mode, contract.deviations);
     it(`plays ${[name, ...because].join('; ')}`, async () => {
       const played = await play(contract, { replies: conversations[name].replies, mode });
       if (expected.ends === 'answer' && 'error' in played.outcome) throw played.outcome.error;
-      expect(asExpected(played, expected.text !== undefined)).toEqual(expected.ends === 'answer' ? expected : withoutText(expected));
+      expect(asExpected(played, expected.text !== undefined)).toEqual(
+        expected.ends === 'answer' ? expected : withoutText(expected),
+      );
       expectExactRecords(played);
       expectContinuedPaths(played);
       expect(played.open).toBe(0);
@@ -33,13 +41,24 @@ function asExpected({ outcome, executed, records, metrics }: Played, withText: b
 function forksOf(metrics: Played['metrics']): Readonly<Record<string, number>> {
   const prefix = 'model/fork/';
   return Object.fromEntries(
-    Object.entries(metrics).flatMap(([name, count]) => (name.startsWith(prefix) ? [[name.slice(prefix.length), count]] : [])),
+    Object.entries(metrics).flatMap(([name, count]) =>
+      name.startsWith(prefix) ? [[name.slice(prefix.length), count]] : [],
+    ),
   );
 }
 
-/** Records are what went into and came out of the sampler, call by call; errors of the sampler left nothing. */
-export function expectExactRecords({ records, sampled }: Pick<Played, 'records' | 'sampled'>): void {
-  const recorded = records.map(({ tokens, promptLength }) => [[...tokens.subarray(0, promptLength)], [...tokens.subarray(promptLength)]]);
+/**
+ * Records are what went into and came out of the sampler, call by call; errors of the sampler left
+ * nothing.
+ */
+export function expectExactRecords({
+  records,
+  sampled,
+}: Pick<Played, 'records' | 'sampled'>): void {
+  const recorded = records.map(({ tokens, promptLength }) => [
+    [...tokens.subarray(0, promptLength)],
+    [...tokens.subarray(promptLength)],
+  ]);
   expect(recorded).toEqual(sampled.map(({ prompt, tokens }) => [[...prompt], [...tokens]]));
   for (const { actionMask, logprobs, tokens, promptLength } of records) {
     expect(actionMask).toEqual(new Uint8Array(tokens.length - promptLength).fill(1));
@@ -47,7 +66,10 @@ export function expectExactRecords({ records, sampled }: Pick<Played, 'records' 
   }
 }
 
-/** Every prompt but the first and the forked ones begins with prompt and completion of the call before. */
+/**
+ * Every prompt but the first and the forked ones begins with prompt and completion of the call
+ * before.
+ */
 function expectContinuedPaths({ sampled, metrics }: Played): void {
   const forks = Object.values(forksOf(metrics)).reduce((sum, count) => sum + count, 0);
   const continued = sampled.slice(1).filter((call, i) => startsWith(call, sampled[i]!)).length;

@@ -1,4 +1,7 @@
-/** What a scripted conversation is expected to leave behind, and how a framework may deviate from it. */
+/**
+ * What a scripted conversation is expected to leave behind, and how a framework may deviate from
+ * it.
+ */
 import { EngineError } from '@trinity-rft/core';
 import type { AgentMode } from './fixture.js';
 
@@ -16,7 +19,10 @@ export interface Expected {
   readonly forks: Readonly<Record<string, number>>;
 }
 
-/** A known difference of a framework: what holds instead of the expectation. It fails once the framework behaves as expected. */
+/**
+ * A known difference of a framework: what holds instead of the expectation. It fails once the
+ * framework behaves as expected.
+ */
 export interface Deviation {
   /** Name in {@link conversations}. */
   readonly conversation: ConversationName;
@@ -36,19 +42,26 @@ interface Conversation {
 export const toolResult = (city: string): string => `12 degrees in ${city}`;
 
 /** A call as models write it. `input` is the text of the arguments. */
-const call = (input: string, name = 'weather'): string => `<tool_call>\n{"name": "${name}", "arguments": ${input}}\n</tool_call>`;
+const call = (input: string, name = 'weather'): string =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${input}}\n</tool_call>`;
 
 const oslo = call('{"city": "Oslo"}');
 const bothCities = [{ city: 'Oslo' }, { city: 'Rome' }];
 
-/** Scripts by name. What `expected` leaves out: it ends with an answer that is the last reply, every reply is recorded, and nothing forks. */
+/**
+ * Scripts by name. What `expected` leaves out: it ends with an answer that is the last reply, every
+ * reply is recorded, and nothing forks.
+ */
 export const conversations = {
   'one turn': { replies: ['Mild.'], expected: {} },
   'a tool loop of three turns': {
     replies: [`I look.\n${oslo}`, call('{"city": "Rome"}'), 'Both mild.'],
     expected: { executed: bothCities },
   },
-  'two tool calls in one turn': { replies: [`${oslo}\n${call('{"city": "Rome"}')}`, 'Both mild.'], expected: { executed: bothCities } },
+  'two tool calls in one turn': {
+    replies: [`${oslo}\n${call('{"city": "Rome"}')}`, 'Both mild.'],
+    expected: { executed: bothCities },
+  },
   'arguments in odd JSON': {
     replies: [
       '<tool_call>{"arguments":{ "days" :2.0,\n "city":"Oslo"} ,"name":"weather"}</tool_call>',
@@ -74,10 +87,19 @@ export const conversations = {
     replies: [`<think>\nwhere\n</think>\n\n${oslo}`, '<think>\nso\n</think>\n\nMild.'],
     expected: { text: 'Mild.', executed: [{ city: 'Oslo' }] },
   },
-  'a call that is no JSON': { replies: ['<tool_call>{"name": "weather", "arguments": {"city": }</tool_call>'], expected: {} },
+  'a call that is no JSON': {
+    replies: ['<tool_call>{"name": "weather", "arguments": {"city": }</tool_call>'],
+    expected: {},
+  },
   'arguments of a wrong type': { replies: [call('{"city": 7}'), 'Sorry.'], expected: {} },
-  'a tool that does not exist': { replies: [call('{"city": "Oslo"}', 'forecast'), 'Sorry.'], expected: {} },
-  'an error of the engine': { replies: [new EngineError('The engine is down.'), 'Mild.'], expected: { ends: 'error', recorded: 0 } },
+  'a tool that does not exist': {
+    replies: [call('{"city": "Oslo"}', 'forecast'), 'Sorry.'],
+    expected: {},
+  },
+  'an error of the engine': {
+    replies: [new EngineError('The engine is down.'), 'Mild.'],
+    expected: { ends: 'error', recorded: 0 },
+  },
   'an error of the engine in the second turn': {
     replies: [oslo, new EngineError('The engine is down.'), 'Mild.'],
     expected: { ends: 'error', executed: [{ city: 'Oslo' }], recorded: 1 },
@@ -102,7 +124,9 @@ export function expectationOf(
     ...(typeof last === 'string' && { text: last }),
     ...expected,
   };
-  const known = deviations.filter((each) => each.conversation === name && (each.mode ?? mode) === mode);
+  const known = deviations.filter(
+    (each) => each.conversation === name && (each.mode ?? mode) === mode,
+  );
   return {
     expected: Object.assign({}, usual, ...known.map((each) => each.expected)) as Expected,
     because: known.map((each) => each.because),

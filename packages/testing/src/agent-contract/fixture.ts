@@ -1,8 +1,14 @@
-/** What the contract of agent frameworks needs from an integration, and what it gives to the agents it tests. */
+/**
+ * What the contract of agent frameworks needs from an integration, and what it gives to the agents
+ * it tests.
+ */
 import type { Experience, Metrics, Sampler } from '@trinity-rft/core';
 import type { Deviation } from './expected.js';
 
-/** One run of an agent, as a workflow would make it. `Endpoint` is what the framework's settings are made from. */
+/**
+ * One run of an agent, as a workflow would make it. `Endpoint` is what the framework's settings are
+ * made from.
+ */
 export interface AgentRun<Endpoint> {
   readonly endpoint: Endpoint;
   /** The user's message. */
@@ -15,7 +21,10 @@ export interface AgentRun<Endpoint> {
   readonly settings: { readonly temperature?: number; readonly seed?: number };
 }
 
-/** Runs the agent to its end and gives the text of its last turn; rejects with what the framework throws. */
+/**
+ * Runs the agent to its end and gives the text of its last turn; rejects with what the framework
+ * throws.
+ */
 export type AgentUnderTest<Endpoint> = (run: AgentRun<Endpoint>) => Promise<string>;
 
 /** A tool, to be declared in the framework's way with a schema that is validated. */
@@ -40,13 +49,20 @@ export interface AgentRollout<Endpoint> {
 /** How the contract reaches agents of a framework. */
 export interface AgentContract<Endpoint> {
   /**
-   * Opens the endpoint of one rollout. Its chat format: the template `chatml`, the tool call parser `hermes`, the reasoning parser
-   * `qwen3`, and a tokenizer for all of printable ASCII. `signal` is the run's.
+   * Opens the endpoint of one rollout. Its chat format: the template `chatml`, the tool call parser
+   * `hermes`, the reasoning parser `qwen3`, and a tokenizer for all of printable ASCII. `signal` is
+   * the run's.
    */
-  readonly open: (options: { readonly sampler: Sampler; readonly signal: AbortSignal }) => Promise<AgentRollout<Endpoint>>;
+  readonly open: (options: {
+    readonly sampler: Sampler;
+    readonly signal: AbortSignal;
+  }) => Promise<AgentRollout<Endpoint>>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
-  /** Makes one agent with these tools that may take eight turns at least. All its runs use this agent object. */
+  /**
+   * Makes one agent with these tools that may take eight turns at least. All its runs use this
+   * agent object.
+   */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** Which ways to call the framework are tested. @default ['whole', 'streamed'] */
   readonly modes?: readonly AgentMode[];

@@ -37,19 +37,39 @@ export interface Played {
   readonly open: number;
 }
 
-export async function play<Endpoint>(contract: AgentContract<Endpoint>, options: PlayOptions<Endpoint>): Promise<Played> {
-  const { replies, mode, run, wrap = (same) => same, signal = new AbortController().signal } = options;
+export async function play<Endpoint>(
+  contract: AgentContract<Endpoint>,
+  options: PlayOptions<Endpoint>,
+): Promise<Played> {
+  const {
+    replies,
+    mode,
+    run,
+    wrap = (same) => same,
+    signal = new AbortController().signal,
+  } = options;
   const executed: unknown[] = [];
-  const agent = options.agent ?? contract.createAgent([weatherTool((input) => executed.push(input))]);
-  // What the agent does with an answer is no business of the model: a text of the script ends as a model ends its turn.
-  const script = replies.map((reply): ScriptedReply => (typeof reply === 'string' ? contract.encode(`${reply}<|im_end|>`) : reply));
+  const agent =
+    options.agent ?? contract.createAgent([weatherTool((input) => executed.push(input))]);
+  // What the agent does with an answer is no business of the model: a text of the script ends as a
+  // model ends its turn.
+  const script = replies.map((reply): ScriptedReply =>
+    typeof reply === 'string' ? contract.encode(`${reply}<|im_end|>`) : reply,
+  );
   const scripted = scriptedSampler({ script });
   const sampled: Sampled[] = [];
   const sampler = wrap(observed(scripted, sampled));
   const rollout = await contract.open({ sampler, signal });
   try {
     const outcome = await settle(
-      agent({ question, settings: {}, ...run, endpoint: rollout.endpoint, streamed: mode === 'streamed', signal }),
+      agent({
+        question,
+        settings: {},
+        ...run,
+        endpoint: rollout.endpoint,
+        streamed: mode === 'streamed',
+        signal,
+      }),
     );
     return {
       outcome,

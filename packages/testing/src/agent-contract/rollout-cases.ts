@@ -14,7 +14,11 @@ export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: 
   it('keeps the sampling settings of the run, whatever the agent asks for', async () => {
     const replies = ['Mild.'];
     const plain = await play(contract, { replies, mode });
-    const asking = await play(contract, { replies, mode, run: { settings: { temperature: 0, seed: 1 } } });
+    const asking = await play(contract, {
+      replies,
+      mode,
+      run: { settings: { temperature: 0, seed: 1 } },
+    });
     expect(plain.settings).toHaveLength(1);
     expect(asking.settings).toEqual(plain.settings);
   });
@@ -37,7 +41,12 @@ export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: 
       },
     });
     const begun = performance.now();
-    const { outcome, records } = await play(contract, { replies: [], mode, wrap: hanging, signal: abort.signal });
+    const { outcome, records } = await play(contract, {
+      replies: [],
+      mode,
+      wrap: hanging,
+      signal: abort.signal,
+    });
     expect(performance.now() - begun).toBeLessThan(promptlyMs);
     expect(outcome).not.toMatchObject({ text: expect.stringMatching(/./) as string });
     expect(records).toEqual([]);
@@ -55,8 +64,17 @@ export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: 
     };
     const played = await Promise.all(
       Array.from({ length: rollouts }, async (_, k) => {
-        const replies = [`<tool_call>\n{"name": "weather", "arguments": {"city": "Town ${k}."}}\n</tool_call>`, `Answer ${k}.`];
-        return play(contract, { replies, mode, agent, run: { question: `Question ${k}.` }, wrap: uneven(k) });
+        const replies = [
+          `<tool_call>\n{"name": "weather", "arguments": {"city": "Town ${k}."}}\n</tool_call>`,
+          `Answer ${k}.`,
+        ];
+        return play(contract, {
+          replies,
+          mode,
+          agent,
+          run: { question: `Question ${k}.` },
+          wrap: uneven(k),
+        });
       }),
     );
     for (const [k, { outcome, records, sampled, open }] of played.entries()) {
@@ -65,7 +83,10 @@ export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: 
       expect(records).toHaveLength(2);
       expectExactRecords({ records, sampled });
       const texts = records.map(({ tokens }) => contract.decode(tokens));
-      expect(texts.map((text) => /Question \d+\./g.exec(text)?.[0])).toEqual([`Question ${k}.`, `Question ${k}.`]);
+      expect(texts.map((text) => /Question \d+\./g.exec(text)?.[0])).toEqual([
+        `Question ${k}.`,
+        `Question ${k}.`,
+      ]);
       expect(texts[1]).toContain(`12 degrees in Town ${k}.`);
     }
   });

@@ -1,4 +1,7 @@
-/** Stand-in for `@agentscope-ai/agentscope/agent`: reason, act, and keep all of a reply in one assistant message. */
+/**
+ * Stand-in for `@agentscope-ai/agentscope/agent`: reason, act, and keep all of a reply in one
+ * assistant message.
+ */
 import { createMsg, newId, type ContentBlock, type Msg, type ToolCallBlock } from './message.js';
 import type { OpenAIChatModel, ToolChoice } from './model.js';
 import { Toolkit } from './toolkit.js';
@@ -24,7 +27,10 @@ export class Agent {
     this.toolkit = options.toolkit ?? new Toolkit();
   }
 
-  /** The last block of what was said, as a message. Without a text at the end the model is asked once more, and told to call nothing. */
+  /**
+   * The last block of what was said, as a message. Without a text at the end the model is asked
+   * once more, and told to call nothing.
+   */
   async reply({ msgs }: { msgs: Msg | Msg[] }): Promise<Msg> {
     this.context.push(...[msgs].flat());
     for (let iteration = 0; iteration < (this.options.maxIters ?? 20); iteration++) {
@@ -39,9 +45,17 @@ export class Agent {
   }
 
   private async reason(toolChoice: ToolChoice): Promise<ContentBlock[]> {
-    const system = createMsg({ name: 'system', role: 'system', content: [{ type: 'text', id: newId(), text: this.options.sysPrompt }] });
+    const system = createMsg({
+      name: 'system',
+      role: 'system',
+      content: [{ type: 'text', id: newId(), text: this.options.sysPrompt }],
+    });
     const tools = this.toolkit.getJSONSchemas();
-    const content = await this.options.model.call({ messages: [system, ...this.context], tools, toolChoice });
+    const content = await this.options.model.call({
+      messages: [system, ...this.context],
+      tools,
+      toolChoice,
+    });
     this.remember(content);
     return content;
   }
@@ -50,7 +64,8 @@ export class Agent {
   private remember(content: ContentBlock[]): void {
     const last = this.context.at(-1);
     if (last?.role === 'assistant' && last.name === this.name) last.content.push(...content);
-    else this.context.push(createMsg({ name: this.name, role: 'assistant', content: [...content] }));
+    else
+      this.context.push(createMsg({ name: this.name, role: 'assistant', content: [...content] }));
   }
 
   private lastBlock(): ContentBlock | undefined {

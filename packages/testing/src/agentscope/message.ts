@@ -1,4 +1,7 @@
-/** Stand-in for `@agentscope-ai/agentscope/message`: messages are lists of blocks. Covers what a text agent with tools needs. */
+/**
+ * Stand-in for `@agentscope-ai/agentscope/message`: messages are lists of blocks. Covers what a
+ * text agent with tools needs.
+ */
 
 export interface TextBlock {
   type: 'text';

@@ -1,4 +1,7 @@
-/** Stand-in for `@agentscope-ai/agentscope/model`: the chat model over the `openai` package, as it was seen on the wire. */
+/**
+ * Stand-in for `@agentscope-ai/agentscope/model`: the chat model over the `openai` package, as it
+ * was seen on the wire.
+ */
 import { OpenAI } from 'openai';
 import { OpenAIChatFormatter, type FormatterBase } from './formatter.js';
 import { newId, type Msg, type TextBlock, type ToolCallBlock } from './message.js';
@@ -25,8 +28,9 @@ type Content = (TextBlock | ToolCallBlock)[];
 type Request = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'stream'>;
 
 /**
- * There is a `tool_choice` even without tools, and then `tools: []` as well when it streams. Reasoning is not read. The client within
- * repeats failed calls twice, whatever `maxRetries` is. Unlike the framework's, a streamed answer is given when it is complete.
+ * There is a `tool_choice` even without tools, and then `tools: []` as well when it streams.
+ * Reasoning is not read. The client within repeats failed calls twice, whatever `maxRetries` is.
+ * Unlike the framework's, a streamed answer is given when it is complete.
  */
 export class OpenAIChatModel {
   readonly modelName: string;
@@ -36,7 +40,15 @@ export class OpenAIChatModel {
   protected readonly client: OpenAI;
   protected readonly presetGenParams: Record<string, unknown>;
 
-  constructor({ modelName, apiKey, baseURL, stream = true, maxRetries = 3, presetGenParams = {}, formatter }: OpenAIChatModelOptions) {
+  constructor({
+    modelName,
+    apiKey,
+    baseURL,
+    stream = true,
+    maxRetries = 3,
+    presetGenParams = {},
+    formatter,
+  }: OpenAIChatModelOptions) {
     this.modelName = modelName;
     this.stream = stream;
     this.maxRetries = maxRetries;
@@ -64,7 +76,9 @@ export class OpenAIChatModel {
     };
     for (let attempt = 0; ; attempt++) {
       try {
-        return this.stream ? await this.readStream({ tools: [], ...request }) : await this.readWhole(request);
+        return this.stream
+          ? await this.readStream({ tools: [], ...request })
+          : await this.readWhole(request);
       } catch (error) {
         if (attempt === this.maxRetries) throw error;
       }
@@ -77,7 +91,9 @@ export class OpenAIChatModel {
     return blocks(
       content ?? '',
       calls.flatMap((call) =>
-        call.type === 'function' ? [{ id: call.id, name: call.function.name, input: call.function.arguments }] : [],
+        call.type === 'function'
+          ? [{ id: call.id, name: call.function.name, input: call.function.arguments }]
+          : [],
       ),
     );
   }
@@ -85,7 +101,10 @@ export class OpenAIChatModel {
   private async readStream(request: Request): Promise<Content> {
     const calls: { id: string; name: string; input: string }[] = [];
     let text = '';
-    for await (const { choices } of await this.client.chat.completions.create({ ...request, stream: true })) {
+    for await (const { choices } of await this.client.chat.completions.create({
+      ...request,
+      stream: true,
+    })) {
       const { content, tool_calls: parts = [] } = choices[0]?.delta ?? {};
       text += content ?? '';
       for (const { index, id, function: part } of parts) {

@@ -1,4 +1,7 @@
-/** Stand-in for `@agentscope-ai/agentscope/tool`: whatever goes wrong with a call is a result that the model reads. */
+/**
+ * Stand-in for `@agentscope-ai/agentscope/tool`: whatever goes wrong with a call is a result that
+ * the model reads.
+ */
 import { describeError } from '@trinity-rft/core';
 import { newId, type ToolCallBlock, type ToolResultBlock } from './message.js';
 import type { ToolSchema } from './model.js';
@@ -51,10 +54,15 @@ export class Toolkit {
 }
 
 /** Checks no more of a schema than that required keys are there and of their type. */
-function readInput(input: string, { properties = {}, required = [] }: ToolInputSchema): { value?: unknown; problem?: string } {
+function readInput(
+  input: string,
+  { properties = {}, required = [] }: ToolInputSchema,
+): { value?: unknown; problem?: string } {
   try {
     const value = JSON.parse(input) as Record<string, unknown>;
-    const wrong = required.find((key) => typeof value[key] !== (properties[key] as { type?: string } | undefined)?.type);
+    const wrong = required.find(
+      (key) => typeof value[key] !== (properties[key] as { type?: string } | undefined)?.type,
+    );
     return wrong === undefined ? { value } : { problem: `${wrong} is missing or of another type` };
   } catch (error) {
     return { problem: describeError(error) };

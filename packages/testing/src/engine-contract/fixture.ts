@@ -1,4 +1,6 @@
-/** What the cases of the engine contract share: opening engines, batches to train on, and a step. */
+/**
+ * What the cases of the engine contract share: opening engines, batches to train on, and a step.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,11 +17,17 @@ import {
 
 /** How the contract reaches an engine. */
 export interface EngineContract {
-  /** A fresh engine; every call gives the same initial weights, and their next-token distributions are neither flat nor sharp. */
+  /**
+   * A fresh engine; every call gives the same initial weights, and their next-token distributions
+   * are neither flat nor sharp.
+   */
   readonly open: () => Promise<Engine>;
   /** Ids from 0 to this (exclusive) are used. At least 8. */
   readonly vocabSize: number;
-  /** Largest difference between two ways to compute the same log-probability (nats). @default 1e-5 */
+  /**
+   * Largest difference between two ways to compute the same log-probability (nats).
+   * @default 1e-5
+   */
   readonly tolerance?: number;
   /** With which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
@@ -71,7 +79,10 @@ export function engineFixture(contract: EngineContract): EngineFixture {
 export const responseTokens = (rows: readonly TokenRow[]): number =>
   rows.reduce((sum, { tokens, promptLength }) => sum + tokens.length - promptLength, 0);
 
-/** Minimises the mean negative log-probability of a batch by one update: a gradient of -1/N everywhere. */
+/**
+ * Minimises the mean negative log-probability of a batch by one update: a gradient of -1/N
+ * everywhere.
+ */
 export async function trainOnce(
   engine: Engine,
   batch: TokenBatch,
@@ -84,11 +95,19 @@ export async function trainOnce(
   return { loss: -pass.logprobs.reduce((a, b) => a + b, 0) / count, stats };
 }
 
-export async function logprobsOf(engine: Engine, batch: TokenBatch, options?: ForwardOptions): Promise<number[]> {
+export async function logprobsOf(
+  engine: Engine,
+  batch: TokenBatch,
+  options?: ForwardOptions,
+): Promise<number[]> {
   return [...(await engine.trainer.forward(batch, options)).logprobs];
 }
 
-export async function sampleOne(engine: Engine, prompt: Int32Array, options: SamplingOptions): Promise<SampledSequence> {
+export async function sampleOne(
+  engine: Engine,
+  prompt: Int32Array,
+  options: SamplingOptions,
+): Promise<SampledSequence> {
   const [first] = await engine.sampler.sample(prompt, options);
   return first!;
 }

@@ -1,17 +1,33 @@
 /** Contract cases: what `forward` returns. */
 import { EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { largestDifference, logprobsOf, responseTokens, trainOnce, type EngineFixture } from './fixture.js';
+import {
+  largestDifference,
+  logprobsOf,
+  responseTokens,
+  trainOnce,
+  type EngineFixture,
+} from './fixture.js';
 
-export function forwardCases({ withEngine, batch, vocabSize, tolerance, learningRate }: EngineFixture): void {
+export function forwardCases({
+  withEngine,
+  batch,
+  vocabSize,
+  tolerance,
+  learningRate,
+}: EngineFixture): void {
   describe('forward', () => {
     it('gives one log-probability <= 0 per response token, rows one after the other', () =>
       withEngine(async ({ trainer }) => {
         const { rows } = batch();
         const pass = await trainer.forward({ rows });
-        expect([...pass.offsets]).toEqual(rows.map((_, i) => responseTokens(rows.slice(0, i))).concat(responseTokens(rows)));
+        expect([...pass.offsets]).toEqual(
+          rows.map((_, i) => responseTokens(rows.slice(0, i))).concat(responseTokens(rows)),
+        );
         expect(pass.logprobs).toHaveLength(responseTokens(rows));
-        expect([...pass.logprobs].filter((value) => !(value <= 0 && value > -Infinity))).toEqual([]);
+        expect([...pass.logprobs].filter((value) => !(value <= 0 && value > -Infinity))).toEqual(
+          [],
+        );
         expect(pass.entropy).toBeUndefined();
       }));
 
@@ -23,7 +39,9 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
         expect(Number.isFinite(Math.max(...entropy!))).toBe(true);
       }));
 
-    it('gives the expectation of p (H + log p) over the vocabulary when asked, where it says so', ({ skip }) =>
+    it('gives the expectation of p (H + log p) over the vocabulary when asked, where it says so', ({
+      skip,
+    }) =>
       withEngine(async ({ trainer, capabilities }) => {
         skip(!capabilities.necs, 'the engine does not compute it');
         const next = Array.from({ length: vocabSize }, (_, token) => ({
@@ -31,10 +49,19 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
           promptLength: 2,
           temperature: 0.7,
         }));
-        const { logprobs, entropy, necs } = await trainer.forward({ rows: next }, { entropy: true, necs: true });
+        const { logprobs, entropy, necs } = await trainer.forward(
+          { rows: next },
+          { entropy: true, necs: true },
+        );
         const probabilities = logprobs.map((logprob) => Math.exp(logprob));
-        skip(Math.abs(probabilities.reduce((a, b) => a + b, 0) - 1) > 1e-3, 'the vocabulary has other tokens');
-        const expected = probabilities.reduce((sum, p, token) => sum + p * p * (entropy![token]! + logprobs[token]!), 0);
+        skip(
+          Math.abs(probabilities.reduce((a, b) => a + b, 0) - 1) > 1e-3,
+          'the vocabulary has other tokens',
+        );
+        const expected = probabilities.reduce(
+          (sum, p, token) => sum + p * p * (entropy![token]! + logprobs[token]!),
+          0,
+        );
         expect(
           largestDifference(
             necs!,
@@ -42,7 +69,9 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
           ),
         ).toBeLessThan(1e-5);
         expect(Math.abs(expected)).toBeGreaterThan(1e-4);
-        expect((await trainer.forward({ rows: next.slice(0, 2) }, { necs: true })).necs).toHaveLength(2);
+        expect(
+          (await trainer.forward({ rows: next.slice(0, 2) }, { necs: true })).necs,
+        ).toHaveLength(2);
       }));
 
     it('gives the same bits twice', () =>
@@ -54,7 +83,9 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
       withEngine(async (engine) => {
         const { rows } = batch();
         const together = await logprobsOf(engine, { rows });
-        const alone = (await Promise.all([0, 1, 2].map(async (i) => logprobsOf(engine, { rows: [rows[i]!] })))).flat();
+        const alone = (
+          await Promise.all([0, 1, 2].map(async (i) => logprobsOf(engine, { rows: [rows[i]!] })))
+        ).flat();
         expect(largestDifference(together, alone)).toBeLessThanOrEqual(tolerance);
       }));
 
@@ -68,7 +99,10 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
 
     it('flattens the distribution as the temperature rises', () =>
       withEngine(async ({ trainer }) => {
-        const [cold, hot] = [await trainer.forward(batch(0.5), { entropy: true }), await trainer.forward(batch(2), { entropy: true })];
+        const [cold, hot] = [
+          await trainer.forward(batch(0.5), { entropy: true }),
+          await trainer.forward(batch(2), { entropy: true }),
+        ];
         expect(largestDifference(cold.logprobs, hot.logprobs)).toBeGreaterThan(tolerance);
         expect([...hot.entropy!].every((entropy, i) => entropy > cold.entropy![i]!)).toBe(true);
       }));
@@ -80,7 +114,10 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
           promptLength: 2,
           temperature: 1,
         }));
-        const total = (await logprobsOf(engine, { rows })).reduce((sum, logprob) => sum + Math.exp(logprob), 0);
+        const total = (await logprobsOf(engine, { rows })).reduce(
+          (sum, logprob) => sum + Math.exp(logprob),
+          0,
+        );
         expect(total).toBeLessThanOrEqual(1 + rows.length * tolerance);
         expect(total).toBeGreaterThan(0);
       }));
@@ -90,20 +127,30 @@ export function forwardCases({ withEngine, batch, vocabSize, tolerance, learning
         skip(!engine.capabilities.referenceModel, 'the engine has no reference model');
         const before = await logprobsOf(engine, batch());
         await trainOnce(engine, batch(), learningRate);
-        expect(largestDifference(await logprobsOf(engine, batch(), { weights: 'reference' }), before)).toBeLessThanOrEqual(tolerance);
-        expect(largestDifference(await logprobsOf(engine, batch()), before)).toBeGreaterThan(tolerance);
+        expect(
+          largestDifference(await logprobsOf(engine, batch(), { weights: 'reference' }), before),
+        ).toBeLessThanOrEqual(tolerance);
+        expect(largestDifference(await logprobsOf(engine, batch()), before)).toBeGreaterThan(
+          tolerance,
+        );
       }));
 
     it('refuses rows it cannot score', () =>
       withEngine(async ({ trainer }) => {
         const tokens = Int32Array.of(1, 2, 3);
         for (const promptLength of [0, 3, 1.5]) {
-          await expect(trainer.forward({ rows: [{ tokens, promptLength, temperature: 1 }] })).rejects.toBeInstanceOf(EngineError);
+          await expect(
+            trainer.forward({ rows: [{ tokens, promptLength, temperature: 1 }] }),
+          ).rejects.toBeInstanceOf(EngineError);
         }
         await expect(
-          trainer.forward({ rows: [{ tokens: Int32Array.of(1, -1, 3), promptLength: 1, temperature: 1 }] }),
+          trainer.forward({
+            rows: [{ tokens: Int32Array.of(1, -1, 3), promptLength: 1, temperature: 1 }],
+          }),
         ).rejects.toBeInstanceOf(EngineError);
-        await expect(trainer.forward({ rows: [{ tokens, promptLength: 1, temperature: 0 }] })).rejects.toBeInstanceOf(EngineError);
+        await expect(
+          trainer.forward({ rows: [{ tokens, promptLength: 1, temperature: 0 }] }),
+        ).rejects.toBeInstanceOf(EngineError);
       }));
   });
 }

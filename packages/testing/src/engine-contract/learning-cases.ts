@@ -1,13 +1,23 @@
 /** Contract cases: `backward` and `step`. */
 import { EngineError, type Engine, type StepStats, type TokenBatch } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { largestDifference, logprobsOf, responseTokens, trainOnce, type EngineFixture } from './fixture.js';
+import {
+  largestDifference,
+  logprobsOf,
+  responseTokens,
+  trainOnce,
+  type EngineFixture,
+} from './fixture.js';
 
 export function learningCases({ withEngine, batch, tolerance, learningRate }: EngineFixture): void {
   const still = { learningRate, weightDecay: 0 };
-  const uniform = (rows: TokenBatch, value: number): Float32Array => new Float32Array(responseTokens(rows.rows)).fill(value);
+  const uniform = (rows: TokenBatch, value: number): Float32Array =>
+    new Float32Array(responseTokens(rows.rows)).fill(value);
 
-  /** Gradients whose parts differ from token to token, added in one call or more; the update they lead to. */
+  /**
+   * Gradients whose parts differ from token to token, added in one call or more; the update they
+   * lead to.
+   */
   const stepWith = async (
     engine: Engine,
     rows: TokenBatch,
@@ -24,7 +34,8 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
     it('moves the loss down', () =>
       withEngine(async (engine) => {
         const losses: number[] = [];
-        for (let i = 0; i < 6; i++) losses.push((await trainOnce(engine, batch(), learningRate)).loss);
+        for (let i = 0; i < 6; i++)
+          losses.push((await trainOnce(engine, batch(), learningRate)).loss);
         expect(losses.at(-1)).toBeLessThan(losses[0]!);
         expect(losses[1]).toBeLessThan(losses[0]!);
       }));
@@ -45,13 +56,18 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
         await engine.trainer.backward(before, { logprobs: signs });
         await engine.trainer.step({ ...still, learningRate: learningRate / 10 });
         const after = await logprobsOf(engine, batch());
-        const change = after.reduce((sum, logprob, i) => sum + (logprob - before.logprobs[i]!) * signs[i]!, 0);
+        const change = after.reduce(
+          (sum, logprob, i) => sum + (logprob - before.logprobs[i]!) * signs[i]!,
+          0,
+        );
         expect(change).toBeLessThan(0);
       }));
 
     it('accumulates: parts of a gradient are worth their sum', async () => {
       const whole = await withEngine((engine) => stepWith(engine, batch(), [uneven()]));
-      const parts = await withEngine((engine) => stepWith(engine, batch(), [uneven().map((g) => g / 4), uneven().map((g) => (g * 3) / 4)]));
+      const parts = await withEngine((engine) =>
+        stepWith(engine, batch(), [uneven().map((g) => g / 4), uneven().map((g) => (g * 3) / 4)]),
+      );
       expect(parts.stats.gradNorm / whole.stats.gradNorm).toBeCloseTo(1, 4);
       expect(largestDifference(parts.after, whole.after)).toBeLessThanOrEqual(tolerance * 10);
     });
@@ -92,8 +108,11 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
           }
           return logprobsOf(engine, batch());
         });
-      // AdamW forgets a common factor; these differ from step to step, and only clipping makes them the same.
-      expect(largestDifference(await trained([100, -10]), await trained([100, -1000]))).toBeLessThanOrEqual(tolerance * 10);
+      // AdamW forgets a common factor; these differ from step to step, and only clipping makes them
+      // the same.
+      expect(
+        largestDifference(await trained([100, -10]), await trained([100, -1000])),
+      ).toBeLessThanOrEqual(tolerance * 10);
     });
 
     it('leaves weights and counter alone when the gradient is not finite, and goes on afterwards', () =>
@@ -109,7 +128,9 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
         const stats = await engine.trainer.step(still);
         expect(refused || stats.skipped).toBe(true);
         expect(await logprobsOf(engine, batch())).toEqual(before);
-        expect((await trainOnce(engine, batch(), learningRate)).stats).toMatchObject({ skipped: false });
+        expect((await trainOnce(engine, batch(), learningRate)).stats).toMatchObject({
+          skipped: false,
+        });
         expect(await logprobsOf(engine, batch())).not.toEqual(before);
       }));
 
@@ -117,10 +138,16 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
       withEngine(async (engine) => {
         skip(engine.capabilities.entropyGradient !== 'exact', 'the engine has no entropy gradient');
         const entropyNow = async (): Promise<number> =>
-          (await engine.trainer.forward(batch(), { entropy: true })).entropy!.reduce((a, b) => a + b, 0);
+          (await engine.trainer.forward(batch(), { entropy: true })).entropy!.reduce(
+            (a, b) => a + b,
+            0,
+          );
         const before = await entropyNow();
         const pass = await engine.trainer.forward(batch(), { entropy: true });
-        await engine.trainer.backward(pass, { logprobs: uniform(batch(), 0), entropy: uniform(batch(), 1) });
+        await engine.trainer.backward(pass, {
+          logprobs: uniform(batch(), 0),
+          entropy: uniform(batch(), 1),
+        });
         await engine.trainer.step({ ...still, learningRate: learningRate / 3 });
         expect(await entropyNow()).toBeLessThan(before);
       }));
@@ -128,7 +155,9 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
     it('refuses gradients of another length', () =>
       withEngine(async ({ trainer }) => {
         const pass = await trainer.forward(batch());
-        await expect(trainer.backward(pass, { logprobs: new Float32Array(3) })).rejects.toBeInstanceOf(EngineError);
+        await expect(
+          trainer.backward(pass, { logprobs: new Float32Array(3) }),
+        ).rejects.toBeInstanceOf(EngineError);
       }));
   });
 }

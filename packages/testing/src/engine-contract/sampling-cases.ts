@@ -7,7 +7,9 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
   describe('sample', () => {
     it('reproduces a seed and varies with it', () =>
       withEngine(async (engine) => {
-        const [a, b, c] = await Promise.all([7, 7, 8].map((seed) => sampleOne(engine, prompt(4), { maxTokens: 24, seed })));
+        const [a, b, c] = await Promise.all(
+          [7, 7, 8].map((seed) => sampleOne(engine, prompt(4), { maxTokens: 24, seed })),
+        );
         expect([...a!.tokens]).toEqual([...b!.tokens]);
         expect(largestDifference(a!.logprobs, b!.logprobs)).toBeLessThanOrEqual(tolerance);
         expect([...a!.tokens]).not.toEqual([...c!.tokens]);
@@ -23,16 +25,24 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
         ]);
         expect(group).toHaveLength(3);
         expect([...group[0]!.tokens]).toEqual([...alone.tokens]);
-        expect(largestDifference(group[0]!.logprobs, alone.logprobs)).toBeLessThanOrEqual(tolerance);
+        expect(largestDifference(group[0]!.logprobs, alone.logprobs)).toBeLessThanOrEqual(
+          tolerance,
+        );
         expect(new Set(group.map(({ tokens }) => tokens.join())).size).toBe(3);
       }));
 
     it('reports the log-probabilities that the trainer computes', () =>
       withEngine(async (engine) => {
         for (const temperature of [1, 0.7]) {
-          const { tokens, logprobs } = await sampleOne(engine, prompt(5), { maxTokens: 20, seed: 5, temperature });
+          const { tokens, logprobs } = await sampleOne(engine, prompt(5), {
+            maxTokens: 20,
+            seed: 5,
+            temperature,
+          });
           const scored = await logprobsOf(engine, {
-            rows: [{ tokens: Int32Array.of(...prompt(5), ...tokens), promptLength: 5, temperature }],
+            rows: [
+              { tokens: Int32Array.of(...prompt(5), ...tokens), promptLength: 5, temperature },
+            ],
           });
           expect(largestDifference(logprobs, scored)).toBeLessThanOrEqual(tolerance);
         }
@@ -52,46 +62,89 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
       withEngine(async (engine) => {
         const free = await sampleOne(engine, prompt(3), { maxTokens: 16, seed: 2 });
         const stop = free.tokens[5]!;
-        const stopped = await sampleOne(engine, prompt(3), { maxTokens: 16, seed: 2, stopTokenIds: [stop] });
-        expect([...stopped.tokens]).toEqual([...free.tokens.slice(0, free.tokens.indexOf(stop) + 1)]);
+        const stopped = await sampleOne(engine, prompt(3), {
+          maxTokens: 16,
+          seed: 2,
+          stopTokenIds: [stop],
+        });
+        expect([...stopped.tokens]).toEqual([
+          ...free.tokens.slice(0, free.tokens.indexOf(stop) + 1),
+        ]);
         expect(stopped.stopReason).toBe('stop');
       }));
 
     it('draws no stop id before minTokens', () =>
       withEngine(async (engine) => {
         const stopTokenIds = Array.from({ length: vocabSize - 1 }, (_, id) => id + 1);
-        const { tokens, stopReason } = await sampleOne(engine, prompt(3), { maxTokens: 64, minTokens: 6, seed: 2, stopTokenIds });
+        const { tokens, stopReason } = await sampleOne(engine, prompt(3), {
+          maxTokens: 64,
+          minTokens: 6,
+          seed: 2,
+          stopTokenIds,
+        });
         expect([...tokens.slice(0, 6)]).toEqual([0, 0, 0, 0, 0, 0]);
         expect(stopReason).toBe('stop');
       }));
 
     it('is greedy at temperature 0 and with topK 1', () =>
       withEngine(async (engine) => {
-        const greedy = await Promise.all([1, 2].map((seed) => sampleOne(engine, prompt(4), { maxTokens: 12, temperature: 0, seed })));
+        const greedy = await Promise.all(
+          [1, 2].map((seed) =>
+            sampleOne(engine, prompt(4), { maxTokens: 12, temperature: 0, seed }),
+          ),
+        );
         const only = await sampleOne(engine, prompt(4), { maxTokens: 12, topK: 1, seed: 3 });
         expect([...greedy[0]!.tokens]).toEqual([...greedy[1]!.tokens]);
         expect([...only.tokens]).toEqual([...greedy[0]!.tokens]);
-        expect(largestDifference(only.logprobs, new Float32Array(12))).toBeLessThanOrEqual(tolerance);
+        expect(largestDifference(only.logprobs, new Float32Array(12))).toBeLessThanOrEqual(
+          tolerance,
+        );
       }));
 
     it('draws from the top-k only, and renormalises', () =>
       withEngine(async (engine) => {
-        const { tokens, logprobs, topLogprobs } = await sampleOne(engine, prompt(4), { maxTokens: 12, topK: 3, topLogprobs: 3, seed: 4 });
+        const { tokens, logprobs, topLogprobs } = await sampleOne(engine, prompt(4), {
+          maxTokens: 12,
+          topK: 3,
+          topLogprobs: 3,
+          seed: 4,
+        });
         for (const [i, entries] of topLogprobs!.entries()) {
           expect(entries.map(({ token }) => token)).toContain(tokens[i]);
-          expect(entries.find(({ token }) => token === tokens[i])!.logprob).toBeCloseTo(logprobs[i]!, 4);
-          expect(entries.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0)).toBeCloseTo(1, 4);
+          expect(entries.find(({ token }) => token === tokens[i])!.logprob).toBeCloseTo(
+            logprobs[i]!,
+            4,
+          );
+          expect(entries.reduce((sum, { logprob }) => sum + Math.exp(logprob), 0)).toBeCloseTo(
+            1,
+            4,
+          );
         }
       }));
 
     it('keeps the smallest set of tokens that reaches topP', () =>
       withEngine(async (engine) => {
-        const wide = await sampleOne(engine, prompt(4), { maxTokens: 1, topLogprobs: vocabSize > 64 ? 64 : vocabSize, seed: 1 });
+        const wide = await sampleOne(engine, prompt(4), {
+          maxTokens: 1,
+          topLogprobs: vocabSize > 64 ? 64 : vocabSize,
+          seed: 1,
+        });
         const best = wide.topLogprobs![0]![0]!;
         const narrow = await Promise.all(
-          [1, 2, 3, 4].map((seed) => sampleOne(engine, prompt(4), { maxTokens: 1, topP: Math.exp(best.logprob) * 0.9, seed })),
+          [1, 2, 3, 4].map((seed) =>
+            sampleOne(engine, prompt(4), {
+              maxTokens: 1,
+              topP: Math.exp(best.logprob) * 0.9,
+              seed,
+            }),
+          ),
         );
-        expect(narrow.map(({ tokens }) => tokens[0])).toEqual([best.token, best.token, best.token, best.token]);
+        expect(narrow.map(({ tokens }) => tokens[0])).toEqual([
+          best.token,
+          best.token,
+          best.token,
+          best.token,
+        ]);
         expect(narrow[0]!.logprobs[0]).toBeCloseTo(0, 5);
       }));
 
@@ -116,10 +169,16 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
       withEngine(async (engine) => {
         const controller = new AbortController();
         const other = sampleOne(engine, prompt(4), { maxTokens: 8, seed: 1 });
-        const aborted = engine.sampler.sample(prompt(4), { maxTokens: engine.sampler.maxModelLen - 4, seed: 1 }, controller.signal);
+        const aborted = engine.sampler.sample(
+          prompt(4),
+          { maxTokens: engine.sampler.maxModelLen - 4, seed: 1 },
+          controller.signal,
+        );
         controller.abort(new Error('enough'));
         await expect(aborted).rejects.toBeInstanceOf(CancelledError);
-        await expect(engine.sampler.sample(prompt(4), { maxTokens: 2, seed: 1 }, controller.signal)).rejects.toBeInstanceOf(CancelledError);
+        await expect(
+          engine.sampler.sample(prompt(4), { maxTokens: 2, seed: 1 }, controller.signal),
+        ).rejects.toBeInstanceOf(CancelledError);
         expect((await other).tokens).toHaveLength(8);
       }));
   });

@@ -1,22 +1,47 @@
 /** Contract cases: log-probabilities of text by the sampler's weights. */
 import { CancelledError, ModelError, type Engine, type TokenRow } from '@trinity-rft/core';
 import { describe, expect, it, type TestContext } from 'vitest';
-import { largestDifference, logprobsOf, sampleOne, trainOnce, type EngineFixture } from './fixture.js';
+import {
+  largestDifference,
+  logprobsOf,
+  sampleOne,
+  trainOnce,
+  type EngineFixture,
+} from './fixture.js';
 
-export function scoreCases({ withEngine, batch, prompt, tolerance, learningRate }: EngineFixture): void {
+export function scoreCases({
+  withEngine,
+  batch,
+  prompt,
+  tolerance,
+  learningRate,
+}: EngineFixture): void {
   type Score = (row: TokenRow, signal?: AbortSignal) => Promise<Float32Array>;
-  const withScore = (skip: TestContext['skip'], work: (score: Score, engine: Engine) => Promise<void>): Promise<void> =>
+  const withScore = (
+    skip: TestContext['skip'],
+    work: (score: Score, engine: Engine) => Promise<void>,
+  ): Promise<void> =>
     withEngine(async (engine) => {
       skip(engine.sampler.score === undefined, 'the engine cannot score text');
       await work((row, signal) => engine.sampler.score!(row, signal), engine);
     });
 
   describe('score', () => {
-    it('gives back the log-probabilities of what was sampled, at the temperature it was sampled at', ({ skip }) =>
+    it('gives back the log-probabilities of what was sampled, at the temperature it was sampled at', ({
+      skip,
+    }) =>
       withScore(skip, async (score, engine) => {
         for (const temperature of [1, 0.7]) {
-          const { tokens, logprobs } = await sampleOne(engine, prompt(5), { maxTokens: 20, seed: 5, temperature });
-          const scored = await score({ tokens: Int32Array.of(...prompt(5), ...tokens), promptLength: 5, temperature });
+          const { tokens, logprobs } = await sampleOne(engine, prompt(5), {
+            maxTokens: 20,
+            seed: 5,
+            temperature,
+          });
+          const scored = await score({
+            tokens: Int32Array.of(...prompt(5), ...tokens),
+            promptLength: 5,
+            temperature,
+          });
           expect(largestDifference(scored, logprobs)).toBeLessThanOrEqual(tolerance);
         }
       }));
@@ -25,13 +50,17 @@ export function scoreCases({ withEngine, batch, prompt, tolerance, learningRate 
       withScore(skip, async (score, engine) => {
         const row = batch().rows[2]!;
         const before = await score(row);
-        expect(largestDifference(before, await logprobsOf(engine, { rows: [row] }))).toBeLessThanOrEqual(tolerance);
+        expect(
+          largestDifference(before, await logprobsOf(engine, { rows: [row] })),
+        ).toBeLessThanOrEqual(tolerance);
         await trainOnce(engine, batch(), learningRate);
         expect([...(await score(row))]).toEqual([...before]);
         await engine.trainer.publish(1);
         await engine.sampler.adopt({ kind: 'published' }, 1);
         const after = await score(row);
-        expect(largestDifference(after, await logprobsOf(engine, { rows: [row] }))).toBeLessThanOrEqual(tolerance);
+        expect(
+          largestDifference(after, await logprobsOf(engine, { rows: [row] })),
+        ).toBeLessThanOrEqual(tolerance);
         expect(largestDifference(after, before)).toBeGreaterThan(tolerance);
       }));
 
@@ -63,7 +92,9 @@ export function scoreCases({ withEngine, batch, prompt, tolerance, learningRate 
           expect(error).toMatchObject({ status: 400 });
         }
         expect([...(await good)]).toEqual([...(await score(row))]);
-        expect(await score({ ...row, tokens: new Int32Array(maxModelLen) })).toHaveLength(maxModelLen - row.promptLength);
+        expect(await score({ ...row, tokens: new Int32Array(maxModelLen) })).toHaveLength(
+          maxModelLen - row.promptLength,
+        );
       }));
 
     it('gives up when the signal aborts, and goes on with the others', ({ skip }) =>
@@ -74,7 +105,11 @@ export function scoreCases({ withEngine, batch, prompt, tolerance, learningRate 
         const aborted = score(row, controller.signal);
         controller.abort(new Error('enough'));
         const late = score(row, controller.signal);
-        expect((await Promise.allSettled([aborted, late])).map((one) => one.status === 'rejected' && one.reason)).toEqual(
+        expect(
+          (await Promise.allSettled([aborted, late])).map(
+            (one) => one.status === 'rejected' && one.reason,
+          ),
+        ).toEqual(
           // An engine may have answered before it heard of the abort, but not before it was asked.
           [expect.anything(), expect.any(CancelledError)],
         );

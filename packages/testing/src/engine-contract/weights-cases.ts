@@ -1,11 +1,24 @@
 /** Contract cases: weights on their way to the sampler, to disk and back. */
 import { CheckpointError, TrinityError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { largestDifference, logprobsOf, sampleOne, trainOnce, withFolder, type EngineFixture } from './fixture.js';
+import {
+  largestDifference,
+  logprobsOf,
+  sampleOne,
+  trainOnce,
+  withFolder,
+  type EngineFixture,
+} from './fixture.js';
 
 const published = { kind: 'published' } as const;
 
-export function weightsCases({ withEngine, batch, prompt, tolerance, learningRate }: EngineFixture): void {
+export function weightsCases({
+  withEngine,
+  batch,
+  prompt,
+  tolerance,
+  learningRate,
+}: EngineFixture): void {
   const options = { maxTokens: 24, seed: 11 };
 
   describe('publish and adopt', () => {
@@ -29,14 +42,22 @@ export function weightsCases({ withEngine, batch, prompt, tolerance, learningRat
         const unadopted = await sampleOne(engine, prompt(3), options);
         for (const sequence of [meanwhile, unadopted]) {
           expect([...sequence.tokens]).toEqual([...before.tokens]);
-          expect(largestDifference(sequence.logprobs, before.logprobs)).toBeLessThanOrEqual(tolerance);
+          expect(largestDifference(sequence.logprobs, before.logprobs)).toBeLessThanOrEqual(
+            tolerance,
+          );
           expect(sequence.policyVersion).toBe(1);
         }
         await engine.sampler.adopt(published, 2);
         const after = await sampleOne(engine, prompt(3), options);
         expect(after.policyVersion).toBe(2);
         const scored = await logprobsOf(engine, {
-          rows: [{ tokens: Int32Array.of(...prompt(3), ...after.tokens), promptLength: 3, temperature: 1 }],
+          rows: [
+            {
+              tokens: Int32Array.of(...prompt(3), ...after.tokens),
+              promptLength: 3,
+              temperature: 1,
+            },
+          ],
         });
         expect(largestDifference(after.logprobs, scored)).toBeLessThanOrEqual(tolerance);
       }));
@@ -62,12 +83,20 @@ export function weightsCases({ withEngine, batch, prompt, tolerance, learningRat
           for (let i = 0; i < 2; i++) await trainOnce(engine, batch(), learningRate);
           await engine.trainer.save(directory, { optimizer: true });
           const { stats } = await trainOnce(engine, batch(), learningRate);
-          return { step: stats.step, gradNorm: stats.gradNorm, logprobs: await logprobsOf(engine, batch()) };
+          return {
+            step: stats.step,
+            gradNorm: stats.gradNorm,
+            logprobs: await logprobsOf(engine, batch()),
+          };
         });
         const resumed = await withEngine(async (engine) => {
           await engine.trainer.load(directory);
           const { stats } = await trainOnce(engine, batch(), learningRate);
-          return { step: stats.step, gradNorm: stats.gradNorm, logprobs: await logprobsOf(engine, batch()) };
+          return {
+            step: stats.step,
+            gradNorm: stats.gradNorm,
+            logprobs: await logprobsOf(engine, batch()),
+          };
         });
         expect(resumed).toEqual(uninterrupted);
       }));
@@ -100,7 +129,13 @@ export function weightsCases({ withEngine, batch, prompt, tolerance, learningRat
           await engine.trainer.load(directory);
           expect(await logprobsOf(engine, batch())).toEqual(scored);
           const again = await logprobsOf(engine, {
-            rows: [{ tokens: Int32Array.of(...prompt(3), ...sequence.tokens), promptLength: 3, temperature: 1 }],
+            rows: [
+              {
+                tokens: Int32Array.of(...prompt(3), ...sequence.tokens),
+                promptLength: 3,
+                temperature: 1,
+              },
+            ],
           });
           expect(largestDifference(sequence.logprobs, again)).toBeLessThanOrEqual(tolerance);
         });
@@ -111,7 +146,9 @@ export function weightsCases({ withEngine, batch, prompt, tolerance, learningRat
         withEngine(async (engine) => {
           const before = await logprobsOf(engine, batch());
           await expect(engine.trainer.load(directory)).rejects.toBeInstanceOf(CheckpointError);
-          await expect(engine.sampler.adopt({ kind: 'checkpoint', directory }, 1)).rejects.toBeInstanceOf(CheckpointError);
+          await expect(
+            engine.sampler.adopt({ kind: 'checkpoint', directory }, 1),
+          ).rejects.toBeInstanceOf(CheckpointError);
           expect(await logprobsOf(engine, batch())).toEqual(before);
           expect(engine.sampler.policyVersion).toBe(-1);
         }),
@@ -122,15 +159,24 @@ export function weightsCases({ withEngine, batch, prompt, tolerance, learningRat
     it('reports finite numbers about itself', () =>
       withEngine(async (engine) => {
         await trainOnce(engine, batch(), learningRate);
-        expect(Object.values(await engine.trainer.stats()).filter((value) => !Number.isFinite(value))).toEqual([]);
+        expect(
+          Object.values(await engine.trainer.stats()).filter((value) => !Number.isFinite(value)),
+        ).toEqual([]);
       }));
 
     it('closes twice and refuses work afterwards', () =>
       withEngine(async (engine) => {
         await engine.close();
         await engine.close();
-        const refusals = await Promise.allSettled([engine.trainer.forward(batch()), engine.sampler.sample(prompt(3), options)]);
-        expect(refusals.map((refusal) => refusal.status === 'rejected' && TrinityError.is(refusal.reason))).toEqual([true, true]);
+        const refusals = await Promise.allSettled([
+          engine.trainer.forward(batch()),
+          engine.sampler.sample(prompt(3), options),
+        ]);
+        expect(
+          refusals.map(
+            (refusal) => refusal.status === 'rejected' && TrinityError.is(refusal.reason),
+          ),
+        ).toEqual([true, true]);
       }));
   });
 }

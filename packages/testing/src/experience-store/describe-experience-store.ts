@@ -11,8 +11,15 @@ export interface ExperienceStoreContract {
   readonly durable?: boolean;
 }
 
-/** Declares the contract's tests, tagged `contract`. Call it at the top of a test file, once per driver. */
-export function describeExperienceStore(name: string, create: CreateExperienceStore, contract: ExperienceStoreContract = {}): void {
+/**
+ * Declares the contract's tests, tagged `contract`. Call it at the top of a test file, once per
+ * driver.
+ */
+export function describeExperienceStore(
+  name: string,
+  create: CreateExperienceStore,
+  contract: ExperienceStoreContract = {},
+): void {
   const always = [orderCases, waitingCases, leaseCases];
   const suites = contract.durable ? [...always, durabilityCases] : always;
   describe(`experience store ${name}`, { tags: ['contract'] }, () => {

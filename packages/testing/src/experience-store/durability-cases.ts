@@ -1,7 +1,15 @@
 /** Contract cases for stores that outlive their process. */
 import { BufferError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
-import { numbered, numbersOf, openStore, range, takeNow, testFolder, type CreateExperienceStore } from './fixture.js';
+import {
+  numbered,
+  numbersOf,
+  openStore,
+  range,
+  takeNow,
+  testFolder,
+  type CreateExperienceStore,
+} from './fixture.js';
 import { trainSteps } from './lease-cases.js';
 
 export function durabilityCases(create: CreateExperienceStore): void {

@@ -1,8 +1,16 @@
-/** What the cases of the experience store contract share: numbered experiences, and stores that close themselves. */
+/**
+ * What the cases of the experience store contract share: numbered experiences, and stores that
+ * close themselves.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createExperience, type Experience, type ExperienceStore, type Lease } from '@trinity-rft/core';
+import {
+  createExperience,
+  type Experience,
+  type ExperienceStore,
+  type Lease,
+} from '@trinity-rft/core';
 import { onTestFinished } from 'vitest';
 
 export interface ExperienceStoreOptions {
@@ -10,8 +18,14 @@ export interface ExperienceStoreOptions {
   readonly capacity?: number;
 }
 
-/** Opens the store that lives in `folder`: a second call with the same folder sees what the first one stored, if it is durable. */
-export type CreateExperienceStore = (folder: string, options: ExperienceStoreOptions) => ExperienceStore | Promise<ExperienceStore>;
+/**
+ * Opens the store that lives in `folder`: a second call with the same folder sees what the first
+ * one stored, if it is durable.
+ */
+export type CreateExperienceStore = (
+  folder: string,
+  options: ExperienceStoreOptions,
+) => ExperienceStore | Promise<ExperienceStore>;
 
 /** A folder that is removed after the test. */
 export function testFolder(): string {
@@ -57,8 +71,16 @@ export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefi
 }
 
 /** Takes without waiting: what is not there at once is a failure of the test. */
-export async function takeNow(store: ExperienceStore, count: number, minPolicyVersion?: number): Promise<Lease> {
-  const lease = await store.take(count, minPolicyVersion === undefined ? {} : { minPolicyVersion }, AbortSignal.timeout(2_000));
+export async function takeNow(
+  store: ExperienceStore,
+  count: number,
+  minPolicyVersion?: number,
+): Promise<Lease> {
+  const lease = await store.take(
+    count,
+    minPolicyVersion === undefined ? {} : { minPolicyVersion },
+    AbortSignal.timeout(2_000),
+  );
   if (!lease) throw new RangeError(`The store has ended; expected ${count} experiences.`);
   return lease;
 }

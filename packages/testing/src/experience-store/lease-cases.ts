@@ -1,7 +1,15 @@
 /** Contract cases: leases, acknowledgements, and going back to an earlier train step. */
 import { BufferError, type ExperienceStore } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
-import { isPending, numbered, numbersOf, openStore, range, takeNow, type CreateExperienceStore } from './fixture.js';
+import {
+  isPending,
+  numbered,
+  numbersOf,
+  openStore,
+  range,
+  takeNow,
+  type CreateExperienceStore,
+} from './fixture.js';
 
 export function leaseCases(create: CreateExperienceStore): void {
   it('counts what is stored, waiting, leased and trained', async () => {
@@ -110,6 +118,10 @@ export function leaseCases(create: CreateExperienceStore): void {
 }
 
 /** One lease of `count` per step. */
-export async function trainSteps(store: ExperienceStore, steps: readonly number[], count: number): Promise<void> {
+export async function trainSteps(
+  store: ExperienceStore,
+  steps: readonly number[],
+  count: number,
+): Promise<void> {
   for (const step of steps) await (await takeNow(store, count)).acknowledge(step);
 }

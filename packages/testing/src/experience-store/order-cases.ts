@@ -1,7 +1,14 @@
 /** Contract cases: what comes out, in which order, with which numbers. */
 import { BufferError, createExperience, InvariantError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
-import { numbered, numbersOf, openStore, range, takeNow, type CreateExperienceStore } from './fixture.js';
+import {
+  numbered,
+  numbersOf,
+  openStore,
+  range,
+  takeNow,
+  type CreateExperienceStore,
+} from './fixture.js';
 
 export function orderCases(create: CreateExperienceStore): void {
   it('hands experiences out first in, first out, across puts', async () => {
@@ -46,7 +53,9 @@ export function orderCases(create: CreateExperienceStore): void {
     await (await takeNow(store, 1)).acknowledge(1);
     await takeNow(store, 1);
     for (const n of [0, 1, 2]) {
-      await expect(store.put([numbered(10 + n), numbered(n)], { step: 2 })).rejects.toThrow(BufferError);
+      await expect(store.put([numbered(10 + n), numbered(n)], { step: 2 })).rejects.toThrow(
+        BufferError,
+      );
     }
     await expect(store.put([numbered(20), numbered(20)])).rejects.toThrow(/1\/20\/0\/0\/a/);
     expect(await store.counts()).toEqual({ total: 3, waiting: 1, leased: 1, trained: 1 });
@@ -73,7 +82,13 @@ export function orderCases(create: CreateExperienceStore): void {
 
   it('discards experiences older than the filter, counts them, and leaves those behind the batch alone', async () => {
     const store = await openStore(create);
-    await store.put([...range(0, 2, 0), numbered(2, 5), numbered(3, 1), numbered(4, 5), numbered(5, 1)]);
+    await store.put([
+      ...range(0, 2, 0),
+      numbered(2, 5),
+      numbered(3, 1),
+      numbered(4, 5),
+      numbered(5, 1),
+    ]);
     const lease = await takeNow(store, 2, 4);
     expect(numbersOf(lease)).toEqual([2, 4]);
     expect(lease.metrics['sample/stale_dropped']).toBe(3);

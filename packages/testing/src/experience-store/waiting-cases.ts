@@ -1,7 +1,15 @@
 /** Contract cases: who waits, for what, and how waiting ends. */
 import { BufferError, CancelledError, EngineError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
-import { isPending, numbered, numbersOf, openStore, range, takeNow, type CreateExperienceStore } from './fixture.js';
+import {
+  isPending,
+  numbered,
+  numbersOf,
+  openStore,
+  range,
+  takeNow,
+  type CreateExperienceStore,
+} from './fixture.js';
 
 export function waitingCases(create: CreateExperienceStore): void {
   it('waits until enough is there, and is woken by the put that completes the batch', async () => {

@@ -8,11 +8,29 @@ export interface AdamState {
   readonly second: Float64Array;
 }
 
-export const createAdamState = (size: number): AdamState => ({ step: 0, first: new Float64Array(size), second: new Float64Array(size) });
+export const createAdamState = (size: number): AdamState => ({
+  step: 0,
+  first: new Float64Array(size),
+  second: new Float64Array(size),
+});
 
-/** One update in place. A gradient that is not finite changes nothing. @see Loshchilov & Hutter, arXiv:1711.05101, algorithm 2 */
-export function adamStep(weights: Float64Array, gradient: Float64Array, state: AdamState, options: OptimizerOptions): StepStats {
-  const { learningRate, betas = [0.9, 0.999], epsilon = 1e-8, weightDecay = 0.01, clipGradNorm = 1 } = options;
+/**
+ * One update in place. A gradient that is not finite changes nothing.
+ * @see Loshchilov & Hutter, arXiv:1711.05101, algorithm 2
+ */
+export function adamStep(
+  weights: Float64Array,
+  gradient: Float64Array,
+  state: AdamState,
+  options: OptimizerOptions,
+): StepStats {
+  const {
+    learningRate,
+    betas = [0.9, 0.999],
+    epsilon = 1e-8,
+    weightDecay = 0.01,
+    clipGradNorm = 1,
+  } = options;
   const gradNorm = Math.hypot(...chunkNorms(gradient));
   if (!Number.isFinite(gradNorm)) return { step: state.step, gradNorm, skipped: true };
   const scale = clipGradNorm > 0 && gradNorm > clipGradNorm ? clipGradNorm / gradNorm : 1;
@@ -23,7 +41,8 @@ export function adamStep(weights: Float64Array, gradient: Float64Array, state: A
     const g = gradient[i]! * scale;
     state.first[i] = betas[0] * state.first[i]! + (1 - betas[0]) * g;
     state.second[i] = betas[1] * state.second[i]! + (1 - betas[1]) * g * g;
-    const update = state.first[i]! / firstBias / (Math.sqrt(state.second[i]! / secondBias) + epsilon);
+    const update =
+      state.first[i]! / firstBias / (Math.sqrt(state.second[i]! / secondBias) + epsilon);
     weights[i] = weights[i]! - learningRate * (update + weightDecay * weights[i]!);
   }
   return { step: state.step, gradNorm, skipped: false };
@@ -32,6 +51,7 @@ export function adamStep(weights: Float64Array, gradient: Float64Array, state: A
 /** Norms of parts, so that no sum of squares overflows and no call takes thousands of arguments. */
 function chunkNorms(values: Float64Array): number[] {
   const norms: number[] = [];
-  for (let start = 0; start < values.length; start += 1024) norms.push(Math.hypot(...values.subarray(start, start + 1024)));
+  for (let start = 0; start < values.length; start += 1024)
+    norms.push(Math.hypot(...values.subarray(start, start + 1024)));
   return norms;
 }

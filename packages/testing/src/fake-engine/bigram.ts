@@ -11,7 +11,10 @@ export interface Bigram {
 /** Normal initial logits of the given scale. */
 export function createBigram(vocabSize: number, seed: number, scale: number): Bigram {
   const random = createRandom(seed);
-  return { vocabSize, weights: Float64Array.from({ length: vocabSize * vocabSize }, () => scale * random.normal()) };
+  return {
+    vocabSize,
+    weights: Float64Array.from({ length: vocabSize * vocabSize }, () => scale * random.normal()),
+  };
 }
 
 export interface Distribution {
@@ -56,7 +59,8 @@ export function addGradient(
     const probability = Math.exp(logprobs[j]!);
     const ofLogprob = (j === at.token ? 1 : 0) - probability;
     const ofEntropy = -probability * (logprobs[j]! + entropy);
-    gradient[row + j]! += (wanted.logprob * ofLogprob + wanted.entropy * ofEntropy) / at.temperature;
+    gradient[row + j]! +=
+      (wanted.logprob * ofLogprob + wanted.entropy * ofEntropy) / at.temperature;
   }
 }
 
@@ -64,7 +68,10 @@ export function addGradient(
 export function assertTokens(vocabSize: number, tokens: Int32Array, what: string): void {
   const bad = tokens.findIndex((token) => token < 0 || token >= vocabSize);
   if (bad < 0) return;
-  throw new EngineError(`${what} holds token ${tokens[bad]} at position ${bad}; expected ids from 0 to ${vocabSize - 1}.`, {
-    code: 'TOKEN_OUT_OF_RANGE',
-  });
+  throw new EngineError(
+    `${what} holds token ${tokens[bad]} at position ${bad}; expected ids from 0 to ${vocabSize - 1}.`,
+    {
+      code: 'TOKEN_OUT_OF_RANGE',
+    },
+  );
 }

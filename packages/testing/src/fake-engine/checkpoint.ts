@@ -1,4 +1,7 @@
-/** Writing and reading the folders of the fake engines: `config.json`, `weights.bin`, and `optimizer.bin` when asked for. */
+/**
+ * Writing and reading the folders of the fake engines: `config.json`, `weights.bin`, and
+ * `optimizer.bin` when asked for.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
@@ -11,7 +14,11 @@ export interface SavedModel {
   readonly weights: Float64Array;
 }
 
-export async function saveFolder(directory: string, model: SavedModel, optimizer: AdamState | undefined): Promise<void> {
+export async function saveFolder(
+  directory: string,
+  model: SavedModel,
+  optimizer: AdamState | undefined,
+): Promise<void> {
   const files: Record<string, string | Uint8Array> = {
     'config.json': `${JSON.stringify({ model_type: model.modelType, vocab_size: model.vocabSize })}\n`,
     'weights.bin': bytesOf(model.weights),
@@ -19,9 +26,13 @@ export async function saveFolder(directory: string, model: SavedModel, optimizer
   };
   try {
     await mkdir(directory, { recursive: true });
-    for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
+    for (const [name, content] of Object.entries(files))
+      await writeFile(join(directory, name), content);
   } catch (cause) {
-    throw new CheckpointError(`Checkpoint ${directory} could not be written.`, { code: 'CHECKPOINT_UNWRITABLE', cause });
+    throw new CheckpointError(`Checkpoint ${directory} could not be written.`, {
+      code: 'CHECKPOINT_UNWRITABLE',
+      cause,
+    });
   }
 }
 
@@ -40,21 +51,34 @@ export async function loadFolder(
 ): Promise<{ readonly weights: Float64Array; readonly optimizer?: AdamState }> {
   const weights = await readDoubles(directory, 'weights.bin', size);
   if (!weights)
-    throw new CheckpointError(`Checkpoint ${directory} has no weights.bin. Give a folder that save() wrote.`, {
-      code: 'CHECKPOINT_MISSING',
-    });
+    throw new CheckpointError(
+      `Checkpoint ${directory} has no weights.bin. Give a folder that save() wrote.`,
+      {
+        code: 'CHECKPOINT_MISSING',
+      },
+    );
   const state = await readDoubles(directory, 'optimizer.bin', 1 + 2 * size);
   if (!state) return { weights };
-  return { weights, optimizer: { step: state[0]!, first: state.slice(1, 1 + size), second: state.slice(1 + size) } };
+  return {
+    weights,
+    optimizer: { step: state[0]!, first: state.slice(1, 1 + size), second: state.slice(1 + size) },
+  };
 }
 
-async function readDoubles(directory: string, name: string, length: number): Promise<Float64Array | undefined> {
+async function readDoubles(
+  directory: string,
+  name: string,
+  length: number,
+): Promise<Float64Array | undefined> {
   let bytes: Buffer;
   try {
     bytes = await readFile(join(directory, name));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new CheckpointError(`Checkpoint file ${join(directory, name)} could not be read.`, { code: 'CHECKPOINT_UNREADABLE', cause });
+    throw new CheckpointError(`Checkpoint file ${join(directory, name)} could not be read.`, {
+      code: 'CHECKPOINT_UNREADABLE',
+      cause,
+    });
   }
   if (bytes.byteLength !== length * 8) {
     throw new CheckpointError(
@@ -65,4 +89,5 @@ async function readDoubles(directory: string, name: string, length: number): Pro
   return new Float64Array(new Uint8Array(bytes).buffer);
 }
 
-const bytesOf = (values: Float64Array): Uint8Array => new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+const bytesOf = (values: Float64Array): Uint8Array =>
+  new Uint8Array(values.buffer, values.byteOffset, values.byteLength);

@@ -1,4 +1,7 @@
-/** Failures that a test orders in advance, and the end of a fake engine: what every call asks before it does anything. */
+/**
+ * Failures that a test orders in advance, and the end of a fake engine: what every call asks before
+ * it does anything.
+ */
 import { EngineError } from '@trinity-rft/core';
 
 export interface Failures<Verb extends string> {
@@ -14,7 +17,10 @@ export function createFailures<Verb extends string>(): Failures<Verb> {
   let closed = false;
   return {
     enter: (verb) => {
-      if (closed) throw new EngineError(`${verb} was called on an engine that is closed.`, { code: 'ENGINE_CLOSED' });
+      if (closed)
+        throw new EngineError(`${verb} was called on an engine that is closed.`, {
+          code: 'ENGINE_CLOSED',
+        });
       const failure = ordered.get(verb);
       ordered.delete(verb);
       if (failure) throw failure;

@@ -27,7 +27,12 @@ describe('the gradient of the fake engine', () => {
             return ofLogprob * logprobs[drawn]! + ofEntropy * entropy;
           };
           const gradient = new Float64Array(vocabSize * vocabSize);
-          addGradient(model, gradient, { previous, token: drawn, temperature }, { logprob: ofLogprob, entropy: ofEntropy });
+          addGradient(
+            model,
+            gradient,
+            { previous, token: drawn, temperature },
+            { logprob: ofLogprob, entropy: ofEntropy },
+          );
           gradient.forEach((expected, i) => {
             const before = model.weights[i]!;
             model.weights[i] = before + 1e-5;
@@ -52,14 +57,24 @@ describe('fakeEngine', () => {
       await engine.sampler.adopt(published, step);
       const prompts = Array.from({ length: vocabSize }, (_, token) => Int32Array.of(token));
       const groups = await Promise.all(
-        prompts.map((prompt, i) => engine.sampler.sample(prompt, { maxTokens: 1, n: 8, seed: step * vocabSize + i })),
+        prompts.map((prompt, i) =>
+          engine.sampler.sample(prompt, { maxTokens: 1, n: 8, seed: step * vocabSize + i }),
+        ),
       );
       const rows = groups.flatMap((group, i) =>
-        group.map(({ tokens }) => ({ tokens: Int32Array.of(i, ...tokens), promptLength: 1, temperature: 1 })),
+        group.map(({ tokens }) => ({
+          tokens: Int32Array.of(i, ...tokens),
+          promptLength: 1,
+          temperature: 1,
+        })),
       );
-      const rewards = rows.map(({ tokens }) => (tokens[1] === (tokens[0]! + 1) % vocabSize ? 1 : 0));
+      const rewards = rows.map(({ tokens }) =>
+        tokens[1] === (tokens[0]! + 1) % vocabSize ? 1 : 0,
+      );
       const pass = await engine.trainer.forward({ rows });
-      await engine.trainer.backward(pass, { logprobs: Float32Array.from(rewards, (reward) => -(reward - 0.3) / rows.length) });
+      await engine.trainer.backward(pass, {
+        logprobs: Float32Array.from(rewards, (reward) => -(reward - 0.3) / rows.length),
+      });
       await engine.trainer.step({ learningRate: 0.2 });
       accuracy.push(rewards.reduce<number>((a, b) => a + b, 0) / rows.length);
     }
@@ -70,19 +85,34 @@ describe('fakeEngine', () => {
   it('draws with the frequencies it reports', async () => {
     const engine = fakeEngine({ vocabSize, scale: 1 });
     const { logprobs } = await engine.trainer.forward({
-      rows: Array.from({ length: vocabSize }, (_, token) => ({ tokens: Int32Array.of(0, token), promptLength: 1, temperature: 1 })),
+      rows: Array.from({ length: vocabSize }, (_, token) => ({
+        tokens: Int32Array.of(0, token),
+        promptLength: 1,
+        temperature: 1,
+      })),
     });
     const draws = 20_000;
     const counts = Array.from({ length: vocabSize }, () => 0);
-    for (const { tokens } of await engine.sampler.sample(Int32Array.of(0), { maxTokens: 1, n: draws, seed: 4 })) counts[tokens[0]!]!++;
+    for (const { tokens } of await engine.sampler.sample(Int32Array.of(0), {
+      maxTokens: 1,
+      n: draws,
+      seed: 4,
+    }))
+      counts[tokens[0]!]!++;
     logprobs.forEach((logprob, token) =>
-      expect(Math.abs(counts[token]! / draws - Math.exp(logprob))).toBeLessThan(5 * Math.sqrt(0.25 / draws)),
+      expect(Math.abs(counts[token]! / draws - Math.exp(logprob))).toBeLessThan(
+        5 * Math.sqrt(0.25 / draws),
+      ),
     );
   });
 
   it('ends with a stop string, by default of code points', async () => {
     const engine = fakeEngine({ vocabSize: 128, maxModelLen: 5000 });
-    const [sequence] = await engine.sampler.sample(Int32Array.of(65), { maxTokens: 4000, seed: 1, stop: ['\n', 'zz'] });
+    const [sequence] = await engine.sampler.sample(Int32Array.of(65), {
+      maxTokens: 4000,
+      seed: 1,
+      stop: ['\n', 'zz'],
+    });
     expect(sequence).toMatchObject({ stopReason: 'stop', stopString: '\n' });
     expect(sequence!.tokens.indexOf(10)).toBe(sequence!.tokens.length - 1);
   });
@@ -95,7 +125,9 @@ describe('fakeEngine', () => {
     await expect(engine.trainer.step({ learningRate: 1 })).rejects.toBe(error);
     await expect(engine.trainer.publish(1)).rejects.toBe(error);
     await expect(engine.sampler.adopt(published, 1)).rejects.toThrow('nothing was published');
-    await expect(engine.sampler.sample(Int32Array.of(0), { maxTokens: 1, seed: 0 })).rejects.toBe(error);
+    await expect(engine.sampler.sample(Int32Array.of(0), { maxTokens: 1, seed: 0 })).rejects.toBe(
+      error,
+    );
     expect(engine.weights()).toEqual(before);
     await expect(engine.trainer.step({ learningRate: 1 })).resolves.toMatchObject({ step: 1 });
   });
@@ -105,7 +137,11 @@ describe('fakeEngine', () => {
     const engine = fakeEngine({ vocabSize, sampleMs: 100, clock });
     const controller = new AbortController();
     const sampling = engine.sampler.sample(Int32Array.of(0), { maxTokens: 1, seed: 0 });
-    const aborted = engine.sampler.sample(Int32Array.of(0), { maxTokens: 1, seed: 0 }, controller.signal);
+    const aborted = engine.sampler.sample(
+      Int32Array.of(0),
+      { maxTokens: 1, seed: 0 },
+      controller.signal,
+    );
     await clock.advance(99);
     expect(clock.sleeping).toBe(2);
     controller.abort();

@@ -1,6 +1,7 @@
 /**
- * An engine small enough to be exact: a bigram softmax model in float64 with real gradients, AdamW, published weights and
- * checkpoints. It learns in milliseconds what depends on the previous token only.
+ * An engine small enough to be exact: a bigram softmax model in float64 with real gradients, AdamW,
+ * published weights and checkpoints. It learns in milliseconds what depends on the previous token
+ * only.
  */
 import {
   CancelledError,
@@ -93,7 +94,11 @@ function trainerOf(state: State): TrainEngine {
   return {
     forward: async (batch, options = {}) => {
       state.failures.enter('forward');
-      return forwardPass(options.weights === 'reference' ? state.reference : state.current, batch, options);
+      return forwardPass(
+        options.weights === 'reference' ? state.reference : state.current,
+        batch,
+        options,
+      );
     },
     backward: async (pass, gradients) => {
       state.failures.enter('backward');
@@ -126,7 +131,12 @@ function trainerOf(state: State): TrainEngine {
 }
 
 function samplerOf(state: State): Sampler {
-  const { maxModelLen = 1024, sampleMs = 0, clock, decode = (tokens) => String.fromCodePoint(...tokens) } = state.options;
+  const {
+    maxModelLen = 1024,
+    sampleMs = 0,
+    clock,
+    decode = (tokens) => String.fromCodePoint(...tokens),
+  } = state.options;
   return {
     maxModelLen,
     get policyVersion() {
@@ -143,7 +153,11 @@ function samplerOf(state: State): Sampler {
         throwIfAborted(signal);
       };
       const run = { room: maxModelLen - prompt.length, policyVersion: version, decode, tick };
-      return Promise.all(Array.from({ length: options.n ?? 1 }, (_, choice) => sampleChoice(model, prompt, options, { ...run, choice })));
+      return Promise.all(
+        Array.from({ length: options.n ?? 1 }, (_, choice) =>
+          sampleChoice(model, prompt, options, { ...run, choice }),
+        ),
+      );
     },
     adopt: async (source, version) => {
       state.failures.enter('adopt');
@@ -153,9 +167,12 @@ function samplerOf(state: State): Sampler {
         return;
       }
       if (!state.published)
-        throw new EngineError(`The sampler was asked to adopt version ${version}, and nothing was published. Call trainer.publish first.`, {
-          code: 'NOT_PUBLISHED',
-        });
+        throw new EngineError(
+          `The sampler was asked to adopt version ${version}, and nothing was published. Call trainer.publish first.`,
+          {
+            code: 'NOT_PUBLISHED',
+          },
+        );
       state.serving = { version, model: state.published.model };
     },
     score: async (row, signal) => {
@@ -177,23 +194,34 @@ function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array
   try {
     return forwardPass(model, { rows: [row] }, {}).logprobs;
   } catch (cause) {
-    throw new ModelError('The row cannot be scored; see the cause.', { code: 'invalid_row', status: 400, cause });
+    throw new ModelError('The row cannot be scored; see the cause.', {
+      code: 'invalid_row',
+      status: 400,
+      cause,
+    });
   }
 }
 
 function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): void {
   if (prompt.length < 1 || prompt.length >= maxModelLen) {
-    throw new ModelError(`The prompt has ${prompt.length} tokens; expected 1 to ${maxModelLen - 1}, so that the response has room.`, {
-      code: 'PROMPT_TOO_LONG',
-      status: 400,
-    });
+    throw new ModelError(
+      `The prompt has ${prompt.length} tokens; expected 1 to ${maxModelLen - 1}, so that the response has room.`,
+      {
+        code: 'PROMPT_TOO_LONG',
+        status: 400,
+      },
+    );
   }
   assertTokens(model.vocabSize, prompt, 'The prompt');
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted)
-    throw new CancelledError('Sampling was aborted by its caller.', { code: 'SAMPLE_ABORTED', reason: 'aborted', cause: signal.reason });
+    throw new CancelledError('Sampling was aborted by its caller.', {
+      code: 'SAMPLE_ABORTED',
+      reason: 'aborted',
+      cause: signal.reason,
+    });
 }
 
 const copyOf = (model: Bigram): Bigram => ({ ...model, weights: model.weights.slice() });

@@ -1,4 +1,7 @@
-/** A critic small enough to be exact: one value per token, in float64, with real gradients, AdamW and checkpoints. */
+/**
+ * A critic small enough to be exact: one value per token, in float64, with real gradients, AdamW
+ * and checkpoints.
+ */
 import { createRandom, type TokenBatch, type ValueEngine, type ValuePass } from '@trinity-rft/core';
 import { adamStep, createAdamState } from './adamw.js';
 import { loadFolder, saveFolder } from './checkpoint.js';
@@ -38,7 +41,11 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
     backward: async (pass, gradients) => {
       failures.enter('backward');
       assertLength('gradients', gradients, pass.offsets);
-      eachResponseToken(pass.batch, pass.offsets, ({ previous, index }) => (gradient[previous]! += gradients[index]!));
+      eachResponseToken(
+        pass.batch,
+        pass.offsets,
+        ({ previous, index }) => (gradient[previous]! += gradients[index]!),
+      );
     },
     step: async (wanted) => {
       failures.enter('step');

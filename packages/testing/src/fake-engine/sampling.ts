@@ -1,5 +1,11 @@
 /** Drawing from the fake engine's model, with the options of a real sampler. */
-import { createRandom, deriveSeed, type SampledSequence, type SamplingOptions, type TokenLogprob } from '@trinity-rft/core';
+import {
+  createRandom,
+  deriveSeed,
+  type SampledSequence,
+  type SamplingOptions,
+  type TokenLogprob,
+} from '@trinity-rft/core';
 import { nextToken, type Bigram } from './bigram.js';
 
 /** One choice. `tick` runs between tokens: it may wait, and it throws to abort. */
@@ -32,20 +38,34 @@ export async function sampleChoice(
   while (tokens.length < limit) {
     await run.tick();
     const banned = tokens.length < (options.minTokens ?? 0) ? (options.stopTokenIds ?? []) : [];
-    const distribution = processed(model, tokens.at(-1) ?? prompt[prompt.length - 1]!, banned, options);
+    const distribution = processed(
+      model,
+      tokens.at(-1) ?? prompt[prompt.length - 1]!,
+      banned,
+      options,
+    );
     const drawn = draw(distribution, random.next());
     tokens.push(drawn.token);
     logprobs.push(drawn.logprob);
     alternatives.push(distribution.slice(0, options.topLogprobs ?? 0));
     if (options.stopTokenIds?.includes(drawn.token)) return done('stop');
     const stopString = options.stop?.find((text) => run.decode(tokens).endsWith(text));
-    if (stopString !== undefined && tokens.length >= (options.minTokens ?? 0)) return done('stop', stopString);
+    if (stopString !== undefined && tokens.length >= (options.minTokens ?? 0))
+      return done('stop', stopString);
   }
   return done('length');
 }
 
-/** The distribution that is drawn from, likeliest first: banned ids out, then temperature, top-k, top-p, each renormalised. */
-function processed(model: Bigram, previous: number, banned: readonly number[], options: SamplingOptions): readonly TokenLogprob[] {
+/**
+ * The distribution that is drawn from, likeliest first: banned ids out, then temperature, top-k,
+ * top-p, each renormalised.
+ */
+function processed(
+  model: Bigram,
+  previous: number,
+  banned: readonly number[],
+  options: SamplingOptions,
+): readonly TokenLogprob[] {
   const { temperature = 1, topP = 1, topK = -1 } = options;
   const { logprobs } = nextToken(model, previous, temperature === 0 ? 1 : temperature);
   const ranked = [...logprobs]

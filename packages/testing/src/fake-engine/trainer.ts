@@ -1,9 +1,19 @@
 /** The training half of the fake engine, and the rows of a batch as both fake engines read them. */
-import { EngineError, type ForwardOptions, type ForwardPass, type TokenBatch, type TokenGradients } from '@trinity-rft/core';
+import {
+  EngineError,
+  type ForwardOptions,
+  type ForwardPass,
+  type TokenBatch,
+  type TokenGradients,
+} from '@trinity-rft/core';
 import { addGradient, assertTokens, nextToken, type Bigram } from './bigram.js';
 
 /** Scores every response token of a batch. */
-export function forwardPass(model: Bigram, batch: TokenBatch, options: ForwardOptions): ForwardPass {
+export function forwardPass(
+  model: Bigram,
+  batch: TokenBatch,
+  options: ForwardOptions,
+): ForwardPass {
   const offsets = responseOffsets(model.vocabSize, batch);
   const total = offsets.at(-1)!;
   const logprobs = new Float32Array(total);
@@ -18,12 +28,22 @@ export function forwardPass(model: Bigram, batch: TokenBatch, options: ForwardOp
   return { batch, offsets, logprobs, ...(entropy && { entropy }), ...(necs && { necs }) };
 }
 
-/** Adds the gradient of sum(gradients.logprobs * logprobs + gradients.entropy * entropy) to `into`. */
-export function backwardPass(model: Bigram, pass: ForwardPass, gradients: TokenGradients, into: Float64Array): void {
+/**
+ * Adds the gradient of sum(gradients.logprobs * logprobs + gradients.entropy * entropy) to `into`.
+ */
+export function backwardPass(
+  model: Bigram,
+  pass: ForwardPass,
+  gradients: TokenGradients,
+  into: Float64Array,
+): void {
   assertLength('gradients.logprobs', gradients.logprobs, pass.offsets);
   if (gradients.entropy) assertLength('gradients.entropy', gradients.entropy, pass.offsets);
   eachResponseToken(pass.batch, pass.offsets, ({ index, ...at }) => {
-    const wanted = { logprob: gradients.logprobs[index]!, entropy: gradients.entropy?.[index] ?? 0 };
+    const wanted = {
+      logprob: gradients.logprobs[index]!,
+      entropy: gradients.entropy?.[index] ?? 0,
+    };
     if (wanted.logprob !== 0 || wanted.entropy !== 0) addGradient(model, into, at, wanted);
   });
 }
@@ -37,15 +57,27 @@ interface ResponseToken {
 }
 
 /** Visits the response tokens of all rows, one after the other. */
-export function eachResponseToken(batch: TokenBatch, offsets: Int32Array, visit: (at: ResponseToken) => void): void {
+export function eachResponseToken(
+  batch: TokenBatch,
+  offsets: Int32Array,
+  visit: (at: ResponseToken) => void,
+): void {
   for (const [row, { tokens, promptLength, temperature }] of batch.rows.entries()) {
     for (let position = promptLength; position < tokens.length; position++) {
-      visit({ previous: tokens[position - 1]!, token: tokens[position]!, temperature, index: offsets[row]! + position - promptLength });
+      visit({
+        previous: tokens[position - 1]!,
+        token: tokens[position]!,
+        temperature,
+        index: offsets[row]! + position - promptLength,
+      });
     }
   }
 }
 
-/** Offsets of the rows' response tokens. [B + 1] @throws EngineError naming the row that cannot be scored */
+/**
+ * Offsets of the rows' response tokens. [B + 1]
+ * @throws EngineError naming the row that cannot be scored
+ */
 export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);
   for (const [row, { tokens, promptLength, temperature }] of batch.rows.entries()) {
@@ -56,7 +88,10 @@ export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Arra
       );
     }
     if (!(temperature > 0))
-      throw new EngineError(`Row ${row} has temperature ${temperature}; expected a number above 0.`, { code: 'ROW_INVALID' });
+      throw new EngineError(
+        `Row ${row} has temperature ${temperature}; expected a number above 0.`,
+        { code: 'ROW_INVALID' },
+      );
     assertTokens(vocabSize, tokens, `Row ${row}`);
     offsets[row + 1] = offsets[row]! + tokens.length - promptLength;
   }
@@ -66,7 +101,10 @@ export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Arra
 /** @throws EngineError when there is not one number per response token */
 export function assertLength(name: string, values: Float32Array, offsets: Int32Array): void {
   if (values.length === offsets.at(-1)) return;
-  throw new EngineError(`${name} has ${values.length} entries; expected one per response token, ${offsets.at(-1)}.`, {
-    code: 'GRADIENT_LENGTH',
-  });
+  throw new EngineError(
+    `${name} has ${values.length} entries; expected one per response token, ${offsets.at(-1)}.`,
+    {
+      code: 'GRADIENT_LENGTH',
+    },
+  );
 }

@@ -5,7 +5,9 @@ import { valueCases } from './value-cases.js';
 import { valueLearningCases } from './value-learning-cases.js';
 import { valueWeightsCases } from './value-weights-cases.js';
 
-/** Call it at the top level of a test file: `describeValueEngine('onnx', { open, vocabSize: 64 })`. */
+/**
+ * Call it at the top level of a test file: `describeValueEngine('onnx', { open, vocabSize: 64 })`.
+ */
 export function describeValueEngine(name: string, contract: ValueEngineContract): void {
   const fixture = valueFixture(contract);
   describe(`${name} meets the contract of a critic`, { tags: ['contract'] }, () => {

@@ -4,7 +4,10 @@ import { contractRows } from '../engine-contract/fixture.js';
 
 /** How the contract reaches a critic. */
 export interface ValueEngineContract {
-  /** A fresh critic; every call gives the same initial weights, and values that differ from token to token. */
+  /**
+   * A fresh critic; every call gives the same initial weights, and values that differ from token to
+   * token.
+   */
   readonly open: () => Promise<ValueEngine>;
   /** Ids from 0 to this (exclusive) are used. At least 8. */
   readonly vocabSize: number;

@@ -10,7 +10,9 @@ export function valueCases({ withCritic, batch, tolerance }: ValueFixture): void
       withCritic(async (critic) => {
         const { rows } = batch();
         const pass = await critic.forward({ rows });
-        expect([...pass.offsets]).toEqual(rows.map((_, i) => responseTokens(rows.slice(0, i))).concat(responseTokens(rows)));
+        expect([...pass.offsets]).toEqual(
+          rows.map((_, i) => responseTokens(rows.slice(0, i))).concat(responseTokens(rows)),
+        );
         expect(pass.values).toHaveLength(responseTokens(rows));
         expect([...pass.values].filter((value) => !Number.isFinite(value))).toEqual([]);
         expect(new Set(pass.values).size).toBeGreaterThan(1);
@@ -30,7 +32,9 @@ export function valueCases({ withCritic, batch, tolerance }: ValueFixture): void
           tokens[at] = (tokens[at]! + 1) % 8;
           const after = await valuesOf(critic, { rows: [{ ...row, tokens }] });
           const drawn = at - row.promptLength;
-          expect(largestDifference(after.slice(0, drawn + 1), before.slice(0, drawn + 1))).toBeLessThanOrEqual(tolerance);
+          expect(
+            largestDifference(after.slice(0, drawn + 1), before.slice(0, drawn + 1)),
+          ).toBeLessThanOrEqual(tolerance);
           expect(Math.abs(after[drawn + 1]! - before[drawn + 1]!)).toBeGreaterThan(tolerance);
         }
       }));
@@ -48,7 +52,9 @@ export function valueCases({ withCritic, batch, tolerance }: ValueFixture): void
       withCritic(async (critic) => {
         const row = batch().rows[2]!;
         const all = await valuesOf(critic, { rows: [{ ...row, promptLength: 1 }] });
-        const tail = await valuesOf(critic, { rows: [{ ...row, promptLength: 6, temperature: 0.5 }] });
+        const tail = await valuesOf(critic, {
+          rows: [{ ...row, promptLength: 6, temperature: 0.5 }],
+        });
         expect(largestDifference(all.slice(5), tail)).toBeLessThanOrEqual(tolerance);
       }));
 
@@ -56,7 +62,9 @@ export function valueCases({ withCritic, batch, tolerance }: ValueFixture): void
       withCritic(async (critic) => {
         const tokens = Int32Array.of(1, 2, 3);
         for (const promptLength of [0, 3, 1.5]) {
-          await expect(critic.forward({ rows: [{ tokens, promptLength, temperature: 1 }] })).rejects.toBeInstanceOf(EngineError);
+          await expect(
+            critic.forward({ rows: [{ tokens, promptLength, temperature: 1 }] }),
+          ).rejects.toBeInstanceOf(EngineError);
         }
         const stray = { tokens: Int32Array.of(1, -1, 3), promptLength: 1, temperature: 1 };
         await expect(critic.forward({ rows: [stray] })).rejects.toBeInstanceOf(EngineError);

@@ -4,7 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { largestDifference } from '../engine-contract/fixture.js';
 import { fitOnce, valuesOf, type ValueFixture } from './fixture.js';
 
-export function valueLearningCases({ withCritic, batch, tolerance, learningRate }: ValueFixture): void {
+export function valueLearningCases({
+  withCritic,
+  batch,
+  tolerance,
+  learningRate,
+}: ValueFixture): void {
   const still = { learningRate, weightDecay: 0 };
 
   /** One update from gradients that differ from token to token, added in parts. */
@@ -76,7 +81,9 @@ export function valueLearningCases({ withCritic, batch, tolerance, learningRate 
 
     it('refuses gradients of another length', () =>
       withCritic(async (critic) => {
-        await expect(critic.backward(await critic.forward(batch()), new Float32Array(3))).rejects.toBeInstanceOf(EngineError);
+        await expect(
+          critic.backward(await critic.forward(batch()), new Float32Array(3)),
+        ).rejects.toBeInstanceOf(EngineError);
       }));
   });
 }

@@ -67,7 +67,9 @@ export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixt
     it('reports finite numbers about itself', () =>
       withCritic(async (critic) => {
         await fitOnce(critic, batch(), learningRate);
-        expect(Object.values(await critic.stats()).filter((value) => !Number.isFinite(value))).toEqual([]);
+        expect(
+          Object.values(await critic.stats()).filter((value) => !Number.isFinite(value)),
+        ).toEqual([]);
       }));
 
     it('closes twice and refuses work afterwards', () =>

@@ -1,4 +1,7 @@
-/** Experiences, leases and an algorithm with a critic and an adaptive penalty, small enough to be checked by hand. */
+/**
+ * Experiences, leases and an algorithm with a critic and an adaptive penalty, small enough to be
+ * checked by hand.
+ */
 import {
   createExperience,
   noNeeds,
@@ -49,7 +52,10 @@ export function sourceOf(batches: readonly (readonly Experience[])[], used = 0):
   };
 }
 
-/** A_t = (rewards to come) - V_t, the returns are the rewards to come; the value loss is half the mean squared error. */
+/**
+ * A_t = (rewards to come) - V_t, the returns are the rewards to come; the value loss is half the
+ * mean squared error.
+ */
 export const actorCritic: Algorithm = {
   needs: { ...noNeeds, rollouts: true, valueHead: true, referenceLogprobs: true },
   batchAdvantage: ({ offsets, rewards, values }) => {
@@ -58,9 +64,15 @@ export const actorCritic: Algorithm = {
       let sum = 0;
       for (let i = offsets[row + 1]! - 1; i >= offsets[row]!; i--) returns[i] = sum += rewards[i]!;
     }
-    return { returns, advantages: returns.map((value, i) => value - values![i]!), metrics: { seen: rewards.length } };
+    return {
+      returns,
+      advantages: returns.map((value, i) => value - values![i]!),
+      metrics: { seen: rewards.length },
+    };
   },
-  /** Doubles its coefficient while the policy is closer to the reference than 0.01, else halves it. */
+  /**
+   * Doubles its coefficient while the policy is closer to the reference than 0.01, else halves it.
+   */
   klPenalty: {
     initialCoefficient: 0.1,
     apply: ({ rewards, oldLogprobs, refLogprobs }, coefficient) => {
@@ -84,7 +96,10 @@ export const actorCritic: Algorithm = {
   },
   /** Plain policy gradient. */
   loss: ({ advantages, currentLogprobs, actionMask }) => ({
-    loss: -advantages.reduce((sum, advantage, i) => sum + advantage * currentLogprobs[i]! * actionMask[i]!, 0),
+    loss: -advantages.reduce(
+      (sum, advantage, i) => sum + advantage * currentLogprobs[i]! * actionMask[i]!,
+      0,
+    ),
     gradLogprobs: advantages.map((advantage, i) => -advantage * actionMask[i]!),
     metrics: {},
   }),

@@ -13,7 +13,10 @@ const schema = z.strictObject({
 });
 
 export interface DatasetFields {
-  /** A file, a folder as the Hugging Face `datasets` library lays them out (`train.jsonl`, `test.jsonl`), or the id of a data set of the hub. */
+  /**
+   * A file, a folder as the Hugging Face `datasets` library lays them out (`train.jsonl`,
+   * `test.jsonl`), or the id of a data set of the hub.
+   */
   readonly path: string;
   /** Subset of the data set. @default the only one */
   readonly name?: string | undefined;
@@ -45,18 +48,36 @@ export interface DatasetConfig extends DatasetFields {
 export function DatasetConfig(fields: DatasetFields): DatasetConfig {
   // One that was made before may be given again, with its preview.
   const given = Object.entries(fields).filter(([key]) => key !== 'preview');
-  const config = checkFields('DatasetConfig', schema, Object.fromEntries(given)) as DatasetFields & {
+  const config = checkFields(
+    'DatasetConfig',
+    schema,
+    Object.fromEntries(given),
+  ) as DatasetFields & {
     readonly split: string;
     readonly totalEpochs: number;
   };
   return { ...config, preview: (n = 5, options = {}) => preview(config, n, options) };
 }
 
-async function preview({ path, name, split = 'train' }: DatasetFields, n: number, options: PreviewOptions): Promise<readonly RawTask[]> {
+async function preview(
+  { path, name, split = 'train' }: DatasetFields,
+  n: number,
+  options: PreviewOptions,
+): Promise<readonly RawTask[]> {
   if (!Number.isInteger(n) || n < 0)
-    throw new TaskError(`preview(${n}): expected how many rows to show, an integer of at least 0.`, { code: 'PREVIEW_COUNT' });
-  const { write = (shown) => process.stdout.write(shown), signal = new AbortController().signal } = options;
-  const rows = await readTaskRows({ name: 'preview', path, split, signal, ...(name !== undefined && { subsetName: name }) });
+    throw new TaskError(
+      `preview(${n}): expected how many rows to show, an integer of at least 0.`,
+      { code: 'PREVIEW_COUNT' },
+    );
+  const { write = (shown) => process.stdout.write(shown), signal = new AbortController().signal } =
+    options;
+  const rows = await readTaskRows({
+    name: 'preview',
+    path,
+    split,
+    signal,
+    ...(name !== undefined && { subsetName: name }),
+  });
   const first = rows.slice(0, n);
   write(`${JSON.stringify(first, null, 2)}\n`);
   return first;

@@ -68,10 +68,16 @@ export interface TunerModelFields {
   readonly inferenceEngineNum?: number | undefined;
   /** `null`: tool calls stay in the text. @default "hermes" */
   readonly toolCallParser?: string | null | undefined;
-  /** `null`: reasoning stays in the text. @default "qwen3", which takes text without tags for the answer */
+  /**
+   * `null`: reasoning stays in the text.
+   * @default "qwen3", which takes text without tags for the answer
+   */
   readonly reasoningParser?: string | null | undefined;
   readonly tinkerConfig?: TinkerFields | undefined;
-  /** Auxiliary models and candidates only: an OpenAI-compatible service, ending in `/v1`. @default the model runs here */
+  /**
+   * Auxiliary models and candidates only: an OpenAI-compatible service, ending in `/v1`.
+   * @default the model runs here
+   */
   readonly baseUrl?: string | undefined;
   /** For that service. A secret. */
   readonly apiKey?: string | undefined;
@@ -84,7 +90,10 @@ const longestResponse = 8192;
 /** @throws ConfigError naming each wrong field */
 export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   const config = checkFields('TunerModelConfig', schema, fields);
-  return { ...config, maxTokens: config.maxTokens ?? Math.min(longestResponse, Math.floor(config.maxModelLen / 2)) };
+  return {
+    ...config,
+    maxTokens: config.maxTokens ?? Math.min(longestResponse, Math.floor(config.maxModelLen / 2)),
+  };
 }
 
 /** @throws ConfigError for what no engine here can do */

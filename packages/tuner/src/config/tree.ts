@@ -12,7 +12,10 @@ export interface TuneSettings {
   readonly evalDataset?: DatasetFields | undefined;
   /** The model that is trained. @default that of the file */
   readonly model?: TunerModelFields | undefined;
-  /** Models for workflow and judge, by name; never trained. They replace those of the file with the same name. */
+  /**
+   * Models for workflow and judge, by name; never trained. They replace those of the file with the
+   * same name.
+   */
   readonly auxiliaryModels?: Readonly<Record<string, TunerModelFields>> | undefined;
   readonly algorithm?: AlgorithmFields | undefined;
   /** @default "AgentScope" */
@@ -37,13 +40,21 @@ export function defaultTree(timestamp: string): ConfigTree {
     algorithm: { algorithm_type: 'multi_step_grpo' },
     buffer: { total_epochs: 1 },
     explorer: { runner_per_model: 16, max_timeout: 3600 },
-    synchronizer: { sync_style: 'dynamic_by_explorer', sync_method: 'memory', sync_interval: 1, sync_timeout: 7200 },
+    synchronizer: {
+      sync_style: 'dynamic_by_explorer',
+      sync_method: 'memory',
+      sync_interval: 1,
+      sync_timeout: 7200,
+    },
     trainer: { save_interval: 100 },
     monitor: { monitor_type: 'tensorboard' },
   };
 }
 
-/** `file` is the tree that the arguments are laid over: what they replace in its lists is looked up there. */
+/**
+ * `file` is the tree that the arguments are laid over: what they replace in its lists is looked up
+ * there.
+ */
 export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTree {
   const { trainDataset, evalDataset, model, auxiliaryModels, algorithm } = settings;
   return withoutNothing({
@@ -54,16 +65,26 @@ export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTre
     model: model && modelSection(TunerModelConfig(model)),
     buffer: {
       ...(algorithm && { batch_size: AlgorithmConfig(algorithm).batchSize }),
-      ...(trainDataset && { total_epochs: DatasetConfig(trainDataset).totalEpochs, total_steps: DatasetConfig(trainDataset).totalSteps }),
-      explorer_input: explorerInput(trainDataset, evalDataset, at(file, 'buffer', 'explorer_input')),
+      ...(trainDataset && {
+        total_epochs: DatasetConfig(trainDataset).totalEpochs,
+        total_steps: DatasetConfig(trainDataset).totalSteps,
+      }),
+      explorer_input: explorerInput(
+        trainDataset,
+        evalDataset,
+        at(file, 'buffer', 'explorer_input'),
+      ),
     },
     explorer: {
       ...(algorithm && { eval_interval: AlgorithmConfig(algorithm).evalIntervalSteps }),
       rollout_model: model && rolloutModelSection(TunerModelConfig(model)),
-      auxiliary_models: auxiliaryModels && auxiliarySection(auxiliaryModels, at(file, 'explorer')['auxiliary_models']),
+      auxiliary_models:
+        auxiliaryModels &&
+        auxiliarySection(auxiliaryModels, at(file, 'explorer')['auxiliary_models']),
     },
     trainer: algorithm && { save_interval: AlgorithmConfig(algorithm).saveIntervalSteps },
-    monitor: settings.monitorType === undefined ? undefined : { monitor_type: settings.monitorType },
+    monitor:
+      settings.monitorType === undefined ? undefined : { monitor_type: settings.monitorType },
   });
 }
 
@@ -98,9 +119,15 @@ function speechSection(model: TunerModelConfig): Tree {
   };
 }
 
-const rolloutModelSection = (model: TunerModelConfig): Tree => ({ ...speechSection(model), enable_history: true });
+const rolloutModelSection = (model: TunerModelConfig): Tree => ({
+  ...speechSection(model),
+  enable_history: true,
+});
 
-function auxiliarySection(models: Readonly<Record<string, TunerModelFields>>, inFile: unknown): readonly unknown[] {
+function auxiliarySection(
+  models: Readonly<Record<string, TunerModelFields>>,
+  inFile: unknown,
+): readonly unknown[] {
   const own = Object.entries(models).map(([name, fields]) => {
     const model = TunerModelConfig(fields);
     const { baseUrl, apiKey } = model;
@@ -120,8 +147,15 @@ const modelAt = (model: TunerModelConfig): Tree => ({
   enable_thinking: model.enableThinking,
 });
 
-/** The file's first task set keeps what the arguments do not say: its format, its selector. Every row goes to the user's function. */
-function explorerInput(train: DatasetFields | undefined, evaluation: DatasetFields | undefined, inFile: Tree): Tree {
+/**
+ * The file's first task set keeps what the arguments do not say: its format, its selector. Every
+ * row goes to the user's function.
+ */
+function explorerInput(
+  train: DatasetFields | undefined,
+  evaluation: DatasetFields | undefined,
+  inFile: Tree,
+): Tree {
   const sets: Tree = { default_workflow_type: adapterWorkflowName };
   for (const key of [...singleKeys, ...listKeys]) {
     const given = listOf(inFile[key]) as readonly Tree[];
@@ -130,15 +164,26 @@ function explorerInput(train: DatasetFields | undefined, evaluation: DatasetFiel
     sets[key] = Array.isArray(inFile[key]) ? own : own[0];
   }
   if (train) {
-    const [first] = [...listOf(inFile['taskset']), ...listOf(inFile['task_set']), ...listOf(inFile['tasksets'])] as readonly Tree[];
+    const [first] = [
+      ...listOf(inFile['taskset']),
+      ...listOf(inFile['task_set']),
+      ...listOf(inFile['tasksets']),
+    ] as readonly Tree[];
     // Nothing takes the place of a single one: the list holds it.
     for (const key of singleKeys) if (inFile[key] !== undefined) sets[key] = null;
-    const own = first?.['default_workflow_type'] === undefined ? {} : { default_workflow_type: adapterWorkflowName };
-    sets['tasksets'] = [{ name: 'train', ...first, ...own, ...datasetSection(DatasetConfig(train)) }];
+    const own =
+      first?.['default_workflow_type'] === undefined
+        ? {}
+        : { default_workflow_type: adapterWorkflowName };
+    sets['tasksets'] = [
+      { name: 'train', ...first, ...own, ...datasetSection(DatasetConfig(train)) },
+    ];
   }
   if (evaluation) {
     const key = inFile['eval_taskset'] === undefined ? 'eval_tasksets' : 'eval_taskset';
-    const others = listOf(sets[key] ?? inFile[key]).filter((set) => (set as Tree)['name'] !== evalName);
+    const others = listOf(sets[key] ?? inFile[key]).filter(
+      (set) => (set as Tree)['name'] !== evalName,
+    );
     sets[key] = [...others, { name: evalName, ...datasetSection(DatasetConfig(evaluation)) }];
   }
   return sets;
@@ -148,27 +193,36 @@ const evalName = 'eval_taskset';
 const singleKeys = ['taskset', 'task_set'];
 const listKeys = ['tasksets', 'eval_taskset', 'eval_tasksets'];
 
-const datasetSection = ({ path, name, split }: DatasetConfig): Tree => ({ path, subset_name: name, split });
+const datasetSection = ({ path, name, split }: DatasetConfig): Tree => ({
+  path,
+  subset_name: name,
+  split,
+});
 
 const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
 
 function at(tree: ConfigTree, ...keys: readonly string[]): Tree {
   let current: unknown = tree;
-  for (const key of keys) current = typeof current === 'object' && current !== null ? (current as Tree)[key] : undefined;
+  for (const key of keys)
+    current = typeof current === 'object' && current !== null ? (current as Tree)[key] : undefined;
   return typeof current === 'object' && current !== null ? (current as Tree) : {};
 }
 
 /** Neither keys without a value nor sections without keys. */
 function withoutNothing(tree: Tree): ConfigTree {
-  const kept = Object.entries(tree).flatMap(([key, value]): readonly (readonly [string, unknown])[] => {
-    if (value === undefined) return [];
-    if (Array.isArray(value)) return [[key, value.map((item) => (isTree(item) ? withoutNothing(item) : item))]];
-    if (!isTree(value)) return [[key, value]];
-    const inner = withoutNothing(value);
-    return Object.keys(inner).length === 0 ? [] : [[key, inner]];
-  });
+  const kept = Object.entries(tree).flatMap(
+    ([key, value]): readonly (readonly [string, unknown])[] => {
+      if (value === undefined) return [];
+      if (Array.isArray(value))
+        return [[key, value.map((item) => (isTree(item) ? withoutNothing(item) : item))]];
+      if (!isTree(value)) return [[key, value]];
+      const inner = withoutNothing(value);
+      return Object.keys(inner).length === 0 ? [] : [[key, inner]];
+    },
+  );
   return Object.fromEntries(kept);
 }
 
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

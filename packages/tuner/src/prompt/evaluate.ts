@@ -38,10 +38,17 @@ export async function createEvaluator<Row, Response>(
   const rows = (await readDataset(dataset, cwd, signal)).slice(0, dataset.totalSteps);
   const runRow = async (systemPrompt: string, row: RawTask): Promise<RowReward> => {
     const task = row as Row;
-    const output = checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), await workflowFunc({ task, systemPrompt, logger, signal }));
+    const output = checkWorkflowOutput(
+      nameOf(workflowFunc, 'workflowFunc'),
+      await workflowFunc({ task, systemPrompt, logger, signal }),
+    );
     const response = output.response as Response;
     const judged = await judgeFunc({ task, response, auxiliaryModels: {}, logger });
-    return { task: row, response, reward: checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), judged).reward };
+    return {
+      task: row,
+      response,
+      reward: checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), judged).reward,
+    };
   };
   return async (prompt) => {
     const limit = pLimit(threads);

@@ -30,7 +30,12 @@ export async function proposePrompt(proposer: Proposer, options: ProposalOptions
   const [answer] = await proposer.chat(messages, { signal: options.signal });
   const text = answer?.responseText ?? '';
   const prompt = (/<prompt>([\s\S]*?)<\/prompt>/.exec(text)?.[1] ?? text).trim();
-  if (prompt === '') throw new ModelError('The proposer wrote no prompt.', { status: 502, code: 'PROPOSAL_EMPTY', retryable: true });
+  if (prompt === '')
+    throw new ModelError('The proposer wrote no prompt.', {
+      status: 502,
+      code: 'PROPOSAL_EMPTY',
+      retryable: true,
+    });
   return prompt;
 }
 
@@ -45,7 +50,10 @@ const describeRow = ({ task, response, reward }: RowReward): string =>
 
 function describeOthers({ best, tried }: ProposalOptions): readonly string[] {
   const others = tried.filter((other) => other !== best).toSorted((a, b) => b.reward - a.reward);
-  return others.slice(0, shownPrompts).map(({ prompt, reward }) => `Another prompt, mean reward ${reward.toFixed(3)}:\n${prompt}`);
+  return others
+    .slice(0, shownPrompts)
+    .map(({ prompt, reward }) => `Another prompt, mean reward ${reward.toFixed(3)}:\n${prompt}`);
 }
 
-const cut = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, shownLength);
+const cut = (value: unknown): string =>
+  (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, shownLength);

@@ -10,13 +10,17 @@ export interface Assets {
   readonly client: string;
 }
 
-/** The built client beside the built package; its source, without types, where the package runs from sources. */
+/**
+ * The built client beside the built package; its source, without types, where the package runs from
+ * sources.
+ */
 export async function readAssets(): Promise<Assets> {
   return { html, style, client: await readClient() };
 }
 
 async function readClient(): Promise<string> {
-  if (!import.meta.url.endsWith('.ts')) return readFile(new URL('client.js', import.meta.url), 'utf8');
+  if (!import.meta.url.endsWith('.ts'))
+    return readFile(new URL('client.js', import.meta.url), 'utf8');
   const { stripTypeScriptTypes } = process.getBuiltinModule('node:module');
   return stripTypeScriptTypes(await readFile(new URL('client.ts', import.meta.url), 'utf8'));
 }

@@ -1,4 +1,7 @@
-/** The page's program. Everything recorded goes in as text, through `textContent` and `title`, never as HTML. */
+/**
+ * The page's program. Everything recorded goes in as text, through `textContent` and `title`, never
+ * as HTML.
+ */
 import type { ExperienceDetail, TokenDetail } from '../detail.js';
 import type { RowPage } from '../records.js';
 import type { RowSummary } from '../row-index.js';
@@ -15,7 +18,13 @@ const pageSize = 50;
 const followEveryMs = 2000;
 
 /** What is shown. */
-const shown = { store: 0, page: 0, row: 0, colour: 'logprob' as Colour, detail: undefined as ExperienceDetail | undefined };
+const shown = {
+  store: 0,
+  page: 0,
+  row: 0,
+  colour: 'logprob' as Colour,
+  detail: undefined as ExperienceDetail | undefined,
+};
 /** Counts requests for the list: an answer that comes after that of a later one is dropped. */
 let asked = 0;
 
@@ -55,19 +64,27 @@ function say(text: string, problem = false): void {
   at('status').className = problem ? 'problem' : '';
 }
 
-const number = (value: number | undefined): string => (value === undefined ? '' : String(Number(value.toPrecision(5))));
+const number = (value: number | undefined): string =>
+  value === undefined ? '' : String(Number(value.toPrecision(5)));
 
 async function showList(): Promise<void> {
   const mine = ++asked;
   const fields = [...new FormData(at('filter'))]
     .filter(([, value]) => value !== '')
     .map(([name, value]): [string, string] => [name, value]);
-  const query = new URLSearchParams([...fields, ['page', String(shown.page)], ['size', String(pageSize)]]);
-  const { rows, matching, total } = await ask<RowPage>(`stores/${shown.store}/rows?${query.toString()}`);
+  const query = new URLSearchParams([
+    ...fields,
+    ['page', String(shown.page)],
+    ['size', String(pageSize)],
+  ]);
+  const { rows, matching, total } = await ask<RowPage>(
+    `stores/${shown.store}/rows?${query.toString()}`,
+  );
   if (mine !== asked) return;
   at('rows').replaceChildren(...rows.map(listRow));
   const first = shown.page * pageSize;
-  at('place').textContent = matching === 0 ? 'none' : `${first + 1} to ${first + rows.length} of ${matching}`;
+  at('place').textContent =
+    matching === 0 ? 'none' : `${first + 1} to ${first + rows.length} of ${matching}`;
   at('previous').disabled = shown.page === 0;
   at('next').disabled = first + rows.length >= matching;
   say(matching === total ? `${total} experiences` : `${matching} of ${total} experiences`);
@@ -75,21 +92,39 @@ async function showList(): Promise<void> {
 
 function listRow(row: RowSummary): PageElement {
   const line = make('tr');
-  const finish = [row.finishReason, row.truncated, row.fork && `fork: ${row.fork}`].filter(Boolean).join(', ');
-  const used = row.trainStep === undefined ? '' : `${row.trainStep}${row.dropped === true ? ' (dropped)' : ''}`;
-  const cells = [row.uid, number(row.reward), row.policyVersion, row.promptTokens, row.responseTokens, row.trainedTokens, finish, used];
+  const finish = [row.finishReason, row.truncated, row.fork && `fork: ${row.fork}`]
+    .filter(Boolean)
+    .join(', ');
+  const used =
+    row.trainStep === undefined
+      ? ''
+      : `${row.trainStep}${row.dropped === true ? ' (dropped)' : ''}`;
+  const cells = [
+    row.uid,
+    number(row.reward),
+    row.policyVersion,
+    row.promptTokens,
+    row.responseTokens,
+    row.trainedTokens,
+    finish,
+    used,
+  ];
   line.append(...cells.map((cell) => make('td', String(cell))));
   line.setAttribute('tabindex', '0');
   line.setAttribute('data-id', String(row.id));
   line.setAttribute('aria-selected', String(row.id === shown.row));
   line.addEventListener('click', () => void attempt(() => choose(row.id, line)));
-  line.addEventListener('keydown', (event) => void (event.key === 'Enter' && attempt(() => choose(row.id, line))));
+  line.addEventListener(
+    'keydown',
+    (event) => void (event.key === 'Enter' && attempt(() => choose(row.id, line))),
+  );
   return line;
 }
 
 async function choose(id: number, line: PageElement): Promise<void> {
   shown.row = id;
-  for (const other of document.querySelectorAll('#rows tr')) other.setAttribute('aria-selected', 'false');
+  for (const other of document.querySelectorAll('#rows tr'))
+    other.setAttribute('aria-selected', 'false');
   line.setAttribute('aria-selected', 'true');
   const detail = await ask<ExperienceDetail>(`stores/${shown.store}/rows/${id}`);
   if (id !== shown.row) return;
@@ -100,26 +135,48 @@ async function choose(id: number, line: PageElement): Promise<void> {
 function showDetail(): void {
   const { detail } = shown;
   if (!detail) return at('detail').replaceChildren(make('p', 'Choose an experience.'));
-  const { uid, reward, policyVersion, temperature, truncated, metrics, info, tokens, spans } = detail;
-  const facts = { reward: number(reward), 'policy version': policyVersion, temperature, ...(truncated !== undefined && { truncated }) };
-  const parts = [make('h2', uid), factList(facts), relatives(detail), make('h2', 'Tokens'), colourChoice(tokens), tokenView(detail)];
+  const { uid, reward, policyVersion, temperature, truncated, metrics, info, tokens, spans } =
+    detail;
+  const facts = {
+    reward: number(reward),
+    'policy version': policyVersion,
+    temperature,
+    ...(truncated !== undefined && { truncated }),
+  };
+  const parts = [
+    make('h2', uid),
+    factList(facts),
+    relatives(detail),
+    make('h2', 'Tokens'),
+    colourChoice(tokens),
+    tokenView(detail),
+  ];
   if (tokens[0]?.text === null && detail.responseText !== undefined) {
-    if (detail.promptText !== undefined) parts.push(make('h2', 'Prompt'), make('div', detail.promptText, 'tokens'));
+    if (detail.promptText !== undefined)
+      parts.push(make('h2', 'Prompt'), make('div', detail.promptText, 'tokens'));
     parts.push(make('h2', 'Response'), make('div', detail.responseText, 'tokens'));
   }
   parts.push(make('h2', 'Metrics'), factList(metrics), make('h2', 'Info'), factList(info));
-  if (spans) parts.push(make('h2', 'Calls'), factList(Object.fromEntries(spans.map((span) => [`call ${span.step}`, span]))));
+  if (spans)
+    parts.push(
+      make('h2', 'Calls'),
+      factList(Object.fromEntries(spans.map((span) => [`call ${span.step}`, span]))),
+    );
   return at('detail').replaceChildren(...parts);
 }
 
 /** The list with what belongs together: calls of one run, runs of one task. */
 function relatives({ batch, task, run }: ExperienceDetail): PageElement {
-  const choices = { 'all steps of this run': { batch, task, run: String(run) }, 'all runs of this task': { batch, task, run: '' } };
+  const choices = {
+    'all steps of this run': { batch, task, run: String(run) },
+    'all runs of this task': { batch, task, run: '' },
+  };
   const line = make('p');
   for (const [label, fields] of Object.entries(choices)) {
     const button = make('button', label);
     button.addEventListener('click', () => {
-      for (const input of document.querySelectorAll('#filter input:not([type=checkbox])')) input.value = '';
+      for (const input of document.querySelectorAll('#filter input:not([type=checkbox])'))
+        input.value = '';
       for (const [name, value] of Object.entries(fields)) at(name).value = value;
       turn(0);
     });
@@ -131,7 +188,10 @@ function relatives({ batch, task, run }: ExperienceDetail): PageElement {
 function factList(facts: Readonly<Record<string, unknown>>): PageElement {
   const list = make('dl', '', 'facts');
   for (const [name, value] of Object.entries(facts)) {
-    list.append(make('dt', name), make('dd', typeof value === 'string' ? value : JSON.stringify(value)));
+    list.append(
+      make('dt', name),
+      make('dd', typeof value === 'string' ? value : JSON.stringify(value)),
+    );
   }
   return list;
 }
@@ -190,7 +250,9 @@ function tooltip(token: TokenDetail, index: number): string {
   const lines = [
     `token ${index}: id ${id}, ${JSON.stringify(token.text)}`,
     mask === undefined ? 'prompt' : mask === 1 ? 'sampled' : 'context (not trained)',
-    logprob === undefined ? '' : `logprob ${number(logprob)}, probability ${number(Math.exp(logprob))}`,
+    logprob === undefined
+      ? ''
+      : `logprob ${number(logprob)}, probability ${number(Math.exp(logprob))}`,
     advantage === undefined ? '' : `advantage ${number(advantage)}`,
     tokenReward === undefined ? '' : `reward ${number(tokenReward)}`,
   ];
@@ -203,7 +265,8 @@ function turn(page: number): void {
 }
 
 async function start(): Promise<void> {
-  const stores = await ask<readonly { readonly store: number; readonly database: string }[]>('stores');
+  const stores =
+    await ask<readonly { readonly store: number; readonly database: string }[]>('stores');
   for (const { store, database } of stores) {
     const option = make('option', database);
     option.value = String(store);
@@ -225,7 +288,10 @@ at('previous').addEventListener('click', () => turn(shown.page - 1));
 at('next').addEventListener('click', () => turn(shown.page + 1));
 /** One look after the other, however long each takes. */
 function follow(): void {
-  setTimeout(() => void (at('follow').checked ? attempt(showList) : Promise.resolve()).finally(follow), followEveryMs);
+  setTimeout(
+    () => void (at('follow').checked ? attempt(showList) : Promise.resolve()).finally(follow),
+    followEveryMs,
+  );
 }
 
 follow();

@@ -1,4 +1,7 @@
-/** As much of the browser as the client uses: the library's own types would be in scope for every package. */
+/**
+ * As much of the browser as the client uses: the library's own types would be in scope for every
+ * package.
+ */
 interface Style {
   setProperty(name: string, value: string): void;
 }
@@ -14,7 +17,10 @@ export interface PageElement {
   append(...children: readonly (PageElement | string)[]): void;
   replaceChildren(...children: readonly PageElement[]): void;
   setAttribute(name: string, value: string): void;
-  addEventListener(event: string, listener: (event: { preventDefault(): void; readonly key?: string }) => void): void;
+  addEventListener(
+    event: string,
+    listener: (event: { preventDefault(): void; readonly key?: string }) => void,
+  ): void;
 }
 
 export interface Page {

@@ -1,4 +1,7 @@
-/** `agentscope_react_workflow`: AgentScope's ReAct agent, which answers through a tool, on the ReAct loop of this package. */
+/**
+ * `agentscope_react_workflow`: AgentScope's ReAct agent, which answers through a tool, on the ReAct
+ * loop of this package.
+ */
 import { taskPrompt, WorkflowError } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { agentMetrics, readReactArgs, runReactAgent } from '../react-workflow.js';
@@ -28,11 +31,16 @@ const generateResponse: Tool = {
   call: ({ result }) => {
     if (typeof result === 'string' || typeof result === 'number') return String(result);
     // Told to the model, which may call again.
-    throw new WorkflowError(`result is ${JSON.stringify(result)}; expected text.`, { code: 'ANSWER_INVALID' });
+    throw new WorkflowError(`result is ${JSON.stringify(result)}; expected text.`, {
+      code: 'ANSWER_INVALID',
+    });
   },
 };
 
-/** `workflow_args`: `type` (only `gsm8k`), `tools` (none), `max_turns` (10). The reward is `math_boxed_reward` of the result unless one is named. */
+/**
+ * `workflow_args`: `type` (only `gsm8k`), `tools` (none), `max_turns` (10). The reward is
+ * `math_boxed_reward` of the result unless one is named.
+ */
 export async function runAgentscopeReact(context: WorkflowContext): Promise<WorkflowOutput> {
   const { task, model, signal } = context;
   const { type = 'gsm8k' } = task.workflowArgs;
@@ -47,6 +55,13 @@ export async function runAgentscopeReact(context: WorkflowContext): Promise<Work
     systemPrompt: task.formatArgs.systemPrompt ?? systemPrompt,
     signal,
   });
-  const { reward, parts } = await scoreResponse(context.rewardFn ?? createRewardFn('math_boxed_reward', {}), task, answer.text);
-  return { reward, metrics: { ...parts, ...agentMetrics(answer), react_memory_length: answer.memoryLength } };
+  const { reward, parts } = await scoreResponse(
+    context.rewardFn ?? createRewardFn('math_boxed_reward', {}),
+    task,
+    answer.text,
+  );
+  return {
+    reward,
+    metrics: { ...parts, ...agentMetrics(answer), react_memory_length: answer.memoryLength },
+  };
 }

@@ -12,7 +12,10 @@ export async function remoteCall<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = AbortSignal.timeout(Math.min(options.timeoutMs, longestTimer));
-  const signal = AbortSignal.any([deadline, ...[options.signal, ofCall].filter((one) => one !== undefined)]);
+  const signal = AbortSignal.any([
+    deadline,
+    ...[options.signal, ofCall].filter((one) => one !== undefined),
+  ]);
   try {
     return await work(signal);
   } catch (error) {
@@ -26,7 +29,10 @@ interface Circumstances {
   readonly options: RemoteModelOptions;
 }
 
-/** Says which model failed. Never holds the key: causes are left out, since client libraries keep the request in their errors. */
+/**
+ * Says which model failed. Never holds the key: causes are left out, since client libraries keep
+ * the request in their errors.
+ */
 function explain(error: unknown, { signal, deadline, options }: Circumstances): TrinityError {
   const what = `The auxiliary model "${options.modelPath}" at ${new URL(options.baseURL).host}`;
   if (deadline.aborted && signal.reason === deadline.reason) {
@@ -40,12 +46,26 @@ function explain(error: unknown, { signal, deadline, options }: Circumstances): 
     const { reason } = signal;
     return TrinityError.is(reason)
       ? reason
-      : new CancelledError(`The call of ${what} was given up.`, { code: 'CALL_ABORTED', reason: 'aborted' });
+      : new CancelledError(`The call of ${what} was given up.`, {
+          code: 'CALL_ABORTED',
+          reason: 'aborted',
+        });
   }
   if (TrinityError.is(error)) return error;
   const { status, message } = error as { readonly status?: number; readonly message?: string };
-  const said = String(message ?? error).replaceAll(options.apiKey === '' ? /(?!)/ : options.apiKey, '[redacted]');
+  const said = String(message ?? error).replaceAll(
+    options.apiKey === '' ? /(?!)/ : options.apiKey,
+    '[redacted]',
+  );
   if (status === undefined)
-    return new ModelError(`${what} could not be reached: ${said} Check base_url.`, { status: 502, code: 'unreachable', retryable: true });
-  return new ModelError(`${what} answered ${said}`, { status, code: 'remote_error', retryable: status === 429 || status >= 500 });
+    return new ModelError(`${what} could not be reached: ${said} Check base_url.`, {
+      status: 502,
+      code: 'unreachable',
+      retryable: true,
+    });
+  return new ModelError(`${what} answered ${said}`, {
+    status,
+    code: 'remote_error',
+    retryable: status === 429 || status >= 500,
+  });
 }

@@ -9,10 +9,16 @@ interface ScoreCall extends ScoreOptions {
   readonly promptLength: number;
 }
 
-/** As vLLM answers `prompt_logprobs: 0`: by id, undefined for the first token. Not part of OpenAI's API. */
+/**
+ * As vLLM answers `prompt_logprobs: 0`: by id, undefined for the first token. Not part of OpenAI's
+ * API.
+ */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
-/** Of the distribution before temperature, so only temperature 1 can be asked for. [R] @throws ModelError when the service cannot */
+/**
+ * Of the distribution before temperature, so only temperature 1 can be asked for. [R]
+ * @throws ModelError when the service cannot
+ */
 export async function remoteLogprobs(
   client: OpenAI,
   options: RemoteModelOptions,
@@ -35,9 +41,20 @@ export async function remoteLogprobs(
     );
   }
   return remoteCall(options, ofCall, async (signal) => {
-    const body = { model: modelPath, prompt: Array.from(tokens), max_tokens: 1, temperature: 1, prompt_logprobs: 0 };
-    const answer = await client.completions.create(body as OpenAI.CompletionCreateParamsNonStreaming, { signal });
-    const { prompt_logprobs: scored } = (answer.choices[0] ?? {}) as { readonly prompt_logprobs?: PromptLogprobs | null };
+    const body = {
+      model: modelPath,
+      prompt: Array.from(tokens),
+      max_tokens: 1,
+      temperature: 1,
+      prompt_logprobs: 0,
+    };
+    const answer = await client.completions.create(
+      body as OpenAI.CompletionCreateParamsNonStreaming,
+      { signal },
+    );
+    const { prompt_logprobs: scored } = (answer.choices[0] ?? {}) as {
+      readonly prompt_logprobs?: PromptLogprobs | null;
+    };
     if (!Array.isArray(scored) || scored.length !== tokens.length) throw cannotScore(modelPath);
     return Float32Array.from({ length: tokens.length - promptLength }, (_, i) => {
       const at = promptLength + i;

@@ -13,19 +13,37 @@ interface Seen {
 }
 
 /** A service on HTTP; each request gets the next status and body. */
-async function serve(replies: readonly (readonly [status: number, body: unknown] | 'silence')[], over: Partial<RemoteModelOptions> = {}) {
+async function serve(
+  replies: readonly (readonly [status: number, body: unknown] | 'silence')[],
+  over: Partial<RemoteModelOptions> = {},
+) {
   const seen: Seen[] = [];
   const listen = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const reply = replies[seen.length] ?? [500, {}];
-    seen.push({ authorization: request.headers.authorization, body: JSON.parse(await text(request)) as Record<string, unknown> });
+    seen.push({
+      authorization: request.headers.authorization,
+      body: JSON.parse(await text(request)) as Record<string, unknown>,
+    });
     if (reply === 'silence') return;
-    response.writeHead(reply[0], { 'content-type': 'application/json' }).end(JSON.stringify(reply[1]));
+    response
+      .writeHead(reply[0], { 'content-type': 'application/json' })
+      .end(JSON.stringify(reply[1]));
   };
   const server = createServer((request, response) => void listen(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   close.push(() => (server.closeAllConnections(), server.close()));
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  return { seen, model: createRemoteModel({ baseURL, apiKey: 'key-of-mine', modelPath: 'big', timeoutMs: 5000, maxRetries: 0, ...over }) };
+  return {
+    seen,
+    model: createRemoteModel({
+      baseURL,
+      apiKey: 'key-of-mine',
+      modelPath: 'big',
+      timeoutMs: 5000,
+      maxRetries: 0,
+      ...over,
+    }),
+  };
 }
 
 const message = { role: 'assistant', content: 'hello', refusal: null };
@@ -34,12 +52,22 @@ const ask = [{ role: 'user' as const, content: 'hi' }];
 
 describe('createRemoteModel', () => {
   it('asks the service with its key and settings, and knows no tokens', async () => {
-    const { model, seen } = await serve([[200, completion]], { defaults: { temperature: 0.2, maxTokens: 9, topP: 1 } });
+    const { model, seen } = await serve([[200, completion]], {
+      defaults: { temperature: 0.2, maxTokens: 9, topP: 1 },
+    });
     const [response] = await model.chat(ask, { maxTokens: 5, stop: ['\n'] });
     expect(seen).toEqual([
-      { authorization: 'Bearer key-of-mine', body: { model: 'big', messages: ask, temperature: 0.2, max_tokens: 5, stop: ['\n'] } },
+      {
+        authorization: 'Bearer key-of-mine',
+        body: { model: 'big', messages: ask, temperature: 0.2, max_tokens: 5, stop: ['\n'] },
+      },
     ]);
-    expect(response).toMatchObject({ responseText: 'hello', finishReason: 'length', promptLength: 0, policyVersion: -1 });
+    expect(response).toMatchObject({
+      responseText: 'hello',
+      finishReason: 'length',
+      promptLength: 0,
+      policyVersion: -1,
+    });
     expect([response!.tokens.length, response!.logprobs.length]).toEqual([0, 0]);
   });
 
@@ -50,7 +78,9 @@ describe('createRemoteModel', () => {
   });
 
   it('says which model refused, without the key', async () => {
-    const { model } = await serve([[401, { error: { message: 'Incorrect API key provided: key-of-mine.' } }]]);
+    const { model } = await serve([
+      [401, { error: { message: 'Incorrect API key provided: key-of-mine.' } }],
+    ]);
     const error = await model.chat(ask).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ name: 'ModelError', status: 401, retryable: false });
     expect(String((error as Error).message)).toContain('"big" at 127.0.0.1');
@@ -59,45 +89,84 @@ describe('createRemoteModel', () => {
 
   it('waits no longer than its deadline, nor than its run', async () => {
     const slow = await serve(['silence'], { timeoutMs: 50 });
-    await expect(slow.model.chat(ask)).rejects.toMatchObject({ status: 504, message: expect.stringContaining('within 0.05 s') as string });
+    await expect(slow.model.chat(ask)).rejects.toMatchObject({
+      status: 504,
+      message: expect.stringContaining('within 0.05 s') as string,
+    });
     const run = new AbortController();
     const ended = await serve(['silence', 'silence'], { signal: run.signal });
-    const calls = [ended.model.chat(ask), ended.model.openaiClient().chat.completions.create({ model: 'big', messages: ask })];
+    const calls = [
+      ended.model.chat(ask),
+      ended.model.openaiClient().chat.completions.create({ model: 'big', messages: ask }),
+    ];
     setTimeout(() => run.abort(new Error('over')), 20);
-    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual([
+      'rejected',
+      'rejected',
+    ]);
   });
 
   it('says that nobody answers at the address', async () => {
-    const model = createRemoteModel({ baseURL: 'http://127.0.0.1:1/v1', apiKey: 'k', modelPath: 'big', timeoutMs: 5000, maxRetries: 0 });
+    const model = createRemoteModel({
+      baseURL: 'http://127.0.0.1:1/v1',
+      apiKey: 'k',
+      modelPath: 'big',
+      timeoutMs: 5000,
+      maxRetries: 0,
+    });
     await expect(model.chat(ask)).rejects.toMatchObject({ status: 502, retryable: true });
   });
 
   it('refuses what only a local model knows', async () => {
     const { model } = await serve([]);
-    await expect(model.chat(ask, { topLogprobs: 2 })).rejects.toMatchObject({ code: 'not_available' });
+    await expect(model.chat(ask, { topLogprobs: 2 })).rejects.toMatchObject({
+      code: 'not_available',
+    });
     expect(() => model.extractExperiencesFromHistory()).toThrow('keeps no history');
   });
 });
 
 describe('logprobs of a remote model', () => {
-  const entry = (id: number, logprob: number) => ({ [id]: { logprob, rank: 1, decoded_token: 'x' } });
-  const scored = (list: readonly unknown[]) => ({ choices: [{ index: 0, text: '', finish_reason: 'length', prompt_logprobs: list }] });
+  const entry = (id: number, logprob: number) => ({
+    [id]: { logprob, rank: 1, decoded_token: 'x' },
+  });
+  const scored = (list: readonly unknown[]) => ({
+    choices: [{ index: 0, text: '', finish_reason: 'length', prompt_logprobs: list }],
+  });
 
   it('are those of the given tokens, where the service says them as vLLM does', async () => {
-    const { model, seen } = await serve([[200, scored([null, entry(8, -1), { ...entry(9, -0.5), ...entry(3, -0.1) }, entry(7, 1e-9)])]]);
+    const { model, seen } = await serve([
+      [200, scored([null, entry(8, -1), { ...entry(9, -0.5), ...entry(3, -0.1) }, entry(7, 1e-9)])],
+    ]);
     expect([...(await model.logprobs([5, 8, 9, 7], 2))]).toEqual([-0.5, 0]);
-    expect(seen[0]!.body).toEqual({ model: 'big', prompt: [5, 8, 9, 7], max_tokens: 1, temperature: 1, prompt_logprobs: 0 });
+    expect(seen[0]!.body).toEqual({
+      model: 'big',
+      prompt: [5, 8, 9, 7],
+      max_tokens: 1,
+      temperature: 1,
+      prompt_logprobs: 0,
+    });
     expect(model.vocabulary).toBeUndefined();
   });
 
   it('are refused with the reason where it does not', async () => {
     const plain = { choices: [{ index: 0, text: '', finish_reason: 'length', logprobs: null }] };
     const { model } = await serve([[200, plain], [200, scored([null, entry(1, -1)])], [404, { error: { message: 'no such route' } }]]); // prettier-ignore
-    const refusal = { status: 501, message: expect.stringContaining('does not answer prompt_logprobs') as string };
+    const refusal = {
+      status: 501,
+      message: expect.stringContaining('does not answer prompt_logprobs') as string,
+    };
     await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject(refusal);
-    await expect(model.logprobs([1, 2], 1)).rejects.toThrow('no log-probability of token 2 at place 1');
-    await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject({ status: 404, code: 'remote_error' });
-    await expect(model.logprobs([1, 2], 1, { temperature: 0.7 })).rejects.toThrow('services score at 1 only');
+    await expect(model.logprobs([1, 2], 1)).rejects.toThrow(
+      'no log-probability of token 2 at place 1',
+    );
+    await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject({
+      status: 404,
+      code: 'remote_error',
+    });
+    await expect(model.logprobs([1, 2], 1, { temperature: 0.7 })).rejects.toThrow(
+      'services score at 1 only',
+    );
     await expect(model.logprobs([1], 1)).rejects.toThrow('expected at least one of either');
   });
 });

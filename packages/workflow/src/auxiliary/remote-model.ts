@@ -1,4 +1,6 @@
-/** A model behind an OpenAI-compatible address, for workflows to ask: never trained, never recorded. */
+/**
+ * A model behind an OpenAI-compatible address, for workflows to ask: never trained, never recorded.
+ */
 import {
   ModelError,
   unknownPolicyVersion,
@@ -23,7 +25,10 @@ export interface RemoteModelOptions {
   readonly modelPath: string;
   /** Sent where a call does not say; what is not set is left to the service. */
   readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
-  /** Sent as `chat_template_kwargs.enable_thinking`, which vLLM and SGLang read. @default not sent */
+  /**
+   * Sent as `chat_template_kwargs.enable_thinking`, which vLLM and SGLang read.
+   * @default not sent
+   */
   readonly enableThinking?: boolean;
   /** Of one call with its repetitions, in milliseconds. */
   readonly timeoutMs: number;
@@ -36,8 +41,9 @@ export interface RemoteModelOptions {
 }
 
 /**
- * Of what `chat` answers, only the texts, tool calls and finish reasons are known: `tokens` and `logprobs` are empty, `promptLength`
- * is 0 and `policyVersion` {@link unknownPolicyVersion}, so that an answer cannot be trained on. `topLogprobs` is refused.
+ * Of what `chat` answers, only the texts, tool calls and finish reasons are known: `tokens` and
+ * `logprobs` are empty, `promptLength` is 0 and `policyVersion` {@link unknownPolicyVersion}, so
+ * that an answer cannot be trained on. `topLogprobs` is refused.
  */
 export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   const { baseURL, apiKey, modelPath } = options;
@@ -47,14 +53,16 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   // Environment variables of the openai package have no influence.
   const own = { adminAPIKey: null, organization: null, project: null, webhookSecret: null };
   let client: OpenAI | undefined;
-  const openaiClient = (): OpenAI => (client ??= new OpenAI({ ...endpoint.openai(), ...own, maxRetries, timeout }));
+  const openaiClient = (): OpenAI =>
+    (client ??= new OpenAI({ ...endpoint.openai(), ...own, maxRetries, timeout }));
   return {
     modelPath,
     policyVersion: unknownPolicyVersion,
     openaiClient,
     endpoint: () => endpoint,
     chat: (messages, call = {}) => chat(openaiClient(), options, { messages, call }),
-    logprobs: (tokens, promptLength, score) => remoteLogprobs(openaiClient(), options, { tokens, promptLength, ...score }),
+    logprobs: (tokens, promptLength, score) =>
+      remoteLogprobs(openaiClient(), options, { tokens, promptLength, ...score }),
     vocabulary: undefined,
     extractExperiencesFromHistory: () => {
       throw new WorkflowError(
@@ -72,17 +80,27 @@ interface Call {
   readonly call: ChatOptions;
 }
 
-async function chat(client: OpenAI, options: RemoteModelOptions, { messages, call }: Call): Promise<readonly ChatResponse[]> {
+async function chat(
+  client: OpenAI,
+  options: RemoteModelOptions,
+  { messages, call }: Call,
+): Promise<readonly ChatResponse[]> {
   const { modelPath, defaults = {} } = options;
   if (call.topLogprobs !== undefined && call.topLogprobs > 0) {
-    throw new ModelError(`Log-probabilities of "${modelPath}" are not known here: it is a remote model. Remove topLogprobs.`, {
-      status: 400,
-      code: 'not_available',
-    });
+    throw new ModelError(
+      `Log-probabilities of "${modelPath}" are not known here: it is a remote model. Remove topLogprobs.`,
+      {
+        status: 400,
+        code: 'not_available',
+      },
+    );
   }
   const temperature = call.temperature ?? defaults.temperature;
   return remoteCall(options, call.signal, async (signal) => {
-    const body = { ...toRequest(messages, { ...defaults, ...call }, options), ...(temperature !== undefined && { temperature }) };
+    const body = {
+      ...toRequest(messages, { ...defaults, ...call }, options),
+      ...(temperature !== undefined && { temperature }),
+    };
     const { choices } = await client.chat.completions.create(body, { signal });
     return choices.map((choice) => toResponse(choice, temperature ?? 1));
   });
@@ -90,7 +108,10 @@ async function chat(client: OpenAI, options: RemoteModelOptions, { messages, cal
 
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
-/** `top_k`, `min_tokens` and `chat_template_kwargs` are no part of OpenAI's API: they are sent only where they are asked for. */
+/**
+ * `top_k`, `min_tokens` and `chat_template_kwargs` are no part of OpenAI's API: they are sent only
+ * where they are asked for.
+ */
 function toRequest(
   messages: readonly ChatMessage[],
   call: ChatOptions,
@@ -103,16 +124,25 @@ function toRequest(
     ...(call.topP !== undefined && call.topP !== 1 && { top_p: call.topP }),
     ...(call.maxTokens !== undefined && { max_tokens: call.maxTokens }),
     ...(call.stop && call.stop.length > 0 && { stop: [...call.stop] }),
-    ...(call.tools && call.tools.length > 0 && { tools: call.tools as unknown as OpenAI.ChatCompletionTool[] }),
+    ...(call.tools &&
+      call.tools.length > 0 && { tools: call.tools as unknown as OpenAI.ChatCompletionTool[] }),
     ...(call.topK !== undefined && call.topK > 0 && { top_k: call.topK }),
     ...(call.minTokens !== undefined && call.minTokens > 0 && { min_tokens: call.minTokens }),
-    ...(enableThinking !== undefined && { chat_template_kwargs: { enable_thinking: enableThinking } }),
+    ...(enableThinking !== undefined && {
+      chat_template_kwargs: { enable_thinking: enableThinking },
+    }),
   };
 }
 
-const finishReasons: Readonly<Record<string, FinishReason>> = { length: 'length', tool_calls: 'tool_calls' };
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  length: 'length',
+  tool_calls: 'tool_calls',
+};
 
-function toResponse({ message, finish_reason: reason }: OpenAI.ChatCompletion.Choice, temperature: number): ChatResponse {
+function toResponse(
+  { message, finish_reason: reason }: OpenAI.ChatCompletion.Choice,
+  temperature: number,
+): ChatResponse {
   const { reasoning_content: reasoning } = message as { readonly reasoning_content?: unknown };
   const toolCalls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
   return {
@@ -133,7 +163,11 @@ function toResponse({ message, finish_reason: reason }: OpenAI.ChatCompletion.Ch
 }
 
 /** Every request ends with the run that makes it, whoever makes it. */
-function boundFetch({ signal, timeoutMs, fetch = globalThis.fetch }: RemoteModelOptions): typeof globalThis.fetch {
+function boundFetch({
+  signal,
+  timeoutMs,
+  fetch = globalThis.fetch,
+}: RemoteModelOptions): typeof globalThis.fetch {
   return (input, init) => {
     const own = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const signals = [AbortSignal.timeout(Math.min(timeoutMs, longestTimer)), signal, own].filter(

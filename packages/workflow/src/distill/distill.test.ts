@@ -16,14 +16,29 @@ interface Tried {
   readonly rewardFn?: RewardFn;
 }
 
-async function distill({ name = 'on_policy_distill_workflow', answers = ['2'], teacher, student, workflowArgs = {}, rewardFn }: Tried) {
+async function distill({
+  name = 'on_policy_distill_workflow',
+  answers = ['2'],
+  teacher,
+  student,
+  workflowArgs = {},
+  rewardFn,
+}: Tried) {
   const model = scriptedModel({ answers, ...student });
   const experiences = await tryWorkflow(createWorkflowRegistry().get(name), {
     rawTask,
     model,
-    auxiliaryModels: teacher ? { helper: scriptedModel({ answers: [] }), teacher: scriptedModel({ answers: [], ...teacher }) } : {},
+    auxiliaryModels: teacher
+      ? {
+          helper: scriptedModel({ answers: [] }),
+          teacher: scriptedModel({ answers: [], ...teacher }),
+        }
+      : {},
     ...(rewardFn && { rewardFn }),
-    task: { workflowArgs: { ...(teacher && { teacher: 'teacher' }), ...workflowArgs }, repeatTimes: answers.length },
+    task: {
+      workflowArgs: { ...(teacher && { teacher: 'teacher' }), ...workflowArgs },
+      repeatTimes: answers.length,
+    },
   });
   return { model, experiences: experiences as readonly Experience[] };
 }
@@ -49,20 +64,37 @@ describe('on_policy_distill_workflow', () => {
   });
 
   it('takes the reward of the reward function where the task names one', async () => {
-    const { experiences } = await distill({ teacher: {}, rewardFn: () => ({ accuracy: 1, style: 0.5 }) });
-    expect(experiences[0]).toMatchObject({ reward: 1.5, metrics: { accuracy: 1, style: 0.5, kl_divergence: 0 } });
+    const { experiences } = await distill({
+      teacher: {},
+      rewardFn: () => ({ accuracy: 1, style: 0.5 }),
+    });
+    expect(experiences[0]).toMatchObject({
+      reward: 1.5,
+      metrics: { accuracy: 1, style: 0.5, kl_divergence: 0 },
+    });
   });
 
   it('says that there is no teacher, or none of that name', async () => {
-    await expect(distill({})).rejects.toThrow('None is configured: add it to explorer.auxiliary_models.');
-    await expect(distill({ teacher: {}, workflowArgs: { teacher: 'teecher' } })).rejects.toThrow('Did you mean "teacher"?');
-    await expect(distill({ teacher: {}, workflowArgs: { teacher: true } })).rejects.toThrow('workflow_args.teacher is true');
-    await expect(distill({ teacher: {}, workflowArgs: { temperature: 0 } })).rejects.toThrow('workflow_args.temperature is 0');
+    await expect(distill({})).rejects.toThrow(
+      'None is configured: add it to explorer.auxiliary_models.',
+    );
+    await expect(distill({ teacher: {}, workflowArgs: { teacher: 'teecher' } })).rejects.toThrow(
+      'Did you mean "teacher"?',
+    );
+    await expect(distill({ teacher: {}, workflowArgs: { teacher: true } })).rejects.toThrow(
+      'workflow_args.teacher is true',
+    );
+    await expect(distill({ teacher: {}, workflowArgs: { temperature: 0 } })).rejects.toThrow(
+      'workflow_args.temperature is 0',
+    );
   });
 
   it('refuses a teacher whose tokens are others, before anything is sampled', async () => {
     const student = { vocabulary: vocabulary('a', 'b', 'c'), modelPath: 'small' };
-    const failed = distill({ student, teacher: { vocabulary: vocabulary('a', 'c'), modelPath: 'big' } });
+    const failed = distill({
+      student,
+      teacher: { vocabulary: vocabulary('a', 'c'), modelPath: 'big' },
+    });
     await expect(failed).rejects.toThrow(
       'The teacher "big" has another tokenizer than "small": token 1 of 3 is "b" to the model and "c" to the teacher, which has 2.',
     );
@@ -82,7 +114,10 @@ it('on_policy_distill_math_workflow asks as evaluations do, and rewards right an
   ]);
   expect(model.calls[0]!.messages).toEqual([
     { role: 'system', content: 'You are a helpful assistant.' },
-    { role: 'user', content: '1+1\nPlease reason step by step, and put your final answer within \\boxed{}.' },
+    {
+      role: 'user',
+      content: '1+1\nPlease reason step by step, and put your final answer within \\boxed{}.',
+    },
   ]);
 });
 
@@ -93,11 +128,16 @@ function vocabulary(...tokens: readonly (string | undefined)[]): Vocabulary & { 
 
 describe('assertSameVocabulary', () => {
   const check = (student: Vocabulary | undefined, teacher: Vocabulary | undefined): void =>
-    assertSameVocabulary({ modelPath: 'student', vocabulary: student }, { modelPath: 'teacher', vocabulary: teacher });
+    assertSameVocabulary(
+      { modelPath: 'student', vocabulary: student },
+      { modelPath: 'teacher', vocabulary: teacher },
+    );
 
   it('lets a teacher have more tokens, and ids that nobody uses', () => {
     check(vocabulary('a', undefined, 'c'), vocabulary('a', 'b', 'c', 'd'));
-    expect(() => check(vocabulary('a', 'b'), vocabulary('a'))).toThrow('token 1 of 2 is "b" to the model and nothing to the teacher');
+    expect(() => check(vocabulary('a', 'b'), vocabulary('a'))).toThrow(
+      'token 1 of 2 is "b" to the model and nothing to the teacher',
+    );
   });
 
   it('looks at two vocabularies once, and believes a remote teacher', () => {

@@ -6,8 +6,9 @@ import type { AgentModel } from '../types.js';
 const agreed = new WeakMap<Vocabulary, WeakSet<Vocabulary>>();
 
 /**
- * Every token of the student has to be there under the same id; the teacher may have more. A remote teacher, whose tokens are
- * not known here, is believed. @throws ConfigError naming the first token that differs
+ * Every token of the student has to be there under the same id; the teacher may have more. A remote
+ * teacher, whose tokens are not known here, is believed. @throws ConfigError naming the first token
+ * that differs
  */
 export function assertSameVocabulary(
   student: Pick<AgentModel, 'modelPath' | 'vocabulary'>,

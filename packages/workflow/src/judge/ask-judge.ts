@@ -1,5 +1,12 @@
 /** Asking another model for a verdict: bounded tries, a deadline for each, and failures as data. */
-import { CancelledError, ConfigError, describeError, ModelError, type ChatMessage, type Clock } from '@trinity-rft/core';
+import {
+  CancelledError,
+  ConfigError,
+  describeError,
+  ModelError,
+  type ChatMessage,
+  type Clock,
+} from '@trinity-rft/core';
 import type { AgentModel } from '../types.js';
 
 export interface JudgeQuestion<T> {
@@ -7,7 +14,10 @@ export interface JudgeQuestion<T> {
   readonly messages: readonly ChatMessage[];
   /** Undefined: the answer cannot be read. */
   readonly parse: (answer: string) => T | undefined;
-  /** What an answer looks like, told to a judge whose answer cannot be read: `a JSON object with the key "rating"`. */
+  /**
+   * What an answer looks like, told to a judge whose answer cannot be read: `a JSON object with the
+   * key "rating"`.
+   */
   readonly expected: string;
   /** Calls at most. @default 2 */
   readonly attempts?: number;
@@ -29,7 +39,10 @@ export interface Verdict<T> {
   readonly failure?: string;
 }
 
-/** Never rejects because of the judge: only when `signal` aborts, or when the configuration is wrong. */
+/**
+ * Never rejects because of the judge: only when `signal` aborts, or when the configuration is
+ * wrong.
+ */
 export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T>> {
   const { messages, parse, expected, attempts = 2, signal } = question;
   const conversation = [...messages];
@@ -42,7 +55,10 @@ export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T
       if (value !== undefined) return { value, attempts: attempt };
       failure = `the judge answered ${JSON.stringify(answer.slice(0, 80))}`;
       const reminder = `That cannot be read. Answer with ${expected} and nothing else.`;
-      conversation.push({ role: 'assistant', content: answer }, { role: 'user', content: reminder });
+      conversation.push(
+        { role: 'assistant', content: answer },
+        { role: 'user', content: reminder },
+      );
     } else {
       failure = describeError(answer.error);
       if (!answer.worthRepeating) return { value: undefined, attempts: attempt, failure };
@@ -56,20 +72,30 @@ interface Failed {
   readonly worthRepeating: boolean;
 }
 
-async function askOnce<T>(question: JudgeQuestion<T>, messages: readonly ChatMessage[]): Promise<string | Failed> {
+async function askOnce<T>(
+  question: JudgeQuestion<T>,
+  messages: readonly ChatMessage[],
+): Promise<string | Failed> {
   const { judge, temperature = 0, maxTokens, timeoutMs = 60_000, clock, signal } = question;
   const done = new AbortController();
   const both = AbortSignal.any([signal, done.signal]);
-  const late = new CancelledError(`The judge "${judge.modelPath}" did not answer within ${timeoutMs / 1000} s.`, {
-    reason: 'aborted',
-    code: 'JUDGE_TIMEOUT',
-  });
+  const late = new CancelledError(
+    `The judge "${judge.modelPath}" did not answer within ${timeoutMs / 1000} s.`,
+    {
+      reason: 'aborted',
+      code: 'JUDGE_TIMEOUT',
+    },
+  );
   const deadline = clock.sleep(timeoutMs, both).then(() => {
     done.abort(late);
     throw late;
   });
   deadline.catch(() => undefined);
-  const call = judge.chat(messages, { temperature, signal: both, ...(maxTokens !== undefined && { maxTokens }) });
+  const call = judge.chat(messages, {
+    temperature,
+    signal: both,
+    ...(maxTokens !== undefined && { maxTokens }),
+  });
   // Whoever loses the race may still reject; nobody waits for it any more.
   call.catch(() => undefined);
   try {

@@ -40,17 +40,38 @@ describe('parseScores', () => {
 
   it('reads back any list within any text, and never gives anything out of range', () => {
     fc.assert(
-      fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 20 }), fc.string(), (scores, text) => {
-        expect(parseScores(`${text}\n${JSON.stringify(scores)}.`, scores.length)).toEqual(scores);
-      }),
+      fc.property(
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 20 }),
+        fc.string(),
+        (scores, text) => {
+          expect(parseScores(`${text}\n${JSON.stringify(scores)}.`, scores.length)).toEqual(scores);
+        },
+      ),
     );
-    const pieces = fc.constantFrom('[', ']', '1', '0.5', '-2', ',', ' ', '"', 'rating', ':', '/10', 'e5', '\n');
+    const pieces = fc.constantFrom(
+      '[',
+      ']',
+      '1',
+      '0.5',
+      '-2',
+      ',',
+      ' ',
+      '"',
+      'rating',
+      ':',
+      '/10',
+      'e5',
+      '\n',
+    );
     fc.assert(
       fc.property(
         fc.array(pieces).map((parts) => parts.join('')),
         (text) => {
           const scores = parseScores(text, 2);
-          expect(scores === undefined || (scores.length === 2 && scores.every((score) => score >= 0 && score <= 1))).toBe(true);
+          expect(
+            scores === undefined ||
+              (scores.length === 2 && scores.every((score) => score >= 0 && score <= 1)),
+          ).toBe(true);
           const rating = parseRating(text, { min: 1, max: 10 });
           expect(rating === undefined || (rating >= 1 && rating <= 10)).toBe(true);
         },
@@ -58,15 +79,24 @@ describe('parseScores', () => {
     );
   });
 
-  it.each(['[', 'rating', '1/', '9', 'rating: ', '[1,'])('reads nothing from a megabyte of %j', (piece) => {
-    const text = piece.repeat(200_000);
-    expect([parseScores(text, 3), parseRating(text, { min: 1, max: 10 })]).toEqual([undefined, undefined]);
-  });
+  it.each(['[', 'rating', '1/', '9', 'rating: ', '[1,'])(
+    'reads nothing from a megabyte of %j',
+    (piece) => {
+      const text = piece.repeat(200_000);
+      expect([parseScores(text, 3), parseRating(text, { min: 1, max: 10 })]).toEqual([
+        undefined,
+        undefined,
+      ]);
+    },
+  );
 });
 
 describe('askJudge', () => {
   const clock = manualClock();
-  const ask = (judge: ReturnType<typeof scriptedModel>, over: Partial<Parameters<typeof askJudge<number>>[0]> = {}) =>
+  const ask = (
+    judge: ReturnType<typeof scriptedModel>,
+    over: Partial<Parameters<typeof askJudge<number>>[0]> = {},
+  ) =>
     askJudge<number>({
       judge,
       messages: [{ role: 'user', content: 'How good?' }],
@@ -99,33 +129,56 @@ describe('askJudge', () => {
     const busy = new ModelError('Busy.', { status: 429, retryable: true });
     expect(await ask(scriptedModel({ answers: [busy, '5'] }))).toEqual({ value: 5, attempts: 2 });
     const refused = new ModelError('Wrong key.', { status: 401 });
-    expect(await ask(scriptedModel({ answers: [refused, '5'] }))).toEqual({ value: undefined, attempts: 1, failure: 'Wrong key.' });
+    expect(await ask(scriptedModel({ answers: [refused, '5'] }))).toEqual({
+      value: undefined,
+      attempts: 1,
+      failure: 'Wrong key.',
+    });
   });
 
   it('waits no longer than its deadline for a judge that ignores its signal', async () => {
-    const deaf = { ...scriptedModel({ answers: [] }), chat: () => new Promise<never>(() => undefined) };
+    const deaf = {
+      ...scriptedModel({ answers: [] }),
+      chat: () => new Promise<never>(() => undefined),
+    };
     const verdict = ask(deaf, { attempts: 1, timeoutMs: 1000 });
     await clock.advance(1000);
-    expect(await verdict).toMatchObject({ value: undefined, failure: 'The judge "scripted" did not answer within 1 s.' });
+    expect(await verdict).toMatchObject({
+      value: undefined,
+      failure: 'The judge "scripted" did not answer within 1 s.',
+    });
   });
 
   it('ends with the run', async () => {
     const run = new AbortController();
-    const deaf = { ...scriptedModel({ answers: [] }), chat: () => new Promise<never>(() => undefined) };
+    const deaf = {
+      ...scriptedModel({ answers: [] }),
+      chat: () => new Promise<never>(() => undefined),
+    };
     const verdict = ask(deaf, { signal: run.signal });
     run.abort(new Error('over'));
     await expect(verdict).rejects.toThrow('over');
   });
 });
 
-async function run(name: string, options: Omit<TryOptions, 'auxiliaryModels'> & { readonly judge?: readonly ScriptedAnswer[] }) {
+async function run(
+  name: string,
+  options: Omit<TryOptions, 'auxiliaryModels'> & { readonly judge?: readonly ScriptedAnswer[] },
+) {
   const judge = scriptedModel({ answers: options.judge ?? [], modelPath: 'judge' });
-  const auxiliaryModels = options.judge === undefined ? {} : { judge };
-  const experiences = (await tryWorkflow(createWorkflowRegistry().get(name), { ...options, auxiliaryModels })) as readonly Experience[];
+  const auxiliaryModels: Record<string, typeof judge> =
+    options.judge === undefined ? {} : { judge };
+  const experiences = (await tryWorkflow(createWorkflowRegistry().get(name), {
+    ...options,
+    auxiliaryModels,
+  })) as readonly Experience[];
   return { judge, experiences, rewards: experiences.map(({ reward }) => reward) };
 }
 
-const rawTask = { prompt: 'Why is the sky blue?', rubric: [{ description: 'Names scattering', weight: 0.7 }] };
+const rawTask = {
+  prompt: 'Why is the sky blue?',
+  rubric: [{ description: 'Names scattering', weight: 0.7 }],
+};
 
 describe('rubric_judge_workflow', () => {
   it('rates each answer of the group by the rubric of its row', async () => {
@@ -154,10 +207,16 @@ describe('rubric_judge_workflow', () => {
 
   it('refuses rows without a rubric, and runs without a judge', async () => {
     const model = scriptedModel({ answers: () => 'x' });
-    await expect(run('rubric_judge_workflow', { rawTask: { prompt: 'a' }, model, judge: [] })).rejects.toThrow('no usable "rubric"');
-    await expect(run('rubric_judge_workflow', { rawTask, model })).rejects.toThrow('add it to explorer.auxiliary_models');
+    await expect(
+      run('rubric_judge_workflow', { rawTask: { prompt: 'a' }, model, judge: [] }),
+    ).rejects.toThrow('no usable "rubric"');
+    await expect(run('rubric_judge_workflow', { rawTask, model })).rejects.toThrow(
+      'add it to explorer.auxiliary_models',
+    );
     const named = { workflowArgs: { judge: 'jugde' } };
-    await expect(run('rubric_judge_workflow', { rawTask, model, judge: [], task: named })).rejects.toThrow('Did you mean "judge"?');
+    await expect(
+      run('rubric_judge_workflow', { rawTask, model, judge: [], task: named }),
+    ).rejects.toThrow('Did you mean "judge"?');
   });
 });
 
@@ -182,7 +241,10 @@ describe('rubric_judge_openai_workflow', () => {
     vi.stubEnv('TEST_JUDGE_URL', `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
     vi.stubEnv('TEST_JUDGE_KEY', 'mine');
     try {
-      const { rewards } = await run('rubric_judge_openai_workflow', { ...options, model: scriptedModel({ answers: ['x'] }) });
+      const { rewards } = await run('rubric_judge_openai_workflow', {
+        ...options,
+        model: scriptedModel({ answers: ['x'] }),
+      });
       expect([rewards, keys]).toEqual([[0.4], ['Bearer mine']]);
     } finally {
       vi.unstubAllEnvs();
@@ -191,7 +253,10 @@ describe('rubric_judge_openai_workflow', () => {
   });
 
   it('says which variable is not set', async () => {
-    const asked = run('rubric_judge_openai_workflow', { ...options, model: scriptedModel({ answers: ['x'] }) });
+    const asked = run('rubric_judge_openai_workflow', {
+      ...options,
+      model: scriptedModel({ answers: ['x'] }),
+    });
     await expect(asked).rejects.toThrow(
       'workflow_args.judge_api_base_url_env is "TEST_JUDGE_URL"; expected an environment variable that is set.',
     );
@@ -202,7 +267,12 @@ describe('ruler_workflow', () => {
   const task = { repeatTimes: 3 };
   it('asks once for the whole group', async () => {
     const model = scriptedModel({ answers: ['a', 'b', 'c'] });
-    const { rewards, judge, experiences } = await run('ruler_workflow', { rawTask, model, judge: ['[0.1, 0.9, 0.5]'], task });
+    const { rewards, judge, experiences } = await run('ruler_workflow', {
+      rawTask,
+      model,
+      judge: ['[0.1, 0.9, 0.5]'],
+      task,
+    });
     expect(rewards).toEqual([0.1, 0.9, 0.5]);
     expect(experiences.map(({ eid }) => eid.run)).toEqual([0, 1, 2]);
     expect(judge.calls).toHaveLength(1);
@@ -238,7 +308,11 @@ describe('math_trainable_ruler_workflow', () => {
   it('pays its own verdict where the truth is not used', async () => {
     const model = scriptedModel({ answers: [right, wrong, '[0.75, 0.5]'] });
     const task = { repeatTimes: 2, workflowArgs: { ground_truth_ratio: 0 } };
-    const { rewards, experiences } = await run('math_trainable_ruler_workflow', { ...options, model, task });
+    const { rewards, experiences } = await run('math_trainable_ruler_workflow', {
+      ...options,
+      model,
+      task,
+    });
     expect(rewards).toEqual([0.75, 0.5]);
     expect(experiences[0]!.metrics).toMatchObject({ judge_success: 1, accuracy: 1 });
   });
@@ -251,7 +325,10 @@ describe('math_trainable_ruler_workflow', () => {
     expect([gold0! > 0.9, gold1! < 0.2]).toEqual([true, true]);
     expect(experiences.map(({ eid }) => [eid.task, eid.run])).toEqual([['5-ruler', 0], ['5-ruler', 1], ['', 0], ['', 1]]); // prettier-ignore
     const normal = [gold0!, gold1!].map((gold) => (gold + 0.1) / 1.2);
-    expect(experiences[0]!.reward).toBeCloseTo(1 - (Math.abs(1 - normal[0]!) + Math.abs(0 - normal[1]!)) / 2, 12);
+    expect(experiences[0]!.reward).toBeCloseTo(
+      1 - (Math.abs(1 - normal[0]!) + Math.abs(0 - normal[1]!)) / 2,
+      12,
+    );
     expect(experiences[1]!.reward).toBe(0);
     expect(experiences[2]!.metrics['judge_success']).toBe(0.5);
   });

@@ -1,24 +1,31 @@
-/** Reading what judges write. Lenient about everything around the numbers, strict about the numbers. */
+/**
+ * Reading what judges write. Lenient about everything around the numbers, strict about the numbers.
+ */
 
 /**
- * A rating within [min, max]: the last `"rating": n` of the text, in JSON or not, else the last `n/max`.
- * Undefined when there is none, or it is out of range.
+ * A rating within [min, max]: the last `"rating": n` of the text, in JSON or not, else the last
+ * `n/max`. Undefined when there is none, or it is out of range.
  */
-export function parseRating(text: string, { min, max }: { readonly min: number; readonly max: number }): number | undefined {
-  const named = [...text.matchAll(/\brating\b["'*]{0,3}[ \t]{0,4}[:=][ \t*"']{0,6}(-?\d{1,9}(?:\.\d{1,9})?)/gi)].at(-1);
+export function parseRating(
+  text: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number | undefined {
+  const named = [
+    ...text.matchAll(/\brating\b["'*]{0,3}[ \t]{0,4}[:=][ \t*"']{0,6}(-?\d{1,9}(?:\.\d{1,9})?)/gi),
+  ].at(-1);
   const found =
     named?.[1] ??
-    [...text.matchAll(/(?<![\d.])(\d{1,9}(?:\.\d{1,9})?) {0,2}\/ {0,2}(\d{1,9})(?![\d.])/g)].findLast(
-      ([, , of]) => Number(of) === max,
-    )?.[1];
+    [
+      ...text.matchAll(/(?<![\d.])(\d{1,9}(?:\.\d{1,9})?) {0,2}\/ {0,2}(\d{1,9})(?![\d.])/g),
+    ].findLast(([, , of]) => Number(of) === max)?.[1];
   if (found === undefined) return undefined;
   const rating = Number(found);
   return rating >= min && rating <= max ? rating : undefined;
 }
 
 /**
- * `count` scores between the last `[` and the last `]`, clipped to [0, 1]. Quotes, blanks and one trailing comma do not matter.
- * Undefined when the list has another length or holds something else.
+ * `count` scores between the last `[` and the last `]`, clipped to [0, 1]. Quotes, blanks and one
+ * trailing comma do not matter. Undefined when the list has another length or holds something else.
  */
 export function parseScores(text: string, count: number): readonly number[] | undefined {
   const end = text.lastIndexOf(']');
@@ -28,7 +35,9 @@ export function parseScores(text: string, count: number): readonly number[] | un
   if (items.at(-1)?.trim() === '') items.pop();
   if (items.length !== count) return undefined;
   const scores = items.map((item) => numberOf(item));
-  return scores.every((score) => score !== undefined) ? scores.map((score) => Math.min(1, Math.max(0, score))) : undefined;
+  return scores.every((score) => score !== undefined)
+    ? scores.map((score) => Math.min(1, Math.max(0, score)))
+    : undefined;
 }
 
 function numberOf(item: string): number | undefined {

@@ -1,5 +1,12 @@
 /** `rubric_judge_workflow`: another model rates each answer against the rubric of the row. */
-import { TaskError, taskPrompt, type ChatMessage, type ChatResponse, type Experience, type Task } from '@trinity-rft/core';
+import {
+  TaskError,
+  taskPrompt,
+  type ChatMessage,
+  type ChatResponse,
+  type Experience,
+  type Task,
+} from '@trinity-rft/core';
 import { createRemoteModel } from '../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../simple-workflow.js';
 import type { AgentModel } from '../types.js';
@@ -15,15 +22,17 @@ interface Criterion {
 const scale = { min: 1, max: 10 };
 
 /**
- * Reward = rating / 10; an answer that the judge does not rate gets 0, and metric `judge_success` says how often it did.
- * Rows carry `rubric`: a list of `{ description, weight }`.
+ * Reward = rating / 10; an answer that the judge does not rate gets 0, and metric `judge_success`
+ * says how often it did. Rows carry `rubric`: a list of `{ description, weight }`.
  */
 export class RubricJudgeWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
     const rubric = readRubric(this.task);
     const judge = this.judge();
     const responses = await this.respond();
-    return Promise.all(responses.map((response, index) => this.#judged(judge, rubric, { response, index })));
+    return Promise.all(
+      responses.map((response, index) => this.#judged(judge, rubric, { response, index })),
+    );
   }
 
   protected judge(): AgentModel {
@@ -49,15 +58,22 @@ export class RubricJudgeWorkflow extends SimpleWorkflow {
 }
 
 /**
- * `rubric_judge_openai_workflow`: the judge is the model `judge_model_name` at the address and with the key of two environment
- * variables, `judge_api_base_url_env` and `judge_api_key_env` (OPENAI_BASE_URL and OPENAI_API_KEY).
+ * `rubric_judge_openai_workflow`: the judge is the model `judge_model_name` at the address and with
+ * the key of two environment variables, `judge_api_base_url_env` and `judge_api_key_env`
+ * (OPENAI_BASE_URL and OPENAI_API_KEY).
  */
 export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
   protected override judge(): AgentModel {
     const { task, signal } = this;
     return createRemoteModel({
-      baseURL: environment(textArg(task, 'judge_api_base_url_env', 'OPENAI_BASE_URL'), 'judge_api_base_url_env'),
-      apiKey: environment(textArg(task, 'judge_api_key_env', 'OPENAI_API_KEY'), 'judge_api_key_env'),
+      baseURL: environment(
+        textArg(task, 'judge_api_base_url_env', 'OPENAI_BASE_URL'),
+        'judge_api_base_url_env',
+      ),
+      apiKey: environment(
+        textArg(task, 'judge_api_key_env', 'OPENAI_API_KEY'),
+        'judge_api_key_env',
+      ),
       modelPath: textArg(task, 'judge_model_name'),
       timeoutMs: positiveArg(task, 'judge_timeout', 60) * 1000,
       signal,
@@ -74,7 +90,8 @@ function environment(variable: string, argument: string): string {
 function readRubric({ rawTask, index }: Task): readonly Criterion[] {
   const { rubric } = rawTask;
   const criteria = Array.isArray(rubric) ? rubric.map((item: unknown) => readCriterion(item)) : [];
-  if (criteria.length > 0 && criteria.every((criterion) => criterion !== undefined)) return criteria;
+  if (criteria.length > 0 && criteria.every((criterion) => criterion !== undefined))
+    return criteria;
   throw new TaskError(
     `Row ${index.row} of task set "${index.taskset}" has no usable "rubric". Give a list such as [{"description": "Names the source", "weight": 0.5}].`,
     { code: 'RUBRIC_MISSING' },
@@ -82,12 +99,23 @@ function readRubric({ rawTask, index }: Task): readonly Criterion[] {
 }
 
 function readCriterion(item: unknown): Criterion | undefined {
-  const { description, weight = 1 } = (item ?? {}) as { readonly description?: unknown; readonly weight?: unknown };
-  return typeof description === 'string' && typeof weight === 'number' && Number.isFinite(weight) ? { description, weight } : undefined;
+  const { description, weight = 1 } = (item ?? {}) as {
+    readonly description?: unknown;
+    readonly weight?: unknown;
+  };
+  return typeof description === 'string' && typeof weight === 'number' && Number.isFinite(weight)
+    ? { description, weight }
+    : undefined;
 }
 
-function judgePrompt(question: string, answer: string, rubric: readonly Criterion[]): readonly ChatMessage[] {
-  const criteria = rubric.map(({ description, weight }, index) => `${index + 1}. (weight ${weight}) ${description}`);
+function judgePrompt(
+  question: string,
+  answer: string,
+  rubric: readonly Criterion[],
+): readonly ChatMessage[] {
+  const criteria = rubric.map(
+    ({ description, weight }, index) => `${index + 1}. (weight ${weight}) ${description}`,
+  );
   const content = [
     'Rate the answer below by these criteria; the weight says how much each counts.',
     criteria.join('\n'),

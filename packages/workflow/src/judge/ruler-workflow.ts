@@ -8,8 +8,9 @@ import { rulerPrompt } from './ruler-prompt.js';
 import { ask, judgeOf } from './settings.js';
 
 /**
- * `ruler_workflow`: reward = the judge's score in [0, 1], relative to the other answers of the group. When the judge gives no
- * list of the right length, every answer gets 0 (such a group teaches nothing) and metric `judge_success` is 0.
+ * `ruler_workflow`: reward = the judge's score in [0, 1], relative to the other answers of the
+ * group. When the judge gives no list of the right length, every answer gets 0 (such a group
+ * teaches nothing) and metric `judge_success` is 0.
  */
 export class RulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -25,7 +26,10 @@ export class RulerWorkflow extends SimpleWorkflow {
     ]);
     const success = { judge_success: value === undefined ? 0 : 1 };
     return responses.map((response, index) =>
-      this.experienceOf(response, index, { reward: value?.[index] ?? 0, metrics: { ...metrics[index], ...success } }),
+      this.experienceOf(response, index, {
+        reward: value?.[index] ?? 0,
+        metrics: { ...metrics[index], ...success },
+      }),
     );
   }
 
@@ -35,10 +39,17 @@ export class RulerWorkflow extends SimpleWorkflow {
   }
 }
 
-/** `math_ruler_workflow`: also reports what the reward function (`math_reward`) says, as `gold_reward`. */
+/**
+ * `math_ruler_workflow`: also reports what the reward function (`math_reward`) says, as
+ * `gold_reward`.
+ */
 export class MathRulerWorkflow extends RulerWorkflow {
   protected override async ownMetrics(response: ChatResponse): Promise<Metrics> {
-    const { reward, parts } = await scoreChoice(this.rewardFn ?? createRewardFn('math_reward', {}), this.task, response);
+    const { reward, parts } = await scoreChoice(
+      this.rewardFn ?? createRewardFn('math_reward', {}),
+      this.task,
+      response,
+    );
     return { ...parts, gold_reward: reward };
   }
 

@@ -11,7 +11,11 @@ export interface JudgeRequest<T> {
   readonly expected: string;
 }
 
-/** `workflow_args.judge`: name or place of an auxiliary model. @default the first @throws ConfigError when there is none */
+/**
+ * `workflow_args.judge`: name or place of an auxiliary model.
+ * @default the first
+ * @throws ConfigError when there is none
+ */
 export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel {
   const which = task.workflowArgs['judge'] ?? 0;
   if (typeof which !== 'string' && typeof which !== 'number')
@@ -20,7 +24,11 @@ export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel 
 }
 
 /** Reads `judge_attempts` (2) and `judge_timeout` (60 seconds) and asks. */
-export async function ask<T>(context: WorkflowContext, judge: AgentModel, request: JudgeRequest<T>): Promise<Verdict<T>> {
+export async function ask<T>(
+  context: WorkflowContext,
+  judge: AgentModel,
+  request: JudgeRequest<T>,
+): Promise<Verdict<T>> {
   const { task, runtime, signal } = context;
   const verdict = await askJudge({
     ...request,
@@ -31,9 +39,12 @@ export async function ask<T>(context: WorkflowContext, judge: AgentModel, reques
     signal,
   });
   if (verdict.failure !== undefined) {
-    runtime.logger.debug(`The judge gave no verdict on task ${task.batchId}/${task.taskId}: ${verdict.failure}`, {
-      attempts: verdict.attempts,
-    });
+    runtime.logger.debug(
+      `The judge gave no verdict on task ${task.batchId}/${task.taskId}: ${verdict.failure}`,
+      {
+        attempts: verdict.attempts,
+      },
+    );
   }
   return verdict;
 }

@@ -4,8 +4,9 @@ import { chatOptions } from '../chat-options.js';
 import { Workflow } from '../workflow.js';
 
 /**
- * Keeps one conversation. Every call is recorded with the tokens that were sampled, so nothing is turned into tokens a second
- * time. A subclass that overrides `reset` calls `super.reset(task)`, which begins a new conversation.
+ * Keeps one conversation. Every call is recorded with the tokens that were sampled, so nothing is
+ * turned into tokens a second time. A subclass that overrides `reset` calls `super.reset(task)`,
+ * which begins a new conversation.
  */
 export abstract class MultiTurnWorkflow extends Workflow {
   #messages: ChatMessage[] = [];
@@ -20,8 +21,14 @@ export abstract class MultiTurnWorkflow extends Workflow {
     this.#messages.push(...messages);
   }
 
-  /** Adds `content` as the user's, and the model's answer, which it returns. The task's `rollout_args` hold where `options` say nothing. */
-  protected async ask(content: string, options: Omit<ChatOptions, 'n'> = {}): Promise<ChatResponse> {
+  /**
+   * Adds `content` as the user's, and the model's answer, which it returns. The task's
+   * `rollout_args` hold where `options` say nothing.
+   */
+  protected async ask(
+    content: string,
+    options: Omit<ChatOptions, 'n'> = {},
+  ): Promise<ChatResponse> {
     this.tell({ role: 'user', content });
     const settings = { ...chatOptions(this.task.rolloutArgs), signal: this.signal, ...options };
     const response = (await this.model.chat(this.#messages, settings))[0]!;

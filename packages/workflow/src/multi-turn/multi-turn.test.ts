@@ -28,16 +28,32 @@ describe('StepWiseRewardWorkflow', () => {
     const model = scriptedModel({ answers: ['3', '9', '7'] });
     const experiences = (await tryWorkflow(guess, { rawTask, model })) as readonly Experience[];
     expect(experiences.map(({ reward, eid }) => [reward, eid.step])).toEqual([[-0.1, 0], [-0.1, 1], [1, 2]]); // prettier-ignore
-    expect(model.calls.at(-1)!.messages.map(({ content }) => content)).toEqual(['Guess.', '3', 'Higher.', '9', 'Lower.']);
+    expect(model.calls.at(-1)!.messages.map(({ content }) => content)).toEqual([
+      'Guess.',
+      '3',
+      'Higher.',
+      '9',
+      'Lower.',
+    ]);
   });
 
   it('ends after max_step_num steps, and after an answer that was cut off', async () => {
     const run = (answers: Parameters<typeof scriptedModel>[0]['answers']): Promise<unknown> =>
-      tryWorkflow(guess, { rawTask, model: scriptedModel({ answers }), task: { workflowArgs: { max_step_num: 2 } } });
+      tryWorkflow(guess, {
+        rawTask,
+        model: scriptedModel({ answers }),
+        task: { workflowArgs: { max_step_num: 2 } },
+      });
     expect(await run(() => '1')).toHaveLength(2);
     expect(await run([{ responseText: '1', finishReason: 'length' }])).toHaveLength(1);
-    const wrong = tryWorkflow(guess, { rawTask, model: scriptedModel({ answers: [] }), task: { workflowArgs: { max_step_num: 0 } } });
-    await expect(wrong).rejects.toThrow('workflow_args.max_step_num is 0; expected an integer of at least 1.');
+    const wrong = tryWorkflow(guess, {
+      rawTask,
+      model: scriptedModel({ answers: [] }),
+      task: { workflowArgs: { max_step_num: 0 } },
+    });
+    await expect(wrong).rejects.toThrow(
+      'workflow_args.max_step_num is 0; expected an integer of at least 1.',
+    );
   });
 
   it('numbers what several calls of one step record alike, and asks for no reward of a step without calls', async () => {
@@ -52,7 +68,10 @@ describe('StepWiseRewardWorkflow', () => {
         return stepNum;
       }
     }
-    const run = tryWorkflow(defineWorkflow({ name: 'pairs', workflow: Pairs }), { rawTask, model: scriptedModel({ answers: () => 'x' }) });
+    const run = tryWorkflow(defineWorkflow({ name: 'pairs', workflow: Pairs }), {
+      rawTask,
+      model: scriptedModel({ answers: () => 'x' }),
+    });
     expect(((await run) as readonly Experience[]).map(({ eid }) => [eid.step, eid.suffix])).toEqual([[0, ''], [0, ''], [2, ''], [2, '']]); // prettier-ignore
     expect(rewarded).toEqual([0, 2]);
   });
@@ -72,7 +91,10 @@ class Walk extends RewardPropagationWorkflow {
 describe('RewardPropagationWorkflow', () => {
   it('gives the reward of the end to every step', async () => {
     const model = scriptedModel({ answers: () => 'on' });
-    const experiences = (await tryWorkflow(defineWorkflow({ name: 'walk', workflow: Walk }), { rawTask, model })) as readonly Experience[];
+    const experiences = (await tryWorkflow(defineWorkflow({ name: 'walk', workflow: Walk }), {
+      rawTask,
+      model,
+    })) as readonly Experience[];
     expect(experiences.map(({ reward, eid, metrics }) => [reward, eid.step, metrics])).toEqual(
       [0, 1, 2].map((step) => [3, step, { actual_env_steps: 3 }]),
     );
@@ -80,7 +102,9 @@ describe('RewardPropagationWorkflow', () => {
 
   it('begins a new conversation when the instance is used again', async () => {
     const model = scriptedModel({ answers: () => 'on' });
-    const instance = defineWorkflow({ name: 'walk', workflow: Walk }).create(workflowContext({ rawTask, model }));
+    const instance = defineWorkflow({ name: 'walk', workflow: Walk }).create(
+      workflowContext({ rawTask, model }),
+    );
     await instance.run();
     await instance.reset?.(workflowContext({ rawTask, model }));
     await instance.run();

@@ -4,7 +4,10 @@ import { integerArg } from '../workflow-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep } from './steps.js';
 
-/** Calls `step` until it returns false, then `reward` once. Metric `actual_env_steps`: steps that were made. */
+/**
+ * Calls `step` until it returns false, then `reward` once. Metric `actual_env_steps`: steps that
+ * were made.
+ */
 export abstract class RewardPropagationWorkflow extends MultiTurnWorkflow {
   /** Makes step `stepNum`, from 0. Return false when it was the last. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
@@ -30,6 +33,11 @@ export abstract class RewardPropagationWorkflow extends MultiTurnWorkflow {
       all.push(...experiences);
     }
     const reward = await this.reward(all);
-    return all.map((experience) => withFields(experience, { reward, metrics: { ...experience.metrics, actual_env_steps: steps } }));
+    return all.map((experience) =>
+      withFields(experience, {
+        reward,
+        metrics: { ...experience.metrics, actual_env_steps: steps },
+      }),
+    );
   }
 }

@@ -4,12 +4,18 @@ import { integerArg } from '../workflow-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep } from './steps.js';
 
-/** Calls `step` until it returns false, and `reward` after each: what the step recorded gets it, with `eid.step`. */
+/**
+ * Calls `step` until it returns false, and `reward` after each: what the step recorded gets it,
+ * with `eid.step`.
+ */
 export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
   /** Makes step `stepNum`, from 0. Return false when it was the last. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
 
-  /** The reward of one step, from what it recorded. Not asked for a step without a call of the model. */
+  /**
+   * The reward of one step, from what it recorded. Not asked for a step without a call of the
+   * model.
+   */
   abstract reward(experiences: readonly Experience[], stepNum: number): number | Promise<number>;
 
   /** @default `workflow_args.max_step_num`, else 100 */

@@ -1,4 +1,6 @@
-/** Runs in steps: each may call the model several times, until the workflow says that it is done. */
+/**
+ * Runs in steps: each may call the model several times, until the workflow says that it is done.
+ */
 import { withFields, type Experience } from '@trinity-rft/core';
 
 export interface Steps {
@@ -15,15 +17,24 @@ export interface StepExperiences {
   readonly experiences: readonly Experience[];
 }
 
-/** Ends after the last step, after `maxStepNum` steps, or after an answer that was cut off: what follows it would not make sense. */
-export async function* eachStep({ maxStepNum, step, extract }: Steps): AsyncGenerator<StepExperiences> {
+/**
+ * Ends after the last step, after `maxStepNum` steps, or after an answer that was cut off: what
+ * follows it would not make sense.
+ */
+export async function* eachStep({
+  maxStepNum,
+  step,
+  extract,
+}: Steps): AsyncGenerator<StepExperiences> {
   for (let stepNum = 0; stepNum < maxStepNum; stepNum++) {
     const more = await step(stepNum);
     const experiences = extract();
     // The explorer numbers what shares a step.
     yield {
       stepNum,
-      experiences: experiences.map((experience) => withFields(experience, { eid: { ...experience.eid, step: stepNum, suffix: '' } })),
+      experiences: experiences.map((experience) =>
+        withFields(experience, { eid: { ...experience.eid, step: stepNum, suffix: '' } }),
+      ),
     };
     if (!more || experiences.some(({ truncateStatus }) => truncateStatus !== undefined)) return;
   }

@@ -17,7 +17,9 @@ import { serveCompletions } from './serve-completions.js';
 /** One answer: its text, a whole one, or an error to throw. */
 export type ScriptedAnswer =
   | string
-  | (Partial<Pick<ChatResponse, 'responseText' | 'reasoningText' | 'finishReason'>> & { readonly toolCalls?: readonly ScriptedToolCall[] })
+  | (Partial<Pick<ChatResponse, 'responseText' | 'reasoningText' | 'finishReason'>> & {
+      readonly toolCalls?: readonly ScriptedToolCall[];
+    })
   | Error;
 
 /** `arguments` that are no text become JSON. */
@@ -32,8 +34,12 @@ export interface ScriptedCall {
 }
 
 export interface ScriptedModelOptions {
-  /** A list is used up one answer per choice, in call order; a function is asked for each choice. */
-  readonly answers: readonly ScriptedAnswer[] | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
+  /**
+   * A list is used up one answer per choice, in call order; a function is asked for each choice.
+   */
+  readonly answers:
+    | readonly ScriptedAnswer[]
+    | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
   /** What `logprobs` says of the tokens after the prompt. @default -0.25 of each */
   readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
   /** @default not known */
@@ -48,7 +54,12 @@ export interface ScriptedModel extends AgentModel {
 }
 
 /** Records as the real one does; tokens are character codes, and every log-probability is -0.25. */
-export function scriptedModel({ answers, score, vocabulary, modelPath = 'scripted' }: ScriptedModelOptions): ScriptedModel {
+export function scriptedModel({
+  answers,
+  score,
+  vocabulary,
+  modelPath = 'scripted',
+}: ScriptedModelOptions): ScriptedModel {
   const calls: ScriptedCall[] = [];
   let recorded: Experience[] = [];
   let used = 0;
@@ -56,15 +67,26 @@ export function scriptedModel({ answers, score, vocabulary, modelPath = 'scripte
     if (typeof answers === 'function') return answers(call, choice);
     const answer = answers[used++];
     if (answer === undefined)
-      throw new InvariantError(`The scripted model was asked for answer ${used}; its script has ${answers.length}.`);
+      throw new InvariantError(
+        `The scripted model was asked for answer ${used}; its script has ${answers.length}.`,
+      );
     return answer;
   };
-  const chat = async (messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<readonly ChatResponse[]> => {
+  const chat = async (
+    messages: readonly ChatMessage[],
+    options: ChatOptions = {},
+  ): Promise<readonly ChatResponse[]> => {
     options.signal?.throwIfAborted();
     const call = { messages: structuredClone(messages) as readonly ChatMessage[], options };
     const step = calls.push(call) - 1;
-    const responses = Array.from({ length: options.n ?? 1 }, (_, choice) => toResponse(next(call, choice), call, `call_${step}_${choice}`));
-    recorded.push(...responses.map((response, choice) => createExperience({ ...response, eid: { step, suffix: String(choice) } })));
+    const responses = Array.from({ length: options.n ?? 1 }, (_, choice) =>
+      toResponse(next(call, choice), call, `call_${step}_${choice}`),
+    );
+    recorded.push(
+      ...responses.map((response, choice) =>
+        createExperience({ ...response, eid: { step, suffix: String(choice) } }),
+      ),
+    );
     return responses;
   };
   const endpoint = createAgentEndpoint({
@@ -81,7 +103,9 @@ export function scriptedModel({ answers, score, vocabulary, modelPath = 'scripte
     chat,
     logprobs: async (tokens, promptLength, { signal } = {}) => {
       signal?.throwIfAborted();
-      return score ? Float32Array.from(score(Int32Array.from(tokens), promptLength)) : steady(tokens.length - promptLength);
+      return score
+        ? Float32Array.from(score(Int32Array.from(tokens), promptLength))
+        : steady(tokens.length - promptLength);
     },
     vocabulary,
     openaiClient: () => client,
@@ -94,7 +118,11 @@ export function scriptedModel({ answers, score, vocabulary, modelPath = 'scripte
   };
 }
 
-function toResponse(answer: ScriptedAnswer, { messages, options }: ScriptedCall, idPrefix: string): ChatResponse {
+function toResponse(
+  answer: ScriptedAnswer,
+  { messages, options }: ScriptedCall,
+  idPrefix: string,
+): ChatResponse {
   if (answer instanceof Error) throw answer;
   const given = typeof answer === 'string' ? { responseText: answer } : answer;
   const { responseText = '', toolCalls = [] } = given;
@@ -120,4 +148,5 @@ function toResponse(answer: ScriptedAnswer, { messages, options }: ScriptedCall,
 }
 
 const steady = (length: number): Float32Array => new Float32Array(length).fill(-0.25);
-const codes = (text: string): readonly number[] => [...text].map((character) => character.codePointAt(0) ?? 0);
+const codes = (text: string): readonly number[] =>
+  [...text].map((character) => character.codePointAt(0) ?? 0);

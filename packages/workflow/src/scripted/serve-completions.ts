@@ -1,7 +1,19 @@
-/** A `fetch` that answers chat completions from a chat function: as much of the API as scripted models need, without streams. */
-import { describeError, type ChatMessage, type ChatOptions, type ChatResponse, type ToolDefinition } from '@trinity-rft/core';
+/**
+ * A `fetch` that answers chat completions from a chat function: as much of the API as scripted
+ * models need, without streams.
+ */
+import {
+  describeError,
+  type ChatMessage,
+  type ChatOptions,
+  type ChatResponse,
+  type ToolDefinition,
+} from '@trinity-rft/core';
 
-type Chat = (messages: readonly ChatMessage[], options: ChatOptions) => Promise<readonly ChatResponse[]>;
+type Chat = (
+  messages: readonly ChatMessage[],
+  options: ChatOptions,
+) => Promise<readonly ChatResponse[]>;
 
 interface CompletionRequest {
   readonly messages: readonly ChatMessage[];
@@ -18,12 +30,17 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
   return async (input, init) => {
     const request = new Request(input, init);
     const { pathname } = new URL(request.url);
-    if (pathname.endsWith('/models')) return Response.json({ object: 'list', data: [{ id: model, object: 'model' }] });
-    if (!pathname.endsWith('/chat/completions')) return failure(404, `${pathname} is not scripted.`);
+    if (pathname.endsWith('/models'))
+      return Response.json({ object: 'list', data: [{ id: model, object: 'model' }] });
+    if (!pathname.endsWith('/chat/completions'))
+      return failure(404, `${pathname} is not scripted.`);
     try {
       const wanted = (await request.json()) as CompletionRequest;
       if (wanted.stream === true) return failure(400, 'Scripted models do not stream.');
-      const responses = await chat(wanted.messages, { ...toOptions(wanted), signal: request.signal });
+      const responses = await chat(wanted.messages, {
+        ...toOptions(wanted),
+        signal: request.signal,
+      });
       return Response.json({
         id: `chatcmpl-scripted-${answered++}`,
         object: 'chat.completion',
@@ -37,7 +54,12 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
   };
 }
 
-function toOptions({ n, temperature, max_tokens: maxTokens, tools }: CompletionRequest): ChatOptions {
+function toOptions({
+  n,
+  temperature,
+  max_tokens: maxTokens,
+  tools,
+}: CompletionRequest): ChatOptions {
   return {
     ...(n !== undefined && { n }),
     ...(temperature !== undefined && { temperature }),
@@ -46,7 +68,10 @@ function toOptions({ n, temperature, max_tokens: maxTokens, tools }: CompletionR
   };
 }
 
-function toChoice({ responseText, reasoningText, toolCalls, finishReason }: ChatResponse, index: number): unknown {
+function toChoice(
+  { responseText, reasoningText, toolCalls, finishReason }: ChatResponse,
+  index: number,
+): unknown {
   return {
     index,
     finish_reason: finishReason,
@@ -61,4 +86,5 @@ function toChoice({ responseText, reasoningText, toolCalls, finishReason }: Chat
   };
 }
 
-const failure = (status: number, message: string): Response => Response.json({ error: { message, type: 'scripted_error' } }, { status });
+const failure = (status: number, message: string): Response =>
+  Response.json({ error: { message, type: 'scripted_error' } }, { status });

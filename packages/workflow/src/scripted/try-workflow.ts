@@ -1,5 +1,12 @@
 /** A workflow run by hand on one row: what a test or a first try needs instead of an explorer. */
-import { createRuntime, defaultFormatArgs, type RawTask, type RewardFn, type Runtime, type Task } from '@trinity-rft/core';
+import {
+  createRuntime,
+  defaultFormatArgs,
+  type RawTask,
+  type RewardFn,
+  type Runtime,
+  type Task,
+} from '@trinity-rft/core';
 import type { AgentModel, WorkflowContext, WorkflowDefinition, WorkflowResult } from '../types.js';
 
 export interface TryOptions {
@@ -8,7 +15,9 @@ export interface TryOptions {
   /** @default none */
   readonly auxiliaryModels?: Readonly<Record<string, AgentModel>>;
   readonly rewardFn?: RewardFn;
-  /** Whatever else of the task matters: `formatArgs`, `workflowArgs`, `rolloutArgs`, `repeatTimes`. */
+  /**
+   * Whatever else of the task matters: `formatArgs`, `workflowArgs`, `rolloutArgs`, `repeatTimes`.
+   */
   readonly task?: Partial<Omit<Task, 'rawTask'>>;
   /** @default a silent one with the system clock */
   readonly runtime?: Runtime;
@@ -16,7 +25,15 @@ export interface TryOptions {
 }
 
 /** The context that the explorer would give. */
-export function workflowContext({ rawTask, model, auxiliaryModels = {}, rewardFn, task, runtime, signal }: TryOptions): WorkflowContext {
+export function workflowContext({
+  rawTask,
+  model,
+  auxiliaryModels = {},
+  rewardFn,
+  task,
+  runtime,
+  signal,
+}: TryOptions): WorkflowContext {
   return {
     task: { ...plainTask, ...task, rawTask },
     model,
@@ -28,7 +45,10 @@ export function workflowContext({ rawTask, model, auxiliaryModels = {}, rewardFn
 }
 
 /** One `run`, of all `task.repeatTimes` runs when the workflow repeats by itself. */
-export async function tryWorkflow(definition: WorkflowDefinition, options: TryOptions): Promise<WorkflowResult> {
+export async function tryWorkflow(
+  definition: WorkflowDefinition,
+  options: TryOptions,
+): Promise<WorkflowResult> {
   const context = workflowContext(options);
   const instance = definition.create(context);
   if (definition.canRepeat) instance.setRepeatTimes?.(context.task.repeatTimes, 0);

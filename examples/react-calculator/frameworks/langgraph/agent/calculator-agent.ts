@@ -25,7 +25,9 @@ interface Graph {
 export function calculatorGraph(model: ChatOpenAI): Graph {
   const ask = model.bindTools([calculator]);
   return new StateGraph(MessagesAnnotation)
-    .addNode('model', async ({ messages }, config) => ({ messages: await ask.invoke(messages, config) }))
+    .addNode('model', async ({ messages }, config) => ({
+      messages: await ask.invoke(messages, config),
+    }))
     .addNode('tools', new ToolNode([calculator]))
     .addEdge(START, 'model')
     .addConditionalEdges('model', toolsCondition, ['tools', END])

@@ -10,4 +10,8 @@ const calculator = tool({
   execute: ({ expression }) => multiply(expression),
 });
 
-export const calculatorAgent = new Agent({ name: 'Calculator', model: 'gpt-5-nano', tools: [calculator] });
+export const calculatorAgent = new Agent({
+  name: 'Calculator',
+  model: 'gpt-5-nano',
+  tools: [calculator],
+});

@@ -1,4 +1,5 @@
-// An agent as a program of its own: `node calculator-agent.mjs QUESTION`. It knows nothing of training.
+// An agent as a program of its own: `node calculator-agent.mjs QUESTION`. It knows nothing of
+// training.
 import { OpenAI } from 'openai';
 
 const client = new OpenAI({ maxRetries: 0 });
@@ -21,11 +22,19 @@ function multiply({ expression }) {
 
 for (let turn = 0; turn < 3; turn++) {
   const tools = [{ type: 'function', function: calculator }];
-  const { choices } = await client.chat.completions.create({ model: 'gpt-5-nano', messages, tools });
+  const { choices } = await client.chat.completions.create({
+    model: 'gpt-5-nano',
+    messages,
+    tools,
+  });
   messages.push(choices[0].message);
   const calls = choices[0].message.tool_calls ?? [];
   if (calls.length === 0) break;
   for (const { id, function: call } of calls)
-    messages.push({ role: 'tool', tool_call_id: id, content: multiply(JSON.parse(call.arguments)) });
+    messages.push({
+      role: 'tool',
+      tool_call_id: id,
+      content: multiply(JSON.parse(call.arguments)),
+    });
 }
 process.stdout.write(messages.at(-1).content ?? '');

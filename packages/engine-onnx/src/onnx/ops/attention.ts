@@ -9,11 +9,13 @@ import { reshape, swapHeads } from './shape.js';
 export const maskedScore = -1e9;
 
 /**
- * softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] -> [B, T, H, D]. Query heads h with the same
- * h div (H / KV) share a key head, so their queries are one taller matrix and keys are never repeated.
+ * softmax(q k^T / sqrt(D) + causal mask) v. `q` [B, H, T, D]; `k`, `v` [B, KV, T, D] -> [B, T, H,
+ * D]. Query heads h with the same h div (H / KV) share a key head, so their queries are one taller
+ * matrix and keys are never repeated.
  *
  * With P = softmax(S) and row sums D = sum(dO * O) = sum(dP * P):  dS = P * (dP - D).
- * @see Vaswani et al., arXiv:1706.03762; Ainslie et al., arXiv:2305.13245; for D, Dao et al., arXiv:2205.14135, appendix B
+ * @see Vaswani et al., arXiv:1706.03762; Ainslie et al., arXiv:2305.13245; for D, Dao et al.,
+ * arXiv:2205.14135, appendix B
  */
 export function causalAttention(q: Value, k: Value, v: Value): Value {
   const { graph } = q;
@@ -34,7 +36,10 @@ export function causalAttention(q: Value, k: Value, v: Value): Value {
   return withPullback(mixed, [q, k, v], (g) => {
     const dMixed = reshape(swapHeads(g), tall);
     const dWeights = matmul(dMixed, v, { transposeB: true });
-    const products = matmul(multiply(g, mixed), graph.constant(new Float32Array(width).fill(1), [width, 1]));
+    const products = matmul(
+      multiply(g, mixed),
+      graph.constant(new Float32Array(width).fill(1), [width, 1]),
+    );
     const rowSums = reshape(swapHeads(products), [...tall.slice(0, 3), 1]);
     const dScores = multiply(weights, subtract(dWeights, rowSums));
     return [
@@ -48,7 +53,16 @@ export function causalAttention(q: Value, k: Value, v: Value): Value {
 /** [T, T]: 0 on and below the diagonal, {@link maskedScore} above it. */
 function causalMask(graph: Graph, time: Dim): Value {
   return graph.memo(`causal mask ${time}`, () => {
-    const full = graph.node('Expand', [graph.scalar(maskedScore), graph.shapeTensor([time, time])], { shape: [time, time] });
-    return graph.node('Trilu', [full, graph.constant(BigInt64Array.of(1n), [])], { shape: [time, time] }, { attributes: { upper: 1 } });
+    const full = graph.node(
+      'Expand',
+      [graph.scalar(maskedScore), graph.shapeTensor([time, time])],
+      { shape: [time, time] },
+    );
+    return graph.node(
+      'Trilu',
+      [full, graph.constant(BigInt64Array.of(1n), [])],
+      { shape: [time, time] },
+      { attributes: { upper: 1 } },
+    );
   });
 }

@@ -1,4 +1,7 @@
-/** Attention of one new token per row over a cache and itself, rounded exactly as {@link causalAttention} rounds it. */
+/**
+ * Attention of one new token per row over a cache and itself, rounded exactly as
+ * {@link causalAttention} rounds it.
+ */
 import type { Dim } from '../dims.js';
 import { dimAt, type Graph, type Value } from '../graph.js';
 import { maskedScore } from './attention.js';
@@ -12,14 +15,22 @@ export interface PastKeyValues {
 }
 
 /**
- * softmax(q [past k; k]^T / sqrt(D)) [past v; v]. `q` [B, H, 1, D]; `k`, `v` [B, KV, 1, D]; `positions` int32 [B, 1] -> [B, 1, H, D].
+ * softmax(q [past k; k]^T / sqrt(D)) [past v; v]. `q` [B, H, 1, D]; `k`, `v` [B, KV, 1, D];
+ * `positions` int32 [B, 1] -> [B, 1, H, D].
  *
- * The token's own score is put into the slot of its position, so that the softmax adds the same numbers in the same order as
- * in training. Its own value is added by a product [I, p] [mixed; v], which is one fused multiply-add as the last
- * step of the same chain. Sampled and trained log-probabilities are then equal to the last bit wherever the
- * matrix kernels sum in the same order.
+ * The token's own score is put into the slot of its position, so that the softmax adds the same
+ * numbers in the same order as in training. Its own value is added by a product [I, p] [mixed; v],
+ * which is one fused multiply-add as the last step of the same chain. Sampled and trained
+ * log-probabilities are then equal to the last bit wherever the matrix kernels sum in the same
+ * order.
  */
-export function cachedAttention(q: Value, k: Value, v: Value, past: PastKeyValues, positions: Value): Value {
+export function cachedAttention(
+  q: Value,
+  k: Value,
+  v: Value,
+  past: PastKeyValues,
+  positions: Value,
+): Value {
   const { graph } = q;
   const [batch, keyHeads, capacity, width] = past.k.shape as [Dim, number, Dim, number];
   const group = (dimAt(q, 1) as number) / keyHeads;
@@ -31,24 +42,34 @@ export function cachedAttention(q: Value, k: Value, v: Value, past: PastKeyValue
   const queries = reshape(q, tall);
   const pastScores = graph.node(
     'Add',
-    [matmul(queries, past.k, { transposeB: true, alpha }), pastMask(graph, positions, batch, capacity)],
+    [
+      matmul(queries, past.k, { transposeB: true, alpha }),
+      pastMask(graph, positions, batch, capacity),
+    ],
     { shape: grid },
   );
   const scores = put(pastScores, slot, matmul(queries, k, { transposeB: true, alpha }));
   const weights = graph.node('Softmax', [scores], { shape: grid }, { attributes: { axis: -1 } });
-  const own = graph.node('GatherElements', [weights, slot], { shape: slot.shape }, { attributes: { axis: -1 } });
+  const own = graph.node(
+    'GatherElements',
+    [weights, slot],
+    { shape: slot.shape },
+    { attributes: { axis: -1 } },
+  );
   const mixed = mix(put(weights, slot, zeros(graph, slot)), past.v);
   const left = concat([identity(graph, batch, keyHeads, group), own], 3, group + 1);
   return swapHeads(reshape(mix(left, concat([mixed, v], 2, group + 1)), q.shape));
 }
 
 /**
- * weights values. With one row, the left operand is handed over as a column and transposed by the kernel: a row would be taken for
- * a matrix-vector product, which sums in another order.
+ * weights values. With one row, the left operand is handed over as a column and transposed by the
+ * kernel: a row would be taken for a matrix-vector product, which sums in another order.
  */
 function mix(weights: Value, values: Value): Value {
   const [batch, heads, rows, inner] = weights.shape as [Dim, number, number, Dim];
-  return rows === 1 ? matmul(reshape(weights, [batch, heads, inner, 1]), values, { transposeA: true }) : matmul(weights, values);
+  return rows === 1
+    ? matmul(reshape(weights, [batch, heads, inner, 1]), values, { transposeA: true })
+    : matmul(weights, values);
 }
 
 /** Position of the new token, once per score row. int32 [B, KV, G, 1] */
@@ -64,30 +85,56 @@ function ownSlot(graph: Graph, positions: Value, grid: readonly Dim[]): Value {
 function pastMask(graph: Graph, positions: Value, batch: Dim, capacity: Dim): Value {
   return graph.memo('past mask', () => {
     const shape = [batch, 1, 1, capacity];
-    const bound = graph.node('Cast', [graph.size(String(capacity))], { shape: [1], dtype: 'int32' }, { attributes: { to: 6 } });
+    const bound = graph.node(
+      'Cast',
+      [graph.size(String(capacity))],
+      { shape: [1], dtype: 'int32' },
+      { attributes: { to: 6 } },
+    );
     const limit = graph.node('Squeeze', [bound], { shape: [] });
-    const slots = graph.node('Range', [graph.constant(Int32Array.of(0), []), limit, graph.constant(Int32Array.of(1), [])], {
-      shape: [capacity],
+    const slots = graph.node(
+      'Range',
+      [graph.constant(Int32Array.of(0), []), limit, graph.constant(Int32Array.of(1), [])],
+      {
+        shape: [capacity],
+      },
+    );
+    const before = graph.node('Less', [slots, reshape(positions, [batch, 1, 1, 1])], {
+      shape,
+      dtype: 'bool',
     });
-    const before = graph.node('Less', [slots, reshape(positions, [batch, 1, 1, 1])], { shape, dtype: 'bool' });
-    return graph.node('Where', [before, graph.scalar(0), graph.scalar(maskedScore)], { shape, dtype: 'float32' });
+    return graph.node('Where', [before, graph.scalar(0), graph.scalar(maskedScore)], {
+      shape,
+      dtype: 'float32',
+    });
   });
 }
 
 function zeros(graph: Graph, slot: Value): Value {
-  return graph.memo('own zeros', () => graph.node('Expand', [graph.scalar(0), graph.shapeTensor(slot.shape)], { shape: slot.shape }));
+  return graph.memo('own zeros', () =>
+    graph.node('Expand', [graph.scalar(0), graph.shapeTensor(slot.shape)], { shape: slot.shape }),
+  );
 }
 
 /** One identity matrix per row and key head. [B, KV, G, G] */
 function identity(graph: Graph, batch: Dim, keyHeads: number, group: number): Value {
   return graph.memo('identity', () => {
-    const eye = Float32Array.from({ length: group * group }, (_, i) => (i % (group + 1) === 0 ? 1 : 0));
+    const eye = Float32Array.from({ length: group * group }, (_, i) =>
+      i % (group + 1) === 0 ? 1 : 0,
+    );
     const shape = [batch, keyHeads, group, group];
-    return graph.node('Expand', [graph.constant(eye, [group, group]), graph.shapeTensor(shape)], { shape });
+    return graph.node('Expand', [graph.constant(eye, [group, group]), graph.shapeTensor(shape)], {
+      shape,
+    });
   });
 }
 
 /** `target` with the last-axis entries at `slot` replaced. */
 function put(target: Value, slot: Value, values: Value): Value {
-  return target.graph.node('ScatterElements', [target, slot, values], { shape: target.shape }, { attributes: { axis: -1 } });
+  return target.graph.node(
+    'ScatterElements',
+    [target, slot, values],
+    { shape: target.shape },
+    { attributes: { axis: -1 } },
+  );
 }

@@ -6,24 +6,60 @@ import { exp } from './elementwise.js';
 const largestUniform = 1 - 2 ** -23;
 
 /**
- * Inverse transform sampling: the first token whose cumulative probability exceeds u times the total. A token of probability
- * 0 is never drawn. `logprobs` [R, V], `u` [R, 1] -> token int32 [R, 1], logprob [R, 1]
+ * Inverse transform sampling: the first token whose cumulative probability exceeds u times the
+ * total. A token of probability 0 is never drawn. `logprobs` [R, V], `u` [R, 1] -> token int32 [R,
+ * 1], logprob [R, 1]
  */
-export function categorical(logprobs: Value, u: Value): { readonly token: Value; readonly logprob: Value } {
+export function categorical(
+  logprobs: Value,
+  u: Value,
+): { readonly token: Value; readonly logprob: Value } {
   const { graph } = logprobs;
   const rows = dimAt(logprobs, 0);
   const vocabulary = dimAt(logprobs, 1) as number;
   const column = [rows, 1];
-  const cumulative = graph.node('CumSum', [exp(logprobs), graph.constant(BigInt64Array.of(1n), [])], { shape: logprobs.shape });
+  const cumulative = graph.node(
+    'CumSum',
+    [exp(logprobs), graph.constant(BigInt64Array.of(1n), [])],
+    { shape: logprobs.shape },
+  );
   const lastIndex = graph.integers([vocabulary - 1]);
-  const total = graph.node('Gather', [cumulative, lastIndex], { shape: column }, { attributes: { axis: 1 } });
+  const total = graph.node(
+    'Gather',
+    [cumulative, lastIndex],
+    { shape: column },
+    { attributes: { axis: 1 } },
+  );
   const clipped = graph.node('Min', [u, graph.scalar(largestUniform)], { shape: column });
   const threshold = graph.node('Mul', [clipped, total], { shape: column });
-  const passed = graph.node('LessOrEqual', [cumulative, threshold], { shape: logprobs.shape, dtype: 'bool' });
+  const passed = graph.node('LessOrEqual', [cumulative, threshold], {
+    shape: logprobs.shape,
+    dtype: 'bool',
+  });
   // Counting in float32 is exact below 2^24 tokens.
-  const ones = graph.node('Cast', [passed], { shape: logprobs.shape, dtype: 'float32' }, { attributes: { to: 1 } });
-  const count = graph.node('ReduceSum', [ones, graph.integers([1])], { shape: column }, { attributes: { keepdims: 1 } });
-  const token = graph.node('Cast', [count], { shape: column, dtype: 'int32' }, { attributes: { to: 6 } });
-  const logprob = graph.node('GatherElements', [logprobs, token], { shape: column }, { attributes: { axis: 1 } });
+  const ones = graph.node(
+    'Cast',
+    [passed],
+    { shape: logprobs.shape, dtype: 'float32' },
+    { attributes: { to: 1 } },
+  );
+  const count = graph.node(
+    'ReduceSum',
+    [ones, graph.integers([1])],
+    { shape: column },
+    { attributes: { keepdims: 1 } },
+  );
+  const token = graph.node(
+    'Cast',
+    [count],
+    { shape: column, dtype: 'int32' },
+    { attributes: { to: 6 } },
+  );
+  const logprob = graph.node(
+    'GatherElements',
+    [logprobs, token],
+    { shape: column },
+    { attributes: { axis: 1 } },
+  );
   return { token, logprob };
 }

@@ -5,17 +5,26 @@ import { reshape } from './shape.js';
 
 /** a + b */
 export function add(a: Value, b: Value): Value {
-  return withPullback(binary('Add', a, b), [a, b], (g) => [unbroadcast(g, a.shape), unbroadcast(g, b.shape)]);
+  return withPullback(binary('Add', a, b), [a, b], (g) => [
+    unbroadcast(g, a.shape),
+    unbroadcast(g, b.shape),
+  ]);
 }
 
 /** a - b */
 export function subtract(a: Value, b: Value): Value {
-  return withPullback(binary('Sub', a, b), [a, b], (g) => [unbroadcast(g, a.shape), unbroadcast(negate(g), b.shape)]);
+  return withPullback(binary('Sub', a, b), [a, b], (g) => [
+    unbroadcast(g, a.shape),
+    unbroadcast(negate(g), b.shape),
+  ]);
 }
 
 /** a * b */
 export function multiply(a: Value, b: Value): Value {
-  return withPullback(binary('Mul', a, b), [a, b], (g) => [unbroadcast(multiply(g, b), a.shape), unbroadcast(multiply(g, a), b.shape)]);
+  return withPullback(binary('Mul', a, b), [a, b], (g) => [
+    unbroadcast(multiply(g, b), a.shape),
+    unbroadcast(multiply(g, a), b.shape),
+  ]);
 }
 
 /** -a */
@@ -36,15 +45,18 @@ export function sigmoid(a: Value): Value {
 }
 
 /**
- * Gated linear unit of SwiGLU: silu(gate) * up, with silu(x) = x s and s = sigmoid(x).
- * Its gradient reuses the product y: dL/dgate = g (y + s (up - y)), one pass less than the textbook form.
+ * Gated linear unit of SwiGLU: silu(gate) * up, with silu(x) = x s and s = sigmoid(x). Its gradient
+ * reuses the product y: dL/dgate = g (y + s (up - y)), one pass less than the textbook form.
  * @see Shazeer, arXiv:2002.05202
  */
 export function swiglu(gate: Value, up: Value): Value {
   const s = unary('Sigmoid', gate);
   const silu = binary('Mul', gate, s);
   const y = binary('Mul', silu, up);
-  return withPullback(y, [gate, up], (g) => [multiply(g, binary('Add', y, binary('Mul', s, binary('Sub', up, y)))), multiply(g, silu)]);
+  return withPullback(y, [gate, up], (g) => [
+    multiply(g, binary('Add', y, binary('Mul', s, binary('Sub', up, y)))),
+    multiply(g, silu),
+  ]);
 }
 
 /** Sums a gradient over the axes along which `shape` was repeated. */
@@ -52,7 +64,9 @@ export function unbroadcast(gradient: Value, shape: Shape): Value {
   if (sameShape(gradient.shape, shape)) return gradient;
   const { graph } = gradient;
   const lead = gradient.shape.length - shape.length;
-  const axes = gradient.shape.flatMap((dim, i) => (i < lead || (shape[i - lead] === 1 && dim !== 1) ? [i] : []));
+  const axes = gradient.shape.flatMap((dim, i) =>
+    i < lead || (shape[i - lead] === 1 && dim !== 1) ? [i] : [],
+  );
   const summed = graph.node(
     'ReduceSum',
     [gradient, graph.integers(axes)],

@@ -12,13 +12,18 @@ export interface MatmulOptions {
   readonly alpha?: number;
 }
 
-/** alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`, or is one matrix for all of them. */
+/**
+ * alpha op(a) op(b) over the last two dimensions. `b` has the leading dimensions of `a`, or is one
+ * matrix for all of them.
+ */
 export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
   const y = product2(a, b, { transposeA, transposeB, alpha });
   const shared = b.shape.length === 2 && a.shape.length > 2;
   if (shared && transposeA)
-    throw new InvariantError('A transposed batch cannot be multiplied by one shared matrix; transpose the matrix instead.');
+    throw new InvariantError(
+      'A transposed batch cannot be multiplied by one shared matrix; transpose the matrix instead.',
+    );
   return withPullback(y, [a, b], (g) => {
     const da = transposeA
       ? product2(b, g, { transposeA: transposeB, transposeB: true, alpha })
@@ -31,7 +36,10 @@ export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   });
 }
 
-/** x W^T + bias: weights are stored [out, in], as Hugging Face does. `x` [..., in], `weight` [out, in], `bias` [out] */
+/**
+ * x W^T + bias: weights are stored [out, in], as Hugging Face does. `x` [..., in], `weight` [out,
+ * in], `bias` [out]
+ */
 export function linear(x: Value, weight: Value, bias?: Value): Value {
   const y = matmul(x, weight, { transposeB: true });
   if (!bias) return y;
@@ -49,11 +57,17 @@ export interface LowRank {
 }
 
 /**
- * {@link linear} whose `weight` already contains the product of the factors, which are all that gradients go to:
- * dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the whole matrix is never there.
+ * {@link linear} whose `weight` already contains the product of the factors, which are all that
+ * gradients go to: dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the whole
+ * matrix is never there.
  * @see Hu et al., arXiv:2106.09685, section 4.1
  */
-export function lowRankLinear(x: Value, weight: Value, bias: Value | undefined, { a, b, scale }: LowRank): Value {
+export function lowRankLinear(
+  x: Value,
+  weight: Value,
+  bias: Value | undefined,
+  { a, b, scale }: LowRank,
+): Value {
   const product = product2(x, weight, { transposeA: false, transposeB: true, alpha: 1 });
   const y = bias ? x.graph.node('Add', [product, bias], { shape: product.shape }) : product;
   return withPullback(y, [x, a, b], (g) => {
@@ -68,10 +82,15 @@ export function lowRankLinear(x: Value, weight: Value, bias: Value | undefined, 
 }
 
 /**
- * {@link linear} without a gradient, its columns computed in parts of the given sizes: each part is a product of its own, with
- * the rounding of a layer that has only those columns.
+ * {@link linear} without a gradient, its columns computed in parts of the given sizes: each part is
+ * a product of its own, with the rounding of a layer that has only those columns.
  */
-export function linearInParts(x: Value, weight: Value, bias: Value | undefined, sizes: readonly number[]): Value {
+export function linearInParts(
+  x: Value,
+  weight: Value,
+  bias: Value | undefined,
+  sizes: readonly number[],
+): Value {
   const [columns, depth] = weight.shape as [number, number];
   const { graph } = x;
   const parts = graph.nodes(
@@ -80,28 +99,41 @@ export function linearInParts(x: Value, weight: Value, bias: Value | undefined, 
     sizes.map((size) => ({ shape: [size, depth] })),
     { attributes: { axis: 0 } },
   );
-  const products = parts.map((part) => product2(x, part, { transposeA: false, transposeB: true, alpha: 1 }));
+  const products = parts.map((part) =>
+    product2(x, part, { transposeA: false, transposeB: true, alpha: 1 }),
+  );
   const y = concat(products, x.shape.length - 1, columns);
   return bias ? graph.node('Add', [y, bias], { shape: y.shape }) : y;
 }
 
-/** Dot products of rows: sum over the last dimension of a * b, kept as size 1. One pass, nothing is stored. No gradient. */
+/**
+ * Dot products of rows: sum over the last dimension of a * b, kept as size 1. One pass, nothing is
+ * stored. No gradient.
+ */
 export function rowDot(a: Value, b: Value): Value {
   const lead = a.shape.slice(0, -1);
   const width = dimAt(a, -1);
   const rows = [...lead, 1, width];
-  return reshape(product2(reshape(a, rows), reshape(b, rows), { transposeA: false, transposeB: true, alpha: 1 }), [...lead, 1]);
+  return reshape(
+    product2(reshape(a, rows), reshape(b, rows), { transposeA: false, transposeB: true, alpha: 1 }),
+    [...lead, 1],
+  );
 }
 
-/** Columns of the right operand that the kernel takes at a time; for each such band it transposes the left operand again. */
+/**
+ * Columns of the right operand that the kernel takes at a time; for each such band it transposes
+ * the left operand again.
+ */
 const bandWidth = 128;
 
 /**
- * dL/db of one matrix used by every row, computed in the orientation whose left operand is transposed less; turning the
- * result around costs little. `a` [rows, K], `g` [rows, N] -> [K, N], or [N, K] with `turned`
+ * dL/db of one matrix used by every row, computed in the orientation whose left operand is
+ * transposed less; turning the result around costs little. `a` [rows, K], `g` [rows, N] -> [K, N],
+ * or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
-  const effort = (left: Value, right: Value) => Number(dimAt(left, 1)) * Math.ceil(Number(dimAt(right, 1)) / bandWidth);
+  const effort = (left: Value, right: Value) =>
+    Number(dimAt(left, 1)) * Math.ceil(Number(dimAt(right, 1)) / bandWidth);
   const [direct, swapped] = turned ? [effort(g, a), effort(a, g)] : [effort(a, g), effort(g, a)];
   const swap = swapped < direct;
   const [left, right] = turned !== swap ? [g, a] : [a, g];
@@ -113,14 +145,19 @@ function product2(a: Value, b: Value, options: Required<MatmulOptions>): Value {
   const rows = dimAt(a, options.transposeA ? -1 : -2);
   const columns = dimAt(b, options.transposeB ? -2 : -1);
   const shape = [...a.shape.slice(0, -2), rows, columns];
-  if (!options.transposeA && !options.transposeB && options.alpha === 1) return a.graph.node('MatMul', [a, b], { shape });
+  if (!options.transposeA && !options.transposeB && options.alpha === 1)
+    return a.graph.node('MatMul', [a, b], { shape });
   return a.graph.node(
     'FusedMatMul',
     [a, b],
     { shape },
     {
       domain: 'com.microsoft',
-      attributes: { transA: Number(options.transposeA), transB: Number(options.transposeB), alpha: { float: options.alpha } },
+      attributes: {
+        transA: Number(options.transposeA),
+        transB: Number(options.transposeB),
+        alpha: { float: options.alpha },
+      },
     },
   );
 }

@@ -7,18 +7,25 @@ import { matmul } from './matmul.js';
 import { reshape } from './shape.js';
 
 /**
- * y = w * x * r with r = 1 / sqrt(mean(x^2) + epsilon) over the last dimension. `x` [..., d], `weight` [d]
+ * y = w * x * r with r = 1 / sqrt(mean(x^2) + epsilon) over the last dimension. `x` [..., d],
+ * `weight` [d]
  *
  * Gradients, with u = g * x:  dL/dw = sum over rows of r u;  dL/dx = r (g w - x r^2 mean(u w)).
  * @see Zhang and Sennrich, arXiv:1910.07467
  */
 export function rmsNorm(x: Value, weight: Value, epsilon: number): Value {
   const width = dimAt(x, -1);
-  if (typeof width !== 'number') throw new InvariantError('The normalised dimension must be a number, not a symbol.');
+  if (typeof width !== 'number')
+    throw new InvariantError('The normalised dimension must be a number, not a symbol.');
   const lead = x.shape.slice(0, -1);
-  const [y, r] = x.graph.nodes('SimplifiedLayerNormalization', [x, weight], [{ shape: x.shape }, { shape: [...lead, 1] }], {
-    attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
-  }) as [Value, Value];
+  const [y, r] = x.graph.nodes(
+    'SimplifiedLayerNormalization',
+    [x, weight],
+    [{ shape: x.shape }, { shape: [...lead, 1] }],
+    {
+      attributes: { axis: -1, epsilon: { float: epsilon }, stash_type: 1 },
+    },
+  ) as [Value, Value];
   return withPullback(y, [x, weight], (g) => {
     const rows = product(lead);
     const u = multiply(g, x);

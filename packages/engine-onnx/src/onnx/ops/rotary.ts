@@ -9,9 +9,9 @@ export interface RotaryTables {
 }
 
 /**
- * Rotates the pairs (x[i], x[i + D/2]) by position times frequency i. `x` [B, H, T, D]; `positions` int64: [1] holds the position of
- * the first token of every row, [B, T] that of every token.
- * A rotation's transpose is the rotation by the negative angle.
+ * Rotates the pairs (x[i], x[i + D/2]) by position times frequency i. `x` [B, H, T, D]; `positions`
+ * int64: [1] holds the position of the first token of every row, [B, T] that of every token. A
+ * rotation's transpose is the rotation by the negative angle.
  * @see Su et al., arXiv:2104.09864
  */
 export function rotary(x: Value, positions: Value, tables: RotaryTables): Value {
@@ -23,6 +23,9 @@ export function rotary(x: Value, positions: Value, tables: RotaryTables): Value 
   );
   const { graph } = x;
   return withPullback(y, [x], (g) => [
-    rotary(g, positions, { cos: tables.cos, sin: graph.memo(`negated ${tables.sin.id}`, () => negate(tables.sin)) }),
+    rotary(g, positions, {
+      cos: tables.cos,
+      sin: graph.memo(`negated ${tables.sin.id}`, () => negate(tables.sin)),
+    }),
   ]);
 }

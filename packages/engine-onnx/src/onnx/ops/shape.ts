@@ -11,14 +11,21 @@ export function reshape(a: Value, shape: Shape): Value {
   const original = originals.get(a) ?? a;
   if (original !== a) return reshape(original, shape);
   const target = reshapeTarget(a, shape);
-  const y = withPullback(a.graph.node('Reshape', [a, target], { shape }), [a], (g) => [reshape(g, a.shape)]);
+  const y = withPullback(a.graph.node('Reshape', [a, target], { shape }), [a], (g) => [
+    reshape(g, a.shape),
+  ]);
   originals.set(y, a);
   return y;
 }
 
 /** Axis i of the result is axis `permutation[i]` of `a`. */
 export function transpose(a: Value, permutation: readonly number[]): Value {
-  const y = a.graph.node('Transpose', [a], { shape: permutation.map((axis) => a.shape[axis]!) }, { attributes: { perm: permutation } });
+  const y = a.graph.node(
+    'Transpose',
+    [a],
+    { shape: permutation.map((axis) => a.shape[axis]!) },
+    { attributes: { perm: permutation } },
+  );
   const inverse = permutation.map((_, i) => permutation.indexOf(i));
   return withPullback(y, [a], (g) => [transpose(g, inverse)]);
 }
@@ -26,20 +33,31 @@ export function transpose(a: Value, permutation: readonly number[]): Value {
 /** [B, S, H, D] <-> [B, H, S, D]; a single position or head moves nothing. */
 export function swapHeads(x: Value): Value {
   const [batch, second, third, width] = x.shape as [Dim, Dim, Dim, Dim];
-  return second === 1 || third === 1 ? reshape(x, [batch, third, second, width]) : transpose(x, [0, 2, 1, 3]);
+  return second === 1 || third === 1
+    ? reshape(x, [batch, third, second, width])
+    : transpose(x, [0, 2, 1, 3]);
 }
 
-/** Values side by side along `axis`, whose total is `size`. No gradient: it is used on gradients and on cached values only. */
+/**
+ * Values side by side along `axis`, whose total is `size`. No gradient: it is used on gradients and
+ * on cached values only.
+ */
 export function concat(values: readonly Value[], axis: number, size: Shape[number]): Value {
   const first = values[0]!;
   if (values.length === 1) return first;
-  return first.graph.node('Concat', values, { shape: first.shape.with(axis, size) }, { attributes: { axis } });
+  return first.graph.node(
+    'Concat',
+    values,
+    { shape: first.shape.with(axis, size) },
+    { attributes: { axis } },
+  );
 }
 
 /**
  * Rows of a matrix: y[r] = a[rows[r]]. `a` [N, d], `rows` [R], all different except for padding.
- * The gradient is gathered too, never scattered, so that it has one order of summation: `spread` [N] names for every row of
- * `a` the row of the result that came from it, or a row whose gradient is 0.
+ * The gradient is gathered too, never scattered, so that it has one order of summation: `spread`
+ * [N] names for every row of `a` the row of the result that came from it, or a row whose gradient
+ * is 0.
  */
 export function takeRows(a: Value, rows: Value, spread?: Value): Value {
   const y = gather(a, rows);
@@ -48,12 +66,22 @@ export function takeRows(a: Value, rows: Value, spread?: Value): Value {
 
 /** Rows of a matrix, any number of times; no gradient. `a` [N, d], `ids` [...] -> [..., d] */
 export function gather(a: Value, ids: Value): Value {
-  return a.graph.node('Gather', [a, ids], { shape: [...ids.shape, ...a.shape.slice(1)] }, { attributes: { axis: 0 } });
+  return a.graph.node(
+    'Gather',
+    [a, ids],
+    { shape: [...ids.shape, ...a.shape.slice(1)] },
+    { attributes: { axis: 0 } },
+  );
 }
 
-/** 0 keeps the dimension at the same index, -1 stands for one unknown; with more unknowns the sizes are read at run time. */
+/**
+ * 0 keeps the dimension at the same index, -1 stands for one unknown; with more unknowns the sizes
+ * are read at run time.
+ */
 function reshapeTarget(a: Value, shape: Shape): Value {
-  const target = shape.map((dim, i) => (typeof dim === 'number' ? dim : a.shape[i] === dim ? 0 : -1));
+  const target = shape.map((dim, i) =>
+    typeof dim === 'number' ? dim : a.shape[i] === dim ? 0 : -1,
+  );
   const unknown = target.filter((dim) => dim === -1).length;
   return unknown <= 1 ? a.graph.integers(target) : a.graph.shapeTensor(shape);
 }

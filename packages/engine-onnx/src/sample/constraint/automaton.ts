@@ -1,4 +1,7 @@
-/** A grammar over bytes as a machine that is built while it is used: states are what may come next, and equal ones are one. */
+/**
+ * A grammar over bytes as a machine that is built while it is used: states are what may come next,
+ * and equal ones are one.
+ */
 import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core';
 
 import { nullableRules, rulesInOrder } from './rules.js';
@@ -16,7 +19,10 @@ const end = -1;
 const dead = -1;
 const unknown = -2;
 
-/** A rule that has been entered, and the places where the text goes on after it: all that entered it at one point share it. */
+/**
+ * A rule that has been entered, and the places where the text goes on after it: all that entered it
+ * at one point share it.
+ */
 interface Frame {
   readonly returns: readonly number[];
 }
@@ -37,7 +43,10 @@ interface State {
   readonly edges: Int32Array;
 }
 
-/** Grows with the texts it has seen, by a number of places per byte that depends on the grammar alone. A rule may not begin with itself. */
+/**
+ * Grows with the texts it has seen, by a number of places per byte that depends on the grammar
+ * alone. A rule may not begin with itself.
+ */
 export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarAutomaton {
   const nullable = nullableRules(rules);
   const order = rulesInOrder(rules, nullable);
@@ -47,15 +56,27 @@ export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarA
   const states = createTable<State>();
 
   const placeAt = (symbols: readonly GrammarSymbol[], position: number, frame: number): number =>
-    places.number(`${alternatives.get(symbols)}:${position}:${frame}`, () => ({ symbols, position, frame }));
+    places.number(`${alternatives.get(symbols)}:${position}:${frame}`, () => ({
+      symbols,
+      position,
+      frame,
+    }));
 
-  /** Where the text goes on after the symbol at a place: inside its alternative, or where its rule was entered from. */
+  /**
+   * Where the text goes on after the symbol at a place: inside its alternative, or where its rule
+   * was entered from.
+   */
   const after = (number: number): readonly number[] => {
     const { symbols, position, frame } = places.at(number);
-    return position + 1 < symbols.length ? [placeAt(symbols, position + 1, frame)] : frames.at(frame).returns;
+    return position + 1 < symbols.length
+      ? [placeAt(symbols, position + 1, frame)]
+      : frames.at(frame).returns;
   };
 
-  /** All that is reached from `starts` without a byte. Rules are entered after all others that enter them. */
+  /**
+   * All that is reached from `starts` without a byte. Rules are entered after all others that enter
+   * them.
+   */
   const stateOf = (starts: readonly number[]): number => {
     const found = new Set<number>();
     const entered = new Map<number, Set<number>>();
@@ -75,17 +96,28 @@ export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarA
       if (!returns) continue;
       const sorted = [...returns].toSorted((a, b) => a - b);
       const frame = frames.number(`${rule}:${sorted.join(' ')}`, () => ({ returns: sorted }));
-      for (const symbols of rules[rule]!) if (symbols.length > 0) arrive(placeAt(symbols, 0, frame));
+      for (const symbols of rules[rule]!)
+        if (symbols.length > 0) arrive(placeAt(symbols, 0, frame));
     }
     const accepts = found.delete(end);
-    const before = [...found].filter((number) => typeof symbolAt(places.at(number)) !== 'number').toSorted((a, b) => a - b);
+    const before = [...found]
+      .filter((number) => typeof symbolAt(places.at(number)) !== 'number')
+      .toSorted((a, b) => a - b);
     if (before.length === 0 && !accepts) return dead;
     const edges = (): Int32Array => new Int32Array(256).fill(unknown);
-    return states.number(`${accepts} ${before.join(' ')}`, () => ({ places: before, accepts, edges: edges() }));
+    return states.number(`${accepts} ${before.join(' ')}`, () => ({
+      places: before,
+      accepts,
+      edges: edges(),
+    }));
   };
 
   const follow = (state: State, byte: number): number =>
-    stateOf(state.places.filter((number) => contains(symbolAt(places.at(number)) as readonly number[], byte)).flatMap(after));
+    stateOf(
+      state.places
+        .filter((number) => contains(symbolAt(places.at(number)) as readonly number[], byte))
+        .flatMap(after),
+    );
 
   const whole = frames.number('whole', () => ({ returns: [end] }));
   return {
@@ -105,7 +137,8 @@ const wholeText: readonly GrammarSymbol[] = [0];
 const symbolAt = ({ symbols, position }: Place): GrammarSymbol => symbols[position]!;
 
 function contains(ranges: readonly number[], byte: number): boolean {
-  for (let i = 0; i < ranges.length; i += 2) if (byte >= ranges[i]! && byte <= ranges[i + 1]!) return true;
+  for (let i = 0; i < ranges.length; i += 2)
+    if (byte >= ranges[i]! && byte <= ranges[i + 1]!) return true;
   return false;
 }
 

@@ -29,14 +29,20 @@ const grammars: fc.Arbitrary<TextGrammar['rules']> = fc
 
 function alternative(rule: number): fc.Arbitrary<readonly GrammarSymbol[]> {
   const byte = fc.constantFrom(char('a'), char('b'), [97, 98]);
-  const later: fc.Arbitrary<GrammarSymbol> = rule < 3 ? fc.integer({ min: rule + 1, max: 3 }) : byte;
+  const later: fc.Arbitrary<GrammarSymbol> =
+    rule < 3 ? fc.integer({ min: rule + 1, max: 3 }) : byte;
   const rest = fc.array(fc.oneof(byte, fc.integer({ min: 0, max: 3 })), { maxLength: 2 });
   const afterByte = fc.tuple(byte, rest).map(([first, others]) => [first, ...others]);
   return fc.oneof(afterByte, fc.array(later, { maxLength: 2 }));
 }
 
 /** Every place where a text of the rule that begins at `from` can end. */
-function readings(rules: TextGrammar['rules'], rule: number, text: string, from: number): Set<number> {
+function readings(
+  rules: TextGrammar['rules'],
+  rule: number,
+  text: string,
+  from: number,
+): Set<number> {
   const found = new Set<number>();
   for (const symbols of rules[rule]!) {
     let places = new Set([from]);
@@ -105,7 +111,10 @@ describe('createAutomaton', () => {
 const vocabulary = ['(', ')', '+', '1', '2', '1+', '+(', '))', '(((', 'x', '', '<end>'];
 const end = vocabulary.indexOf('<end>');
 const grammar: TextGrammar = { rules: sums, excludedTokenIds: [end] };
-const factory = createConstraintFactory(packTokenBytes(vocabulary.map((text) => Buffer.from(text))), vocabulary.length);
+const factory = createConstraintFactory(
+  packTokenBytes(vocabulary.map((text) => Buffer.from(text))),
+  vocabulary.length,
+);
 const names = (mask: Uint8Array): readonly string[] => vocabulary.filter((_, id) => mask[id] === 1);
 
 describe('createConstraintFactory', () => {
@@ -136,7 +145,9 @@ describe('createConstraintFactory', () => {
           text += vocabulary[token];
         }
         const open = text.replaceAll(/[^(]/g, '').length - text.replaceAll(/[^)]/g, '').length;
-        expect(accepts(sums, `${text}${/[\d)]$/.test(text) ? '' : '1'}${')'.repeat(open)}`)).toBe(true);
+        expect(accepts(sums, `${text}${/[\d)]$/.test(text) ? '' : '1'}${')'.repeat(open)}`)).toBe(
+          true,
+        );
       }),
     );
   });

@@ -27,7 +27,10 @@ export interface ConstraintFactory {
 const rememberedGrammars = 16;
 const rememberedStates = 256;
 
-export function createConstraintFactory(tokenBytes: TokenBytes, vocabSize: number): ConstraintFactory {
+export function createConstraintFactory(
+  tokenBytes: TokenBytes,
+  vocabSize: number,
+): ConstraintFactory {
   let trie: TokenTrie | undefined;
   const machines = new Map<string, Machine>();
   /** Of grammars as they arrived: the choices of a request share theirs. */
@@ -53,7 +56,11 @@ export function createConstraintFactory(tokenBytes: TokenBytes, vocabSize: numbe
       return {
         allowed: () => allowedIn(state),
         push: (token) => {
-          for (let i = tokenBytes.offsets[token] ?? 0; i < (tokenBytes.offsets[token + 1] ?? 0) && state >= 0; i++)
+          for (
+            let i = tokenBytes.offsets[token] ?? 0;
+            i < (tokenBytes.offsets[token + 1] ?? 0) && state >= 0;
+            i++
+          )
             state = automaton.next(state, tokenBytes.bytes[i]!);
         },
       };
@@ -86,7 +93,13 @@ function createMachine(grammar: TextGrammar, trie: TokenTrie, vocabSize: number)
 }
 
 /** Walks the tree as far as the grammar goes. Returns how many tokens it marked. */
-function markAllowed(automaton: GrammarAutomaton, start: number, trie: TokenTrie, excluded: ReadonlySet<number>, mask: Uint8Array): number {
+function markAllowed(
+  automaton: GrammarAutomaton,
+  start: number,
+  trie: TokenTrie,
+  excluded: ReadonlySet<number>,
+  mask: Uint8Array,
+): number {
   let count = 0;
   const open: [node: number, state: number][] = [[0, start]];
   for (let top = open.pop(); top !== undefined; top = open.pop()) {

@@ -1,4 +1,7 @@
-/** What is known of a grammar before any text: which rules may be empty, and which can begin with which. */
+/**
+ * What is known of a grammar before any text: which rules may be empty, and which can begin with
+ * which.
+ */
 import type { TextGrammar } from '@trinity-rft/core';
 
 type Rules = TextGrammar['rules'];
@@ -7,7 +10,9 @@ type Rules = TextGrammar['rules'];
 export function nullableRules(rules: Rules): ReadonlySet<number> {
   const nullable = new Set<number>();
   const isNullable = (rule: number): boolean =>
-    rules[rule]!.some((symbols) => symbols.every((symbol) => typeof symbol === 'number' && nullable.has(symbol)));
+    rules[rule]!.some((symbols) =>
+      symbols.every((symbol) => typeof symbol === 'number' && nullable.has(symbol)),
+    );
   for (let before = -1; before < nullable.size;) {
     before = nullable.size;
     rules.forEach((_, rule) => isNullable(rule) && nullable.add(rule));
@@ -15,7 +20,10 @@ export function nullableRules(rules: Rules): ReadonlySet<number> {
   return nullable;
 }
 
-/** Every rule before those that it can begin with. Of rules that begin with each other any one comes first. */
+/**
+ * Every rule before those that it can begin with. Of rules that begin with each other any one comes
+ * first.
+ */
 export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): readonly number[] {
   const seen = new Set<number>();
   const leaving: number[] = [];
@@ -37,7 +45,10 @@ export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): reado
   return leaving.toReversed();
 }
 
-function beginnings(alternatives: Rules[number], nullable: ReadonlySet<number>): ReadonlySet<number> {
+function beginnings(
+  alternatives: Rules[number],
+  nullable: ReadonlySet<number>,
+): ReadonlySet<number> {
   const found = new Set<number>();
   for (const symbols of alternatives) {
     for (const symbol of symbols) {

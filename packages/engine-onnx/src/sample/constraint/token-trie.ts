@@ -1,4 +1,6 @@
-/** The vocabulary as a tree of bytes, so that tokens with a common beginning are looked at together. */
+/**
+ * The vocabulary as a tree of bytes, so that tokens with a common beginning are looked at together.
+ */
 import type { TokenBytes } from '../stop-matcher.js';
 
 /** Nodes by number, 0 is the root. */
