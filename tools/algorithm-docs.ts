@@ -1,4 +1,4 @@
-// Writes docs/algorithms.md from the tables of packages/algorithm: `pnpm docs:algorithms`.
+// Writes docs/reference/algorithms.md from the tables of packages/algorithm: `pnpm docs:algorithms`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtInTables } from '../packages/algorithm/src/index.ts';
@@ -11,7 +11,7 @@ import {
   type PresetReference,
 } from '../packages/config/src/reference/algorithms.ts';
 
-const file = join(import.meta.dirname, '../docs/algorithms.md');
+const file = join(import.meta.dirname, '../docs/reference/algorithms.md');
 const mark = '<!-- From here on written by `pnpm docs:algorithms`. -->';
 
 /** The page with everything after the mark made anew; what is before it is written by hand. */

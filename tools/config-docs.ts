@@ -1,4 +1,4 @@
-// Writes the tables of docs/config.md from the schema and the status table of packages/config:
+// Writes the tables of docs/reference/config.md from the schema and the status table of packages/config:
 // `pnpm docs:config`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ type Schema = NonNullable<ReturnType<typeof schemaAt>>;
 /** Keys from the top; `*` is any item of a list. */
 type Path = readonly string[];
 
-const file = join(import.meta.dirname, '../docs/config.md');
+const file = join(import.meta.dirname, '../docs/reference/config.md');
 const mark = '<!-- From here on written by `pnpm docs:config`. -->';
 
 /** Sections written once for all that are alike. */

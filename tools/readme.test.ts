@@ -73,12 +73,12 @@ describe('the documentation', { tags: ['slow'] }, () => {
   });
 
   it('has the keys of the configuration as they are: else run `pnpm docs:config`', () => {
-    const page = readFileSync(join(root, 'docs/config.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs/reference/config.md'), 'utf8');
     expect(renderConfigDocs(page)).toBe(page);
   });
 
   it('has the algorithms as they are: else run `pnpm docs:algorithms`', () => {
-    const page = readFileSync(join(root, 'docs/algorithms.md'), 'utf8');
+    const page = readFileSync(join(root, 'docs/reference/algorithms.md'), 'utf8');
     expect(renderAlgorithmDocs(page)).toBe(page);
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
-const page = readFileSync(join(root, 'docs/seeds.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/maintainers/seeds.md'), 'utf8');
 
 /** Code blocks in each seed. */
 const blocksOf: Readonly<Record<string, number>> = { '0': 5, '1': 8, '2': 8, '3': 21, '4': 16 };
@@ -34,7 +34,7 @@ const rows: readonly Row[] = page.split(/^## Seed /m).flatMap((section) => {
 });
 const missing = rows.filter(({ state }) => state === 'missing');
 
-describe('docs/seeds.md', () => {
+describe('docs/maintainers/seeds.md', () => {
   it.each(Object.entries(blocksOf))('has a row for every block of seed %s', (seed, count) => {
     const blocks = rows.filter((row) => row.seed === seed).map(({ block }) => block);
     expect(blocks).toEqual(Array.from({ length: count }, (_, i) => i + 1));

@@ -43,9 +43,9 @@ const suites = {
 const notRun: Readonly<Record<string, string>> = {
   about: 'says what the file is',
   inputs: 'is read by the others',
-  checkpoint_layout: 'names the files of FSDP and Megatron; ours are in docs/config.md',
+  checkpoint_layout: 'names the files of FSDP and Megatron; ours are in docs/reference/config.md',
   prompt_truncation_run:
-    'is an end-to-end run of the original; ours gives prompts that are too long no experience at all (docs/differences.md)',
+    'is an end-to-end run of the original; ours gives prompts that are too long no experience at all (docs/reference/differences.md)',
   action_mask_counts: 'needs the tokenizer of a model that is not in this repository',
   'newer_upstream.collate_routed_experts': 'is about mixture-of-experts models',
 };

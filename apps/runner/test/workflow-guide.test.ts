@@ -6,7 +6,7 @@ import { metricLines } from './support/run-record.js';
 import { createWideModel } from './support/wide-model.js';
 import { createWorkspace, type Tree, type Workspace } from './support/workspace.js';
 
-const guide = readFileSync(new URL('../../../docs/workflows.md', import.meta.url), 'utf8');
+const guide = readFileSync(new URL('../../../docs/guides/workflows.md', import.meta.url), 'utf8');
 const blocks = [...guide.matchAll(/^```ts\n([^]*?)^```/gm)].map(([, text = '']) => text);
 
 let workspace: Workspace;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 /** As a user would take it from the page: into a directory, named in the configuration. */
-describe('a workflow of docs/workflows.md as a plugin', () => {
+describe('a workflow of docs/guides/workflows.md as a plugin', () => {
   it.each([
     ['sums', 'sums', {}],
     ['example_workflow', 'class ExampleWorkflow extends Workflow {\n  static', {}],

@@ -15,7 +15,7 @@ export interface PartDoc {
   /** What it is, in one sentence. */
   readonly summary: string;
   /**
-   * In plain text, with the symbols of `docs/algorithms.md`: x current, o old, f reference
+   * In plain text, with the symbols of `docs/reference/algorithms.md`: x current, o old, f reference
    * log-probability, d = x - o, r = e^d, A advantage, m mask.
    */
   readonly formula: string;
