@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createChatFormat } from './chat-format.js';
+import { createChatFormat } from './format/chat-format.js';
 import { encodeConversation } from './conversation.js';
 import { chatTemplates } from './template/chat-templates.js';
 import { buildCharTokenizer } from './tokenizer/char-tokenizer.js';

@@ -2,7 +2,7 @@
  * A finished conversation as token ids with a mask over what the assistant wrote: supervised data.
  */
 import { TaskError, type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
-import type { ChatFormat, PromptInput } from './chat-format.js';
+import type { ChatFormat, PromptInput } from './format/chat-format.js';
 import { normalizeMessages, type NormalMessage } from './template/messages.js';
 
 export interface ConversationInput {

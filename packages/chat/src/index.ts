@@ -5,7 +5,7 @@ export {
   type ParsedTurn,
   type PromptInput,
   type ReadTurnOptions,
-} from './chat-format.js';
+} from './format/chat-format.js';
 export type { AnswerForm } from './constraint/answer-grammar.js';
 export {
   encodeConversation,

@@ -1,5 +1,9 @@
 /** Small chat formats for tests. */
-import { createChatFormat, type ChatFormat, type ChatFormatOptions } from '../src/chat-format.js';
+import {
+  createChatFormat,
+  type ChatFormat,
+  type ChatFormatOptions,
+} from '../src/format/chat-format.js';
 import { chatTemplates } from '../src/template/chat-templates.js';
 import { buildCharTokenizer, type CharTokenizerOptions } from '../src/tokenizer/char-tokenizer.js';
 import { createTokenizer } from '../src/tokenizer/tokenizer.js';

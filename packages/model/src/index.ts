@@ -1,21 +1,26 @@
-export type { RecordedFork } from './history.js';
+export type { RecordedFork } from './rollout/history.js';
 export type { RolloutClient } from './client.js';
-export { rolloutContext, type RolloutContext } from './endpoint/context.js';
-export type { EndpointLimits } from './endpoint/limits.js';
+export { rolloutContext, type RolloutContext } from './http/rollout-context.js';
+export type { EndpointLimits } from './http/limits.js';
 export {
   openEndpointServer,
   type EndpointMount,
   type EndpointServer,
   type EndpointServerOptions,
   type MountOptions,
-} from './endpoint/server.js';
-export { toResponse, type Answer, type AnswerHandler, type WholeAnswer } from './handler/answer.js';
-export type { EndpointPolicy, Heartbeat } from './handler/policy.js';
+} from './http/server.js';
+export {
+  toResponse,
+  type Answer,
+  type AnswerHandler,
+  type WholeAnswer,
+} from './protocols/shared/answer/answer.js';
+export type { EndpointPolicy, Heartbeat } from './protocols/shared/endpoint-policy.js';
 export type {
   RecordedAnswer,
   RecordingModel,
   RolloutLimits,
   RolloutModelOptions,
   SamplingDefaults,
-} from './options.js';
+} from './recording-model.js';
 export { createRolloutModel } from './rollout-model.js';

@@ -2,14 +2,14 @@
 import { vocabularyOf } from '@trinity-rft/chat';
 import { createAgentEndpoint, type AgentEndpoint } from '@trinity-rft/workflow';
 import { createClient, type RolloutClient } from './client.js';
-import { createCounters } from './counters.js';
-import { createGenerate } from './generate.js';
-import { toResponse } from './handler/answer.js';
-import { createHandler } from './handler/handler.js';
-import { createHistory, toExperience } from './history.js';
-import type { RecordingModel, RolloutModelOptions } from './options.js';
-import { createResponseStore } from './responses/store.js';
-import { scoreTokens } from './score.js';
+import { createCounters } from './rollout/counters.js';
+import { createGenerate } from './rollout/generate.js';
+import { toResponse } from './protocols/shared/answer/answer.js';
+import { createHandler } from './http/endpoint-handler.js';
+import { createHistory, toExperience } from './rollout/history.js';
+import type { RecordingModel, RolloutModelOptions } from './recording-model.js';
+import { createResponseStore } from './protocols/responses/store.js';
+import { scoreTokens } from './rollout/score.js';
 
 /**
  * One per run: it has its own history, ledger and client. Cheap; the client is made when it is

@@ -7,7 +7,7 @@ import {
   type ScriptedSampler,
   type TestRuntime,
 } from '@trinity-rft/testing';
-import type { RecordingModel, RolloutModelOptions } from '../src/options.js';
+import type { RecordingModel, RolloutModelOptions } from '../src/recording-model.js';
 import { createRolloutModel } from '../src/rollout-model.js';
 import { characterFormat } from '../src/testing/rollouts.js';
 

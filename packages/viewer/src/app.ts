@@ -5,8 +5,8 @@ import { timingSafeEqual } from 'node:crypto';
 import { describeError } from '@trinity-rft/core';
 import { Hono } from 'hono';
 import type { Assets } from './page/assets.js';
-import { parseQuery } from './query.js';
-import type { Records } from './records.js';
+import { parseQuery } from './records/query.js';
+import type { Records } from './records/records.js';
 
 /**
  * Scripts and styles only from here, connections only to here, and no text is ever read as HTML:

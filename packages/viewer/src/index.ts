@@ -1,3 +1,3 @@
-export type { ExperienceDetail, TokenDetail } from './detail.js';
-export type { StorePlace } from './records.js';
+export type { ExperienceDetail, TokenDetail } from './records/detail.js';
+export type { StorePlace } from './records/records.js';
 export { openViewer, type Viewer, type ViewerOptions } from './viewer.js';

@@ -5,7 +5,7 @@ import { getRequestListener } from '@hono/node-server';
 import { ConfigError } from '@trinity-rft/core';
 import { createApp } from './app.js';
 import { readAssets } from './page/assets.js';
-import { openRecords, type Records, type StorePlace } from './records.js';
+import { openRecords, type Records, type StorePlace } from './records/records.js';
 
 export interface ViewerOptions {
   readonly stores: readonly StorePlace[];

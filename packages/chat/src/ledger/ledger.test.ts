@@ -2,7 +2,7 @@ import type { ToolCall } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { testFormat } from '../../test/helpers.js';
-import type { ChatFormat } from '../chat-format.js';
+import type { ChatFormat } from '../format/chat-format.js';
 import { normalizeMessages, type NormalMessage } from '../template/messages.js';
 import { createLedger, type Ledger, type LedgerPrompt } from './ledger.js';
 

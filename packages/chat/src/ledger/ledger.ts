@@ -1,6 +1,6 @@
 /** The tokens of a rollout's conversations: what was sampled is never tokenised again. */
-import type { ChatFormat, PromptInput } from '../chat-format.js';
-import { continues, optionsKey } from '../chat-format.js';
+import type { ChatFormat, PromptInput } from '../format/chat-format.js';
+import { continues, optionsKey } from '../format/chat-format.js';
 import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork-reason.js';
 import { messageKey, replacedArguments } from './message-key.js';
 import { restoreReasoning } from './restore.js';

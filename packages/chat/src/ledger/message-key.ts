@@ -1,6 +1,6 @@
 /** When two spellings of a message are the same message. */
 import type { ToolCall } from '@trinity-rft/core';
-import { createLru } from '../lru.js';
+import { createLru } from '../format/lru.js';
 import type { NormalMessage } from '../template/messages.js';
 
 /**

@@ -1,5 +1,5 @@
 /** Reasoning that an agent left out of its history, put back from the recorded turns. */
-import { continues } from '../chat-format.js';
+import { continues } from '../format/chat-format.js';
 import type { NormalMessage } from '../template/messages.js';
 import { messageKey } from './message-key.js';
 import { after, type Turn, type TurnStore } from './turn.js';

@@ -1,8 +1,8 @@
 /** Prompt ids made of a recorded turn and the template's rendering of what came after it. */
-import type { ChatFormat, PromptInput } from '../chat-format.js';
+import type { ChatFormat, PromptInput } from '../format/chat-format.js';
 import type { NormalMessage } from '../template/messages.js';
 import type { SpliceFailure } from './fork-reason.js';
-import { endOfStandIn, standIn } from './stand-in.js';
+import { endOfStandIn, standIn } from './placeholder.js';
 import type { Turn } from './turn.js';
 
 export interface Splice {

@@ -1,5 +1,5 @@
 /** Recorded turns, and the walk of a conversation along them. */
-import { continues } from '../chat-format.js';
+import { continues } from '../format/chat-format.js';
 import type { NormalMessage } from '../template/messages.js';
 import { callIds, messageKey } from './message-key.js';
 

@@ -11,8 +11,8 @@ import {
 } from '@trinity-rft/chat';
 import { createRuntime, type Experience, type Metrics, type Sampler } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
-import { openEndpointServer } from '../endpoint/server.js';
-import type { RecordingModel, RolloutModelOptions } from '../options.js';
+import { openEndpointServer } from '../http/server.js';
+import type { RecordingModel, RolloutModelOptions } from '../recording-model.js';
 import { createRolloutModel } from '../rollout-model.js';
 
 export interface TestRolloutOptions {

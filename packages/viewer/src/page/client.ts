@@ -2,9 +2,9 @@
  * The page's program. Everything recorded goes in as text, through `textContent` and `title`, never
  * as HTML.
  */
-import type { ExperienceDetail, TokenDetail } from '../detail.js';
-import type { RowPage } from '../records.js';
-import type { RowSummary } from '../row-index.js';
+import type { ExperienceDetail, TokenDetail } from '../records/detail.js';
+import type { RowPage } from '../records/records.js';
+import type { RowSummary } from '../records/row-index.js';
 import type { FormFields, Page, PageElement, PageLocation } from './dom.js';
 
 const { document, location, FormData } = globalThis as unknown as {

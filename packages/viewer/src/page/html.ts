@@ -1,5 +1,5 @@
 /** The page: places for what the client fills in. */
-import { sortKeys } from '../query.js';
+import { sortKeys } from '../records/query.js';
 
 const labels: Readonly<Record<(typeof sortKeys)[number], string>> = {
   id: 'stored',

@@ -1,0 +1,174 @@
+/** Responses as OpenAI's servers answer them. */
+import type { Tokenizer } from '@trinity-rft/chat';
+import type { ChatResponse, SampledSequence } from '@trinity-rft/core';
+import type { OpenAI } from 'openai';
+import type { Generation } from '../../rollout/generate.js';
+import { given } from '../shared/request/fields.js';
+import { toLogprobs } from '../chat/response.js';
+import type { ResponsesRequest } from './request.js';
+import { sealReasoning } from './sealed-reasoning.js';
+
+/** `output_text` is an addition of the client. */
+export type ResponseBody = Omit<OpenAI.Responses.Response, 'output_text' | 'output'> & {
+  readonly output: readonly OutputItem[];
+  readonly store: boolean;
+};
+export type OutputItem =
+  | OpenAI.Responses.ResponseReasoningItem
+  | OpenAI.Responses.ResponseOutputMessage
+  | OpenAI.Responses.ResponseFunctionToolCall;
+
+export interface ResponseContext {
+  /** Begins with `resp`; ids of items derive from it. */
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly created: number;
+  readonly completed: number;
+  readonly model: string;
+  readonly tokenizer: Tokenizer;
+  readonly request: ResponsesRequest;
+}
+
+/** Reasoning, then text, then calls, which is also the order in which models write them. */
+export function toResponse(generation: Generation, context: ResponseContext): ResponseBody {
+  const { id, created, completed, model, request } = context;
+  const { response } = generation.choices[0]!;
+  const cut = response.finishReason === 'length';
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    status: cut ? 'incomplete' : 'completed',
+    completed_at: completed,
+    background: false,
+    error: null,
+    incomplete_details: cut ? { reason: 'max_output_tokens' } : null,
+    model,
+    output: toOutput(generation, context),
+    usage: usage(generation, context.tokenizer),
+    temperature: response.temperature,
+    top_p: request.sampling.topP ?? null,
+    access_programs: null,
+    ...echo(request),
+  };
+}
+
+/** Fields that come back as they were sent, and what they are when they were not. */
+const echoed = {
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  reasoning: { effort: null, summary: null },
+  service_tier: 'default',
+  store: true,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  truncation: 'disabled',
+} as const;
+
+function echo({ body }: ResponsesRequest): Pick<ResponseBody, keyof typeof echoed> {
+  const entries = Object.entries(echoed).map(([name, value]) => [
+    name,
+    given(body[name]) ? body[name] : value,
+  ]);
+  return Object.fromEntries(entries) as ReturnType<typeof echo>;
+}
+
+function toOutput({ choices }: Generation, context: ResponseContext): readonly OutputItem[] {
+  const { id, request } = context;
+  const { response, sequence } = choices[0]!;
+  const { reasoningText, responseText, toolCalls, finishReason } = response;
+  const itemId = (prefix: string, suffix = ''): string => `${id.replace(/^resp/, prefix)}${suffix}`;
+  const silent = responseText === '' && toolCalls.length > 0;
+  const status = finishReason === 'length' ? ('incomplete' as const) : ('completed' as const);
+  const logprobs = textLogprobs(sequence, response, context);
+  const content = [{ type: 'output_text' as const, text: responseText, annotations: [], logprobs }];
+  return [
+    ...(reasoningText === undefined
+      ? []
+      : [reasoningItem(itemId('rs'), reasoningText, request.sealReasoning)]),
+    ...(silent
+      ? []
+      : [
+          {
+            type: 'message' as const,
+            id: itemId('msg'),
+            role: 'assistant' as const,
+            status,
+            content,
+          },
+        ]),
+    ...toolCalls.map(({ id: callId, function: call }, k) => ({
+      type: 'function_call' as const,
+      id: itemId('fc', `_${k}`),
+      call_id: callId,
+      name: call.name,
+      arguments: call.arguments,
+      status: 'completed' as const,
+    })),
+  ];
+}
+
+type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
+
+/**
+ * Those of the whole answer, as in chat completions: reasoning and calls are tokens too. Empty when
+ * they are not wanted.
+ */
+function textLogprobs(
+  sequence: SampledSequence,
+  response: ChatResponse,
+  { request, tokenizer }: ResponseContext,
+): Logprob[] {
+  if (request.topLogprobs === undefined) return [];
+  const { content } = toLogprobs(sequence, response, tokenizer, request.topLogprobs);
+  const withBytes = <T extends { readonly bytes: number[] | null }>(
+    entry: T,
+  ): T & { bytes: number[] } => ({
+    ...entry,
+    bytes: entry.bytes ?? [],
+  });
+  return (content ?? []).map((entry) => ({
+    ...withBytes(entry),
+    top_logprobs: entry.top_logprobs.map(withBytes),
+  }));
+}
+
+/** The whole of it is also its summary: some clients read only one of them. */
+function reasoningItem(
+  id: string,
+  text: string,
+  seal: boolean,
+): OpenAI.Responses.ResponseReasoningItem {
+  return {
+    type: 'reasoning',
+    id,
+    summary: [{ type: 'summary_text', text }],
+    content: [{ type: 'reasoning_text', text }],
+    ...(seal && { encrypted_content: sealReasoning(text) }),
+    status: 'completed',
+  };
+}
+
+/** `reasoning_tokens` counts the text of the reasoning, without its marks. */
+function usage(
+  { promptIds, choices }: Generation,
+  tokenizer: Tokenizer,
+): OpenAI.Responses.ResponseUsage {
+  const { sequence, response } = choices[0]!;
+  const [input, output] = [promptIds.length, sequence.tokens.length];
+  const reasoning =
+    response.reasoningText === undefined
+      ? 0
+      : Math.min(tokenizer.encode(response.reasoningText).length, output);
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}

@@ -1,0 +1,87 @@
+import { NotFoundError } from 'openai';
+import { describe, expect, it } from 'vitest';
+import { scripted } from '../../../test/helpers.js';
+import { at, post } from '../../../test/responses.js';
+
+const base = { model: 'gpt-5', input: 'hi' };
+
+describe('stored responses', () => {
+  it('can be read again, whole and as a stream, from any event on', async () => {
+    const { model } = scripted(['a<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const created = await responses.create(base);
+    expect((await responses.retrieve(created.id)).output).toEqual(created.output);
+    const streamed = await responses.stream({ response_id: created.id }).finalResponse();
+    expect(streamed.output_text).toBe('a');
+    const rest = await (
+      await model.handler(at(`${created.id}?stream=true&starting_after=6`))
+    ).text();
+    expect(rest.startsWith('event: response.output_item.done')).toBe(true);
+  });
+
+  it('are gone when they are deleted, but not for the ones that continue them', async () => {
+    const { model, sampler } = scripted(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const first = await responses.create(base);
+    const second = await responses.create({ ...base, previous_response_id: first.id });
+    await responses.delete(first.id);
+    await expect(responses.retrieve(first.id)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(
+      responses.create({ ...base, previous_response_id: first.id }),
+    ).rejects.toMatchObject({
+      status: 404,
+      code: 'previous_response_not_found',
+      param: 'previous_response_id',
+      message: expect.stringContaining(first.id) as string,
+    });
+    await responses.create({ ...base, previous_response_id: second.id });
+    expect(sampler.calls).toHaveLength(3);
+    expect(model.metrics()).toMatchObject({ 'model/spliced': 2 });
+  });
+
+  it('are those that were not made with store: false', async () => {
+    const { model } = scripted(['<think>hm</think>a<|im_end|>', 'b<|im_end|>']);
+    const { responses } = model.openaiClient();
+    const { id, output } = await responses.create({ ...base, store: false });
+    await expect(responses.retrieve(id)).rejects.toBeInstanceOf(NotFoundError);
+    await expect(responses.create({ ...base, previous_response_id: id })).rejects.toMatchObject({
+      status: 404,
+    });
+    const reference = { type: 'item_reference' as const, id: output[1]!.id! };
+    await expect(responses.create({ ...base, input: [reference] })).rejects.toMatchObject({
+      status: 400,
+      param: 'input[0].id',
+    });
+    const [, message] = output as [unknown, object];
+    const kept = {
+      ...(output[0] as { readonly encrypted_content: string }),
+      summary: [],
+      content: [],
+    };
+    const input = [
+      { role: 'user', content: 'hi' },
+      kept,
+      message,
+      { role: 'user', content: 'on' },
+    ] as never;
+    await responses.create({ ...base, store: false, input });
+    expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
+  });
+
+  it('belong to one run', async () => {
+    const { model } = scripted(['a<|im_end|>']);
+    const { id } = await model.openaiClient().responses.create(base);
+    expect((await scripted([]).model.handler(at(id))).status).toBe(404);
+  });
+
+  it.each([
+    [404, at('resp_99')],
+    [404, at('resp_99', 'DELETE')],
+    [404, at('%E0%A4%A')],
+    [405, at('resp_0', 'POST')],
+    [404, at('resp_0/input_items')],
+    [400, post('{')],
+  ])('answer %i', async (status, request) => {
+    expect((await scripted([]).model.handler(request)).status).toBe(status);
+  });
+});

@@ -1,0 +1,327 @@
+import type { Sampler } from '@trinity-rft/core';
+import { scriptedSampler, testRuntime, type TestRuntime } from '@trinity-rft/testing';
+import { APIError } from 'openai';
+import { describe, expect, it } from 'vitest';
+import { encode, modelOver, scripted } from '../../../../test/helpers.js';
+import type { RecordingModel, RolloutModelOptions } from '../../../recording-model.js';
+
+const messages = [{ role: 'user' as const, content: 'hi' }];
+const base = { model: 'gpt-5', messages };
+const post = (body: object, headers: Record<string, string> = {}, signal?: AbortSignal): Request =>
+  new Request('http://host/v1/chat/completions', {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  });
+
+interface Slow {
+  readonly model: RecordingModel;
+  readonly runtime: TestRuntime;
+  readonly sampler: ReturnType<typeof scriptedSampler>;
+}
+
+/** Every answer takes 40 s; heartbeats begin after 10 s and come every 5 s. */
+function slow(
+  script: readonly (string | Error)[],
+  options: Partial<RolloutModelOptions> = {},
+): Slow {
+  const runtime = testRuntime();
+  const replies = script.map((reply) => (typeof reply === 'string' ? encode(reply) : reply));
+  const sampler = scriptedSampler({ script: replies, delayMs: 40_000, clock: runtime.clock });
+  return {
+    model: modelOver(sampler, {
+      runtime,
+      heartbeat: { afterMs: 10_000, everyMs: 5000 },
+      ...options,
+    }),
+    runtime,
+    sampler,
+  };
+}
+
+const steps = (model: RecordingModel): readonly (number | undefined)[] =>
+  model.extractExperiencesFromHistory({ clear: false }).map(({ eid }) => eid.step);
+
+async function idOf(response: Response): Promise<string> {
+  return ((await response.json()) as { id: string }).id;
+}
+
+describe('heartbeats', () => {
+  it('are comments in a stream that takes long, and the client reads past them', async () => {
+    const { model, runtime } = slow(['four<|im_end|>']);
+    const pending = model.handler(post({ ...base, stream: true }));
+    await runtime.clock.advance(9000);
+    await runtime.clock.advance(1000);
+    const text = (await pending).text();
+    await runtime.clock.advance(30_000);
+    const pieces = (await text).split('\n\n');
+    expect(pieces.filter((piece) => piece === ': keepalive')).toHaveLength(6);
+    expect(pieces.findLastIndex((piece) => piece === ': keepalive')).toBe(5);
+    expect(pieces.at(-2)).toBe('data: [DONE]');
+    expect(runtime.clock.sleeping).toBe(0);
+    expect(steps(model)).toEqual([0]);
+  });
+
+  it('are line breaks before a JSON document', async () => {
+    const { model, runtime } = slow(['four<|im_end|>']);
+    const completion = model.openaiClient().chat.completions.create(base);
+    await runtime.clock.advance(40_000);
+    expect((await completion).choices[0]!.message.content).toBe('four');
+    const raw = model.handler(post(base));
+    await runtime.clock.advance(10_000);
+    expect((await raw).headers.get('content-length')).toBeNull();
+    void (await raw).body?.cancel();
+  });
+
+  it('do not begin while the answer is quick', async () => {
+    const { model, runtime } = slow(['four<|im_end|>'], { heartbeat: { afterMs: 50_000 } });
+    const pending = model.handler(post({ ...base, stream: true }));
+    await runtime.clock.advance(40_000);
+    expect(await (await pending).text()).not.toContain('keepalive');
+    expect(runtime.clock.sleeping).toBe(0);
+  });
+
+  it('leave an error as the body of a JSON answer and as an event of a stream', async () => {
+    const { model, runtime } = slow([new Error('the worker died'), new Error('the worker died')]);
+    const whole = model.handler(post(base));
+    await runtime.clock.advance(10_000);
+    const body = (await whole).json();
+    await runtime.clock.advance(30_000);
+    expect(await body).toMatchObject({
+      error: { type: 'server_error', message: 'the worker died' },
+    });
+    const read = (async () => {
+      for await (const _ of await model
+        .openaiClient()
+        .chat.completions.create({ ...base, stream: true }));
+    })().catch((error: unknown) => error);
+    await runtime.clock.advance(40_000);
+    const failure = await read;
+    expect(failure).toBeInstanceOf(APIError);
+    expect(failure).toMatchObject({
+      message: expect.stringContaining('the worker died') as string,
+    });
+    expect(steps(model)).toEqual([]);
+  });
+
+  it('end the generation when the client stops reading', async () => {
+    const { model, runtime, sampler } = slow(['four<|im_end|>']);
+    const pending = model.handler(post({ ...base, stream: true }));
+    await runtime.clock.advance(10_000);
+    const reader = (await pending).body!.getReader();
+    await reader.read();
+    expect(sampler.inFlight).toBe(1);
+    await reader.cancel();
+    await runtime.clock.advance(0);
+    expect(sampler.inFlight).toBe(0);
+    expect(steps(model)).toEqual([]);
+  });
+});
+
+describe('a request that is repeated', () => {
+  const retry = { 'x-stainless-retry-count': '1' };
+
+  it('is a new sample after its answer was delivered', async () => {
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>']);
+    expect(await idOf(await model.handler(post(base)))).not.toBe(
+      await idOf(await model.handler(post(base))),
+    );
+    expect(steps(model)).toEqual([0, 1]);
+  });
+
+  it('gets the recorded answer again when the client says that it repeats', async () => {
+    const { model, sampler } = scripted(['a<|im_end|>', 'b<|im_end|>']);
+    const [first, second] = [
+      await model.handler(post(base)),
+      await model.handler(post(base, retry)),
+    ];
+    expect(await second.text()).toBe(await first.text());
+    expect(sampler.calls).toHaveLength(1);
+    expect(steps(model)).toEqual([0]);
+    expect(model.metrics()).toMatchObject({ 'model/replayed': 1, 'model/calls': 1 });
+    expect(
+      (await (await model.handler(post({ ...base, user: 'me' }, retry))).json()) as object,
+    ).toMatchObject({
+      choices: [{ message: { content: 'b' } }],
+    });
+  });
+
+  it('joins the one under way when the client says that it repeats, and outlives it', async () => {
+    const { model, runtime, sampler } = slow(['a<|im_end|>']);
+    const client = new AbortController();
+    const first = model.handler(post(base, {}, client.signal));
+    await runtime.clock.advance(1000);
+    const second = model.handler(post(base, retry));
+    await runtime.clock.advance(1000);
+    client.abort();
+    expect((await first).status).toBe(499);
+    await runtime.clock.advance(9000);
+    const text = (await second).text();
+    await runtime.clock.advance(30_000);
+    expect(JSON.parse(await text)).toMatchObject({ choices: [{ message: { content: 'a' } }] });
+    expect(sampler.calls).toHaveLength(1);
+    expect(steps(model)).toEqual([0]);
+  });
+
+  it('side by side is a sample of its own, for agents that vote, unless equal requests are to join', async () => {
+    const voting = slow(['a<|im_end|>', 'b<|im_end|>'], { heartbeat: {} });
+    const votes = [0, 1].map(() => voting.model.handler(post(base)));
+    await voting.runtime.clock.advance(40_000);
+    const [a, b] = await Promise.all(votes.map(async (vote) => idOf(await vote)));
+    expect(a).not.toBe(b);
+    expect(steps(voting.model)).toEqual([0, 1]);
+    const joining = slow(['a<|im_end|>'], { heartbeat: {}, equalRequests: 'join' });
+    const joined = [0, 1].map(() => joining.model.handler(post(base)));
+    await joining.runtime.clock.advance(40_000);
+    const [c, d] = await Promise.all(joined.map(async (one) => idOf(await one)));
+    expect(c).toBe(d);
+    expect(steps(joining.model)).toEqual([0]);
+  });
+
+  it('is generated anew after a failure', async () => {
+    const model = modelOver(scriptedSampler({ script: [new Error('x'), encode('b<|im_end|>')] }));
+    expect((await model.handler(post(base))).status).toBe(500);
+    expect((await model.handler(post(base, retry))).status).toBe(200);
+    expect(steps(model)).toEqual([0]);
+  });
+});
+
+describe('an answer that no client received', () => {
+  it('is kept out of the experiences', async () => {
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>']);
+    const response = await model.handler(post({ ...base, stream: true }));
+    const reader = response.body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(steps(model)).toEqual([]);
+    expect(model.metrics()).toMatchObject({ 'model/undelivered': 1 });
+  });
+
+  it('is given to the same request when it comes back, and counts then', async () => {
+    const { model, sampler } = scripted(['a<|im_end|>']);
+    const client = new AbortController();
+    await model.handler(post(base, {}, client.signal));
+    client.abort();
+    expect(steps(model)).toEqual([]);
+    expect(await (await model.handler(post(base))).json()).toMatchObject({
+      choices: [{ message: { content: 'a' } }],
+    });
+    expect(sampler.calls).toHaveLength(1);
+    expect(steps(model)).toEqual([0]);
+    expect(model.metrics()).toMatchObject({ 'model/replayed': 1, 'model/undelivered': 1 });
+  });
+
+  it('counts when a later conversation holds its tool calls', async () => {
+    const call = '<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call><|im_end|>';
+    const { model } = scripted([call, 'b<|im_end|>']);
+    const tools = [{ type: 'function', function: { name: 'add' } }];
+    const reader = (await model.handler(post({ ...base, tools, stream: true }))).body!.getReader();
+    const { value } = await reader.read();
+    await reader.cancel();
+    expect(new TextDecoder().decode(value)).toContain('"role":"assistant"');
+    expect(steps(model)).toEqual([]);
+    const called = {
+      role: 'assistant',
+      tool_calls: [
+        { id: 'call_0_0_0', type: 'function', function: { name: 'add', arguments: '{}' } },
+      ],
+    };
+    const result = { role: 'tool', tool_call_id: 'call_0_0_0', content: '0' };
+    await (
+      await model.handler(post({ ...base, tools, messages: [...messages, called, result] }))
+    ).text();
+    expect(steps(model)).toEqual([0, 1]);
+  });
+
+  it('counts as received once its last piece was taken, whatever the client does then', async () => {
+    const { model } = scripted(['a<|im_end|>']);
+    const client = new AbortController();
+    const reader = (
+      await model.handler(post({ ...base, stream: true }, {}, client.signal))
+    ).body!.getReader();
+    for (let text = ''; !text.includes('[DONE]');)
+      text += new TextDecoder().decode((await reader.read()).value);
+    await reader.cancel();
+    client.abort();
+    expect(steps(model)).toEqual([0]);
+  });
+
+  it('was none at all when the client left during the generation', async () => {
+    const { model, runtime, sampler } = slow(['a<|im_end|>', 'b<|im_end|>']);
+    const client = new AbortController();
+    const first = model.handler(post(base, {}, client.signal));
+    await runtime.clock.advance(1000);
+    client.abort();
+    const response = await first;
+    expect([response.status, await response.json()]).toEqual([
+      499,
+      {
+        error: {
+          message: expect.any(String) as string,
+          type: 'client_gone',
+          param: null,
+          code: 'client_closed_request',
+        },
+      },
+    ]);
+    await runtime.clock.advance(0);
+    expect(sampler.inFlight).toBe(0);
+    expect(steps(model)).toEqual([]);
+    expect(runtime.clock.sleeping).toBe(0);
+  });
+});
+
+describe('a pause', () => {
+  it('is a 429 that says when to come back', async () => {
+    let pause: number | undefined = 2.5;
+    const { model } = scripted(['a<|im_end|>'], { pausedFor: () => pause });
+    const refused = await model.handler(post(base));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3']);
+    expect(await refused.json()).toMatchObject({
+      error: { type: 'rate_limit_error', code: 'paused' },
+    });
+    expect((await model.handler(new Request('http://host/v1/models'))).status).toBe(200);
+    pause = undefined;
+    expect((await model.handler(post(base))).status).toBe(200);
+  });
+
+  it('does not turn a sample that waits for it into an earlier one', async () => {
+    let pause: number | undefined;
+    const { model } = scripted(['a<|im_end|>', 'b<|im_end|>'], { pausedFor: () => pause });
+    const first = await idOf(await model.handler(post(base)));
+    pause = 1;
+    expect((await model.handler(post(base))).status).toBe(429);
+    pause = undefined;
+    expect(
+      await idOf(await model.handler(post(base, { 'x-stainless-retry-count': '1' }))),
+    ).not.toBe(first);
+    expect(steps(model)).toEqual([0, 1]);
+  });
+});
+
+it('refuses several choices where the owner says so', async () => {
+  const { model } = scripted(['a<|im_end|>'], { clientChoices: 'refuse' });
+  expect(await (await model.handler(post({ ...base, n: 2 }))).json()).toMatchObject({
+    error: { param: 'n' },
+  });
+  expect((await model.handler(post({ ...base, n: 1 }))).status).toBe(200);
+});
+
+it('keeps no more than a few answers', async () => {
+  const inner = scriptedSampler({ script: () => encode('a<|im_end|>') });
+  let calls = 0;
+  const sampler: Sampler = {
+    ...inner,
+    policyVersion: 0,
+    sample: (...args) => (calls++, inner.sample(...args)),
+  };
+  const model = modelOver(sampler);
+  for (let user = 0; user < 40; user++)
+    await (await model.handler(post({ ...base, user: `${user}` }))).text();
+  const retry = { 'x-stainless-retry-count': '1' };
+  await (await model.handler(post({ ...base, user: '39' }, retry))).text();
+  expect(calls).toBe(40);
+  await (await model.handler(post({ ...base, user: '0' }, retry))).text();
+  expect(calls).toBe(41);
+});
