@@ -58,11 +58,11 @@ describe('checkStructure', () => {
   }
 
   it('names strategies that are too long to learn from', () => {
-    write('packages/algorithm/src/advantage/long.ts', 'x;\n'.repeat(121));
-    write('packages/algorithm/src/advantage/long.test.ts', 'x;\n'.repeat(200));
+    write('packages/algorithm/src/advantages/long.ts', 'x;\n'.repeat(121));
+    write('packages/algorithm/src/advantages/long.test.ts', 'x;\n'.repeat(200));
     write('packages/algorithm/src/kl/short.ts', 'x;\n'.repeat(120));
     expect(checkStructure(root).filter((line) => line.includes('strategy'))).toEqual([
-      'packages/algorithm/src/advantage/long.ts: 121 lines; a strategy has at most 120',
+      'packages/algorithm/src/advantages/long.ts: 121 lines; a strategy has at most 120',
     ]);
   });
 

@@ -25,13 +25,13 @@ export function checkStructure(root: string): readonly string[] {
 
 /** Where a file is one strategy that a reader learns an algorithm from. */
 const strategyFolders = [
-  'advantage',
+  'advantages',
   'entropy',
   'kl',
-  'operator',
-  'policy-loss',
-  'sample-strategy',
-  'value-loss',
+  'operators',
+  'policy-losses',
+  'strategies',
+  'value-losses',
 ].map((folder) => `packages/algorithm/src/${folder}`);
 const mostLines = 120;
 

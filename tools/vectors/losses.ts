@@ -1,9 +1,9 @@
 // Losses, gradients, KL functions, entropy terms and aggregation.
 import type { AdvantageInput, LossInput } from '../../packages/core/src/index.ts';
-import { valueLoss } from '../../packages/algorithm/src/value-loss/value-loss.ts';
-import { trustMask } from '../../packages/algorithm/src/policy-loss/m2po-mask.ts';
-import { muAt } from '../../packages/algorithm/src/policy-loss/mix-chord.ts';
-import { whiten } from '../../packages/algorithm/src/advantage/whiten.ts';
+import { valueLoss } from '../../packages/algorithm/src/value-losses/value-loss.ts';
+import { trustMask } from '../../packages/algorithm/src/policy-losses/m2po-mask.ts';
+import { muAt } from '../../packages/algorithm/src/policy-losses/mix-chord.ts';
+import { whiten } from '../../packages/algorithm/src/advantages/whiten.ts';
 import {
   aggregateLoss,
   aggregationWeights,

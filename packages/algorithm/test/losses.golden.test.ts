@@ -10,9 +10,9 @@ import {
   type LossAggMode,
 } from '../src/index.js';
 import { klEstimators } from '../src/kl/estimators.js';
-import { trustMask } from '../src/policy-loss/m2po-mask.js';
-import { muAt, type MuSchedule } from '../src/policy-loss/mix-chord.js';
-import { valueLoss } from '../src/value-loss/value-loss.js';
+import { trustMask } from '../src/policy-losses/m2po-mask.js';
+import { muAt, type MuSchedule } from '../src/policy-losses/mix-chord.js';
+import { valueLoss } from '../src/value-losses/value-loss.js';
 import { expectClose, expectMetrics, readVectors } from './support.js';
 import { camelCased, toLossInput, type InputVectors, type Matrix } from './vector-inputs.js';
 

@@ -1,8 +1,8 @@
 /** The entropy term: a bonus for undecided policies. */
 import { InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
-import { rowWeights } from '../aggregate.js';
-import { definePart, type Part, type PartDoc, type TermWithNeeds } from '../part.js';
-import { ofTokens, tokenTerm } from '../token-term.js';
+import { rowWeights } from '../parts/aggregate.js';
+import { definePart, type Part, type PartDoc, type TermWithNeeds } from '../parts/part.js';
+import { ofTokens, tokenTerm } from '../parts/token-term.js';
 
 const args = {
   entropyCoef: numberArg(

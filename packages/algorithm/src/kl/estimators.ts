@@ -1,6 +1,6 @@
 /** Per-token estimates of the divergence from the reference policy, with their derivatives. */
-import { boundLogRatio, ratioOf } from '../policy-loss/define.js';
-import type { TokenBlock } from '../token-block.js';
+import { boundLogRatio, ratioOf } from '../parts/policy-loss-part.js';
+import type { TokenBlock } from '../parts/token-block.js';
 
 /** Fills value, and its derivative by x, from a = f - x and d = x - o. */
 export type KlEstimator = (

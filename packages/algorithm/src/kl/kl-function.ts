@@ -1,6 +1,6 @@
 /** A KL function: an estimator as a term of the loss, and as a penalty on rewards. */
 import { booleanArg, numberArg, readArgs, type KlPenalty } from '@trinity-rft/core';
-import type { Part, PartDoc, TermWithNeeds } from '../part.js';
+import type { Part, PartDoc, TermWithNeeds } from '../parts/part.js';
 import type { KlEstimator } from './estimators.js';
 import { klPenalty } from './kl-penalty.js';
 import { klTerm } from './kl-term.js';

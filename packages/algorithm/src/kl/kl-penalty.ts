@@ -8,10 +8,10 @@ import {
   type AdvantageInput,
   type KlPenalty,
 } from '@trinity-rft/core';
-import { checkAdvantageInput } from '../check-input.js';
-import { clamp } from '../policy-loss/define.js';
-import { createBlock } from '../token-block.js';
-import { blockSize } from '../visit.js';
+import { checkAdvantageInput } from '../parts/check-input.js';
+import { clamp } from '../parts/policy-loss-part.js';
+import { createBlock } from '../parts/token-block.js';
+import { blockSize } from '../parts/visit.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlPenaltyOptions {

@@ -1,7 +1,7 @@
 /** The KL loss: a coefficient times the aggregate of an estimator. */
 import { ConfigError, InvariantError } from '@trinity-rft/core';
-import type { TermWithNeeds } from '../part.js';
-import { ofTokens, tokenTerm } from '../token-term.js';
+import type { TermWithNeeds } from '../parts/part.js';
+import { ofTokens, tokenTerm } from '../parts/token-term.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlTermOptions {

@@ -2,7 +2,7 @@
  * The KL functions by the names of YAML's `kl_loss_fn` and `kl_penalty_fn`. A new one is an
  * estimator and a row.
  */
-import type { PaperRef } from '../part.js';
+import type { PaperRef } from '../parts/part.js';
 import { klEstimators } from './estimators.js';
 import { klFunction, type KlPart } from './kl-function.js';
 

@@ -1,0 +1,62 @@
+/** Rewards above a baseline that is shifted away from the mean. */
+import { booleanArg, numberArg, type Experience } from '@trinity-rft/core';
+import type { PartDoc } from '../parts/part.js';
+import { byGroup, type ScoreGroup } from './group-scores.js';
+import { groupMean, returnOf } from './groups.js';
+import { defineAdvantagePart, type AdvantagePart } from '../parts/advantage-part.js';
+
+const args = {
+  baselineShift: numberArg(
+    -0.1,
+    {},
+    'Added to the mean reward of the group; below 0 lets good runs weigh more than bad ones, which stabilises off-policy training.',
+  ),
+  rewardMeanFromBaseline: booleanArg(
+    false,
+    'As Trinity-RFT 0.5.2: report reward_mean as baseline - shift, which for groups of one is -shift.',
+  ),
+};
+
+const doc: PartDoc = {
+  summary: 'How far the reward of a run lies above the shifted mean of its task.',
+  formula: 'A_i = R_i - (mean(R) + shift); one run: A = R',
+  source: {
+    title:
+      'Asymmetric REINFORCE for off-Policy Reinforcement Learning: Balancing positive and negative rewards',
+    url: 'https://arxiv.org/abs/2506.20520',
+  },
+};
+
+/**
+ * A_i = R_i - (mean(R) + shift) over the runs of one task; a group of one gets its reward, equal
+ * rewards get -shift. Metrics: `group_advantages/{group_baseline,reward_mean}/{mean,max,min}`,
+ * `group_advantages/zero_variance_ratio`.
+ */
+export const asymre = asymreOf(doc);
+
+/** The same over the sums of token rewards. */
+export const asymreVerl = asymreOf(
+  { ...doc, summary: 'Older name of asymre; reads the sum of token rewards.' },
+  returnOf,
+);
+
+function asymreOf(about: PartDoc, read?: (experience: Experience) => number): AdvantagePart {
+  return defineAdvantagePart({
+    args,
+    doc: about,
+    comparesRuns: true,
+    create: ({ baselineShift, rewardMeanFromBaseline }) => {
+      const score: ScoreGroup = ({ rewards }) => {
+        const baseline = rewards.length === 1 ? 0 : groupMean(rewards) + baselineShift;
+        return {
+          scores: rewards.map((reward) => reward - baseline),
+          metrics: {
+            group_baseline: baseline,
+            reward_mean: rewardMeanFromBaseline ? baseline - baselineShift : groupMean(rewards),
+          },
+        };
+      };
+      return byGroup(score, read);
+    },
+  });
+}

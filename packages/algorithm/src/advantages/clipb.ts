@@ -1,0 +1,76 @@
+/**
+ * Group-relative advantages without the bad tokens that would drive the entropy down most, measured
+ * against the batch.
+ */
+import {
+  numberArg,
+  type AdvantageInput,
+  type AdvantageOutput,
+  type BatchAdvantageFn,
+} from '@trinity-rft/core';
+import { checkAdvantageInput } from '../parts/check-input.js';
+import { clipMetrics, entropyEffects, trainedMoments } from './clip-tokens.js';
+import { byGroup } from './group-scores.js';
+import { byDeviation } from './grpo-verl.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+
+const args = {
+  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation of the rewards of a task.'),
+  mu: numberArg(
+    2.5,
+    { min: 0 },
+    'How many standard deviations below the mean effect a token may lie.',
+  ),
+};
+
+/** Below it all tokens have the same effect, and none is an outlier. */
+const smallestDeviation = 1e-12;
+
+/**
+ * Advantages as `grpo_verl`. S = p (H + log p) per trained token, E and v its mean and population
+ * variance over the batch: tokens with A < 0 and S - E < -mu sqrt(v) leave the action mask. Needs
+ * entropies, so it runs in the trainer alone.
+ *
+ * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `ES` (E), `varS` (v), and those
+ * of `grpo_verl`.
+ */
+export const clipb = defineAdvantagePart({
+  args,
+  doc: {
+    summary:
+      'grpo that leaves out tokens of negative advantage whose effect on the entropy is far below that of the batch.',
+    formula: 'A as grpo; left out: A < 0 and S - E(S) < -mu sqrt(var(S)), S = p (H + log p)',
+    source: {
+      title: 'On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models',
+      url: 'https://arxiv.org/abs/2602.03392',
+    },
+  },
+  comparesRuns: true,
+  create: ({ epsilon, mu }) => {
+    const { batchAdvantage } = byGroup(byDeviation(epsilon));
+    return {
+      batchAdvantage: (input) => clip(input, batchAdvantage, mu),
+      needs: { entropy: 'value' },
+    };
+  },
+});
+
+function clip(input: AdvantageInput, compare: BatchAdvantageFn, mu: number): AdvantageOutput {
+  checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'entropy']);
+  const { actionMask } = input;
+  const { advantages, returns, metrics } = compare(input);
+  const effects = entropyEffects(input);
+  const { mean, variance } = trainedMoments(effects, actionMask);
+  const deviation = Math.sqrt(variance);
+  const kept = actionMask.slice();
+  if (deviation >= smallestDeviation) {
+    for (let t = 0; t < kept.length; t++)
+      if (advantages[t]! < 0 && effects[t]! - mean < -mu * deviation) kept[t] = 0;
+  }
+  return {
+    advantages,
+    returns,
+    actionMask: kept,
+    metrics: { ...metrics, ...clipMetrics(actionMask, kept, advantages), ES: mean, varS: variance },
+  };
+}

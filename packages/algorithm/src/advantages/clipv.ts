@@ -1,0 +1,104 @@
+/**
+ * Group-relative advantages without the bad tokens that would drive the entropy down most, measured
+ * against each token's distribution.
+ */
+import {
+  InvariantError,
+  numberArg,
+  type AdvantageInput,
+  type AdvantageOutput,
+  type BatchAdvantageFn,
+} from '@trinity-rft/core';
+import { checkAdvantageInput } from '../parts/check-input.js';
+import { clipMetrics, entropyEffects, trainedMoments } from './clip-tokens.js';
+import { byGroup } from './group-scores.js';
+import { byDeviation } from './grpo-verl.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+
+const args = {
+  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation of the rewards of a task.'),
+  mu: numberArg(
+    8.5,
+    { min: 0 },
+    'How many standard deviations an effect may lie below the one its distribution leads to expect.',
+  ),
+  maxFrac: numberArg(
+    1e-4,
+    { min: 0, max: 1 },
+    'Largest share of trained tokens that is left out; at least one token may be.',
+  ),
+};
+
+/**
+ * Advantages as `grpo_verl`. D = necs - p (H + log p) per trained token, necs its expectation under
+ * the token's distribution, sd the population deviation of D over the batch. Tokens with A <= 0 and
+ * D > mu sd leave the action mask. Were that more than the share `maxFrac`, only the
+ * max(floor(maxFrac * trained tokens), 1) largest D of those with A < 0 leave it, and all with A =
+ * 0. Needs entropies and `necs`, so it runs in the trainer alone.
+ *
+ * Metrics: `frac_clipped`, `frac_clipped_pos`, `frac_clipped_neg`, `stdD` (sd), and those of
+ * `grpo_verl`.
+ */
+export const clipv = defineAdvantagePart({
+  args,
+  doc: {
+    summary:
+      'grpo that leaves out tokens of negative advantage whose effect on the entropy is far below what their distribution leads to expect.',
+    formula:
+      'A as grpo; left out: A <= 0 and D > mu std(D), D = H sum(p_v^2) + sum(p_v^2 log p_v) - p (H + log p)',
+    source: {
+      title: 'On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models',
+      url: 'https://arxiv.org/abs/2602.03392',
+    },
+  },
+  comparesRuns: true,
+  create: ({ epsilon, mu, maxFrac }) => {
+    const { batchAdvantage } = byGroup(byDeviation(epsilon));
+    return {
+      batchAdvantage: (input) => clip(input, batchAdvantage, mu, maxFrac),
+      needs: { entropy: 'value', necs: true },
+    };
+  },
+});
+
+function clip(
+  input: AdvantageInput,
+  compare: BatchAdvantageFn,
+  mu: number,
+  maxFrac: number,
+): AdvantageOutput {
+  checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'entropy']);
+  const { actionMask, necs } = input;
+  if (!necs)
+    throw new InvariantError(
+      'The advantage function "clipv" was given no necs; the algorithm declares that it needs them.',
+      {
+        code: 'NECS_MISSING',
+      },
+    );
+  const { advantages, returns, metrics } = compare(input);
+  const gaps = entropyEffects(input);
+  for (let t = 0; t < gaps.length; t++) if (actionMask[t] === 1) gaps[t] = necs[t]! - gaps[t]!;
+  const deviation = Math.sqrt(trainedMoments(gaps, actionMask).variance);
+  const kept = actionMask.slice();
+  const negative: number[] = [];
+  let [trained, clipped] = [0, 0];
+  for (let t = 0; t < kept.length; t++) {
+    if (actionMask[t] === 0) continue;
+    trained++;
+    if (advantages[t]! > 0 || gaps[t]! <= mu * deviation) continue;
+    kept[t] = 0;
+    clipped++;
+    if (advantages[t]! < 0) negative.push(t);
+  }
+  if (clipped > maxFrac * trained) {
+    const most = Math.max(Math.floor(maxFrac * trained), 1);
+    for (const t of negative.toSorted((a, b) => gaps[b]! - gaps[a]!).slice(most)) kept[t] = 1;
+  }
+  return {
+    advantages,
+    returns,
+    actionMask: kept,
+    metrics: { ...metrics, ...clipMetrics(actionMask, kept, advantages), stdD: deviation },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Group-in-group advantages: runs compared with runs, and steps with the steps that began in the
+ * same state.
+ */
+import {
+  choiceArg,
+  groupBy,
+  mean,
+  numberArg,
+  runKey,
+  sampleStd,
+  taskKey,
+  type AdvantageFn,
+  type ArgValues,
+  type Experience,
+} from '@trinity-rft/core';
+import { groupStats, withScore } from './groups.js';
+import { toSteps, type Step } from './steps.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+
+const args = {
+  omega: numberArg(1, {}, 'Weight of the comparison of steps against that of runs.'),
+  gamma: numberArg(1, { min: 0, max: 1 }, 'Discount per step of the rewards that follow a step.'),
+  fnorm: choiceArg(
+    ['none', 'std'],
+    'none',
+    'What divides both advantages: nothing, or the standard deviation of their group.',
+  ),
+  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the divisor.'),
+  anchorScope: choiceArg(
+    ['task', 'batch'],
+    'task',
+    'Steps of equal state are compared within their task, or, as in Trinity-RFT, across the whole explore step.',
+  ),
+};
+
+type Options = ArgValues<typeof args>;
+
+/**
+ * A = A^E + omega A^S, written on every trained token of a step. Step rewards r_t:
+ * `info.step_reward`, missing ones 0; where no step of the run has one, its last step has `reward`.
+ * A^E = (v - mean) / (d + epsilon) over the runs of a task, v = sum of r_t, d = 1 or the sample
+ * deviation; a single run gets v. A^S: the same over the discounted returns-to-go of steps with
+ * equal `info.env_state_hash`; a step without such a hash, or alone with it, gets 0. Steps are
+ * ordered by `eid.step`.
+ *
+ * Metrics `gigpo/…`: episode_reward_{mean,std} over runs, anchor_groups_{total,size_gt1},
+ * anchor_group_hit_ratio (share of steps that were compared), mean_abs_A_E, mean_abs_A_S;
+ * `experience_count`.
+ */
+export const gigpo = defineAdvantagePart({
+  args,
+  doc: {
+    summary:
+      'Two comparisons for runs of several steps: whole runs of a task, and steps that began in the same state of the environment.',
+    formula:
+      'A = A_E + omega * A_S, A_E = (sum_t r_t - mean) / (d + epsilon), A_S = (sum_u gamma^u r_(t+u) - mean) / (d + epsilon), r_t = info.step_reward, equal states = equal info.env_state_hash',
+    source: {
+      title: 'Group-in-Group Policy Optimization for LLM Agent Training',
+      url: 'https://arxiv.org/abs/2505.10978',
+    },
+  },
+  comparesRuns: true,
+  create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
+});
+
+function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
+  if (experiences.length === 0) return { experiences, metrics: {} };
+  const tasks = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) =>
+    [...groupBy(members, ({ eid }) => runKey(eid)).values()].map((run) =>
+      toSteps(run, options.gamma),
+    ),
+  );
+  const episode = new Map<Step, number>();
+  for (const runs of tasks) {
+    const advantages = centred(
+      runs.map(([first]) => first!.total),
+      options,
+    );
+    for (const [k, run] of runs.entries())
+      for (const step of run) episode.set(step, advantages[k]!);
+  }
+  const steps = tasks.flat(2);
+  const { anchored, groups } = compareAnchors(steps, options);
+  const totals = tasks.flat().map(([first]) => first!.total);
+  const absolute = (values: ReadonlyMap<Step, number>): number =>
+    mean(steps.map((step) => Math.abs(values.get(step) ?? 0)));
+  return {
+    experiences: steps.map((step) =>
+      withScore(step.experience, episode.get(step)! + options.omega * (anchored.get(step) ?? 0)),
+    ),
+    metrics: {
+      'gigpo/episode_reward_mean': mean(totals),
+      'gigpo/episode_reward_std': sampleStd(totals),
+      'gigpo/anchor_groups_total': groups.length,
+      'gigpo/anchor_groups_size_gt1': groups.filter(({ length }) => length > 1).length,
+      'gigpo/anchor_group_hit_ratio': anchored.size / steps.length,
+      'gigpo/mean_abs_A_E': absolute(episode),
+      'gigpo/mean_abs_A_S': absolute(anchored),
+      experience_count: steps.length,
+    },
+  };
+}
+
+/** A^S of the steps that share their state with another one, and all groups of equal state. */
+function compareAnchors(
+  steps: readonly Step[],
+  options: Options,
+): { anchored: Map<Step, number>; groups: readonly (readonly Step[])[] } {
+  const hashed = steps.filter(({ experience }) => hashOf(experience) !== undefined);
+  const keyOf = ({ experience }: Step): string =>
+    `${options.anchorScope === 'task' ? taskKey(experience.eid) : ''}|${hashOf(experience)}`;
+  const groups = [...groupBy(hashed, keyOf).values()];
+  const anchored = new Map<Step, number>();
+  for (const group of groups.filter(({ length }) => length > 1)) {
+    const advantages = centred(
+      group.map(({ toGo }) => toGo),
+      options,
+    );
+    for (const [i, step] of group.entries()) anchored.set(step, advantages[i]!);
+  }
+  return { anchored, groups };
+}
+
+function hashOf({ info }: Experience): string | undefined {
+  const hash = info['env_state_hash'];
+  return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
+}
+
+/** (v - mean) / (d + epsilon); a single value stays itself. */
+function centred(values: readonly number[], { fnorm, epsilon }: Options): readonly number[] {
+  const stats = groupStats(values);
+  const divisor = (fnorm === 'std' ? stats.std : 1) + epsilon;
+  return values.map((value) => (value - stats.mean) / divisor);
+}

@@ -1,0 +1,112 @@
+/**
+ * Distillation by the Jensen-Shannon divergence between student and teacher, on the student's own
+ * samples.
+ */
+import {
+  choiceArg,
+  numberArg,
+  type AdvantageInput,
+  type AdvantageOutput,
+  type ArgValues,
+} from '@trinity-rft/core';
+import { exponentials } from '../parts/exponential.js';
+import { logarithms } from '../parts/logarithm.js';
+import { blockSize } from '../parts/visit.js';
+import { onExperiences } from './on-experiences.js';
+import type { Take } from './pack-rows.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+import { towardsTeacher, type Divergence } from './teacher.js';
+
+const args = {
+  lambdaCoef: numberArg(
+    0.5,
+    { min: 0, max: 1 },
+    'Share b of the teacher in the mixture that both are compared with.',
+  ),
+  klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.'),
+  temperature: numberArg(1, { above: 0 }, 'Divides the log-probabilities of student and teacher.'),
+  chunkSize: numberArg(undefined, { min: 1 }, 'Without effect: nothing is computed in chunks.'),
+  form: choiceArg(
+    ['sampled', 'original', 'gradient'],
+    'sampled',
+    'gradient: the policy gradient of the divergence. sampled: its terms at the sampled token, as Trinity-RFT 0.5.2, which never push a token down. ' +
+      'original: also its lambda_coef 1, which pushes away from the teacher.',
+  ),
+};
+
+/**
+ * With s, t the log-probabilities of student and teacher over temperature, b = lambdaCoef and log M
+ * = log((1 - b) e^s + b e^t):
+ *
+ * - `gradient`: J = -log(1 + b (e^(t - s) - 1)) / b. That is the policy gradient of b KL(T || M) + (1 - b) KL(S || M), over
+ *   b (1 - b) so that it does not vanish: b = 1 is KL(student || teacher), b = 0 is KL(teacher || student).
+ * - `sampled`: J = b (t - log M) + (1 - b) (s - log M), and J = s - t at b = 0 and 1. The definition of Trinity-RFT 0.5.2, whose
+ *   b = 1 has t - s (`original`). For 0 < b < 1 that J is never above 0, so no token is ever pushed down.
+ *
+ * A_t = -klCoef J on trained tokens. Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the
+ * sums of J and A of each row.
+ */
+export const jsd = defineAdvantagePart({
+  args,
+  doc: {
+    summary: 'Pulls sampled tokens towards a mixture of student and teacher.',
+    formula:
+      'gradient: A_t = c log(1 - b + b e^u) / b; sampled: A_t = c (log(1 - b + b e^u) - b u); u = log p_teacher - log p_student',
+    source: {
+      title: 'On-Policy Distillation of Language Models: Learning from Self-Generated Mistakes',
+      url: 'https://arxiv.org/abs/2306.13649',
+    },
+  },
+  comparesRuns: false,
+  create: (options) => {
+    const divergence = divergenceOf(options);
+    const compute = (input: AdvantageInput, take?: Take): AdvantageOutput =>
+      towardsTeacher(input, { name: 'jsd', coefficient: options.klCoef, divergence }, take);
+    return {
+      advantage: onExperiences(compute, { rewards: false }),
+      batchAdvantage: compute,
+      needs: { teacherLogprobs: true },
+    };
+  },
+});
+
+/**
+ * Largest u that is exponentiated: a token that the student hardly ever samples must not drown the
+ * batch.
+ */
+const largestGap = 20;
+
+/** J as a function of t - s. */
+function divergenceOf({ lambdaCoef: b, form, temperature }: ArgValues<typeof args>): Divergence {
+  const scale = 1 / temperature;
+  if (form === 'gradient' && b === 0)
+    return eachOf((u) => 1 - Math.exp(Math.min(u * scale, largestGap)));
+  if (form === 'original' && b === 1) return eachOf((u) => u * scale);
+  if (b === 0 || b === 1) return eachOf((u) => -u * scale);
+  const exps = new Float64Array(blockSize);
+  if (form === 'gradient') {
+    return (u, size) => {
+      for (let i = 0; i < size; i++)
+        exps[i] = u[i]! * scale > largestGap ? largestGap : u[i]! * scale;
+      exponentials(exps, size, exps);
+      for (let i = 0; i < size; i++) exps[i] = 1 - b + b * exps[i]!;
+      logarithms(exps, size, exps);
+      for (let i = 0; i < size; i++) u[i] = -exps[i]! / b;
+    };
+  }
+  // b u - log(1 - b + b e^u), around the larger of s and t, so that nothing overflows.
+  return (u, size) => {
+    for (let i = 0; i < size; i++) exps[i] = -Math.abs((u[i]! *= scale));
+    exponentials(exps, size, exps);
+    for (let i = 0; i < size; i++)
+      exps[i] = u[i]! <= 0 ? 1 - b + b * exps[i]! : b + (1 - b) * exps[i]!;
+    logarithms(exps, size, exps);
+    for (let i = 0; i < size; i++) u[i] = (u[i]! <= 0 ? b : b - 1) * u[i]! - exps[i]!;
+  };
+}
+
+function eachOf(divergence: (u: number) => number): Divergence {
+  return (u, size) => {
+    for (let i = 0; i < size; i++) u[i] = divergence(u[i]!);
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * Rewards above the mean of the runs that are kept; bad runs may be thinned out so that they do not
+ * outnumber good ones.
+ */
+import {
+  booleanArg,
+  choiceArg,
+  createRandom,
+  deriveSeed,
+  numberArg,
+  populationStd,
+} from '@trinity-rft/core';
+import { byGroup, type ScoreGroup } from './group-scores.js';
+import { allEqual, groupMean } from './groups.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+
+const args = {
+  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  stdNormalize: booleanArg(false, 'Divide by the population standard deviation of the kept runs.'),
+  drop: choiceArg(
+    ['none', 'balance'],
+    'none',
+    'balance drops random runs below the mean until they are no more than those at or above it; dropped runs get advantage 0.',
+  ),
+};
+
+/**
+ * A_i = R_i - mean(R_K), with `stdNormalize` / (std(R_K) + epsilon), K the runs of the task that
+ * are kept; 0 for dropped ones, which stay in the batch. Population standard deviation. With one
+ * kept run mean = 0 and std = 1: it gets its reward. Equal rewards get 0. What is dropped follows
+ * from the seed and the task.
+ *
+ * Metrics: `group_advantages/{drop_balance,reward_mean,reward_std}/{mean,max,min}`,
+ * `group_advantages/zero_variance_ratio`.
+ */
+export const rec = defineAdvantagePart({
+  args,
+  doc: {
+    summary: 'How far the reward of a run lies above the mean of the kept runs of its task.',
+    formula:
+      'A_i = R_i - mean(R_K), normalised: / (std(R_K) + epsilon); dropped runs: 0; one kept run: A = R',
+    source: {
+      title:
+        'Group-Relative REINFORCE Is Secretly an Off-Policy Algorithm: Demystifying Some Myths About GRPO and Its Friends',
+      url: 'https://arxiv.org/abs/2509.24203',
+    },
+  },
+  comparesRuns: true,
+  create: ({ epsilon, stdNormalize, drop }, seed) => {
+    const score: ScoreGroup = ({ key, rewards }) => {
+      const dropped =
+        drop === 'balance' ? surplusOf(rewards, deriveSeed(seed, 'rec', key)) : new Set<number>();
+      const kept = rewards.filter((_, i) => !dropped.has(i));
+      const single = kept.length <= 1;
+      const [average, std] = single
+        ? [0, 1]
+        : [groupMean(kept), allEqual(kept) ? 0 : populationStd(kept)];
+      const divisor = stdNormalize ? std + epsilon : 1;
+      return {
+        scores: rewards.map((reward, i) => (dropped.has(i) ? 0 : (reward - average) / divisor)),
+        metrics: {
+          drop_balance: dropped.size / rewards.length,
+          reward_mean: average,
+          reward_std: std,
+        },
+      };
+    };
+    return byGroup(score);
+  },
+});
+
+/** Indices of random runs below the mean, as many as there are more of them than of the others. */
+function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
+  const average = groupMean(rewards);
+  const below = [...rewards.keys()].filter((i) => rewards[i]! < average);
+  const surplus = Math.max(0, 2 * below.length - rewards.length);
+  return new Set(createRandom(seed).shuffle(below).slice(0, surplus));
+}

@@ -1,0 +1,81 @@
+/** ReMax: the baseline of a run is the reward of the greedy answer to its task. */
+import {
+  type Metrics,
+  InvariantError,
+  RewardError,
+  uid,
+  type AdvantageFn,
+  type AdvantageInput,
+  type AdvantageOutput,
+} from '@trinity-rft/core';
+import { checkAdvantageInput } from '../parts/check-input.js';
+import { onExperiences } from './on-experiences.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+import { returnMetrics, trainedMean } from './whiten.js';
+
+/**
+ * returns_t = sum of the rewards from t on; A_t = returns_t - b on trained tokens, b the reward of
+ * the greedy answer: `rewardBaselines` of a batch, `info.reward_baseline` of an experience, where
+ * the workflow writes it. Masked tokens keep returns_t, which no loss reads. Groups do not matter.
+ *
+ * Metrics: `returns/mean` over trained tokens, `baseline/mean` over rows.
+ */
+export const remax = defineAdvantagePart({
+  args: {},
+  doc: {
+    summary: 'How much better a run did than the greedy answer to its task.',
+    formula:
+      'A_t = sum_(u >= t) R_u - b, b the reward of the greedy answer, which the workflow writes to info.reward_baseline',
+    source: {
+      title:
+        'ReMax: A Simple, Effective, and Efficient Reinforcement Learning Method for Aligning Large Language Models',
+      url: 'https://arxiv.org/abs/2310.10505',
+    },
+  },
+  comparesRuns: false,
+  create: () => ({ advantage: overExperiences, batchAdvantage: compare }),
+});
+
+const overExperiences: AdvantageFn = (experiences) => {
+  for (const { eid, info } of experiences) {
+    if (Number.isFinite(info['reward_baseline'])) continue;
+    throw new RewardError(
+      `Experience ${uid(eid)} has no info.reward_baseline; remax needs the reward of the greedy answer there. ` +
+        'Let the workflow answer once at temperature 0 and write that reward, or choose rloo, which needs no greedy answer.',
+      { code: 'REWARD_BASELINE_MISSING', details: { uid: uid(eid) } },
+    );
+  }
+  return onExperiences(compare)(experiences);
+};
+
+function compare(input: AdvantageInput): AdvantageOutput {
+  checkAdvantageInput(input, ['rewards']);
+  const { offsets, actionMask, rewards, rewardBaselines } = input;
+  if (!rewardBaselines)
+    throw new InvariantError(
+      'The advantage function "remax" was given no rewards of greedy answers; expected `rewardBaselines`.',
+      {
+        code: 'REWARD_BASELINE_MISSING',
+      },
+    );
+  const advantages = new Float32Array(rewards.length);
+  const returns = new Float32Array(rewards.length);
+  let total = 0;
+  for (let row = 0; row < rewardBaselines.length; row++) {
+    const baseline = rewardBaselines[row]!;
+    total += baseline;
+    let sum = 0;
+    for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) {
+      sum += rewards[t]!;
+      returns[t] = sum;
+      advantages[t] = sum - baseline * actionMask[t]!;
+    }
+  }
+  const baselines: Metrics =
+    rewardBaselines.length === 0 ? {} : { 'baseline/mean': total / rewardBaselines.length };
+  return {
+    advantages,
+    returns,
+    metrics: { ...returnMetrics(trainedMean(returns, actionMask)), ...baselines },
+  };
+}

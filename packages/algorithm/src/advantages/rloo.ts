@@ -1,0 +1,31 @@
+/** Leave-one-out: a run is compared with the mean of the others of its task. */
+import { byGroup } from './group-scores.js';
+import { groupMean, returnOf } from './groups.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+
+/**
+ * A_i = G_i - mean of the other G_j = (G_i - mean(G)) n / (n - 1), G the sum of token rewards; a
+ * group of one gets its reward, equal rewards get 0. Metrics:
+ * `group_advantages/reward_mean/{mean,max,min}`, `group_advantages/zero_variance_ratio`.
+ */
+export const rloo = defineAdvantagePart({
+  args: {},
+  doc: {
+    summary:
+      'How much better a run did than the mean of the others of its task: an unbiased baseline.',
+    formula: 'A_i = R_i - mean over j != i of R_j = (R_i - mean(R)) n / (n - 1); one run: A = R',
+    source: {
+      title:
+        'Back to Basics: Revisiting REINFORCE Style Optimization for Learning from Human Feedback in LLMs',
+      url: 'https://arxiv.org/abs/2402.14740',
+    },
+  },
+  comparesRuns: true,
+  create: () =>
+    byGroup(({ rewards }) => {
+      const [size, average] = [rewards.length, groupMean(rewards)];
+      const scores =
+        size === 1 ? rewards : rewards.map((reward) => ((reward - average) * size) / (size - 1));
+      return { scores, metrics: { reward_mean: average } };
+    }, returnOf),
+});

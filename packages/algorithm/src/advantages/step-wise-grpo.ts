@@ -1,0 +1,127 @@
+/** Group-relative advantage of whole runs of several steps. */
+import {
+  booleanArg,
+  choiceArg,
+  gatherMetrics,
+  groupBy,
+  numberArg,
+  runKey,
+  taskKey,
+  type AdvantageFn,
+  type ArgValues,
+  type Experience,
+} from '@trinity-rft/core';
+import {
+  batchStd,
+  groupStats,
+  isDropped,
+  rewardOf,
+  stdCalLevels,
+  stdOf,
+  withScore,
+  zeroVarianceRatio,
+  type GroupStats,
+} from './groups.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
+
+const args = {
+  epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
+  enableStepNorm: booleanArg(
+    false,
+    'Divide the score by the number of experiences of the run, so that long runs weigh no more than short ones.',
+  ),
+  stdCalLevel: choiceArg(
+    stdCalLevels,
+    'group',
+    'Whose standard deviation divides: of the task, of the whole explore step, or none.',
+  ),
+  stdThreshold: numberArg(
+    undefined,
+    { min: 0 },
+    'Tasks whose standard deviation is at most this, and tasks with one run, are dropped; unset: none are.',
+  ),
+  runReward: choiceArg(
+    ['last_step', 'last_listed'],
+    'last_step',
+    'Whose reward a run has: of its highest step, or, as in Trinity-RFT 0.5.2, of the experience that arrived last.',
+  ),
+};
+
+type Options = ArgValues<typeof args>;
+
+interface Group {
+  /** Experiences of each run, by rising step. */
+  readonly runs: readonly (readonly Experience[])[];
+  /** Of each run: that of its last step. */
+  readonly rewards: readonly number[];
+  readonly stats: GroupStats;
+}
+
+/**
+ * (r_k - mean(r)) / (std(r) + epsilon) over the runs k of one task, where r_k is the reward of the
+ * run's last step by `eid.step`; every trained token of the run gets it. A single run gets its
+ * reward / (1 + epsilon).
+ *
+ * Metrics: `group_advantages/{reward_mean,reward_std}/{mean,max,min}` (dropped tasks included),
+ * `group_advantages/zero_variance_ratio`, `experience_count` (kept), `filtered_count`,
+ * `skipped_group_ratio`.
+ */
+export const stepWiseGrpo = defineAdvantagePart({
+  args,
+  doc: {
+    summary:
+      'How much better a whole run of several steps did than the others of its task; every step of the run gets the same.',
+    formula:
+      'A_k = (r_k - mean(r)) / (std(r) + epsilon), r_k the reward of the last step of run k; with step norm: A_k / steps of the run',
+    source: {
+      title:
+        'DeepSeekMath: Pushing the Limits of Mathematical Reasoning in Open Language Models, section 4.1',
+      url: 'https://arxiv.org/abs/2402.03300',
+    },
+  },
+  comparesRuns: true,
+  create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
+});
+
+function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
+  if (experiences.length === 0) return { experiences, metrics: {} };
+  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) =>
+    toGroup(members, options),
+  );
+  const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
+  const all = batchStd(groups.flatMap(({ rewards }) => rewards));
+  const scored = kept.flatMap(({ runs, rewards, stats }) => {
+    const divisor = stdOf(options.stdCalLevel, stats, all, options.epsilon);
+    return runs.flatMap((run, k) => {
+      const score = (rewards[k]! - stats.mean) / divisor;
+      return run.map((experience) =>
+        withScore(experience, options.enableStepNorm ? score / run.length : score),
+      );
+    });
+  });
+  return {
+    experiences: scored,
+    metrics: {
+      ...gatherMetrics(
+        groups.map(({ stats }) => ({ reward_mean: stats.mean, reward_std: stats.std })),
+        'group_advantages',
+      ),
+      'group_advantages/zero_variance_ratio': zeroVarianceRatio(
+        groups.map(({ rewards }) => rewards),
+      ),
+      experience_count: scored.length,
+      filtered_count: experiences.length - scored.length,
+      skipped_group_ratio: (groups.length - kept.length) / groups.length,
+    },
+  };
+}
+
+function toGroup(experiences: readonly Experience[], { runReward }: Options): Group {
+  const listed = [...groupBy(experiences, ({ eid }) => runKey(eid)).values()];
+  const runs =
+    runReward === 'last_listed'
+      ? listed
+      : listed.map((run) => run.toSorted((a, b) => a.eid.step - b.eid.step));
+  const rewards = runs.map((run) => rewardOf(run.at(-1)!));
+  return { runs, rewards, stats: groupStats(rewards) };
+}

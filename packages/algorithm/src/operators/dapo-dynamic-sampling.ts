@@ -1,0 +1,48 @@
+/** Keeps the groups that have something to compare: some runs correct, some not. */
+import { numberArg, stringArg, type Experience } from '@trinity-rft/core';
+import { rewardOf } from '../advantages/groups.js';
+import { definePart, type OperatorPart } from '../parts/part.js';
+import { taskGroups } from './group-runs.js';
+
+/**
+ * A run is correct when its outcome is above the threshold: the metric of its last step, or the
+ * reward where that has no such metric. Groups of one run are dropped. Metrics count experiences:
+ * `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
+ * @throws RewardError for a run with neither
+ */
+export const dapoDynamicSampling: OperatorPart = definePart(
+  {
+    metricKey: stringArg(
+      'Metric of an experience that says whether it is correct, before any length penalty. Default: accuracy.',
+    ),
+    correctThreshold: numberArg(0, {}, 'A run is correct above this.'),
+  },
+  ({ metricKey = 'accuracy', correctThreshold }) => {
+    const isCorrect = (outcome: Experience): boolean =>
+      (outcome.metrics[metricKey] ?? rewardOf(outcome)) > correctThreshold;
+    return (experiences) => {
+      const kept: Experience[] = [];
+      const dropped = { dropped_all_correct: 0, dropped_all_wrong: 0 };
+      for (const group of taskGroups(experiences)) {
+        const correct = group.outcomes.filter(isCorrect).length;
+        const isAlone = group.outcomes.length < 2;
+        if (!isAlone && correct === 0) dropped.dropped_all_wrong += group.experiences.length;
+        else if (!isAlone && correct === group.outcomes.length)
+          dropped.dropped_all_correct += group.experiences.length;
+        else if (!isAlone) kept.push(...group.experiences);
+      }
+      return {
+        experiences: kept,
+        metrics: { filtered_count: experiences.length - kept.length, ...dropped },
+      };
+    };
+  },
+  {
+    summary: 'Drops groups in which all runs are correct, or none is.',
+    formula: 'keep group g where 0 < #correct(g) < |g|',
+    source: {
+      title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.2',
+      url: 'https://arxiv.org/abs/2503.14476',
+    },
+  },
+);

@@ -1,0 +1,66 @@
+/** Takes reward off long responses, more the nearer they come to the limit. */
+import {
+  ConfigError,
+  gatherMetrics,
+  numberArg,
+  responseLength,
+  withFields,
+} from '@trinity-rft/core';
+import { rewardOf } from '../advantages/groups.js';
+import { definePart, type OperatorPart } from '../parts/part.js';
+
+/**
+ * n = response tokens, L = `maxResponseLength`, c = `cacheLength`, f = `penaltyFactor`. Metrics:
+ * `overlong_penalty/{mean,max,min}`.
+ * @throws ConfigError when L is missing or not above c; RewardError for an experience without a
+ * finite reward
+ */
+export const overlongPenalty: OperatorPart = definePart(
+  {
+    maxResponseLength: numberArg(
+      undefined,
+      { above: 0 },
+      'Response tokens from which on the whole penalty is due; must be given.',
+    ),
+    cacheLength: numberArg(0, { min: 0 }, 'Tokens before that over which the penalty grows.'),
+    penaltyFactor: numberArg(1, { min: 0 }, 'The whole penalty.'),
+  },
+  ({ maxResponseLength: limit, cacheLength: cache, penaltyFactor: factor }) => {
+    if (limit === undefined || limit <= cache) {
+      throw new ConfigError(
+        `The argument "maxResponseLength" of operator "overlong_penalty" is ${limit ?? 'not set'}; expected a number > cacheLength (${cache}).`,
+        { code: 'ARGUMENT_INVALID' },
+      );
+    }
+    return (experiences) => {
+      const penalties = experiences.map(
+        (experience) => overlong(responseLength(experience), limit, cache) * factor,
+      );
+      const out = experiences.map((experience, i) =>
+        withFields(experience, { reward: rewardOf(experience) + penalties[i]! }),
+      );
+      return {
+        experiences: out,
+        metrics: gatherMetrics(
+          penalties.map((penalty) => ({ overlong_penalty: penalty })),
+          '',
+        ),
+      };
+    };
+  },
+  {
+    summary: 'Soft punishment of responses near the length limit, for rewards of any workflow.',
+    formula: 'R += 0 for n < L - c; f (L - c - n) / c up to L; -f above L',
+    source: {
+      title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.4',
+      url: 'https://arxiv.org/abs/2503.14476',
+    },
+  },
+);
+
+/** From 0 to -1. */
+function overlong(length: number, limit: number, cache: number): number {
+  if (length > limit) return -1;
+  const start = limit - cache;
+  return length <= start ? 0 : (start - length) / cache;
+}

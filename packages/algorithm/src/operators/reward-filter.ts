@@ -1,0 +1,18 @@
+/** Keeps what was rewarded enough. */
+import { numberArg } from '@trinity-rft/core';
+import { rewardOf } from '../advantages/groups.js';
+import { definePart, type OperatorPart } from '../parts/part.js';
+
+/** Metrics: `filtered_count`. @throws RewardError for an experience without a finite reward */
+export const rewardFilter: OperatorPart = definePart(
+  { threshold: numberArg(0, {}, 'Smallest reward that is kept.') },
+  ({ threshold }) =>
+    (experiences) => {
+      const kept = experiences.filter((experience) => rewardOf(experience) >= threshold);
+      return { experiences: kept, metrics: { filtered_count: experiences.length - kept.length } };
+    },
+  {
+    summary: 'Keeps experiences whose reward is at least a threshold.',
+    formula: 'keep i where R_i >= threshold',
+  },
+);

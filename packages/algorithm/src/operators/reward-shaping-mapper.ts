@@ -1,0 +1,110 @@
+/** Mixes other numbers about an experience into its reward. */
+import {
+  gatherMetrics,
+  listArg,
+  RewardError,
+  uid,
+  withFields,
+  type Experience,
+} from '@trinity-rft/core';
+import { rewardOf } from '../advantages/groups.js';
+import { definePart, type OperatorPart } from '../parts/part.js';
+
+const operations = {
+  ADD: (reward: number, value: number) => reward + value,
+  SUB: (reward: number, value: number) => reward - value,
+  MUL: (reward: number, value: number) => reward * value,
+  DIV: (reward: number, value: number) => (value === 0 ? reward : reward / value),
+} as const;
+
+/** One operation, as YAML spells it. */
+interface RewardShaping {
+  /** Of `info`, or of the metrics. */
+  readonly stats_key: string;
+  /** @default ADD */
+  readonly op_type?: keyof typeof operations;
+  /** @default 1 */
+  readonly weight?: number;
+}
+
+const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a number }';
+
+/**
+ * Experiences that lack a number keep their reward, and are counted. Division by 0 changes nothing.
+ * Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`. @throws RewardError when a number
+ * is none, or the result is not finite
+ */
+export const rewardShapingMapper: OperatorPart = definePart(
+  {
+    rewardShapingConfigs: listArg(
+      expected,
+      isShaping,
+      'Operations in order. stats_key names a number in info, else in the metrics; without op_type it is ADD, without weight 1.',
+    ),
+  },
+  ({ rewardShapingConfigs: shapings }) =>
+    (experiences) => {
+      let missing = 0;
+      const diffs: { reward_diff: number }[] = [];
+      const out = experiences.map((experience) => {
+        const before = rewardOf(experience);
+        let reward = before;
+        for (const { stats_key: key, op_type: operation = 'ADD', weight = 1 } of shapings) {
+          const value = statOf(experience, key);
+          if (value === undefined) missing++;
+          else reward = operations[operation](reward, weight * value);
+        }
+        if (!Number.isFinite(reward))
+          throw shapingError(experience, `made the reward ${before} into ${reward}`);
+        diffs.push({ reward_diff: reward - before });
+        return withFields(experience, { reward });
+      });
+      return {
+        experiences: out,
+        metrics: { ...gatherMetrics(diffs, ''), missing_stats_count: missing },
+      };
+    },
+  {
+    summary:
+      'Adds, subtracts, multiplies or divides the reward by weighted numbers that the workflow left in info or metrics.',
+    formula: 'R <- R op (weight * stat), in order, op one of + - * /',
+  },
+);
+
+function isShaping(item: unknown): item is RewardShaping {
+  if (typeof item !== 'object' || item === null) return false;
+  const {
+    stats_key: key,
+    op_type: operation = 'ADD',
+    weight = 1,
+    ...others
+  } = item as Record<string, unknown>;
+  const isKnown = typeof operation === 'string' && Object.hasOwn(operations, operation);
+  return (
+    typeof key === 'string' &&
+    isKnown &&
+    Number.isFinite(weight) &&
+    Object.keys(others).length === 0
+  );
+}
+
+function statOf(experience: Experience, key: string): number | undefined {
+  const value = experience.info[key] ?? experience.metrics[key];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number') return value;
+  throw shapingError(
+    experience,
+    `found ${JSON.stringify(value)} under "${key}"; expected a number`,
+  );
+}
+
+function shapingError(experience: Experience, what: string): RewardError {
+  const name = uid(experience.eid);
+  return new RewardError(
+    `The operator reward_shaping_mapper ${what}, at experience ${name}. Look at its info and at the weights.`,
+    {
+      code: 'REWARD_SHAPING',
+      details: { uid: name },
+    },
+  );
+}

@@ -1,0 +1,47 @@
+/** Drops groups whose rewards hardly differ. */
+import { gatherMetrics, mean, numberArg, populationStd } from '@trinity-rft/core';
+import { rewardOf } from '../advantages/groups.js';
+import { definePart, type OperatorPart } from '../parts/part.js';
+import { taskGroups } from './group-runs.js';
+
+/**
+ * Population standard deviation over the experiences of a task; equal rewards have exactly 0.
+ * Metrics: `filtered_count`, `{reward_mean,reward_std}/{mean,max,min}` over groups of at least two.
+ * @throws RewardError for an experience without a finite reward
+ */
+export const rewardStdFilter: OperatorPart = definePart(
+  {
+    threshold: numberArg(
+      0,
+      { min: 0 },
+      'Groups whose reward deviation is at most this, and groups of one, are dropped.',
+    ),
+  },
+  ({ threshold }) =>
+    (experiences) => {
+      const groups = taskGroups(experiences)
+        .map((group) => ({ ...group, rewards: group.experiences.map(rewardOf) }))
+        .filter(({ rewards }) => rewards.length > 1)
+        .map((group) => ({ ...group, std: deviation(group.rewards) }));
+      const kept = groups
+        .filter(({ std }) => std > threshold)
+        .flatMap((group) => group.experiences);
+      const stats = groups.map(({ rewards, std }) => ({
+        reward_mean: mean(rewards),
+        reward_std: std,
+      }));
+      return {
+        experiences: kept,
+        metrics: { filtered_count: experiences.length - kept.length, ...gatherMetrics(stats, '') },
+      };
+    },
+  {
+    summary:
+      'Drops groups of experiences whose rewards hardly differ: they teach nothing relative to each other.',
+    formula: 'keep group g where |g| > 1 and std(R_g) > threshold',
+  },
+);
+
+/** Without the rounding that would make equal rewards differ. */
+const deviation = (rewards: readonly number[]): number =>
+  rewards.every((reward) => reward === rewards[0]) ? 0 : populationStd(rewards);

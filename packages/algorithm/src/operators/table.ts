@@ -1,0 +1,22 @@
+/**
+ * The experience operators by the names of YAML's `data_processor.experience_pipeline.operators`. A
+ * new one is a file here and a row.
+ */
+import type { OperatorPart } from '../parts/part.js';
+import { dapoDynamicSampling } from './dapo-dynamic-sampling.js';
+import { invalidRewardFilter } from './invalid-reward-filter.js';
+import { maskResponseTruncated } from './mask-response-truncated.js';
+import { overlongPenalty } from './overlong-penalty.js';
+import { rewardFilter } from './reward-filter.js';
+import { rewardShapingMapper } from './reward-shaping-mapper.js';
+import { rewardStdFilter } from './reward-std-filter.js';
+
+export const experienceOperators = {
+  reward_filter: rewardFilter,
+  reward_std_filter: rewardStdFilter,
+  invalid_reward_filter: invalidRewardFilter,
+  reward_shaping_mapper: rewardShapingMapper,
+  dapo_dynamic_sampling: dapoDynamicSampling,
+  mask_response_truncated: maskResponseTruncated,
+  overlong_penalty: overlongPenalty,
+} satisfies Readonly<Record<string, OperatorPart>>;

@@ -1,0 +1,86 @@
+/** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
+import {
+  readArgs,
+  type ArgSpec,
+  type ArgValues,
+  type AlgorithmNeeds,
+  type ExperienceOperator,
+  type LossInput,
+  type Metrics,
+} from '@trinity-rft/core';
+import type { Aggregation } from './aggregate.js';
+import type { TokenTerm } from './token-term.js';
+
+/** What documents say of a part. */
+export interface PartDoc {
+  /** What it is, in one sentence. */
+  readonly summary: string;
+  /**
+   * In plain text, with the symbols of `docs/reference/algorithms.md`: x current, o old, f reference
+   * log-probability, d = x - o, r = e^d, A advantage, m mask.
+   */
+  readonly formula: string;
+  readonly source?: PaperRef;
+}
+
+/** Where a formula comes from. */
+export interface PaperRef {
+  readonly title: string;
+  readonly url: string;
+}
+
+/** A row of a table of parts. */
+export interface Part<Made, Context extends readonly unknown[] = []> {
+  readonly doc: PartDoc;
+  /** Names, defaults and ranges. */
+  readonly args: ArgSpec;
+  /** @throws ConfigError for unknown or wrong arguments; `owner` names the part in the message */
+  make(owner: string, given: object | undefined, ...context: Context): Made;
+}
+
+/** Types a part by its arguments. */
+export function definePart<S extends ArgSpec, Made, Context extends readonly unknown[]>(
+  args: S,
+  create: (args: ArgValues<S>, ...context: Context) => Made,
+  doc: PartDoc = { summary: '', formula: '' },
+): Part<Made, Context> {
+  return {
+    args,
+    doc,
+    make: (owner, given, ...context) => create(readArgs(owner, args, given), ...context),
+  };
+}
+
+/** A row of the table of operators. */
+export type OperatorPart = Part<ExperienceOperator['apply']>;
+
+/**
+ * A term of the objective. `weights` [N] are those of `aggregationWeights` for all rows;
+ * `aggregation` says how they were made, for terms over some of the rows. @default aggregation
+ * token-mean
+ */
+export type LossTerm = (
+  input: LossInput,
+  weights: Float64Array,
+  aggregation?: Aggregation,
+) => TermOutput;
+
+export interface TermOutput {
+  readonly loss: number;
+  /** dLoss/dcurrentLogprobs; missing = 0. An array of its own. [N] */
+  readonly gradLogprobs?: Float32Array | Float64Array;
+  /** dLoss/dentropy; missing = 0. [N] */
+  readonly gradEntropy?: Float32Array | Float64Array;
+  readonly metrics: Metrics;
+}
+
+/** A term and what it reads. Undefined where it has nothing to say: a coefficient of 0. */
+export interface TermWithNeeds {
+  readonly term: LossTerm;
+  /**
+   * The term as a formula over tokens, if it is one: then it shares a pass over the batch with
+   * others.
+   */
+  readonly tokens?: TokenTerm;
+  readonly needs: Partial<AlgorithmNeeds>;
+}

@@ -1,0 +1,93 @@
+/**
+ * Policy optimisation beside supervised learning from an expert, whose share follows a schedule.
+ */
+import { booleanArg, numberArg } from '@trinity-rft/core';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
+import { kindArgs, kindsTerm } from './kinds.js';
+import { undecidedLikelihood } from './sft-phi.js';
+import { negativeLogLikelihood } from './sft.js';
+
+const share = { min: 0, max: 1 };
+const args = {
+  muWarmupSteps: numberArg(
+    0,
+    { min: 0 },
+    'Steps over which the share of the supervised loss rises from 0 to mu_peak.',
+  ),
+  muDecaySteps: numberArg(
+    0,
+    { min: 0 },
+    'Steps after that over which it falls to mu_valley, along a cosine.',
+  ),
+  muPeak: numberArg(0.1, share, 'Largest share of the supervised loss.'),
+  muValley: numberArg(0.1, share, 'Share of the supervised loss after the decay.'),
+  enablePhiFunction: booleanArg(
+    true,
+    'Weigh demonstrated tokens as sft_phi does; otherwise as sft.',
+  ),
+  ...kindArgs,
+};
+
+/** What {@link muAt} reads. Steps; shares from 0 to 1. */
+export interface MuSchedule {
+  readonly muWarmupSteps: number;
+  readonly muDecaySteps: number;
+  readonly muPeak: number;
+  readonly muValley: number;
+}
+
+/**
+ * (s / W) peak for s < W; valley for s >= W + D; between them valley + (peak - valley) (1 + cos(pi
+ * (s - W) / D)) / 2.
+ */
+export function muAt(
+  step: number,
+  { muWarmupSteps: warmup, muDecaySteps: decay, muPeak, muValley }: MuSchedule,
+): number {
+  if (step < warmup) return (step / warmup) * muPeak;
+  if (step >= warmup + decay) return muValley;
+  return muValley + ((muPeak - muValley) * (1 + Math.cos((Math.PI * (step - warmup)) / decay))) / 2;
+}
+
+/**
+ * loss = (1 - mu) L_ppo(sampled rows) + mu L_phi(demonstrated rows), mu that of the optimizer step,
+ * see {@link muAt}. As in `mix`, but a kind without rows has metrics of 0. Metrics `usual/<of
+ * ppo>`, `expert/sft_phi_loss` (or `sft_loss`), `loss`, `mu`.
+ * @see CHORD, arXiv:2508.11408, eq. 4 to 9
+ */
+export const mixChord = definePolicyLoss({
+  args,
+  needs: { rollouts: true, expertMask: true },
+  doc: {
+    summary:
+      'The losses of ppo on sampled rows and of sft_phi on demonstrated rows, whose share rises and decays.',
+    formula: 'loss = (1 - mu(step)) L_ppo(sampled rows) + mu(step) L_sft_phi(demonstrated rows)',
+    source: {
+      title: 'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
+      url: 'https://arxiv.org/abs/2508.11408',
+    },
+  },
+  create: (options) => {
+    const supervised = options.enablePhiFunction
+      ? undecidedLikelihood({ cutoffProb: 1 })
+      : negativeLogLikelihood();
+    const mu = (step: number): number => muAt(step, options);
+    const term = kindsTerm({
+      ...options,
+      owner: 'mix_chord',
+      mu,
+      supervised,
+      reportsEmptyKinds: true,
+    });
+    return {
+      ...term,
+      open: (input, aggregation) => {
+        const open = term.open(input, aggregation);
+        return {
+          ...open,
+          metrics: (loss, mean) => ({ ...open.metrics(loss, mean), mu: mu(input.step) }),
+        };
+      },
+    };
+  },
+});

@@ -1,0 +1,45 @@
+/**
+ * Policy optimisation on sampled answers beside supervised learning from an expert's, in constant
+ * proportion.
+ */
+import { numberArg } from '@trinity-rft/core';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
+import { kindArgs, kindsTerm } from './kinds.js';
+import { negativeLogLikelihood } from './sft.js';
+
+const args = {
+  mu: numberArg(
+    0.1,
+    { min: 0, max: 1 },
+    'Weight of the supervised loss; the policy loss has 1 - mu.',
+  ),
+  ...kindArgs,
+};
+
+/**
+ * loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows), each aggregated over its rows
+ * alone with `normalization` `kinds`. A kind without rows contributes nothing and has no metrics.
+ * Metrics `usual/<of ppo>`, `expert/sft_loss`, `loss`.
+ * @see CHORD, arXiv:2508.11408, eq. 4, with a constant mu
+ */
+export const mix = definePolicyLoss({
+  args,
+  needs: { rollouts: true, expertMask: true },
+  doc: {
+    summary:
+      'The losses of ppo on sampled rows and of sft on demonstrated rows, in constant proportion.',
+    formula: 'loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows)',
+    source: {
+      title: 'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
+      url: 'https://arxiv.org/abs/2508.11408',
+    },
+  },
+  create: (options) =>
+    kindsTerm({
+      ...options,
+      owner: 'mix',
+      mu: () => options.mu,
+      supervised: negativeLogLikelihood(),
+      reportsEmptyKinds: false,
+    }),
+});

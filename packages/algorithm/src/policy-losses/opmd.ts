@@ -1,0 +1,37 @@
+/** Policy gradient scaled down by the temperature of a mirror-descent step. */
+import { numberArg } from '@trinity-rft/core';
+import { tokenTerm } from '../parts/token-term.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
+
+const args = {
+  tau: numberArg(1, { min: 0 }, 'Temperature of the step: the loss is divided by 1 + tau.'),
+};
+
+/**
+ * loss = agg(-A x) / (1 + tau), dl/dx = -A / (1 + tau). No importance ratio: meant for rollouts of
+ * any policy, with advantages of `opmd`. Metric `opmd_loss`.
+ * @see Trinity-RFT, arXiv:2505.17826, appendix A; Kimi k1.5, arXiv:2501.12599, section 2.3
+ */
+export const opmd = definePolicyLoss({
+  args,
+  doc: {
+    summary: 'Online policy mirror descent: policy gradient without importance ratios.',
+    formula: 'l = -A x / (1 + tau)',
+    source: {
+      title:
+        'Trinity-RFT: A General-Purpose and Unified Framework for Reinforcement Fine-Tuning of Large Language Models',
+      url: 'https://arxiv.org/abs/2505.17826',
+    },
+  },
+  create: ({ tau }) =>
+    tokenTerm({
+      open: () => undefined,
+      visit: ({ size, current, advantage, value, gradient }) => {
+        for (let i = 0; i < size; i++) {
+          gradient[i] = -advantage[i]! / (1 + tau);
+          value[i] = gradient[i]! * current[i]!;
+        }
+      },
+      metrics: (loss) => ({ opmd_loss: loss }),
+    }),
+});

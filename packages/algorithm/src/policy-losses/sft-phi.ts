@@ -1,0 +1,51 @@
+/** Supervised loss that learns most from tokens that the policy is undecided about. */
+import { numberArg, type ArgValues } from '@trinity-rft/core';
+import { tokenTerm, type TokenTerm } from '../parts/token-term.js';
+import { boundedExp, definePolicyLoss } from '../parts/policy-loss-part.js';
+
+const args = {
+  cutoffProb: numberArg(
+    1,
+    { above: 0, max: 1 },
+    'Tokens that the policy gives more than this probability teach nothing; 1 leaves none out.',
+  ),
+};
+
+/**
+ * p = e^x, phi = p (1 - p), y = min(x, log q) with q = `cutoffProb` (y = x for q = 1): l = -sg(phi)
+ * y, dl/dx = -phi, and 0 where x > log q. Metric `sft_phi_loss`.
+ * @see CHORD, arXiv:2508.11408, eq. 8
+ */
+export const sftPhi = definePolicyLoss({
+  args,
+  needs: {},
+  doc: {
+    summary: 'Supervised loss in which tokens of probability near one half weigh most.',
+    formula: 'p = e^x; l = -sg(p (1 - p)) min(x, log cutoff_prob)',
+    source: {
+      title: 'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
+      url: 'https://arxiv.org/abs/2508.11408',
+    },
+  },
+  create: undecidedLikelihood,
+});
+
+/** sft_phi, and the supervised loss of `mix_chord`. */
+export function undecidedLikelihood({ cutoffProb }: ArgValues<typeof args>): TokenTerm {
+  const cutoff = cutoffProb === 1 ? Infinity : Math.log(cutoffProb);
+  return tokenTerm({
+    open: () => undefined,
+    visit: (block) => {
+      const { size, current, value, gradient } = block;
+      const probability = boundedExp(current, block);
+      for (let i = 0; i < size; i++) {
+        const x = current[i]!;
+        const p = probability[i]!;
+        const slope = -p * (1 - p);
+        value[i] = slope * (x > cutoff ? cutoff : x);
+        gradient[i] = x > cutoff ? 0 : slope;
+      }
+    },
+    metrics: (loss) => ({ sft_phi_loss: loss }),
+  });
+}

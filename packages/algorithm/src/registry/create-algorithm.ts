@@ -1,0 +1,141 @@
+/**
+ * Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss +
+ * entropy loss, and what they need.
+ */
+import { ConfigError, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core';
+import type { AdvantageStrategy } from '../parts/advantage-part.js';
+import { lossAggModes, type LossAggMode } from '../parts/aggregate.js';
+import { mergeNeeds } from './needs.js';
+import { objective } from '../parts/objective.js';
+import type { Part } from '../parts/part.js';
+import { builtInTables, type AlgorithmTables } from './tables.js';
+import { valueLoss } from '../value-losses/value-loss.js';
+
+/** A row of a table, with arguments that differ from its defaults. */
+export interface PartChoice {
+  readonly name: string;
+  /** Names in camelCase; null and undefined mean the default. */
+  readonly args?: object | undefined;
+}
+
+/** The `algorithm` section of a resolved configuration fits. */
+export interface AlgorithmOptions {
+  /** Undefined for supervised data. */
+  readonly advantageFn?: PartChoice | undefined;
+  readonly policyLossFn: PartChoice;
+  /** @default none */
+  readonly klLossFn?: PartChoice | undefined;
+  /** @default none */
+  readonly klPenaltyFn?: PartChoice | undefined;
+  /** @default none */
+  readonly entropyLossFn?: PartChoice | undefined;
+  /** @default "token-mean" */
+  readonly lossAggMode?: LossAggMode | undefined;
+  /**
+   * What the sums of `seq-mean-token-sum` (default 1) and `seq-mean-token-sum-norm` (longest row)
+   * are divided by. > 0
+   */
+  readonly lossAggNorm?: number | undefined;
+  /** Arguments of the loss of the critic, where there is one. */
+  readonly valueLoss?: object | undefined;
+}
+
+export interface AlgorithmContext {
+  /** Feeds what an advantage function draws at random. @default 0 */
+  readonly seed?: number;
+  /** @default {@link builtInTables} */
+  readonly tables?: AlgorithmTables;
+}
+
+/**
+ * @throws ConfigError for an unknown name or argument, a value out of range, or parts that
+ * contradict each other
+ */
+export function createAlgorithm(
+  options: AlgorithmOptions,
+  { seed = 0, tables = builtInTables }: AlgorithmContext = {},
+): Algorithm {
+  const none: PartChoice = { name: 'none' };
+  const mode = options.lossAggMode ?? 'token-mean';
+  pickRow('loss_agg_mode', Object.fromEntries(lossAggModes.map((name) => [name, name])), mode);
+
+  const advantage =
+    options.advantageFn &&
+    make('advantage function', tables.advantageFns, options.advantageFn, seed);
+  const policy = make('policy loss', tables.policyLossFns, options.policyLossFn);
+  if (policy.needs.rollouts && !advantage) throw noAdvantage(options.policyLossFn.name, tables);
+  const rollouts = advantage !== undefined;
+  const kl = make('KL loss', tables.klFns, options.klLossFn ?? none, { rollouts });
+  const entropy = make('entropy loss', tables.entropyLossFns, options.entropyLossFn ?? none);
+  const penalty = options.klPenaltyFn ?? none;
+  const klPenalty = pickRow('KL penalty', tables.klFns, penalty.name).makePenalty(
+    `KL penalty "${penalty.name}"`,
+    penalty.args,
+  );
+  if (klPenalty && !advantage) throw noRewards(penalty.name);
+  const parts = [policy, kl, entropy].filter((part) => part !== undefined);
+
+  const needs = mergeNeeds([
+    { rollouts, referenceLogprobs: klPenalty !== undefined },
+    advantage?.needs ?? {},
+    ...parts.map((part) => part.needs),
+  ]);
+  return {
+    ...(advantage && placed(advantage, klPenalty, options)),
+    loss: objective(parts, { mode, norm: options.lossAggNorm }, needs),
+    ...(needs.valueHead && { valueLoss: valueLoss.make('value loss', options.valueLoss) }),
+    needs,
+  };
+}
+
+/** Functions over groups run where groups are whole; in the trainer runs what needs it. */
+function placed(
+  { advantage, batchAdvantage }: AdvantageStrategy,
+  klPenalty: KlPenalty | undefined,
+  { advantageFn, klPenaltyFn }: AlgorithmOptions,
+): Pick<Algorithm, 'advantage' | 'batchAdvantage' | 'klPenalty'> {
+  if (advantage && !klPenalty) return { advantage };
+  if (batchAdvantage) return { batchAdvantage, ...(klPenalty && { klPenalty }) };
+  if (!advantage) {
+    throw new ConfigError(
+      `The advantage function "${advantageFn?.name}" defines neither \`advantage\` nor \`batchAdvantage\`. Let \`create\` return one.`,
+      {
+        code: 'ADVANTAGE_MISSING',
+      },
+    );
+  }
+  throw new ConfigError(
+    `The KL penalty "${klPenaltyFn?.name}" changes rewards in the trainer, where the advantage function "${advantageFn?.name}" does not run. ` +
+      'Set kl_penalty_fn to none and use kl_loss_fn, or choose an advantage function that runs on train batches.',
+    { code: 'KL_PENALTY' },
+  );
+}
+
+function noAdvantage(policyLoss: string, { advantageFns }: AlgorithmTables): ConfigError {
+  return new ConfigError(
+    `The policy loss "${policyLoss}" needs advantages, and there is no advantage function. Choose one of ${Object.keys(advantageFns).join(', ')}.`,
+    { code: 'ADVANTAGE_MISSING' },
+  );
+}
+
+function noRewards(penalty: string): ConfigError {
+  return new ConfigError(
+    `The KL penalty "${penalty}" changes rewards, and there is no advantage function that reads any. Set kl_penalty_fn to none.`,
+    {
+      code: 'KL_PENALTY',
+    },
+  );
+}
+
+function make<Made, Context extends readonly unknown[]>(
+  kind: string,
+  table: Readonly<Record<string, Part<Made, Context>>>,
+  choice: PartChoice,
+  ...context: Context
+): Made {
+  return pickRow(kind, table, choice.name).make(
+    `${kind} "${choice.name}"`,
+    choice.args,
+    ...context,
+  );
+}

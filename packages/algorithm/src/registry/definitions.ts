@@ -1,0 +1,177 @@
+/**
+ * How a user's own package adds to the tables: a definition is exported, found by its kind, and
+ * named in YAML.
+ */
+import {
+  ConfigError,
+  pickRow,
+  type ArgSpec,
+  type ArgValues,
+  type ExperienceOperator,
+} from '@trinity-rft/core';
+import {
+  defineAdvantagePart,
+  type AdvantagePart,
+  type AdvantageStrategy,
+} from '../parts/advantage-part.js';
+import {
+  definePart,
+  type OperatorPart,
+  type Part,
+  type PartDoc,
+  type TermWithNeeds,
+} from '../parts/part.js';
+import {
+  definePolicyLoss as policyLossPart,
+  type PolicyLossDefinition,
+} from '../parts/policy-loss-part.js';
+import { algorithmPresets } from '../presets/table.js';
+import type { AlgorithmPreset, PartRef } from '../parts/preset.js';
+
+/** A row of one of the tables with its name. */
+export type Definition =
+  | {
+      readonly kind: 'trinity-rft.algorithm';
+      readonly name: string;
+      readonly row: AlgorithmPreset;
+      readonly parts: readonly Definition[];
+    }
+  | { readonly kind: 'trinity-rft.advantage'; readonly name: string; readonly row: AdvantagePart }
+  | {
+      readonly kind: 'trinity-rft.policy-loss';
+      readonly name: string;
+      readonly row: Part<TermWithNeeds>;
+    }
+  | { readonly kind: 'trinity-rft.operator'; readonly name: string; readonly row: OperatorPart };
+
+type DefinitionOf<Kind extends Definition['kind']> = Extract<Definition, { readonly kind: Kind }>;
+export type AlgorithmDefinition = DefinitionOf<'trinity-rft.algorithm'>;
+export type AdvantageDefinition = DefinitionOf<'trinity-rft.advantage'>;
+export type PolicyLossFnDefinition = DefinitionOf<'trinity-rft.policy-loss'>;
+export type OperatorDefinition = DefinitionOf<'trinity-rft.operator'>;
+
+const kinds: readonly unknown[] = [
+  'trinity-rft.algorithm',
+  'trinity-rft.advantage',
+  'trinity-rft.policy-loss',
+  'trinity-rft.operator',
+] satisfies readonly Definition['kind'][];
+
+/** True for what the functions of this file returned, also from another copy of this package. */
+export function isAlgorithmPlugin(value: unknown): value is Definition {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    kinds.includes((value as { kind?: unknown }).kind)
+  );
+}
+
+/** What every definition has. */
+interface Named {
+  /** As YAML will say it. */
+  readonly name: string;
+  /** @default the name */
+  readonly doc?: PartDoc;
+}
+
+/** By name, or defined on the spot. */
+type PartOf<D extends Definition> = string | PartRef | D;
+
+export interface AlgorithmPluginOptions
+  extends
+    Named,
+    Partial<Omit<AlgorithmPreset, 'doc' | 'advantageFn' | 'policyLossFn' | 'operators'>> {
+  /** Whose settings it starts from. @default "grpo" */
+  readonly base?: keyof typeof algorithmPresets;
+  readonly advantageFn?: PartOf<AdvantageDefinition>;
+  readonly policyLossFn?: PartOf<PolicyLossFnDefinition>;
+  readonly operators?: readonly PartOf<OperatorDefinition>[];
+}
+
+/**
+ * Adds an `algorithm_type`; parts that it brings along are added with it.
+ * @throws ConfigError for a name that YAML cannot hold
+ */
+export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefinition {
+  const { name, doc, base = 'grpo', advantageFn, policyLossFn, operators, ...settings } = options;
+  const preset: AlgorithmPreset = pickRow<AlgorithmPreset>('algorithm', algorithmPresets, base);
+  const given = [advantageFn, policyLossFn, ...(operators ?? [])];
+  return {
+    kind: 'trinity-rft.algorithm',
+    name: checkName(name),
+    row: {
+      ...preset,
+      ...settings,
+      ...(advantageFn !== undefined && { advantageFn: toRef(advantageFn) }),
+      ...(policyLossFn !== undefined && { policyLossFn: toRef(policyLossFn) }),
+      ...(operators && { operators: operators.map(toRef) }),
+      doc: doc ?? named(name),
+    },
+    parts: given.filter(isAlgorithmPlugin),
+  };
+}
+
+/**
+ * Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` one from
+ * packed token arrays.
+ */
+export function defineAdvantage<S extends ArgSpec>(
+  options: Named & {
+    readonly args?: S;
+    /** Runs are compared with others of their task. @default true */
+    readonly comparesRuns?: boolean;
+    readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
+  },
+): AdvantageDefinition {
+  const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
+  return {
+    kind: 'trinity-rft.advantage',
+    name: checkName(name),
+    row: defineAdvantagePart({ args, doc, comparesRuns, create }),
+  };
+}
+
+/** Adds a `policy_loss_fn`: a term with its gradient. */
+export function definePolicyLoss<S extends ArgSpec>(
+  options: Named & Omit<PolicyLossDefinition<S>, 'doc' | 'args'> & { readonly args?: S },
+): PolicyLossFnDefinition {
+  const { name, args = {} as S, doc = named(name), ...rest } = options;
+  return {
+    kind: 'trinity-rft.policy-loss',
+    name: checkName(name),
+    row: policyLossPart({ ...rest, args, doc }),
+  };
+}
+
+/** Adds an operator of `data_processor.experience_pipeline.operators`. */
+export function defineOperator<S extends ArgSpec>(
+  options: Named & {
+    readonly args?: S;
+    readonly create: (args: ArgValues<S>) => ExperienceOperator['apply'];
+  },
+): OperatorDefinition {
+  const { name, args = {} as S, doc = named(name), create } = options;
+  return {
+    kind: 'trinity-rft.operator',
+    name: checkName(name),
+    row: definePart(args, create, doc),
+  };
+}
+
+function toRef(part: PartOf<Definition>): PartRef {
+  return typeof part === 'string'
+    ? { name: part }
+    : isAlgorithmPlugin(part)
+      ? { name: part.name }
+      : part;
+}
+
+const named = (name: string): PartDoc => ({ summary: name, formula: '' });
+
+function checkName(name: string): string {
+  if (/^[A-Za-z]\w*$/.test(name)) return name;
+  throw new ConfigError(
+    `${JSON.stringify(name)} cannot name a part of an algorithm. Use letters, digits and _, beginning with a letter, so that it can stand in a YAML file.`,
+    { code: 'NAME_INVALID' },
+  );
+}

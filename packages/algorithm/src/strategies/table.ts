@@ -1,0 +1,44 @@
+/**
+ * The sample strategies by the names of YAML's `sample_strategy`: how the trainer takes experiences
+ * from the buffer.
+ */
+import { numberArg, stringArg } from '@trinity-rft/core';
+import type { SampleStrategy } from '../parts/preset.js';
+
+export const sampleStrategies = {
+  default: {
+    args: {},
+    doc: { summary: 'The oldest experiences of the buffer, whatever their age.', formula: '' },
+  },
+  warmup: { args: {}, doc: { summary: 'Older name of default.', formula: '' } },
+  staleness_control: {
+    args: {
+      maxStaleness: numberArg(
+        undefined,
+        { min: 0 },
+        'Train steps that an experience may be older than the weights; unset: no limit.',
+      ),
+    },
+    doc: {
+      summary: 'Experiences that are not too stale; older ones are discarded and counted.',
+      formula: 'policy version >= max(step - max_staleness, 0)',
+    },
+  },
+  mix: {
+    args: {
+      expertDataRatio: numberArg(
+        0.5,
+        { min: 0, max: 1 },
+        'Share of each train batch that comes from the expert buffer, rounded up.',
+      ),
+      sftDatasetName: stringArg(
+        'Name of the expert buffer among auxiliary_buffers. Default: sft_dataset.',
+      ),
+    },
+    doc: {
+      summary:
+        'A part of each batch from an expert buffer of supervised data, the rest from the experience buffer.',
+      formula: 'n_expert = ceil(expert_data_ratio * train_batch_size)',
+    },
+  },
+} satisfies Readonly<Record<string, SampleStrategy>>;
