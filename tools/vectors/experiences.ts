@@ -11,7 +11,7 @@ import {
   type Experience,
   type ExperienceInit,
 } from '../../packages/core/src/index.ts';
-import { packBatch } from '../../packages/trainer/src/pack.ts';
+import { packBatch } from '../../packages/trainer/src/step/pack.ts';
 import { expectSame } from './compare.ts';
 import type { Matrix } from '../../packages/algorithm/test/vector-inputs.ts';
 import type { VectorCase } from './suite.ts';

@@ -1,10 +1,10 @@
 export * from './experience-json.js';
 export * from './mix/mixed-experience-source.js';
 export * from './mix/stored-rows.js';
-export * from './source/open-task-source.js';
-export type { Selector } from './source/row-order.js';
-export * from './source/scheduler.js';
-export { createTaskSource, type TaskOrderOptions } from './source/task-source.js';
+export * from './tasks/open-task-source.js';
+export type { Selector } from './tasks/row-order.js';
+export * from './tasks/scheduler.js';
+export { createTaskSource, type TaskOrderOptions } from './tasks/task-source.js';
 export type { LeaseStoreOptions } from './store/lease-store.js';
 export * from './store/memory.js';
 export * from './store/read-experiences.js';

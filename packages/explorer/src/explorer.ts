@@ -19,20 +19,20 @@ import {
 } from '@trinity-rft/core';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
-import { createDespair } from './despair.js';
-import { evalMetrics } from './eval-metrics.js';
-import { createDropWatch } from './drop-watch.js';
-import { createGroupWatch } from './group-health.js';
+import { createDespair } from './failure-guard.js';
+import { evalMetrics } from './metrics/eval-metrics.js';
+import { createDropWatch } from './empty-steps.js';
+import { createGroupWatch } from './metrics/identical-groups.js';
 import { runPipeline } from './pipeline.js';
-import { isOk, rolloutMetrics } from './rollout-metrics.js';
+import { isOk, rolloutMetrics } from './metrics/rollout-metrics.js';
 import {
   createInstancePool,
   runTask,
   type AttemptKey,
   type AttemptModel,
   type TaskOutcome,
-} from './run-task.js';
-import type { ExplorerState } from './state.js';
+} from './runs/run-task.js';
+import type { ExplorerState } from './explorer-state.js';
 
 /**
  * Where the tasks of an explore step come from; one state from which the rest of the order follows.

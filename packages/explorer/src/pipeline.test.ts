@@ -1,7 +1,7 @@
 import { createExperience, type Experience, type ExperienceOperator } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
-import { createDropWatch } from './drop-watch.js';
+import { createDropWatch } from './empty-steps.js';
 import { runPipeline } from './pipeline.js';
 
 const of = (run: number): Experience =>

@@ -1,9 +1,9 @@
-export * from './checkpoint.js';
-export * from './data-metrics.js';
-export * from './pack.js';
-export type { Requirements } from './requirements.js';
-export { criticIn, loadTrainer, type TrainedModels } from './resume.js';
+export * from './checkpoint/checkpoint.js';
+export * from './step/data-metrics.js';
+export * from './step/pack.js';
+export type { Requirements } from './step/requirements.js';
+export { criticIn, loadTrainer, type TrainedModels } from './checkpoint/models.js';
 export * from './schedule.js';
-export type { TrainerState } from './targets.js';
-export * from './train-step.js';
+export type { TrainerState } from './step/targets.js';
+export * from './step/train-step.js';
 export * from './trainer.js';

@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { listCheckpoints } from './checkpoint.js';
+import { listCheckpoints } from './checkpoint/checkpoint.js';
 import { createTrainer, type TrainerOptions } from './trainer.js';
 
 let root: string;

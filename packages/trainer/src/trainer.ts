@@ -12,11 +12,11 @@ import {
   type TrainEngine,
   type ValueEngine,
 } from '@trinity-rft/core';
-import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint.js';
-import { saveTrainer } from './resume.js';
+import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint/checkpoint.js';
+import { saveTrainer } from './checkpoint/models.js';
 import { learningRateAt, type ScheduleOptions } from './schedule.js';
-import type { TrainerState } from './targets.js';
-import { trainStep, type TrainStepOptions } from './train-step.js';
+import type { TrainerState } from './step/targets.js';
+import { trainStep, type TrainStepOptions } from './step/train-step.js';
 
 /** What the trainer needs of the synchronizer. */
 export interface TrainSync {

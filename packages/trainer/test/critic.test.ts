@@ -9,7 +9,7 @@ import {
 } from '@trinity-rft/core';
 import { fakeEngine, fakeValueEngine } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
-import { trainStep, type TrainStepOptions } from '../src/train-step.js';
+import { trainStep, type TrainStepOptions } from '../src/step/train-step.js';
 import { actorCritic, leaseOf, sample } from './support/fixtures.js';
 
 const optimizer = { learningRate: 0.1 };

@@ -5,8 +5,8 @@ import path from 'node:path';
 import type { MetricRecord } from '@trinity-rft/core';
 import { fakeEngine, fakeValueEngine, testRuntime } from '@trinity-rft/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { listCheckpoints, writeCheckpoint } from '../src/checkpoint.js';
-import { loadTrainer } from '../src/resume.js';
+import { listCheckpoints, writeCheckpoint } from '../src/checkpoint/checkpoint.js';
+import { loadTrainer } from '../src/checkpoint/models.js';
 import { createTrainer } from '../src/trainer.js';
 import { actorCritic, sample, sourceOf } from './support/fixtures.js';
 

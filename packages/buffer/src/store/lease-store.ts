@@ -12,7 +12,7 @@ import {
   type Lease,
   type Metrics,
 } from '@trinity-rft/core';
-import type { RowDriver, StoredRow } from './driver.js';
+import type { RowDriver, StoredRow } from './row-driver.js';
 import {
   closedError,
   countError,
@@ -21,7 +21,7 @@ import {
   takeCancelledError,
   trainStepError,
 } from './errors.js';
-import { rowQueue, type Grant } from './queue.js';
+import { rowQueue, type Grant } from './row-queue.js';
 
 export interface LeaseStoreOptions {
   /**

@@ -6,7 +6,7 @@ import {
   type ExperienceStore,
   type JsonState,
 } from '@trinity-rft/core';
-import type { RowDriver, StoredRow } from './driver.js';
+import type { RowDriver, StoredRow } from './row-driver.js';
 import { duplicateError } from './errors.js';
 import { leaseStore, type LeaseStoreOptions } from './lease-store.js';
 

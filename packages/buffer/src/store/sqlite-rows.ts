@@ -9,7 +9,7 @@ import {
   type Experience,
   type JsonState,
 } from '@trinity-rft/core';
-import type { RowDriver, StoredRow } from './driver.js';
+import type { RowDriver, StoredRow } from './row-driver.js';
 import { duplicateError } from './errors.js';
 
 /** @param release called after the database is closed */

@@ -13,8 +13,8 @@ import {
   type Lease,
   type RawTask,
 } from '@trinity-rft/core';
-import { rowOrder } from '../source/row-order.js';
-import type { TaskOrderOptions } from '../source/task-source.js';
+import { rowOrder } from '../tasks/row-order.js';
+import type { TaskOrderOptions } from '../tasks/task-source.js';
 import { closedError, leaseEndedError, trainStepError } from '../store/errors.js';
 
 export interface FileExperienceSourceOptions extends TaskOrderOptions {

@@ -2,7 +2,7 @@
  * The waiting line of an experience store: rows first in, first out, the takers that wait for them,
  * and puts that wait for room.
  */
-import type { StoredRow } from './driver.js';
+import type { StoredRow } from './row-driver.js';
 import { takeCancelledError } from './errors.js';
 
 /**

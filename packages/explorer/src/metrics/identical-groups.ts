@@ -3,7 +3,7 @@
  * blame.
  */
 import type { Experience, Logger } from '@trinity-rft/core';
-import type { RunOutcome, TaskOutcome } from './run-task.js';
+import type { RunOutcome, TaskOutcome } from '../runs/run-task.js';
 
 /**
  * Share of groups of at least two runs whose first completions are equal, token for token.

@@ -1,8 +1,8 @@
 /** When to stop because nothing works: exploring on would use the tasks up and train nothing. */
 import { WorkflowError, type ExperienceStore } from '@trinity-rft/core';
-import { isOk } from './rollout-metrics.js';
-import type { TaskOutcome } from './run-task.js';
-import type { ExplorerState } from './state.js';
+import { isOk } from './metrics/rollout-metrics.js';
+import type { TaskOutcome } from './runs/run-task.js';
+import type { ExplorerState } from './explorer-state.js';
 
 /** Explore steps in a row without one run that succeeded. */
 const patience = 3;

@@ -17,7 +17,7 @@ import {
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
-import { rolloutMetrics } from './rollout-metrics.js';
+import { rolloutMetrics } from '../metrics/rollout-metrics.js';
 import {
   createInstancePool,
   runTask,

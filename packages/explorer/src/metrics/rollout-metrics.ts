@@ -1,7 +1,7 @@
 /** Numbers about one explore step: per run, then per task, then over the step. */
 import { gatherMetrics, meanMetrics, type Metrics } from '@trinity-rft/core';
-import { identicalGroupShare } from './group-health.js';
-import type { RunOutcome, TaskOutcome } from './run-task.js';
+import { identicalGroupShare } from './identical-groups.js';
+import type { RunOutcome, TaskOutcome } from '../runs/run-task.js';
 
 const failureKinds = ['failed', 'timed_out', 'prompt_too_long'] as const;
 

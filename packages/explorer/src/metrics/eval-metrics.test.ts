@@ -1,8 +1,8 @@
 import { defaultFormatArgs, meanMetrics, type Metrics, type Task } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import vectors from '../test/trinity-eval-metrics.json' with { type: 'json' };
+import vectors from '../../test/trinity-eval-metrics.json' with { type: 'json' };
 import { evalMetrics, keyMetrics } from './eval-metrics.js';
-import type { RunOutcome, TaskOutcome } from './run-task.js';
+import type { RunOutcome, TaskOutcome } from '../runs/run-task.js';
 
 const outcome = (values: readonly (number | undefined)[]): TaskOutcome => ({
   task: { formatArgs: defaultFormatArgs } as Task,

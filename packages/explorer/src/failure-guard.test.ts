@@ -5,8 +5,8 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDespair, type Despair } from './despair.js';
-import type { RunOutcome, TaskOutcome } from './run-task.js';
+import { createDespair, type Despair } from './failure-guard.js';
+import type { RunOutcome, TaskOutcome } from './runs/run-task.js';
 
 const task: Task = {
   taskId: 0,

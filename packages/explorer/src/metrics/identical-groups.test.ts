@@ -1,8 +1,8 @@
 import { createExperience } from '@trinity-rft/core';
 import { recordingLogger } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
-import { createGroupWatch, identicalGroupShare } from './group-health.js';
-import type { RunOutcome, TaskOutcome } from './run-task.js';
+import { createGroupWatch, identicalGroupShare } from './identical-groups.js';
+import type { RunOutcome, TaskOutcome } from '../runs/run-task.js';
 
 /** Each run by the response tokens of its calls; undefined for one that failed. */
 function outcome(...runs: readonly (readonly (readonly number[])[] | undefined)[]): TaskOutcome {

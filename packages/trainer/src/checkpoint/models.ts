@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError, type TrainEngine, type ValueEngine } from '@trinity-rft/core';
 import { verifyCheckpoint, type Checkpoint } from './checkpoint.js';
-import type { TrainerState } from './targets.js';
+import type { TrainerState } from '../step/targets.js';
 
 /** Everything that a train step changes. */
 export interface TrainedModels {

@@ -2,11 +2,11 @@
  * Numbers about one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
  */
 import { gatherMetrics, mean, populationStd, type Metrics } from '@trinity-rft/core';
-import { createBootstrap, type Bootstrap } from './eval-metrics/bootstrap.js';
-import { meanInterval } from './eval-metrics/interval.js';
-import { expectedBest, expectedWorst } from './eval-metrics/pass-at-n.js';
+import { createBootstrap, type Bootstrap } from './bootstrap.js';
+import { meanInterval } from './interval.js';
+import { expectedBest, expectedWorst } from './pass-at-n.js';
 import { isOk } from './rollout-metrics.js';
-import type { TaskOutcome } from './run-task.js';
+import type { TaskOutcome } from '../runs/run-task.js';
 
 /**
  * Per key and task over its k runs, then the mean over tasks:

@@ -13,13 +13,13 @@ import {
   type RawTask,
   type TaskSource,
 } from '@trinity-rft/core';
-import { chooseDataFiles, type DataFilesRequest } from './data-files.js';
-import { readDatasetCard } from './dataset-card.js';
-import { listFolder, readText } from './hub-cache.js';
-import { fetchHubFiles, type Environment } from './hub.js';
-import { readJsonFile } from './json-file.js';
-import { readParquetFile } from './parquet-file.js';
-import { parseSplit, slicePart } from './splits.js';
+import { chooseDataFiles, type DataFilesRequest } from '../files/data-files.js';
+import { readDatasetCard } from '../files/dataset-card.js';
+import { listFolder, readText } from '../hub/hub-cache.js';
+import { fetchHubFiles, type Environment } from '../hub/hub.js';
+import { readJsonFile } from '../files/json-file.js';
+import { readParquetFile } from '../files/parquet-file.js';
+import { parseSplit, slicePart } from '../files/splits.js';
 import { createTaskSource, type TaskOrderOptions } from './task-source.js';
 
 export interface TaskRowsOptions {

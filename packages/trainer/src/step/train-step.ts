@@ -14,7 +14,7 @@ import {
   type ValueEngine,
 } from '@trinity-rft/core';
 import { countMetrics, dataMetrics, entropyMetrics, mismatchMetrics } from './data-metrics.js';
-import { criticLoss, policyLoss, updateActor, updateCritic } from './learn.js';
+import { criticLoss, policyLoss, updateActor, updateCritic } from './updates.js';
 import { packBatch } from './pack.js';
 import { requirementsOf } from './requirements.js';
 import { scoreBatch } from './scores.js';
