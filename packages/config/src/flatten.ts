@@ -1,6 +1,6 @@
 /** A configuration as one flat table, for monitors and logs. */
-import type { ResolvedConfig } from './resolved.js';
-import { redact } from './secrets.js';
+import type { ResolvedConfig } from './resolve/base/resolved.js';
+import { redact } from './source/secrets.js';
 
 /** `stages.0.algorithm.repeatTimes` -> 8. Holds no secrets; what is undefined is left out. */
 export function flattenConfig(

@@ -1,13 +1,18 @@
-export { embeddedEngine, engineLacks, type Lack } from './check/engine.js';
+export { embeddedEngine, engineLacks, type Lack } from './resolve/algorithm/unmet-needs.js';
 export { flattenConfig } from './flatten.js';
-export { configJsonSchema, type JsonSchema } from './json-schema.js';
+export { configJsonSchema, type JsonSchema } from './reference/json-schema.js';
 export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';
 export type { MemoryPlan } from './plan/memory.js';
 export { planConfig, type PlanOptions, type RunPlan, type StagePlan } from './plan/plan.js';
 export type { PlannedPart } from './plan/recipe.js';
 export { renderPlan } from './plan/render.js';
 export type { StepPlan } from './plan/steps.js';
-export { problemsOf, renderProblem, type ConfigProblem, type SourcePosition } from './problem.js';
+export {
+  problemsOf,
+  renderProblem,
+  type ConfigProblem,
+  type SourcePosition,
+} from './source/problem.js';
 export * from './reference/algorithms.js';
-export type * from './resolved.js';
+export type * from './resolve/base/resolved.js';
 export { keyStatuses, type KeyStatus, type KeyStatusName } from './schema/status.js';

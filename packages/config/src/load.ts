@@ -4,25 +4,25 @@ import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError, boundary } from '@trinity-rft/core';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';
-import { diskAt, stageContext, type Findings, type StageContext } from './derive/context.js';
-import { deriveRun } from './derive/run.js';
-import { stageTrees } from './derive/stages.js';
+import { diskAt, stageContext, type Findings, type StageContext } from './resolve/base/context.js';
+import { deriveRun } from './resolve/run.js';
+import { stageTrees } from './resolve/base/stages.js';
 import {
   configError,
   renderProblem,
   sortProblems,
   type ConfigProblem,
   type SourcePosition,
-} from './problem.js';
-import type { ResolvedConfig } from './resolved.js';
+} from './source/problem.js';
+import type { ResolvedConfig } from './resolve/base/resolved.js';
 import { defaultAt } from './schema/introspect.js';
 import { schemasOf } from './schema/root.js';
 import { statusesOf } from './schema/status.js';
-import { decodeUtf8 } from './tree/decode.js';
-import { interpolate } from './tree/interpolate.js';
-import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './tree/node.js';
-import { parseTree, type SyntaxProblem } from './tree/parse.js';
-import { renameKeys } from './tree/rename.js';
+import { decodeUtf8 } from './source/decode.js';
+import { interpolate } from './source/interpolate.js';
+import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './source/node.js';
+import { parseTree, type SyntaxProblem } from './source/parse.js';
+import { renameKeys } from './check/rename.js';
 
 export interface ParseConfigOptions {
   /** Name shown in messages. @default "config.yaml" */

@@ -5,9 +5,9 @@
 import type { z } from 'zod';
 import { defaultAt, schemaAt } from '../schema/introspect.js';
 import type { KeyStatus } from '../schema/status.js';
-import { showValue } from '../secrets.js';
-import { childOf, placeOf, type KeyPath, type Node } from '../tree/node.js';
-import type { SyntaxProblem } from '../tree/parse.js';
+import { showValue } from '../source/secrets.js';
+import { childOf, placeOf, type KeyPath, type Node } from '../source/node.js';
+import type { SyntaxProblem } from '../source/parse.js';
 
 export interface StatusReport {
   readonly problems: readonly SyntaxProblem[];

@@ -15,7 +15,7 @@ import {
   allKeys,
 } from '../schema/introspect.js';
 import { movedKeys } from '../schema/renamed.js';
-import { showValue } from '../secrets.js';
+import { showValue } from '../source/secrets.js';
 import {
   placeOf,
   showPath,
@@ -24,9 +24,9 @@ import {
   type KeyPath,
   type MapNode,
   type Node,
-} from '../tree/node.js';
-import type { SyntaxProblem } from '../tree/parse.js';
-import { plainUnlessSecret } from '../tree/interpolate.js';
+} from '../source/node.js';
+import type { SyntaxProblem } from '../source/parse.js';
+import { plainUnlessSecret } from '../source/interpolate.js';
 
 export interface CheckedTree {
   /** What is left is valid. */

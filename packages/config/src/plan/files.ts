@@ -1,6 +1,6 @@
 /** What a stage leaves on disk. */
 import { relative } from 'node:path';
-import type { StageConfig } from '../resolved.js';
+import type { StageConfig } from '../resolve/base/resolved.js';
 import type { StepPlan } from './steps.js';
 
 /** Paths relative to the stage's folder; `global_step_<n>/` is a Hugging Face folder. */

@@ -1,7 +1,7 @@
 /** How much memory the embedded engine needs for a model, from its shape alone. */
-import type { Disk } from '../derive/context.js';
-import { readModelFolder, type ModelShape } from '../derive/model-folder.js';
-import type { LoraConfig, StageConfig } from '../resolved.js';
+import type { Disk } from '../resolve/base/context.js';
+import { readModelFolder, type ModelShape } from '../resolve/model/model-folder.js';
+import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 
 /** Sizes in MiB. */
 export interface MemoryPlan {

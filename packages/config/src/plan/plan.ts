@@ -1,8 +1,8 @@
 /**
  * What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files.
  */
-import { diskAt } from '../derive/context.js';
-import type { Mode, ResolvedConfig, StageConfig } from '../resolved.js';
+import { diskAt } from '../resolve/base/context.js';
+import type { Mode, ResolvedConfig, StageConfig } from '../resolve/base/resolved.js';
 import { planFiles } from './files.js';
 import { planParts, type PlannedPart } from './recipe.js';
 import { planMemory, type MemoryPlan } from './memory.js';

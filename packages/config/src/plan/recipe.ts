@@ -2,7 +2,7 @@
  * What an algorithm stands for in a stage, with every argument: what the file says, and what it
  * leaves out.
  */
-import type { PartConfig, StageConfig } from '../resolved.js';
+import type { PartConfig, StageConfig } from '../resolve/base/resolved.js';
 import { yamlName } from '../schema/args.js';
 
 /** A part under its names in YAML. */

@@ -1,5 +1,5 @@
 /** How many steps of what, and how many experiences go through them. */
-import type { StageConfig } from '../resolved.js';
+import type { StageConfig } from '../resolve/base/resolved.js';
 
 /** A number that the configuration alone does not tell is undefined. */
 export interface StepPlan {

@@ -3,7 +3,7 @@
  * when it is not set.
  */
 import { z } from 'zod';
-import type { KeyPath } from '../tree/node.js';
+import type { KeyPath } from '../source/node.js';
 import { expectations } from './scalars.js';
 
 interface Wrapper {

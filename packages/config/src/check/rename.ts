@@ -1,0 +1,97 @@
+/** Brings a tree to today's key names. */
+import { keyAliases, type KeyAlias } from '../schema/renamed.js';
+import type { Entry, MapNode, Node } from '../source/node.js';
+import type { SyntaxProblem } from '../source/parse.js';
+
+export interface RenamedTree {
+  readonly root: MapNode;
+  readonly problems: readonly SyntaxProblem[];
+  /** Old names that still work, to be warned about. */
+  readonly warnings: readonly SyntaxProblem[];
+}
+
+/**
+ * Applies {@link keyAliases} everywhere, in stages too, and turns a single `taskset` into
+ * `tasksets`.
+ */
+export function renameKeys(root: MapNode): RenamedTree {
+  const problems: SyntaxProblem[] = [];
+  const warnings: SyntaxProblem[] = [];
+  const walk = (node: Node, names: readonly string[]): Node => {
+    if (node.kind === 'scalar') return node;
+    if (node.kind === 'list')
+      return { ...node, items: node.items.map((item) => walk(item, names)) };
+    const entries = new Map<string, Entry>();
+    for (const [key, entry] of node.entries) {
+      const alias = keyAliases.find(
+        (candidate) => candidate.from === key && isSection(names, candidate.section),
+      );
+      if (alias !== undefined && alias.to !== key && node.entries.has(alias.to)) {
+        problems.push({
+          at: entry.keyAt,
+          key: [...node.path, key],
+          message: `"${key}" is another name of "${alias.to}", which is set too. Keep one of the two.`,
+        });
+        continue;
+      }
+      if (alias?.deprecated === true)
+        warnings.push({
+          at: entry.keyAt,
+          key: [...node.path, key],
+          message: `"${key}" is an old name; it is read as "${alias.to}".`,
+        });
+      const name = alias?.to ?? key;
+      entries.set(name, { ...entry, node: walk(wrap(entry.node, alias), [...names, name]) });
+    }
+    return singleTaskset({ ...node, entries }, names, problems);
+  };
+  const renamed = walk(root, []) as MapNode;
+  return { root: renamed, problems, warnings };
+}
+
+/** `names` is the path of a section in the file, without list indices. */
+function isSection(names: readonly string[], section: readonly string[]): boolean {
+  const plain = names[0] === 'stages' ? names.slice(1) : names;
+  return plain.length === section.length && plain.every((name, index) => name === section[index]);
+}
+
+function wrap(node: Node, alias: KeyAlias | undefined): Node {
+  if (alias?.asList !== true || node.kind === 'list') return node;
+  return { kind: 'list', at: node.at, path: node.path, items: [node] };
+}
+
+/** `taskset: {...}` becomes `tasksets: [{...}]`, so that stages replace one by the other. */
+function singleTaskset(
+  node: MapNode,
+  names: readonly string[],
+  problems: SyntaxProblem[],
+): MapNode {
+  const single = node.entries.get('taskset');
+  if (single === undefined || !isSection(names, ['buffer', 'explorer_input'])) return node;
+  const entries = new Map(node.entries);
+  entries.delete('taskset');
+  const list = entries.get('tasksets')?.node;
+  if (single.node.kind === 'scalar' && single.node.value === null) return { ...node, entries };
+  if (
+    list !== undefined &&
+    !(list.kind === 'list' && list.items.length === 0) &&
+    !(list.kind === 'scalar' && list.value === null)
+  ) {
+    problems.push({
+      at: single.keyAt,
+      key: [...node.path, 'taskset'],
+      message: 'taskset and tasksets are both set. Move the single one into the list.',
+    });
+    return { ...node, entries };
+  }
+  entries.set('tasksets', {
+    keyAt: single.keyAt,
+    node: {
+      kind: 'list',
+      at: single.node.at,
+      path: [...node.path, 'taskset'],
+      items: [single.node],
+    },
+  });
+  return { ...node, entries };
+}

@@ -1,0 +1,136 @@
+/** JSON Schema of the file, for completion and checks in editors. */
+import { z } from 'zod';
+import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
+import { argConditions } from './json-schema-args.js';
+import { keyAliases } from '../schema/renamed.js';
+import { schemasOf } from '../schema/root.js';
+import { expectations } from '../schema/scalars.js';
+import { statusesOf, type KeyStatus } from '../schema/status.js';
+
+export type JsonSchema = { [key: string]: unknown };
+
+/**
+ * Draft 7, which editors understand best. Numbers, booleans and names may also be written as
+ * `${...}`, old names of keys are allowed, and descriptions say what is ignored or not built. It
+ * allows more than `parseConfig` does, never less, but for names in another case, numbers and
+ * switches in quotes, and arguments that nothing reads.
+ */
+export function configJsonSchema(algorithms: AlgorithmTables = builtInTables): JsonSchema {
+  const schema = toJson(schemasOf(algorithms).file);
+  const stages = stageSections(schema);
+  for (const section of [schema, ...stages]) {
+    for (const alias of keyAliases) addAlias(section, alias.section, alias.from, alias.to);
+    addStatuses(section, statusesOf(algorithms));
+  }
+  const conditions = argConditions(algorithms, (args) => without(toJson(args), '$schema'));
+  addConditions(propertyAt(schema, ['algorithm']), conditions.algorithm);
+  for (const stage of stages) addConditions(propertyAt(stage, ['algorithm']), conditions.stage);
+  for (const section of [schema, ...stages])
+    addConditions(
+      sectionOf(propertyAt(section, ['data_processor', 'experience_pipeline', 'operators'])),
+      conditions.operator,
+    );
+  for (const stage of stageSections(schema)) stage['required'] = ['stage_name'];
+  return { ...schema, title: 'Trinity-RFT configuration', definitions: conditions.definitions };
+}
+
+const toJson = (schema: z.ZodType): JsonSchema =>
+  z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io: 'output',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) =>
+      relax(jsonSchema, expectations.get(zodSchema as unknown as z.ZodType)?.aliases ?? []),
+  }) as JsonSchema;
+
+const without = (schema: JsonSchema, key: string): JsonSchema =>
+  Object.fromEntries(Object.entries(schema).filter(([name]) => name !== key));
+
+function addConditions(section: JsonSchema | undefined, conditions: readonly JsonSchema[]): void {
+  if (section !== undefined) section['allOf'] = [...conditions];
+}
+
+/** Nothing is required, and what is not text may be an interpolation. */
+function relax(schema: JsonSchema, aliases: readonly string[]): void {
+  if (aliases.length > 0) allowNames(schema, aliases);
+  delete schema['required'];
+  for (const bound of ['minimum', 'maximum']) {
+    if (Math.abs(Number(schema[bound])) === Number.MAX_SAFE_INTEGER) delete schema[bound];
+  }
+  if (schema['type'] === 'string' && schema['enum'] === undefined)
+    schema['type'] = ['string', 'number'];
+  const scalar =
+    schema['enum'] !== undefined ||
+    ['integer', 'number', 'boolean'].includes(String(schema['type']));
+  if (!scalar) return;
+  const inner = { ...schema };
+  for (const key of Object.keys(schema)) delete schema[key];
+  schema['anyOf'] = [inner, { type: 'string', pattern: '\\$\\{' }];
+}
+
+/** Adds names to the enumeration inside a schema. */
+function allowNames(schema: JsonSchema, names: readonly string[]): void {
+  const options = [schema, ...((schema['anyOf'] as JsonSchema[] | undefined) ?? [])];
+  for (const option of options)
+    if (Array.isArray(option['enum'])) option['enum'] = [...(option['enum'] as string[]), ...names];
+}
+
+function stageSections(schema: JsonSchema): readonly JsonSchema[] {
+  const stages = propertyAt(schema, ['stages']);
+  const item = stages?.['items'];
+  return item === undefined ? [] : [item as JsonSchema];
+}
+
+/** The schemas of a section: its own, or that of the items where it is a list or may be nothing. */
+function propertyAt(schema: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+  let current: JsonSchema | undefined = schema;
+  for (const name of path)
+    current = (sectionOf(current)?.['properties'] as Record<string, JsonSchema> | undefined)?.[
+      name
+    ];
+  return current;
+}
+
+function sectionOf(schema: JsonSchema | undefined): JsonSchema | undefined {
+  if (schema === undefined || schema['properties'] !== undefined) return schema;
+  const inner = (schema['items'] ??
+    (schema['anyOf'] as JsonSchema[] | undefined)?.find(
+      (option) => option['type'] === 'object' || option['items'] !== undefined,
+    )) as JsonSchema | undefined;
+  return inner === undefined ? undefined : sectionOf(inner);
+}
+
+function addAlias(root: JsonSchema, section: readonly string[], from: string, to: string): void {
+  const target = sectionOf(propertyAt(root, section));
+  const properties = target?.['properties'] as Record<string, JsonSchema> | undefined;
+  const known = properties?.[to];
+  if (properties === undefined || known === undefined) return;
+  properties[from] =
+    from === to
+      ? { anyOf: [known, ...single(known)], description: known['description'] }
+      : { ...known, description: `Another name of ${to}.` };
+}
+
+/** One item of a list instead of the list. */
+function single(schema: JsonSchema): readonly JsonSchema[] {
+  return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
+}
+
+const suffixes = { notBuilt: 'Not built yet', ignoredHarmless: 'Ignored' } as const;
+
+function addStatuses(root: JsonSchema, rows: readonly KeyStatus[]): void {
+  for (const row of rows) {
+    const property = propertyAt(
+      root,
+      row.path.split('.').filter((part) => part !== '*'),
+    );
+    if (property === undefined) continue;
+    const values =
+      row.values === undefined
+        ? ''
+        : ` (${row.values.map((value) => JSON.stringify(value)).join(', ')})`;
+    const own = typeof property['description'] === 'string' ? property['description'] : '';
+    property['description'] = `${own} ${suffixes[row.status]}${values}: ${row.note}`.trim();
+    if (row.status === 'ignoredHarmless' && row.values === undefined) property['deprecated'] = true;
+  }
+}

@@ -1,0 +1,72 @@
+/** What an algorithm needs from the rest of the file, and what the engine can give it. */
+import { embeddedEngine, engineLacks } from './unmet-needs.js';
+import type { AlgorithmConfig } from '../base/resolved.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+
+const lossKey: KeyPath = ['algorithm', 'policy_loss_fn'];
+const entropyKey: KeyPath = ['algorithm', 'entropy_loss_fn'];
+const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
+const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
+
+/** Problems stand at the key that the file sets, else at the algorithm. */
+export function checkNeeds(context: StageContext, config: AlgorithmConfig): void {
+  checkPairs(context, config);
+  checkExperts(context, config);
+  if (context.input.mode === 'bench') return;
+  for (const { reason, cure, keys } of engineLacks(config.needs, embeddedEngine)) {
+    const path = setOne(context, ...keys);
+    context.report(path, `${config.algorithmType} ${reason}. ${cure}.`, [typeKey, ...keys]);
+  }
+}
+
+const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath =>
+  paths.find((path) => context.isSet(...path)) ?? typeKey;
+
+function checkPairs(
+  context: StageContext,
+  { schema, needs, policyLossFn, algorithmType }: AlgorithmConfig,
+): void {
+  if (needs.pairs && schema !== 'dpo') {
+    context.report(
+      setOne(context, lossKey),
+      `got "${policyLossFn.name}", which compares a better answer with a worse one, but ${algorithmType} has no pairs. Use algorithm_type: dpo.`,
+      [typeKey],
+    );
+  }
+  if (schema === 'dpo' && !needs.pairs && context.isSet(...lossKey)) {
+    context.report(
+      lossKey,
+      `got "${policyLossFn.name}", which does not compare the answers of a pair. Remove the key.`,
+      [typeKey],
+    );
+  }
+}
+
+function checkExperts(
+  context: StageContext,
+  { needs, policyLossFn, entropyLossFn, sampleStrategy, needsRollouts }: AlgorithmConfig,
+): void {
+  const mixes = sampleStrategy.name === 'mix';
+  if (needs.expertMask && !mixes) {
+    const { policyLossFns } = context.tables;
+    const isLoss =
+      policyLossFns[policyLossFn.name]?.make('policy loss', policyLossFn.args).needs.expertMask ===
+      true;
+    const part = isLoss
+      ? `policy loss "${policyLossFn.name}"`
+      : `entropy loss "${entropyLossFn.name}"`;
+    context.report(
+      setOne(context, strategyKey, isLoss ? lossKey : entropyKey),
+      `the sample strategy is "${sampleStrategy.name}", but the ${part} needs batches of sampled and of expert experiences. Use sample_strategy: mix.`,
+      [typeKey, lossKey, entropyKey],
+    );
+  }
+  if (mixes && needsRollouts && !needs.expertMask) {
+    context.report(
+      setOne(context, lossKey, strategyKey),
+      `the policy loss "${policyLossFn.name}" cannot tell expert experiences from sampled ones, so sample_strategy mix makes no sense with it. Use policy_loss_fn: mix or mix_chord.`,
+      [typeKey, strategyKey],
+    );
+  }
+}

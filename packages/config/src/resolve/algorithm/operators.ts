@@ -1,0 +1,71 @@
+/**
+ * The operators of experiences: those of the file, else those of the algorithm; none where nothing
+ * is explored.
+ */
+import { didYouMean } from '@trinity-rft/core';
+import type { PartConfig } from '../base/resolved.js';
+import { missingNames, namedKeys } from '../../schema/known-names.js';
+import type { KeyPath } from '../../source/node.js';
+import { presetOf } from './algorithm.js';
+import type { StageContext } from '../base/context.js';
+import { derivePart, madeOf } from './parts.js';
+
+const section: KeyPath = ['data_processor', 'experience_pipeline', 'operators'];
+
+export function deriveOperators(context: StageContext): readonly PartConfig[] {
+  const chosen = chosenOperators(context);
+  if (context.input.mode !== 'train') return chosen;
+  // What the top level says is for the stages that explore.
+  const meant =
+    context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
+  if (meant && context.input.data_processor.experience_pipeline.operators.length > 0) {
+    context.warn(
+      section,
+      'ignored. Mode train reads what is stored already, and operators see experiences before they are stored. Set them in the run or stage that makes the experiences (mode both or serve), or remove the key.',
+    );
+  }
+  return [];
+}
+
+function chosenOperators(context: StageContext): readonly PartConfig[] {
+  const { operators: table } = context.tables;
+  const preset = presetOf(context).operators ?? [];
+  if (!context.isSet(...section))
+    return preset.flatMap((choice) => {
+      const place = { name: section, args: [...section, 'args'], kind: 'operator' };
+      return derivePart(context, place, table, { name: choice.name, preset: choice }) ?? [];
+    });
+  const { operators } = context.input.data_processor.experience_pipeline;
+  return operators.flatMap(({ name }, index) => {
+    const place = {
+      name: [...section, index, 'name'],
+      args: [...section, index, 'args'],
+      kind: 'operator',
+    };
+    const row = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (row === undefined) {
+      reportUnknown(context, place.name, name);
+      return [];
+    }
+    const part = derivePart(context, place, table, { name, preset: undefined });
+    if (part !== undefined)
+      madeOf(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
+    return part ?? [];
+  });
+}
+
+/** Known names that are not built are told by the status table. */
+function reportUnknown(context: StageContext, path: KeyPath, name: string): void {
+  const { operators } = context.tables;
+  if (
+    namedKeys.some(
+      (key) => key.table === 'operators' && missingNames(key, context.tables).includes(name),
+    )
+  )
+    return;
+  const known = Object.keys(operators);
+  context.report(
+    path,
+    `got ${name === '' ? 'nothing' : `"${name}"`}, expected one of ${known.join(', ')}.${didYouMean(name, known)}`,
+  );
+}

@@ -1,0 +1,81 @@
+/** How weights follow gradients: those of the policy, and those of a critic. */
+import type { CriticConfig, OptimizerConfig } from '../base/resolved.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+
+export function deriveOptimizer(context: StageContext): OptimizerConfig {
+  const { optimizer } = context.input.algorithm;
+  const at = (key: string): KeyPath => ['algorithm', 'optimizer', key];
+  if (optimizer.warmup_style !== null)
+    context.warn(at('warmup_style'), 'is an old name; it is read as lr_scheduler_type.');
+  return {
+    lr: optimizer.lr,
+    lrWarmupSteps: optimizer.lr_warmup_steps < 0 ? undefined : optimizer.lr_warmup_steps,
+    lrWarmupStepsRatio: optimizer.lr_warmup_steps_ratio,
+    minLrRatio: optimizer.min_lr_ratio,
+    lrSchedulerType:
+      optimizer.warmup_style !== null && !context.isSet(...at('lr_scheduler_type'))
+        ? optimizer.warmup_style
+        : optimizer.lr_scheduler_type,
+    betas: optimizer.betas,
+    weightDecay: optimizer.weight_decay,
+    clipGradNorm: oneBound(
+      context,
+      [at('clip_grad'), optimizer.clip_grad],
+      [['trainer', 'grad_clip'], context.input.trainer.grad_clip],
+    ),
+  };
+}
+
+const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
+
+/** What the file does not say of the critic is as for the policy. */
+export function deriveCritic(context: StageContext, policy: OptimizerConfig): CriticConfig {
+  const { critic } = context.input.trainer.trainer_config;
+  const { optim } = critic;
+  const at = (key: string): KeyPath => [...criticKeys, 'optim', key];
+  if (optim.warmup_style !== null)
+    context.warn(at('warmup_style'), 'is an old name; it is read as lr_scheduler_type.');
+  const steps = optim.lr_warmup_steps ?? policy.lrWarmupSteps ?? -1;
+  const bound = oneBound(
+    context,
+    [at('clip_grad'), optim.clip_grad],
+    [[...criticKeys, 'grad_clip'], critic.grad_clip],
+  );
+  return {
+    optimizer: {
+      lr: optim.lr ?? policy.lr,
+      lrWarmupSteps: steps < 0 ? undefined : steps,
+      lrWarmupStepsRatio: optim.lr_warmup_steps_ratio ?? policy.lrWarmupStepsRatio,
+      minLrRatio: optim.min_lr_ratio ?? policy.minLrRatio,
+      lrSchedulerType: optim.lr_scheduler_type ?? optim.warmup_style ?? policy.lrSchedulerType,
+      betas: optim.betas ?? policy.betas,
+      weightDecay: optim.weight_decay ?? policy.weightDecay,
+      clipGradNorm: bound ?? policy.clipGradNorm,
+    },
+    warmupSteps: context.input.trainer.critic_warmup,
+    cliprangeValue: critic.cliprange_value,
+  };
+}
+
+type Keyed<T> = readonly [path: KeyPath, value: T];
+
+/**
+ * Two keys bound the gradient norm: the first where the file sets it, else the second; both and
+ * different is refused.
+ */
+function oneBound<T extends number | null>(
+  context: StageContext,
+  [first, own]: Keyed<T>,
+  [second, other]: Keyed<T>,
+): T {
+  if (!context.isSet(...first)) return other;
+  if (context.isSet(...second) && own !== other) {
+    context.report(
+      second,
+      `got ${other}, but ${first.join('.')} says ${own}, and both bound the gradient norm. Keep one of the two.`,
+      [first],
+    );
+  }
+  return own;
+}

@@ -1,0 +1,122 @@
+/** What deriving a stage needs: the values, where they stand, and a way to complain. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { RunInput } from '../../schema/root.js';
+import type { AlgorithmTables } from '@trinity-rft/algorithm';
+import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.js';
+import type { SyntaxProblem } from '../../source/parse.js';
+import type { StageTree } from './stages.js';
+
+/** Read-only looks at the disk. */
+export interface Disk {
+  readonly resolve: (path: string) => string;
+  readonly kind: (path: string) => 'file' | 'folder' | undefined;
+  /** Undefined when it cannot be read as UTF-8 text. */
+  readonly readText: (path: string) => string | undefined;
+  readonly isEmptyFolder: (path: string) => boolean;
+}
+
+export interface StageContext extends StageTree {
+  readonly input: RunInput;
+  readonly tables: AlgorithmTables;
+  readonly disk: Disk;
+  /** The stage that comes before, if there is one. */
+  readonly hasPrevious: boolean;
+  /** The file sets this key, for this stage. */
+  readonly isSet: (...path: KeyPath) => boolean;
+  /** The stage itself sets it, not only the top level. */
+  readonly stageSets: (...path: KeyPath) => boolean;
+  /**
+   * Reports a problem at a key. `uses` are other keys that the check has read: it stays silent when
+   * one of them was wrong by itself, since the file then means something else than was checked.
+   */
+  readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
+  readonly warn: (path: KeyPath, message: string) => void;
+  /** Takes over problems that know their place already. */
+  readonly add: (problems: readonly SyntaxProblem[]) => void;
+}
+
+export interface Findings {
+  readonly problems: SyntaxProblem[];
+  readonly warnings: SyntaxProblem[];
+  /** Paths that have no value because of an earlier problem. */
+  readonly failed: readonly KeyPath[];
+}
+
+/** What is the same for all stages. */
+interface Surroundings {
+  readonly disk: Disk;
+  readonly tables: AlgorithmTables;
+  readonly findings: Findings;
+}
+
+export function stageContext(
+  stage: StageTree,
+  input: RunInput,
+  { disk, tables, findings }: Surroundings,
+): StageContext {
+  const failed = findings.failed.map(inStage);
+  const isFailed = (path: KeyPath): boolean =>
+    failed.some((wrong) => startsWith(path, wrong) || startsWith(wrong, path));
+  return {
+    ...stage,
+    input,
+    disk,
+    tables,
+    hasPrevious: stage.stageIndex > 0,
+    isSet: (...path) => isGiven(stage.tree, path),
+    stageSets: (...path) => nodeAt(stage.tree, path)?.path[0] === 'stages',
+    report: (path, message, uses = []) => {
+      if ([path, ...uses].some(isFailed)) return;
+      const place = placeOf(stage.tree, path);
+      findings.problems.push({
+        at: place.node === undefined ? place.keyAt : place.at,
+        key: place.path,
+        message,
+      });
+    },
+    warn: (path, message) => {
+      const place = placeOf(stage.tree, path);
+      findings.warnings.push({ at: place.keyAt, key: place.path, message });
+    },
+    add: (problems) => findings.problems.push(...problems),
+  };
+}
+
+/**
+ * A path of the file as one of a stage: `stages[1].model.x` is `model.x`, and `taskset.x` is
+ * `tasksets[0].x`.
+ */
+function inStage(path: KeyPath): KeyPath {
+  const plain = path[0] === 'stages' ? path.slice(2) : path;
+  const single = startsWith(plain, ['buffer', 'explorer_input', 'taskset']);
+  return single ? ['buffer', 'explorer_input', 'tasksets', 0, ...plain.slice(3)] : plain;
+}
+
+function startsWith(path: KeyPath, start: KeyPath): boolean {
+  return start.length <= path.length && start.every((part, index) => part === path[index]);
+}
+
+function isGiven(tree: MapNode, path: KeyPath): boolean {
+  const node = nodeAt(tree, path);
+  return node !== undefined && !(node.kind === 'scalar' && node.value === null);
+}
+
+/** The real disk; relative paths start at `cwd`. */
+export function diskAt(cwd: string): Disk {
+  return {
+    resolve: (path) => resolve(cwd, path),
+    kind: (path) => {
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return stats === undefined ? undefined : stats.isDirectory() ? 'folder' : 'file';
+    },
+    readText: (path) => {
+      try {
+        return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+      } catch {
+        return undefined;
+      }
+    },
+    isEmptyFolder: (path) => !existsSync(path) || readdirSync(path).length === 0,
+  };
+}

@@ -1,0 +1,92 @@
+/** Paths and hub ids: what stands in the file, as an absolute path or a name on the hub. */
+import { isAbsolute } from 'node:path';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from './context.js';
+
+export interface Location {
+  /** Absolute when local. */
+  readonly path: string;
+  readonly isLocal: boolean;
+}
+
+const dataFile = /\.(jsonl?|parquet|csv|txt|arrow)(\.(gz|zst))?$/i;
+
+/**
+ * A folder or file that exists is local; relative paths start at the working directory. What does
+ * not exist and looks like `owner/name` or `name` is a hub id. Anything else is reported.
+ */
+export function locate(
+  context: StageContext,
+  path: KeyPath,
+  value: string,
+  what: 'model' | 'data',
+): Location | undefined {
+  const full = context.disk.resolve(value);
+  const kind = context.disk.kind(full);
+  if (kind !== undefined && !(what === 'model' && kind === 'file'))
+    return { path: full, isLocal: true };
+  if (kind === 'file') {
+    context.report(
+      path,
+      `got "${value}", which is a file. Give the folder of the model, with config.json in it.`,
+    );
+    return undefined;
+  }
+  if (isHubId(value)) return { path: value, isLocal: false };
+  const cure = value.startsWith('~')
+    ? '"~" is not expanded; write ${oc.env:HOME} instead.'
+    : `Relative paths start at the working directory, ${context.disk.resolve('.')}.`;
+  context.report(path, `got "${value}", but there is no ${full}. ${cure}`);
+  return undefined;
+}
+
+function isHubId(value: string): boolean {
+  return (
+    /^[A-Za-z0-9][\w.-]*(\/[A-Za-z0-9][\w.-]*)?$/.test(value) &&
+    !dataFile.test(value) &&
+    !isAbsolute(value)
+  );
+}
+
+/** A name that becomes part of a path below the run's folder, or of a metric. */
+export function checkName(context: StageContext, path: KeyPath, name: string): void {
+  const message = unfitName(name);
+  if (message !== undefined) context.report(path, message);
+}
+
+/** What is wrong with such a name; undefined when nothing is. */
+export function unfitName(name: string): string | undefined {
+  const reason = nameFaults.find(([fault]) => fault.test(name))?.[1];
+  return reason === undefined
+    ? undefined
+    : `got ${JSON.stringify(name)}, which ${reason}. It becomes part of a path: use letters, digits, "-", "_", "." and spaces.`;
+}
+
+const nameFaults: readonly (readonly [RegExp, string])[] = [
+  [/(^|\/)\.\.?(\/|$)/, 'leads out of its folder'],
+  [/^\/|\/$|\/\//, 'begins or ends with "/", or has two in a row'],
+  // oxlint-disable-next-line no-control-regex
+  [/[\u0000-\u001f\\:*?"<>|]/, 'holds a character that file names do not allow'],
+];
+
+/**
+ * The file of `sqlite:///relative.db` or `sqlite:////absolute.db`, or of a plain path; other
+ * databases are reported.
+ */
+export function sqlitePath(
+  context: StageContext,
+  path: KeyPath,
+  value: string,
+): string | undefined {
+  const scheme = /^([a-z][a-z0-9+]*):\/\//i.exec(value)?.[1]?.toLowerCase();
+  if (scheme === undefined) return context.disk.resolve(value);
+  const file = value.slice(`${scheme}:///`.length);
+  if (scheme === 'sqlite' && value.startsWith(`${scheme}:///`) && file !== '')
+    return context.disk.resolve(file);
+  const message =
+    scheme === 'sqlite'
+      ? `got "${value}", which names no file. Write sqlite:///relative.db or sqlite:////absolute.db.`
+      : `got a ${scheme} address, which is known but not built yet. Use sqlite:///file.db.`;
+  context.report(path, message);
+  return undefined;
+}

@@ -1,0 +1,97 @@
+/** Lays each stage over the top level. */
+import {
+  childOf,
+  merge,
+  nodeAt,
+  without,
+  type KeyPath,
+  type MapNode,
+  type Node,
+} from '../../source/node.js';
+
+export interface StageTree {
+  /** Undefined for the only stage of a file without stages. */
+  readonly stageName: string | undefined;
+  readonly stageIndex: number;
+  /** The stage in the file. */
+  readonly item: Node | undefined;
+  /** A whole run, as if the file had no stages. */
+  readonly tree: MapNode;
+}
+
+/** Choices of an algorithm, each with arguments of its own. */
+const parts = [
+  'sample_strategy',
+  'advantage_fn',
+  'kl_penalty_fn',
+  'policy_loss_fn',
+  'kl_loss_fn',
+  'entropy_loss_fn',
+];
+
+/**
+ * Sections merge key by key; lists are replaced. What belongs to another choice is not inherited:
+ * when a stage changes `algorithm_type`, the functions of the top level and its experience buffer
+ * are left behind; when it changes a function, the arguments of the old one are.
+ */
+export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
+  const stages = childOf(file, 'stages');
+  const base = without(file, ['stages']) as MapNode;
+  if (stages?.kind !== 'list' || stages.items.length === 0)
+    return [{ stageName: undefined, stageIndex: 0, item: undefined, tree: base }];
+  const trees = stages.items.map((item, stageIndex): StageTree => {
+    const over = withoutNothing(without(item, ['stage_name']));
+    const merged = merge(inheritable(base, over), over);
+    return {
+      stageName: textAt(item, ['stage_name']) ?? `stage_${stageIndex}`,
+      stageIndex,
+      item,
+      tree: merged.kind === 'map' ? merged : base,
+    };
+  });
+  return trees as [StageTree, ...StageTree[]];
+}
+
+/** A key that a stage sets to nothing is inherited. */
+function withoutNothing(stage: Node): Node {
+  if (stage.kind !== 'map') return stage;
+  return {
+    ...stage,
+    entries: new Map(
+      [...stage.entries].filter(
+        ([, entry]) => !(entry.node.kind === 'scalar' && entry.node.value === null),
+      ),
+    ),
+  };
+}
+
+function inheritable(base: Node, over: Node): Node {
+  let result = base;
+  if (changes(base, over, ['algorithm', 'algorithm_type'])) {
+    for (const part of parts)
+      result = without(without(result, ['algorithm', part]), ['algorithm', `${part}_args`]);
+    for (const key of ['loss_agg_mode', 'loss_agg_norm'])
+      result = without(result, ['algorithm', key]);
+    result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
+  }
+  for (const part of parts) {
+    if (changes(base, over, ['algorithm', part]))
+      result = without(result, ['algorithm', `${part}_args`]);
+  }
+  if (changes(base, over, ['buffer', 'trainer_input', 'experience_buffer', 'storage_type']))
+    result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
+  return result;
+}
+
+/** Both set it, to something different. */
+function changes(base: Node, over: Node, path: KeyPath): boolean {
+  const [before, after] = [textAt(base, path), textAt(over, path)];
+  return (
+    before !== undefined && after !== undefined && before.toLowerCase() !== after.toLowerCase()
+  );
+}
+
+function textAt(root: Node, path: KeyPath): string | undefined {
+  const node = nodeAt(root, path);
+  return node?.kind === 'scalar' && node.value !== null ? String(node.value) : undefined;
+}

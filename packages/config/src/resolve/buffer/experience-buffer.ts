@@ -1,0 +1,237 @@
+/**
+ * Where the trainer reads: a store that an explorer fills, stored experiences, or supervised data.
+ */
+import { join } from 'node:path';
+import type {
+  AlgorithmConfig,
+  ExperienceBufferConfig,
+  ExperienceStoreConfig,
+  ModelConfig,
+  SupervisedBufferConfig,
+} from '../base/resolved.js';
+import type { RunInput } from '../../schema/root.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+import { deriveFormat, deriveSelector } from './dataset.js';
+import { checkName, locate, sqlitePath } from '../base/paths.js';
+
+type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
+
+const section: KeyPath = ['buffer', 'trainer_input', 'experience_buffer'];
+const at = (key: string): KeyPath => [...section, key];
+
+export function deriveExperienceBuffer(
+  context: StageContext,
+  model: ModelConfig,
+  {
+    algorithm,
+    jobDirectory,
+  }: { readonly algorithm: AlgorithmConfig; readonly jobDirectory: string },
+): ExperienceBufferConfig {
+  const { experience_buffer: input } = context.input.buffer.trainer_input;
+  checkName(context, at('name'), input.name);
+  if (!algorithm.needsRollouts) return supervised(context, model);
+  return store(context, jobDirectory);
+}
+
+/** Further buffers that the trainer reads beside the experience buffer. */
+export function deriveAuxiliaryBuffers(
+  context: StageContext,
+  model: ModelConfig,
+): Readonly<Record<string, ExperienceBufferConfig>> {
+  const buffers = Object.entries(context.input.buffer.trainer_input.auxiliary_buffers).map(
+    ([key, input]): readonly [string, ExperienceBufferConfig] => {
+      const path: KeyPath = ['buffer', 'trainer_input', 'auxiliary_buffers', key];
+      const schema = input.schema_type ?? (input.storage_type === 'sql' ? 'experience' : 'sft');
+      const name = context.isSet(...path, 'name') ? input.name : key;
+      checkName(context, [...path, 'name'], name);
+      return [
+        key,
+        schema === 'sft'
+          ? expertRows(context, path, { ...input, name }, model)
+          : storedBuffer(context, path, { ...input, name }),
+      ];
+    },
+  );
+  return Object.fromEntries(buffers);
+}
+
+/** Answers of an expert. */
+function expertRows(
+  context: StageContext,
+  path: KeyPath,
+  input: BufferInput,
+  model: ModelConfig,
+): SupervisedBufferConfig {
+  if (input.storage_type === 'sql' || input.storage_type === 'queue') {
+    context.report(
+      [...path, 'storage_type'],
+      `got "${input.storage_type}", but answers to imitate are read from a data set. Use storage_type: file.`,
+      [[...path, 'schema_type']],
+    );
+  }
+  if (input.path === null) {
+    context.report(
+      [...path, 'path'],
+      'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.',
+      [[...path, 'storage_type']],
+    );
+  }
+  return rowsOf(context, path, input, model);
+}
+
+/** Experiences that an earlier run has stored. */
+function storedBuffer(
+  context: StageContext,
+  path: KeyPath,
+  input: BufferInput,
+): ExperienceStoreConfig {
+  const database =
+    input.path === null ? undefined : sqlitePath(context, [...path, 'path'], input.path);
+  if (
+    input.storage_type !== 'sql' ||
+    database === undefined ||
+    context.disk.kind(database) !== 'file'
+  ) {
+    context.report(
+      context.isSet(...path, 'path') ? [...path, 'path'] : path,
+      'holds no stored experiences. Use storage_type: sql with the path of the database of an earlier run, or schema_type: sft.',
+    );
+  }
+  return {
+    name: input.name,
+    storageType: 'sql',
+    storage: 'sqlite',
+    path: database,
+    capacity: input.capacity,
+    maxReadTimeoutMs: input.max_read_timeout * 1000,
+  };
+}
+
+function rowsOf(
+  context: StageContext,
+  path: KeyPath,
+  input: BufferInput,
+  model: ModelConfig,
+): SupervisedBufferConfig {
+  const location =
+    input.path === null ? undefined : locate(context, [...path, 'path'], input.path, 'data');
+  return {
+    name: input.name,
+    storageType: 'file',
+    path: location?.path ?? input.path ?? '',
+    isLocal: location?.isLocal ?? false,
+    subsetName: input.subset_name ?? undefined,
+    split: input.split,
+    format: deriveFormat(input.format, model),
+    dataSelector: deriveSelector(input.data_selector),
+  };
+}
+
+/**
+ * Rows to imitate. The documentation of the original leaves `storage_type` out, and means a file.
+ */
+function supervised(context: StageContext, model: ModelConfig): SupervisedBufferConfig {
+  const { mode, algorithm, buffer } = context.input;
+  const input = buffer.trainer_input.experience_buffer;
+  const uses: readonly KeyPath[] = [['algorithm', 'algorithm_type'], ['mode']];
+  if (mode !== 'train') {
+    const key: KeyPath = context.isSet('mode') ? ['mode'] : ['algorithm', 'algorithm_type'];
+    context.report(
+      key,
+      `got mode "${mode}" with ${algorithm.algorithm_type}, which learns from stored answers and explores nothing. Set mode: train.`,
+      uses,
+    );
+  }
+  if (input.storage_type === 'sql' || input.storage_type === 'queue') {
+    context.report(
+      at('storage_type'),
+      `got "${input.storage_type}", but ${algorithm.algorithm_type} reads its answers from a data set. Use storage_type: file.`,
+      uses,
+    );
+  }
+  if (input.path === null) {
+    context.report(
+      at('path'),
+      `is missing. ${algorithm.algorithm_type} needs a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.`,
+      uses,
+    );
+  }
+  return rowsOf(context, section, input, model);
+}
+
+function store(context: StageContext, jobDirectory: string): ExperienceStoreConfig {
+  const { mode, buffer } = context.input;
+  const input = buffer.trainer_input.experience_buffer;
+  const storageType = input.storage_type === 'sql' ? 'sql' : 'queue';
+  const explores = mode === 'both' || mode === 'colocate';
+  if (input.storage_type === 'file') fileInsteadOfStore(context, explores);
+  const inMemory = storageType === 'queue' && input.storage === 'memory';
+  const path = inMemory ? undefined : databasePath(context, storageType, jobDirectory);
+  if (mode === 'serve' && inMemory)
+    context.report(
+      at('storage'),
+      'got "memory", but what a server has taken must outlive it. Remove the key.',
+      [['mode']],
+    );
+  if (mode === 'train' && input.storage_type !== 'file') checkStored(context, path);
+  return {
+    name: input.name,
+    storageType,
+    storage: inMemory ? 'memory' : 'sqlite',
+    path,
+    capacity: input.capacity,
+    maxReadTimeoutMs: input.max_read_timeout * 1000,
+  };
+}
+
+function fileInsteadOfStore(context: StageContext, explores: boolean): void {
+  if (explores)
+    context.warn(
+      at('storage_type'),
+      '"file" is read as "queue": the explorer hands its experiences to the trainer.',
+    );
+  else
+    context.report(
+      at('storage_type'),
+      'got "file", which holds answers to imitate. Use sql with the database of an earlier run, or algorithm_type: sft.',
+      [['mode'], ['algorithm', 'algorithm_type']],
+    );
+}
+
+/**
+ * The path of a queue was a copy for people to look at in the original: it does not decide where
+ * the buffer is.
+ */
+function databasePath(
+  context: StageContext,
+  storageType: 'queue' | 'sql',
+  jobDirectory: string,
+): string | undefined {
+  const { name, path } = context.input.buffer.trainer_input.experience_buffer;
+  const own = join(jobDirectory, 'buffer', `${name}.db`);
+  if (path === null) return own;
+  if (storageType === 'sql') return sqlitePath(context, at('path'), path);
+  context.warn(
+    at('path'),
+    `ignored. A queue lives in the folder of the run, as buffer/${name}.db; use storage_type: sql to choose the file.`,
+  );
+  return own;
+}
+
+function checkStored(context: StageContext, path: string | undefined): void {
+  if (path === undefined) {
+    context.report(
+      at('storage'),
+      'got "memory", but mode train needs experiences that an earlier run has stored. Use storage_type: sql with the path of its database.',
+      [at('path'), ['mode']],
+    );
+  } else if (context.disk.kind(path) !== 'file') {
+    const key = context.isSet(...at('path')) ? at('path') : at('storage_type');
+    context.report(
+      key,
+      `mode train reads stored experiences, but there is no ${path}. Use storage_type: sql with the path of the database of an earlier run.`,
+      [at('path'), ['mode']],
+    );
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * What a sample strategy asks of the rest of the file: an expert buffer, and room for experiences
+ * beside it; or weights that move on.
+ */
+import { expertCount } from '@trinity-rft/algorithm';
+import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../base/resolved.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+
+const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
+const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
+const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
+
+/**
+ * Problems stand at the argument if the file sets it, else at the strategy, else at the algorithm.
+ */
+export function checkSampling(
+  context: StageContext,
+  { algorithmType, needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
+): void {
+  if (context.input.mode === 'bench') return;
+  if (!needsRollouts) {
+    if (name !== 'default')
+      context.warn(
+        strategyKey,
+        `ignored. ${algorithmType} reads the rows of its data set in the order of data_selector.`,
+      );
+    return;
+  }
+  if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
+}
+
+/**
+ * Experts beside the experiences of the model; undefined without any, and where a problem of them
+ * has been reported.
+ */
+export function deriveExperts(
+  context: StageContext,
+  { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
+  {
+    trainBatchSize,
+    buffers,
+  }: {
+    readonly trainBatchSize: number;
+    readonly buffers: Readonly<Record<string, ExperienceBufferConfig>>;
+  },
+): ExpertsConfig | undefined {
+  if (name !== 'mix' || !needsRollouts || context.input.mode === 'bench') return undefined;
+  const { expertDataRatio, sftDatasetName } = args;
+  const expert = typeof sftDatasetName === 'string' ? sftDatasetName : 'sft_dataset';
+  const buffer = Object.hasOwn(buffers, expert) ? buffers[expert] : undefined;
+  if (buffer === undefined) {
+    const names = Object.keys(buffers);
+    const there =
+      names.length === 0 ? 'and there are none' : `which is not among ${names.join(', ')}`;
+    context.report(
+      setOne(context, argKey('sft_dataset_name')),
+      `the sample strategy mix takes experts from buffer.trainer_input.auxiliary_buffers, under "${expert}", ${there}. Add it, with storage_type: file and a path; or name another one with sft_dataset_name.`,
+      [typeKey, ['buffer', 'trainer_input', 'auxiliary_buffers']],
+    );
+  }
+  const count =
+    typeof expertDataRatio === 'number' ? expertCount(expertDataRatio, trainBatchSize) : 0;
+  if (trainBatchSize > 0 && count >= trainBatchSize) {
+    context.report(
+      setOne(context, argKey('expert_data_ratio')),
+      `${String(expertDataRatio)} of a train_batch_size of ${trainBatchSize} leaves nothing for experiences of the model. Lower it, or raise buffer.train_batch_size; to learn from experts only use algorithm_type: sft.`,
+      [typeKey, ['buffer', 'train_batch_size']],
+    );
+  }
+  return buffer === undefined || count === 0 || !isReadable(buffer) ? undefined : { count, buffer };
+}
+
+/** A buffer in memory holds nothing yet; that is reported where buffers are derived. */
+const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
+  buffer.storageType === 'file' || buffer.path !== undefined;
+
+/**
+ * Between two publications the version stands still while steps go on: a step would wait for
+ * weights that only come after it.
+ */
+function checkStaleness(context: StageContext, limit: unknown): void {
+  const { mode, synchronizer } = context.input;
+  const fixed = (mode === 'both' || mode === 'colocate') && synchronizer.sync_style === 'fixed';
+  if (!fixed || typeof limit !== 'number' || limit >= synchronizer.sync_interval) return;
+  context.report(
+    argKey('max_staleness'),
+    `got ${limit}, but weights are published every ${synchronizer.sync_interval} train steps (synchronizer.sync_interval), so the later of them would wait for ever for fresh experiences. Use at least ${synchronizer.sync_interval}.`,
+    [['synchronizer', 'sync_interval'], strategyKey],
+  );
+}
+
+function setOne(context: StageContext, arg: KeyPath): KeyPath {
+  return [arg, strategyKey].find((path) => context.isSet(...path)) ?? typeKey;
+}

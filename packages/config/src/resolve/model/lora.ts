@@ -1,0 +1,83 @@
+/** The adapter that is trained instead of the weights themselves. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { LoraConfig, StoredAdapter } from '../base/resolved.js';
+import { linearModules } from '../../schema/model.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+
+const section: KeyPath = ['model', 'lora_configs'];
+const first = (key: string): KeyPath => [...section, 0, key];
+
+type Input = NonNullable<StageContext['input']['model']['lora_configs']>[number];
+
+export function deriveLora(context: StageContext): LoraConfig | undefined {
+  const [input, ...others] = context.input.model.lora_configs ?? [];
+  if (input === undefined) return undefined;
+  if (others.length > 0)
+    context.report(
+      [...section, 1],
+      'is a second adapter. One is trained at a time; keep one of them.',
+    );
+  if (typeof input.path === 'string') return deriveStored(context, input, input.path);
+  const excluded: readonly string[] = input.exclude_modules ?? [];
+  const all = input.target_modules.includes('all-linear');
+  const targets = (all ? linearModules : input.target_modules).filter(
+    (name) => !excluded.includes(name),
+  );
+  if (targets.length === 0)
+    context.report(
+      first('exclude_modules'),
+      'leaves no layer with an adapter. Name fewer, or remove the key.',
+      [first('target_modules')],
+    );
+  return {
+    name: input.name ?? undefined,
+    path: undefined,
+    rank: input.lora_rank,
+    alpha: input.lora_alpha,
+    targetModules: all && excluded.length === 0 ? 'all-linear' : targets,
+  };
+}
+
+const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
+
+/** The folder decides; keys that say something else are mistakes. */
+function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
+  const path = context.disk.resolve(given);
+  const text = context.disk.readText(join(path, 'adapter_config.json'));
+  const adapter = text === undefined ? undefined : parseAdapter(text);
+  if (adapter === undefined) {
+    const what =
+      text === undefined
+        ? 'no readable adapter_config.json'
+        : 'an adapter_config.json without r and lora_alpha';
+    context.report(
+      first('path'),
+      `got "${given}", but ${path} has ${what}. Give the folder of a LoRA adapter, as PEFT saves it.`,
+    );
+  } else {
+    for (const [key, value, own] of [
+      ['lora_rank', input.lora_rank, adapter.r],
+      ['lora_alpha', input.lora_alpha, adapter.lora_alpha],
+    ] as const)
+      if (context.isSet(...first(key)) && value !== own)
+        context.report(
+          first(key),
+          `got ${value}, but that of the adapter in ${path} is ${own}. Remove the key.`,
+          [first('path')],
+        );
+  }
+  for (const key of ['target_modules', 'exclude_modules'])
+    if (context.isSet(...first(key)))
+      context.warn(first(key), 'ignored. The adapter in path says which layers have one.');
+  return { name: input.name ?? undefined, path };
+}
+
+function parseAdapter(text: string): z.infer<typeof adapterSchema> | undefined {
+  try {
+    return adapterSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,139 @@
+/** The model: where it is, how long its texts may be, how it samples. */
+import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../base/resolved.js';
+import type { KeyPath } from '../../source/node.js';
+import { deriveAuxiliaryModels } from './auxiliary-models.js';
+import type { StageContext } from '../base/context.js';
+import { checkToolChoice, ownLengths, speech } from './inference.js';
+import { deriveLengths, type Lengths } from './lengths.js';
+import { deriveLora } from './lora.js';
+import { readModelFolder, type ModelShape } from './model-folder.js';
+import { locate, type Location } from '../base/paths.js';
+
+export interface DerivedModel {
+  readonly model: ModelConfig;
+  readonly rolloutModel: RolloutModelConfig;
+  readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
+}
+
+export function deriveModel(context: StageContext): DerivedModel {
+  const { model: input } = context.input;
+  const location = locateModel(context);
+  const shape = location?.isLocal === true ? readShape(context, location.path) : undefined;
+  const given: Lengths = {
+    maxModelLen: input.max_model_len,
+    maxPromptTokens: input.max_prompt_tokens,
+    maxResponseTokens: input.max_response_tokens,
+    minResponseTokens: input.min_response_tokens,
+  };
+  const lengths = deriveLengths(
+    context,
+    ['model'],
+    given,
+    shape,
+    location?.isLocal === false || shape !== undefined,
+  );
+  const model: ModelConfig = {
+    modelPath: location?.path ?? input.model_path,
+    isLocal: location?.isLocal ?? false,
+    fromPreviousStage: context.hasPrevious && !context.stageSets('model', 'model_path'),
+    chatTemplate: deriveTemplate(context),
+    temperature: input.temperature,
+    topP: input.top_p,
+    topK: input.top_k,
+    logprobs: input.logprobs,
+    ...lengths,
+    enableThinking: input.enable_thinking ?? undefined,
+    threads: input.threads ?? undefined,
+    memoryBudgetMb: input.memory_budget_mb ?? undefined,
+    criticModelPath: deriveCriticPath(context),
+    lora: deriveLora(context),
+  };
+  return {
+    model,
+    rolloutModel: deriveRolloutModel(context, model),
+    auxiliaryModels: deriveAuxiliaryModels(context, model),
+  };
+}
+
+function locateModel(context: StageContext): Location | undefined {
+  const path: KeyPath = ['model', 'model_path'];
+  const value = context.input.model.model_path;
+  if (value !== '') return locate(context, path, value, 'model');
+  context.report(path, 'is not set. Give the folder of a Hugging Face model.');
+  return undefined;
+}
+
+function readShape(context: StageContext, folder: string): ModelShape | undefined {
+  const read = readModelFolder(context.disk, folder);
+  if (read.kind === 'shape') return read.shape;
+  context.report(
+    ['model', 'model_path'],
+    `got "${context.input.model.model_path}": ${folder} ${read.message}.`,
+  );
+  return undefined;
+}
+
+function deriveCriticPath(context: StageContext): string | undefined {
+  const { critic_model_path: given } = context.input.model;
+  if (given === '') return undefined;
+  const path: KeyPath = ['model', 'critic_model_path'];
+  const location = locate(context, path, given, 'model');
+  if (location?.isLocal !== true) {
+    if (location !== undefined)
+      context.report(
+        path,
+        `got "${given}", but there is no such folder. Give the folder of a model on this disk.`,
+      );
+    return undefined;
+  }
+  const read = readModelFolder(context.disk, location.path);
+  if (read.kind === 'problem')
+    context.report(path, `got "${given}": ${location.path} ${read.message}.`);
+  return location.path;
+}
+
+/** The file wins over the inline text, as the original documents it. */
+function deriveTemplate(context: StageContext): string | undefined {
+  const { chat_template_path: file, custom_chat_template: inline } = context.input.model;
+  if (file === null) return inline ?? undefined;
+  if (inline !== null)
+    context.warn(
+      ['model', 'custom_chat_template'],
+      'ignored. chat_template_path is set too, and wins.',
+    );
+  const full = context.disk.resolve(file);
+  const text = context.disk.kind(full) === 'file' ? context.disk.readText(full) : undefined;
+  if (text === undefined)
+    context.report(
+      ['model', 'chat_template_path'],
+      `got "${file}", but ${full} is not a readable text file. Relative paths start at the working directory.`,
+    );
+  return text;
+}
+
+function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutModelConfig {
+  const input = context.input.explorer.rollout_model;
+  const section: KeyPath = ['explorer', 'rollout_model'];
+  if (input.max_model_len !== null && input.max_model_len > model.maxModelLen) {
+    context.report(
+      [...section, 'max_model_len'],
+      `got ${input.max_model_len}, but what is longer than model.max_model_len, ${model.maxModelLen}, cannot be trained on.`,
+      [['model', 'max_model_len']],
+    );
+  }
+  const own = [
+    'max_model_len',
+    'max_prompt_tokens',
+    'max_response_tokens',
+    'min_response_tokens',
+  ].some((key) => context.isSet(...section, key));
+  const lengths = own
+    ? deriveLengths(context, section, ownLengths(input, model), undefined)
+    : model;
+  checkToolChoice(context, section, input);
+  return {
+    name: input.name ?? undefined,
+    ...speech(input, model, lengths),
+    chatTemplate: input.chat_template ?? model.chatTemplate,
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * Whether experiences are drawn from the distribution that the trainer computes, where the
+ * algorithm compares the two.
+ */
+import { createAlgorithm } from '@trinity-rft/algorithm';
+import { ConfigError, type LossInput } from '@trinity-rft/core';
+import type { AlgorithmConfig, BufferConfig, RolloutModelConfig } from './base/resolved.js';
+import { showValue } from '../source/secrets.js';
+import { nodeAt, toPlain, type KeyPath } from '../source/node.js';
+import type { StageContext } from './base/context.js';
+
+/** A setting that takes tokens away from what is drawn from. */
+interface Cut {
+  readonly path: KeyPath;
+  /** When it does, unless it is always. */
+  readonly when?: string;
+  readonly cure: string;
+}
+
+/** Of evaluation nothing is said: nobody trains on it. */
+export function checkDistribution(
+  context: StageContext,
+  algorithm: AlgorithmConfig,
+  {
+    buffer,
+    rolloutModel,
+  }: { readonly buffer: BufferConfig; readonly rolloutModel: RolloutModelConfig },
+): void {
+  const cuts = cutsOf(context, buffer, rolloutModel);
+  if (cuts.length === 0 || !readsRatios(context, algorithm)) return;
+  for (const { path, when = '', cure } of cuts) {
+    const node = nodeAt(context.tree, path);
+    const got = node === undefined ? '' : `got ${showValue(toPlain(node), path)}, so ${when}`;
+    context.warn(
+      path,
+      `${got}tokens are drawn from a part of the vocabulary and their log-probabilities are of that part, while the trainer's are of all of it: importance ratios of the policy loss "${algorithm.policyLossFn.name}" differ from 1 on policy, by what training/rollout_logprobs_diff_* says. ${cure}, or a policy loss without ratios, such as opmd.`,
+    );
+  }
+}
+
+function cutsOf(
+  context: StageContext,
+  { explorerInput }: BufferConfig,
+  model: RolloutModelConfig,
+): readonly Cut[] {
+  const { mode, explorer } = context.input;
+  const explores = mode === 'both' || mode === 'colocate';
+  if (!explores && mode !== 'serve') return [];
+  /** The section that decides: its own, where the file sets the key there, else the model's. */
+  const place = (section: KeyPath, key: string): KeyPath =>
+    context.isSet(...section, key) ? [...section, key] : ['model', key];
+  const sampler = (
+    section: KeyPath,
+    { topP, topK }: { readonly topP?: number; readonly topK?: number },
+  ): readonly Cut[] => [
+    ...(topP !== undefined && topP < 1 ? [{ path: place(section, 'top_p'), cure: 'Use 1' }] : []),
+    ...(topK !== undefined && topK > 0 ? [{ path: place(section, 'top_k'), cure: 'Use -1' }] : []),
+  ];
+  const rolloutModel: KeyPath = ['explorer', 'rollout_model'];
+  return [
+    ...(explores
+      ? explorerInput.tasksets.flatMap(({ rolloutArgs }, index) =>
+          sampler(['buffer', 'explorer_input', 'tasksets', index, 'rollout_args'], rolloutArgs),
+        )
+      : sampler(rolloutModel, model)),
+    ...(model.minResponseTokens > 0
+      ? [
+          {
+            path: place(rolloutModel, 'min_response_tokens'),
+            when: 'up to that length ',
+            cure: 'Use 0',
+          },
+        ]
+      : []),
+    ...(explorer.constrained_decoding
+      ? [
+          {
+            path: ['explorer', 'constrained_decoding'],
+            when: 'where an agent asks for a form ',
+            cure: 'Use false',
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Two rows of two tokens, one good and one bad. */
+const probe: LossInput = {
+  offsets: Int32Array.of(0, 2, 4),
+  actionMask: Uint8Array.of(1, 1, 1, 1),
+  currentLogprobs: Float32Array.of(-1, -2, -1, -2),
+  oldLogprobs: Float32Array.of(-1, -2, -1, -2),
+  advantages: Float32Array.of(1, 1, -1, -1),
+  refLogprobs: Float32Array.of(-1, -2, -1, -2),
+  entropy: Float32Array.of(1, 1, 1, 1),
+  expertMask: Uint8Array.of(0, 0),
+  step: 1,
+};
+/** Ratios on both sides of 1, within every clip and beyond. */
+const drawnOtherwise = [
+  [-1.01, -1.99, -1.02, -2.01],
+  [-2, -3, -2, -3],
+  [-0.5, -1.5, -0.5, -1.5],
+].map((logprobs) => Float32Array.from(logprobs));
+
+/**
+ * Does the gradient change with the log-probabilities at sampling? Tried out, for no loss declares
+ * it, those of plugins included, and an argument may turn ratios off.
+ */
+function readsRatios({ tables }: StageContext, algorithm: AlgorithmConfig): boolean {
+  if (!algorithm.needs.rollouts) return false;
+  try {
+    const { loss } = createAlgorithm(algorithm, { tables });
+    const onPolicy = loss(probe).gradLogprobs;
+    return drawnOtherwise.some((oldLogprobs) =>
+      loss({ ...probe, oldLogprobs }).gradLogprobs.some(
+        (value, index) => value !== onPolicy[index],
+      ),
+    );
+  } catch (error) {
+    // Parts that do not fit have been reported; one that cannot do with so little data may well
+    // read ratios.
+    return !(error instanceof ConfigError);
+  }
+}

@@ -1,0 +1,252 @@
+/** Replaces every `${...}` of a tree by what it stands for. */
+import { didYouMean, redacted } from '@trinity-rft/core';
+import { parse as parseYaml } from 'yaml';
+import { isSecretKey } from './secrets.js';
+import {
+  ExpressionProblem,
+  hasInterpolation,
+  parseExpression,
+  type Argument,
+  type Expression,
+} from './expression.js';
+import {
+  childOf,
+  fromPlain,
+  showPath,
+  toPlain,
+  transplant,
+  type KeyPath,
+  type MapNode,
+  type Node,
+  type Scalar,
+  type ScalarNode,
+} from './node.js';
+import type { SyntaxProblem } from './parse.js';
+
+export interface InterpolationContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What a key means that the file does not set; undefined for an unknown key. */
+  readonly defaultAt: (path: KeyPath) => { readonly value: unknown } | undefined;
+}
+
+export interface InterpolatedTree {
+  readonly root: MapNode;
+  readonly problems: readonly SyntaxProblem[];
+  /** Paths that have no value because of a problem. */
+  readonly failed: readonly KeyPath[];
+}
+
+const resolverNames = ['oc.env', 'oc.decode', 'oc.select', 'oc.create'];
+
+/** Values that could not be resolved are left out of the result, and reported. */
+export function interpolate(root: MapNode, context: InterpolationContext): InterpolatedTree {
+  const interpolator = new Interpolator(root, context);
+  const resolved = interpolator.resolve(root);
+  return {
+    root: resolved?.kind === 'map' ? resolved : root,
+    problems: interpolator.problems,
+    failed: interpolator.failed,
+  };
+}
+
+/** A value on its way, and whether it may be shown. */
+interface Found {
+  readonly value: Node | Scalar;
+  readonly secret: boolean;
+}
+
+class Interpolator {
+  readonly problems: SyntaxProblem[] = [];
+  readonly failed: KeyPath[] = [];
+  readonly #root: MapNode;
+  readonly #context: InterpolationContext;
+  readonly #done = new Map<Node, Node | undefined>();
+  /** What is being resolved, outermost first: meeting one of it again is a cycle. */
+  readonly #open: Node[] = [];
+
+  constructor(root: MapNode, context: InterpolationContext) {
+    this.#root = root;
+    this.#context = context;
+  }
+
+  /** The node without interpolations; undefined when it has none, which is then reported. */
+  resolve(node: Node): Node | undefined {
+    if (this.#done.has(node)) return this.#done.get(node);
+    if (this.#open.includes(node)) throw this.#cycle(node);
+    this.#open.push(node);
+    const resolved = this.#resolveNew(node);
+    this.#open.pop();
+    this.#done.set(node, resolved);
+    return resolved;
+  }
+
+  #resolveNew(node: Node): Node | undefined {
+    if (node.kind === 'list')
+      return { ...node, items: node.items.flatMap((item) => this.resolve(item) ?? []) };
+    if (node.kind === 'map') {
+      const entries = [...node.entries].flatMap(([key, entry]) => {
+        const child = this.resolve(entry.node);
+        return child === undefined ? [] : [[key, { ...entry, node: child }] as const];
+      });
+      return { ...node, entries: new Map(entries) };
+    }
+    if (typeof node.value !== 'string' || !hasInterpolation(node.value)) return node;
+    const depth = this.#open.length;
+    try {
+      return this.#place(this.#evaluate(parseExpression(node.value), node), node);
+    } catch (problem) {
+      if (!(problem instanceof ExpressionProblem)) throw problem;
+      this.#open.length = depth;
+      if (problem.message !== '')
+        this.problems.push({ at: node.at, key: node.path, message: problem.message });
+      this.failed.push(node.path);
+      return undefined;
+    }
+  }
+
+  #place(found: Found, node: ScalarNode): Node {
+    if (typeof found.value === 'object' && found.value !== null)
+      return transplant(found.value, node.path, node.at);
+    return { ...node, value: found.value, ...(found.secret ? { secret: true } : {}) };
+  }
+
+  /** One interpolation alone keeps its type; several, or text around, make a string. */
+  #evaluate(expression: Expression, owner: Node): Found {
+    const [first] = expression;
+    if (expression.length === 1 && first !== undefined) return this.#part(first, owner);
+    const found = expression.map((part) => this.#part(part, owner));
+    const text = found.map(({ value }) => {
+      if (typeof value === 'object' && value !== null)
+        throw new ExpressionProblem(
+          'A section or list cannot stand inside a longer string. Refer to a single value.',
+        );
+      if (value === null)
+        throw new ExpressionProblem(
+          'One of the values in this string is nothing. Give it a value, or a default as in "${oc.env:NAME,default}".',
+        );
+      return String(value);
+    });
+    return { value: text.join(''), secret: found.some(({ secret }) => secret) };
+  }
+
+  #part(part: Expression[number], owner: Node): Found {
+    if (part.kind === 'text') return { value: part.text, secret: false };
+    if (part.kind === 'reference') return this.#reference(this.#text(part.path, owner), owner);
+    const [first, second, ...rest] = part.args;
+    if (rest.length > 0)
+      throw new ExpressionProblem(
+        `"\${${part.resolver}:...}" takes at most two values. Quote a value that holds a comma.`,
+      );
+    if (first === undefined) throw new ExpressionProblem(`"\${${part.resolver}:}" needs a value.`);
+    if (part.resolver === 'oc.env') return this.#env(first, second, owner);
+    if (part.resolver === 'oc.decode') return this.#decode(first, owner);
+    if (part.resolver === 'oc.select') return this.#select(first, second, owner);
+    if (part.resolver === 'oc.create') return this.#evaluate(first.value, owner);
+    throw new ExpressionProblem(
+      `There is no "${part.resolver}". Expected one of ${resolverNames.join(', ')}, or the path of a key.${didYouMean(part.resolver, resolverNames)}`,
+    );
+  }
+
+  #env(name: Argument, fallback: Argument | undefined, owner: Node): Found {
+    const variable = this.#text(name.value, owner).trim();
+    const value = this.#context.env[variable];
+    if (value !== undefined) return { value, secret: isSecretKey(variable) };
+    if (fallback === undefined) {
+      throw new ExpressionProblem(
+        `The environment variable ${variable} is not set. Set it, or give a default: "\${oc.env:${variable},default}".`,
+      );
+    }
+    return this.#fallback(fallback, owner);
+  }
+
+  /** A default: text, or nothing for an unquoted `null`. */
+  #fallback(fallback: Argument, owner: Node): Found {
+    const found = this.#evaluate(fallback.value, owner);
+    return found.value === 'null' && !fallback.quoted ? { value: null, secret: false } : found;
+  }
+
+  /** Reads text as YAML: numbers, booleans, lists, sections. */
+  #decode(argument: Argument, owner: Node): Found {
+    const { value, secret } = this.#fallback(argument, owner);
+    if (value === null) return { value, secret };
+    if (typeof value !== 'string')
+      throw new ExpressionProblem('"oc.decode" takes text, and got something else.');
+    try {
+      const decoded = fromPlain(parseYaml(value), owner.path, owner.at);
+      return { value: decoded.kind === 'scalar' ? decoded.value : decoded, secret };
+    } catch {
+      throw new ExpressionProblem(
+        `"oc.decode" could not read ${secret ? 'its text' : JSON.stringify(value)} as a number, true or false, [list] or {section}.`,
+      );
+    }
+  }
+
+  #select(argument: Argument, fallback: Argument | undefined, owner: Node): Found {
+    const path = this.#text(argument.value, owner);
+    const found = this.#lookup(this.#absolute(path, owner));
+    if (found !== undefined) return found;
+    return fallback === undefined
+      ? { value: null, secret: false }
+      : this.#fallback(fallback, owner);
+  }
+
+  #reference(text: string, owner: Node): Found {
+    const path = this.#absolute(text, owner);
+    const found = this.#lookup(path);
+    if (found !== undefined) return found;
+    throw new ExpressionProblem(
+      `"\${${text}}" refers to the key ${showPath(path)}, which does not exist. Give the whole path of a key of this file, as in "\${model.model_path}".`,
+    );
+  }
+
+  #text(expression: Expression, owner: Node): string {
+    const { value } = this.#evaluate(expression, owner);
+    if (typeof value === 'object')
+      throw new ExpressionProblem('A name inside "${...}" must be text.');
+    return String(value);
+  }
+
+  /** `a.b[0]` from the root; `.b` beside the owner; each further dot one level up. */
+  #absolute(text: string, owner: Node): KeyPath {
+    const dots = /^\.*/.exec(text)?.[0].length ?? 0;
+    const parts = [...text.slice(dots).matchAll(/[^.[\]]+/g)].map(([part]) =>
+      /^\d+$/.test(part) ? Number(part) : part.trim(),
+    );
+    return dots === 0 ? parts : [...owner.path.slice(0, owner.path.length - dots), ...parts];
+  }
+
+  #lookup(path: KeyPath): Found | undefined {
+    let node: Node | undefined = this.#root;
+    for (const part of path) {
+      if (node?.kind === 'scalar') node = this.resolve(node);
+      node = node === undefined ? undefined : childOf(node, part);
+    }
+    const secret = path.some((part) => typeof part === 'string' && isSecretKey(part));
+    if (node !== undefined) {
+      const resolved = this.resolve(node);
+      if (resolved === undefined) throw new ExpressionProblem('');
+      return {
+        value: resolved.kind === 'scalar' ? resolved.value : resolved,
+        secret: secret || (resolved.kind === 'scalar' && resolved.secret === true),
+      };
+    }
+    const known = this.#context.defaultAt(path);
+    if (known === undefined) return undefined;
+    const value = fromPlain(known.value, path, this.#root.at);
+    return { value: value.kind === 'scalar' ? value.value : value, secret };
+  }
+
+  #cycle(node: Node): ExpressionProblem {
+    const loop = [...this.#open.slice(this.#open.indexOf(node)), node].filter(
+      (step) => step === node || step.kind === 'scalar',
+    );
+    return new ExpressionProblem(
+      `These keys refer to each other in a circle: ${loop.map((step) => showPath(step.path)).join(' -> ')}. Give one of them a value.`,
+    );
+  }
+}
+
+/** For messages: the plain value of a node, unless it must not be shown. */
+export function plainUnlessSecret(node: Node): unknown {
+  return node.kind === 'scalar' && node.secret === true ? redacted : toPlain(node);
+}

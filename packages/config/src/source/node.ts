@@ -1,0 +1,176 @@
+/** A configuration file as a tree in which every value knows where it stands. */
+import type { SourcePosition } from './problem.js';
+
+/** Keys and list indices from the root of the file. */
+export type KeyPath = readonly (string | number)[];
+
+export type Scalar = string | number | boolean | null;
+
+interface NodeBase {
+  readonly at: SourcePosition;
+  /** In the file, also after a stage was laid over the top level. */
+  readonly path: KeyPath;
+}
+
+export interface ScalarNode extends NodeBase {
+  readonly kind: 'scalar';
+  readonly value: Scalar;
+  /** Never to be shown: it came from a place whose name says so. */
+  readonly secret?: boolean;
+}
+
+interface ListNode extends NodeBase {
+  readonly kind: 'list';
+  readonly items: readonly Node[];
+}
+
+export interface Entry {
+  readonly keyAt: SourcePosition;
+  readonly node: Node;
+}
+
+export interface MapNode extends NodeBase {
+  readonly kind: 'map';
+  readonly entries: ReadonlyMap<string, Entry>;
+}
+
+export type Node = ScalarNode | ListNode | MapNode;
+
+/** `buffer.explorer_input.tasksets[0].path` */
+export function showPath(path: KeyPath): string {
+  let shown = '';
+  for (const part of path)
+    shown += typeof part === 'number' ? `[${part}]` : shown === '' ? part : `.${part}`;
+  return shown;
+}
+
+/** The value without positions. */
+export function toPlain(node: Node): unknown {
+  if (node.kind === 'scalar') return node.value;
+  if (node.kind === 'list') return node.items.map(toPlain);
+  return Object.fromEntries([...node.entries].map(([key, entry]) => [key, toPlain(entry.node)]));
+}
+
+/** One step down; undefined when there is nothing. */
+export function childOf(node: Node, part: string | number): Node | undefined {
+  if (node.kind === 'map') return node.entries.get(String(part))?.node;
+  if (node.kind === 'list') return node.items[Number(part)];
+  return undefined;
+}
+
+/** The node at a path; undefined when the file does not set it. */
+export function nodeAt(root: Node, path: KeyPath): Node | undefined {
+  let node: Node | undefined = root;
+  for (const part of path) node = node === undefined ? undefined : childOf(node, part);
+  return node;
+}
+
+/** Where a path stands, or the nearest thing around it that exists. */
+export interface Place {
+  /** Of the value. */
+  readonly at: SourcePosition;
+  /** Of the key, or of the value where there is no key. */
+  readonly keyAt: SourcePosition;
+  /** The path in the file. */
+  readonly path: KeyPath;
+  readonly node: Node | undefined;
+}
+
+/** Finds a path in a tree (of the file, or of a stage laid over it). */
+export function placeOf(root: Node, path: KeyPath): Place {
+  let node: Node = root;
+  let keyAt = root.at;
+  for (const [depth, part] of path.entries()) {
+    const child: Node | undefined = childOf(node, part);
+    if (child === undefined)
+      return { at: keyAt, keyAt, path: [...node.path, ...path.slice(depth)], node: undefined };
+    keyAt = (node.kind === 'map' ? node.entries.get(String(part))?.keyAt : undefined) ?? child.at;
+    node = child;
+  }
+  return { at: node.at, keyAt, path: node.path, node };
+}
+
+/** Visits every node, parents first. */
+export function visit(
+  node: Node,
+  see: (node: Node, keyAt: SourcePosition) => void,
+  keyAt = node.at,
+): void {
+  see(node, keyAt);
+  if (node.kind === 'list') for (const item of node.items) visit(item, see);
+  if (node.kind === 'map')
+    for (const entry of node.entries.values()) visit(entry.node, see, entry.keyAt);
+}
+
+/** The same tree without what is at `path`. */
+export function without(root: Node, path: KeyPath): Node {
+  const [part, ...rest] = path;
+  if (part === undefined) return root;
+  const child = childOf(root, part);
+  if (child === undefined || root.kind === 'scalar') return root;
+  const replaced = rest.length === 0 ? undefined : without(child, rest);
+  if (root.kind === 'list') {
+    const items = root.items.flatMap((item, index) =>
+      index !== Number(part) ? [item] : replaced === undefined ? [] : [replaced],
+    );
+    return { ...root, items };
+  }
+  const entries = new Map(root.entries);
+  const entry = entries.get(String(part));
+  if (replaced === undefined || entry === undefined) entries.delete(String(part));
+  else entries.set(String(part), { ...entry, node: replaced });
+  return { ...root, entries };
+}
+
+/**
+ * `over` laid over `base`: maps merge key by key, everything else is replaced. A merged map stands
+ * where the one that `keep` names stands.
+ */
+export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
+  if (base.kind !== 'map' || over.kind !== 'map') return over;
+  const entries = new Map(base.entries);
+  for (const [key, entry] of over.entries) {
+    const old = entries.get(key);
+    const node = old === undefined ? entry.node : merge(old.node, entry.node, keep);
+    const stays = keep === 'base' && old?.node.kind === 'map' && node.kind === 'map';
+    entries.set(key, { keyAt: stays ? old.keyAt : entry.keyAt, node });
+  }
+  return { ...base, at: keep === 'base' ? base.at : over.at, entries };
+}
+
+/** A copy of a subtree for another place; every value then stands at `at`. */
+export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node {
+  if (node.kind === 'scalar') return { ...node, path, at };
+  if (node.kind === 'list')
+    return {
+      ...node,
+      path,
+      at,
+      items: node.items.map((item, index) => transplant(item, [...path, index], at)),
+    };
+  const entries = new Map(
+    [...node.entries].map(([key, entry]) => [
+      key,
+      { keyAt: at, node: transplant(entry.node, [...path, key], at) },
+    ]),
+  );
+  return { ...node, path, at, entries };
+}
+
+/** Plain data as a tree whose values all stand at `at`. */
+export function fromPlain(value: unknown, path: KeyPath, at: SourcePosition): Node {
+  if (Array.isArray(value))
+    return {
+      kind: 'list',
+      path,
+      at,
+      items: value.map((item, index) => fromPlain(item, [...path, index], at)),
+    };
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(
+      ([key, item]) => [key, { keyAt: at, node: fromPlain(item, [...path, key], at) }] as const,
+    );
+    return { kind: 'map', path, at, entries: new Map(entries) };
+  }
+  return { kind: 'scalar', path, at, value: (value ?? null) as Scalar };
+}

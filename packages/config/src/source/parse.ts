@@ -1,0 +1,229 @@
+/**
+ * YAML text to a tree with positions. Understands YAML 1.2 with anchors and merge keys, one
+ * document a file.
+ */
+import {
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Alias,
+  type Document,
+  type YAMLError,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import type { SourcePosition } from './problem.js';
+import type { Entry, KeyPath, MapNode, Node, Scalar } from './node.js';
+
+/** A problem that has no key yet: the file could not be read as a tree. */
+export interface SyntaxProblem {
+  readonly at: SourcePosition;
+  readonly key: KeyPath;
+  readonly message: string;
+}
+
+export interface ParsedTree {
+  /** Undefined when the text is not a map of keys. */
+  readonly root: MapNode | undefined;
+  readonly problems: readonly SyntaxProblem[];
+}
+
+/** What to do about the mistakes that the YAML library names by code. */
+const cures: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
+  DUPLICATE_KEY: 'This key is already set in the same section; keep one of the two.',
+  BAD_INDENT:
+    'The indentation does not fit the lines above. Use two spaces for each level, and close every bracket and quote.',
+  MISSING_CHAR:
+    'Something is not closed or not separated. Check quotes, brackets and the ":" after each key.',
+  MULTIPLE_DOCS:
+    'A configuration is one document; remove the "---" line and what follows, or put it into a file of its own.',
+  MULTILINE_IMPLICIT_KEY:
+    'A key must fit on one line and be followed by ":". Is a ":" missing in the line above?',
+  BLOCK_AS_IMPLICIT_KEY:
+    'A section cannot start on the line of its key. Put nested keys on lines of their own, indented by two spaces.',
+  BAD_SCALAR_START: 'This character cannot start a plain value. Put the value in quotes.',
+  UNEXPECTED_TOKEN:
+    'This is not expected here. Quote the value if it holds one of : # { } [ ] , & * ! | > % @.',
+  BAD_DQ_ESCAPE:
+    'A backslash in double quotes starts an escape. Use single quotes, or two backslashes.',
+  BAD_ALIAS: 'A value that starts with "*" refers to an anchor. Quote it if it is text.',
+};
+
+/** Deep enough for any configuration; stops anchors that multiply. */
+const maxNodes = 100_000;
+
+export function parseTree(text: string): ParsedTree {
+  const counter = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter: counter,
+    prettyErrors: false,
+    merge: true,
+    stringKeys: false,
+  });
+  const position = positionIn(counter);
+  if (document.errors.length > 0)
+    return {
+      root: undefined,
+      problems: document.errors.map((error) => syntaxProblem(error, position)),
+    };
+  const reader = new TreeReader(document, position);
+  if (document.contents === null) {
+    const message =
+      'The file is empty. Expected sections such as "model:", "buffer:" and "algorithm:".';
+    return { root: undefined, problems: [{ at: { line: 1, column: 1 }, key: [], message }] };
+  }
+  const node = reader.read(document.contents, []);
+  const problems = [...reader.problems];
+  if (node.kind === 'map') return { root: node, problems };
+  const found =
+    node.kind === 'list' ? 'a list' : node.value === null ? 'nothing' : 'a single value';
+  problems.push({
+    at: node.at,
+    key: [],
+    message: `The file holds ${found}. Expected sections such as "model:", "buffer:" and "algorithm:".`,
+  });
+  return { root: undefined, problems };
+}
+
+type Locate = (offset: number | undefined) => SourcePosition;
+
+function positionIn(counter: LineCounter): Locate {
+  return (offset) => {
+    const { line, col } = counter.linePos(offset ?? 0);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+}
+
+function syntaxProblem(error: YAMLError, position: Locate): SyntaxProblem {
+  const cure = cures[error.code];
+  const reason = error.message.replaceAll(/\s+/g, ' ').replace(/[.:]?$/, '.');
+  return {
+    at: position(error.pos[0]),
+    key: [],
+    message: cure === undefined ? `This is not valid YAML: ${reason}` : `${cure} (YAML: ${reason})`,
+  };
+}
+
+/** Turns the nodes of the YAML library into ours, following aliases. */
+class TreeReader {
+  readonly problems: SyntaxProblem[] = [];
+  readonly #document: Document;
+  readonly #position: Locate;
+  readonly #following = new Set<unknown>();
+  #count = 0;
+
+  constructor(document: Document, position: Locate) {
+    this.#document = document;
+    this.#position = position;
+  }
+
+  read(source: unknown, path: KeyPath): Node {
+    const at = this.#position(rangeOf(source));
+    if (++this.#count > maxNodes) {
+      if (this.#count === maxNodes + 1)
+        this.#problem(
+          source,
+          path,
+          `The file expands to more than ${maxNodes} values. Are anchors nested in each other?`,
+        );
+      return { kind: 'scalar', value: null, at, path };
+    }
+    if (isAlias(source)) return this.#alias(source, path);
+    if (isMap(source)) return this.#map(source, path);
+    if (isSeq(source)) return this.#list(source, path);
+    return { kind: 'scalar', value: isScalar(source) ? scalarOf(source.value) : null, at, path };
+  }
+
+  #alias(source: Alias, path: KeyPath): Node {
+    const target = source.resolve(this.#document);
+    const at = this.#position(rangeOf(source));
+    if (target === undefined || this.#following.has(target)) {
+      this.#problem(
+        source,
+        path,
+        target === undefined
+          ? `There is no anchor "&${source.source}". Anchors must stand before their use.`
+          : `The anchor "&${source.source}" contains itself.`,
+      );
+      return { kind: 'scalar', value: null, at, path };
+    }
+    return this.read(target, path);
+  }
+
+  #list(source: YAMLSeq, path: KeyPath): Node {
+    this.#following.add(source);
+    const items = source.items.map((item, index) =>
+      this.read(isPair(item) ? item.value : item, [...path, index]),
+    );
+    this.#following.delete(source);
+    return { kind: 'list', items, at: this.#position(rangeOf(source)), path };
+  }
+
+  #map(source: YAMLMap, path: KeyPath): MapNode {
+    this.#following.add(source);
+    const own = new Map<string, Entry>();
+    const merged = new Map<string, Entry>();
+    for (const pair of source.items) {
+      const key = isScalar(pair.key) ? scalarOf(pair.key.value) : null;
+      if (isMergeKey(pair.key))
+        for (const entry of this.#merged(pair.value, path)) merged.set(...entry);
+      else if (key === null)
+        this.#problem(
+          pair.key ?? pair.value ?? source,
+          path,
+          'A key must be a word, followed by ":".',
+        );
+      else own.set(String(key), this.#entry(pair.key, pair.value, [...path, String(key)]));
+    }
+    this.#following.delete(source);
+    return {
+      kind: 'map',
+      entries: new Map([...merged, ...own]),
+      at: this.#position(rangeOf(source)),
+      path,
+    };
+  }
+
+  #entry(key: unknown, value: unknown, path: KeyPath): Entry {
+    const keyAt = this.#position(rangeOf(key));
+    return {
+      keyAt,
+      node:
+        value === null ? { kind: 'scalar', value: null, at: keyAt, path } : this.read(value, path),
+    };
+  }
+
+  /** The entries that `<<: *anchor` or `<<: [*a, *b]` brings; the first of several wins. */
+  #merged(source: unknown, path: KeyPath): readonly (readonly [string, Entry])[] {
+    const node = this.read(source, path);
+    const maps = node.kind === 'list' ? node.items.toReversed() : [node];
+    if (maps.some((map) => map.kind !== 'map'))
+      this.#problem(source, path, '"<<" takes an anchor of a section, or a list of them.');
+    return maps.flatMap((map) => (map.kind === 'map' ? [...map.entries] : []));
+  }
+
+  #problem(source: unknown, key: KeyPath, message: string): void {
+    this.problems.push({ at: this.#position(rangeOf(source)), key, message });
+  }
+}
+
+/** `<<`, which the YAML library reads as a symbol where it means to merge. */
+function isMergeKey(key: unknown): boolean {
+  return isScalar(key) && (key.value === '<<' || typeof key.value === 'symbol');
+}
+
+function rangeOf(source: unknown): number | undefined {
+  return (source as { readonly range?: readonly number[] | null } | null | undefined)?.range?.[0];
+}
+
+function scalarOf(value: unknown): Scalar {
+  if (typeof value === 'bigint') return value.toString();
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : null;
+}
