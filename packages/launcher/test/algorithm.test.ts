@@ -2,7 +2,7 @@ import { embeddedEngine, parseConfig } from '@trinity-rft/config';
 import type { EngineCapabilities } from '@trinity-rft/core';
 import { onnxCapabilities } from '@trinity-rft/engine-onnx';
 import { describe, expect, it } from 'vitest';
-import { assertTrainable } from '../src/build/algorithm.js';
+import { assertTrainable } from '../src/assembly/algorithm.js';
 
 const stagesOf = (algorithm: object, mode = 'both') =>
   parseConfig(

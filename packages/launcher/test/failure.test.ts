@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CancelledError, EngineError } from '@trinity-rft/core';
 import { afterAll, describe, expect, it } from 'vitest';
-import { firstCause, isInterrupt, writeFailure } from '../src/failure.js';
+import { firstCause, isInterrupt, writeFailure } from '../src/run/failure.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-failure-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

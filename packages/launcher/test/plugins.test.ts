@@ -4,8 +4,8 @@ import path from 'node:path';
 import { ConfigError, createRuntime, type Task } from '@trinity-rft/core';
 import { Workflow, type WorkflowContext } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadExtensions } from '../src/configuration.js';
-import { loadPlugins } from '../src/plugins.js';
+import { loadExtensions } from '../src/run/configuration.js';
+import { loadPlugins } from '../src/run/plugins.js';
 
 /** Folders outside of any `node_modules`, as a user has them. */
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-plugins-'));

@@ -2,7 +2,7 @@ import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findResumePoint, type ResumeInput } from '../src/resume.js';
+import { findResumePoint, type ResumeInput } from '../src/modes/both/resume.js';
 
 const checkpoint = (step: number): Checkpoint => ({
   directory: `global_step_${step}`,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { afterAll, describe, expect, it } from 'vitest';
-import { lockRun } from '../src/run-lock.js';
+import { lockRun } from '../src/run/lock.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-lock-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

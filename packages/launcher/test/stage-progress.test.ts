@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { isUnfinished, writeStageProgress } from '../src/stage-progress.js';
+import { isUnfinished, writeStageProgress } from '../src/run/progress.js';
 
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-stages-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

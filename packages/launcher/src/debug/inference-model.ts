@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createRolloutModel, openEndpointServer, type RecordingModel } from '@trinity-rft/model';
-import { openChatFormat } from '../build/chat-format.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openSampling } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';
 import { samplerHandler, writeServedModel } from './served-model.js';

@@ -5,10 +5,10 @@
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import type { EndpointServer } from '@trinity-rft/model';
-import { openAuxiliaryModels, type AuxiliaryModels } from '../build/auxiliary.js';
-import { openEndpoint } from '../build/endpoint.js';
-import { openEngine } from '../build/engine.js';
-import type { StageContext } from '../context.js';
+import { openAuxiliaryModels, type AuxiliaryModels } from '../assembly/models/auxiliary-models.js';
+import { openEndpoint } from '../assembly/models/endpoint.js';
+import { openEngine } from '../assembly/models/engine.js';
+import type { StageContext } from '../context/stage-context.js';
 import { findServedModel } from './served-model.js';
 
 export interface DebugModels {

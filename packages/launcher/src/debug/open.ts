@@ -13,10 +13,10 @@ import {
   type RewardDefinition,
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
-import { resolveModelFolder } from '../build/model-folder.js';
-import { readConfiguration } from '../configuration.js';
-import type { StageContext } from '../context.js';
-import { exploringStage } from '../rollouts.js';
+import { resolveModelFolder } from '../assembly/models/model-folder.js';
+import { readConfiguration } from '../run/configuration.js';
+import type { StageContext } from '../context/stage-context.js';
+import { exploringStage } from './rollouts.js';
 import { collectNotices } from './notices.js';
 
 export interface DebugOptions {

@@ -3,14 +3,14 @@ import { TaskError } from '@trinity-rft/core';
 import { createExplorer } from '@trinity-rft/explorer';
 import { listCheckpoints } from '@trinity-rft/trainer';
 import { memoryExperienceStore } from '@trinity-rft/buffer';
-import { openAuxiliaryModels } from '../build/auxiliary.js';
-import { openChatFormat } from '../build/chat-format.js';
-import { disposable } from '../build/disposable.js';
-import { openEndpoint } from '../build/endpoint.js';
-import { openEngine } from '../build/engine.js';
-import { explorerOptions } from '../build/explorer.js';
-import { openTasks } from '../build/tasks.js';
-import type { StageContext, StageResult } from '../context.js';
+import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { disposable } from '../context/disposable.js';
+import { openEndpoint } from '../assembly/models/endpoint.js';
+import { openEngine } from '../assembly/models/engine.js';
+import { explorerOptions } from '../assembly/explorer-options.js';
+import { openTasks } from '../assembly/data/tasks.js';
+import type { StageContext, StageResult } from '../context/stage-context.js';
 import { orGone } from './gone.js';
 
 /** The model itself counts as the checkpoint of step 0; metrics go out under `bench/<set>/`. */

@@ -19,23 +19,23 @@ import {
   type TrainerResult,
   type TrainerState,
 } from '@trinity-rft/trainer';
-import { algorithmOf } from '../build/algorithm.js';
-import { openAuxiliaryModels } from '../build/auxiliary.js';
-import { openChatFormat } from '../build/chat-format.js';
-import { openCritic } from '../build/critic.js';
-import { disposable } from '../build/disposable.js';
-import { openEndpoint } from '../build/endpoint.js';
-import { openEngine } from '../build/engine.js';
-import { explorerOptions } from '../build/explorer.js';
-import { openExperienceStore } from '../build/experience-store.js';
-import { openSampling } from '../build/sample-strategy.js';
-import { openTasks, type StageTasks } from '../build/tasks.js';
-import { trainerOptions } from '../build/trainer.js';
-import { createTransport, type StageTransport } from '../build/transport.js';
-import type { StageContext, StageResult } from '../context.js';
-import { findResumePoint, type ResumePoint } from '../resume.js';
+import { algorithmOf } from '../assembly/algorithm.js';
+import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { openCritic } from '../assembly/models/critic.js';
+import { disposable } from '../context/disposable.js';
+import { openEndpoint } from '../assembly/models/endpoint.js';
+import { openEngine } from '../assembly/models/engine.js';
+import { explorerOptions } from '../assembly/explorer-options.js';
+import { openExperienceStore } from '../assembly/data/experience-store.js';
+import { openSampling } from '../assembly/data/sample-strategy.js';
+import { openTasks, type StageTasks } from '../assembly/data/tasks.js';
+import { trainerOptions } from '../assembly/trainer-options.js';
+import { createTransport, type StageTransport } from '../assembly/transport.js';
+import type { StageContext, StageResult } from '../context/stage-context.js';
+import { findResumePoint, type ResumePoint } from './both/resume.js';
 import { orGone } from './gone.js';
-import { superviseBoth } from './supervise.js';
+import { superviseBoth } from './both/supervise.js';
 
 export async function runBoth(context: StageContext): Promise<StageResult> {
   const { stage, runtime } = context;

@@ -16,18 +16,18 @@ import {
   type TurnStore,
 } from '@trinity-rft/serve';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { algorithmOf } from '../build/algorithm.js';
-import { openChatFormat } from '../build/chat-format.js';
-import { openCritic } from '../build/critic.js';
-import { disposable } from '../build/disposable.js';
-import { openEngine, type StageEngine } from '../build/engine.js';
-import { openExperienceStore, openExperienceWriter } from '../build/experience-store.js';
-import { openSampling } from '../build/sample-strategy.js';
-import { createTransport } from '../build/transport.js';
-import type { StageContext, StageResult } from '../context.js';
-import { adoptNewest, followCheckpoints, type Followed } from '../serve/follow-checkpoints.js';
-import { sessionHandlers } from '../serve/session-handlers.js';
-import { goOn, trainHere } from '../serve/train-here.js';
+import { algorithmOf } from '../assembly/algorithm.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { openCritic } from '../assembly/models/critic.js';
+import { disposable } from '../context/disposable.js';
+import { openEngine, type StageEngine } from '../assembly/models/engine.js';
+import { openExperienceStore, openExperienceWriter } from '../assembly/data/experience-store.js';
+import { openSampling } from '../assembly/data/sample-strategy.js';
+import { createTransport } from '../assembly/transport.js';
+import type { StageContext, StageResult } from '../context/stage-context.js';
+import { adoptNewest, followCheckpoints, type Followed } from './serve/follow-checkpoints.js';
+import { sessionHandlers } from './serve/session-handlers.js';
+import { goOn, trainHere } from './serve/train-here.js';
 
 const defaultDrainMs = 30_000;
 

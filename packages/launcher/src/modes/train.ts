@@ -1,14 +1,14 @@
 /** Mode `train`: optimizer steps on data that is already there. */
 import { BufferError } from '@trinity-rft/core';
 import { createTrainer, listCheckpoints, loadTrainer } from '@trinity-rft/trainer';
-import { algorithmOf } from '../build/algorithm.js';
-import { openChatFormat } from '../build/chat-format.js';
-import { openCritic } from '../build/critic.js';
-import { disposable } from '../build/disposable.js';
-import { openEngine } from '../build/engine.js';
-import { openTrainingData } from '../build/training-data.js';
-import { trainerOptions } from '../build/trainer.js';
-import type { StageContext, StageResult } from '../context.js';
+import { algorithmOf } from '../assembly/algorithm.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { openCritic } from '../assembly/models/critic.js';
+import { disposable } from '../context/disposable.js';
+import { openEngine } from '../assembly/models/engine.js';
+import { openTrainingData } from '../assembly/data/training-data.js';
+import { trainerOptions } from '../assembly/trainer-options.js';
+import type { StageContext, StageResult } from '../context/stage-context.js';
 
 export async function runTrain(context: StageContext): Promise<StageResult> {
   const { stage, runtime, signal } = context;

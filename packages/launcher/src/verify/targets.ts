@@ -3,8 +3,8 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { readConfiguration } from '../configuration.js';
-import { startModelOf } from '../stage.js';
+import { readConfiguration } from '../run/configuration.js';
+import { startModelOf } from '../run/stage.js';
 
 /** The store of one stage. */
 export interface VerifyTarget {

@@ -16,10 +16,10 @@ import {
   type TrainerResult,
   type TrainerState,
 } from '@trinity-rft/trainer';
-import type { Sampling } from '../build/sample-strategy.js';
-import { trainerOptions } from '../build/trainer.js';
-import type { StageTransport } from '../build/transport.js';
-import type { StageContext } from '../context.js';
+import type { Sampling } from '../../assembly/data/sample-strategy.js';
+import { trainerOptions } from '../../assembly/trainer-options.js';
+import type { StageTransport } from '../../assembly/transport.js';
+import type { StageContext } from '../../context/stage-context.js';
 
 export interface GoOn {
   readonly newest: Checkpoint | undefined;

@@ -3,7 +3,7 @@ import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
 import type { LoraConfig } from '@trinity-rft/config';
 import { EngineError, type Engine, type Sampler } from '@trinity-rft/core';
 import { createOnnxEngine, type LoraOptions } from '@trinity-rft/engine-onnx';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 import { aboutModel } from './model-folder.js';
 
 export const bytesPerMebibyte = 2 ** 20;

@@ -5,7 +5,7 @@ import {
   type EndpointServer,
   type RecordingModel,
 } from '@trinity-rft/model';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 
 /** On any free port of the loopback interface. @throws ModelError 503 when there is none */
 export function openEndpoint({ runtime }: StageContext): Promise<EndpointServer> {

@@ -1,7 +1,7 @@
 /** Weights of a trainer in another process: its newest checkpoint. */
 import { describeError, type Engine } from '@trinity-rft/core';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 
 export interface Followed {
   /** Train step of the weights in use. */

@@ -4,7 +4,7 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { ServeOptions } from '@trinity-rft/serve';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 
 interface Parts {
   readonly sampler: Sampler;

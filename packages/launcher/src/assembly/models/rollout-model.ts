@@ -8,8 +8,8 @@ import {
   type EndpointServer,
   type RecordingModel,
 } from '@trinity-rft/model';
-import type { StageContext } from '../context.js';
-import type { AuxiliaryModels } from './auxiliary.js';
+import type { StageContext } from '../../context/stage-context.js';
+import type { AuxiliaryModels } from './auxiliary-models.js';
 import { mountedModel } from './endpoint.js';
 
 /** With what the model knows about its records. */

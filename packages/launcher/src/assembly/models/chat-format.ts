@@ -1,6 +1,6 @@
 /** Tokenizer, chat template and parsers of a stage. */
 import { createChatFormat, loadTokenizer, type ChatFormat } from '@trinity-rft/chat';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 import { aboutModel } from './model-folder.js';
 
 /** @throws ConfigError when the model's tokenizer or template cannot be used */

@@ -21,14 +21,14 @@ import {
   createWorkflowRegistry,
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
-import { openAuxiliaryModels } from './build/auxiliary.js';
-import { openChatFormat } from './build/chat-format.js';
-import { openEndpoint } from './build/endpoint.js';
-import { openEngine } from './build/engine.js';
-import { resolveModelFolder } from './build/model-folder.js';
-import { modelFactory } from './build/model.js';
-import { readTasks } from './build/tasks.js';
-import type { StageContext } from './context.js';
+import { openAuxiliaryModels } from '../assembly/models/auxiliary-models.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { openEndpoint } from '../assembly/models/endpoint.js';
+import { openEngine } from '../assembly/models/engine.js';
+import { resolveModelFolder } from '../assembly/models/model-folder.js';
+import { modelFactory } from '../assembly/models/rollout-model.js';
+import { readTasks } from '../assembly/data/tasks.js';
+import type { StageContext } from '../context/stage-context.js';
 
 export interface RolloutsOptions {
   readonly config: ResolvedConfig;

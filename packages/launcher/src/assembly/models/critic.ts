@@ -2,8 +2,8 @@
 import type { Algorithm, ValueEngine } from '@trinity-rft/core';
 import { createOnnxCritic } from '@trinity-rft/engine-onnx';
 import { criticIn } from '@trinity-rft/trainer';
-import type { StageContext } from '../context.js';
-import { disposable } from './disposable.js';
+import type { StageContext } from '../../context/stage-context.js';
+import { disposable } from '../../context/disposable.js';
 import { bytesPerMebibyte } from './engine.js';
 import { aboutModel } from './model-folder.js';
 

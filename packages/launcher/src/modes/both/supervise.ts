@@ -10,7 +10,7 @@ import {
 import type { Explorer, ExplorerState } from '@trinity-rft/explorer';
 import type { Synchronizer } from '@trinity-rft/synchronizer';
 import type { Trainer, TrainerResult } from '@trinity-rft/trainer';
-import type { ResumePoint } from '../resume.js';
+import type { ResumePoint } from './resume.js';
 
 export interface Supervised {
   readonly explorer: Explorer;

@@ -11,7 +11,7 @@ import { createOnnxEngine } from '@trinity-rft/engine-onnx';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { createRemoteModel, type AgentModel } from '@trinity-rft/workflow';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 import { mountedModel } from './endpoint.js';
 import { watched } from './engine.js';
 

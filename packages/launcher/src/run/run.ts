@@ -8,14 +8,14 @@ import {
   type RewardDefinition,
   type WorkflowDefinition,
 } from '@trinity-rft/workflow';
-import { assertTrainable } from './build/algorithm.js';
-import type { Terminal } from './build/monitor.js';
+import { assertTrainable } from '../assembly/algorithm.js';
+import type { Terminal } from '../assembly/monitor.js';
 import { loadExtensions, readConfiguration, type Extensions } from './configuration.js';
-import type { ServeOptions, StageResult } from './context.js';
+import type { ServeOptions, StageResult } from '../context/stage-context.js';
 import { catchStrays } from './failure.js';
-import { lockRun } from './run-lock.js';
+import { lockRun } from './lock.js';
 import { checkData, runStage, type Registries, type Surroundings } from './stage.js';
-import { readStageProgress, writeStageProgress } from './stage-progress.js';
+import { readStageProgress, writeStageProgress } from './progress.js';
 
 export interface RunOptions {
   /** YAML file, or what `parseConfig` made of something else, with the same algorithms. */

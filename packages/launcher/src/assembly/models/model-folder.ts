@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { StageConfig } from '@trinity-rft/config';
 import { CheckpointError, ConfigError, EngineError } from '@trinity-rft/core';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 
 /** @throws ConfigError naming the folder and what it lacks */
 export async function resolveModelFolder({ model }: StageConfig): Promise<string> {

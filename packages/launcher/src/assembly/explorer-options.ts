@@ -4,11 +4,11 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { MetricSink, Sampler } from '@trinity-rft/core';
 import type { ExplorerOptions } from '@trinity-rft/explorer';
 import type { EndpointServer } from '@trinity-rft/model';
-import { rewardFnFinder, type StageContext } from '../context.js';
-import type { AuxiliaryModels } from './auxiliary.js';
-import { modelFactory } from './model.js';
-import { previewWriter } from './preview.js';
-import type { StageTasks } from './tasks.js';
+import { rewardFnFinder, type StageContext } from '../context/stage-context.js';
+import type { AuxiliaryModels } from './models/auxiliary-models.js';
+import { modelFactory } from './models/rollout-model.js';
+import { previewWriter } from './data/rollout-preview.js';
+import type { StageTasks } from './data/tasks.js';
 
 interface ExplorerParts {
   readonly sampler: Sampler;

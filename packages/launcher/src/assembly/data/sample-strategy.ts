@@ -6,7 +6,7 @@ import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinit
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
 import { pickRow, type ExperienceSource, type TakeFilter } from '@trinity-rft/core';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 import { withPreview } from './sample-preview.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';
 

@@ -3,7 +3,7 @@ import { fileExperienceSource } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError } from '@trinity-rft/core';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 import { openExperienceStore } from './experience-store.js';
 import { withPreview } from './sample-preview.js';
 import { checkExperts, openSampling, type Sampling } from './sample-strategy.js';

@@ -10,8 +10,8 @@ import {
   type RawTask,
 } from '@trinity-rft/core';
 import { readModelFiles } from '@trinity-rft/engine-onnx';
-import type { StageContext } from '../context.js';
-import { aboutModel } from './model-folder.js';
+import type { StageContext } from '../../context/stage-context.js';
+import { aboutModel } from '../models/model-folder.js';
 
 /** What rows hold: answers to imitate, or pairs of a better and a worse one. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;

@@ -7,7 +7,7 @@ import { experienceJson } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Experience, ExperienceSource, Lease } from '@trinity-rft/core';
 import { fileWriter } from '@trinity-rft/monitor';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 
 /**
  * Writes once a batch has been trained on. A preview that cannot be written is reported and never

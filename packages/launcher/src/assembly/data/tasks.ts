@@ -3,7 +3,7 @@ import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity
 import type { TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError, type RawTask, type Task } from '@trinity-rft/core';
 import { toTask, type EvalSet, type TaskFeed, type TasksetSettings } from '@trinity-rft/explorer';
-import type { StageContext } from '../context.js';
+import type { StageContext } from '../../context/stage-context.js';
 
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;

@@ -13,8 +13,8 @@ import type {
   TrainerOptions,
   TrainerState,
 } from '@trinity-rft/trainer';
-import type { StageContext } from '../context.js';
-import type { Sampling } from './sample-strategy.js';
+import type { StageContext } from '../context/stage-context.js';
+import type { Sampling } from './data/sample-strategy.js';
 
 interface TrainerParts {
   readonly engine: Engine;
