@@ -1,6 +1,6 @@
 // Loops of built-in workflows, and AgentScope's workflow and judge functions.
 import type { Experience } from '../../packages/core/src/index.ts';
-import { adapterWorkflow } from '../../packages/tuner/src/adapter-workflow.ts';
+import { adapterWorkflow } from '../../packages/tuner/src/functions/adapter-workflow.ts';
 import {
   defineWorkflow,
   RewardPropagationWorkflow,

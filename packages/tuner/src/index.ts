@@ -15,16 +15,18 @@ export {
   type ModelAdapter,
   type WorkflowInput,
   type WorkflowType,
-} from './functions.js';
-export { avgTimeJudge, avgTokenConsumptionJudge } from './judges.js';
-export * from './learn.js';
+} from './functions/functions.js';
+export { avgTimeJudge, avgTokenConsumptionJudge } from './functions/judges.js';
+export * from './tune/learn.js';
 export {
   InvalidFunctionError,
   InvalidOutputError,
   JudgeOutput,
   WorkflowOutput,
-} from './outputs.js';
-export { toYaml, type PlanSettings } from './plan.js';
-export * from './select-model.js';
-export * from './tune-prompt.js';
-export { tune, type AdaptedTuneOptions, type RunSettings, type TuneOptions } from './tune.js';
+} from './functions/outputs.js';
+export { toYaml, type PlanSettings } from './config/plan.js';
+export * from './select-model/select-model.js';
+export type { PromptInput, PromptWorkflowType } from './tune-prompt/evaluate-prompt.js';
+export type { Proposer } from './tune-prompt/propose-prompt.js';
+export * from './tune-prompt/tune-prompt.js';
+export { tune, type AdaptedTuneOptions, type RunSettings, type TuneOptions } from './tune/tune.js';

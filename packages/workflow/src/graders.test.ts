@@ -1,7 +1,7 @@
 import type { Experience } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { describe, expect, it } from 'vitest';
-import { createRewardRegistry, createWorkflowRegistry } from './built-in.js';
+import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
 import { scriptedModel, type ScriptedAnswer } from './scripted/scripted-model.js';
 import { tryWorkflow, type TryOptions } from './scripted/try-workflow.js';
 

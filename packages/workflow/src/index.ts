@@ -1,21 +1,21 @@
-export * from './agent-endpoint.js';
-export * from './agent-outcome.js';
-export * from './auxiliary/find.js';
+export * from './definition/agent-endpoint.js';
+export * from './scoring/agent-outcome.js';
+export * from './auxiliary/find-auxiliary-model.js';
 export * from './auxiliary/remote-model.js';
-export * from './built-in.js';
-export * from './calculator.js';
-export * from './chat-options.js';
-export * from './define.js';
-export { OnPolicyDistillMathWorkflow } from './distill/on-policy-distill-math-workflow.js';
-export { OnPolicyDistillWorkflow } from './distill/on-policy-distill-workflow.js';
-export { askJudge, type JudgeQuestion, type Verdict } from './judge/ask-judge.js';
-export * from './judge/parse.js';
-export { RubricJudgeWorkflow } from './judge/rubric-judge-workflow.js';
-export { MathRulerWorkflow, RulerWorkflow } from './judge/ruler-workflow.js';
-export * from './math-workflow.js';
-export * from './multi-turn/multi-turn-workflow.js';
-export * from './multi-turn/reward-propagation-workflow.js';
-export * from './multi-turn/step-wise-reward-workflow.js';
+export * from './registries.js';
+export * from './built-in/react/calculator.js';
+export * from './built-in/arguments/chat-options.js';
+export * from './definition/define.js';
+export { OnPolicyDistillMathWorkflow } from './built-in/distill/on-policy-distill-math-workflow.js';
+export { OnPolicyDistillWorkflow } from './built-in/distill/on-policy-distill-workflow.js';
+export { askJudge, type JudgeQuestion, type Verdict } from './built-in/judge/ask-judge.js';
+export * from './built-in/judge/parse-judge-reply.js';
+export { RubricJudgeWorkflow } from './built-in/judge/rubric-judge-workflow.js';
+export { MathRulerWorkflow, RulerWorkflow } from './built-in/judge/ruler-workflow.js';
+export * from './built-in/math/math-workflow.js';
+export * from './built-in/multi-turn/multi-turn-workflow.js';
+export * from './built-in/multi-turn/reward-propagation-workflow.js';
+export * from './built-in/multi-turn/step-wise-reward-workflow.js';
 export {
   agentMetrics,
   builtInTools,
@@ -23,12 +23,12 @@ export {
   runReactAgent,
   type ReactAgentOptions,
   type ReactAnswer,
-} from './react-workflow.js';
-export * from './registry.js';
-export * from './rewards.js';
+} from './built-in/react/react-workflow.js';
+export * from './definition/registry.js';
+export * from './scoring/score-response.js';
 export * from './scripted/scripted-model.js';
 export * from './scripted/try-workflow.js';
-export * from './simple-workflow.js';
-export * from './tool.js';
-export * from './types.js';
-export * from './workflow.js';
+export * from './built-in/single-turn/simple-workflow.js';
+export * from './built-in/react/tool.js';
+export * from './definition/types.js';
+export * from './definition/workflow-class.js';

@@ -1,12 +1,12 @@
 import { createRuntime, defaultFormatArgs, type Task } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { createRewardRegistry, createWorkflowRegistry } from './built-in.js';
-import { defineReward, defineWorkflow, isWorkflowDefinition } from './define.js';
-import { createRegistry } from './registry.js';
-import { scoreResponse } from './rewards.js';
-import { callTool } from './tool.js';
-import type { AgentModel, WorkflowContext } from './types.js';
-import { Workflow } from './workflow.js';
+import { createRewardRegistry, createWorkflowRegistry } from './registries.js';
+import { defineReward, defineWorkflow, isWorkflowDefinition } from './definition/define.js';
+import { createRegistry } from './definition/registry.js';
+import { scoreResponse } from './scoring/score-response.js';
+import { callTool } from './built-in/react/tool.js';
+import type { AgentModel, WorkflowContext } from './definition/types.js';
+import { Workflow } from './definition/workflow-class.js';
 
 const task: Task = {
   taskId: 0,

@@ -1,6 +1,6 @@
 /** Plays a script through a framework's agent and tells what can be seen afterwards. */
 import type { Experience, Metrics, SampledSequence, Sampler } from '@trinity-rft/core';
-import { scriptedSampler, type ScriptedReply } from '../scripted-sampler.js';
+import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
 import { toolResult } from './expected.js';
 import type { AgentContract, AgentMode, AgentRun, AgentTool, AgentUnderTest } from './fixture.js';
 

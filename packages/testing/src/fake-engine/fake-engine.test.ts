@@ -1,7 +1,7 @@
 import { CancelledError, EngineError } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../manual-clock.js';
+import { manualClock } from '../runtime/manual-clock.js';
 import { addGradient, createBigram, nextToken } from './bigram.js';
 import { fakeEngine } from './fake-engine.js';
 

@@ -1,6 +1,6 @@
 /** `AlgorithmConfig`: how is learned. */
 import { z } from 'zod';
-import { checkFields, count, text } from '../fields.js';
+import { checkFields, count, text } from './fields.js';
 
 const schema = z.strictObject({
   algorithmType: text.default('multi_step_grpo'),

@@ -2,7 +2,7 @@
 import { readTaskRows } from '@trinity-rft/buffer';
 import { TaskError, type RawTask } from '@trinity-rft/core';
 import { z } from 'zod';
-import { checkFields, count, text } from '../fields.js';
+import { checkFields, count, text } from './fields.js';
 
 const schema = z.strictObject({
   path: text,

@@ -1,7 +1,7 @@
 /** `TunerModelConfig`: the trained model, a helper, or a candidate. */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
-import { checkFields, count, text } from '../fields.js';
+import { checkFields, count, text } from './fields.js';
 
 /** The Tinker service, which trains adapters of large models remotely. Known, but not built. */
 export interface TinkerFields {

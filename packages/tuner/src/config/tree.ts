@@ -1,8 +1,10 @@
 /** From arguments to the tree of a configuration, with Trinity's keys. */
-import { adapterWorkflowName } from '../adapter-workflow.js';
 import { AlgorithmConfig, type AlgorithmFields } from './algorithm-config.js';
 import { DatasetConfig, type DatasetFields } from './dataset-config.js';
 import { assertTrainable, TunerModelConfig, type TunerModelFields } from './model-config.js';
+
+/** The workflow that calls the user's functions, as Trinity's configurations name it. */
+export const adapterWorkflowName = 'agentscope_workflow_adapter_v1';
 
 /** What `tune` can be told about the run; plain objects are checked as their constructors would. */
 export interface TuneSettings {

@@ -11,8 +11,8 @@ import {
   type FinishReason,
 } from '@trinity-rft/core';
 import { OpenAI } from 'openai';
-import { createAgentEndpoint } from '../agent-endpoint.js';
-import type { AgentModel } from '../types.js';
+import { createAgentEndpoint } from '../definition/agent-endpoint.js';
+import type { AgentModel } from '../definition/types.js';
 import { longestTimer, remoteCall } from './remote-call.js';
 import { remoteLogprobs } from './remote-logprobs.js';
 

@@ -10,8 +10,8 @@ import {
   type Vocabulary,
 } from '@trinity-rft/core';
 import { OpenAI } from 'openai';
-import { createAgentEndpoint } from '../agent-endpoint.js';
-import type { AgentModel } from '../types.js';
+import { createAgentEndpoint } from '../definition/agent-endpoint.js';
+import type { AgentModel } from '../definition/types.js';
 import { serveCompletions } from './serve-completions.js';
 
 /** One answer: its text, a whole one, or an error to throw. */

@@ -7,7 +7,12 @@ import {
   type Runtime,
   type Task,
 } from '@trinity-rft/core';
-import type { AgentModel, WorkflowContext, WorkflowDefinition, WorkflowResult } from '../types.js';
+import type {
+  AgentModel,
+  WorkflowContext,
+  WorkflowDefinition,
+  WorkflowResult,
+} from '../definition/types.js';
 
 export interface TryOptions {
   readonly rawTask: RawTask;

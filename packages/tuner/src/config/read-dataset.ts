@@ -1,0 +1,26 @@
+/** The rows of a data set, for functions that run on rows without an explorer. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readTaskRows } from '@trinity-rft/buffer';
+import type { RawTask } from '@trinity-rft/core';
+import type { DatasetConfig } from './dataset-config.js';
+
+export function readDataset(
+  { path, name, split }: DatasetConfig,
+  cwd: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly RawTask[]> {
+  return readTaskRows({
+    name: 'rows',
+    path: inFolder(path, cwd),
+    split,
+    signal,
+    ...(name !== undefined && { subsetName: name }),
+  });
+}
+
+/** What is not there may be the id of a data set of the hub. */
+function inFolder(path: string, cwd: string | undefined): string {
+  const local = cwd === undefined ? path : resolve(cwd, path);
+  return existsSync(local) ? local : path;
+}

@@ -1,0 +1,68 @@
+/** Workflow and judge function as a workflow that the launcher runs. */
+import type { Metrics } from '@trinity-rft/core';
+import {
+  defineWorkflow,
+  type AgentModel,
+  type WorkflowContext,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
+import { adapterWorkflowName } from '../config/tree.js';
+import { nameOf, type JudgeType, type ModelAdapter, type WorkflowType } from './functions.js';
+import { checkJudgeOutput, checkWorkflowOutput, rewardOf } from './outputs.js';
+
+export interface Functions<Row, Response, Model> {
+  readonly workflowFunc: WorkflowType<Row, Response, Model>;
+  readonly judgeFunc?: JudgeType<Row, Response, Model> | undefined;
+  readonly adapter?: ModelAdapter<Model> | undefined;
+}
+
+/** Outputs are checked; the reward goes to every call of the run, and the judge's metrics win. */
+export function adapterWorkflow<Row, Response, Model>(
+  functions: Functions<Row, Response, Model>,
+): WorkflowDefinition {
+  return defineWorkflow({
+    name: adapterWorkflowName,
+    run: (context) => runFunctions(functions, context),
+  });
+}
+
+async function runFunctions<Row, Response, Model>(
+  { workflowFunc, judgeFunc, adapter }: Functions<Row, Response, Model>,
+  context: WorkflowContext,
+): Promise<{ readonly reward: number; readonly metrics: Metrics }> {
+  const { model, auxiliaryModels } = await adaptModels(adapter, context);
+  const { logger } = context.runtime;
+  const task = context.task.rawTask as Row;
+  const name = nameOf(workflowFunc, 'workflowFunc');
+  const output = checkWorkflowOutput(
+    name,
+    await workflowFunc({ task, model, auxiliaryModels, logger, signal: context.signal }),
+  );
+  const metrics = output.metrics ?? {};
+  if (!judgeFunc) return { reward: rewardOf(name, output), metrics };
+  const response = output.response as Response;
+  const judged = checkJudgeOutput(
+    nameOf(judgeFunc, 'judgeFunc'),
+    await judgeFunc({ task, response, auxiliaryModels, logger }),
+  );
+  return { reward: judged.reward, metrics: { ...metrics, ...judged.metrics } };
+}
+
+export interface AdaptedModels<Model> {
+  readonly model: Model;
+  readonly auxiliaryModels: Readonly<Record<string, Model>>;
+}
+
+/** Without an adapter models are those of `@trinity-rft/workflow`. */
+export async function adaptModels<Model>(
+  adapter: ModelAdapter<Model> | undefined,
+  { model, auxiliaryModels }: Pick<WorkflowContext, 'model' | 'auxiliaryModels'>,
+): Promise<AdaptedModels<Model>> {
+  // The types of `tune` ask for an adapter where the model is something else.
+  const adapt = async (one: AgentModel): Promise<Model> =>
+    adapter ? adapter(one.endpoint()) : (one as Model);
+  const helpers = await Promise.all(
+    [...auxiliaryModels].map(async ([name, helper]) => [name, await adapt(helper)] as const),
+  );
+  return { model: await adapt(model), auxiliaryModels: Object.fromEntries(helpers) };
+}

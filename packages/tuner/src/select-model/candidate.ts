@@ -1,0 +1,169 @@
+/**
+ * A model that is not trained, and rows to run a function on: here, or behind an OpenAI-compatible
+ * service.
+ */
+import type { Clock, Logger, Metrics, RawTask } from '@trinity-rft/core';
+import { openRollouts, type Rollouts } from '@trinity-rft/launcher';
+import { createRemoteModel, defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
+import type { DatasetConfig } from '../config/dataset-config.js';
+import type { TunerModelConfig } from '../config/model-config.js';
+import { plan } from '../config/plan.js';
+import { readDataset } from '../config/read-dataset.js';
+
+export interface CandidateOptions {
+  readonly dataset: DatasetConfig;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly cwd?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a function gets for one row. */
+export interface RowContext {
+  readonly task: RawTask;
+  readonly model: AgentModel;
+  readonly signal: AbortSignal;
+}
+
+interface Measured<T> {
+  readonly value: T;
+  /**
+   * `execution_time` in seconds; `input_tokens`, `output_tokens` and `total_tokens` of all calls.
+   */
+  readonly metrics: Metrics;
+}
+
+export interface Candidate {
+  readonly rows: readonly RawTask[];
+  /** Rejects with what the function threw, after further attempts where the model runs here. */
+  run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
+  close(): Promise<void>;
+}
+
+/** @throws ConfigError, TaskError when model or data cannot be used */
+export async function openCandidate(
+  model: TunerModelConfig,
+  options: CandidateOptions,
+): Promise<Candidate> {
+  return model.baseUrl === undefined
+    ? openLocal(model, options)
+    : openRemote(model, model.baseUrl, options);
+}
+
+async function openLocal(model: TunerModelConfig, options: CandidateOptions): Promise<Candidate> {
+  const { dataset, logger, clock, cwd, signal } = options;
+  const { loaded } = plan(`the model ${model.modelPath}`, {
+    model,
+    trainDataset: dataset,
+    cwd,
+    clock,
+  });
+  const rollouts = await openRollouts({
+    config: loaded.config,
+    logger,
+    clock,
+    ...(signal && { signal }),
+  });
+  return {
+    rows: rollouts.tasks.map(({ rawTask }) => rawTask),
+    run: (row, work) => runLocal(rollouts, row, work, clock),
+    close: () => rollouts.close(),
+  };
+}
+
+/**
+ * Runs as a workflow does, so deadlines and further attempts are those of training; the reward is
+ * not looked at.
+ */
+async function runLocal<T>(
+  rollouts: Rollouts,
+  row: number,
+  work: (context: RowContext) => Promise<T>,
+  clock: Clock,
+): Promise<Measured<T>> {
+  const task = rollouts.tasks[row]!;
+  let measured: Measured<T> | undefined;
+  const workflow = defineWorkflow({
+    name: task.workflow,
+    run: async ({ model, signal }) => {
+      const begun = clock.now();
+      const value = await work({ task: task.rawTask, model, signal });
+      const calls = model.extractExperiencesFromHistory({ clear: false });
+      const input = calls.reduce((sum, { promptLength }) => sum + promptLength, 0);
+      const total = calls.reduce((sum, { tokens }) => sum + tokens.length, 0);
+      measured = {
+        value,
+        metrics: {
+          execution_time: (clock.now() - begun) / 1000,
+          ...tokenMetrics(input, total - input),
+        },
+      };
+      return 0;
+    },
+  });
+  const outcome = await rollouts.run(task, workflow);
+  if (outcome.status === 'failed') throw outcome.error;
+  return measured!;
+}
+
+const tokenMetrics = (input: number, output: number): Metrics => ({
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: input + output,
+});
+
+/** Of one row, as for a run of training. */
+const timeoutMs = 3_600_000;
+
+async function openRemote(
+  model: TunerModelConfig,
+  baseURL: string,
+  options: CandidateOptions,
+): Promise<Candidate> {
+  const { dataset, clock, cwd, signal = new AbortController().signal } = options;
+  const rows = await readDataset(dataset, cwd, signal);
+  return {
+    rows,
+    run: async (row, work) => {
+      const counter = usageCounter();
+      const remote = createRemoteModel({
+        baseURL,
+        apiKey: model.apiKey ?? 'EMPTY',
+        modelPath: model.modelPath,
+        defaults: { temperature: model.temperature, topP: model.topP, maxTokens: model.maxTokens },
+        ...(model.enableThinking !== undefined && { enableThinking: model.enableThinking }),
+        timeoutMs,
+        fetch: counter.fetch,
+        signal,
+      });
+      const begun = clock.now();
+      const value = await work({ task: rows[row]!, model: remote, signal });
+      return {
+        value,
+        metrics: { execution_time: (clock.now() - begun) / 1000, ...counter.metrics() },
+      };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+interface Usage {
+  readonly prompt_tokens?: number;
+  readonly completion_tokens?: number;
+}
+
+/** Reads what the service says that its answers cost; streams do not say it. */
+function usageCounter() {
+  let input = 0;
+  let output = 0;
+  const counting: typeof globalThis.fetch = async (request, init) => {
+    const response = await globalThis.fetch(request, init);
+    if (response.ok && (response.headers.get('content-type') ?? '').includes('json')) {
+      const { usage } = (await response.clone().json()) as { readonly usage?: Usage };
+      input += usage?.prompt_tokens ?? 0;
+      output += usage?.completion_tokens ?? 0;
+    }
+    return response;
+  };
+  return { fetch: counting, metrics: () => tokenMetrics(input, output) };
+}

@@ -1,0 +1,90 @@
+/**
+ * `learn`: the older form of `tune`. The workflow function returns its reward, and a file says the
+ * rest.
+ */
+import type { RawTask } from '@trinity-rft/core';
+import type { RunSummary } from '@trinity-rft/launcher';
+import type { AgentModel } from '@trinity-rft/workflow';
+import {
+  checkWorkflowFunction,
+  nameOf,
+  type ModelAdapter,
+  type WorkflowInput,
+} from '../functions/functions.js';
+import { InvalidOutputError, type WorkflowOutput } from '../functions/outputs.js';
+import { plan, readConfigFile, type ConfigFile, type PlanSettings } from '../config/plan.js';
+import { train, type RunSettings } from './tune.js';
+
+type Surroundings = Pick<PlanSettings, 'env' | 'cwd' | 'clock' | 'algorithms'>;
+
+/** A configuration that was read and checked. */
+export interface LearnConfig {
+  readonly file: ConfigFile;
+  readonly surroundings: Surroundings;
+}
+
+/** `LearnConfig.loadConfig('config.yaml')` */
+export const LearnConfig = {
+  /** @throws ConfigError with every problem of the file: line, column, value and cure */
+  loadConfig(path: string, surroundings: Surroundings = {}): LearnConfig {
+    const file = readConfigFile({ ...surroundings, configPath: path }) as ConfigFile;
+    plan('learn()', surroundings, file);
+    return { file, surroundings };
+  },
+} as const;
+
+/** Runs the agent on one task, and returns how good that was. */
+export type LearnWorkflow<Row = RawTask, Model = AgentModel> = (
+  input: WorkflowInput<Row, Model>,
+) => number | Promise<number>;
+
+/** Without `adapter` the model is an {@link AgentModel}. */
+export interface LearnOptions<Row = RawTask, Model = AgentModel> extends RunSettings {
+  readonly workflowFunc: LearnWorkflow<Row, Model>;
+  readonly config: LearnConfig;
+  /** Makes the models of your framework. */
+  readonly adapter?: ModelAdapter<Model> | undefined;
+}
+
+/** With an adapter, as its models are not those of this project. */
+export type AdaptedLearnOptions<Row, Model> = LearnOptions<Row, Model> & {
+  readonly adapter: ModelAdapter<Model>;
+};
+
+/** As `tune`. @throws InvalidOutputError when the function returns no finite number */
+export function learn<Row = RawTask>(options: LearnOptions<Row>): Promise<RunSummary>;
+export function learn<Row, Model>(options: AdaptedLearnOptions<Row, Model>): Promise<RunSummary>;
+export async function learn<Row, Model>({
+  workflowFunc,
+  config,
+  adapter,
+  ...settings
+}: LearnOptions<Row, Model>): Promise<RunSummary> {
+  checkWorkflowFunction(workflowFunc);
+  const scored = async (input: WorkflowInput<Row, Model>): Promise<WorkflowOutput> => ({
+    reward: finite(nameOf(workflowFunc, 'workflowFunc'), await workflowFunc(input)),
+  });
+  return train(
+    'learn()',
+    { workflowFunc: scored, adapter },
+    { ...config.surroundings, ...settings },
+    config.file,
+  );
+}
+
+function finite(name: string, reward: unknown): number {
+  if (typeof reward === 'number' && Number.isFinite(reward)) return reward;
+  const got =
+    typeof reward === 'number'
+      ? String(reward)
+      : reward === undefined
+        ? 'nothing'
+        : `a value of type ${typeof reward}`;
+  throw new InvalidOutputError(
+    `Workflow function "${name}" returned ${got}; learn() expects its reward, a finite number.`,
+    {
+      code: 'OUTPUT_INVALID',
+      details: { function: name, field: 'reward' },
+    },
+  );
+}

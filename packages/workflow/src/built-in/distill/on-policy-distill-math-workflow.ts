@@ -1,0 +1,32 @@
+/**
+ * `on_policy_distill_math_workflow`: distillation on math problems, with the prompt and the grader
+ * of `math_eval_workflow`.
+ */
+import type { ChatResponse } from '@trinity-rft/core';
+import { createRewardFn } from '@trinity-rft/reward';
+import { boxedRequest } from '../math/math-eval-workflow.js';
+import { scoreChoice, type Score } from '../../scoring/score-response.js';
+import { OnPolicyDistillWorkflow } from './on-policy-distill-workflow.js';
+
+/**
+ * The reward is `math_eval_reward` (1 for a right answer, else 0) where the task names no reward
+ * function.
+ */
+export class OnPolicyDistillMathWorkflow extends OnPolicyDistillWorkflow {
+  protected override prompt(): string | undefined {
+    const problem = super.prompt();
+    return problem === undefined ? undefined : `${problem}\n${boxedRequest}`;
+  }
+
+  protected override systemPrompt(): string {
+    return super.systemPrompt() ?? 'You are a helpful assistant.';
+  }
+
+  protected override score(response: ChatResponse): Promise<Score> {
+    return scoreChoice(
+      this.rewardFn ?? createRewardFn('math_eval_reward', {}),
+      this.task,
+      response,
+    );
+  }
+}

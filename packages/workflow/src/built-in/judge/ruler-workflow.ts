@@ -1,0 +1,62 @@
+/** RULER: another model compares all answers of a group and gives each a score. */
+import { taskPrompt, type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
+import { createRewardFn } from '@trinity-rft/reward';
+import { scoreChoice } from '../../scoring/score-response.js';
+import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
+import { parseScores } from './parse-judge-reply.js';
+import { rulerPrompt } from './ruler-prompt.js';
+import { ask, judgeOf } from './judge-settings.js';
+
+/**
+ * `ruler_workflow`: reward = the judge's score in [0, 1], relative to the other answers of the
+ * group. When the judge gives no list of the right length, every answer gets 0 (such a group
+ * teaches nothing) and metric `judge_success` is 0.
+ */
+export class RulerWorkflow extends SimpleWorkflow {
+  override async run(): Promise<readonly Experience[]> {
+    const judge = judgeOf(this.context);
+    const responses = await this.respond();
+    const [{ value }, metrics] = await Promise.all([
+      ask(this.context, judge, {
+        messages: rulerPrompt(taskPrompt(this.task) ?? '', responses),
+        parse: (text) => parseScores(text, responses.length),
+        expected: `a JSON list of ${responses.length} numbers from 0 to 1`,
+      }),
+      Promise.all(responses.map(async (response) => this.ownMetrics(response))),
+    ]);
+    const success = { judge_success: value === undefined ? 0 : 1 };
+    return responses.map((response, index) =>
+      this.experienceOf(response, index, {
+        reward: value?.[index] ?? 0,
+        metrics: { ...metrics[index], ...success },
+      }),
+    );
+  }
+
+  /** What else is to be known of an answer; does not change its reward. */
+  protected ownMetrics(_response: ChatResponse): Metrics | Promise<Metrics> {
+    return {};
+  }
+}
+
+/**
+ * `math_ruler_workflow`: also reports what the reward function (`math_reward`) says, as
+ * `gold_reward`.
+ */
+export class MathRulerWorkflow extends RulerWorkflow {
+  protected override async ownMetrics(response: ChatResponse): Promise<Metrics> {
+    const { reward, parts } = await scoreChoice(
+      this.rewardFn ?? createRewardFn('math_reward', {}),
+      this.task,
+      response,
+    );
+    return { ...parts, gold_reward: reward };
+  }
+
+  protected override systemPrompt(): string {
+    return (
+      super.systemPrompt() ??
+      'You solve math problems. Reason inside <think> and </think>, then give only the final answer inside <answer> and </answer>.'
+    );
+  }
+}

@@ -1,0 +1,35 @@
+import type { Experience } from '@trinity-rft/core';
+import { describe, expect, it } from 'vitest';
+import { createWorkflowRegistry } from '../../registries.js';
+import { scriptedModel } from '../../scripted/scripted-model.js';
+import { tryWorkflow } from '../../scripted/try-workflow.js';
+
+const rawTask = { prompt: '1+1', response: '2' };
+
+describe('math_boxed_workflow', () => {
+  it('wants the answer in a box, and a thought where one is asked for', async () => {
+    const run = async (
+      answer: string,
+      workflowArgs: Readonly<Record<string, unknown>>,
+    ): Promise<unknown> => {
+      const model = scriptedModel({ answers: [answer] });
+      const experiences = await tryWorkflow(createWorkflowRegistry().get('math_boxed_workflow'), {
+        rawTask,
+        model,
+        task: { workflowArgs },
+      });
+      return [
+        (experiences as readonly Experience[])[0]?.reward,
+        JSON.stringify(model.calls[0]?.messages[0]).includes('<think>'),
+      ];
+    };
+    expect(await run('\\boxed{2}', {})).toEqual([1, false]);
+    expect(await run('2', {})).toEqual([0, false]);
+    expect(await run('\\boxed{2}', { with_think: true, format_score_coef: 0.25 })).toEqual([
+      0.75,
+      true,
+    ]);
+    expect(await run('<think>so</think>\\boxed{2}', { with_think: true })).toEqual([1, true]);
+    await expect(run('', { use_base: true })).rejects.toThrow('workflow_args.use_base is true');
+  });
+});

@@ -1,0 +1,27 @@
+/**
+ * `math_workflow`: the simple workflow with a reasoning prompt and the math checker as defaults.
+ */
+import type { RewardFn } from '@trinity-rft/core';
+import { createRewardFn } from '@trinity-rft/reward';
+import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
+
+const systemPrompt = `You solve math problems. First reason about the problem step by step, then give the final answer.
+Write the reasoning inside <think> and </think> and the final answer inside <answer> and </answer>, like this:
+<think> reasoning </think>
+<answer> final answer </answer>`;
+
+/**
+ * Uses `math_reward` when the task names no reward function, and the prompt above when neither that
+ * nor a system prompt is set.
+ */
+export class MathWorkflow extends SimpleWorkflow {
+  #reward: RewardFn | undefined;
+
+  protected override systemPrompt(): string | undefined {
+    return super.systemPrompt() ?? (this.rewardFn ? undefined : systemPrompt);
+  }
+
+  protected override requireRewardFn(): RewardFn {
+    return this.rewardFn ?? (this.#reward ??= createRewardFn('math_reward', {}));
+  }
+}
