@@ -5,7 +5,7 @@
 import { Tensor } from 'onnxruntime-node';
 
 import type { ModelConfig } from '../src/model/config.js';
-import { Graph, type Value } from '../src/onnx/graph.js';
+import { Graph, type Value } from '../src/onnx/graph/graph.js';
 import { linear, matmul } from '../src/onnx/ops/matmul.js';
 import { reshape } from '../src/onnx/ops/shape.js';
 import { createSession } from '../src/runtime/session.js';

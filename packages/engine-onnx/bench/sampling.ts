@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createOnnxEngine } from '../src/engine.js';
 import { completeConfig } from '../src/folder/new-model.js';
 import { capacityFor } from '../src/sample/capacity.js';
-import { samplingThreads } from '../src/sample/lanes.js';
+import { samplingThreads } from '../src/sample/sampler-threads.js';
 import { decodeMatmuls } from './matmul.js';
 import { peakMemoryGb, report, round, summary, threads, withForeignShare } from './measure.js';
 import { benchModels, sizeOf, withModel } from './models.js';

@@ -7,8 +7,8 @@ import { availableParallelism } from 'node:os';
 import { silentLogger, type Logger, type ValueEngine } from '@trinity-rft/core';
 
 import { defaultMemoryBudget } from './train/memory.js';
-import type { CriticOptions } from './value/protocol.js';
-import { connectCritic } from './value/remote-critic.js';
+import type { CriticOptions } from './protocol/critic-calls.js';
+import { connectCritic } from './client/remote-critic.js';
 import { startWorker } from './worker/worker-link.js';
 
 export interface OnnxCriticOptions {

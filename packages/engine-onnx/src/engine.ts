@@ -6,11 +6,12 @@ import { availableParallelism } from 'node:os';
 
 import { silentLogger, type Engine, type Logger } from '@trinity-rft/core';
 
+import { onnxCapabilities } from './capabilities.js';
 import type { LoraOptions } from './lora/plan.js';
-import { packTokenBytes } from './sample/stop-matcher.js';
+import { packTokenBytes } from './model/token-bytes.js';
 import { defaultMemoryBudget } from './train/memory.js';
-import type { WorkerOptions } from './worker/protocol.js';
-import { connectEngine } from './worker/remote-engine.js';
+import type { WorkerOptions } from './protocol/engine-calls.js';
+import { connectEngine } from './client/remote-engine.js';
 import { startWorker } from './worker/worker-link.js';
 
 export interface OnnxEngineOptions {
@@ -60,6 +61,7 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
   const { engine, facts } = await connectEngine(
     (worker) => startWorker({ kind: 'engine', options: worker }),
     complete,
+    onnxCapabilities,
   );
   const { modelPath, threads } = complete;
   const { maxModelLen, parameters, trained } = facts;

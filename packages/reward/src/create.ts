@@ -1,19 +1,19 @@
 /** Reward functions by the names that configurations use. */
 import { pickRow, type RewardFn } from '@trinity-rft/core';
-import { accuracyReward } from './accuracy-reward.js';
-import { countdownReward } from './countdown-reward.js';
-import type { RewardKind, RewardTools } from './define.js';
-import { exactMatchReward } from './exact-match-reward.js';
-import { formatReward } from './format-reward.js';
-import { lengthPenaltyReward } from './length-penalty-reward.js';
-import { mathBoxedReward } from './math-boxed-reward.js';
-import { mathDapoReward } from './math-dapo-reward.js';
-import { mathEvalReward } from './math-eval-reward.js';
-import { mathReward } from './math-reward.js';
-import { overlongPenaltyReward } from './overlong-penalty-reward.js';
-import { rlcrReward } from './rlcr-reward.js';
-import { rmGalleryReward } from './rm-gallery-reward.js';
-import { toolCallReward } from './tool-call-reward.js';
+import { accuracyReward } from './rewards/accuracy-reward.js';
+import { countdownReward } from './rewards/countdown-reward.js';
+import type { RewardKind, RewardTools } from './rewards/shared/define.js';
+import { exactMatchReward } from './rewards/exact-match-reward.js';
+import { formatReward } from './rewards/format-reward.js';
+import { lengthPenaltyReward } from './rewards/length-penalty-reward.js';
+import { mathBoxedReward } from './rewards/math-boxed-reward.js';
+import { mathDapoReward } from './rewards/math-dapo-reward.js';
+import { mathEvalReward } from './rewards/math-eval-reward.js';
+import { mathReward } from './rewards/math-reward.js';
+import { overlongPenaltyReward } from './rewards/overlong-penalty-reward.js';
+import { rlcrReward } from './rewards/rlcr-reward.js';
+import { rmGalleryReward } from './rewards/rm-gallery-reward.js';
+import { toolCallReward } from './rewards/tool-call-reward.js';
 
 /**
  * Every built-in reward function, with what documents say of it. A new one is one file and one row.

@@ -8,7 +8,7 @@ import {
   normalizeAnswer,
   sameMath,
 } from '../src/index.js';
-import { boxedAnswer } from '../src/marks.js';
+import { boxedAnswer } from '../src/math/marks.js';
 import vectors from './trinity-rewards.json' with { type: 'json' };
 
 /** The reasons for which a case has another result here. Also in the README. */

@@ -2,7 +2,7 @@
 import type { ModelConfig } from '../model/config.js';
 import { differentiated, type TrainingGraphOptions } from '../model/training-graphs.js';
 import { gradients } from '../onnx/autodiff.js';
-import { Graph } from '../onnx/graph.js';
+import { Graph } from '../onnx/graph/graph.js';
 import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './plan.js';
 
 /**

@@ -2,7 +2,7 @@
  * The decoder block of every family, and the stack of blocks. Graphs differ only in the attention
  * they pass in.
  */
-import type { Graph, Value } from '../onnx/graph.js';
+import type { Graph, Value } from '../onnx/graph/graph.js';
 import { add, swiglu } from '../onnx/ops/elementwise.js';
 import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/matmul.js';
 import { rmsNorm } from '../onnx/ops/norm.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { tinyModels } from '../../test/support/models.js';
-import { linearShapes } from '../runtime/gemm.js';
+import { linearShapes } from './parameters.js';
 import { samplerAgreement } from './column-parts.js';
 
 const small = {

@@ -2,9 +2,10 @@
  * Which columns of a linear layer the trainer computes apart, so that its sums have the blocks of
  * the sampler's.
  */
-import { blockLength, linearShapes, threadColumns, type LinearShape } from '../runtime/gemm.js';
-import { rowWindow } from '../sample/row-window.js';
+import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm.js';
+import { rowWindow } from './row-window.js';
 import type { ModelConfig } from './config.js';
+import { linearShapes } from './parameters.js';
 
 /** What it takes for scores to have the bits of sampling. */
 export interface Agreement {

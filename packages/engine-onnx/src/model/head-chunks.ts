@@ -2,8 +2,8 @@
  * The head in parts: log-probabilities, entropies and their gradients without ever holding [R, V]
  * at once.
  */
-import type { Dim } from '../onnx/dims.js';
-import type { Value } from '../onnx/graph.js';
+import type { Dim } from '../onnx/graph/dims.js';
+import type { Value } from '../onnx/graph/graph.js';
 import { add, exp, multiply, negate } from '../onnx/ops/elementwise.js';
 import { matmul, rowDot } from '../onnx/ops/matmul.js';
 import { concat } from '../onnx/ops/shape.js';

@@ -1,5 +1,5 @@
 /** The head: from hidden states to log-probabilities. */
-import { dimAt, type Value } from '../onnx/graph.js';
+import { dimAt, type Value } from '../onnx/graph/graph.js';
 import { multiply } from '../onnx/ops/elementwise.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
 import { project, type Trunk } from './block.js';

@@ -3,6 +3,7 @@
  * seeded beginning.
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
+import type { LinearShape } from '../runtime/gemm.js';
 import type { ModelConfig } from './config.js';
 
 /** One tensor inside the flat array. */
@@ -130,4 +131,17 @@ export function initialWeights(
     for (let i = 0; i < tensor.length; i++) tensor[i] = scale * random.normal();
   }
   return flat;
+}
+
+/** Every linear layer of a model, the head included; equal ones may come twice. */
+export function linearShapes(config: ModelConfig): readonly LinearShape[] {
+  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
+  return [
+    [heads * headDim, hiddenSize],
+    [kvHeads * headDim, hiddenSize],
+    [hiddenSize, heads * headDim],
+    [intermediateSize, hiddenSize],
+    [hiddenSize, intermediateSize],
+    [config.head === 'value' ? 1 : vocabSize, hiddenSize],
+  ];
 }

@@ -23,8 +23,8 @@
  * Feed at least two rows: one row takes another matrix kernel, whose sums are rounded in another
  * order.
  */
-import { Graph, type Value } from '../onnx/graph.js';
-import { dataTypes } from '../onnx/schema.js';
+import { Graph, type Value } from '../onnx/graph/graph.js';
+import { dataTypes } from '../onnx/graph/schema.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { cachedAttention } from '../onnx/ops/cached-attention.js';
 import { categorical } from '../onnx/ops/categorical.js';

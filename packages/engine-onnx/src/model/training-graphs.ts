@@ -26,7 +26,7 @@
  * (gradient 0) unless every position is picked.
  */
 import { gradients, type Seed } from '../onnx/autodiff.js';
-import { Graph, type Value } from '../onnx/graph.js';
+import { Graph, type Value } from '../onnx/graph/graph.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { reshape, takeRows } from '../onnx/ops/shape.js';
 import { decoder, embed, parameterInputs, tableInputs, type Trunk } from './block.js';

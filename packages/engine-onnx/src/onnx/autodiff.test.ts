@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { gradientError, type Argument } from '../../test/support/numeric.js';
-import { broadcastShape } from './dims.js';
+import { broadcastShape } from './graph/dims.js';
 import { gradients } from './autodiff.js';
-import { Graph, type Value } from './graph.js';
+import { Graph, type Value } from './graph/graph.js';
 import { causalAttention } from './ops/attention.js';
 import { add, exp, multiply, negate, sigmoid, subtract, swiglu } from './ops/elementwise.js';
 import { linear, matmul } from './ops/matmul.js';

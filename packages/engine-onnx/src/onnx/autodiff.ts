@@ -2,7 +2,7 @@
  * Reverse-mode differentiation: walks the values backwards and adds up what their pullbacks return.
  */
 import { InvariantError } from '@trinity-rft/core';
-import type { Value } from './graph.js';
+import type { Value } from './graph/graph.js';
 import { add } from './ops/elementwise.js';
 
 /** The gradient of a scalar with respect to `value`, known from outside the graph. */

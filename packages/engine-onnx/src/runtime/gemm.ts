@@ -4,7 +4,6 @@
  * columns are shared among threads follows from M. So two row counts give equal bits where their
  * blocks are equal. A single row takes another kernel altogether.
  */
-import type { ModelConfig } from '../model/config.js';
 
 /** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
 const strideN = 128;
@@ -14,19 +13,6 @@ const threadComplexity = 64 * 1024;
 
 /** [columns N, depth K] of a linear layer. */
 export type LinearShape = readonly [columns: number, depth: number];
-
-/** Every linear layer of a model, the head included; equal ones may come twice. */
-export function linearShapes(config: ModelConfig): readonly LinearShape[] {
-  const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
-  return [
-    [heads * headDim, hiddenSize],
-    [kvHeads * headDim, hiddenSize],
-    [hiddenSize, heads * headDim],
-    [intermediateSize, hiddenSize],
-    [hiddenSize, intermediateSize],
-    [config.head === 'value' ? 1 : vocabSize, hiddenSize],
-  ];
-}
 
 /** Columns that each thread takes of M rows; one number where the rows are shared out instead. */
 export function threadColumns(m: number, [n, k]: LinearShape, threads: number): readonly number[] {

@@ -9,10 +9,11 @@ import {
   type TrinityError,
 } from '@trinity-rft/core';
 
+import type { TokenBytes } from '../model/token-bytes.js';
 import type { AnswerConstraint, ConstraintFactory } from './constraint/constraint.js';
 import type { KvOwner, KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
-import { createStopMatcher, type StopMatcher, type TokenBytes } from './stop-matcher.js';
+import { createStopMatcher, type StopMatcher } from './stop-matcher.js';
 
 export interface Request {
   readonly plan: SamplePlan;

@@ -8,7 +8,7 @@ import { RopeFeeds } from '../model/rope.js';
 import { decodeGraph, prefillGraph, type DecodeVariant } from '../model/sampling-graphs.js';
 import type { Feeds } from '../model/weights.js';
 import { createSession } from '../runtime/session.js';
-import { rowWindow, type RowWindow } from './row-window.js';
+import { rowWindow, type RowWindow } from '../model/row-window.js';
 
 export interface SamplerKernels {
   readonly config: ModelConfig;

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { InvariantError, ModelError, TrinityError, type SampledSequence } from '@trinity-rft/core';
 
+import type { TokenBytes } from '../model/token-bytes.js';
 import type { Feeds } from '../model/weights.js';
 import {
   createChoice,
@@ -23,7 +24,6 @@ import { KvCache } from './kv-cache.js';
 import type { KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 import { prefillPrompts } from './prefill.js';
-import type { TokenBytes } from './stop-matcher.js';
 
 export interface SchedulerOptions {
   /** Sequences sampled at once. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { createStopMatcher, packTokenBytes, type TokenBytes } from './stop-matcher.js';
+import { packTokenBytes, type TokenBytes } from '../model/token-bytes.js';
+import { createStopMatcher } from './stop-matcher.js';
 
 const stopsOf = (...texts: readonly string[]): { text: string; bytes: Uint8Array }[] =>
   texts.map((text) => ({ text, bytes: Buffer.from(text) }));

@@ -8,7 +8,7 @@
  * | `grad_values` | f32 [R, 1]   |         | in       | dL/dvalue; 0 in padding rows                   |
  * | `values`      | f32 [R, 1]   | out     |          | norm(x) w + b                                  |
  */
-import { Graph, type Value } from '../onnx/graph.js';
+import { Graph, type Value } from '../onnx/graph/graph.js';
 import { linear } from '../onnx/ops/matmul.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
 import { takeRows } from '../onnx/ops/shape.js';

@@ -17,10 +17,10 @@ import { loadModelFolder, type ModelFiles, type ModelFolder } from '../folder/mo
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers, type WeightLease } from '../model/weights.js';
-import { inOrder } from '../runtime/in-order.js';
-import { Turns } from '../runtime/turns.js';
+import { inOrder } from './in-order.js';
+import { Turns } from './turns.js';
 import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
-import { samplingThreads, type SamplingThreads } from '../sample/lanes.js';
+import { samplingThreads, type SamplingThreads } from '../sample/sampler-threads.js';
 import { planSample } from '../sample/plan.js';
 import { SampleScheduler, type SampleTicket, type SamplingWeights } from '../sample/scheduler.js';
 import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
@@ -34,7 +34,7 @@ import {
   type LaneSource,
   type Method,
   type WorkerOptions,
-} from './protocol.js';
+} from '../protocol/engine-calls.js';
 import { openTrainingState, type TrainingState } from './training-state.js';
 import { receiveWeights, sendWeights } from './weight-port.js';
 

@@ -9,7 +9,7 @@ import {
   type CallTable,
   type Reply,
   type ToWorker,
-} from './protocol.js';
+} from '../protocol/engine-calls.js';
 
 /** What answers the calls. */
 export interface Core<C extends CallTable<keyof C>> {

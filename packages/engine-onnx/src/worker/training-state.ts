@@ -9,7 +9,7 @@ import { openAdapters } from '../lora/open.js';
 import type { WeightBuffers } from '../model/weights.js';
 import type { OptimizerState } from '../train/adamw.js';
 import { allParameters, type Trainable } from '../train/trainable.js';
-import type { WorkerOptions } from './protocol.js';
+import type { WorkerOptions } from '../protocol/engine-calls.js';
 
 export interface TrainingState {
   readonly trainable: Trainable;

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { CancelledError, EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 
-import { EngineClient, type EngineLink, type LinkListener } from './client.js';
+import { EngineClient, type EngineLink, type LinkListener } from '../protocol/client.js';
 import { linkTo } from './worker-link.js';
 
 describe('a thread that dies', () => {

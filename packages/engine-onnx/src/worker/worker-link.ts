@@ -6,8 +6,8 @@ import { Worker } from 'node:worker_threads';
 
 import { EngineError } from '@trinity-rft/core';
 
-import type { EngineLink } from './client.js';
-import type { FromWorker } from './protocol.js';
+import type { EngineLink } from '../protocol/client.js';
+import type { FromWorker } from '../protocol/engine-calls.js';
 import type { WorkerTask } from './worker.js';
 
 /** Starts the thread. It keeps the process alive until the link is closed. */

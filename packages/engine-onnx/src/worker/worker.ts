@@ -3,10 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 import { InvariantError } from '@trinity-rft/core';
 
-import { CriticCore } from '../value/critic-core.js';
-import type { CriticOptions } from '../value/protocol.js';
+import { CriticCore } from './critic-core.js';
+import type { CriticOptions } from '../protocol/critic-calls.js';
 import { EngineCore } from './engine-core.js';
-import type { WorkerOptions } from './protocol.js';
+import type { WorkerOptions } from '../protocol/engine-calls.js';
 import { serve } from './serve.js';
 
 /** What a thread is started for. */

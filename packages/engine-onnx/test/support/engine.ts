@@ -5,21 +5,25 @@ import { MessageChannel } from 'node:worker_threads';
 
 import { CancelledError, type Engine, type ValueEngine } from '@trinity-rft/core';
 
+import { onnxCapabilities } from '../../src/capabilities.js';
 import { completeCriticOptions, type OnnxCriticOptions } from '../../src/critic.js';
 import { completeOptions, type OnnxEngineOptions } from '../../src/engine.js';
-import { CriticCore } from '../../src/value/critic-core.js';
-import { connectCritic } from '../../src/value/remote-critic.js';
-import type { EngineLink } from '../../src/worker/client.js';
+import { CriticCore } from '../../src/worker/critic-core.js';
+import { connectCritic } from '../../src/client/remote-critic.js';
+import type { EngineLink } from '../../src/protocol/client.js';
 import { EngineCore } from '../../src/worker/engine-core.js';
-import type { CallTable } from '../../src/worker/protocol.js';
-import { connectEngine } from '../../src/worker/remote-engine.js';
+import type { CallTable } from '../../src/protocol/engine-calls.js';
+import { connectEngine } from '../../src/client/remote-engine.js';
 import { serve, type Core } from '../../src/worker/serve.js';
 
 /** As `createOnnxEngine`, in this thread, which every run of a graph blocks. */
 export async function createEngineInThread(options: OnnxEngineOptions): Promise<Engine> {
-  return (
-    await connectEngine((worker) => serveHere(EngineCore.open(worker)), completeOptions(options))
-  ).engine;
+  const { engine } = await connectEngine(
+    (worker) => serveHere(EngineCore.open(worker)),
+    completeOptions(options),
+    onnxCapabilities,
+  );
+  return engine;
 }
 
 /** As `createOnnxCritic`, in this thread. */

@@ -2,7 +2,7 @@
 import { Tensor } from 'onnxruntime-node';
 import { createRandom, type Random } from '@trinity-rft/core';
 import { gradients } from '../../src/onnx/autodiff.js';
-import { Graph, type Value } from '../../src/onnx/graph.js';
+import { Graph, type Value } from '../../src/onnx/graph/graph.js';
 import { createSession } from '../../src/runtime/session.js';
 
 export type Numbers = Float32Array | Int32Array;

@@ -12,7 +12,7 @@ import {
   type SampleTicket,
   type SchedulerOptions,
 } from '../../src/sample/scheduler.js';
-import { packTokenBytes } from '../../src/sample/stop-matcher.js';
+import { packTokenBytes } from '../../src/model/token-bytes.js';
 
 export interface TestSampler {
   readonly config: ModelConfig;

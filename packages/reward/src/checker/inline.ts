@@ -1,6 +1,6 @@
 /** What is decided at once, because it is cheaper than telling another thread. */
 import { extractAnswer, extractTruth, sameMath } from '../math/check.js';
-import { boxedAnswer } from '../marks.js';
+import { boxedAnswer } from '../math/marks.js';
 import type { MathPair } from './rules.js';
 
 /**

@@ -6,7 +6,7 @@ import {
   hashedAnswer,
   numberIn,
   taggedAnswer,
-} from '../marks.js';
+} from './marks.js';
 import { isMath, readAnswer } from './answer.js';
 import { tokenize } from './lexer.js';
 import { sameAnswer } from './same.js';

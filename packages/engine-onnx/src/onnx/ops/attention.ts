@@ -1,6 +1,6 @@
 /** Causal attention of whole sequences, with grouped key and value heads. */
-import { product, type Dim } from '../dims.js';
-import { dimAt, withPullback, type Graph, type Value } from '../graph.js';
+import { product, type Dim } from '../graph/dims.js';
+import { dimAt, withPullback, type Graph, type Value } from '../graph/graph.js';
 import { multiply, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { reshape, swapHeads } from './shape.js';

@@ -2,8 +2,8 @@
  * Attention of one new token per row over a cache and itself, rounded exactly as
  * {@link causalAttention} rounds it.
  */
-import type { Dim } from '../dims.js';
-import { dimAt, type Graph, type Value } from '../graph.js';
+import type { Dim } from '../graph/dims.js';
+import { dimAt, type Graph, type Value } from '../graph/graph.js';
 import { maskedScore } from './attention.js';
 import { matmul } from './matmul.js';
 import { concat, reshape, swapHeads } from './shape.js';

@@ -1,5 +1,5 @@
 /** Drawing from a distribution inside the graph, so that no logits leave it. */
-import { dimAt, type Value } from '../graph.js';
+import { dimAt, type Value } from '../graph/graph.js';
 import { exp } from './elementwise.js';
 
 /** Largest float32 below 1 by two steps: u * total then stays below the total after rounding. */

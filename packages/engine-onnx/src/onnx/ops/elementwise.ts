@@ -1,6 +1,6 @@
 /** Elementwise operators with broadcasting. */
-import { broadcastShape, sameShape, type Shape } from '../dims.js';
-import { withPullback, type Value } from '../graph.js';
+import { broadcastShape, sameShape, type Shape } from '../graph/dims.js';
+import { withPullback, type Value } from '../graph/graph.js';
 import { reshape } from './shape.js';
 
 /** a + b */

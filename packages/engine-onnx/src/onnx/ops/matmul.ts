@@ -1,7 +1,7 @@
 /** Matrix products; transposed operands are read in place, never copied. */
 import { InvariantError } from '@trinity-rft/core';
-import { product } from '../dims.js';
-import { dimAt, withPullback, type Value } from '../graph.js';
+import { product } from '../graph/dims.js';
+import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { unbroadcast } from './elementwise.js';
 import { concat, reshape, transpose } from './shape.js';
 

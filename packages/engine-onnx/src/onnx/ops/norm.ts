@@ -1,7 +1,7 @@
 /** Root mean square normalisation. */
 import { InvariantError } from '@trinity-rft/core';
-import { product } from '../dims.js';
-import { dimAt, withPullback, type Value } from '../graph.js';
+import { product } from '../graph/dims.js';
+import { dimAt, withPullback, type Value } from '../graph/graph.js';
 import { multiply, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { reshape } from './shape.js';

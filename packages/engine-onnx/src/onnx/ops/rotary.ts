@@ -1,5 +1,5 @@
 /** Rotary position embedding. */
-import { withPullback, type Value } from '../graph.js';
+import { withPullback, type Value } from '../graph/graph.js';
 import { negate } from './elementwise.js';
 
 /** Cosine and sine of position times frequency, [positions, headDim / 2]. */

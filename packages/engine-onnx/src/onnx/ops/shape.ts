@@ -1,6 +1,6 @@
 /** Operators that move numbers without changing them. */
-import { sameShape, type Dim, type Shape } from '../dims.js';
-import { withPullback, type Value } from '../graph.js';
+import { sameShape, type Dim, type Shape } from '../graph/dims.js';
+import { withPullback, type Value } from '../graph/graph.js';
 
 /** What was reshaped into a value. */
 const originals = new WeakMap<Value, Value>();

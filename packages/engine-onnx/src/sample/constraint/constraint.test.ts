@@ -2,7 +2,7 @@ import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { packTokenBytes } from '../stop-matcher.js';
+import { packTokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton } from './automaton.js';
 import { createConstraintFactory } from './constraint.js';
 

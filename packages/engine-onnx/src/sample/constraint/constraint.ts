@@ -1,6 +1,6 @@
 /** Which tokens may come next in an answer that follows a grammar. */
 import type { TextGrammar } from '@trinity-rft/core';
-import type { TokenBytes } from '../stop-matcher.js';
+import type { TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
 import { createTokenTrie, type TokenTrie } from './token-trie.js';
 

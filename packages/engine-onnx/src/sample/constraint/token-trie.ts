@@ -1,7 +1,7 @@
 /**
  * The vocabulary as a tree of bytes, so that tokens with a common beginning are looked at together.
  */
-import type { TokenBytes } from '../stop-matcher.js';
+import type { TokenBytes } from '../../model/token-bytes.js';
 
 /** Nodes by number, 0 is the root. */
 export interface TokenTrie {

@@ -13,8 +13,8 @@ import type {
   WeightSource,
 } from '@trinity-rft/core';
 
-import { EngineClient, type CallHandle, type EngineLink } from './client.js';
-import { packBatch, unpackSequences } from './protocol.js';
+import { EngineClient, type CallHandle, type EngineLink } from '../protocol/client.js';
+import { packBatch, unpackSequences } from '../protocol/engine-calls.js';
 
 interface Lane {
   readonly client: EngineClient;

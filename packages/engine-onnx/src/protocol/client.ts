@@ -12,7 +12,7 @@ import {
   type Handed,
   type Reply,
   type ToWorker,
-} from './protocol.js';
+} from './engine-calls.js';
 
 /** How messages get to the engine and back. */
 export interface EngineLink {

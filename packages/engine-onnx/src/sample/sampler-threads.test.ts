@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { completeConfig } from '../folder/new-model.js';
-import { samplingThreads } from './lanes.js';
+import { samplingThreads } from './sampler-threads.js';
 
 const shape = { vocabSize: 128, layers: 4, heads: 4, kvHeads: 2 };
 

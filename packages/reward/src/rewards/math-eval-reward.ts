@@ -1,7 +1,7 @@
 /** `math_eval_reward`: accuracy as evaluations count it. */
-import { rewardKind } from './define.js';
-import { requireTruth } from './truth.js';
-import { accuracyCoef, checkerArg } from './weights.js';
+import { rewardKind } from './shared/define.js';
+import { requireTruth } from './shared/truth.js';
+import { accuracyCoef, checkerArg } from './shared/weights.js';
 
 /**
  * By rule `answer` of the checker, or with `checker: trinity` `trinity_eval` (after Qwen2.5-Math).

@@ -6,12 +6,12 @@ import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
 import type { ModelFiles } from '../folder/model-folder.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
-import { inOrder } from '../runtime/in-order.js';
+import { inOrder } from './in-order.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
-import { unpackBatch } from '../worker/protocol.js';
-import { openCriticFolder } from './critic-folder.js';
-import type { CriticCalls, CriticOptions } from './protocol.js';
-import { ValueTrainer } from './value-trainer.js';
+import { unpackBatch } from '../protocol/engine-calls.js';
+import { openCriticFolder } from '../value/critic-folder.js';
+import type { CriticCalls, CriticOptions } from '../protocol/critic-calls.js';
+import { ValueTrainer } from '../value/value-trainer.js';
 
 type Handlers = {
   [M in keyof CriticCalls]: (args: CriticCalls[M]['args']) => Promise<CriticCalls[M]['result']>;

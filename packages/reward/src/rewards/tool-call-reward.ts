@@ -1,10 +1,10 @@
 /** `tool_call_reward`: are the tools called that should be, with the right arguments? */
 import { booleanArg, numberArg, RewardError } from '@trinity-rft/core';
-import { rewardKind } from './define.js';
-import { hasOneThought, wholeResponse } from './layout.js';
-import { callsIn, readCalls, sameCalls, sameNames, type Call } from './tool-calls.js';
-import { requireTruth } from './truth.js';
-import { accuracyCoef } from './weights.js';
+import { rewardKind } from './shared/define.js';
+import { hasOneThought, wholeResponse } from './shared/layout.js';
+import { callsIn, readCalls, sameCalls, sameNames, type Call } from './shared/tool-calls.js';
+import { requireTruth } from './shared/truth.js';
+import { accuracyCoef } from './shared/weights.js';
 
 /**
  * By the last `<tool_call>..</tool_call>`, JSON `[{"name": .., "arguments": ..}]`: all calls of the

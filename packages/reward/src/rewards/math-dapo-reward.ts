@@ -1,10 +1,10 @@
 /** `math_dapo_reward`: accuracy, and a penalty for overlong responses. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { rewardKind } from './define.js';
-import { overlongPenalty, readOverlong, requireTokens } from './overlong.js';
+import { rewardKind } from './shared/define.js';
+import { overlongPenalty, readOverlong, requireTokens } from './shared/overlong.js';
 import { overlongArgs } from './overlong-penalty-reward.js';
-import { requireTruth } from './truth.js';
-import { accuracyCoef, checkerArg } from './weights.js';
+import { requireTruth } from './shared/truth.js';
+import { accuracyCoef, checkerArg } from './shared/weights.js';
 
 /**
  * Accuracy by rule `answer` or `trinity_dapo` of the checker, and {@link overlongPenalty}. Source:

@@ -2,9 +2,9 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, test } from 'vitest';
 import { product } from './dims.js';
 import { Graph } from './graph.js';
-import { add, multiply, negate } from './ops/elementwise.js';
-import { rowDot } from './ops/matmul.js';
-import { concat, reshape } from './ops/shape.js';
+import { add, multiply, negate } from '../ops/elementwise.js';
+import { rowDot } from '../ops/matmul.js';
+import { concat, reshape } from '../ops/shape.js';
 
 async function run(graph: Graph, feeds: Record<string, Tensor>) {
   const session = await InferenceSession.create(graph.encode());

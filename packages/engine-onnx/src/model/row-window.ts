@@ -2,8 +2,9 @@
  * How many rows one run of a graph may have so that a row's result does not depend, bit for bit, on
  * its neighbours.
  */
-import type { ModelConfig } from '../model/config.js';
-import { blockLength, linearShapes, threadColumns, type LinearShape } from '../runtime/gemm.js';
+import type { ModelConfig } from './config.js';
+import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm.js';
+import { linearShapes } from './parameters.js';
 
 /**
  * A run has at least `min` rows (the caller fills up with rows whose results it drops) and at most

@@ -4,16 +4,16 @@ import {
   EngineError,
   type CancelReason,
   type Engine,
+  type EngineCapabilities,
   type Sampler,
   type TrainEngine,
   type TrinityError,
 } from '@trinity-rft/core';
 
-import { onnxCapabilities } from '../capabilities.js';
-import { samplingThreads } from '../sample/lanes.js';
-import { EngineClient, type CallHandle, type EngineLink } from './client.js';
-import { Lanes } from './lanes.js';
-import { packBatch, type EngineFacts, type WorkerOptions } from './protocol.js';
+import { samplingThreads } from '../sample/sampler-threads.js';
+import { EngineClient, type CallHandle, type EngineLink } from '../protocol/client.js';
+import { Lanes } from './sampler-pool.js';
+import { packBatch, type EngineFacts, type WorkerOptions } from '../protocol/engine-calls.js';
 
 /**
  * Starts a thread and waits until it is ready; starts others when their samplers are needed.
@@ -22,6 +22,7 @@ import { packBatch, type EngineFacts, type WorkerOptions } from './protocol.js';
 export async function connectEngine(
   start: (options: WorkerOptions) => EngineLink,
   options: WorkerOptions,
+  capabilities: EngineCapabilities,
 ): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
   const client = new EngineClient(start(options));
   const ends = [
@@ -30,7 +31,6 @@ export async function connectEngine(
   ] as const;
   try {
     const facts = await client.call('open', {}).result;
-    const own = { ...onnxCapabilities, referenceModel: options.reference };
     const others = samplingThreads(facts.config, options.threads).lanes - 1;
     const { lora: _, ...shared } = options;
     const sampling = { ...shared, reference: false, samples: facts.config };
@@ -39,7 +39,7 @@ export async function connectEngine(
       Array.from({ length: others }, () => () => start(sampling)),
     );
     const engine = {
-      capabilities: own,
+      capabilities: { ...capabilities, referenceModel: options.reference },
       trainer: trainerOf(client, lanes),
       sampler: samplerOf(lanes, facts),
       close: () => lanes.close(...ends),

@@ -1,9 +1,9 @@
 /** `rlcr_reward`: right answers, and knowing how sure one is. */
 import type { Arg } from '@trinity-rft/core';
-import { readConfidence, readRlcrLayout } from './confidence.js';
-import { rewardKind } from './define.js';
-import { wholeResponse } from './layout.js';
-import { requireTruth } from './truth.js';
+import { readConfidence, readRlcrLayout } from './shared/confidence.js';
+import { rewardKind } from './shared/define.js';
+import { wholeResponse } from './shared/layout.js';
+import { requireTruth } from './shared/truth.js';
 
 const standardWeights = {
   format: 0.5,

@@ -1,5 +1,5 @@
 /** The layout of RLCR: thought, answer, analysis, confidence. */
-import { pythonFloat } from './original/python.js';
+import { pythonFloat } from '../../original/python.js';
 
 const chain = [
   '<think>',

@@ -1,7 +1,7 @@
 /** `overlong_penalty_reward`: nothing but a penalty for long responses. */
 import { numberArg } from '@trinity-rft/core';
-import { rewardKind } from './define.js';
-import { overlongPenalty, readOverlong, requireTokens } from './overlong.js';
+import { rewardKind } from './shared/define.js';
+import { overlongPenalty, readOverlong, requireTokens } from './shared/overlong.js';
 
 /** The arguments of {@link overlongPenalty}, as configurations write them. */
 export const overlongArgs = {

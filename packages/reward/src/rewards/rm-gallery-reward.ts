@@ -1,6 +1,6 @@
 /** `rm_gallery_reward`: a name of Trinity-RFT that is refused, with what to use instead. */
 import { ConfigError } from '@trinity-rft/core';
-import type { RewardKind } from './define.js';
+import type { RewardKind } from './shared/define.js';
 
 /** RM-Gallery is a Python package, which nothing here can call. */
 export const rmGalleryReward: RewardKind = {

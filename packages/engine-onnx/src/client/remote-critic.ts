@@ -1,9 +1,9 @@
 /** The `ValueEngine` interface over the calls of the protocol. */
 import { CancelledError, EngineError, type ValueEngine } from '@trinity-rft/core';
 
-import { EngineClient, type EngineLink } from '../worker/client.js';
-import { packBatch } from '../worker/protocol.js';
-import type { CriticCalls, CriticOptions } from './protocol.js';
+import { EngineClient, type EngineLink } from '../protocol/client.js';
+import { packBatch } from '../protocol/engine-calls.js';
+import type { CriticCalls, CriticOptions } from '../protocol/critic-calls.js';
 
 /**
  * Starts a thread and waits until it is ready.

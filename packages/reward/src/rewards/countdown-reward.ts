@@ -1,10 +1,10 @@
 /** `countdown_reward`: an expression that makes the target of all the given numbers. */
 import { booleanArg, numberArg, RewardError, type RewardInput } from '@trinity-rft/core';
-import { rewardKind } from './define.js';
-import { evaluate } from './math/expression.js';
-import { toApproximate } from './math/number.js';
-import { readPython } from './math/python-expression.js';
-import { requireTruth } from './truth.js';
+import { rewardKind } from './shared/define.js';
+import { evaluate } from '../math/expression.js';
+import { toApproximate } from '../math/number.js';
+import { readPython } from '../math/python-expression.js';
+import { requireTruth } from './shared/truth.js';
 
 interface Puzzle {
   readonly target: number;

@@ -1,7 +1,7 @@
 /** Messages between a critic and its worker thread. */
 import type { Metrics, OptimizerOptions, StepStats } from '@trinity-rft/core';
 
-import type { PackedBatch } from '../worker/protocol.js';
+import type { PackedBatch } from './engine-calls.js';
 
 /** What the worker of a critic is started with. */
 export interface CriticOptions {

@@ -1,7 +1,7 @@
 /** `accuracy_reward`: is the answer mathematically the expected one? */
-import { rewardKind } from './define.js';
-import { requireTruth } from './truth.js';
-import { accuracyCoef } from './weights.js';
+import { rewardKind } from './shared/define.js';
+import { requireTruth } from './shared/truth.js';
+import { accuracyCoef } from './shared/weights.js';
 
 /**
  * By rule `answer` of the checker. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and

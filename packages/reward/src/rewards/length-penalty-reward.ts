@@ -1,9 +1,9 @@
 /** `length_penalty_reward`: a right answer, and a cost for every token. */
 import { ConfigError, numberArg } from '@trinity-rft/core';
-import { rewardKind } from './define.js';
-import { requireTokens } from './overlong.js';
-import { requireTruth } from './truth.js';
-import { accuracyCoef } from './weights.js';
+import { rewardKind } from './shared/define.js';
+import { requireTokens } from './shared/overlong.js';
+import { requireTruth } from './shared/truth.js';
+import { accuracyCoef } from './shared/weights.js';
 
 /**
  * Accuracy by rule `answer` of the checker, and -length_coef * min(1, tokens /

@@ -20,7 +20,7 @@ import type {
 
 import type { LoraOptions } from '../lora/plan.js';
 import type { ModelConfig } from '../model/config.js';
-import type { TokenBytes } from '../sample/stop-matcher.js';
+import type { TokenBytes } from '../model/token-bytes.js';
 
 /** What the worker of the engine is started with. */
 export interface WorkerOptions {

@@ -1,0 +1,17 @@
+/** The bytes that the token ids of a model stand for. */
+
+/** The byte string of each token id. */
+export interface TokenBytes {
+  /** Those of all tokens, one after the other. */
+  readonly bytes: Uint8Array;
+  /** Token t is `bytes[offsets[t] .. offsets[t + 1])`; ids beyond have no bytes. */
+  readonly offsets: Uint32Array;
+}
+
+export function packTokenBytes(tokens: readonly Uint8Array[]): TokenBytes {
+  const offsets = new Uint32Array(tokens.length + 1);
+  for (let i = 0; i < tokens.length; i++) offsets[i + 1] = offsets[i]! + tokens[i]!.length;
+  const bytes = new Uint8Array(offsets[tokens.length]!);
+  for (let i = 0; i < tokens.length; i++) bytes.set(tokens[i]!, offsets[i]);
+  return { bytes, offsets };
+}
