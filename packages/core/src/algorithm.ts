@@ -1,4 +1,4 @@
-/** The algorithm seam: pure, synchronous functions that know no engine. */
+/** The algorithm seam: pure, synchronous functions that do not know the engine. */
 import type { Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
@@ -9,13 +9,13 @@ export type AdvantageFn = (experiences: readonly Experience[]) => {
 };
 
 /**
- * Drops or rewrites experiences of one explore step before their advantages are computed; groups
- * are whole.
+ * Drops or rewrites experiences of one explore step before advantages are computed. It always sees
+ * whole groups.
  */
 export interface ExperienceOperator {
-  /** Of its table; metrics are filed under it. */
+  /** Its name in the operator table, and the prefix of its metrics. */
   readonly name: string;
-  /** `filtered_count` among the metrics is how many it dropped. */
+  /** The metric `filtered_count` is the number of experiences it dropped. */
   apply(experiences: readonly Experience[]): {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
@@ -89,7 +89,7 @@ export interface AdvantageOutput {
   /** What a critic learns to predict. [N] */
   readonly returns: Float32Array;
   /**
-   * Tokens that stay trained, where the function takes some out. [N]
+   * Tokens that are still trained, if the function masks some. [N]
    * @default those of the input
    */
   readonly actionMask?: Uint8Array;
@@ -99,7 +99,7 @@ export interface AdvantageOutput {
 /** Advantages of one batch, from numbers that only models know or from rewards alone. */
 export type BatchAdvantageFn = (input: AdvantageInput) => AdvantageOutput;
 
-/** Takes `coefficient` times the divergence from the reference off the rewards of a train batch. */
+/** Subtracts `coefficient` times the KL divergence from the reference from the rewards of a batch. */
 export interface KlPenalty {
   /** Of the first step. */
   readonly initialCoefficient: number;
@@ -109,7 +109,7 @@ export interface KlPenalty {
   ): {
     /** [N] */
     readonly rewards: Float32Array;
-    /** For the next step: another one where the penalty steers it. */
+    /** For the next step; an adaptive penalty changes it. */
     readonly nextCoefficient: number;
     readonly metrics: Metrics;
   };
@@ -148,28 +148,28 @@ export interface LossOutput {
 
 export type PolicyLossFn = (input: LossInput) => LossOutput;
 
-/** What the trainer needs of an algorithm: functions and needs, no name. */
+/** An algorithm as the trainer sees it: functions and needs, no name. */
 export interface Algorithm {
   /**
-   * Runs on one explore step at a time, so groups are whole. Absent for supervised data and where
-   * `batchAdvantage` is there.
+   * Runs on one explore step at a time, so groups are whole. Absent for supervised data and if
+   * there is a `batchAdvantage`.
    */
   readonly advantage?: AdvantageFn;
   /**
-   * Runs on each train batch, for advantages that need what only the trainer has: values,
-   * reference, penalties.
+   * Runs on each train batch, for advantages that need values, reference log-probabilities or
+   * penalties, which only the trainer has.
    */
   readonly batchAdvantage?: BatchAdvantageFn;
   /** Applied before `batchAdvantage`. */
   readonly klPenalty?: KlPenalty;
-  /** Of the critic; present where `needs.valueHead`. */
+  /** Loss of the critic; present if `needs.valueHead`. */
   readonly valueLoss?: ValueLossFn;
   /** The sum of policy loss, KL loss and entropy loss. */
   readonly loss: PolicyLossFn;
   readonly needs: AlgorithmNeeds;
 }
 
-/** What a strategy reads beyond the log-probabilities of the policy. */
+/** What a strategy needs besides the log-probabilities of the policy. */
 export interface AlgorithmNeeds {
   readonly referenceLogprobs: boolean;
   /** `value`: for metrics only; `gradient`: the loss differentiates it. */
@@ -188,7 +188,7 @@ export interface AlgorithmNeeds {
   readonly expertMask: boolean;
 }
 
-/** Supervised data: only the log-probabilities of the policy. */
+/** Needs of supervised losses: only the log-probabilities of the policy. */
 export const noNeeds: AlgorithmNeeds = {
   referenceLogprobs: false,
   entropy: 'none',

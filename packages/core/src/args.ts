@@ -1,7 +1,4 @@
-/**
- * Arguments of strategies that are chosen by name: their defaults, their ranges, and what to say
- * about wrong ones.
- */
+/** Arguments of strategies that YAML chooses by name: defaults, ranges and error messages. */
 import { ConfigError } from './errors.js';
 import { didYouMean } from './suggest.js';
 
@@ -12,11 +9,9 @@ export interface Arg<T> {
   /** For messages: `a number >= 0`. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
-  /** What it does, for documents: one sentence. */
+  /** What it does, in one sentence, for the generated documentation. */
   readonly help: string;
-  /**
-   * What `accepts` accepts, as data: for schemas and documents. Without it only `expected` says so.
-   */
+  /** What `accepts` accepts, as data for JSON Schema and the generated documentation. */
   readonly form?: ArgForm;
 }
 
@@ -31,7 +26,7 @@ export type ArgForm =
 /** Arguments by name. */
 export type ArgSpec = Readonly<Record<string, Arg<unknown>>>;
 
-/** The values that a specification describes. */
+/** The argument values that a specification describes. */
 export type ArgValues<S extends ArgSpec> = { readonly [K in keyof S]: S[K]['fallback'] };
 
 export interface NumberRange {
@@ -89,7 +84,7 @@ export const stringArg = (help = ''): Arg<string | undefined> => ({
   form: { type: 'text' },
 });
 
-/** A list; `expected` names its items in messages: `{ name, weight }`. An empty one by default. */
+/** A list, empty by default. `expected` names its items in messages: `{ name, weight }`. */
 export const listArg = <T>(
   expected: string,
   accepts: (item: unknown) => item is T,
@@ -129,7 +124,7 @@ export function choiceArg<const T extends string>(
 
 /**
  * Checks and completes arguments. `owner` names the strategy in messages: `policy loss "ppo"`.
- * @throws ConfigError for an unknown name or a value out of range, with what is known and expected
+ * @throws ConfigError for an unknown name or a value out of range, listing what is allowed
  */
 export function readArgs<S extends ArgSpec>(
   owner: string,

@@ -1,4 +1,4 @@
-/** The buffer seam: where tasks come from, and where experiences wait for the trainer. */
+/** The buffer seam: task sources, and the store in which experiences wait for the trainer. */
 import type { Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 import type { RawTask } from './task.js';
@@ -6,7 +6,7 @@ import type { RawTask } from './task.js';
 /** Plain JSON. */
 export type JsonState = Readonly<Record<string, unknown>>;
 
-/** One row of a task set and where it stands. */
+/** One row of a task set and its row number. */
 export interface TaskRow {
   readonly row: number;
   readonly rawTask: RawTask;
@@ -30,28 +30,28 @@ export interface TakeFilter {
   readonly minPolicyVersion?: number;
 }
 
-/** Experiences handed to the trainer. Until it is acknowledged, nothing of it is used up. */
+/** Experiences on loan to the trainer: they count as consumed only once acknowledged. */
 export interface Lease {
   readonly experiences: readonly Experience[];
   /** Numbers about this take (`sample/...`). */
   readonly metrics: Metrics;
   /** The optimizer step `trainStep` consumed them. */
   acknowledge(trainStep: number): Promise<void>;
-  /** Gives them back, in their old place. */
+  /** Returns them to their old place in the queue. */
   release(): Promise<void>;
 }
 
-/** Where a trainer reads. */
+/** Where a trainer reads its batches. */
 export interface ExperienceSource {
   /**
-   * Waits until `count` experiences are there and leases the oldest; after
-   * {@link ExperienceStore.finish} the remainder, then `undefined`. @throws CancelledError when the
-   * signal aborts, BufferError when the store failed.
+   * Waits until `count` experiences are available and leases the oldest ones. After
+   * {@link ExperienceStore.finish} it returns the remainder, then `undefined`.
+   * @throws CancelledError when the signal aborts, BufferError when the store failed
    */
   take(count: number, filter?: TakeFilter, signal?: AbortSignal): Promise<Lease | undefined>;
   /**
-   * Undoes acknowledgements of steps after `trainStep`, and every open lease: what a resumed
-   * trainer starts with.
+   * Undoes the acknowledgements of steps after `trainStep` and every open lease. A resumed trainer
+   * starts with it.
    */
   rollback(trainStep: number): Promise<void>;
   close(): Promise<void>;
@@ -60,19 +60,19 @@ export interface ExperienceSource {
 /** An {@link ExperienceSource} that an explorer fills. */
 export interface ExperienceStore extends ExperienceSource {
   /**
-   * Adds one explore step, all or nothing, together with the explorer's state after it. Experiences
-   * whose uid is already stored are refused with a BufferError: nothing is ever trained twice.
+   * Adds one explore step and the explorer's state after it, atomically.
+   * @throws BufferError for an experience whose uid is already stored: nothing is trained twice
    */
   put(batch: readonly Experience[], explorerState?: JsonState): Promise<void>;
   /** The state stored with the last {@link put}. */
   explorerState(): Promise<JsonState | undefined>;
-  /** No more puts will come: waiting takers get the remainder. */
+  /** No more puts will follow: waiting takers get the remainder. */
   finish(): void;
   /** The producer died: waiting takers reject with this error. */
   fail(error: Error): void;
   /**
-   * How many are stored, waiting, leased and trained. What a waiting taker has refused as too old
-   * is in none of the last three.
+   * How many experiences are stored, waiting, leased and trained. Those discarded as too old
+   * ({@link TakeFilter}) count only as stored.
    */
   counts(): Promise<{
     readonly total: number;

@@ -1,10 +1,10 @@
-/** The binary form of experiences: a versioned msgpack envelope that round-trips exactly. */
+/** Experiences as bytes: a versioned msgpack envelope that round-trips exactly. */
 import { decode, Encoder } from '@msgpack/msgpack';
 import { uid } from './eid.js';
 import { BufferError, describeError } from './errors.js';
 import { assertAligned, type Experience } from './experience.js';
 
-/** Increased when a reader of the old form could not read the new one. */
+/** Increased whenever an older reader could not read the new format. */
 export const codecVersion = 1;
 
 const dtypes = { f32: Float32Array, i32: Int32Array, u8: Uint8Array } as const;
@@ -32,7 +32,7 @@ const required = [
   'info',
 ] as const;
 
-/** Kept, so that its buffer has grown to the size of experiences. */
+/** Shared between calls, because its buffer keeps the size that experiences need. */
 const encoder = new Encoder({ ignoreUndefined: true });
 
 /**
@@ -57,7 +57,7 @@ export function encodeExperience(experience: Experience): Uint8Array {
   }
 }
 
-/** Readers of msgpack refuse such keys: what was stored could never be read. */
+/** msgpack decoders reject such keys, so the record could be stored but never read. */
 function hasForbiddenKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasForbiddenKey);

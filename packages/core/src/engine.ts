@@ -129,7 +129,7 @@ export interface SamplingOptions {
  */
 export interface TextGrammar {
   readonly rules: readonly (readonly (readonly GrammarSymbol[])[])[];
-  /** Tokens that may not stand for their bytes: those that control a conversation. */
+  /** Tokens that never match their bytes, such as control tokens of the chat template. */
   readonly excludedTokenIds: readonly number[];
 }
 
@@ -184,7 +184,7 @@ export type WeightSource =
   | { readonly kind: 'published' }
   | { readonly kind: 'checkpoint'; readonly directory: string };
 
-/** What an engine can do; algorithms that need more are refused when the config is read. */
+/** What an engine can do. A configuration whose algorithm needs more is rejected when it is read. */
 export interface EngineCapabilities {
   readonly entropyGradient: 'exact' | 'none';
   /** `ForwardPass.necs`. */

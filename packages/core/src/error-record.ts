@@ -17,7 +17,7 @@ import {
   type TrinityErrorOptions,
 } from './errors.js';
 
-/** One error and its causes. Made by {@link toErrorRecord}. */
+/** One error and its causes, as {@link toErrorRecord} returns them. */
 export interface ErrorRecord {
   readonly name: string;
   readonly message: string;
@@ -42,41 +42,41 @@ const classes = {
   WorkflowError,
 };
 
-/** What can be sent of anything that was thrown. */
+/** Anything that was thrown, reduced to plain data that can be posted to another thread. */
 export function toErrorRecord(error: unknown): ErrorRecord {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) };
   const { name, message, stack, cause } = error;
   return {
     name,
     message,
-    ...(stack !== undefined && { stack }),
-    ...(TrinityError.is(error) && {
-      code: error.code,
-      details: plainDetails(error.details),
-      retryable: error.retryable,
-    }),
-    ...(error instanceof ModelError && { status: error.status }),
-    ...(error instanceof CancelledError && { reason: error.reason }),
-    ...(cause !== undefined && { cause: toErrorRecord(cause) }),
+    stack,
+    ...(TrinityError.is(error) ? ownFields(error) : undefined),
+    cause: cause === undefined ? undefined : toErrorRecord(cause),
   };
 }
 
-/** What JSON can say: details are for logs, and must not make the answer itself fail. */
+const ownFields = (error: TrinityError): Partial<ErrorRecord> => ({
+  code: error.code,
+  details: plainDetails(error.details),
+  retryable: error.retryable,
+  status: error instanceof ModelError ? error.status : undefined,
+  reason: error instanceof CancelledError ? error.reason : undefined,
+});
+
+/** Drops what JSON cannot hold: details are for logs, and must never make the message itself fail. */
 function plainDetails(details: ErrorDetails): ErrorDetails {
   return JSON.parse(JSON.stringify(details)) as ErrorDetails;
 }
 
 /**
- * An error of the class it had; one that is none of ours becomes one of class `Foreign`, with its
- * name before its message. The stack is that of the thread it comes from.
+ * The error that {@link toErrorRecord} described, in its original class. An error that is not ours
+ * becomes one of class `Foreign`, with its original name before the message. The stack is the one
+ * of the thread that threw it.
  */
 export function reviveError(record: ErrorRecord, Foreign: typeof TrinityError): TrinityError {
   const cause = record.cause && reviveError(record.cause, Foreign);
-  const options = {
-    ...(record.code !== undefined && { code: record.code }),
-    ...(record.details !== undefined && { details: record.details }),
-    ...(cause !== undefined && { cause }),
-  };
+  const { code, details } = record;
+  const options = { code, details, cause };
   const error = construct(record, options, Foreign);
   if (record.stack !== undefined) error.stack = record.stack;
   return error;

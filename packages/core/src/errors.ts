@@ -1,7 +1,4 @@
-/**
- * Every error the system throws: one base class, one class per area, recognised across copies of
- * the package.
- */
+/** The error classes: one base class and one class per area. */
 
 const marker = Symbol.for('trinity-rft.error');
 
@@ -40,14 +37,11 @@ export class TrinityError extends Error {
 }
 
 /**
- * The user's configuration is wrong; the message names file, place, key, value and cure. Exit code
- * 2.
+ * The user's configuration is wrong; the message names the file, position, key, value and fix. Exit
+ * code 2.
  */
 export class ConfigError extends TrinityError {}
-/**
- * A task, task set or data file that the user gave is wrong. Exit code 2 when found before the run
- * starts.
- */
+/** A task, task set or data file is wrong. Exit code 2 when found before the run starts. */
 export class TaskError extends TrinityError {}
 /** The user's workflow threw, hung, or returned something that is not experiences. */
 export class WorkflowError extends TrinityError {}
@@ -57,11 +51,11 @@ export class RewardError extends TrinityError {}
 export class BufferError extends TrinityError {}
 /** Weights could not be handed from trainer to explorer. */
 export class SyncError extends TrinityError {}
-/** The engine refused or failed a request (shapes, non-finite numbers, a dead worker). */
+/** The engine rejected or failed a request (shapes, non-finite numbers, a dead worker). */
 export class EngineError extends TrinityError {}
 /** A checkpoint or model folder could not be written or read. */
 export class CheckpointError extends TrinityError {}
-/** An invariant of ours does not hold: our bug. */
+/** An internal invariant does not hold: a bug of ours. */
 export class InvariantError extends TrinityError {}
 
 /** A call to a model failed. `status` is the HTTP status a client would see. */
@@ -81,7 +75,7 @@ export class ModelError extends TrinityError {
 
 export type CancelReason = 'timeout' | 'shutdown' | 'stale' | 'aborted';
 
-/** Work was given up on purpose. */
+/** Work was stopped on purpose. */
 export class CancelledError extends TrinityError {
   readonly reason: CancelReason;
 
@@ -91,11 +85,11 @@ export class CancelledError extends TrinityError {
   }
 }
 
-/** One line for people: the messages of an error and of its causes, first cause last. */
+/** One line for people: the message of an error followed by those of its causes. */
 export function describeError(error: unknown): string {
   const parts: string[] = [];
   let current: unknown = error;
-  // Bounded: causes may go in circles.
+  // Bounded, because causes may be cyclic.
   for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth++) {
     const message = messageOf(current);
     if (!parts.includes(message)) parts.push(message);
@@ -116,8 +110,7 @@ function messageOf(thrown: unknown): string {
     readonly errors?: unknown;
   };
   if (typeof message === 'string' && message !== '') return message;
-  // An AggregateError without a message, as a refused connection gives, says what happened in its
-  // parts.
+  // A failed connection throws an AggregateError whose own message is empty.
   if (Array.isArray(errors) && errors.length > 0) return errors.map(messageOf).join('; ');
   return typeof name === 'string' && name !== '' ? name : inspect(thrown);
 }

@@ -47,22 +47,6 @@ describe('createExperience', () => {
     );
   });
 
-  it('leaves optional fields out rather than setting them to undefined', () => {
-    expect(Object.keys(createExperience({ tokens: [1, 2], promptLength: 1 })).toSorted()).toEqual(
-      [
-        'actionMask',
-        'eid',
-        'info',
-        'logprobs',
-        'metrics',
-        'policyVersion',
-        'promptLength',
-        'temperature',
-        'tokens',
-      ].toSorted(),
-    );
-  });
-
   it.each([
     [
       { tokens: [1, 2, 3], promptLength: 0 },

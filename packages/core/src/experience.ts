@@ -1,4 +1,4 @@
-/** One training record, the rule that aligns its per-token arrays, and pure functions over it. */
+/** The training record, the alignment rule of its per-token arrays, and functions over it. */
 import { emptyEid, uid, type Eid } from './eid.js';
 import { InvariantError } from './errors.js';
 import type { Metrics } from './metrics.js';
@@ -6,8 +6,8 @@ import type { Metrics } from './metrics.js';
 export type TruncateStatus = 'prompt_truncated' | 'response_truncated';
 
 /**
- * One model call inside an experience that holds several. Positions count response tokens, `end` is
- * exclusive.
+ * One model call inside an experience that holds several. `start` and `end` count response tokens;
+ * `end` is exclusive.
  */
 export interface CallSpan {
   readonly start: number;
@@ -52,8 +52,8 @@ export interface Experience {
   /** Log-probabilities of a teacher, for distillation. [R] */
   readonly teacherLogprobs?: Float32Array;
   /**
-   * The calls it holds, where it holds several: in order, without overlap, with every trained token
-   * inside one. See `mergeCalls`.
+   * The calls, if it holds several: in order, not overlapping, every trained token inside one of
+   * them. See `mergeCalls`.
    */
   readonly spans?: readonly CallSpan[];
   readonly truncateStatus?: TruncateStatus;
@@ -61,21 +61,18 @@ export interface Experience {
   readonly responseText?: string;
   /** Numbers for the monitor, per experience. */
   readonly metrics: Metrics;
-  /** Free facts: plain JSON values only. */
+  /** Anything else worth keeping: plain JSON values only. */
   readonly info: Readonly<Record<string, unknown>>;
 }
 
 export const unknownPolicyVersion = -1;
 export const unknownTemperature = 0;
 
-/**
- * What {@link createExperience} needs; everything else has a default. Lists are copied into typed
- * arrays.
- */
+/** Options of {@link createExperience}. Lists are copied into typed arrays. */
 export interface ExperienceInit {
   readonly tokens: ArrayLike<number>;
   readonly promptLength: number;
-  /** Needed for everything but supervised data, where it defaults to zeros. */
+  /** @default zeros, which only supervised data can use */
   readonly logprobs?: ArrayLike<number>;
   /** @default ones: the whole response was sampled */
   readonly actionMask?: ArrayLike<number | boolean>;
@@ -89,7 +86,7 @@ export interface ExperienceInit {
   readonly teacherLogprobs?: ArrayLike<number>;
   /** @default `response_truncated` where `finishReason` is `length` */
   readonly truncateStatus?: TruncateStatus;
-  /** Of the model call it was made from, as in `ChatResponse`. */
+  /** Why the model call stopped, as in `ChatResponse`. */
   readonly finishReason?: string;
   readonly promptText?: string;
   readonly responseText?: string;
@@ -98,8 +95,8 @@ export interface ExperienceInit {
 }
 
 /**
- * Builds a record with its defaults and checks it with {@link assertAligned}. Fields it does not
- * know are left out.
+ * Fills in the defaults and checks the record with {@link assertAligned}. Unknown fields are
+ * dropped, so a `ChatResponse` can be spread into the options.
  */
 export function createExperience(init: ExperienceInit): Experience {
   const length = Math.max(0, init.tokens.length - init.promptLength);
@@ -115,12 +112,12 @@ export function createExperience(init: ExperienceInit): Experience {
     temperature: init.temperature ?? unknownTemperature,
     metrics: init.metrics ?? {},
     info: init.info ?? {},
-    ...(init.reward !== undefined && { reward: init.reward }),
-    ...(init.tokenRewards && { tokenRewards: new Float32Array(init.tokenRewards) }),
-    ...(init.teacherLogprobs && { teacherLogprobs: new Float32Array(init.teacherLogprobs) }),
-    ...(truncateStatus && { truncateStatus }),
-    ...(init.promptText !== undefined && { promptText: init.promptText }),
-    ...(init.responseText !== undefined && { responseText: init.responseText }),
+    reward: init.reward,
+    tokenRewards: init.tokenRewards && new Float32Array(init.tokenRewards),
+    teacherLogprobs: init.teacherLogprobs && new Float32Array(init.teacherLogprobs),
+    truncateStatus,
+    promptText: init.promptText,
+    responseText: init.responseText,
   };
   assertAligned(experience);
   return experience;
@@ -140,7 +137,7 @@ export function actionCount(experience: Experience): number {
   return count;
 }
 
-/** A copy with other fields; per-token arrays that are not named are shared. */
+/** A copy with some fields replaced; the arrays that are not replaced are shared. */
 export function withFields(experience: Experience, fields: Partial<Experience>): Experience {
   return { ...experience, ...fields };
 }
@@ -155,9 +152,9 @@ const perToken = [
 ] as const;
 
 /**
- * The one check that runs at every border: lengths follow the alignment rule, numbers are finite,
- * log-probabilities are <= 0.
- * @throws InvariantError naming the experience, the field and the first bad entry.
+ * Checks a record wherever it crosses a package boundary: array lengths follow the alignment rule,
+ * numbers are finite, log-probabilities are <= 0.
+ * @throws InvariantError naming the experience, the field and the first bad entry
  */
 export function assertAligned(experience: Experience): void {
   const { tokens, promptLength } = experience;

@@ -63,7 +63,7 @@ export interface ChatResponse {
   readonly temperature: number;
 }
 
-/** What ids mean to a model. */
+/** The tokens behind a model's token ids. */
 export interface Vocabulary {
   /** Largest id + 1. */
   readonly size: number;
@@ -94,15 +94,14 @@ export interface RolloutModel<Client = unknown> {
   /**
    * Natural-log probability of each token after the first `promptLength`, by the weights in use.
    * Nothing is sampled or recorded. [R]
-   * @throws ModelError, also where the model cannot score tokens that it has not sampled;
-   * CancelledError
+   * @throws ModelError, also if the model can only score tokens that it sampled; CancelledError
    */
   logprobs(
     tokens: ArrayLike<number>,
     promptLength: number,
     options?: ScoreOptions,
   ): Promise<Float32Array>;
-  /** Models of one tokenizer share the object. Undefined where only the service knows it. */
+  /** The same object for models that share a tokenizer; undefined if only the service knows it. */
   readonly vocabulary: Vocabulary | undefined;
   /** A client of the `openai` package whose calls are served and recorded here. */
   openaiClient(): Client;

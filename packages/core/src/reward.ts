@@ -1,18 +1,18 @@
 /** The reward seam: a function that says how well a response did. */
 
 export interface RewardInput {
-  /** The model's final text, without reasoning when a reasoning parser takes it out. */
+  /** The model's final text, without reasoning if a reasoning parser removes it. */
   readonly response: string;
   /** Expected answer, if the task has one. */
   readonly truth: string | undefined;
   readonly prompt: string | undefined;
   readonly rawTask: Readonly<Record<string, unknown>>;
   /**
-   * Number of tokens that the model sampled for the response, where the workflow knows it; rewards
-   * of length need it.
+   * Number of tokens that the model sampled for the response, if the workflow knows it; length
+   * rewards need it.
    */
   readonly responseTokens?: number;
-  /** What the reasoning parser took out of the response; rewards of layout put it back. */
+  /** The reasoning that a parser removed from the response; format rewards need it. */
   readonly reasoning?: string;
 }
 

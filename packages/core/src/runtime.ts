@@ -1,10 +1,10 @@
-/** What library code may not reach for by itself: time, randomness, ids and the log. */
+/** Time, randomness, ids and logging, which library code receives instead of reaching for globals. */
 import { createRandom, deriveSeed, type Random } from './random.js';
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls back once, after `ms`. @returns calls it off */
+  /** Calls back once, after `ms`. @returns a function that cancels it */
   after(ms: number, callback: () => void): () => void;
   /** Resolves after `ms`, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -18,7 +18,7 @@ export interface Logger {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** A logger whose lines carry these fields too. */
+  /** A logger that adds these fields to each line. */
   child(fields: Readonly<Record<string, unknown>>): Logger;
 }
 
@@ -27,15 +27,15 @@ export interface Runtime {
   readonly logger: Logger;
   /** Root seed of the run, a 32-bit unsigned integer. */
   readonly seed: number;
-  /** A stream named by its parts; equal parts give equal streams, whatever else was drawn. */
+  /** The random stream of that name; equal names give equal streams, whatever else was drawn. */
   random(...parts: readonly (string | number)[]): Random;
-  /** A 32-bit seed named by its parts. */
+  /** The 32-bit seed of that name. */
   seedFor(...parts: readonly (string | number)[]): number;
   /** A fresh id, unique within the run. */
   newId(prefix: string): string;
 }
 
-/** What a Node timer can wait, 2^31 - 1 ms; a longer one fires at once. */
+/** The longest delay of a Node timer, 2^31 - 1 ms; a longer one fires at once. */
 const longestTimer = 2_147_483_647;
 
 export const systemClock: Clock = {
@@ -51,7 +51,7 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleep(systemClock, ms, signal),
 };
 
-/** {@link Clock.sleep} of a clock that can call back. */
+/** {@link Clock.sleep} in terms of {@link Clock.after}. */
 export function sleep(
   clock: Pick<Clock, 'after'>,
   ms: number,
@@ -60,10 +60,10 @@ export function sleep(
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);
     const onAbort = (): void => {
-      callOff();
+      cancel();
       reject(signal?.reason as Error);
     };
-    const callOff = clock.after(ms, () => {
+    const cancel = clock.after(ms, () => {
       signal?.removeEventListener('abort', onAbort);
       resolve();
     });

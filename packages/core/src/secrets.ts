@@ -1,9 +1,9 @@
-/** What must never be shown: names that hold secrets, and texts that look like some. */
+/** Recognises and redacts secrets: by the name of a field, and by the look of a text. */
 
-/** What is shown instead. */
+/** Replaces a secret in output. */
 export const redacted = '[redacted]';
 
-/** Keys of data columns end like a secret and name a place instead. */
+/** Configuration keys that end in `_key` but name a data column. */
 const columnKey =
   /^(?:prompt|response|system_prompt|messages|tools|image|video|workflow|reward_fn|chosen|rejected|stats|input|output)_key$/;
 
@@ -40,16 +40,11 @@ export function isSecretName(name: string): boolean {
   return words.some((word) => secretWords.has(word)) || secretLastWords.has(words.at(-1) ?? '');
 }
 
-/**
- * The beginnings of the keys that model hubs, cloud services and our own endpoint hand out, and
- * what follows `Bearer`.
- */
+/** Prefixes of keys issued by model hubs, cloud services and our endpoint; and bearer tokens. */
 const keyLooks =
   /\b(?:(?:sk-|sk_|rk_|ak_|hf_|ghp_|github_pat_|xox[bp]-)[A-Za-z0-9_-]{8,}|AKIA[A-Z0-9]{16}\b)|(?<=\bBearer )[^\s"',]+/g;
 
-/**
- * Text without the password of any `scheme://user:password@host` and without what looks like a key.
- */
+/** Redacts the password of every `scheme://user:password@host` and everything that looks like a key. */
 export function redactText(text: string): string {
   return text
     .replaceAll(/(:\/\/[^\s/:@]*:)[^\s/@]+@/g, `$1${redacted}@`)

@@ -39,7 +39,7 @@ export interface Task {
   readonly batchId: number | string;
   /** Registered name of the workflow. */
   readonly workflow: string;
-  /** Registered name of the reward function, if the workflow wants one. */
+  /** Registered name of the reward function, if there is one. */
   readonly rewardFn?: string;
   readonly rawTask: RawTask;
   readonly formatArgs: FormatArgs;
@@ -49,7 +49,7 @@ export interface Task {
   /** Attempts at this task. */
   readonly repeatTimes: number;
   readonly isEval: boolean;
-  /** Where the row came from: name of the task set and row number. */
+  /** Origin of the row: name of the task set and row number. */
   readonly index: { readonly taskset: string; readonly row: number };
 }
 

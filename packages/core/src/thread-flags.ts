@@ -1,8 +1,8 @@
-/** Flags of Node that a worker thread is started with. */
+/** The Node flags that a worker thread starts with. */
 
 /**
- * Threads take over the flags of the process, but refuse the one that says what `node --eval` and
- * stdin hold. Beside it only those are kept that say where modules are found.
+ * A worker inherits the flags of the process but fails on `--input-type`, which `node --eval` sets.
+ * In that case only the flags that resolve modules are passed on.
  */
 export function threadFlags(): { readonly execArgv?: string[] } {
   if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};

@@ -1,48 +1,45 @@
-/** Calls of a run merged into sequences: what several calls share is read once. */
+/** Merges the model calls of a run into sequences, so that a prefix they share is trained on once. */
 import { groupBy, runKey } from './eid.js';
 import { assertAligned, responseLength, type CallSpan, type Experience } from './experience.js';
 import type { Metrics } from './metrics.js';
 
 /**
- * `step`: one experience per model call. `trajectory`: calls that continue each other token by
- * token are one.
+ * `step`: one experience per model call. `trajectory`: calls whose tokens continue each other
+ * become one experience.
  */
 export const experienceShapes = ['step', 'trajectory'] as const;
 export type ExperienceShape = (typeof experienceShapes)[number];
 
-/** The calls an experience holds; for one of a single call, all of its response. */
+/** The calls that an experience holds; a single call spans the whole response. */
 export function spansOf(experience: Experience): readonly CallSpan[] {
   const { eid, policyVersion, reward } = experience;
   const end = responseLength(experience);
-  return (
-    experience.spans ?? [
-      { start: 0, end, step: eid.step, policyVersion, ...(reward !== undefined && { reward }) },
-    ]
-  );
+  return experience.spans ?? [{ start: 0, end, step: eid.step, policyVersion, reward }];
 }
 
 export interface MergedCalls {
   /**
-   * In order of their first call. Each has id, reward and texts of its last call, and the oldest
-   * policy version of them.
+   * In the order of their first calls. Each has the id, reward and texts of its last call, and the
+   * oldest policy version of its calls.
    */
   readonly experiences: readonly Experience[];
   /**
-   * - `merged`: calls that were appended to the sequence of an earlier one
-   * - `split/<reason>`: later calls of a run that began a sequence of their own. The reason is `info.fork`, where the recorder left
-   *   one, `temperature`, `branched` (the call before was continued already), `fields` (other per-token arrays) or `new`
-   * - `tokens`, `tokens_saved`: tokens of all sequences, and how many more the calls had one by one
+   * - `merged`: calls that were appended to the sequence of an earlier call
+   * - `split/<reason>`: later calls of a run that started a new sequence. The reason is `info.fork`
+   *   if the recorder set it, else `temperature`, `branched` (another call already continues that
+   *   one), `fields` (different per-token arrays) or `new`
+   * - `tokens`, `tokens_saved`: tokens of all sequences, and how many fewer that is than before
    */
   readonly metrics: Metrics;
 }
 
 /**
- * Appends a call to an earlier one of its run when its prompt begins with exactly the tokens of
- * that one, prompt and response: what lies between the responses becomes context (mask 0,
- * log-probability 0). Every sampled token stays in exactly one sequence, so what is trained is the
- * same; a call that several others continue is trained with the first of them, and is prompt to the
- * rest. Merge after advantages are known: they are per token and stay as they are. Calls of
- * different temperature stay apart.
+ * Appends a call to an earlier call of its run if its prompt starts with exactly that call's
+ * tokens, prompt and response. Tokens between the responses become context (mask 0,
+ * log-probability 0). Every sampled token stays in exactly one sequence, so the training signal
+ * does not change: a call that several others continue is trained with the first of them and is
+ * part of the prompt of the rest. Merge after the advantages are computed, since they are per token
+ * and are kept. Calls with different temperatures are never merged.
  */
 export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   const counts: Record<string, number> = { merged: 0 };
@@ -71,7 +68,7 @@ export function mergeCalls(experiences: readonly Experience[]): MergedCalls {
   };
 }
 
-/** Calls that continue each other; never empty. */
+/** Calls that continue each other, in order; never empty. */
 type Chain = Experience[];
 
 function longestContinued(chains: readonly Chain[], call: Experience): Chain | undefined {
@@ -119,7 +116,6 @@ function join(chain: Chain): Experience {
     for (const call of chain) target.set(read(call), offset(call));
     return target;
   };
-  const { promptText } = first;
   const joined: Experience = {
     ...last,
     promptLength: first.promptLength,
@@ -133,7 +129,7 @@ function join(chain: Chain): Experience {
         end: span.end + offset(call),
       })),
     ),
-    ...(promptText !== undefined && { promptText }),
+    promptText: first.promptText ?? last.promptText,
   };
   const arrays = optionalArrays.filter((field) => last[field] !== undefined);
   const merged = Object.fromEntries(
