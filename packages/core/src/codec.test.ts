@@ -62,9 +62,7 @@ describe('the codec of experiences', () => {
   it('gives back what it was given, bit for bit', () => {
     fc.assert(
       fc.property(experience, (original) => {
-        expect(decodeExperience(encodeExperience(original))).toEqual(
-          withoutZeroSign(original),
-        );
+        expect(decodeExperience(encodeExperience(original))).toEqual(withoutZeroSign(original));
       }),
     );
   });

@@ -1,20 +1,46 @@
-export * from './algorithm.js';
-export * from './args.js';
-export * from './buffer.js';
-export * from './codec.js';
-export * from './eid.js';
-export * from './engine.js';
-export * from './error-record.js';
-export * from './errors.js';
-export * from './experience.js';
-export * from './metrics.js';
-export * from './model.js';
-export * from './monitor.js';
-export * from './random.js';
-export * from './reward.js';
-export * from './runtime.js';
-export * from './secrets.js';
-export * from './suggest.js';
-export * from './task.js';
-export * from './thread-flags.js';
-export * from './trajectory.js';
+export type {
+  AdvantageFn,
+  AlgorithmNeeds,
+  BatchAdvantageFn,
+  ExperienceOperator,
+  LossInput,
+  LossOutput,
+  PolicyLossFn,
+} from './algorithm.js';
+export {
+  booleanArg,
+  choiceArg,
+  listArg,
+  numberArg,
+  stringArg,
+  type Arg,
+  type ArgSpec,
+  type ArgValues,
+} from './args.js';
+export type { ExperienceSource, ExperienceStore, Lease, TaskSource } from './buffer.js';
+export type { Eid } from './eid.js';
+export type { Engine, EngineCapabilities, Sampler, TrainEngine } from './engine.js';
+export {
+  ConfigError,
+  ModelError,
+  RewardError,
+  TaskError,
+  TrinityError,
+  WorkflowError,
+  describeError,
+} from './errors.js';
+export { createExperience, type Experience, type ExperienceInit } from './experience.js';
+export type { Metrics } from './metrics.js';
+export type {
+  ChatMessage,
+  ChatOptions,
+  ChatResponse,
+  RolloutModel,
+  ToolCall,
+  ToolDefinition,
+} from './model.js';
+export type { MetricRecord, MetricSink } from './monitor.js';
+export type { RewardFn, RewardInput, RewardParts } from './reward.js';
+export { createRuntime, type Clock, type Logger, type Runtime } from './runtime.js';
+export { taskPrompt, taskTruth, type RawTask, type Task } from './task.js';
+export * from './internal.js';
