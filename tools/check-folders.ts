@@ -1,30 +1,33 @@
-// Checks that imports between the folders of a package run one way, as those between packages do.
+// Checks that imports between the folders of a package run one way, as those between packages do:
+// `node tools/check-folders.ts [packages/NAME...]`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, posix, relative } from 'node:path';
+import { join, posix, relative } from 'node:path';
 import { listPackages } from './workspace.ts';
 
-/** One import statement, by paths from the package's `src`. */
+/** One import of a file by another, as paths from the package's `src`. */
 interface Import {
   readonly from: string;
   readonly to: string;
 }
 
+/** Imports between rooms, by the importing room and the imported one: one example for each pair. */
+type Corridors = ReadonlyMap<string, ReadonlyMap<string, Import>>;
+
 /**
- * One line per knot of folders, with an import for each direction; none when every package is in
- * order. A folder counts with everything inside it; the files directly in `src` count as one
- * folder.
+ * One line per group of rooms that import each other, with an example of each import; none when
+ * every package is in order. In any folder of `src`, the rooms are its folders, each with
+ * everything inside it, and the files directly in it, which count as one room.
  */
 export function checkFolders(root: string, paths = packagePaths(root)): readonly string[] {
   return paths.flatMap((path) => {
     const source = join(root, path, 'src');
-    if (!existsSync(source)) return [];
-    const imports = readImports(source);
-    const parents = new Set(
-      imports.flatMap(({ from, to }) => [...ancestors(from), ...ancestors(to)]),
+    const imports = existsSync(source) ? readImports(source) : [];
+    const folders = new Set(
+      imports.flatMap(({ from, to }) => [...foldersOf(from), ...foldersOf(to)]),
     );
-    return [...parents].flatMap((parent) =>
-      knots(roomEdges(imports, parent)).map(
-        (knot) => `${path}/src/${posix.join(parent, '')}: ${knot}`,
+    return [...folders].flatMap((folder) =>
+      describeKnots(corridorsIn(folder, imports)).map(
+        (knot) => `${posix.join(path, 'src', folder)}: ${knot}`,
       ),
     );
   });
@@ -33,84 +36,80 @@ export function checkFolders(root: string, paths = packagePaths(root)): readonly
 const packagePaths = (root: string): readonly string[] =>
   listPackages(root).map(({ path }) => path);
 
-/** Imports of files by relative path, tests left out. Type imports count: a reader follows them too. */
+/** Relative imports of source files. Imports of types count: a reader follows them too. */
 function readImports(source: string): readonly Import[] {
   return sourceFiles(source).flatMap((file) => {
-    const from = toPosix(relative(source, file));
+    const from = relative(source, file).replaceAll('\\', '/');
     const text = readFileSync(file, 'utf8');
-    return [...text.matchAll(/\bfrom '(\.{1,2}\/[^']+)'|\bimport\(?'(\.{1,2}\/[^']+)'/g)]
-      .map(([, named, bare]) => posix.join(posix.dirname(from), named ?? bare ?? ''))
+    return [...text.matchAll(relativeImport)]
+      .map(([, path = '']) => posix.join(posix.dirname(from), path))
       .filter((to) => !to.startsWith('..'))
       .map((to) => ({ from, to }));
   });
 }
 
-function sourceFiles(source: string): readonly string[] {
-  return readdirSync(source, { recursive: true, withFileTypes: true })
+/** `... from './a.js'`, `import './a.js'` and `import('./a.js')`. */
+const relativeImport = /\b(?:from |import ?\(?\s*)'(\.{1,2}\/[^']+)'/g;
+
+const sourceFiles = (source: string): readonly string[] =>
+  readdirSync(source, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /(?<!\.test|\.d)\.ts$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name));
+
+/** `a/b/c.ts` lies in `.`, `a` and `a/b`. */
+function foldersOf(file: string): readonly string[] {
+  const folder = posix.dirname(file);
+  return folder === '.' ? ['.'] : [...foldersOf(folder), folder];
 }
 
-const toPosix = (path: string): string => path.replaceAll('\\', '/');
-
-/** `a/b/c.ts` -> `.`, `a`, `a/b`. */
-function ancestors(file: string): readonly string[] {
-  const folder = dirname(file);
-  return folder === '.' ? ['.'] : [...ancestors(folder), folder];
-}
-
-/** The rooms of `parent` are its folders, and its own files together. */
-function roomEdges(imports: readonly Import[], parent: string): ReadonlyMap<string, Import> {
-  const edges = new Map<string, Import>();
+function corridorsIn(folder: string, imports: readonly Import[]): Corridors {
+  const corridors = new Map<string, Map<string, Import>>();
   for (const each of imports) {
-    const [from, to] = [roomOf(each.from, parent), roomOf(each.to, parent)];
-    if (from !== undefined && to !== undefined && from !== to) edges.set(`${from} ${to}`, each);
+    const from = roomOf(each.from, folder);
+    const to = roomOf(each.to, folder);
+    if (from === undefined || to === undefined || from === to) continue;
+    corridors.set(from, (corridors.get(from) ?? new Map<string, Import>()).set(to, each));
   }
-  return edges;
+  return corridors;
 }
 
-function roomOf(file: string, parent: string): string | undefined {
-  if (parent !== '.' && !file.startsWith(`${parent}/`)) return undefined;
-  const [first, ...rest] = (parent === '.' ? file : file.slice(parent.length + 1)).split('/');
-  return rest.length === 0 ? 'own files' : first;
+const ownFiles = 'own files';
+
+/** The room of `folder` that a file belongs to; undefined when it lies elsewhere. */
+function roomOf(file: string, folder: string): string | undefined {
+  const path = posix.relative(folder, file);
+  if (path.startsWith('..')) return undefined;
+  const slash = path.indexOf('/');
+  return slash < 0 ? ownFiles : path.slice(0, slash);
 }
 
-/** Groups of rooms that reach each other, each described by the imports between its rooms. */
-function knots(edges: ReadonlyMap<string, Import>): readonly string[] {
-  const rooms = new Set([...edges.keys()].flatMap((edge) => splitEdge(edge)));
-  const reach = new Map([...rooms].map((room) => [room, reachable(edges, room)]));
-  const seen = new Set<string>();
-  return [...rooms].toSorted().flatMap((room) => {
-    const knot = [...rooms].filter(
-      (other) => reach.get(room)?.has(other) && reach.get(other)?.has(room),
+/** Groups of rooms that reach each other, described by the imports between them. */
+function describeKnots(corridors: Corridors): readonly string[] {
+  const reach = new Map([...corridors.keys()].map((room) => [room, reachable(corridors, room)]));
+  const knots = [...reach]
+    .filter(([room, reached]) => reached.has(room))
+    .map(([room, reached]) =>
+      [...reached].filter((other) => reach.get(other)?.has(room)).toSorted(),
     );
-    if (knot.length < 2 || seen.has(room)) return [];
-    for (const member of knot) seen.add(member);
-    const inside = [...edges].filter(([edge]) =>
-      splitEdge(edge).every((end) => knot.includes(end)),
+  const distinct = new Map(knots.map((rooms) => [rooms.join('/'), rooms]));
+  return [...distinct.values()].map((rooms) => {
+    const examples = rooms.flatMap((room) =>
+      [...(corridors.get(room) ?? [])]
+        .filter(([other]) => rooms.includes(other))
+        .map(([, { from, to }]) => `${from} -> ${to}`),
     );
-    const shown = inside.map(([, { from, to }]) => `${from} -> ${to}`);
-    return [`${knot.toSorted().join(' and ')} import each other: ${shown.join(', ')}`];
+    return `${rooms.join(' and ')} import each other: ${examples.join(', ')}`;
   });
 }
 
-const splitEdge = (edge: string): [string, string] => {
-  const at = edge.lastIndexOf(' ');
-  return edge.startsWith('own files ')
-    ? ['own files', edge.slice('own files '.length)]
-    : edge.endsWith(' own files')
-      ? [edge.slice(0, -' own files'.length), 'own files']
-      : [edge.slice(0, at), edge.slice(at + 1)];
-};
-
-function reachable(edges: ReadonlyMap<string, Import>, start: string): ReadonlySet<string> {
+/** The rooms that imports lead to from `start`, in any number of steps. */
+function reachable(corridors: Corridors, start: string): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (room: string): void => {
-    for (const edge of edges.keys()) {
-      const [from, to] = splitEdge(edge);
-      if (from !== room || found.has(to)) continue;
-      found.add(to);
-      visit(to);
+    for (const next of corridors.get(room)?.keys() ?? []) {
+      if (found.has(next)) continue;
+      found.add(next);
+      visit(next);
     }
   };
   visit(start);
@@ -118,14 +117,16 @@ function reachable(edges: ReadonlyMap<string, Import>, start: string): ReadonlyS
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const root = join(import.meta.dirname, '..');
   const named = process.argv.slice(2);
-  const problems = checkFolders(root, named.length > 0 ? named : undefined);
+  const problems = checkFolders(
+    join(import.meta.dirname, '..'),
+    named.length > 0 ? named : undefined,
+  );
   for (const problem of problems) console.error(problem);
   console.log(
     problems.length === 0
-      ? 'Imports between folders run one way in every package.'
-      : `${problems.length} knots of folders that import each other.`,
+      ? 'The folders of every package import each other one way.'
+      : `${problems.length} groups of folders that import each other.`,
   );
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

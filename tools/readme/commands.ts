@@ -9,7 +9,7 @@ import { readBlocks } from './blocks.ts';
 /** What pnpm and npm know by themselves. */
 const ownCommands = new Set(['install', 'add', 'exec', 'create', 'ci', 'publish']);
 
-const spoken = /^(?:pnpm|npm|trinity|node|tools\/dev)(?: |$)/;
+const spoken = /^(?:pnpm|npm|trinity|node|tools\/(?:dev|trinity))(?: |$)/;
 
 /** The lines of `sh` blocks, and code within sentences that begins like a command. */
 export function readCommands(root: string, file: string): readonly string[] {
@@ -45,7 +45,7 @@ function faultOf(
     return args
       .filter((arg) => /^\.?\.?\/?[\w-]+\/.*\.\w+$/.test(arg))
       .find((path) => !existsSync(join(root, path)));
-  return program === 'trinity' ? cliFault(root, args) : undefined;
+  return program === 'trinity' || program === 'tools/trinity' ? cliFault(root, args) : undefined;
 }
 
 function scriptFault(root: string, program: string, args: readonly string[]): string | undefined {
