@@ -232,3 +232,59 @@ export interface Engine {
   readonly sampler: Sampler;
   close(): Promise<void>;
 }
+
+/** What is known about an engine before it is opened. Reading it loads no native code. */
+export interface EngineFacts {
+  /** As `trainer_type` and `engine_type` name it in a configuration. */
+  readonly name: string;
+  readonly capabilities: EngineCapabilities;
+}
+
+/** Low-rank adapters to train: those of a PEFT folder, or new ones that start without effect. */
+export type AdapterOptions =
+  | { readonly path: string }
+  | {
+      readonly path?: undefined;
+      readonly rank: number;
+      readonly alpha: number;
+      /** Endings of module names, such as `q_proj`, or every linear layer but the output. */
+      readonly targetModules: 'all-linear' | readonly string[];
+    };
+
+/** Options of {@link EngineFactory.openCritic}. */
+export interface CriticEngineOptions {
+  /** A Hugging Face model folder. */
+  readonly modelPath: string;
+  /** @default the engine decides */
+  readonly threads?: number;
+  /** For the activations of one forward and backward pass, in MiB. @default the engine decides */
+  readonly memoryBudgetMb?: number;
+}
+
+/** Options of {@link EngineFactory.open}. */
+export interface EngineOptions extends CriticEngineOptions {
+  /** Keep the initial weights as a frozen reference. @default false */
+  readonly reference?: boolean;
+  /** Longest prompt and response together, in tokens. @default what the model was made for */
+  readonly maxModelLen?: number;
+  /** The byte string of each token id; stop strings and grammars need it. @default none */
+  readonly tokenBytes?: readonly Uint8Array[];
+  /** Train adapters and leave the weights alone. @default all weights are trained */
+  readonly lora?: AdapterOptions;
+  /** Of everything that the engine initializes at random, such as new adapters. @default 0 */
+  readonly seed?: number;
+}
+
+/** An engine that a configuration can choose by its name. */
+export interface EngineFactory extends EngineFacts {
+  /**
+   * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
+   * the model
+   */
+  open(options: EngineOptions): Promise<Engine>;
+  /**
+   * Present where {@link EngineCapabilities.valueHead} is true.
+   * @throws CheckpointError when the folder cannot be used
+   */
+  openCritic?(options: CriticEngineOptions): Promise<ValueEngine>;
+}

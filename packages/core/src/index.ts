@@ -19,7 +19,18 @@ export {
 } from './args.js';
 export type { ExperienceSource, ExperienceStore, Lease, TaskSource } from './buffer.js';
 export type { Eid } from './eid.js';
-export type { Engine, EngineCapabilities, Sampler, TrainEngine } from './engine.js';
+export type {
+  AdapterOptions,
+  CriticEngineOptions,
+  Engine,
+  EngineCapabilities,
+  EngineFactory,
+  EngineFacts,
+  EngineOptions,
+  Sampler,
+  TrainEngine,
+  ValueEngine,
+} from './engine.js';
 export {
   ConfigError,
   ModelError,

@@ -1,6 +1,7 @@
 export { onnxCapabilities } from './capabilities.js';
 export { createOnnxCritic, type OnnxCriticOptions } from './critic.js';
 export { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
+export { onnxEngine } from './factory.js';
 export {
   loadModelFolder,
   readModelFiles,

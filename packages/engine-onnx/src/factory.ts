@@ -1,0 +1,36 @@
+/** The embedded engine as configurations choose it. */
+import type { AdapterOptions, CriticEngineOptions, EngineFactory } from '@trinity-rft/core';
+
+import { onnxCapabilities } from './capabilities.js';
+import { createOnnxCritic } from './critic.js';
+import { createOnnxEngine } from './engine.js';
+import type { LoraOptions } from './lora/plan.js';
+
+/** The engine `onnx`. ONNX Runtime is loaded in the worker thread that `open` starts. */
+export const onnxEngine: EngineFactory = {
+  name: 'onnx',
+  capabilities: onnxCapabilities,
+  open: ({ reference, maxModelLen, tokenBytes, lora, seed, ...shared }) =>
+    createOnnxEngine({
+      ...sharedOptions(shared),
+      reference,
+      maxModelLen,
+      tokenBytes,
+      lora: lora && adaptersOf(lora, seed),
+    }),
+  openCritic: (options) => createOnnxCritic(sharedOptions(options)),
+};
+
+const bytesPerMebibyte = 2 ** 20;
+
+const sharedOptions = ({ modelPath, threads, memoryBudgetMb }: CriticEngineOptions) => ({
+  modelPath,
+  threads,
+  memoryBudgetBytes: memoryBudgetMb === undefined ? undefined : memoryBudgetMb * bytesPerMebibyte,
+});
+
+function adaptersOf(lora: AdapterOptions, seed: number | undefined): LoraOptions {
+  if (lora.path !== undefined) return { path: lora.path };
+  const { rank, alpha, targetModules } = lora;
+  return { rank, alpha, targetModules, seed };
+}
