@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/agentscope/index.ts'],
+  entry: ['src/index.ts'],
   format: ['esm'],
   target: 'node22',
   dts: true,

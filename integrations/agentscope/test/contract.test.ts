@@ -1,3 +1,7 @@
+import { Agent } from '@agentscope-ai/agentscope/agent';
+import { createMsg } from '@agentscope-ai/agentscope/message';
+import { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
+import { Toolkit, type ToolInputSchema } from '@agentscope-ai/agentscope/tool';
 import { servedRollouts } from '@trinity-rft/model/testing';
 import {
   describeAgentAdapter,
@@ -5,13 +9,6 @@ import {
   type AgentUnderTest,
   type Deviation,
 } from '@trinity-rft/testing';
-import {
-  Agent,
-  createMsg,
-  OpenAIChatModel,
-  Toolkit,
-  type ToolInputSchema,
-} from '@trinity-rft/testing/agentscope';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll } from 'vitest';
 import { agentscopeModel, textOf } from '../src/index.js';
@@ -72,12 +69,12 @@ const mixed = [
   'the same text in two turns',
 ] as const;
 
-describeAgentAdapter('AgentScope (stand-in)', {
+describeAgentAdapter('AgentScope (test double)', {
   ...served,
   createAgent: agentOf((endpoint, stream) => agentscopeModel(endpoint, { stream })),
   deviations: always,
 });
-describeAgentAdapter('AgentScope (stand-in) with its own formatter', {
+describeAgentAdapter('AgentScope (test double) with its own formatter', {
   ...served,
   createAgent: agentOf((endpoint, stream) => ({ ...endpoint.agentscope(), stream })),
   deviations: [

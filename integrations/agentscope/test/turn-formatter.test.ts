@@ -1,10 +1,6 @@
+import { OpenAIChatFormatter } from '@agentscope-ai/agentscope/formatter';
+import { createMsg, type ContentBlock, type Msg } from '@agentscope-ai/agentscope/message';
 import { ModelError } from '@trinity-rft/core';
-import {
-  OpenAIChatFormatter,
-  createMsg,
-  type ContentBlock,
-  type Msg,
-} from '@trinity-rft/testing/agentscope';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { turnFormatter } from '../src/index.js';

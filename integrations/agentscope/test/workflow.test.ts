@@ -1,13 +1,10 @@
+import { Agent } from '@agentscope-ai/agentscope/agent';
+import { createMsg, type ContentBlock } from '@agentscope-ai/agentscope/message';
+import { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
+import { Toolkit } from '@agentscope-ai/agentscope/tool';
 import { defaultFormatArgs } from '@trinity-rft/core';
 import { servedRollouts } from '@trinity-rft/model/testing';
 import { scriptedSampler, type AgentRollout } from '@trinity-rft/testing';
-import {
-  Agent,
-  createMsg,
-  OpenAIChatModel,
-  Toolkit,
-  type ContentBlock,
-} from '@trinity-rft/testing/agentscope';
 import { scriptedModel, tryWorkflow, type AgentEndpoint } from '@trinity-rft/workflow';
 import { afterAll, describe, expect, it } from 'vitest';
 import {

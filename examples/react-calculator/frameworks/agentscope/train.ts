@@ -1,7 +1,7 @@
 /** Trains the agent: `trinity run --plugin-dir frameworks/agentscope`. */
+import { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
 import { agentscopeWorkflow } from '@trinity-rft/agentscope';
 import { answer } from './agent/calculator-agent.ts';
-import { OpenAIChatModel } from './agentscope.ts';
 
 export const workflow = agentscopeWorkflow({
   name: 'agentscope',

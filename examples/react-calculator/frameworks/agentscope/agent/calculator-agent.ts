@@ -1,6 +1,9 @@
 /** An AgentScope agent. It knows nothing of training. */
+import { Agent } from '@agentscope-ai/agentscope/agent';
+import { createMsg, type Msg } from '@agentscope-ai/agentscope/message';
+import type { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
+import { Toolkit } from '@agentscope-ai/agentscope/tool';
 import { multiply } from '../../multiply.ts';
-import { Agent, createMsg, Toolkit, type Msg, type OpenAIChatModel } from '../agentscope.ts';
 
 const calculator = {
   name: 'calculator',

@@ -1,10 +1,7 @@
-/**
- * Stand-in for `@agentscope-ai/agentscope/agent`: reason, act, and keep all of a reply in one
- * assistant message.
- */
-import { createMsg, newId, type ContentBlock, type Msg, type ToolCallBlock } from './message.js';
-import type { OpenAIChatModel, ToolChoice } from './model.js';
-import { Toolkit } from './toolkit.js';
+/** Reasons, acts, and keeps all turns of a reply in one assistant message. */
+import { createMsg, newId, type ContentBlock, type Msg, type ToolCallBlock } from './message.ts';
+import type { OpenAIChatModel, ToolChoice } from './model.ts';
+import { Toolkit } from './tool.ts';
 
 export interface AgentOptions {
   name: string;
@@ -14,7 +11,7 @@ export interface AgentOptions {
   maxIters?: number;
 }
 
-/** It remembers what was said: one object is one conversation. */
+/** Stateful: one object is one conversation. */
 export class Agent {
   readonly name: string;
   readonly context: Msg[] = [];
@@ -28,8 +25,8 @@ export class Agent {
   }
 
   /**
-   * The last block of what was said, as a message. Without a text at the end the model is asked
-   * once more, and told to call nothing.
+   * Returns the last content block as a message. If that block is not text, the model is called once
+   * more with `tool_choice: 'none'`.
    */
   async reply({ msgs }: { msgs: Msg | Msg[] }): Promise<Msg> {
     this.context.push(...[msgs].flat());
@@ -60,7 +57,7 @@ export class Agent {
     return content;
   }
 
-  /** What is said after a user's message becomes one message that grows. */
+  /** Everything after a user's message goes into one growing assistant message. */
   private remember(content: ContentBlock[]): void {
     const last = this.context.at(-1);
     if (last?.role === 'assistant' && last.name === this.name) last.content.push(...content);

@@ -1,7 +1,4 @@
-/**
- * Stand-in for `@agentscope-ai/agentscope/message`: messages are lists of blocks. Covers what a
- * text agent with tools needs.
- */
+/** Messages are lists of content blocks; only those that a text agent with tools needs. */
 
 export interface TextBlock {
   type: 'text';
@@ -38,16 +35,16 @@ export interface Msg {
   timestamp: string;
 }
 
-let made = 0;
+let createdIds = 0;
 
-/** Unlike the framework's, ids count and times stand still: nothing on the wire depends on them. */
+/** Unlike the framework's, ids are counters and timestamps constant; neither reaches the wire. */
 export function createMsg(given: Pick<Msg, 'name' | 'role' | 'content'>): Msg {
   return { id: newId(), metadata: {}, timestamp: '1970-01-01T00:00:00.000Z', ...given };
 }
 
-export const newId = (): string => `block_${++made}`;
+export const newId = (): string => `block_${++createdIds}`;
 
-/** Texts of a message, a line each; null when it has none. */
+/** The text blocks of a message, one per line; null when it has none. */
 export function getTextContent({ content }: Msg): string | null {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return texts.length === 0 ? null : texts.join('\n');

@@ -1,10 +1,7 @@
-/**
- * Stand-in for `@agentscope-ai/agentscope/model`: the chat model over the `openai` package, as it
- * was seen on the wire.
- */
+/** The chat model over the `openai` package, with the requests that the framework's sends. */
 import { OpenAI } from 'openai';
-import { OpenAIChatFormatter, type FormatterBase } from './formatter.js';
-import { newId, type Msg, type TextBlock, type ToolCallBlock } from './message.js';
+import { OpenAIChatFormatter, type FormatterBase } from './formatter.ts';
+import { newId, type Msg, type TextBlock, type ToolCallBlock } from './message.ts';
 
 export interface ToolSchema {
   type: 'function';
@@ -28,9 +25,9 @@ type Content = (TextBlock | ToolCallBlock)[];
 type Request = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'stream'>;
 
 /**
- * There is a `tool_choice` even without tools, and then `tools: []` as well when it streams.
- * Reasoning is not read. The client within repeats failed calls twice, whatever `maxRetries` is.
- * Unlike the framework's, a streamed answer is given when it is complete.
+ * Sends `tool_choice` even without tools, and `tools: []` as well when streaming. Ignores reasoning.
+ * The inner client retries failed calls twice, whatever `maxRetries` is. Unlike the framework's, it
+ * returns a streamed answer only when it is complete.
  */
 export class OpenAIChatModel {
   readonly modelName: string;

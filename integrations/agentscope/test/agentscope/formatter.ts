@@ -1,16 +1,13 @@
-/**
- * Stand-in for `@agentscope-ai/agentscope/formatter`: one wire message per message, so the turns of
- * a reply are mixed in it.
- */
-import type { Msg, TextBlock } from './message.js';
+/** One wire message per stored message, so the turns of a reply are mixed. */
+import type { Msg, TextBlock } from './message.ts';
 
 export interface FormatterBase {
   format(options: { msgs: Msg[] }): Promise<Record<string, unknown>[]>;
 }
 
 /**
- * Of each message: all its texts, then all its tool calls in one wire message, then all results.
- * Names and content lists for all roles.
+ * For each message: one wire message with all its texts and tool calls, then all tool results. Every
+ * role has a name and a list as content.
  */
 export class OpenAIChatFormatter implements FormatterBase {
   format({ msgs }: { msgs: Msg[] }): Promise<Record<string, unknown>[]> {

@@ -1,10 +1,6 @@
-/**
- * Stand-in for `@agentscope-ai/agentscope/tool`: whatever goes wrong with a call is a result that
- * the model reads.
- */
-import { describeError } from '@trinity-rft/core';
-import { newId, type ToolCallBlock, type ToolResultBlock } from './message.js';
-import type { ToolSchema } from './model.js';
+/** Tools, and failed calls of tools as results that the model reads. */
+import { newId, type ToolCallBlock, type ToolResultBlock } from './message.ts';
+import type { ToolSchema } from './model.ts';
 
 /** A JSON Schema of an object; the framework also takes one of zod. */
 export interface ToolInputSchema {
@@ -18,11 +14,11 @@ export interface Tool {
   name: string;
   description: string;
   inputSchema: ToolInputSchema;
-  /** Typed by whoever wrote the schema. */
+  /** The author of the schema types its input. */
   call: (input: never) => string | Promise<string>;
 }
 
-/** `builtInSkillTool` is a tool that the framework adds unless it is false; there is none here. */
+/** The framework adds a skill tool unless `builtInSkillTool` is false; this double never does. */
 export class Toolkit {
   readonly tools: readonly Tool[];
 
@@ -53,7 +49,7 @@ export class Toolkit {
   }
 }
 
-/** Checks no more of a schema than that required keys are there and of their type. */
+/** Checks only that required keys are present and have the declared type. */
 function readInput(
   input: string,
   { properties = {}, required = [] }: ToolInputSchema,
@@ -65,6 +61,6 @@ function readInput(
     );
     return wrong === undefined ? { value } : { problem: `${wrong} is missing or of another type` };
   } catch (error) {
-    return { problem: describeError(error) };
+    return { problem: String(error) };
   }
 }
