@@ -150,12 +150,12 @@ interface ScheduleVectors {
 
 export function learningRate({
   total_steps: totalSteps,
-  warmup: warmupSteps,
-  min_lr_ratio: minRatio,
+  warmup: lrWarmupSteps,
+  min_lr_ratio: minLrRatio,
   cases,
 }: ScheduleVectors): readonly VectorCase[] {
-  const at = (step: number, kind: 'cosine' | 'constant'): number =>
-    learningRateAt(step, { learningRate: 1, kind, warmupSteps, minRatio, totalSteps });
+  const at = (step: number, lrSchedulerType: 'cosine' | 'constant'): number =>
+    learningRateAt(step, { lr: 1, lrSchedulerType, lrWarmupSteps, minLrRatio }, totalSteps);
   return cases.map(({ step, ...expected }) => ({
     id: `tinker_lr_factor/${step}`,
     run: () =>

@@ -2,7 +2,7 @@ export * from './experience-json.js';
 export * from './mix/mixed-experience-source.js';
 export * from './mix/stored-rows.js';
 export * from './tasks/open-task-source.js';
-export type { Selector } from './tasks/row-order.js';
+export type { SelectorType } from './tasks/row-order.js';
 export * from './tasks/scheduler.js';
 export { createTaskSource, type TaskOrderOptions } from './tasks/task-source.js';
 export type { LeaseStoreOptions } from './store/lease-store.js';

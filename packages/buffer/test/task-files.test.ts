@@ -189,7 +189,7 @@ describe('folders', () => {
     const source = await openTaskSource({
       name: 'sums',
       path: fixture('arithmetic'),
-      selector: 'shuffle',
+      selectorType: 'shuffle',
       seed: 3,
       totalEpochs: 2,
     });

@@ -30,6 +30,7 @@ import {
   runTask,
   type AttemptKey,
   type AttemptModel,
+  type RunSettings,
   type TaskOutcome,
 } from './runs/run-task.js';
 import type { ExplorerState } from './explorer-state.js';
@@ -58,6 +59,18 @@ export interface ExploreSync {
   ): Promise<{ readonly outcome: string; readonly version: number }>;
 }
 
+/** How an explorer works, by the names of a configuration's section `explorer`. */
+export interface ExplorerSettings extends RunSettings {
+  /** Attempts in flight. */
+  readonly concurrency: number;
+  /** What is stored; advantages are computed per model call either way. @default "step" */
+  readonly experienceShape?: ExperienceShape;
+  /** Explore steps between evaluations. @default never */
+  readonly evalInterval?: number;
+  /** Evaluate before the first explore step. */
+  readonly evalOnStartup: boolean;
+}
+
 export interface ExplorerOptions {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
@@ -70,17 +83,7 @@ export interface ExplorerOptions {
   /** Of the experience pipeline, before the advantages. @default none */
   readonly operators?: readonly ExperienceOperator[];
   readonly advantage?: AdvantageFn;
-  /** What is stored; advantages are computed per model call either way. @default "step" */
-  readonly experienceShape?: ExperienceShape;
-  /** See {@link RunTaskOptions.failureReward}. */
-  readonly failureReward?: number;
-  /** Attempts in flight. */
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  readonly maxRetries: number;
-  /** Explore steps between evaluations; 0 = none. */
-  readonly evalInterval: number;
-  readonly evalOnStartup: boolean;
+  readonly settings: ExplorerSettings;
   /** Evaluations also report max, min and std over tasks. @default false */
   readonly detailedStats?: boolean;
   /** Sees the experiences of each step once they are stored. */
@@ -103,8 +106,8 @@ export interface Explorer {
 }
 
 export function createExplorer(options: ExplorerOptions): Explorer {
-  const { feed, sync, store, sink, runtime, signal } = options;
-  const limit = pLimit(options.concurrency);
+  const { feed, sync, store, settings, sink, runtime, signal } = options;
+  const limit = pLimit(settings.concurrency);
   const pool = createInstancePool();
   const despair = createDespair(store);
   const watchGroups = createGroupWatch(runtime.logger);
@@ -118,11 +121,9 @@ export function createExplorer(options: ExplorerOptions): Explorer {
         const rewardFn = options.rewardFn(task);
         return runTask(task, {
           definition: options.workflow(task.workflow),
-          ...(rewardFn && { rewardFn }),
+          rewardFn,
           createModel: options.createModel,
-          timeoutMs: options.timeoutMs,
-          maxRetries: options.maxRetries,
-          ...(options.failureReward !== undefined && { failureReward: options.failureReward }),
+          settings,
           limit,
           pool,
           runtime,
@@ -158,7 +159,10 @@ export function createExplorer(options: ExplorerOptions): Explorer {
     const experiences = done.flatMap((outcome) =>
       outcome.runs.filter(isOk).flatMap((run) => run.experiences),
     );
-    const pipeline = runPipeline(experiences, options);
+    const pipeline = runPipeline(experiences, {
+      ...options,
+      experienceShape: settings.experienceShape,
+    });
     watchDrops(experiences.length, pipeline.experiences.length);
     const rollout = rolloutMetrics(done, state.policyVersion);
     watchGroups(rollout['rollout/identical_group_share']);
@@ -236,7 +240,9 @@ export function createExplorer(options: ExplorerOptions): Explorer {
   };
 
   const isEvalStep = (step: number): boolean =>
-    options.evalSets.length > 0 && options.evalInterval > 0 && step % options.evalInterval === 0;
+    options.evalSets.length > 0 &&
+    settings.evalInterval !== undefined &&
+    step % settings.evalInterval === 0;
 
   return {
     evaluate,
@@ -246,7 +252,7 @@ export function createExplorer(options: ExplorerOptions): Explorer {
         state ?? { step, policyVersion: options.policyVersion(), feed: feed.state() },
       );
       if (state) feed.restore(state.feed);
-      else if (options.evalOnStartup) await evaluateAt(0);
+      else if (settings.evalOnStartup) await evaluateAt(0);
       // A resumed explorer that stood at a boundary has not fetched the weights of that boundary
       // yet.
       if (state && sync.isBoundary(step)) await meetTrainer();

@@ -1,12 +1,14 @@
 /** Rows of a task set made into tasks. */
 import type { FormatArgs, RolloutArgs, Task, TaskRow } from '@trinity-rft/core';
 
-/** What all tasks of one set share. */
+/** What all tasks of one set share, by the names of a task set of the configuration. */
 export interface TasksetSettings {
   readonly name: string;
-  readonly defaultWorkflow: string;
-  readonly defaultRewardFn?: string;
-  readonly formatArgs: FormatArgs;
+  /** Of rows that name none. @default "" */
+  readonly workflow?: string;
+  /** Of rows that name none. @default none */
+  readonly rewardFn?: string;
+  readonly format: FormatArgs;
   readonly rolloutArgs: RolloutArgs;
   readonly workflowArgs: Readonly<Record<string, unknown>>;
   readonly rewardFnArgs: Readonly<Record<string, unknown>>;
@@ -28,14 +30,14 @@ export function toTask(
   settings: TasksetSettings,
   place: TaskPlace,
 ): Task {
-  const { formatArgs } = settings;
-  const rewardFn = namedIn(rawTask, formatArgs.rewardFnKey) ?? settings.defaultRewardFn;
+  const { format } = settings;
+  const rewardFn = namedIn(rawTask, format.rewardFnKey) ?? settings.rewardFn;
   return {
     ...place,
-    workflow: namedIn(rawTask, formatArgs.workflowKey) ?? settings.defaultWorkflow,
+    workflow: namedIn(rawTask, format.workflowKey) ?? settings.workflow ?? '',
     ...(rewardFn !== undefined && { rewardFn }),
     rawTask,
-    formatArgs,
+    formatArgs: format,
     rolloutArgs: settings.rolloutArgs,
     workflowArgs: settings.workflowArgs,
     rewardFnArgs: settings.rewardFnArgs,

@@ -36,10 +36,12 @@ async function bench(
     return { begun: begun.promise, finish: finished.resolve };
   };
   const sync = createSynchronizer({
-    style,
-    interval: options.interval ?? 1,
-    offset: options.offset ?? 0,
-    timeoutMs: 1000,
+    settings: {
+      syncStyle: style,
+      syncInterval: options.interval ?? 1,
+      syncOffset: options.offset ?? 0,
+      syncTimeoutMs: 1000,
+    },
     transport: {
       publish: (version) => move(`publish ${version}`),
       adopt: (version) => move(`adopt ${version}`),

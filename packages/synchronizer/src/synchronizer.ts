@@ -4,20 +4,25 @@ import { createGate, type Gate } from './gate.js';
 import type { WeightTransport } from './transport.js';
 
 /**
- * `fixed`: every `interval` train steps meets every `interval` explore steps (after the first
- * `offset`), both sides wait. `explorer_driven`: the explorer asks at its boundaries, the trainer
+ * `fixed`: every `syncInterval` train steps meets every `syncInterval` explore steps (after the
+ * first `syncOffset`), both sides wait. `explorer_driven`: the explorer asks at its boundaries, the trainer
  * answers between two steps with what it has.
  */
 export type SyncStyle = 'fixed' | 'explorer_driven';
 
-export interface SynchronizerOptions {
-  readonly style: SyncStyle;
+/** When both sides meet, by the names of a configuration's section `synchronizer`. */
+export interface SynchronizerSettings {
+  readonly syncStyle: SyncStyle;
   /** Steps between two meetings, at least 1. */
-  readonly interval: number;
+  readonly syncInterval: number;
   /** Explore steps the explorer may be ahead. */
-  readonly offset: number;
-  /** Longest wait for the other side; then both carry on and meet the next time. */
-  readonly timeoutMs: number;
+  readonly syncOffset: number;
+  /** Longest wait for the other side; then both continue and meet the next time. */
+  readonly syncTimeoutMs: number;
+}
+
+export interface SynchronizerOptions {
+  readonly settings: SynchronizerSettings;
   readonly transport: WeightTransport;
   /** True when the trainer waits for experiences that are not there. Asked only while it waits. */
   readonly starved: () => Promise<boolean>;
@@ -80,7 +85,9 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
   };
   const parts: Parts = { ...options, gate: createGate(), state };
   const { gate } = parts;
-  const style = options.style === 'fixed' ? fixedStyle(parts) : explorerDrivenStyle(parts);
+  const { syncInterval, syncOffset } = options.settings;
+  const style =
+    options.settings.syncStyle === 'fixed' ? fixedStyle(parts) : explorerDrivenStyle(parts);
 
   return {
     start: async ({ trainStep, explorerVersion }) => {
@@ -89,7 +96,7 @@ export function createSynchronizer(options: SynchronizerOptions): Synchronizer {
       await publish(parts, trainStep);
       gate.notify();
     },
-    isBoundary: (step) => step > options.offset && (step - options.offset) % options.interval === 0,
+    isBoundary: (step) => step > syncOffset && (step - syncOffset) % syncInterval === 0,
     exploreBoundary: async (signal) => {
       state.explorerAsks = true;
       gate.notify();
@@ -144,7 +151,8 @@ async function adopt({ transport, state }: Parts): Promise<SyncResult> {
  * points.
  */
 function fixedStyle(parts: Parts): Style {
-  const { state, gate, interval, timeoutMs, clock, logger } = parts;
+  const { state, gate, clock, logger } = parts;
+  const { syncInterval, syncTimeoutMs: timeoutMs } = parts.settings;
   return {
     exploreBoundary: async (signal) => {
       const stalled = async (): Promise<boolean> => state.trainerWaits && (await parts.starved());
@@ -169,7 +177,7 @@ function fixedStyle(parts: Parts): Style {
     },
     trainStepDone: async (signal) => {
       const { trainStep } = state;
-      if (trainStep % interval !== 0) return;
+      if (trainStep % syncInterval !== 0) return;
       await publish(parts, trainStep);
       gate.notify();
       const met = await gate.wait(() => state.explorerVersion >= trainStep || !state.explorerRuns, {
@@ -191,7 +199,8 @@ function fixedStyle(parts: Parts): Style {
  * explorer has.
  */
 function explorerDrivenStyle(parts: Parts): Style {
-  const { state, gate, timeoutMs, clock, logger } = parts;
+  const { state, gate, clock, logger } = parts;
+  const { syncTimeoutMs: timeoutMs } = parts.settings;
   let publishing: Promise<void> | undefined;
   const answer = async (): Promise<void> => {
     if (!state.explorerAsks || state.trainStep <= state.published) return;

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { learningRateAt } from './schedule.js';
+import { assertScheduleKnown, learningRateAt } from './schedule.js';
 
-const cosine = {
-  learningRate: 1,
-  kind: 'cosine',
-  warmupSteps: 10,
-  minRatio: 0.01,
-  totalSteps: 100,
-} as const;
-const constant = { ...cosine, kind: 'constant' } as const;
+const cosine = { lr: 1, lrSchedulerType: 'cosine', lrWarmupSteps: 10, minLrRatio: 0.01 } as const;
+const constant = { ...cosine, lrSchedulerType: 'constant' } as const;
 
 describe('learningRateAt', () => {
   // From the vector `tinker_lr_factor`.
@@ -19,12 +13,32 @@ describe('learningRateAt', () => {
     [50, 0.590955848, 1],
     [100, 0.01, 1],
   ])('step %d', (step, withCosine, withConstant) => {
-    expect(learningRateAt(step, cosine)).toBeCloseTo(withCosine, 8);
-    expect(learningRateAt(step, constant)).toBeCloseTo(withConstant, 8);
+    expect(learningRateAt(step, cosine, 100)).toBeCloseTo(withCosine, 8);
+    expect(learningRateAt(step, constant, 100)).toBeCloseTo(withConstant, 8);
   });
 
   it('stays at the floor past the end', () =>
-    expect(learningRateAt(1000, cosine)).toBeCloseTo(0.01, 12));
+    expect(learningRateAt(1000, cosine, 100)).toBeCloseTo(0.01, 12));
   it('begins at the peak without warm-up', () =>
-    expect(learningRateAt(1, { ...constant, warmupSteps: 0 })).toBe(1));
+    expect(learningRateAt(1, { ...constant, lrWarmupSteps: 0 }, 100)).toBe(1));
+  it('takes the warm-up from its share of all steps', () =>
+    expect(
+      learningRateAt(5, { ...constant, lrWarmupSteps: undefined, lrWarmupStepsRatio: 0.1 }, 100),
+    ).toBeCloseTo(0.505, 12));
+});
+
+describe('assertScheduleKnown', () => {
+  const ratio = { lr: 1, lrSchedulerType: 'constant', lrWarmupStepsRatio: 0.1 } as const;
+
+  it('asks for the number of steps where the schedule depends on it', () => {
+    expect(() => assertScheduleKnown('optim', cosine, undefined)).toThrow(
+      'optim: lr_scheduler_type cosine needs the number of train steps',
+    );
+    expect(() => assertScheduleKnown('optim', ratio, undefined)).toThrow('or lr_warmup_steps');
+  });
+
+  it('accepts a known number, and schedules that need none', () => {
+    assertScheduleKnown('optim', cosine, 100);
+    assertScheduleKnown('optim', constant, undefined);
+  });
 });

@@ -1,30 +1,73 @@
-/** The learning rate of each optimizer step. */
+/** Optimizer settings of a run, and the learning rate of each of its train steps. */
+import { ConfigError, type OptimizerOptions } from '@trinity-rft/core';
 
-export interface ScheduleOptions {
+/** How the learning rate moves, by the names of a configuration's optimizer. */
+export interface ScheduleSettings {
   /** Peak learning rate. */
-  readonly learningRate: number;
-  readonly kind: 'constant' | 'cosine';
-  /** Steps of linear warm-up, at least 0. */
-  readonly warmupSteps: number;
-  /** Floor, as a share of the peak. */
-  readonly minRatio: number;
-  /** Needed by `cosine`: the step at which the floor is reached. */
-  readonly totalSteps?: number;
+  readonly lr: number;
+  readonly lrSchedulerType: 'constant' | 'cosine';
+  /** Train steps of linear warm-up. @default `lrWarmupStepsRatio` of all train steps */
+  readonly lrWarmupSteps?: number;
+  /** Share of all train steps. @default 0 */
+  readonly lrWarmupStepsRatio?: number;
+  /** The learning rate never falls below `lr * minLrRatio`. @default 0 */
+  readonly minLrRatio?: number;
+}
+
+/** How a model is updated, by the names of a configuration's optimizer. */
+export interface OptimizerSettings
+  extends ScheduleSettings, Pick<OptimizerOptions, 'betas' | 'weightDecay' | 'clipGradNorm'> {}
+
+/**
+ * Learning rate of train step `step` (1, 2, …) of `totalSteps`. With W warm-up steps, N total steps
+ * and floor ρ: s < W: ρ + (1 - ρ) s / W; after that 1 (constant), or max(ρ, ρ + (1 - ρ) ½ (1 + cos(π
+ * min(1, (s - W) / max(1, N - W))))) (cosine); all times the peak. As in Trinity's Tinker trainer,
+ * except that a constant schedule without warm-up never reads ρ.
+ */
+export function learningRateAt(
+  step: number,
+  settings: ScheduleSettings,
+  totalSteps: number | undefined,
+): number {
+  const { lr, lrSchedulerType, lrWarmupStepsRatio = 0, minLrRatio = 0 } = settings;
+  const warmupSteps = settings.lrWarmupSteps ?? Math.floor(lrWarmupStepsRatio * (totalSteps ?? 0));
+  if (step < warmupSteps) return lr * (minLrRatio + ((1 - minLrRatio) * step) / warmupSteps);
+  if (lrSchedulerType === 'constant' || totalSteps === undefined) return lr;
+  const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
+  const cosine = 0.5 * (1 + Math.cos(Math.PI * progress));
+  return lr * Math.max(minLrRatio, minLrRatio + (1 - minLrRatio) * cosine);
+}
+
+/** What the engine needs for the update of train step `step`. */
+export function optimizerAt(
+  step: number,
+  settings: OptimizerSettings,
+  totalSteps: number | undefined,
+): OptimizerOptions {
+  const { betas, weightDecay, clipGradNorm } = settings;
+  return {
+    learningRate: learningRateAt(step, settings, totalSteps),
+    betas,
+    weightDecay,
+    clipGradNorm,
+  };
 }
 
 /**
- * Learning rate of optimizer step `step` (1, 2, …). With W warm-up steps, N total steps and floor
- * ρ: s < W: ρ + (1 - ρ) s / W; after that 1 (constant), or max(ρ, ρ + (1 - ρ) ½ (1 + cos(π min(1,
- * (s - W) / max(1, N - W))))) (cosine); all times the peak. As in Trinity's Tinker trainer, except
- * that a constant schedule without warm-up never reads ρ.
+ * @param section where the settings are in a configuration, for the message
+ * @throws ConfigError when the schedule depends on a number of train steps that is not known
  */
-export function learningRateAt(step: number, options: ScheduleOptions): number {
-  const { learningRate, kind, warmupSteps, minRatio, totalSteps } = options;
-  if (step < warmupSteps) return learningRate * (minRatio + ((1 - minRatio) * step) / warmupSteps);
-  if (kind === 'constant' || totalSteps === undefined) return learningRate;
-  const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
-  return (
-    learningRate *
-    Math.max(minRatio, minRatio + (1 - minRatio) * 0.5 * (1 + Math.cos(Math.PI * progress)))
+export function assertScheduleKnown(
+  section: string,
+  { lrSchedulerType, lrWarmupSteps, lrWarmupStepsRatio = 0 }: ScheduleSettings,
+  totalSteps: number | undefined,
+): void {
+  const cosine = lrSchedulerType === 'cosine';
+  const warmupByRatio = lrWarmupSteps === undefined && lrWarmupStepsRatio > 0;
+  if (totalSteps !== undefined || (!cosine && !warmupByRatio)) return;
+  const key = cosine ? 'lr_scheduler_type cosine' : 'lr_warmup_steps_ratio';
+  throw new ConfigError(
+    `${section}: ${key} needs the number of train steps, which depends on how many calls the runs will make. Set trainer.total_steps${warmupByRatio ? ', or lr_warmup_steps' : ''}.`,
+    { code: 'SCHEDULE_NEEDS_STEPS' },
   );
 }

@@ -75,12 +75,11 @@ function setUp(over: Partial<TrainerOptions> & { readonly source: ExperienceSour
   const trainer = createTrainer({
     engine: engine.trainer,
     algorithm: policyGradient,
-    batchSize: 1,
-    schedule: { learningRate: 0.1, kind: 'constant', warmupSteps: 0, minRatio: 0 },
-    optimizer: {},
-    saveInterval: 0,
-    checkpointRoot: root,
-    reportWaitMs: 1000,
+    trainBatchSize: 1,
+    optimizer: { lr: 0.1, lrSchedulerType: 'constant' },
+    settings: {},
+    jobDirectory: root,
+    maxReadTimeoutMs: 1000,
     sink: { write: (record) => void records.push(record), close: () => Promise.resolve() },
     runtime,
     signal: new AbortController().signal,
@@ -145,8 +144,7 @@ describe('createTrainer', () => {
   it('saves every so many steps and goes on from the step it is given', async () => {
     const { trainer } = setUp({
       source: source([1, 1, 1, 1, 1], []),
-      saveInterval: 2,
-      totalSteps: 7,
+      settings: { saveInterval: 2, totalSteps: 7 },
     });
     expect((await trainer.run(3)).step).toBe(7);
     expect((await listCheckpoints(root)).map(({ manifest }) => manifest.step)).toEqual([4, 6, 7]);

@@ -1,12 +1,12 @@
-/** The training loop: take experiences, make optimizer steps, publish and save. */
+/** The training loop: take experiences, make an optimizer step, record, save and publish. */
 import {
   CancelledError,
   prefixMetrics,
   type Algorithm,
+  type Clock,
   type ExperienceSource,
   type MetricSink,
   type Metrics,
-  type OptimizerOptions,
   type Runtime,
   type TakeFilter,
   type TrainEngine,
@@ -14,9 +14,10 @@ import {
 } from '@trinity-rft/core';
 import { pruneCheckpoints, writeCheckpoint, type Checkpoint } from './checkpoint/checkpoint.js';
 import { saveTrainer } from './checkpoint/models.js';
-import { learningRateAt, type ScheduleOptions } from './schedule.js';
+import { assertScheduleKnown, optimizerAt, type OptimizerSettings } from './schedule.js';
 import type { TrainerState } from './step/targets.js';
 import { trainStep, type TrainStepOptions } from './step/train-step.js';
+import { takeBatch } from './take-batch.js';
 
 /** What the trainer needs of the synchronizer. */
 export interface TrainSync {
@@ -24,51 +25,64 @@ export interface TrainSync {
   setTrainerWaiting(waiting: boolean): void;
 }
 
-/** A critic and how it learns. */
-export interface CriticOptions {
-  readonly engine: ValueEngine;
-  readonly schedule: ScheduleOptions;
-  readonly optimizer: Omit<OptimizerOptions, 'learningRate'>;
-  /** Steps before this one train the critic only. */
+/** How long and how a trainer trains, by the names of a configuration's section `trainer`. */
+export interface TrainerSettings {
+  /** Stop after this many train steps. @default when the source ends */
+  readonly totalSteps?: number;
+  /** Train steps between checkpoints. @default only at the end */
+  readonly saveInterval?: number;
+  /** @default all */
+  readonly maxCheckpointsToKeep?: number;
+  /** Required where `algorithm.needs.valueHead`. */
+  readonly critic?: CriticSettings;
+}
+
+export interface CriticSettings {
+  readonly optimizer: OptimizerSettings;
+  /** Train steps before this one update the critic only. */
   readonly warmupSteps: number;
 }
 
 export interface TrainerOptions {
+  readonly settings: TrainerSettings;
+  /** Of the policy. */
+  readonly optimizer: OptimizerSettings;
+  /** Experiences per train step. */
+  readonly trainBatchSize: number;
+  /** Runs per task, to count groups that a batch splits. @default 1 */
+  readonly repeatTimes?: number;
+  /** To count responses that were cut off. @default responses are not counted */
+  readonly maxResponseTokens?: number;
+  /**
+   * Train steps of the whole stage, which learning rate schedules are stretched over.
+   * @default unknown
+   */
+  readonly expectedSteps?: number;
+
   readonly engine: TrainEngine;
   /** Present where `algorithm.needs.valueHead`. */
-  readonly critic?: CriticOptions;
-  readonly source: ExperienceSource;
+  readonly critic?: ValueEngine;
   readonly algorithm: Omit<Algorithm, 'advantage'>;
-  /** Experiences per step. */
-  readonly batchSize: number;
-  /** Runs per task, to count groups that a batch cuts. @default 1 */
-  readonly groupSize?: number;
+  readonly source: ExperienceSource;
+  /** Which experiences a train step may read (sample strategy). @default all */
+  readonly filter?: (step: number) => TakeFilter;
   /** Of the checkpoint that the models were loaded from. @default a new trainer's */
   readonly state?: TrainerState;
-  /** Stop after this many steps; else when the source ends. */
-  readonly totalSteps?: number;
-  readonly schedule: ScheduleOptions;
-  readonly optimizer: Omit<OptimizerOptions, 'learningRate'>;
-  /** Which experiences a step may read (sample strategy). @default all */
-  readonly filter?: (step: number) => TakeFilter;
-  /** Steps between checkpoints; 0 = only at the end. */
-  readonly saveInterval: number;
-  readonly checkpointRoot: string;
-  /** A wait for experiences longer than this is reported, again and again. */
-  readonly reportWaitMs: number;
-  /** @default all */
-  readonly checkpointsToKeep?: number;
-  readonly maxResponseTokens?: number;
+  /** Checkpoints are folders in it. */
+  readonly jobDirectory: string;
+  /** A wait for experiences that takes longer is reported, again and again. */
+  readonly maxReadTimeoutMs: number;
   readonly sync?: TrainSync;
   readonly sink: MetricSink;
   readonly runtime: Runtime;
-  /** Stops after the step in progress. */
+  /** Stops after the train step in progress. */
   readonly signal: AbortSignal;
 }
 
 export interface Trainer {
   /**
-   * Trains from `step` on. Resolves with the last step made; a checkpoint of it has been written.
+   * Trains from the step after `step`. Resolves with the last step made, of which a checkpoint has
+   * been written.
    */
   run(step: number): Promise<TrainerResult>;
 }
@@ -80,146 +94,130 @@ export interface TrainerResult {
   readonly checkpoint: Checkpoint;
 }
 
+/** @throws ConfigError when a learning rate schedule needs a number of train steps that is unknown */
 export function createTrainer(options: TrainerOptions): Trainer {
-  const { engine, source, sync, sink, runtime, signal } = options;
-  const { clock } = runtime;
-  let { state = {} } = options;
-  let saved: Checkpoint | undefined;
-  /** About the last checkpoint; goes out with the next step. */
-  let savedMetrics: Metrics = {};
-
-  const save = async (step: number, final: boolean): Promise<Metrics> => {
-    const begun = clock.now();
-    saved = await writeCheckpoint(options.checkpointRoot, {
-      step,
-      final,
-      fill: (directory) =>
-        saveTrainer(
-          directory,
-          { engine, ...(options.critic && { critic: options.critic.engine }) },
-          state,
-        ),
-    });
-    await pruneCheckpoints(options.checkpointRoot, options.checkpointsToKeep);
-    return { 'time/save_checkpoint': (clock.now() - begun) / 1000 };
-  };
-
-  const reportWait = async (step: number, until: AbortSignal): Promise<void> => {
-    const { reportWaitMs, batchSize } = options;
-    for (let waited = reportWaitMs; ; waited += reportWaitMs) {
-      const over = await clock.sleep(reportWaitMs, until).then(
-        () => false,
-        () => true,
-      );
-      if (over) return;
-      runtime.logger.warn(
-        `Train step ${step} has been waiting for ${batchSize} experiences for ${Math.round(waited / 1000)} s (buffer max_read_timeout).`,
-      );
-    }
-  };
-
-  const take = async (
-    step: number,
-  ): Promise<{ lease: Awaited<ReturnType<ExperienceSource['take']>>; seconds: number }> => {
-    const begun = clock.now();
-    // The lease may settle in the same turn; the synchronizer tells real starvation from that by
-    // asking the store.
-    const pending = source.take(options.batchSize, options.filter?.(step), signal);
-    sync?.setTrainerWaiting(true);
-    const arrived = new AbortController();
-    void reportWait(step, arrived.signal);
-    try {
-      return { lease: await pending, seconds: (clock.now() - begun) / 1000 };
-    } finally {
-      arrived.abort();
-      sync?.setTrainerWaiting(false);
-    }
-  };
-
-  /** Optimizer steps made: moves as soon as one is, whatever happens after it. */
-  let made = 0;
-
-  /** One turn of the loop. Resolves false when there is nothing left to train on. */
-  const turn = async (): Promise<boolean> => {
-    const step = made + 1;
-    const begun = clock.now();
-    const { lease, seconds } = await take(step);
-    if (!lease) return false;
-    const { metrics, state: next } = await trainStep(lease, {
-      ...stepOptions(options, step),
-      state,
-    });
-    made = step;
-    state = next;
-    const total = (clock.now() - begun) / 1000;
-    sink.write({
-      role: 'trainer',
-      step,
-      metrics: {
-        ...metrics,
-        ...savedMetrics,
-        ...(await engine.stats()),
-        ...prefixMetrics('critic', (await options.critic?.engine.stats()) ?? {}),
-        'time/read_experience': seconds,
-        'time/step': total,
-        'perf/throughput': (metrics['perf/total_num_tokens'] ?? 0) / Math.max(total, 1e-9),
-      },
-    });
-    savedMetrics = {};
-    // After the record: a run that is killed in between has lost neither.
-    if (options.saveInterval > 0 && step % options.saveInterval === 0)
-      savedMetrics = await save(step, false);
-    await sync?.trainStepDone(step, signal);
-    return true;
-  };
-
+  const { optimizer, settings, critic, expectedSteps } = options;
+  assertScheduleKnown('algorithm.optimizer', optimizer, expectedSteps);
+  if (critic && settings.critic)
+    assertScheduleKnown(
+      'trainer.trainer_config.critic.optim',
+      settings.critic.optimizer,
+      expectedSteps,
+    );
   return {
-    run: async (from) => {
-      made = from;
-      let interrupted = false;
-      try {
-        while (made < (options.totalSteps ?? Infinity)) {
-          if (signal.aborted)
-            throw new CancelledError('The trainer was stopped.', {
-              reason: 'shutdown',
-              cause: signal.reason,
-            });
-          if (!(await turn())) break;
-        }
-      } catch (error) {
-        if (!signal.aborted || !(error instanceof CancelledError)) throw error;
-        interrupted = true;
-      }
-      await save(made, !interrupted);
-      return { step: made, interrupted, checkpoint: saved! };
-    },
+    run: (step) => train(options, { step, state: options.state ?? {}, saveMetrics: {} }),
   };
 }
 
-/** Everything that is known of a step before its data. */
-function stepOptions(options: TrainerOptions, step: number): TrainStepOptions {
-  const { engine, critic, algorithm, groupSize, maxResponseTokens, runtime } = options;
-  const optimizerOf = ({
-    optimizer,
-    schedule,
-  }: Pick<CriticOptions, 'optimizer' | 'schedule'>): OptimizerOptions => ({
-    ...optimizer,
-    learningRate: learningRateAt(step, schedule),
-  });
-  return {
-    engine,
-    algorithm,
-    optimizer: optimizerOf(options),
+interface Progress {
+  /** Train steps made: counts a step as soon as its update is made, whatever happens after it. */
+  step: number;
+  state: TrainerState;
+  /** About the last checkpoint; written with the next step's metrics. */
+  saveMetrics: Metrics;
+}
+
+async function train(options: TrainerOptions, progress: Progress): Promise<TrainerResult> {
+  const { settings, signal } = options;
+  let interrupted = false;
+  try {
+    while (progress.step < (settings.totalSteps ?? Infinity)) {
+      assertNotStopped(signal);
+      const trained = await trainOnce(options, progress);
+      if (!trained) break;
+    }
+  } catch (error) {
+    if (!signal.aborted || !(error instanceof CancelledError)) throw error;
+    interrupted = true;
+  }
+  const checkpoint = await save(options, progress, { final: !interrupted });
+  return { step: progress.step, interrupted, checkpoint };
+}
+
+/** Resolves with false when there is nothing left to train on. */
+async function trainOnce(options: TrainerOptions, progress: Progress): Promise<boolean> {
+  const { settings, sink, sync, signal } = options;
+  const { clock } = options.runtime;
+  const step = progress.step + 1;
+  const start = clock.now();
+  const lease = await takeBatch(step, options);
+  const readSeconds = secondsSince(start, clock);
+  if (!lease) return false;
+
+  const { metrics, state } = await trainStep(lease, stepOptions(options, step, progress.state));
+  progress.step = step;
+  progress.state = state;
+
+  const seconds = secondsSince(start, clock);
+  sink.write({
+    role: 'trainer',
     step,
-    clock: runtime.clock,
-    ...(critic && {
-      critic: {
-        engine: critic.engine,
-        optimizer: optimizerOf(critic),
-        warmupSteps: critic.warmupSteps,
+    metrics: {
+      ...metrics,
+      ...progress.saveMetrics,
+      ...(await engineMetrics(options)),
+      'time/read_experience': readSeconds,
+      'time/step': seconds,
+      'perf/throughput': (metrics['perf/total_num_tokens'] ?? 0) / Math.max(seconds, 1e-9),
+    },
+  });
+  progress.saveMetrics = {};
+  // After the record: a run that is killed in between has lost neither.
+  if (settings.saveInterval !== undefined && step % settings.saveInterval === 0)
+    await save(options, progress, { final: false });
+  await sync?.trainStepDone(step, signal);
+  return true;
+}
+
+function stepOptions(options: TrainerOptions, step: number, state: TrainerState): TrainStepOptions {
+  const { engine, critic, settings, algorithm, expectedSteps } = options;
+  return {
+    step,
+    state,
+    engine,
+    optimizer: optimizerAt(step, options.optimizer, expectedSteps),
+    critic: critic &&
+      settings.critic && {
+        engine: critic,
+        optimizer: optimizerAt(step, settings.critic.optimizer, expectedSteps),
+        warmupSteps: settings.critic.warmupSteps,
       },
-    }),
-    ...(groupSize !== undefined && { groupSize }),
-    ...(maxResponseTokens !== undefined && { maxResponseTokens }),
+    algorithm,
+    repeatTimes: options.repeatTimes,
+    maxResponseTokens: options.maxResponseTokens,
+    clock: options.runtime.clock,
   };
 }
+
+async function engineMetrics({ engine, critic }: TrainerOptions): Promise<Metrics> {
+  const ofCritic = (await critic?.stats()) ?? {};
+  return { ...(await engine.stats()), ...prefixMetrics('critic', ofCritic) };
+}
+
+async function save(
+  options: TrainerOptions,
+  progress: Progress,
+  { final }: { readonly final: boolean },
+): Promise<Checkpoint> {
+  const { engine, critic, settings, jobDirectory } = options;
+  const { clock } = options.runtime;
+  const start = clock.now();
+  const checkpoint = await writeCheckpoint(jobDirectory, {
+    step: progress.step,
+    final,
+    fill: (directory) => saveTrainer(directory, { engine, critic }, progress.state),
+  });
+  await pruneCheckpoints(jobDirectory, settings.maxCheckpointsToKeep);
+  progress.saveMetrics = { 'time/save_checkpoint': secondsSince(start, clock) };
+  return checkpoint;
+}
+
+function assertNotStopped(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new CancelledError('The trainer was stopped.', {
+    reason: 'shutdown',
+    cause: signal.reason,
+  });
+}
+
+const secondsSince = (start: number, clock: Clock): number => (clock.now() - start) / 1000;

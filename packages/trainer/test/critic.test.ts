@@ -254,7 +254,7 @@ describe('advantages from the batch', () => {
         algorithm: fromBatch({}),
         optimizer,
         step: 1,
-        groupSize: 3,
+        repeatTimes: 3,
         clock: systemClock,
       },
     );

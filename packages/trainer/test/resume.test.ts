@@ -17,40 +17,32 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 const batches = Array.from({ length: 8 }, (_, step) => [0, 1, 2].map((run) => sample(run + step)));
-const schedule = {
-  learningRate: 0.1,
-  kind: 'cosine',
-  warmupSteps: 2,
-  minRatio: 0,
-  totalSteps: 8,
-} as const;
+const optimizer = { lr: 0.1, lrSchedulerType: 'cosine', lrWarmupSteps: 2 } as const;
 
 /** A fresh process: models, then what the newest checkpoint holds, then the steps that are left. */
 async function process(folder: string, totalSteps: number) {
-  const checkpointRoot = path.join(root, folder);
+  const jobDirectory = path.join(root, folder);
   const [engine, critic] = [fakeEngine({ vocabSize: 8 }), fakeValueEngine({ vocabSize: 8 })];
   const records: MetricRecord[] = [];
-  const newest = (await listCheckpoints(checkpointRoot)).at(-1);
+  const newest = (await listCheckpoints(jobDirectory)).at(-1);
   const state = newest ? await loadTrainer(newest, { engine: engine.trainer, critic }) : {};
   const from = newest?.manifest.step ?? 0;
   const trainer = createTrainer({
     engine: engine.trainer,
-    critic: {
-      engine: critic,
-      schedule: { ...schedule, learningRate: 0.2 },
-      optimizer: {},
-      warmupSteps: 3,
-    },
+    critic,
     algorithm: actorCritic,
     state,
     source: sourceOf(batches, from),
-    batchSize: 3,
-    totalSteps,
-    schedule,
-    optimizer: {},
-    saveInterval: 2,
-    checkpointRoot,
-    reportWaitMs: 1000,
+    trainBatchSize: 3,
+    settings: {
+      totalSteps,
+      saveInterval: 2,
+      critic: { optimizer: { ...optimizer, lr: 0.2 }, warmupSteps: 3 },
+    },
+    optimizer,
+    expectedSteps: 8,
+    jobDirectory,
+    maxReadTimeoutMs: 1000,
     sink: { write: (record) => void records.push(record), close: () => Promise.resolve() },
     runtime: testRuntime(),
     signal: new AbortController().signal,

@@ -36,7 +36,7 @@ const expertsOf = (size: number, batchSize: number, seed = 1): ExperienceSource 
     name: 'experts',
     rows: Array.from({ length: size }, () => ({})),
     toExperiences: (_rawTask, row) => [expert(row)],
-    selector: 'shuffle',
+    selectorType: 'shuffle',
     seed,
     batchSize,
     totalRows: Infinity,

@@ -32,7 +32,7 @@ it('hands out batches in order, then the remainder, then undefined', async () =>
 });
 
 it('says how far into the data a batch is', async () => {
-  const source = open(8, { totalEpochs: 2, selector: 'shuffle' });
+  const source = open(8, { totalEpochs: 2, selectorType: 'shuffle' });
   await source.take(4);
   expect((await source.take(4))?.metrics).toEqual({ 'sample/task_count': 4, 'sample/epoch': 1 });
 });
@@ -46,7 +46,12 @@ it('goes on after a rollback to any step as an uninterrupted run does', async ()
       fc.nat({ max: 8 }),
       fc.nat({ max: 8 }),
       async (size, batchSize, seed, died, saved) => {
-        const options = { batchSize, seed, selector: 'shuffle' as const, totalRows: batchSize * 8 };
+        const options = {
+          batchSize,
+          seed,
+          selectorType: 'shuffle' as const,
+          totalRows: batchSize * 8,
+        };
         const whole = await train(open(size, options), batchSize, 1, 8);
         const first = open(size, options);
         await train(first, batchSize, 1, died);
@@ -133,7 +138,7 @@ it('keeps the experiences of a row together, counts rows, and goes on by rows', 
       [0, 1].flatMap(() => toExperiences(rawTask, row)),
     batchSize: 3,
   };
-  const source = open(7, { ...options, selector: 'shuffle' });
+  const source = open(7, { ...options, selectorType: 'shuffle' });
   const first = await source.take(3);
   expect(first?.experiences).toHaveLength(6);
   expect(first?.metrics).toMatchObject({ 'sample/task_count': 3 });

@@ -42,14 +42,14 @@ export function fileExperienceSource(options: FileExperienceSourceOptions): Expe
     rows,
     toExperiences,
     batchSize,
-    selector = 'sequential',
+    selectorType = 'sequential',
     seed = 42,
     totalEpochs = 1,
   } = options;
   if (!Number.isInteger(batchSize) || batchSize < 1)
     throw batchSizeError(name, 'a batch size', batchSize);
   const end = rows.length === 0 ? 0 : (options.totalRows ?? Math.floor(totalEpochs * rows.length));
-  const order = rowOrder(selector, rows.length, seed, name);
+  const order = rowOrder(selectorType, rows.length, seed, name);
   /** Batches given back, in order; they come before `next`. */
   let returned: number[] = [];
   let next = 0;

@@ -1,10 +1,10 @@
 /**
- * The order in which the rows of a task set come, as a function of (selector, seed, position):
+ * The order in which the rows of a task set come, as a function of (selector type, seed, position):
  * nothing to remember, nothing to lose.
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 
-export type Selector = 'sequential' | 'shuffle' | 'random';
+export type SelectorType = 'sequential' | 'shuffle' | 'random';
 
 /**
  * Row numbers of the `count` positions from `cursor` on. Positions count rows handed out since the
@@ -18,15 +18,20 @@ export type RowOrder = (cursor: number, count: number) => readonly number[];
  * - `random`: each batch drawn without replacement, from (seed, name, position of the batch);
  * batches are independent.
  */
-export function rowOrder(selector: Selector, size: number, seed: number, name: string): RowOrder {
-  return orders[selector](size, (part, index) =>
+export function rowOrder(
+  selectorType: SelectorType,
+  size: number,
+  seed: number,
+  name: string,
+): RowOrder {
+  return orders[selectorType](size, (part, index) =>
     createRandom(deriveSeed(seed, 'task-order', name, part, index)),
   );
 }
 
 type StreamOf = (part: string, index: number) => ReturnType<typeof createRandom>;
 
-const orders: Readonly<Record<Selector, (size: number, streamOf: StreamOf) => RowOrder>> = {
+const orders: Readonly<Record<SelectorType, (size: number, streamOf: StreamOf) => RowOrder>> = {
   sequential: (size) => (cursor, count) =>
     Array.from({ length: count }, (_, i) => (cursor + i) % size),
   shuffle: (size, streamOf) => {

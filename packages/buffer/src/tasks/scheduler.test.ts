@@ -11,7 +11,7 @@ const open = (
   sizes.map((size, i) =>
     createTaskSource(
       Array.from({ length: size }, (_, n) => ({ n })),
-      { name: `set${i}`, selector, totalEpochs: Infinity },
+      { name: `set${i}`, selectorType: selector, totalEpochs: Infinity },
     ),
   );
 

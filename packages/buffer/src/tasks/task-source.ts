@@ -6,13 +6,13 @@ import {
   type TaskRow,
   type TaskSource,
 } from '@trinity-rft/core';
-import { rowOrder, type Selector } from './row-order.js';
+import { rowOrder, type SelectorType } from './row-order.js';
 
 export interface TaskOrderOptions {
   /** Part of the order's seed: two sets of one size come in different orders. */
   readonly name: string;
   /** @default "sequential" */
-  readonly selector?: Selector;
+  readonly selectorType?: SelectorType;
   /** Root seed of the run. @default 42 */
   readonly seed?: number;
   /** Passes over the rows; may be a fraction, or Infinity. @default 1 */
@@ -26,10 +26,10 @@ export interface TaskOrderOptions {
  * and rows in the set.
  */
 export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOptions): TaskSource {
-  const { name, selector = 'sequential', seed = 42, totalEpochs = 1 } = options;
+  const { name, selectorType = 'sequential', seed = 42, totalEpochs = 1 } = options;
   const size = rows.length;
   const end = options.totalRows ?? Math.floor(totalEpochs * size);
-  const order = rowOrder(selector, size, seed, name);
+  const order = rowOrder(selectorType, size, seed, name);
   let cursor = 0;
   let closed = false;
   return {

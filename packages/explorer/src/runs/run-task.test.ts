@@ -22,6 +22,7 @@ import {
   createInstancePool,
   runTask,
   type AttemptKey,
+  type RunSettings,
   type RunTaskOptions,
   type TaskOutcome,
 } from './run-task.js';
@@ -65,7 +66,11 @@ interface Run {
 
 function start(
   definition: WorkflowDefinition,
-  options: Partial<RunTaskOptions> & { task?: Task; records?: readonly Experience[] } = {},
+  options: Omit<Partial<RunTaskOptions>, 'settings'> & {
+    settings?: Partial<RunSettings>;
+    task?: Task;
+    records?: readonly Experience[];
+  } = {},
 ): Run {
   const runtime = testRuntime();
   const keys: AttemptKey[] = [];
@@ -75,13 +80,12 @@ function start(
       keys.push(key);
       return { model: fakeModel(options.records), auxiliaryModels: new Map(), metrics: () => ({}) };
     },
-    timeoutMs: 1000,
-    maxRetries: 2,
     limit: (work) => work(),
     pool: createInstancePool(),
     runtime,
     signal: new AbortController().signal,
     ...options,
+    settings: { maxTimeoutMs: 1000, maxRetryTimes: 2, ...options.settings },
   });
   return { outcome, runtime, keys };
 }
@@ -169,7 +173,7 @@ describe('runTask', () => {
         run: ({ signal }) => new Promise<never>(() => signals.push(signal)),
       }),
       {
-        maxRetries: 1,
+        settings: { maxRetryTimes: 1 },
         task: { ...baseTask, repeatTimes: 1 },
       },
     );
@@ -195,7 +199,7 @@ describe('runTask', () => {
     ['unknown tokens', () => [experience({ policyVersion: -1 })], 'no recorded call produced'],
   ])('treats %s as a failed run', async (_name, run, message) => {
     const { outcome } = start(defineWorkflow({ name: 'w', run: () => run() }), {
-      maxRetries: 0,
+      settings: { maxRetryTimes: 0 },
       records: [experience({ tokens: [9, 9], logprobs: [-1] })],
     });
     const result = await outcome;
@@ -303,7 +307,11 @@ describe('runTask', () => {
         new ModelError('too long', { status: 400, code: 'context_length_exceeded' }),
       ],
     ])('gives it to the recorded calls of %s, at once', async (_what, error) => {
-      const { outcome, runtime } = start(failing(error), { task: one, records, failureReward: -1 });
+      const { outcome, runtime } = start(failing(error), {
+        task: one,
+        records,
+        settings: { failureReward: -1 },
+      });
       const result = await outcome;
       expect(result.runs).toMatchObject([
         { status: 'ok', reward: -1, failure: {}, metrics: { reward: -1, steps: 2 } },
@@ -330,8 +338,7 @@ describe('runTask', () => {
       const { outcome } = start(failing(error), {
         task: one,
         records,
-        failureReward: -1,
-        maxRetries: 0,
+        settings: { failureReward: -1, maxRetryTimes: 0 },
         ...over,
       });
       expect(failures(await outcome)).toEqual(['failed']);
@@ -358,7 +365,7 @@ describe('runTask', () => {
           return [experience({ reward: 0.5 })];
         },
       }),
-      { maxRetries: 0 },
+      { settings: { maxRetryTimes: 0 } },
     );
     expect(rolloutMetrics([await outcome], 7)).toMatchObject({
       'rollout/model_version': 7,

@@ -47,21 +47,26 @@ export interface AttemptKey {
   readonly signal: AbortSignal;
 }
 
+/** Limits of runs, by the names of a configuration's section `explorer`. */
+export interface RunSettings {
+  /** Of each attempt. */
+  readonly maxTimeoutMs: number;
+  /** Further attempts of a run that failed. */
+  readonly maxRetryTimes: number;
+  /**
+   * Reward of a training run whose agent threw, or whose prompt grew too long, after it had called
+   * the model; such a run is not tried again. Deadlines, engine faults and failing reward functions
+   * say nothing about the agent, so those runs stay failures, as do runs of workflows that repeat by
+   * themselves. @default none: a failed run gives no experiences
+   */
+  readonly failureReward?: number;
+}
+
 export interface RunTaskOptions {
   readonly definition: WorkflowDefinition;
   readonly rewardFn?: RewardFn;
   readonly createModel: (key: AttemptKey) => AttemptModel;
-  /** Of each attempt, in milliseconds. */
-  readonly timeoutMs: number;
-  /** Extra attempts of a run that failed. */
-  readonly maxRetries: number;
-  /**
-   * Of a training run whose agent threw, or whose prompt grew too long, after it had called the
-   * model: its recorded calls get this reward and nothing is tried again. Deadlines, engine faults
-   * and failing reward functions are nobody's behaviour and stay failures, as do workflows that
-   * repeat by themselves. @default none: such runs yield nothing
-   */
-  readonly failureReward?: number;
+  readonly settings: RunSettings;
   /** Bounds how many attempts are in flight in the whole explorer. */
   readonly limit: <T>(work: () => Promise<T>) => Promise<T>;
   /** Instances to use again, when the workflow can be reset. */
@@ -154,7 +159,7 @@ async function runUnit(task: Task, unit: Unit, options: RunTaskOptions): Promise
     const result = await options.limit(() => runAttempt(task, unit, attempt, options));
     if (result.status === 'ok') return { runs: result.runs, retries: attempt, timeouts };
     if (result.kind === 'timed_out') timeouts++;
-    const last = attempt >= options.maxRetries || !isWorthRetrying(result.error);
+    const last = attempt >= options.settings.maxRetryTimes || !isWorthRetrying(result.error);
     report(
       options.runtime.logger,
       task,
@@ -183,7 +188,7 @@ function failureRewardOf(
   failure: Failure,
   task: Task,
   unit: Unit,
-  { failureReward }: RunTaskOptions,
+  { settings: { failureReward } }: RunTaskOptions,
 ): number | undefined {
   return isOwnFailure(failure) && !task.isEval && unit.count === 1 ? failureReward : undefined;
 }
@@ -219,7 +224,7 @@ async function runAttempt(
   attempt: number,
   options: RunTaskOptions,
 ): Promise<AttemptResult> {
-  const { definition, runtime, timeoutMs } = options;
+  const { definition, runtime } = options;
   const abort = new AbortController();
   const signal = AbortSignal.any([options.signal, abort.signal]);
   const begun = runtime.clock.now();
@@ -232,7 +237,7 @@ async function runAttempt(
     auxiliaryModels,
     runtime,
     signal,
-    ...(options.rewardFn && { rewardFn: options.rewardFn }),
+    rewardFn: options.rewardFn,
   };
   const finish = (result: WorkflowResult, failure?: Error): AttemptResult => {
     const runs = finishRuns(result, { task, firstRun: unit.run, count: unit.count, model });
@@ -246,7 +251,6 @@ async function runAttempt(
   try {
     const { instance, result } = await beforeDeadline(execute(context, unit, options), {
       task,
-      timeoutMs,
       abort,
       options,
     });
@@ -301,7 +305,6 @@ async function execute(
 
 interface DeadlineOptions {
   readonly task: Task;
-  readonly timeoutMs: number;
   readonly abort: AbortController;
   readonly options: RunTaskOptions;
 }
@@ -312,13 +315,14 @@ interface DeadlineOptions {
  */
 async function beforeDeadline<T>(
   work: Promise<T>,
-  { task, timeoutMs, abort, options }: DeadlineOptions,
+  { task, abort, options }: DeadlineOptions,
 ): Promise<T> {
+  const { maxTimeoutMs } = options.settings;
   const deadline = options.runtime.clock
-    .sleep(timeoutMs, AbortSignal.any([options.signal, abort.signal]))
+    .sleep(maxTimeoutMs, AbortSignal.any([options.signal, abort.signal]))
     .then(() => {
       const error = new CancelledError(
-        `The attempt took longer than ${timeoutMs / 1000} s (explorer.max_timeout). Give the workflow "${task.workflow}" a faster way out or raise the limit.`,
+        `The attempt took longer than ${maxTimeoutMs / 1000} s (explorer.max_timeout). Give the workflow "${task.workflow}" a faster way out or raise the limit.`,
         { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
       );
       abort.abort(error);

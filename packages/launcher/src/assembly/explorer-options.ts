@@ -24,15 +24,6 @@ export function explorerOptions(
   { sampler, format, auxiliary, endpoint, tasks, sink }: ExplorerParts,
 ): Omit<ExplorerOptions, 'store' | 'sync' | 'signal' | 'advantage'> {
   const { stage, runtime, workflows, rewardFns, algorithms } = context;
-  const {
-    concurrency,
-    maxTimeoutMs,
-    maxRetryTimes,
-    failureReward,
-    experienceShape,
-    evalInterval,
-    evalOnStartup,
-  } = stage.explorer;
   return {
     feed: tasks.feed,
     evalSets: tasks.evalSets,
@@ -40,19 +31,13 @@ export function explorerOptions(
     rewardFn: rewardFnFinder(rewardFns),
     createModel: modelFactory(context, { sampler, format, auxiliary, endpoint }),
     policyVersion: () => sampler.policyVersion,
-    concurrency,
-    timeoutMs: maxTimeoutMs,
-    maxRetries: maxRetryTimes,
-    ...(failureReward !== undefined && { failureReward }),
+    settings: stage.explorer,
     operators: createOperators(
       stage.dataProcessor.experiencePipeline.operators,
       algorithms.operators,
     ),
-    experienceShape,
-    evalInterval: evalInterval ?? 0,
-    evalOnStartup,
     detailedStats: stage.monitor.detailedStats,
-    ...(stage.trainer.enablePreview && { onStored: previewWriter(stage, runtime.logger) }),
+    onStored: stage.trainer.enablePreview ? previewWriter(stage, runtime.logger) : undefined,
     sink,
     runtime,
   };

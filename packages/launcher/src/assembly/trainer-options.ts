@@ -1,18 +1,7 @@
 /** The trainer's options, from the configuration of a stage. */
-import type { OptimizerConfig, StageConfig } from '@trinity-rft/config';
-import {
-  ConfigError,
-  type Algorithm,
-  type Engine,
-  type MetricSink,
-  type ValueEngine,
-} from '@trinity-rft/core';
-import type {
-  CriticOptions,
-  ScheduleOptions,
-  TrainerOptions,
-  TrainerState,
-} from '@trinity-rft/trainer';
+import type { StageConfig } from '@trinity-rft/config';
+import type { Algorithm, Engine, MetricSink, ValueEngine } from '@trinity-rft/core';
+import type { TrainerOptions, TrainerState } from '@trinity-rft/trainer';
 import type { StageContext } from '../context/stage-context.js';
 import type { Sampling } from './data/sample-strategy.js';
 
@@ -33,82 +22,23 @@ export function trainerOptions(
   { engine, critic, algorithm, sampling, state, totalSteps, sink }: TrainerParts,
 ): Omit<TrainerOptions, 'signal'> {
   const { stage, runtime } = context;
-  const { optimizer } = stage.algorithm;
-  const { saveInterval, totalSteps: bound } = stage.trainer;
-  const checkpointsToKeep = checkpointsNeeded(stage);
   return {
-    engine: engine.trainer,
-    ...(critic && { critic: criticOptions(stage, critic, totalSteps) }),
-    algorithm,
-    state,
-    batchSize: stage.buffer.trainBatchSize,
-    groupSize: stage.algorithm.repeatTimes,
-    source: sampling.source,
-    ...(sampling.filter && { filter: sampling.filter }),
-    ...(bound !== undefined && { totalSteps: bound }),
-    schedule: scheduleOf('algorithm.optimizer', optimizer, totalSteps),
-    optimizer: updateOf(optimizer),
-    saveInterval: saveInterval ?? 0,
-    checkpointRoot: stage.jobDirectory,
-    reportWaitMs: reportWaitOf(stage),
-    ...(checkpointsToKeep !== undefined && { checkpointsToKeep }),
+    settings: { ...stage.trainer, maxCheckpointsToKeep: checkpointsNeeded(stage) },
+    optimizer: stage.algorithm.optimizer,
+    trainBatchSize: stage.buffer.trainBatchSize,
+    repeatTimes: stage.algorithm.repeatTimes,
     maxResponseTokens: stage.model.maxResponseTokens,
+    expectedSteps: totalSteps,
+    engine: engine.trainer,
+    critic,
+    algorithm,
+    source: sampling.source,
+    filter: sampling.filter,
+    state,
+    jobDirectory: stage.jobDirectory,
+    maxReadTimeoutMs: maxReadTimeoutOf(stage),
     sink,
     runtime,
-  };
-}
-
-function criticOptions(
-  { trainer }: StageConfig,
-  engine: ValueEngine,
-  totalSteps: number | undefined,
-): CriticOptions {
-  const { optimizer, warmupSteps } = trainer.critic;
-  return {
-    engine,
-    schedule: scheduleOf('trainer.trainer_config.critic.optim', optimizer, totalSteps),
-    optimizer: updateOf(optimizer),
-    warmupSteps,
-  };
-}
-
-const updateOf = ({
-  betas,
-  weightDecay,
-  clipGradNorm,
-}: OptimizerConfig): CriticOptions['optimizer'] => ({
-  betas,
-  weightDecay,
-  clipGradNorm,
-});
-
-/** @throws ConfigError when the schedule depends on a number of steps that nobody knows */
-function scheduleOf(
-  section: string,
-  optimizer: OptimizerConfig,
-  totalSteps: number | undefined,
-): ScheduleOptions {
-  const {
-    lr: learningRate,
-    lrSchedulerType: kind,
-    lrWarmupSteps,
-    lrWarmupStepsRatio,
-    minLrRatio: minRatio,
-  } = optimizer;
-  const byRatio = lrWarmupSteps === undefined && lrWarmupStepsRatio > 0;
-  if (totalSteps === undefined && (kind === 'cosine' || byRatio)) {
-    throw new ConfigError(
-      `${section}: ${kind === 'cosine' ? 'lr_scheduler_type cosine' : 'lr_warmup_steps_ratio'} needs the number of train steps, which depends on how many calls the runs will make. Set trainer.total_steps${byRatio ? ', or lr_warmup_steps' : ''}.`,
-      { code: 'SCHEDULE_NEEDS_STEPS' },
-    );
-  }
-  const warmupSteps = lrWarmupSteps ?? Math.floor(lrWarmupStepsRatio * (totalSteps ?? 0));
-  return {
-    learningRate,
-    kind,
-    warmupSteps,
-    minRatio,
-    ...(totalSteps !== undefined && { totalSteps }),
   };
 }
 
@@ -131,9 +61,9 @@ function checkpointsNeeded({ mode, trainer, synchronizer }: StageConfig): number
 }
 
 /** Stored rows are there at once; only an explorer can keep the trainer waiting. */
-function reportWaitOf({ buffer }: StageContext['stage']): number {
+function maxReadTimeoutOf({ buffer }: StageContext['stage']): number {
   const config = buffer.trainerInput.experienceBuffer;
-  return config.storageType === 'file' ? defaultReportWaitMs : config.maxReadTimeoutMs;
+  return config.storageType === 'file' ? defaultReadTimeoutMs : config.maxReadTimeoutMs;
 }
 
-const defaultReportWaitMs = 60_000;
+const defaultReadTimeoutMs = 60_000;

@@ -78,12 +78,9 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
   const tasks = await readTasks(context, 'trial');
   const format = await openChatFormat(context);
   const { engine, endpoint, auxiliary, close } = await openModels(context, format);
-  const { maxTimeoutMs: timeoutMs, maxRetryTimes: maxRetries, failureReward } = stage.explorer;
   const shared = {
     createModel: modelFactory(context, { sampler: engine.sampler, format, auxiliary, endpoint }),
-    timeoutMs,
-    maxRetries,
-    ...(failureReward !== undefined && { failureReward }),
+    settings: stage.explorer,
     limit: <T>(work: () => Promise<T>): Promise<T> => work(),
     pool: createInstancePool(),
     runtime: context.runtime,

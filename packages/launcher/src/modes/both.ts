@@ -68,14 +68,10 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
 
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  let trainerWaits = false;
   const synchronizer = createSynchronizer({
-    style: stage.synchronizer.syncStyle,
-    interval: stage.synchronizer.syncInterval,
-    offset: stage.synchronizer.syncOffset,
-    timeoutMs: stage.synchronizer.syncTimeoutMs,
+    settings: stage.synchronizer,
     transport,
-    starved: async () => trainerWaits && (await hasTooFew(store, sampling.fromBuffer)),
+    starved: () => hasTooFew(store, sampling.fromBuffer),
     clock: runtime.clock,
     logger: runtime.logger,
   });
@@ -97,13 +93,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
 
   const trainer = createTrainer({
     ...trainerOptions(context, { engine, critic, algorithm, sampling, state, totalSteps, sink }),
-    sync: {
-      trainStepDone: (step, abort) => synchronizer.trainStepDone(step, abort),
-      setTrainerWaiting: (waiting) => {
-        trainerWaits = waiting;
-        synchronizer.setTrainerWaiting(waiting);
-      },
-    },
+    sync: synchronizer,
     signal,
   });
   const parts = {
@@ -117,7 +107,7 @@ export async function runBoth(context: StageContext): Promise<StageResult> {
     }),
     store,
     sync: synchronizer,
-    ...(algorithm.advantage && { advantage: algorithm.advantage }),
+    advantage: algorithm.advantage,
   };
   const explorer = createExplorer({ ...parts, signal });
   const gone = AbortSignal.any([engine.gone, auxiliary.gone]);

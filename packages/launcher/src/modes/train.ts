@@ -43,7 +43,7 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   });
   const trainer = createTrainer({
     ...options,
-    ...(totalSteps !== undefined && { totalSteps }),
+    settings: { ...options.settings, totalSteps },
     signal,
   });
   const { step, interrupted, checkpoint } = await trainer.run(from);

@@ -6,21 +6,21 @@ import type { Targets } from './targets.js';
 interface TargetMetricsOptions {
   /** By the critic. [N] */
   readonly values?: Float32Array;
-  readonly groupSize: number;
+  readonly repeatTimes: number;
 }
 
 /**
  * Over trained tokens: `critic/{advantages,returns,values}/{mean,max,min}` and
  * `critic/vf_explained_var`; over calls: `critic/{score,rewards}/{mean,max,min}`, before and after
  * the KL penalty, and `sample/zero_advantage_ratio`. Where advantages are computed from the batch,
- * `sample/partial_group_count`: tasks with fewer runs in it than `groupSize`. What is compared
+ * `sample/partial_group_count`: tasks with fewer runs in it than `repeatTimes`. What is compared
  * within a group is then compared within that part: let the train batch be a multiple of whole
  * groups.
  */
 export function targetMetrics(
   batch: PackedBatch,
   targets: Targets,
-  { values, groupSize }: TargetMetricsOptions,
+  { values, repeatTimes }: TargetMetricsOptions,
 ): Metrics {
   const { advantages, returns, rewards, scores, actionMask } = targets;
   const stored = batch.calls.every(({ experience }) => experience.advantages);
@@ -34,7 +34,7 @@ export function targetMetrics(
     ...(values && tokenStats('critic/values', values, actionMask)),
     ...(values && returns && explainedVariance(values, returns, actionMask)),
     ...(returns &&
-      groupSize > 1 && { 'sample/partial_group_count': partialGroups(batch, groupSize) }),
+      repeatTimes > 1 && { 'sample/partial_group_count': partialGroups(batch, repeatTimes) }),
   };
 }
 
@@ -103,11 +103,11 @@ function variance(mask: Uint8Array, valueAt: (index: number) => number): number 
   return squares / Math.max(1, count);
 }
 
-function partialGroups({ calls }: PackedBatch, groupSize: number): number {
+function partialGroups({ calls }: PackedBatch, repeatTimes: number): number {
   const runs = new Map<string, Set<string>>();
   for (const { experience } of calls) {
     const key = taskKey(experience.eid);
     runs.set(key, (runs.get(key) ?? new Set()).add(runKey(experience.eid)));
   }
-  return [...runs.values()].filter((members) => members.size < groupSize).length;
+  return [...runs.values()].filter((members) => members.size < repeatTimes).length;
 }

@@ -34,7 +34,7 @@ export interface TrainStepOptions {
   readonly state?: TrainerState;
   readonly maxResponseTokens?: number;
   /** Runs per task, to count groups of which the batch holds only a part. @default 1 */
-  readonly groupSize?: number;
+  readonly repeatTimes?: number;
   readonly clock: Clock;
 }
 
@@ -107,7 +107,7 @@ export async function trainStep(lease: Lease, options: TrainStepOptions): Promis
       ...dataMetrics(batch, options),
       ...prefixMetrics('critic', value?.metrics ?? {}),
       ...targetMetrics(batch, targets, {
-        groupSize: options.groupSize ?? 1,
+        repeatTimes: options.repeatTimes ?? 1,
         ...(scores.critic && { values: scores.critic.values }),
       }),
       ...prefixMetrics('actor', policy.metrics),

@@ -77,13 +77,12 @@ async function openMix(given: Given): Promise<Sampling> {
   if (config === undefined) return plain(given);
   const { count, buffer } = config;
   const { close, ...data } = await openExperts(context, buffer, format);
-  const selector = buffer.storageType === 'file' ? buffer.dataSelector.selectorType : 'sequential';
-  const seed = (buffer.storageType === 'file' ? buffer.dataSelector.seed : undefined) ?? stage.seed;
+  const selector = buffer.storageType === 'file' ? buffer.dataSelector : undefined;
   const experts = fileExperienceSource({
     ...data,
     name: buffer.name,
-    selector,
-    seed,
+    selectorType: selector?.selectorType,
+    seed: selector?.seed ?? stage.seed,
     batchSize: count,
     totalRows: Infinity,
   });

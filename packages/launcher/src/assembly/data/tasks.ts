@@ -2,7 +2,7 @@
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError, type RawTask, type Task } from '@trinity-rft/core';
-import { toTask, type EvalSet, type TaskFeed, type TasksetSettings } from '@trinity-rft/explorer';
+import { toTask, type EvalSet, type TaskFeed } from '@trinity-rft/explorer';
 import type { StageContext } from '../../context/stage-context.js';
 
 export interface StageTasks extends AsyncDisposable {
@@ -43,7 +43,7 @@ async function openFeed(
       const { name, dataSelector } = taskset;
       const order = {
         name,
-        selector: dataSelector.selectorType,
+        selectorType: dataSelector.selectorType,
         seed: dataSelector.seed ?? seed,
         totalEpochs: Infinity,
       };
@@ -63,12 +63,12 @@ async function openFeed(
       { code: 'TASKS_TOO_FEW' },
     );
   }
-  const settings = new Map(tasksets.map((taskset) => [taskset.name, settingsOf(taskset)]));
+  const tasksetOf = new Map(tasksets.map((taskset) => [taskset.name, taskset]));
   const feed: TaskFeed = {
     next: async (step) => {
       const rows = await scheduler.next();
       return rows.map((row, taskId) =>
-        toTask(row, settings.get(row.taskset)!, { batchId: step, taskId, isEval: false }),
+        toTask(row, tasksetOf.get(row.taskset)!, { batchId: step, taskId, isEval: false }),
       );
     },
     state: () => scheduler.state(),
@@ -79,13 +79,12 @@ async function openFeed(
 
 async function openEvalSet(taskset: TasksetConfig, context: TasksContext): Promise<EvalSet> {
   const rows = await readRows(taskset, context);
-  const settings = settingsOf(taskset);
   return {
     name: taskset.name,
     tasks: (step) =>
       Promise.resolve(
         rows.map((rawTask, row) =>
-          toTask({ row, rawTask }, settings, {
+          toTask({ row, rawTask }, taskset, {
             batchId: `${step}/${taskset.name}`,
             taskId: row,
             isEval: true,
@@ -100,9 +99,8 @@ export async function readTasks(context: TasksContext, batchId: string): Promise
   const taskset = context.stage.buffer.explorerInput.tasksets[0];
   if (!taskset) return [];
   const rows = await readRows(taskset, context);
-  const settings = settingsOf(taskset);
   return rows.map((rawTask, row) =>
-    toTask({ row, rawTask }, settings, { batchId, taskId: row, isEval: false }),
+    toTask({ row, rawTask }, taskset, { batchId, taskId: row, isEval: false }),
   );
 }
 
@@ -134,7 +132,7 @@ function assertNamesKnown(
   taskset: TasksetConfig,
   { workflows, rewardFns }: TasksContext,
 ): void {
-  const { workflow, rewardFn } = toTask({ row, rawTask }, settingsOf(taskset), {
+  const { workflow, rewardFn } = toTask({ row, rawTask }, taskset, {
     batchId: 0,
     taskId: row,
     isEval: taskset.isEval,
@@ -156,27 +154,4 @@ function assertNamesKnown(
     if (!(cause instanceof ConfigError)) throw cause;
     refuse(cause.message, cause);
   }
-}
-
-function settingsOf(taskset: TasksetConfig): TasksetSettings {
-  const {
-    name,
-    workflow = '',
-    rewardFn,
-    format,
-    rolloutArgs,
-    workflowArgs,
-    rewardFnArgs,
-    repeatTimes,
-  } = taskset;
-  return {
-    name,
-    defaultWorkflow: workflow,
-    ...(rewardFn !== undefined && { defaultRewardFn: rewardFn }),
-    formatArgs: format,
-    rolloutArgs,
-    workflowArgs,
-    rewardFnArgs,
-    repeatTimes,
-  };
 }

@@ -43,7 +43,7 @@ export async function openTrainingData(
   const source = fileExperienceSource({
     name,
     ...data,
-    selector: config.dataSelector.selectorType,
+    selectorType: config.dataSelector.selectorType,
     seed: config.dataSelector.seed ?? seed,
     batchSize: buffer.trainBatchSize,
     totalRows: totalSteps * buffer.trainBatchSize,

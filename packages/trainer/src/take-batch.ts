@@ -1,0 +1,49 @@
+/** Takes the experiences of a train step, and reports when they are slow to come. */
+import type { ExperienceSource, Lease, Runtime, TakeFilter } from '@trinity-rft/core';
+
+export interface TakeBatchOptions {
+  readonly source: ExperienceSource;
+  readonly trainBatchSize: number;
+  readonly filter?: (step: number) => TakeFilter;
+  /** Between two reports. */
+  readonly maxReadTimeoutMs: number;
+  readonly sync?: { setTrainerWaiting(waiting: boolean): void };
+  readonly runtime: Pick<Runtime, 'clock' | 'logger'>;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves with undefined when the source has ended. @throws CancelledError */
+export async function takeBatch(
+  step: number,
+  options: TakeBatchOptions,
+): Promise<Lease | undefined> {
+  const { source, trainBatchSize, filter, sync, signal } = options;
+  // The lease may settle at once: the synchronizer asks the store whether the trainer really starves.
+  const pending = source.take(trainBatchSize, filter?.(step), signal);
+  sync?.setTrainerWaiting(true);
+  const settled = new AbortController();
+  void reportWaiting(step, options, settled.signal);
+  try {
+    return await pending;
+  } finally {
+    settled.abort();
+    sync?.setTrainerWaiting(false);
+  }
+}
+
+async function reportWaiting(
+  step: number,
+  { trainBatchSize, maxReadTimeoutMs, runtime }: TakeBatchOptions,
+  settled: AbortSignal,
+): Promise<void> {
+  for (let waitedMs = maxReadTimeoutMs; ; waitedMs += maxReadTimeoutMs) {
+    try {
+      await runtime.clock.sleep(maxReadTimeoutMs, settled);
+    } catch {
+      return;
+    }
+    runtime.logger.warn(
+      `Train step ${step} has been waiting for ${trainBatchSize} experiences for ${Math.round(waitedMs / 1000)} s (buffer max_read_timeout).`,
+    );
+  }
+}
