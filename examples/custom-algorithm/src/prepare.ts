@@ -1,7 +1,6 @@
 /** Makes a new model with its tokenizer, worked examples, and problems to learn from. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates } from '@trinity-rft/chat';
 import { createRuntime, type Random } from '@trinity-rft/core';
 import { createModel } from '@trinity-rft/launcher';
 
@@ -35,12 +34,7 @@ export async function prepare(directory: string, seed: number): Promise<void> {
   await mkdir(directory, { recursive: true });
   await createModel({
     directory: path.join(directory, 'model'),
-    tokenizer: buildCharTokenizer({
-      characters: '0123456789+=\n',
-      eosToken: '<|im_end|>',
-      chatTemplate: chatTemplates.minimal,
-    }),
-    config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 64 },
+    tokenizer: { characters: '0123456789+=\n' },
     initializerRange: 0.2,
     seed: runtime.seedFor('model'),
   });

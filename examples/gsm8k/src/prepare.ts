@@ -1,9 +1,9 @@
 /** Makes a small random checkpoint that can read the tasks: its tokenizer is built from them. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates, type TokenizerFiles } from '@trinity-rft/chat';
+import { chatTemplates } from '@trinity-rft/chat';
 import { createRuntime } from '@trinity-rft/core';
-import { createModel } from '@trinity-rft/launcher';
+import { createModel, type NewTokenizer } from '@trinity-rft/launcher';
 
 /** Words that get a token of their own. */
 const wordCount = 500;
@@ -17,7 +17,7 @@ export async function prepare(
   const texts = await Promise.all(taskFiles.map(readTexts));
   await createModel({
     directory,
-    tokenizer: tokenizerFiles(texts.join('\n')),
+    tokenizer: tokenizerOf(texts.join('\n')),
     config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 1536 },
     seed: createRuntime({ seed }).seedFor('model'),
   });
@@ -30,17 +30,16 @@ async function readTexts(file: string): Promise<string> {
 }
 
 /** All of printable ASCII, whatever else the tasks hold, and their commonest words. */
-function tokenizerFiles(text: string): TokenizerFiles {
+function tokenizerOf(text: string): NewTokenizer {
   const ascii = Array.from({ length: 0x7f - 0x20 }, (_, i) => String.fromCodePoint(0x20 + i));
-  return buildCharTokenizer({
+  return {
     characters: [...new Set(['\n', ...ascii, ...text])],
     words: commonWords(text),
     specialTokens: ['<|im_start|>', '<|endoftext|>'],
     markers: ['<think>', '</think>', '<answer>', '</answer>'],
-    eosToken: '<|im_end|>',
     padToken: '<|endoftext|>',
     chatTemplate: chatTemplates.chatml,
-  });
+  };
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Makes problems, and a model that can use the tool and the structure, but seldom does. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates } from '@trinity-rft/chat';
 import { createRuntime, InvariantError, type Random } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { instructions, multiply, type Problem } from './agent.ts';
@@ -40,7 +39,7 @@ export async function prepare({
   );
   await createModel({
     directory: path.join(directory, 'runs', 'new-model'),
-    tokenizer: buildCharTokenizer({
+    tokenizer: {
       characters: '0123456789*\n',
       words: [
         instructions,
@@ -50,10 +49,7 @@ export async function prepare({
         'error',
       ],
       markers: ['<tool_call>', '</tool_call>'],
-      eosToken: '<|im_end|>',
-      chatTemplate: chatTemplates.minimal,
-    }),
-    config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 64 },
+    },
     initializerRange: 0.08,
     seed: runtime.seedFor('model'),
   });

@@ -1,4 +1,7 @@
 /** The agent as a workflow function, and its judge. */
+import { Agent } from '@agentscope-ai/agentscope/agent';
+import { getTextContent, UserMsg, type Msg } from '@agentscope-ai/agentscope/message';
+import { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
 import {
   JudgeOutput,
   WorkflowOutput,
@@ -6,7 +9,6 @@ import {
   type ModelAdapter,
   type WorkflowInput,
 } from '@trinity-rft/tuner';
-import { Agent, getTextContent, OpenAIChatModel, UserMsg, type Msg } from './agentscope.ts';
 
 /** A row of the data set. */
 export interface Problem {

@@ -4,7 +4,6 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates } from '@trinity-rft/chat';
 import { createRuntime, InvariantError, type Random } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { sysPrompt, type Problem } from './agent.ts';
@@ -52,13 +51,7 @@ export async function prepare({
   );
   await createModel({
     directory: path.join(directory, 'runs', 'new-model'),
-    tokenizer: buildCharTokenizer({
-      characters: '0123456789\n',
-      words: [sysPrompt, 'What is ', ' + ', '?'],
-      eosToken: '<|im_end|>',
-      chatTemplate: chatTemplates.minimal,
-    }),
-    config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 32 },
+    tokenizer: { characters: '0123456789\n', words: [sysPrompt, 'What is ', ' + ', '?'] },
     initializerRange: 0.2,
     seed: runtime.seedFor('model'),
   });

@@ -1,11 +1,7 @@
 /** The agent before it is trained, on whatever model serves the OpenAI API. */
-import {
-  Agent,
-  getTextContent,
-  OpenAIChatModel,
-  UserMsg,
-  type OpenAIChatModelOptions,
-} from './agentscope.ts';
+import { Agent } from '@agentscope-ai/agentscope/agent';
+import { getTextContent, UserMsg } from '@agentscope-ai/agentscope/message';
+import { OpenAIChatModel, type OpenAIChatModelOptions } from '@agentscope-ai/agentscope/model';
 import { sysPrompt } from './agent.ts';
 
 export async function ask(query: string, model: OpenAIChatModelOptions): Promise<string | null> {

@@ -1,11 +1,11 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { UserMsg } from '@agentscope-ai/agentscope/message';
 import type { RunSummary } from '@trinity-rft/launcher';
 import { readCurve } from '@trinity-rft/monitor';
 import { DatasetConfig } from '@trinity-rft/tuner';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { UserMsg } from '../src/agentscope.ts';
 import { judgeFunction } from '../src/agent.ts';
 import { prepare } from '../src/prepare.ts';
 import { trainAgent } from '../src/train.ts';

@@ -19,14 +19,16 @@ it('asks any model that serves the OpenAI API', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
     const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    expect(await ask('What is 2 + 2?', { modelName: 'any', apiKey: 'key', baseURL })).toBe('4');
+    const model = { modelName: 'any', apiKey: 'key', baseURL, stream: false };
+    expect(await ask('What is 2 + 2?', model)).toBe('4');
     expect(bodies).toEqual([
       {
         model: 'any',
         messages: [
-          { role: 'system', content: [{ type: 'text', text: sysPrompt }] },
-          { role: 'user', content: [{ type: 'text', text: 'What is 2 + 2?' }] },
+          { role: 'system', name: 'system', content: [{ type: 'text', text: sysPrompt }] },
+          { role: 'user', name: 'user', content: [{ type: 'text', text: 'What is 2 + 2?' }] },
         ],
+        tools: [],
         tool_choice: 'auto',
       },
     ]);

@@ -1,7 +1,6 @@
 /** Makes what the run needs: a new model with its tokenizer, and three files of problems. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates } from '@trinity-rft/chat';
 import { createRuntime } from '@trinity-rft/core';
 import { createModel } from '@trinity-rft/launcher';
 import { splitProblems, withSlips, type Problem } from './problems.ts';
@@ -15,12 +14,7 @@ export async function prepare(directory: string, seed: number): Promise<void> {
   await mkdir(directory, { recursive: true });
   await createModel({
     directory: path.join(directory, 'model'),
-    tokenizer: buildCharTokenizer({
-      characters: '0123456789+=\n',
-      eosToken: '<|im_end|>',
-      chatTemplate: chatTemplates.minimal,
-    }),
-    config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 64 },
+    tokenizer: { characters: '0123456789+=\n' },
     initializerRange: 0.2,
     seed: runtime.seedFor('model'),
   });

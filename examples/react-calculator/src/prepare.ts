@@ -4,9 +4,8 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates, type TokenizerFiles } from '@trinity-rft/chat';
 import { createRuntime } from '@trinity-rft/core';
-import { createModel } from '@trinity-rft/launcher';
+import { createModel, type NewTokenizer } from '@trinity-rft/launcher';
 import { demonstrations, splitProblems } from './problems.ts';
 
 /** Share of the demonstrations that call the tool. */
@@ -21,8 +20,7 @@ export async function prepare(directory: string, seed: number): Promise<void> {
   await mkdir(directory, { recursive: true });
   await createModel({
     directory: path.join(directory, 'model'),
-    tokenizer: tokenizerFiles(),
-    config: { hiddenSize: 64, layers: 2, heads: 4, kvHeads: 2, headDim: 16, maxPositions: 64 },
+    tokenizer,
     initializerRange: 0.08,
     seed: runtime.seedFor('model'),
   });
@@ -39,15 +37,11 @@ export async function prepare(directory: string, seed: number): Promise<void> {
  * Words are one token, so a call of the tool is ten tokens: the model learns when to call, not how
  * JSON is spelled.
  */
-function tokenizerFiles(): TokenizerFiles {
-  return buildCharTokenizer({
-    characters: '0123456789*\n',
-    words: ['{"name": "calculator", "arguments": {"expression":"', '"}}', 'error'],
-    markers: ['<tool_call>', '</tool_call>'],
-    eosToken: '<|im_end|>',
-    chatTemplate: chatTemplates.minimal,
-  });
-}
+const tokenizer: NewTokenizer = {
+  characters: '0123456789*\n',
+  words: ['{"name": "calculator", "arguments": {"expression":"', '"}}', 'error'],
+  markers: ['<tool_call>', '</tool_call>'],
+};
 
 const writeRows = (file: string, rows: readonly object[]): Promise<void> =>
   writeFile(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));

@@ -1,16 +1,25 @@
 /** A new model made on the spot: random weights and a tokenizer in one folder. */
-import { createTokenizer, writeTokenizerFiles, type TokenizerFiles } from '@trinity-rft/chat';
+import {
+  buildCharTokenizer,
+  chatTemplates,
+  createTokenizer,
+  writeTokenizerFiles,
+  type CharTokenizerOptions,
+  type TokenizerFiles,
+} from '@trinity-rft/chat';
 import { createModelFolder, type NewModelConfig } from '@trinity-rft/engine-onnx';
 
 export interface CreateModelOptions {
   /** Is created. */
   readonly directory: string;
   /**
-   * For example of `buildCharTokenizer`. The size of the vocabulary and the end tokens follow from
-   * it.
+   * The files of a tokenizer, or the characters and words of a new one, which ends turns with
+   * `<|im_end|>` and has the minimal chat template unless it is given others. Vocabulary size and end
+   * tokens follow from it.
    */
-  readonly tokenizer: TokenizerFiles;
-  readonly config: Omit<NewModelConfig, 'vocabSize' | 'eosTokenIds'>;
+  readonly tokenizer: TokenizerFiles | NewTokenizer;
+  /** @default 64 wide, 2 layers, 4 heads, 64 positions: 0.1 million weights */
+  readonly config?: Omit<NewModelConfig, 'vocabSize' | 'eosTokenIds'>;
   /** Of the weights; equal seeds give equal bytes. */
   readonly seed: number;
   /**
@@ -20,6 +29,19 @@ export interface CreateModelOptions {
   readonly initializerRange?: number;
 }
 
+/** {@link CharTokenizerOptions} with a default for the end token. */
+export type NewTokenizer = Omit<CharTokenizerOptions, 'eosToken'> &
+  Partial<Pick<CharTokenizerOptions, 'eosToken'>>;
+
+const smallModel = {
+  hiddenSize: 64,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headDim: 16,
+  maxPositions: 64,
+} as const satisfies CreateModelOptions['config'];
+
 /**
  * Writes a Hugging Face folder that `model.model_path` can name.
  * @throws CheckpointError when the sizes do not fit together
@@ -27,16 +49,24 @@ export interface CreateModelOptions {
 export async function createModel({
   directory,
   tokenizer,
-  config,
+  config = smallModel,
   seed,
   initializerRange,
 }: CreateModelOptions): Promise<void> {
-  const { vocabularySize: vocabSize, eosTokenIds } = createTokenizer(tokenizer);
+  const files =
+    'characters' in tokenizer
+      ? buildCharTokenizer({
+          eosToken: '<|im_end|>',
+          chatTemplate: chatTemplates.minimal,
+          ...tokenizer,
+        })
+      : tokenizer;
+  const { vocabularySize: vocabSize, eosTokenIds } = createTokenizer(files);
   await createModelFolder({
     directory,
     seed,
     config: { ...config, vocabSize, eosTokenIds },
     ...(initializerRange !== undefined && { initializerRange }),
   });
-  await writeTokenizerFiles(directory, tokenizer);
+  await writeTokenizerFiles(directory, files);
 }

@@ -2,12 +2,11 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { buildCharTokenizer, chatTemplates } from '@trinity-rft/chat';
 import { createModel } from '@trinity-rft/launcher';
 
 /**
- * A folder with `model/` and `my_dataset/{train,test}.jsonl`, and a terminal that keeps what it is
- * told.
+ * A folder with `model/` and `my_dataset/{train,test}.jsonl`, and a terminal that keeps what is written
+ * to it.
  */
 export async function tinyWorld() {
   const cwd = mkdtempSync(path.join(tmpdir(), 'trinity-tuner-'));
@@ -30,11 +29,7 @@ export async function tinyWorld() {
 export function tinyModel(directory: string, seed: number): Promise<void> {
   return createModel({
     directory,
-    tokenizer: buildCharTokenizer({
-      characters: '0123456789+\nxyz',
-      eosToken: '<|im_end|>',
-      chatTemplate: chatTemplates.minimal,
-    }),
+    tokenizer: { characters: '0123456789+\nxyz' },
     config: { hiddenSize: 16, layers: 1, heads: 2, kvHeads: 1, headDim: 8, maxPositions: 64 },
     seed,
   });

@@ -35,6 +35,10 @@ export interface Msg {
   timestamp: string;
 }
 
+/** A user's message; text becomes one block. */
+export const UserMsg = ({ name, content }: { name: string; content: string }): Msg =>
+  createMsg({ name, role: 'user', content: [{ type: 'text', id: newId(), text: content }] });
+
 let createdIds = 0;
 
 /** Unlike the framework's, ids are counters and timestamps constant; neither reaches the wire. */
