@@ -272,7 +272,7 @@ describe('trinity run', { timeout: 60_000 }, () => {
     const { exitCode, stdout, stderr } = await startTrinity(workspace.root, runArgs(config)).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(
-      /^Not one of the 48 runs of the last 3 explore steps succeeded\..*: Workflow "angry" threw: outer: inner\n$/,
+      /^All 48 runs of the last 3 explore steps failed\..*: Workflow "angry" threw: outer: inner\n$/,
     );
     expect(stdout).toMatch(
       /warning: Run 1\/0\/0 of workflow "angry" failed: Workflow "angry" threw: outer: inner/,

@@ -257,10 +257,10 @@ describe('failed runs', () => {
       const { error } = await runHere(workspace, config, { workflows: [broken] });
       expect(error).toMatchObject({ name: 'WorkflowError', code: 'ALL_RUNS_FAILED' });
       expect(error?.message).toBe(
-        'Not one of the 48 runs of the last 3 explore steps succeeded. Mend what made the first of them fail, and start again: the run goes on after explore step 2.',
+        'All 48 runs of the last 3 explore steps failed. Fix the cause of the first failure and start the run again: it continues after explore step 2.',
       );
       expect(readFileSync(path.join(job('broken'), 'failure.txt'), 'utf8')).toMatch(
-        /^WorkflowError: Not one[^]*the judge is down/,
+        /^WorkflowError: All 48 runs[^]*the judge is down/,
       );
 
       down = false;
@@ -299,12 +299,10 @@ describe('failed runs', () => {
       });
       const { error, output } = await runHere(workspace, config, { workflows: [hopeless] });
       expect(error).toMatchObject({ code: 'ALL_RUNS_FAILED' });
-      expect(error?.message).toMatch(
-        /^Not one of the 32 runs of the last 2 explore steps succeeded\./,
-      );
-      expect(output).not.toContain('Not one of');
+      expect(error?.message).toMatch(/^All 32 runs of the last 2 explore steps failed\./);
+      expect(output).not.toContain('All 32 runs');
       expect(readFileSync(path.join(job('hopeless'), 'log/trinity.log'), 'utf8')).toMatch(
-        /ERROR .* The run failed: Not one of the 32 runs .*: Workflow "hopeless" threw: no\n/,
+        /ERROR .* The run failed: All 32 runs .*: Workflow "hopeless" threw: no\n/,
       );
       expect((await runHere(workspace, config, { workflows: [hopeless] })).error).toMatchObject({
         code: 'ALL_RUNS_FAILED',

@@ -1,104 +1,24 @@
 /**
  * The explore loop: read tasks, run their workflows, turn rewards into advantages, store the
- * experiences, fetch new weights.
+ * experiences, fetch new weights, evaluate.
  */
-import {
-  CancelledError,
-  prefixMetrics,
-  type AdvantageFn,
-  type Experience,
-  type ExperienceOperator,
-  type ExperienceShape,
-  type ExperienceStore,
-  type JsonState,
-  type MetricSink,
-  type Metrics,
-  type RewardFn,
-  type Runtime,
-  type Task,
-} from '@trinity-rft/core';
-import type { WorkflowDefinition } from '@trinity-rft/workflow';
+import type { Metrics, Task } from '@trinity-rft/core';
 import pLimit from 'p-limit';
-import { createDespair } from './failure-guard.js';
-import { evalMetrics } from './metrics/eval-metrics.js';
-import { createDropWatch } from './empty-steps.js';
-import { createGroupWatch } from './metrics/identical-groups.js';
+import { evaluate, isEvalStep } from './evaluation.js';
+import type { ExplorerOptions, ExplorerState } from './explorer-options.js';
+import { createFailureGuard, type FailureGuard } from './failure-guard.js';
+import { rolloutMetrics } from './metrics/rollout-metrics.js';
 import { runPipeline } from './pipeline.js';
-import { isOk, rolloutMetrics } from './metrics/rollout-metrics.js';
-import {
-  createInstancePool,
-  runTask,
-  type AttemptKey,
-  type AttemptModel,
-  type RunSettings,
-  type TaskOutcome,
-} from './runs/run-task.js';
-import type { ExplorerState } from './explorer-state.js';
-
-/**
- * Where the tasks of an explore step come from; one state from which the rest of the order follows.
- */
-export interface TaskFeed {
-  /** The tasks of explore step `step`, none at the end. */
-  next(step: number): Promise<readonly Task[]>;
-  state(): JsonState;
-  restore(state: JsonState): void;
-}
-
-export interface EvalSet {
-  readonly name: string;
-  /** All tasks of the set, marked as evaluation, with batch id `<step>/<name>`. */
-  tasks(step: number): Promise<readonly Task[]>;
-}
-
-/** What the explorer needs of the synchronizer. */
-export interface ExploreSync {
-  isBoundary(step: number): boolean;
-  exploreBoundary(
-    signal?: AbortSignal,
-  ): Promise<{ readonly outcome: string; readonly version: number }>;
-}
-
-/** How an explorer works, by the names of a configuration's section `explorer`. */
-export interface ExplorerSettings extends RunSettings {
-  /** Attempts in flight. */
-  readonly concurrency: number;
-  /** What is stored; advantages are computed per model call either way. @default "step" */
-  readonly experienceShape?: ExperienceShape;
-  /** Explore steps between evaluations. @default never */
-  readonly evalInterval?: number;
-  /** Evaluate before the first explore step. */
-  readonly evalOnStartup: boolean;
-}
-
-export interface ExplorerOptions {
-  readonly feed: TaskFeed;
-  readonly evalSets: readonly EvalSet[];
-  readonly store: ExperienceStore;
-  readonly sync: ExploreSync;
-  readonly workflow: (name: string) => WorkflowDefinition;
-  readonly rewardFn: (task: Task) => RewardFn | undefined;
-  readonly createModel: (key: AttemptKey) => AttemptModel;
-  readonly policyVersion: () => number;
-  /** Of the experience pipeline, before the advantages. @default none */
-  readonly operators?: readonly ExperienceOperator[];
-  readonly advantage?: AdvantageFn;
-  readonly settings: ExplorerSettings;
-  /** Evaluations also report max, min and std over tasks. @default false */
-  readonly detailedStats?: boolean;
-  /** Sees the experiences of each step once they are stored. */
-  readonly onStored?: (step: number, experiences: readonly Experience[]) => void;
-  /** No more explore steps than this. */
-  readonly maxSteps?: number;
-  readonly sink: MetricSink;
-  readonly runtime: Runtime;
-  readonly signal: AbortSignal;
-}
+import { isOk, type TaskOutcome } from './runs/outcome.js';
+import { assertNotStopped, createInstancePool } from './runs/run-attempt.js';
+import { runTask } from './runs/run-task.js';
+import { createStepWarnings, type StepWarnings } from './warnings.js';
 
 export interface Explorer {
   /**
-   * Explores until the tasks end. Resolves with the number of explore steps made.
-   * @throws CancelledError when stopped
+   * Explores until the tasks end, from `state` on if it is given. Resolves with the number of
+   * explore steps made.
+   * @throws CancelledError when stopped, WorkflowError when every run of several steps failed
    */
   run(state?: ExplorerState): Promise<number>;
   /** Evaluates all sets with the weights in use; metrics under `<prefix>/<set>/`. */
@@ -106,177 +26,155 @@ export interface Explorer {
 }
 
 export function createExplorer(options: ExplorerOptions): Explorer {
-  const { feed, sync, store, settings, sink, runtime, signal } = options;
-  const limit = pLimit(settings.concurrency);
-  const pool = createInstancePool();
-  const despair = createDespair(store);
-  const watchGroups = createGroupWatch(runtime.logger);
-  const watchDrops = createDropWatch(runtime.logger);
-  /** About the last boundary; goes out with the next explore step. */
-  let syncMetrics: Metrics = {};
-
-  const runAll = (tasks: readonly Task[]): Promise<readonly TaskOutcome[]> =>
-    Promise.all(
-      tasks.map((task) => {
-        const rewardFn = options.rewardFn(task);
-        return runTask(task, {
-          definition: options.workflow(task.workflow),
-          rewardFn,
-          createModel: options.createModel,
-          settings,
-          limit,
-          pool,
-          runtime,
-          signal,
-        });
-      }),
-    );
-
-  /** Tasks are read in step order before anything waits, so several steps may be in flight. */
-  const beginStep = async (step: number): Promise<StepInFlight | undefined> => {
-    const tasks = await feed.next(step);
-    if (tasks.length === 0) return undefined;
-    const begun = runtime.clock.now();
-    const outcomes = runAll(tasks);
-    // Reported when the step is finished; until then a failure of a later step must not count as
-    // unhandled.
-    outcomes.catch(() => undefined);
-    return {
-      step,
-      begun,
-      outcomes,
-      state: { step, policyVersion: options.policyVersion(), feed: feed.state() },
-    };
+  const parts: ExplorerParts = {
+    ...options,
+    runTasks: taskRunner(options),
+    failureGuard: createFailureGuard(options.store),
+    warnings: createStepWarnings(options.runtime.logger),
+    syncMetrics: {},
   };
-
-  /**
-   * Writes what is to say about the step, then stores it: one that was not stored is made again,
-   * with its records.
-   */
-  const finishStep = async ({ step, begun, outcomes, state }: StepInFlight): Promise<void> => {
-    const done = await outcomes;
-    const waited = runtime.clock.now() - begun;
-    const experiences = done.flatMap((outcome) =>
-      outcome.runs.filter(isOk).flatMap((run) => run.experiences),
-    );
-    const pipeline = runPipeline(experiences, {
-      ...options,
-      experienceShape: settings.experienceShape,
-    });
-    watchDrops(experiences.length, pipeline.experiences.length);
-    const rollout = rolloutMetrics(done, state.policyVersion);
-    watchGroups(rollout['rollout/identical_group_share']);
-    sink.write({
-      role: 'explorer',
-      step,
-      metrics: {
-        ...rollout,
-        ...pipeline.metrics,
-        ...syncMetrics,
-        'time/wait_explore_step': waited / 1000,
-      },
-    });
-    syncMetrics = {};
-    if (isEvalStep(step)) await evaluateAt(step);
-    await store.put(pipeline.experiences, { ...state });
-    options.onStored?.(step, pipeline.experiences);
-    await despair.watch(done, state);
-  };
-
-  const evaluate = async (step: number, prefix = 'eval'): Promise<Metrics> => {
-    const begun = runtime.clock.now();
-    let metrics: Metrics = {};
-    for (const set of options.evalSets) {
-      metrics = {
-        ...metrics,
-        ...prefixMetrics(
-          `${prefix}/${set.name}`,
-          evalMetrics(await runAll(await set.tasks(step)), {
-            detailed: options.detailedStats ?? false,
-          }),
-        ),
-      };
-    }
-    return { ...metrics, 'time/eval': (runtime.clock.now() - begun) / 1000 };
-  };
-
-  const evaluateAt = async (step: number): Promise<void> => {
-    if (options.evalSets.length > 0)
-      sink.write({ role: 'explorer', step, metrics: await evaluate(step) });
-  };
-
-  /**
-   * Explores up to the next boundary and finishes everything begun. Returns the last step, or
-   * undefined when the tasks have ended.
-   */
-  const exploreToBoundary = async (
-    from: number,
-  ): Promise<{ readonly step: number; readonly ended: boolean }> => {
-    const inFlight: StepInFlight[] = [];
-    let step = from;
-    let ended = false;
-    while (!ended) {
-      const begun = step < (options.maxSteps ?? Infinity) ? await beginStep(step + 1) : undefined;
-      if (!begun) {
-        ended = true;
-        break;
-      }
-      inFlight.push(begun);
-      step = begun.step;
-      if (sync.isBoundary(step) || isEvalStep(step)) break;
-    }
-    for (const begun of inFlight) await finishStep(begun);
-    return { step, ended };
-  };
-
-  const meetTrainer = async (): Promise<void> => {
-    const begun = runtime.clock.now();
-    const { outcome } = await sync.exploreBoundary(signal);
-    syncMetrics = {
-      'rollout/sync/updated': outcome === 'updated' ? 1 : 0,
-      'rollout/sync/starved': outcome === 'starved' ? 1 : 0,
-      'time/sync_weight': (runtime.clock.now() - begun) / 1000,
-    };
-  };
-
-  const isEvalStep = (step: number): boolean =>
-    options.evalSets.length > 0 &&
-    settings.evalInterval !== undefined &&
-    step % settings.evalInterval === 0;
-
   return {
-    evaluate,
-    run: async (state) => {
-      let step = state?.step ?? 0;
-      despair.startFrom(
-        state ?? { step, policyVersion: options.policyVersion(), feed: feed.state() },
-      );
-      if (state) feed.restore(state.feed);
-      else if (settings.evalOnStartup) await evaluateAt(0);
-      // A resumed explorer that stood at a boundary has not fetched the weights of that boundary
-      // yet.
-      if (state && sync.isBoundary(step)) await meetTrainer();
-      for (;;) {
-        if (signal.aborted)
-          throw new CancelledError('The explorer was stopped.', {
-            reason: 'shutdown',
-            cause: signal.reason,
-          });
-        const explored = await exploreToBoundary(step);
-        const moved = explored.step > step;
-        step = explored.step;
-        if (moved && sync.isBoundary(step)) await meetTrainer();
-        if (!explored.ended) continue;
-        await despair.atEnd();
-        return step;
-      }
-    },
+    run: (state) => explore(parts, state),
+    evaluate: (step, prefix) => evaluate(parts, step, prefix),
   };
 }
 
-interface StepInFlight {
+interface ExplorerParts extends ExplorerOptions {
+  readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
+  readonly failureGuard: FailureGuard;
+  readonly warnings: StepWarnings;
+  /** About the last boundary; written with the next explore step. */
+  syncMetrics: Metrics;
+}
+
+/** At most `concurrency` attempts are in flight, whichever steps and evaluations they belong to. */
+function taskRunner(options: ExplorerOptions): ExplorerParts['runTasks'] {
+  const { settings, createModel, runtime, signal } = options;
+  const limit = pLimit(settings.concurrency);
+  const shared = { createModel, settings, limit, pool: createInstancePool(), runtime, signal };
+  return (tasks) =>
+    Promise.all(
+      tasks.map((task) =>
+        runTask(task, {
+          ...shared,
+          definition: options.workflow(task.workflow),
+          rewardFn: options.rewardFn(task),
+        }),
+      ),
+    );
+}
+
+async function explore(parts: ExplorerParts, state: ExplorerState | undefined): Promise<number> {
+  const { feed, sync, settings, failureGuard, signal } = parts;
+  let step = state?.step ?? 0;
+  failureGuard.start(state ?? stateAt(parts, step));
+  if (state) feed.restore(state.feed);
+  else if (settings.evalOnStartup) await recordEvaluation(parts, step);
+  // A resumed explorer that stood at a boundary has not fetched the weights of that boundary yet.
+  if (state && sync.isBoundary(step)) await fetchWeights(parts);
+
+  for (;;) {
+    assertNotStopped(signal);
+    const { steps, tasksEnded } = await startSteps(parts, step);
+    for (const exploreStep of steps) await finishStep(parts, exploreStep);
+    step += steps.length;
+    if (steps.length > 0 && sync.isBoundary(step)) await fetchWeights(parts);
+    if (tasksEnded) break;
+  }
+  await failureGuard.end();
+  return step;
+}
+
+/** An explore step whose runs are in flight. */
+interface ExploreStep {
   readonly step: number;
-  readonly begun: number;
+  /** On the clock, in milliseconds. */
+  readonly start: number;
   readonly outcomes: Promise<readonly TaskOutcome[]>;
+  /** To resume after this step. */
   readonly state: ExplorerState;
+}
+
+/**
+ * Starts the runs of every explore step after `lastStep`, up to and including the next step at
+ * which weights may move or an evaluation is due: these steps are in flight together.
+ */
+async function startSteps(
+  parts: ExplorerParts,
+  lastStep: number,
+): Promise<{ readonly steps: readonly ExploreStep[]; readonly tasksEnded: boolean }> {
+  const { sync, maxSteps = Infinity } = parts;
+  const steps: ExploreStep[] = [];
+  for (let step = lastStep + 1; step <= maxSteps; step++) {
+    const exploreStep = await startStep(parts, step);
+    if (!exploreStep) break;
+    steps.push(exploreStep);
+    if (sync.isBoundary(step) || isEvalStep(parts, step)) return { steps, tasksEnded: false };
+  }
+  return { steps, tasksEnded: true };
+}
+
+/** Undefined when the tasks have ended. */
+async function startStep(parts: ExplorerParts, step: number): Promise<ExploreStep | undefined> {
+  const tasks = await parts.feed.next(step);
+  if (tasks.length === 0) return undefined;
+  const start = parts.runtime.clock.now();
+  const outcomes = parts.runTasks(tasks);
+  // Awaited when the step is finished; until then a failure must not count as unhandled.
+  outcomes.catch(() => undefined);
+  return { step, start, outcomes, state: stateAt(parts, step) };
+}
+
+/**
+ * Records the step before it is stored: a step that was not stored is made again after a kill, with
+ * its record.
+ */
+async function finishStep(
+  parts: ExplorerParts,
+  { step, start, outcomes: pending, state }: ExploreStep,
+): Promise<void> {
+  const { settings, store, sink, warnings, runtime } = parts;
+  const outcomes = await pending;
+  const seconds = (runtime.clock.now() - start) / 1000;
+
+  const made = outcomes.flatMap(({ runs }) => runs.filter(isOk).flatMap((run) => run.experiences));
+  const { operators, advantage } = parts;
+  const { experienceShape } = settings;
+  const { experiences, metrics } = runPipeline(made, { operators, advantage, experienceShape });
+
+  const rollout = rolloutMetrics(outcomes, state.policyVersion);
+  warnings.experiencesStored(made.length, experiences.length);
+  warnings.groupsCompared(rollout['rollout/identical_group_share']);
+  sink.write({
+    role: 'explorer',
+    step,
+    metrics: { ...rollout, ...metrics, ...parts.syncMetrics, 'time/wait_explore_step': seconds },
+  });
+  parts.syncMetrics = {};
+  if (isEvalStep(parts, step)) await recordEvaluation(parts, step);
+
+  await store.put(experiences, { ...state });
+  parts.onStored?.(step, experiences);
+  await parts.failureGuard.stepDone(outcomes, state);
+}
+
+async function recordEvaluation(parts: ExplorerParts, step: number): Promise<void> {
+  if (parts.evalSets.length === 0) return;
+  parts.sink.write({ role: 'explorer', step, metrics: await evaluate(parts, step) });
+}
+
+/** Meets the trainer at a boundary, where no run is in flight. */
+async function fetchWeights(parts: ExplorerParts): Promise<void> {
+  const { sync, runtime, signal } = parts;
+  const start = runtime.clock.now();
+  const { outcome } = await sync.exploreBoundary(signal);
+  parts.syncMetrics = {
+    'rollout/sync/updated': outcome === 'updated' ? 1 : 0,
+    'rollout/sync/starved': outcome === 'starved' ? 1 : 0,
+    'time/sync_weight': (runtime.clock.now() - start) / 1000,
+  };
+}
+
+function stateAt({ feed, policyVersion }: ExplorerParts, step: number): ExplorerState {
+  return { step, policyVersion: policyVersion(), feed: feed.state() };
 }

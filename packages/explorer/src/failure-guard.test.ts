@@ -5,8 +5,8 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDespair, type Despair } from './failure-guard.js';
-import type { RunOutcome, TaskOutcome } from './runs/run-task.js';
+import { createFailureGuard, type FailureGuard } from './failure-guard.js';
+import type { RunOutcome, TaskOutcome } from './runs/outcome.js';
 
 const task: Task = {
   taskId: 0,
@@ -46,51 +46,49 @@ const at = (step: number): { step: number; policyVersion: number; feed: JsonStat
 });
 
 let states: (JsonState | undefined)[];
-let despair: Despair;
+let guard: FailureGuard;
 beforeEach(() => {
   states = [];
   const store = {
     put: async (_batch: unknown, state?: JsonState) => void states.push(state),
   } as unknown as ExperienceStore;
-  despair = createDespair(store);
-  despair.startFrom(at(0));
+  guard = createFailureGuard(store);
+  guard.start(at(0));
 });
 
-describe('createDespair', () => {
-  it('bears two explore steps in a row in which every run failed, and not a third; it goes back to the last good one', async () => {
-    await despair.watch(outcome(ok, failed('a')), at(1));
-    await despair.watch(outcome(failed('first'), failed('b')), at(2));
-    await despair.watch(outcome(failed('c')), at(3));
+describe('createFailureGuard', () => {
+  it('accepts two explore steps in a row in which every run failed, and not a third; it rewinds to the last good one', async () => {
+    await guard.stepDone(outcome(ok, failed('a')), at(1));
+    await guard.stepDone(outcome(failed('first'), failed('b')), at(2));
+    await guard.stepDone(outcome(failed('c')), at(3));
     expect(states).toEqual([]);
-    await expect(despair.watch(outcome(failed('d'), failed('e')), at(4))).rejects.toMatchObject({
+    await expect(guard.stepDone(outcome(failed('d'), failed('e')), at(4))).rejects.toMatchObject({
       name: 'WorkflowError',
       code: 'ALL_RUNS_FAILED',
       message: expect.stringMatching(
-        /^Not one of the 5 runs of the last 3 explore steps succeeded\..* the run goes on after explore step 1\.$/,
+        /^All 5 runs of the last 3 explore steps failed\..* it continues after explore step 1\.$/,
       ) as unknown,
       cause: new TypeError('first'),
     });
     expect(states).toEqual([at(1)]);
   });
 
-  it('begins to count anew after a run that succeeded', async () => {
+  it('counts from zero after a run that succeeded', async () => {
     for (let step = 1; step <= 9; step++)
-      await despair.watch(step % 3 === 0 ? outcome(ok) : outcome(failed('a')), at(step));
-    await despair.watch(outcome(failed('a')), at(10));
-    await despair.atEnd();
+      await guard.stepDone(step % 3 === 0 ? outcome(ok) : outcome(failed('a')), at(step));
+    await guard.stepDone(outcome(failed('a')), at(10));
+    await guard.end();
     expect(states).toEqual([]);
   });
 
-  it('does not let a stage end of which not one run succeeded', async () => {
-    await despair.watch(outcome(failed('a'), failed('b')), at(1));
-    await expect(despair.atEnd()).rejects.toThrow(
-      'Not one of the 2 runs of the last 1 explore step succeeded.',
-    );
+  it('rejects a stage of which not one run succeeded', async () => {
+    await guard.stepDone(outcome(failed('a'), failed('b')), at(1));
+    await expect(guard.end()).rejects.toThrow('All 2 runs of the last explore step failed.');
     expect(states).toEqual([at(0)]);
   });
 
-  it('has nothing to say about a stage without steps', async () => {
-    await despair.atEnd();
+  it('accepts a stage without steps', async () => {
+    await guard.end();
     expect(states).toEqual([]);
   });
 });

@@ -1,66 +1,62 @@
-/** When to stop because nothing works: exploring on would use the tasks up and train nothing. */
+/** Stops a stage in which every run fails: exploring on would use up its tasks and train nothing. */
 import { WorkflowError, type ExperienceStore } from '@trinity-rft/core';
-import { isOk } from './metrics/rollout-metrics.js';
-import type { TaskOutcome } from './runs/run-task.js';
-import type { ExplorerState } from './explorer-state.js';
+import type { ExplorerState } from './explorer-options.js';
+import { isOk, type TaskOutcome } from './runs/outcome.js';
 
-/** Explore steps in a row without one run that succeeded. */
-const patience = 3;
+/** Explore steps in a row without one successful run. */
+const maxFailedSteps = 3;
 
 /**
- * Watches explore steps; each failure rewinds the store to the last step that worked, so that its
- * tasks are not lost.
+ * When it stops the stage, it first rewinds the explorer's state in the store to the last step that
+ * worked, so that the tasks of the failed steps are not lost.
  */
-export interface Despair {
-  /** @param state where the explorer begins */
-  startFrom(state: ExplorerState): void;
+export interface FailureGuard {
+  /** Where the explorer starts: the state to rewind to until a step has worked. */
+  start(state: ExplorerState): void;
   /**
-   * After a step was stored.
+   * After an explore step was stored.
    * @throws WorkflowError at the third step in a row in which every run failed
    */
-  watch(outcomes: readonly TaskOutcome[], state: ExplorerState): Promise<void>;
+  stepDone(outcomes: readonly TaskOutcome[], state: ExplorerState): Promise<void>;
   /** After the last step. @throws WorkflowError when not one run of the stage succeeded */
-  atEnd(): Promise<void>;
+  end(): Promise<void>;
 }
 
-export function createDespair(store: ExperienceStore): Despair {
-  let good: ExplorerState | undefined;
-  let failed: { steps: number; runs: number; first: Error | undefined } = {
-    steps: 0,
-    runs: 0,
-    first: undefined,
-  };
+export function createFailureGuard(store: ExperienceStore): FailureGuard {
+  const none = { steps: 0, runs: 0, firstError: undefined as Error | undefined };
+  let failed = none;
+  let lastGood: ExplorerState | undefined;
 
   const stop = async (): Promise<never> => {
-    const { steps, runs, first } = failed;
-    if (good) await store.put([], { ...good });
+    const { steps, runs, firstError } = failed;
+    if (lastGood) await store.put([], { ...lastGood });
     throw new WorkflowError(
-      `Not one of the ${runs} runs of the last ${steps} explore step${steps > 1 ? 's' : ''} succeeded. Mend what made the first of them fail, and start again: the run goes on after explore step ${good?.step ?? 0}.`,
-      { code: 'ALL_RUNS_FAILED', details: { steps, runs }, cause: first },
+      `All ${runs} runs of the last ${steps === 1 ? 'explore step' : `${steps} explore steps`} failed. Fix the cause of the first failure and start the run again: it continues after explore step ${lastGood?.step ?? 0}.`,
+      { code: 'ALL_RUNS_FAILED', details: { steps, runs }, cause: firstError },
     );
   };
 
   return {
-    startFrom: (state) => {
-      good = state;
+    start: (state) => {
+      lastGood = state;
     },
-    watch: async (outcomes, state) => {
+    stepDone: async (outcomes, state) => {
       const runs = outcomes.flatMap((outcome) => outcome.runs);
       if (runs.some(isOk)) {
-        good = state;
-        failed = { steps: 0, runs: 0, first: undefined };
+        lastGood = state;
+        failed = none;
         return;
       }
-      const first = runs.find((run) => !isOk(run));
+      const firstFailure = runs.find((run) => !isOk(run));
       failed = {
         steps: failed.steps + 1,
         runs: failed.runs + runs.length,
-        first: failed.first ?? (first && !isOk(first) ? first.error : undefined),
+        firstError: failed.firstError ?? firstFailure?.error,
       };
-      if (failed.steps >= patience) await stop();
+      if (failed.steps >= maxFailedSteps) await stop();
     },
-    atEnd: async () => {
-      if (failed.steps > 0 && good?.step === 0) await stop();
+    end: async () => {
+      if (failed.steps > 0 && lastGood?.step === 0) await stop();
     },
   };
 }

@@ -1,12 +1,25 @@
-export type { FailureKind } from './runs/classify-failure.js';
-export { expectedBestOfDraws } from './metrics/bootstrap.js';
-export { meanInterval, type Interval } from './metrics/interval.js';
+export { createExplorer, type Explorer } from './explorer.js';
+export type {
+  EvalSet,
+  ExplorerOptions,
+  ExplorerSettings,
+  ExplorerState,
+  ExploreSync,
+  TaskFeed,
+} from './explorer-options.js';
+export { evalMetrics } from './metrics/eval-metrics.js';
 export { expectedBest, expectedWorst } from './metrics/pass-at-n.js';
-export * from './metrics/eval-metrics.js';
-export * from './explorer.js';
-export * from './runs/finish-runs.js';
-export { runPipeline, type PipelineOptions } from './pipeline.js';
-export * from './metrics/rollout-metrics.js';
-export * from './runs/run-task.js';
-export * from './explorer-state.js';
-export * from './to-task.js';
+export { rolloutMetrics } from './metrics/rollout-metrics.js';
+export type { FailureKind } from './runs/classify-failure.js';
+export type { FinishedRun } from './runs/finish-runs.js';
+export type { FailedRun, RunOutcome, SuccessfulRun, TaskOutcome } from './runs/outcome.js';
+export {
+  createInstancePool,
+  type AttemptKey,
+  type AttemptModel,
+  type InstancePool,
+  type RunSettings,
+} from './runs/run-attempt.js';
+export { runTask, type RunTaskOptions } from './runs/run-task.js';
+export { toTask, type TaskPlace, type TasksetSettings } from './to-task.js';
+export * from './internal.js';

@@ -1,7 +1,5 @@
 import { createExperience, type Experience, type ExperienceOperator } from '@trinity-rft/core';
-import { recordingLogger } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
-import { createDropWatch } from './empty-steps.js';
 import { runPipeline } from './pipeline.js';
 
 const of = (run: number): Experience =>
@@ -60,22 +58,4 @@ describe('runPipeline', () => {
       'experience_pipeline/experience_count': 0,
     });
   });
-});
-
-it('says that nothing is left to train on after three steps, six, twelve, and begins anew after a good one', () => {
-  const logger = recordingLogger();
-  const watch = createDropWatch(logger);
-  const said = (steps: readonly (readonly [made: number, stored: number])[]) => {
-    const before = logger.messages('warn').length;
-    for (const [made, stored] of steps) watch(made, stored);
-    return logger
-      .messages('warn')
-      .slice(before)
-      .map((message) => /last (\d+)/.exec(message)?.[1]);
-  };
-  const nothing = (count: number) => Array.from({ length: count }, () => [4, 0] as const);
-  expect(said([...nothing(2), [4, 1], ...nothing(2)])).toEqual([]);
-  expect(said(nothing(1))).toEqual(['3']);
-  expect(said(nothing(10))).toEqual(['6', '12']);
-  expect(said([[0, 0], [4, 4], ...nothing(3)])).toEqual(['3']);
 });

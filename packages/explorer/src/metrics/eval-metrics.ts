@@ -2,11 +2,14 @@
  * Numbers about one evaluation: mean@k, std@k, best@n, worst@n, pass@n, pass^n, confidence, counts.
  */
 import { gatherMetrics, mean, populationStd, type Metrics } from '@trinity-rft/core';
-import { createBootstrap, type Bootstrap } from './bootstrap.js';
 import { meanInterval } from './interval.js';
-import { expectedBest, expectedWorst } from './pass-at-n.js';
-import { isOk } from './rollout-metrics.js';
-import type { TaskOutcome } from '../runs/run-task.js';
+import {
+  expectedBest,
+  expectedBestOfDraws,
+  expectedWorst,
+  expectedWorstOfDraws,
+} from './pass-at-n.js';
+import { isOk, type TaskOutcome } from '../runs/outcome.js';
 
 /**
  * Per key and task over its k runs, then the mean over tasks:
@@ -14,7 +17,7 @@ import type { TaskOutcome } from '../runs/run-task.js';
  * | name | what |
  * |---|---|
  * | `<key>/mean@k`, `<key>/std@k` | mean and population standard deviation over runs |
- * | `<key>/best@n`, `<key>/worst@n` | largest and smallest of n draws with replacement, by bootstrap: Trinity-RFT's figures |
+ * | `<key>/best@n`, `<key>/worst@n` | largest and smallest of n draws with replacement, exactly: what Trinity-RFT estimates |
  * | `<key>/pass@n`, `<key>/pass^n` | largest and smallest of n runs without replacement, exactly: pass@n and pass^n for 0/1 values |
  * | `<key>/mean@k/ci95_low`, `.../ci95_high` | 95% confidence interval of `mean@k` over tasks, for two tasks or more |
  * | `task_count`, `run_count` | how many there are |
@@ -30,7 +33,6 @@ export function evalMetrics(
 ): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const keys = new Set(runs.filter(isOk).flatMap((run) => Object.keys(run.metrics)));
-  const bootstrap = createBootstrap();
   let out: Record<string, number> = {
     task_count: outcomes.length,
     run_count: runs.length,
@@ -43,7 +45,6 @@ export function evalMetrics(
       keyMetrics(
         key,
         each.map((run) => (isOk(run) ? (run.metrics[key] ?? 0) : 0)),
-        bootstrap,
       ),
     );
     out = { ...out, ...overTasks(perTask) };
@@ -55,11 +56,7 @@ export function evalMetrics(
 }
 
 /** Numbers about the runs of one task under one key, by the names of {@link evalMetrics}. */
-export function keyMetrics(
-  key: string,
-  values: readonly number[],
-  bootstrap: Bootstrap = createBootstrap(),
-): Metrics {
+export function keyMetrics(key: string, values: readonly number[]): Metrics {
   if (/time\/(?:task|run)_execution/.test(key)) return { [key]: mean(values) };
   const k = values.length;
   const out: Record<string, number> = {
@@ -67,9 +64,8 @@ export function keyMetrics(
     [`${key}/std@${k}`]: populationStd(values),
   };
   for (const n of drawCounts(k)) {
-    const { best, worst } = bootstrap(values, n);
-    out[`${key}/best@${n}`] = best;
-    out[`${key}/worst@${n}`] = worst;
+    out[`${key}/best@${n}`] = expectedBestOfDraws(values, n);
+    out[`${key}/worst@${n}`] = expectedWorstOfDraws(values, n);
     out[`${key}/pass@${n}`] = expectedBest(values, n);
     out[`${key}/pass^${n}`] = expectedWorst(values, n);
   }

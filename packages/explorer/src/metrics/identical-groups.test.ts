@@ -1,8 +1,7 @@
 import { createExperience } from '@trinity-rft/core';
-import { recordingLogger } from '@trinity-rft/testing';
 import { expect, it } from 'vitest';
-import { createGroupWatch, identicalGroupShare } from './identical-groups.js';
-import type { RunOutcome, TaskOutcome } from '../runs/run-task.js';
+import { identicalGroupShare } from './identical-groups.js';
+import type { RunOutcome, TaskOutcome } from '../runs/outcome.js';
 
 /** Each run by the response tokens of its calls; undefined for one that failed. */
 function outcome(...runs: readonly (readonly (readonly number[])[] | undefined)[]): TaskOutcome {
@@ -40,11 +39,4 @@ it('says nothing about groups of one', () => {
   expect(
     identicalGroupShare([outcome([[1]]), outcome([[1]], undefined), outcome()]),
   ).toBeUndefined();
-});
-
-it('warns once, when no group of a step differs', () => {
-  const logger = recordingLogger();
-  const watch = createGroupWatch(logger);
-  for (const share of [undefined, 0, 0.9, 1, 1]) watch(share);
-  expect(logger.messages('warn')).toHaveLength(1);
 });

@@ -1,11 +1,11 @@
 /** Numbers about one explore step: per run, then per task, then over the step. */
 import { gatherMetrics, meanMetrics, type Metrics } from '@trinity-rft/core';
+import { isOk, type TaskOutcome } from '../runs/outcome.js';
 import { identicalGroupShare } from './identical-groups.js';
-import type { RunOutcome, TaskOutcome } from '../runs/run-task.js';
 
 const failureKinds = ['failed', 'timed_out', 'prompt_too_long'] as const;
 
-/** Names under `rollout/`; failed runs are counted and do not enter means. */
+/** Names under `rollout/`. Failed runs are counted, and left out of means. */
 export function rolloutMetrics(outcomes: readonly TaskOutcome[], policyVersion: number): Metrics {
   const runs = outcomes.flatMap((outcome) => outcome.runs);
   const perTask = outcomes.map(taskMetrics).filter((metrics) => Object.keys(metrics).length > 0);
@@ -37,8 +37,4 @@ function taskMetrics(outcome: TaskOutcome): Metrics {
     ...meanMetrics(ok.map((run) => ({ ...run.metrics, 'time/run_execution': run.seconds }))),
     'time/task_execution': outcome.seconds,
   };
-}
-
-export function isOk(run: RunOutcome): run is Extract<RunOutcome, { status: 'ok' }> {
-  return run.status === 'ok';
 }

@@ -1,6 +1,4 @@
-/**
- * What a workflow returned, made into complete experiences: ids, reward, policy version, checked.
- */
+/** Turns what a workflow returned into complete, checked experiences: ids, reward, policy version. */
 import {
   assertAligned,
   mean,
@@ -24,11 +22,19 @@ export interface FinishedRun {
   readonly metrics: Metrics;
 }
 
+/**
+ * Runs of a task that succeed or fail together: the whole group for a workflow that repeats by
+ * itself, else one.
+ */
+export interface RunRange {
+  readonly firstRun: number;
+  readonly count: number;
+}
+
 export interface FinishOptions {
   readonly task: Task;
-  readonly firstRun: number;
-  /** Runs the result must cover. */
-  readonly count: number;
+  /** Runs that the result must cover. */
+  readonly range: RunRange;
   readonly model: AgentModel;
 }
 
@@ -37,7 +43,7 @@ export interface FinishOptions {
  * finite, or runs are missing
  */
 export function finishRuns(result: WorkflowResult, options: FinishOptions): readonly FinishedRun[] {
-  const { task, firstRun, count, model } = options;
+  const { task, range, model } = options;
   const recorded = model.extractExperiencesFromHistory();
   const { experiences, metrics } = Array.isArray(result)
     ? { experiences: result as readonly Experience[], metrics: {} }
@@ -55,7 +61,7 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
     if (members) members.push(complete);
     else runs.set(complete.eid.run, [complete]);
   }
-  for (let run = firstRun; run < firstRun + count; run++) {
+  for (let run = range.firstRun; run < range.firstRun + range.count; run++) {
     if (!runs.has(run))
       throw invalid(
         task,
@@ -68,7 +74,7 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
     .map(([run, members]) => finishRun(run, members, metrics, task));
 }
 
-/** A score goes to every recorded call of the run; its metrics describe the run. */
+/** Every recorded call of the run gets the score; the metrics describe the run. */
 function scored(
   recorded: readonly Experience[],
   output: WorkflowOutput | number,
@@ -96,7 +102,7 @@ function scored(
 function completed(
   experience: Experience,
   recorded: readonly Experience[],
-  { task, firstRun, count }: FinishOptions,
+  { task, range }: FinishOptions,
 ): Experience {
   const { reward } = experience;
   if (reward === undefined && !task.isEval)
@@ -107,8 +113,8 @@ function completed(
     );
   if (reward !== undefined && !Number.isFinite(reward))
     throw invalid(task, `returned the reward ${reward}`, 'Return a finite number.');
-  // A workflow that builds its own experience from a response may leave out who sampled it; the
-  // record of the call knows.
+  // A workflow that builds an experience from a response may leave out who sampled it: the recorded
+  // call knows.
   const source =
     experience.policyVersion === unknownPolicyVersion
       ? recorded.find((record) => sameTokens(record, experience))
@@ -118,7 +124,7 @@ function completed(
       ...experience.eid,
       batch: task.batchId,
       task: experience.eid.task === '' ? task.taskId : experience.eid.task,
-      run: count === 1 ? firstRun : experience.eid.run,
+      run: range.count === 1 ? range.firstRun : experience.eid.run,
     },
     ...(source && {
       policyVersion: source.policyVersion,
@@ -152,7 +158,7 @@ function finishRun(
   metrics: Metrics,
   task: Task,
 ): FinishedRun {
-  // A stable sort: members of one step keep the order in which the workflow gave them.
+  // A stable sort: experiences of one step keep the order in which the workflow returned them.
   const steps = members.toSorted((a, b) => a.eid.step - b.eid.step);
   const reward = steps.at(-1)!.reward ?? Number.NaN;
   const own = meanMetrics(steps.map((step) => step.metrics));
@@ -174,8 +180,8 @@ function finishRun(
   };
 }
 
-function invalid(task: Task, what: string, cure: string): WorkflowError {
-  return new WorkflowError(`Workflow "${task.workflow}" ${what}. ${cure}`, {
+function invalid(task: Task, what: string, fix: string): WorkflowError {
+  return new WorkflowError(`Workflow "${task.workflow}" ${what}. ${fix}`, {
     code: 'WORKFLOW_RESULT',
   });
 }

@@ -18,14 +18,9 @@ import {
 } from '@trinity-rft/workflow';
 import { describe, expect, it } from 'vitest';
 import { rolloutMetrics } from '../metrics/rollout-metrics.js';
-import {
-  createInstancePool,
-  runTask,
-  type AttemptKey,
-  type RunSettings,
-  type RunTaskOptions,
-  type TaskOutcome,
-} from './run-task.js';
+import type { TaskOutcome } from './outcome.js';
+import { createInstancePool, type AttemptKey, type RunSettings } from './run-attempt.js';
+import { runTask, type RunTaskOptions } from './run-task.js';
 
 const baseTask: Task = {
   taskId: 4,

@@ -1,0 +1,36 @@
+/** Evaluation: every task of the evaluation sets, with the weights in use. */
+import { prefixMetrics, type Metrics, type Task } from '@trinity-rft/core';
+import type { ExplorerOptions } from './explorer-options.js';
+import { evalMetrics } from './metrics/eval-metrics.js';
+import type { TaskOutcome } from './runs/outcome.js';
+
+export interface EvaluationParts extends Pick<
+  ExplorerOptions,
+  'evalSets' | 'detailedStats' | 'runtime'
+> {
+  readonly runTasks: (tasks: readonly Task[]) => Promise<readonly TaskOutcome[]>;
+}
+
+/** Metrics of each set under `<prefix>/<set>/`, see {@link evalMetrics}, and `time/eval`. */
+export async function evaluate(
+  { evalSets, detailedStats, runtime, runTasks }: EvaluationParts,
+  step: number,
+  prefix = 'eval',
+): Promise<Metrics> {
+  const start = runtime.clock.now();
+  let metrics: Metrics = {};
+  for (const set of evalSets) {
+    const outcomes = await runTasks(await set.tasks(step));
+    const ofSet = evalMetrics(outcomes, { detailed: detailedStats });
+    metrics = { ...metrics, ...prefixMetrics(`${prefix}/${set.name}`, ofSet) };
+  }
+  return { ...metrics, 'time/eval': (runtime.clock.now() - start) / 1000 };
+}
+
+/** True when an evaluation is due after explore step `step`. */
+export function isEvalStep(
+  { evalSets, settings: { evalInterval } }: Pick<ExplorerOptions, 'evalSets' | 'settings'>,
+  step: number,
+): boolean {
+  return evalSets.length > 0 && evalInterval !== undefined && step % evalInterval === 0;
+}

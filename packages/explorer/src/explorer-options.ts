@@ -1,0 +1,87 @@
+/** What an explorer is made of, and how it works. */
+import type {
+  AdvantageFn,
+  Experience,
+  ExperienceOperator,
+  ExperienceShape,
+  ExperienceStore,
+  JsonState,
+  MetricSink,
+  RewardFn,
+  Runtime,
+  Task,
+} from '@trinity-rft/core';
+import type { WorkflowDefinition } from '@trinity-rft/workflow';
+import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.js';
+
+/** How an explorer works, by the names of a configuration's section `explorer`. */
+export interface ExplorerSettings extends RunSettings {
+  /** Attempts in flight. */
+  readonly concurrency: number;
+  /** What is stored; advantages are computed per model call either way. @default "step" */
+  readonly experienceShape?: ExperienceShape;
+  /** Explore steps between evaluations. @default never */
+  readonly evalInterval?: number;
+  /** Evaluate before the first explore step. */
+  readonly evalOnStartup: boolean;
+}
+
+export interface ExplorerOptions {
+  readonly settings: ExplorerSettings;
+  readonly feed: TaskFeed;
+  readonly evalSets: readonly EvalSet[];
+  /** Evaluations also report max, min and std over tasks. @default false */
+  readonly detailedStats?: boolean;
+  /** No more explore steps than this. @default until the tasks end */
+  readonly maxSteps?: number;
+
+  readonly workflow: (name: string) => WorkflowDefinition;
+  readonly rewardFn: (task: Task) => RewardFn | undefined;
+  readonly createModel: (key: AttemptKey) => AttemptModel;
+  /** Of the weights that sample now. */
+  readonly policyVersion: () => number;
+
+  /** Of the experience pipeline, before the advantages. @default none */
+  readonly operators?: readonly ExperienceOperator[];
+  readonly advantage?: AdvantageFn;
+  readonly store: ExperienceStore;
+  /** Receives the experiences of each explore step once they are stored. */
+  readonly onStored?: (step: number, experiences: readonly Experience[]) => void;
+
+  readonly sync: ExploreSync;
+  readonly sink: MetricSink;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+/** Where the tasks of explore steps come from; its state determines all tasks that follow. */
+export interface TaskFeed {
+  /** The tasks of explore step `step`; none at the end. */
+  next(step: number): Promise<readonly Task[]>;
+  state(): JsonState;
+  restore(state: JsonState): void;
+}
+
+export interface EvalSet {
+  readonly name: string;
+  /** All tasks of the set, marked as evaluation, with batch id `<step>/<name>`. */
+  tasks(step: number): Promise<readonly Task[]>;
+}
+
+/** What the explorer needs of the synchronizer. */
+export interface ExploreSync {
+  /** True when weights may move after explore step `step`. */
+  isBoundary(step: number): boolean;
+  /** At a boundary, with no run in flight: waits for its turn and switches weights. */
+  exploreBoundary(
+    signal?: AbortSignal,
+  ): Promise<{ readonly outcome: string; readonly version: number }>;
+}
+
+/** Where an explorer stands; stored with each explore step. */
+export interface ExplorerState {
+  readonly step: number;
+  /** Of the weights that made the step. */
+  readonly policyVersion: number;
+  readonly feed: JsonState;
+}

@@ -1,0 +1,237 @@
+/** One attempt at a run: a fresh model, the workflow, a deadline, and a result or a failure as data. */
+import {
+  CancelledError,
+  describeError,
+  type Logger,
+  type Metrics,
+  type RewardFn,
+  type Runtime,
+  type Task,
+} from '@trinity-rft/core';
+import type {
+  AgentModel,
+  WorkflowContext,
+  WorkflowDefinition,
+  WorkflowInstance,
+  WorkflowResult,
+} from '@trinity-rft/workflow';
+import {
+  classifyFailure,
+  isOwnFailure,
+  type Failure,
+  type FailureKind,
+} from './classify-failure.js';
+import { finishRuns, type RunRange } from './finish-runs.js';
+import type { SuccessfulRun } from './outcome.js';
+
+/** Limits of runs, by the names of a configuration's section `explorer`. */
+export interface RunSettings {
+  /** Of each attempt. */
+  readonly maxTimeoutMs: number;
+  /** Further attempts of a run that failed. */
+  readonly maxRetryTimes: number;
+  /**
+   * Reward of a training run whose agent threw, or whose prompt grew too long, after it had called
+   * the model; such a run is not tried again. Deadlines, engine faults and failing reward functions
+   * say nothing about the agent, so those runs stay failures, as do runs of workflows that repeat
+   * by themselves. @default none: a failed run gives no experiences
+   */
+  readonly failureReward?: number;
+}
+
+/**
+ * A model for one attempt. It rejects calls once the attempt's signal has aborted, so an attempt
+ * that outlives its deadline records nothing.
+ */
+export interface AttemptModel {
+  readonly model: AgentModel;
+  readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
+  /** Numbers about the calls that were made (`forks/…`, `tool_calls`, …). */
+  metrics(): Metrics;
+}
+
+export interface AttemptKey {
+  readonly task: Task;
+  /** First run of the attempt. */
+  readonly run: number;
+  /** From 0. */
+  readonly attempt: number;
+  /** Aborts when the attempt is over, however it ended. */
+  readonly signal: AbortSignal;
+}
+
+export interface AttemptOptions {
+  readonly definition: WorkflowDefinition;
+  readonly rewardFn?: RewardFn;
+  readonly createModel: (key: AttemptKey) => AttemptModel;
+  readonly settings: RunSettings;
+  /** Instances to use again, when the workflow can be reset. */
+  readonly pool: InstancePool;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+export interface Attempt {
+  readonly task: Task;
+  readonly range: RunRange;
+  /** From 0. */
+  readonly attempt: number;
+}
+
+export type AttemptResult =
+  | { readonly status: 'ok'; readonly runs: readonly SuccessfulRun[] }
+  | {
+      readonly status: 'failed';
+      readonly kind: FailureKind;
+      readonly error: Error;
+      readonly seconds: number;
+    };
+
+/** Rejects only when the explorer itself is stopped. */
+export async function runAttempt(
+  attempt: Attempt,
+  options: AttemptOptions,
+): Promise<AttemptResult> {
+  const { task, range } = attempt;
+  const { definition, runtime, pool } = options;
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const key: AttemptKey = { task, run: range.firstRun, attempt: attempt.attempt, signal };
+  const attemptModel = options.createModel(key);
+  const start = runtime.clock.now();
+  const seconds = (): number => (runtime.clock.now() - start) / 1000;
+
+  /** @throws WorkflowError when the result gives no complete experiences */
+  const finish = (result: WorkflowResult, failure?: Error): readonly SuccessfulRun[] => {
+    const runs = finishRuns(result, { task, range, model: attemptModel.model });
+    const callMetrics = attemptModel.metrics();
+    return runs.map((run) => ({
+      status: 'ok',
+      seconds: seconds(),
+      failure,
+      ...run,
+      metrics: { ...callMetrics, ...run.metrics },
+    }));
+  };
+
+  try {
+    const work = runWorkflow(attempt, attemptModel, signal, options);
+    const { instance, result } = await beforeDeadline(work, task.workflow, over, options);
+    const runs = finish(result);
+    if (definition.canReset) pool.put(definition, instance);
+    return { status: 'ok', runs };
+  } catch (error) {
+    assertNotStopped(options.signal);
+    const failure = classifyFailure(error, task.workflow);
+    const failed = { status: 'failed', ...failure, seconds: seconds() } as const;
+    const reward = failureRewardOf(failure, attempt, options.settings);
+    if (reward === undefined) return failed;
+    try {
+      const runs = finish({ reward }, failure.error);
+      const consequence = `gets the failure reward ${reward}`;
+      reportFailure(attempt, { error: failure.error, consequence, logger: runtime.logger });
+      return { status: 'ok', runs };
+    } catch {
+      // It failed before it called the model: there is no call to reward.
+      return failed;
+    }
+  } finally {
+    over.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
+  }
+}
+
+/** Undefined where the failure says nothing about the agent, or nothing is trained on it. */
+function failureRewardOf(
+  failure: Failure,
+  { task, range }: Attempt,
+  { failureReward }: RunSettings,
+): number | undefined {
+  return isOwnFailure(failure) && !task.isEval && range.count === 1 ? failureReward : undefined;
+}
+
+async function runWorkflow(
+  { task, range }: Attempt,
+  { model, auxiliaryModels }: AttemptModel,
+  signal: AbortSignal,
+  { definition, pool, rewardFn, runtime }: AttemptOptions,
+): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
+  const context: WorkflowContext = { task, model, auxiliaryModels, runtime, signal, rewardFn };
+  const used = definition.canReset ? pool.take(definition) : undefined;
+  const instance = used ?? definition.create(context);
+  if (used) await used.reset?.(context);
+  if (definition.canRepeat) instance.setRepeatTimes?.(range.count, range.firstRun);
+  return { instance, result: await instance.run() };
+}
+
+/**
+ * Rejects at the deadline and aborts `over`, even if the workflow ignores its signal. What the
+ * workflow does afterwards is ignored.
+ */
+async function beforeDeadline<T>(
+  work: Promise<T>,
+  workflow: string,
+  over: AbortController,
+  { settings: { maxTimeoutMs }, runtime, signal }: AttemptOptions,
+): Promise<T> {
+  const deadline = runtime.clock
+    .sleep(maxTimeoutMs, AbortSignal.any([signal, over.signal]))
+    .then(() => {
+      const error = new CancelledError(
+        `The attempt took longer than ${maxTimeoutMs / 1000} s (explorer.max_timeout). Make the workflow "${workflow}" faster, or raise the limit.`,
+        { reason: 'timeout', code: 'ATTEMPT_TIMEOUT' },
+      );
+      over.abort(error);
+      throw error;
+    });
+  // The loser of the race may still reject: nothing awaits it then.
+  work.catch(() => undefined);
+  deadline.catch(() => undefined);
+  return Promise.race([work, deadline]);
+}
+
+/** @throws CancelledError when the explorer is being stopped */
+export function assertNotStopped(signal: AbortSignal): void {
+  if (!signal.aborted) return;
+  throw new CancelledError('The explorer was stopped.', {
+    reason: 'shutdown',
+    cause: signal.reason,
+  });
+}
+
+interface FailureReport {
+  readonly error: Error;
+  /** What follows from the failure. @default nothing: the run has failed */
+  readonly consequence?: string;
+  readonly logger: Logger;
+}
+
+export function reportFailure(
+  { task, range, attempt }: Attempt,
+  { error, consequence, logger }: FailureReport,
+): void {
+  const run = `${task.batchId}/${task.taskId}/${range.firstRun}`;
+  const then = consequence === undefined ? '' : ` and ${consequence}`;
+  logger.warn(`Run ${run} of workflow "${task.workflow}" failed${then}: ${describeError(error)}`, {
+    taskset: task.index.taskset,
+    row: task.index.row,
+    attempt: attempt + 1,
+  });
+}
+
+/** Idle instances of workflows that can be reset. */
+export interface InstancePool {
+  take(definition: WorkflowDefinition): WorkflowInstance | undefined;
+  put(definition: WorkflowDefinition, instance: WorkflowInstance): void;
+}
+
+export function createInstancePool(): InstancePool {
+  const idle = new Map<string, WorkflowInstance[]>();
+  return {
+    take: ({ name }) => idle.get(name)?.pop(),
+    put: ({ name }, instance) => {
+      const instances = idle.get(name);
+      if (instances) instances.push(instance);
+      else idle.set(name, [instance]);
+    },
+  };
+}

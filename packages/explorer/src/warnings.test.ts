@@ -1,0 +1,28 @@
+import { recordingLogger } from '@trinity-rft/testing';
+import { expect, it } from 'vitest';
+import { createStepWarnings } from './warnings.js';
+
+it('warns after three steps of which nothing is left, after six and twelve, and counts from zero after a good one', () => {
+  const logger = recordingLogger();
+  const { experiencesStored } = createStepWarnings(logger);
+  const warned = (steps: readonly (readonly [made: number, stored: number])[]) => {
+    const before = logger.messages('warn').length;
+    for (const [made, stored] of steps) experiencesStored(made, stored);
+    return logger
+      .messages('warn')
+      .slice(before)
+      .map((message) => /last (\d+)/.exec(message)?.[1]);
+  };
+  const nothing = (count: number) => Array.from({ length: count }, () => [4, 0] as const);
+  expect(warned([...nothing(2), [4, 1], ...nothing(2)])).toEqual([]);
+  expect(warned(nothing(1))).toEqual(['3']);
+  expect(warned(nothing(10))).toEqual(['6', '12']);
+  expect(warned([[0, 0], [4, 4], ...nothing(3)])).toEqual(['3']);
+});
+
+it('warns once that no group of a step differs', () => {
+  const logger = recordingLogger();
+  const { groupsCompared } = createStepWarnings(logger);
+  for (const share of [undefined, 0, 0.9, 1, 1]) groupsCompared(share);
+  expect(logger.messages('warn')).toHaveLength(1);
+});

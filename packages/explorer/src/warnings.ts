@@ -1,0 +1,50 @@
+/** Warnings about explore steps that run well and still teach nothing. */
+import type { Logger } from '@trinity-rft/core';
+
+export interface StepWarnings {
+  /** The runs of an explore step made this many experiences, and this many of them were stored. */
+  experiencesStored(made: number, stored: number): void;
+  /** See `identicalGroupShare`. */
+  groupsCompared(identicalShare: number | undefined): void;
+}
+
+export function createStepWarnings(logger: Logger): StepWarnings {
+  return {
+    experiencesStored: warnOfEmptySteps(logger),
+    groupsCompared: warnOfIdenticalGroups(logger),
+  };
+}
+
+/** Empty steps in a row before the first warning. */
+const emptyStepsAllowed = 3;
+
+/** Warns again each time the number of empty steps in a row has doubled. */
+function warnOfEmptySteps(logger: Logger): StepWarnings['experiencesStored'] {
+  let emptySteps = 0;
+  let warnAt = emptyStepsAllowed;
+  return (made, stored) => {
+    if (stored > 0) {
+      emptySteps = 0;
+      warnAt = emptyStepsAllowed;
+    }
+    if (stored > 0 || made === 0) return;
+    emptySteps++;
+    if (emptySteps < warnAt) return;
+    warnAt = emptySteps * 2;
+    logger.warn(
+      `Nothing was left to train on of the last ${emptySteps} explore steps: operators or the advantage function dropped every experience. Expected some to stay. Look at experience_pipeline/*/filtered_count; tasks may be too easy or too hard for the model, or a threshold too high.`,
+    );
+  };
+}
+
+/** Warns once. */
+function warnOfIdenticalGroups(logger: Logger): StepWarnings['groupsCompared'] {
+  let warned = false;
+  return (identicalShare) => {
+    if (warned || identicalShare !== 1) return;
+    warned = true;
+    logger.warn(
+      'In every group of this step, all runs began with the same completion, so their rewards cannot tell them apart. Expected different completions. Check for a temperature near 0, an agent that answers from a cache or keeps memory between runs, or a task that the model has already learned. This warning appears once; rollout/identical_group_share is written with every step.',
+    );
+  };
+}
