@@ -45,8 +45,8 @@ export function readBlocks(root: string, file: string): readonly Block[] {
   return blocks;
 }
 
-/** Packages that documents outside of packages may import: those of this example. */
-const neighbour = 'examples/react-calculator';
+/** Documents outside of packages may import what this package depends on. */
+const neighbour = 'apps/runner';
 
 /**
  * Where an example pretends to lie, so that its imports are found: in the package that it is about.
