@@ -1,5 +1,4 @@
 /** "Did you mean": the known word that is closest to a mistyped one. */
-import leven from 'leven';
 
 /**
  * The closest known word, if at most a third of the letters differ or one word contains the other.
@@ -14,7 +13,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
     const contained =
       Math.min(wanted.length, other.length) >= 4 &&
       (other.includes(wanted) || wanted.includes(other));
-    const distance = leven(wanted, other);
+    const distance = editDistance(wanted, other);
     const score = distance <= limit ? distance : contained ? limit + 1 : Infinity;
     if (score < bestScore) [best, bestScore] = [candidate, score];
   }
@@ -28,3 +27,30 @@ export function didYouMean(word: string, known: Iterable<string>): string {
 }
 
 const normalise = (word: string): string => word.toLowerCase().replaceAll(/[-_ .]/g, '');
+
+/**
+ * Insertions, deletions, substitutions and swaps of neighbouring letters that turn `a` into `b`
+ * (optimal string alignment). Libraries count a swap, the commonest typing error, as two edits.
+ */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const same = a[row - 1] === b[column - 1];
+      let cost = Math.min(
+        previous[column]! + 1,
+        current[column - 1]! + 1,
+        previous[column - 1]! + (same ? 0 : 1),
+      );
+      const swapped =
+        row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (swapped) cost = Math.min(cost, before[column - 2]! + 1);
+      current.push(cost);
+    }
+    before = previous;
+    previous = current;
+  }
+  return previous[b.length]!;
+}
