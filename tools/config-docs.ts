@@ -2,6 +2,7 @@
 // `pnpm docs:config`.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtInTables } from '../packages/algorithm/src/index.ts';
 import {
   choicesOf,
   coreOf,
@@ -10,9 +11,14 @@ import {
   keysOf,
   schemaAt,
 } from '../packages/config/src/schema/introspect.ts';
+import { filledInText } from '../packages/config/src/schema/fields.ts';
 import { keyAliases } from '../packages/config/src/schema/renamed.ts';
-import { runSchema } from '../packages/config/src/schema/root.ts';
-import { keyStatuses, type KeyStatus } from '../packages/config/src/schema/status.ts';
+import { schemasOf } from '../packages/config/src/schema/root.ts';
+import { statusesOf as statusesIn, type KeyStatus } from '../packages/config/src/schema/status.ts';
+import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
+
+const { run: runSchema } = schemasOf({ algorithms: builtInTables, engines: { onnx: onnxEngine } });
+const keyStatuses = statusesIn(runSchema);
 
 type Schema = NonNullable<ReturnType<typeof schemaAt>>;
 /** Keys from the top; `*` is any item of a list. */
@@ -40,7 +46,7 @@ const inSchema = (path: Path): (string | number)[] => path.map((part) => (part =
 const at = (path: Path): Schema => schemaAt(runSchema, inSchema(path))!;
 const show = (path: Path): string => code(path.join('.').replaceAll('.*', '[]'));
 const code = (text: string): string => `\`${text}\``;
-const filledIn = 'Filled in by the run.';
+const filledIn = filledInText;
 
 const statusesOf = (path: Path): readonly KeyStatus[] =>
   keyStatuses.filter((row) => row.path === path.join('.'));

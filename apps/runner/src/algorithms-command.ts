@@ -7,7 +7,7 @@ import {
   type PresetReference,
 } from '@trinity-rft/config';
 import { ConfigError, didYouMean } from '@trinity-rft/core';
-import { algorithmsOf } from './config-commands.js';
+import { loadVocabulary } from './config-commands.js';
 import { exitCodes } from './exit-codes.js';
 
 export interface AlgorithmsOptions {
@@ -20,7 +20,8 @@ export async function algorithmsCommand(
   options: AlgorithmsOptions,
   write: (text: string) => void,
 ): Promise<number> {
-  const reference = algorithmReference(await algorithmsOf(options.pluginDir));
+  const { algorithms } = await loadVocabulary(options.pluginDir);
+  const reference = algorithmReference(algorithms);
   const found = name === undefined ? reference : named(reference, name);
   if (options.json === true) write(`${JSON.stringify(found, null, 2)}\n`);
   else write(name === undefined ? renderAll(reference) : renderFound(found));

@@ -1,20 +1,21 @@
 /** `trinity config check | schema | plan`: what a configuration says, without running it. */
-import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
-import { configJsonSchema, loadConfig, planConfig, renderPlan } from '@trinity-rft/config';
+import {
+  configJsonSchema,
+  loadConfig,
+  planConfig,
+  renderPlan,
+  type Vocabulary,
+} from '@trinity-rft/config';
 import { exitCodes } from './exit-codes.js';
 import { allPluginDirs } from './plugin-dirs.js';
 
 type Write = (text: string) => void;
 
-/**
- * The algorithms that configurations may name. Without plugins nothing of the launcher is loaded,
- * whose engine takes a while.
- */
-export async function algorithmsOf(given: readonly string[]): Promise<AlgorithmTables> {
-  const pluginDirs = allPluginDirs(given);
-  if (pluginDirs.length === 0) return builtInTables;
+/** The algorithms and engines that configurations may name. */
+export async function loadVocabulary(given: readonly string[]): Promise<Vocabulary> {
   const { loadExtensions } = await import('@trinity-rft/launcher');
-  return (await loadExtensions({ pluginDirs })).algorithms;
+  const { algorithms, engines } = await loadExtensions({ pluginDirs: allPluginDirs(given) });
+  return { algorithms, engines };
 }
 
 export async function checkCommand(
@@ -22,7 +23,7 @@ export async function checkCommand(
   pluginDirs: readonly string[],
   write: Write,
 ): Promise<number> {
-  const { warnings } = await loadConfig(file, { algorithms: await algorithmsOf(pluginDirs) });
+  const { warnings } = await loadConfig(file, await loadVocabulary(pluginDirs));
   for (const warning of warnings) write(`${warning}\n`);
   write(
     `${file}: no errors${warnings.length > 0 ? `, ${warnings.length} warning${warnings.length > 1 ? 's' : ''}` : ''}.\n`,
@@ -31,7 +32,7 @@ export async function checkCommand(
 }
 
 export async function schemaCommand(pluginDirs: readonly string[], write: Write): Promise<number> {
-  write(`${JSON.stringify(configJsonSchema(await algorithmsOf(pluginDirs)), null, 2)}\n`);
+  write(`${JSON.stringify(configJsonSchema(await loadVocabulary(pluginDirs)), null, 2)}\n`);
   return exitCodes.done;
 }
 
@@ -40,9 +41,7 @@ export async function planCommand(
   pluginDirs: readonly string[],
   write: Write,
 ): Promise<number> {
-  const { config, warnings } = await loadConfig(file, {
-    algorithms: await algorithmsOf(pluginDirs),
-  });
+  const { config, warnings } = await loadConfig(file, await loadVocabulary(pluginDirs));
   for (const warning of warnings) write(`${warning}\n`);
   write(`${renderPlan(planConfig(config))}\n`);
   return exitCodes.done;

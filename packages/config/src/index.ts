@@ -1,4 +1,4 @@
-export { embeddedEngine, engineLacks, type Lack } from './resolve/algorithm/unmet-needs.js';
+export { unmetNeeds, type UnmetNeed } from './resolve/algorithm/unmet-needs.js';
 export { flattenConfig } from './flatten.js';
 export { configJsonSchema, type JsonSchema } from './reference/json-schema.js';
 export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';
@@ -15,4 +15,5 @@ export {
 } from './source/problem.js';
 export * from './reference/algorithms.js';
 export type * from './resolve/base/resolved.js';
-export { keyStatuses, type KeyStatus, type KeyStatusName } from './schema/status.js';
+export type { EngineTable } from './schema/engines.js';
+export type { Vocabulary } from './schema/root.js';

@@ -15,6 +15,7 @@ import {
   type SourcePosition,
 } from './source/problem.js';
 import type { ResolvedConfig } from './resolve/base/resolved.js';
+import type { EngineTable } from './schema/engines.js';
 import { defaultAt } from './schema/introspect.js';
 import { schemasOf } from './schema/root.js';
 import { statusesOf } from './schema/status.js';
@@ -43,6 +44,8 @@ export interface ParseConfigOptions {
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** @default "arguments" */
   readonly overridesName?: string;
+  /** The engines that the file may choose, by name; the first one is the default. */
+  readonly engines: EngineTable;
   /** The algorithms and parts that the file may name. @default those that are built in */
   readonly algorithms?: AlgorithmTables;
 }
@@ -63,7 +66,7 @@ export interface LoadedConfig {
 /** Reads a file. @throws ConfigError with every problem of the file. */
 export async function loadConfig(
   path: string,
-  options: Omit<ParseConfigOptions, 'file'> = {},
+  options: Omit<ParseConfigOptions, 'file'>,
 ): Promise<LoadedConfig> {
   const bytes = await boundary(
     (cause) => unreadable(path, cause),
@@ -78,9 +81,9 @@ export async function loadConfig(
  * As {@link loadConfig}, from text. Looks at model folders, template files and the run directory,
  * and writes nothing.
  */
-export function parseConfig(text: string, options: ParseConfigOptions = {}): LoadedConfig {
-  const { file = 'config.yaml', algorithms: tables = builtInTables } = options;
-  const schemas = schemasOf(tables);
+export function parseConfig(text: string, options: ParseConfigOptions): LoadedConfig {
+  const { file = 'config.yaml', algorithms: tables = builtInTables, engines } = options;
+  const schemas = schemasOf({ algorithms: tables, engines });
   const parsed = parseTree(text);
   if (parsed.root === undefined)
     throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
@@ -107,7 +110,13 @@ export function parseConfig(text: string, options: ParseConfigOptions = {}): Loa
     failed: [...interpolated.failed, ...checked.failed],
   };
   const config = deriveRun(
-    contexts(checked.root, { findings, tables, disk: diskAt(options.cwd ?? process.cwd()) }),
+    contexts(checked.root, {
+      findings,
+      tables,
+      engines,
+      schema: schemas.run,
+      disk: diskAt(options.cwd ?? process.cwd()),
+    }),
     options.timestamp,
   );
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
@@ -126,11 +135,10 @@ function contexts(
   root: MapNode,
   surroundings: Parameters<typeof stageContext>[2],
 ): readonly [StageContext, ...StageContext[]] {
-  const { findings, tables } = surroundings;
-  const { run } = schemasOf(tables);
+  const { findings, schema: run } = surroundings;
   const [first, ...others] = stageTrees(root).map((stage) => {
     const input = run.parse(toPlain(stage.tree));
-    const status = checkStatus(stage.tree, input, run, statusesOf(tables));
+    const status = checkStatus(stage.tree, input, run, statusesOf(run));
     findings.problems.push(...status.problems);
     findings.warnings.push(...status.warnings);
     return stageContext(stage, input, surroundings);

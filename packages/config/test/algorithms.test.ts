@@ -10,7 +10,7 @@ import {
 import { choiceArg, numberArg } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { algorithmReference, configJsonSchema, planConfig, type JsonSchema } from '../src/index.js';
-import { createWorkspace, parse, problems, stageOf, yaml } from './workspace.js';
+import { createWorkspace, engines, parse, problems, stageOf, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -225,8 +225,11 @@ const mine = defineAlgorithm({
   policyLossFn: definePolicyLoss({
     name: 'my_loss',
     args: { wayOut: choiceArg(['up', 'down'], 'up', 'Where to.') },
-    lossMetric: 'my_loss',
-    token: () => {},
+    create: () => (_, weights) => ({
+      loss: 0,
+      gradLogprobs: new Float64Array(weights.length),
+      metrics: {},
+    }),
   }),
   operators: [
     defineOperator({
@@ -269,7 +272,7 @@ describe('algorithms of plugins', () => {
   });
 
   it('are in the JSON Schema and in the reference', () => {
-    const schema = configJsonSchema(algorithms);
+    const schema = configJsonSchema({ algorithms, engines });
     const definitions = schema['definitions'] as Record<string, JsonSchema>;
     expect(definitions['advantage_fn.median']).toMatchObject({
       additionalProperties: false,

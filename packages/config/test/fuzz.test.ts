@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { problemsOf, renderPlan, planConfig, type LoadedConfig } from '../src/index.js';
 import { keysOf, schemaAt } from '../src/schema/introspect.js';
-import { fileSchema } from '../src/schema/root.js';
-import { createWorkspace, parse, yaml } from './workspace.js';
+import { schemasOf } from '../src/schema/root.js';
+import { createWorkspace, engines, parse, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -182,9 +182,10 @@ function understood(text: string): LoadedConfig | undefined {
 }
 
 function allPaths(): readonly (readonly string[])[] {
+  const schema = schemasOf({ algorithms: builtInTables, engines }).file;
   const found: string[][] = [];
   const walk = (path: string[]): void => {
-    for (const key of keysOf(schemaAt(fileSchema, path))) {
+    for (const key of keysOf(schemaAt(schema, path))) {
       found.push([...path, key]);
       walk([...path, key]);
     }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { configJsonSchema, type JsonSchema } from '../src/index.js';
+import { engines } from './workspace.js';
 
-const schema = configJsonSchema();
+const schema = configJsonSchema({ engines });
 
 function property(path: string, root: JsonSchema = schema): JsonSchema {
   const found = path

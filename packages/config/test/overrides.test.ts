@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig, problemsOf, renderProblem } from '../src/index.js';
+import { engines } from './workspace.js';
 
 const problems = (
   text: string,
   overrides: Readonly<Record<string, unknown>>,
 ): readonly string[] => {
   try {
-    parseConfig(text, { file: 'base.yaml', overrides, overridesName: 'tune()', env: {} });
+    parseConfig(text, { file: 'base.yaml', overrides, overridesName: 'tune()', env: {}, engines });
     return [];
   } catch (error) {
     return problemsOf(error).map(renderProblem);
@@ -19,6 +20,7 @@ describe('overrides', () => {
       'name: mine\nmode: train\nalgorithm: { algorithm_type: sft, optimizer: { lr: 1.0e-3 } }\nmodel: { model_path: Qwen/Qwen3-0.6B, max_model_len: 64 }\nbuffer: { train_batch_size: 8, total_steps: 3, trainer_input: { experience_buffer: { name: rows, storage_type: file, path: owner/rows } } }\n';
     const { config } = parseConfig(text, {
       env: { LR: '2' },
+      engines,
       overrides: {
         buffer: { total_steps: 5 },
         algorithm: { optimizer: { lr: '${oc.decode:${oc.env:LR}}' } },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ConfigError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { loadConfig, problemsOf } from '../src/index.js';
-import { createWorkspace, parse, problems, yaml } from './workspace.js';
+import { createWorkspace, engines, parse, problems, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
@@ -138,7 +138,7 @@ describe('a file that cannot be read', () => {
     const file = join(cwd, name);
     if (content === 'folder') mkdirSync(file);
     else if (content !== undefined) writeFileSync(file, content);
-    const error = await loadConfig(file, { cwd, env: {} }).then(
+    const error = await loadConfig(file, { cwd, env: {}, engines }).then(
       () => undefined,
       (caught: unknown) => caught,
     );
@@ -151,12 +151,12 @@ describe('a file that cannot be read', () => {
   it('names the line and column of the first byte that is not UTF-8', async () => {
     const file = join(cwd, 'place.yaml');
     writeFileSync(file, Buffer.from('name: run\nproject: caf\xe9\n', 'latin1'));
-    await expect(loadConfig(file, { cwd, env: {} })).rejects.toThrow(`${file}:2:13 `);
+    await expect(loadConfig(file, { cwd, env: {}, engines })).rejects.toThrow(`${file}:2:13 `);
   });
 
   it('is read when it is there, with a byte order mark too, relative to the working directory', async () => {
     writeFileSync(join(cwd, 'good.yaml'), `\ufeff${yaml()}`);
-    const { file, config } = await loadConfig('good.yaml', { cwd, env: {} });
+    const { file, config } = await loadConfig('good.yaml', { cwd, env: {}, engines });
     expect(file).toBe('good.yaml');
     expect(config.stages).toHaveLength(1);
   });

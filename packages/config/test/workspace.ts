@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import type { EngineCapabilities } from '@trinity-rft/core';
 import {
   parseConfig,
   problemsOf,
@@ -11,6 +12,19 @@ import {
   type ParseConfigOptions,
   type StageConfig,
 } from '../src/index.js';
+
+const everything: EngineCapabilities = {
+  entropyGradient: 'exact',
+  necs: true,
+  logprobConvention: 'processed',
+  valueHead: true,
+  fullParameter: true,
+  lora: true,
+  referenceModel: true,
+};
+
+/** An engine that can do everything, under the name of the embedded one. */
+export const engines = { onnx: { name: 'onnx', capabilities: everything } };
 
 export const modelShape = {
   model_type: 'qwen3',
@@ -58,12 +72,20 @@ export function yaml(replaced: Partial<typeof parts> = {}): string {
     .join('');
 }
 
-export function parse(cwd: string, text: string, options: ParseConfigOptions = {}): LoadedConfig {
-  return parseConfig(text, { file: 'run.yaml', cwd, env: {}, ...options });
+export function parse(
+  cwd: string,
+  text: string,
+  options: Partial<ParseConfigOptions> = {},
+): LoadedConfig {
+  return parseConfig(text, { file: 'run.yaml', cwd, env: {}, engines, ...options });
 }
 
 /** The only stage of a valid file. */
-export function stageOf(cwd: string, text: string, options: ParseConfigOptions = {}): StageConfig {
+export function stageOf(
+  cwd: string,
+  text: string,
+  options: Partial<ParseConfigOptions> = {},
+): StageConfig {
   return parse(cwd, text, options).config.stages[0];
 }
 
@@ -71,7 +93,7 @@ export function stageOf(cwd: string, text: string, options: ParseConfigOptions =
 export function problems(
   cwd: string,
   text: string,
-  options: ParseConfigOptions = {},
+  options: Partial<ParseConfigOptions> = {},
 ): readonly ConfigProblem[] {
   try {
     parse(cwd, text, options);

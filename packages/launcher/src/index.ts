@@ -7,6 +7,7 @@ export {
   type Extensions,
   type PluginOptions,
 } from './run/configuration.js';
+export { engineTable } from './assembly/models/engines.js';
 export { createModel, type CreateModelOptions, type NewTokenizer } from './create-model.js';
 export { findRecords, type FindRecordsOptions, type RecordsPlace } from './debug/find-records.js';
 export {

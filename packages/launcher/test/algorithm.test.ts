@@ -1,8 +1,9 @@
-import { embeddedEngine, parseConfig } from '@trinity-rft/config';
+import { parseConfig } from '@trinity-rft/config';
 import type { EngineCapabilities } from '@trinity-rft/core';
-import { onnxCapabilities } from '@trinity-rft/engine-onnx';
+import { onnxEngine } from '@trinity-rft/engine-onnx';
 import { describe, expect, it } from 'vitest';
 import { assertTrainable } from '../src/assembly/algorithm.js';
+import { engineTable, type EngineTable } from '../src/assembly/models/engines.js';
 
 const stagesOf = (algorithm: object, mode = 'both') =>
   parseConfig(
@@ -19,11 +20,11 @@ const stagesOf = (algorithm: object, mode = 'both') =>
         },
       },
     }),
+    { engines: engineTable() },
   ).config.stages;
 
-const lacking = (capabilities: Partial<EngineCapabilities>): EngineCapabilities => ({
-  ...onnxCapabilities,
-  ...capabilities,
+const lacking = (capabilities: Partial<EngineCapabilities>): EngineTable => ({
+  onnx: { ...onnxEngine, capabilities: { ...onnxEngine.capabilities, ...capabilities } },
 });
 
 describe('an algorithm that asks for more than the engine has', () => {
@@ -31,34 +32,32 @@ describe('an algorithm that asks for more than the engine has', () => {
     [
       { algorithm_type: 'ppo' },
       { valueHead: false },
-      /ppo estimates advantages with a critic, and the engine has no value head\./,
+      /ppo estimates advantages with a critic, and the engine "onnx" has no value head\./,
     ],
     [
       { algorithm_type: 'grpo' },
       { referenceModel: false },
-      /grpo compares the policy with a frozen reference, and the engine keeps none\./,
+      /grpo compares the policy with a frozen reference, and the engine "onnx" keeps none\./,
     ],
     [
       { algorithm_type: 'grpo', entropy_loss_fn_args: { entropy_coef: 0.1 } },
       { entropyGradient: 'none' },
-      /grpo differentiates the entropy, and the engine cannot\. Set entropy_loss_fn: none/,
+      /grpo differentiates the entropy, and the engine "onnx" cannot\. Set entropy_loss_fn: none/,
     ],
   ] as const)(
-    'is refused before anything is opened, with the reason: %j',
+    'is rejected before anything is opened, with the reason: %j',
     (algorithm, capabilities, message) => {
       const stages = stagesOf(algorithm);
       expect(() => assertTrainable(stages)).not.toThrow();
-      expect(() => assertTrainable(stages, { capabilities: lacking(capabilities) })).toThrow(
-        message,
-      );
+      expect(() => assertTrainable(stages, { engines: lacking(capabilities) })).toThrow(message);
     },
   );
 
-  it('is told everything at once', () => {
+  it('reports all unmet needs at once', () => {
     const stages = stagesOf({ algorithm_type: 'ppo' });
     expect(() =>
       assertTrainable(stages, {
-        capabilities: lacking({ valueHead: false, referenceModel: false }),
+        engines: lacking({ valueHead: false, referenceModel: false }),
       }),
     ).toThrow(/value head.*frozen reference/);
   });
@@ -66,12 +65,8 @@ describe('an algorithm that asks for more than the engine has', () => {
   it('does not matter where nothing is trained', () => {
     expect(() =>
       assertTrainable(stagesOf({ algorithm_type: 'grpo' }, 'bench'), {
-        capabilities: lacking({ referenceModel: false }),
+        engines: lacking({ referenceModel: false }),
       }),
     ).not.toThrow();
-  });
-
-  it('is told by the configuration, which knows the engine as it is', () => {
-    expect(embeddedEngine).toEqual(onnxCapabilities);
   });
 });

@@ -13,47 +13,47 @@ const approximating: PaperRef = {
 
 export const klLossFns = {
   none: klFunction({
-    summary: 'No divergence; the reference model does no work.',
-    formula: '0',
+    doc: { summary: 'No divergence; the reference model does no work.', formula: '0' },
+    estimator: undefined,
   }),
-  k1: klFunction(
-    {
+  k1: klFunction({
+    doc: {
       summary: 'Log-ratio to the reference: unbiased, of high variance.',
       formula: 'x - f',
       source: approximating,
     },
-    klEstimators.k1,
-  ),
-  k2: klFunction(
-    {
+    estimator: klEstimators.k1,
+  }),
+  k2: klFunction({
+    doc: {
       summary: 'Half the squared log-ratio: slightly biased, of low variance.',
       formula: '(x - f)^2 / 2',
       source: approximating,
     },
-    klEstimators.k2,
-  ),
-  k3: klFunction(
-    {
+    estimator: klEstimators.k2,
+  }),
+  k3: klFunction({
+    doc: {
       summary: 'Unbiased and never negative.',
       formula: 'e^(f - x) - 1 - (f - x)',
       source: approximating,
     },
-    klEstimators.k3,
-  ),
-  low_var_kl: klFunction(
-    {
+    estimator: klEstimators.k3,
+  }),
+  low_var_kl: klFunction({
+    doc: {
       summary: 'k3, bounded.',
       formula: 'clip(e^a - 1 - a, -10, 10), a = clip(f - x, -20, 20)',
       source: approximating,
     },
-    klEstimators.low_var_kl,
-  ),
-  abs: klFunction(
-    { summary: 'Absolute log-ratio to the reference.', formula: '|x - f|' },
-    klEstimators.abs,
-  ),
-  corrected_k3: klFunction(
-    {
+    estimator: klEstimators.low_var_kl,
+  }),
+  abs: klFunction({
+    doc: { summary: 'Absolute log-ratio to the reference.', formula: '|x - f|' },
+    estimator: klEstimators.abs,
+  }),
+  corrected_k3: klFunction({
+    doc: {
       summary:
         'k3 corrected for samples of the old policy; plain k3 where there are no sampling log-probabilities, and as a penalty.',
       formula: 'clip(e^(x - o), 0, 2) (e^(f - x) - 1 - (f - x))',
@@ -62,6 +62,7 @@ export const klLossFns = {
         url: 'https://arxiv.org/abs/2512.02556',
       },
     },
-    klEstimators.corrected_k3,
-  ),
+    estimator: klEstimators.corrected_k3,
+    withoutRatio: klEstimators.k3,
+  }),
 } satisfies Readonly<Record<string, KlPart>>;

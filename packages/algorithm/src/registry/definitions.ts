@@ -14,13 +14,16 @@ import {
   type AdvantagePart,
   type AdvantageStrategy,
 } from '../parts/advantage-part.js';
-import { definePart, type OperatorPart, type PartDoc } from '../parts/part.js';
+import {
+  definePart,
+  type OperatorPart,
+  type Part,
+  type PartDoc,
+  type TermWithNeeds,
+} from '../parts/part.js';
 import {
   definePolicyLoss as policyLossPart,
-  type AnyTokenLoss,
-  type BatchLossDefinition,
-  type PolicyLossPart,
-  type TokenLossDefinition,
+  type PolicyLossDefinition,
 } from '../parts/policy-loss-part.js';
 import { algorithmPresets } from '../presets/table.js';
 import type { AlgorithmPreset, PartRef } from '../parts/preset.js';
@@ -37,7 +40,7 @@ export type Definition =
   | {
       readonly kind: 'trinity-rft.policy-loss';
       readonly name: string;
-      readonly row: PolicyLossPart;
+      readonly row: Part<TermWithNeeds>;
     }
   | { readonly kind: 'trinity-rft.operator'; readonly name: string; readonly row: OperatorPart };
 
@@ -128,31 +131,15 @@ export function defineAdvantage<S extends ArgSpec>(
   };
 }
 
-/**
- * Adds a `policy_loss_fn`: a formula over tokens (`token`), or a function of the whole batch
- * (`batch`), with its derivative.
- */
-export function definePolicyLoss<
-  const S extends ArgSpec = Readonly<Record<never, never>>,
-  Constants = ArgValues<S>,
-  State = Constants,
-  const TokenMean extends string = never,
-  const RowMean extends string = never,
->(
-  options: Named & TokenLossDefinition<S, Constants, State, TokenMean, RowMean>,
-): PolicyLossFnDefinition;
+/** Adds a `policy_loss_fn`: a term with its gradient. */
 export function definePolicyLoss<S extends ArgSpec>(
-  options: Named & BatchLossDefinition<S>,
-): PolicyLossFnDefinition;
-export function definePolicyLoss({
-  name,
-  doc = named(name),
-  ...definition
-}: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>)): PolicyLossFnDefinition {
+  options: Named & Omit<PolicyLossDefinition<S>, 'doc' | 'args'> & { readonly args?: S },
+): PolicyLossFnDefinition {
+  const { name, args = {} as S, doc = named(name), ...rest } = options;
   return {
     kind: 'trinity-rft.policy-loss',
     name: checkName(name),
-    row: policyLossPart({ ...definition, doc } as AnyTokenLoss<ArgSpec>),
+    row: policyLossPart({ ...rest, args, doc }),
   };
 }
 

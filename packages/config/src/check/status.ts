@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import { defaultAt, schemaAt } from '../schema/introspect.js';
+import { filledInText } from '../schema/fields.js';
 import type { KeyStatus } from '../schema/status.js';
 import { showValue } from '../source/secrets.js';
 import { childOf, placeOf, type KeyPath, type Node } from '../source/node.js';
@@ -93,10 +94,10 @@ function same(a: unknown, b: unknown): boolean {
 
 function filledInKeys(node: Node, schema: z.ZodType, path: KeyPath): readonly KeyPath[] {
   if (node.kind === 'scalar')
-    return schemaAt(schema, path)?.description === 'Filled in by the run.' && node.value !== null
+    return schemaAt(schema, path)?.description === filledInText && node.value !== null
       ? [path]
       : [];
-  if (schemaAt(schema, path)?.description === 'Filled in by the run.') return [path];
+  if (schemaAt(schema, path)?.description === filledInText) return [path];
   return childNames(node).flatMap((name) => {
     const child = childOf(node, name);
     return child === undefined ? [] : filledInKeys(child, schema, [...path, name]);

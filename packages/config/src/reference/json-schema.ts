@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { argConditions } from './json-schema-args.js';
+import type { EngineTable } from '../schema/engines.js';
 import { keyAliases } from '../schema/renamed.js';
 import { schemasOf } from '../schema/root.js';
 import { expectations } from '../schema/scalars.js';
@@ -9,18 +10,29 @@ import { statusesOf, type KeyStatus } from '../schema/status.js';
 
 export type JsonSchema = { [key: string]: unknown };
 
+export interface JsonSchemaOptions {
+  /** The algorithms and parts that the file may name. @default those that are built in */
+  readonly algorithms?: AlgorithmTables;
+  /** The engines that the file may choose. */
+  readonly engines: EngineTable;
+}
+
 /**
  * Draft 7, which editors understand best. Numbers, booleans and names may also be written as
  * `${...}`, old names of keys are allowed, and descriptions say what is ignored or not built. It
  * allows more than `parseConfig` does, never less, but for names in another case, numbers and
  * switches in quotes, and arguments that nothing reads.
  */
-export function configJsonSchema(algorithms: AlgorithmTables = builtInTables): JsonSchema {
-  const schema = toJson(schemasOf(algorithms).file);
+export function configJsonSchema({
+  algorithms = builtInTables,
+  engines,
+}: JsonSchemaOptions): JsonSchema {
+  const { file, run } = schemasOf({ algorithms, engines });
+  const schema = toJson(file);
   const stages = stageSections(schema);
   for (const section of [schema, ...stages]) {
     for (const alias of keyAliases) addAlias(section, alias.section, alias.from, alias.to);
-    addStatuses(section, statusesOf(algorithms));
+    addStatuses(section, statusesOf(run));
   }
   const conditions = argConditions(algorithms, (args) => without(toJson(args), '$schema'));
   addConditions(propertyAt(schema, ['algorithm']), conditions.algorithm);

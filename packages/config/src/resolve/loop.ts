@@ -1,15 +1,11 @@
-/** How the loop turns: explorer, trainer, synchronizer, monitor and log. */
-import { join } from 'node:path';
-import type { LogLevel } from '@trinity-rft/core';
+/** The two sides of the loop: explorer and trainer. */
 import type {
   BufferConfig,
   ExplorerConfig,
-  LogConfig,
-  MonitorConfig,
   OptimizerConfig,
-  SynchronizerConfig,
   TrainerConfig,
 } from './base/resolved.js';
+import { resolveSection } from '../schema/resolve-section.js';
 import { showValue } from '../source/secrets.js';
 import type { StageContext } from './base/context.js';
 import { deriveCritic } from './algorithm/optimizer.js';
@@ -21,25 +17,17 @@ export function deriveExplorer(
   repeatTimes: number,
 ): ExplorerConfig {
   const { explorer } = context.input;
+  const { host, port, checkIntervalMs, ...own } = resolveSection(
+    context.sections.explorer,
+    explorer,
+  );
   return {
-    name: explorer.name,
-    concurrency: deriveConcurrency(context, buffer.batchSize, repeatTimes),
-    maxTimeoutMs: explorer.max_timeout * 1000,
-    maxRetryTimes: explorer.max_retry_times,
-    failureReward: explorer.failure_reward ?? undefined,
-    experienceShape: explorer.experience_shape,
-    reasoningHistory: explorer.reasoning_history,
-    constrainedDecoding: explorer.constrained_decoding,
-    envVars: deriveEnvVars(context),
+    ...own,
     ...models,
+    concurrency: deriveConcurrency(context, buffer.batchSize, repeatTimes),
+    envVars: deriveEnvVars(context),
     evalInterval: deriveEvalInterval(context),
-    evalOnStartup: explorer.eval_on_startup,
-    benchOnLatestCheckpoint: explorer.bench_on_latest_checkpoint,
-    serve: {
-      host: explorer.listen_address,
-      port: explorer.proxy_port,
-      checkIntervalMs: explorer.service_status_check_interval * 1000,
-    },
+    serve: { host, port, checkIntervalMs },
   };
 }
 
@@ -96,49 +84,10 @@ function deriveEvalInterval(context: StageContext): number | undefined {
   return rounded;
 }
 
-export function deriveTrainer(context: StageContext, optimizer: OptimizerConfig): TrainerConfig {
-  const { trainer } = context.input;
-  return {
-    name: trainer.name,
-    saveInterval: trainer.save_interval === 0 ? undefined : trainer.save_interval,
-    totalSteps: trainer.total_steps ?? undefined,
-    maxCheckpointsToKeep:
-      trainer.max_checkpoints_to_keep === null || trainer.max_checkpoints_to_keep === 0
-        ? undefined
-        : trainer.max_checkpoints_to_keep,
-    enablePreview: trainer.enable_preview,
-    critic: deriveCritic(context, optimizer),
-  };
-}
-
-export function deriveSynchronizer(context: StageContext): SynchronizerConfig {
-  const { synchronizer } = context.input;
-  return {
-    syncMethod: synchronizer.sync_method === 'checkpoint' ? 'checkpoint' : 'memory',
-    // Other styles are refused by the status table.
-    syncStyle: synchronizer.sync_style === 'explorer_driven' ? 'explorer_driven' : 'fixed',
-    syncInterval: synchronizer.sync_interval,
-    syncOffset: synchronizer.sync_offset,
-    syncTimeoutMs: synchronizer.sync_timeout * 1000,
-  };
-}
-
-export function deriveMonitor(context: StageContext, jobDirectory: string): MonitorConfig {
-  const { monitor } = context.input;
-  return {
-    sinks: monitor.monitor_type.includes('tensorboard') ? ['tensorboard'] : [],
-    directory: join(jobDirectory, 'monitor'),
-    detailedStats: monitor.detailed_stats,
-  };
-}
-
-const logLevels = {
-  DEBUG: 'debug',
-  INFO: 'info',
-  WARNING: 'warn',
-  ERROR: 'error',
-} as const satisfies Record<string, LogLevel>;
-
-export function deriveLog(context: StageContext, jobDirectory: string): LogConfig {
-  return { level: logLevels[context.input.log.level], directory: join(jobDirectory, 'log') };
-}
+export const deriveTrainer = (
+  context: StageContext,
+  optimizer: OptimizerConfig,
+): TrainerConfig => ({
+  ...resolveSection(context.sections.trainer, context.input.trainer),
+  critic: deriveCritic(context, optimizer),
+});

@@ -2,15 +2,11 @@
 import { join } from 'node:path';
 import type { Mode, ResolvedConfig, StageConfig } from './base/resolved.js';
 import { deriveAlgorithm } from './algorithm/algorithm.js';
+import { deriveEngine } from './algorithm/engine.js';
 import { deriveBuffer } from './buffer/buffer.js';
 import type { StageContext } from './base/context.js';
-import {
-  deriveExplorer,
-  deriveLog,
-  deriveMonitor,
-  deriveSynchronizer,
-  deriveTrainer,
-} from './loop.js';
+import { resolveSection } from '../schema/resolve-section.js';
+import { deriveExplorer, deriveTrainer } from './loop.js';
 import { deriveModel } from './model/model.js';
 import { deriveOperators } from './algorithm/operators.js';
 import { checkName, unfitName } from './base/paths.js';
@@ -99,11 +95,12 @@ function checkStageNames(stages: Stages): void {
 }
 
 function deriveStage(context: StageContext, identity: Identity): StageConfig {
-  const { stageName, stageIndex, input } = context;
+  const { stageName, stageIndex, input, sections } = context;
   const jobDirectory =
     stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
-  const { model, rolloutModel, auxiliaryModels } = deriveModel(context);
-  const algorithm = deriveAlgorithm(context, model);
+  const engine = deriveEngine(context);
+  const { model, rolloutModel, auxiliaryModels } = deriveModel(context, engine);
+  const algorithm = deriveAlgorithm(context, model, engine);
   const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
   checkSampling(context, algorithm);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
@@ -117,6 +114,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     group: identity.group,
     name: stageName === undefined ? identity.name : `${identity.name}/${stageName}`,
     seed: identity.seed,
+    engine,
     jobDirectory,
     algorithm,
     model,
@@ -129,8 +127,11 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
     ),
     trainer: deriveTrainer(context, algorithm.optimizer),
     dataProcessor: { experiencePipeline: { operators: deriveOperators(context) } },
-    synchronizer: deriveSynchronizer(context),
-    monitor: deriveMonitor(context, jobDirectory),
-    log: deriveLog(context, jobDirectory),
+    synchronizer: resolveSection(sections.synchronizer, input.synchronizer),
+    monitor: {
+      ...resolveSection(sections.monitor, input.monitor),
+      directory: join(jobDirectory, 'monitor'),
+    },
+    log: { ...resolveSection(sections.log, input.log), directory: join(jobDirectory, 'log') },
   };
 }

@@ -4,7 +4,8 @@
  */
 import type { Arg, ArgSpec } from '@trinity-rft/core';
 import { z } from 'zod';
-import { expectations, field, flag, float, maybe, oneOf, section, text } from './scalars.js';
+import { field, maybe, section } from './fields.js';
+import { expectations, flag, float, oneOf, text } from './scalars.js';
 
 /** `clipRangeLow` -> `clip_range_low` */
 export const yamlName = (name: string): string =>

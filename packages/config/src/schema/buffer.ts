@@ -1,60 +1,113 @@
 /** The `buffer` section: where tasks come from, and where experiences wait. */
 import { z } from 'zod';
-import { dataSelectorShape, format, generation } from './algorithm.js';
+import { dataSelector, generation, rowFormat, taskFormat } from './data.js';
 import {
-  dict,
+  as,
+  derived,
   field,
   filledIn,
-  flag,
-  float,
-  int,
+  ignored,
   listOf,
   maybe,
-  oneOf,
+  milliseconds,
+  notBuilt,
   section,
-  text,
-} from './scalars.js';
+  shorthand,
+} from './fields.js';
+import { dict, flag, float, int, oneOf, text } from './scalars.js';
 
-const dataSelector = section(dataSelectorShape, 'The order of the rows.');
+const sqlRetries = (reason: string) => ({
+  max_retry_times: field(int({ min: 0 }), 3, 'SQL only.', ignored(reason)),
+  max_retry_interval: field(int({ min: 0 }), 1, 'SQL only, in seconds.', ignored(reason)),
+});
 
-const sqlRetries = {
-  max_retry_times: field(int({ min: 0 }), 3, 'SQL only.'),
-  max_retry_interval: field(int({ min: 0 }), 1, 'SQL only, in seconds.'),
-};
+const progressBar = field(flag(), false, 'Python only.', ignored('Progress is always shown.'));
 
-export const taskset = z.strictObject({
-  name: field(text(), '', 'Name in metrics and states. Default: taskset_0, eval_taskset_0, ...'),
+const tasksetShape = {
+  name: field(
+    text(),
+    '',
+    'Name in metrics and states. Default: taskset_0, eval_taskset_0, ...',
+    derived,
+  ),
   storage_type: field(
     oneOf(['file', 'sql', 'queue']),
     'file',
     'file: JSON lines, JSON or Parquet, a folder of them, or a data set of the hub.',
+    notBuilt(
+      'Use file: a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.',
+      { values: ['sql', 'queue'] },
+    ),
+    derived,
   ),
-  path: maybe(text(), 'File, folder or hub id.'),
+  path: maybe(text(), 'File, folder or hub id.', derived),
   subset_name: maybe(text(), 'Configuration of the data set on the hub.'),
   split: field(text(), 'train', 'Part of the data set.'),
-  format,
+  format: taskFormat,
   default_workflow_type: maybe(
     text(),
     'Workflow of rows that name none. Default: that of explorer_input.',
+    derived,
   ),
   default_reward_fn_type: maybe(
     text(),
     'Reward function of rows that name none. Default: that of explorer_input.',
+    derived,
   ),
   rollout_args: generation,
   workflow_args: field(dict(), {}, 'Passed to the workflow.'),
   reward_fn_args: field(dict(), {}, 'Passed to the reward function.'),
   data_selector: dataSelector,
-  repeat_times: field(int({ min: 1 }), 1, 'Evaluation only: runs per task.'),
-  ...sqlRetries,
-  enable_progress_bar: field(flag(), false, 'Python only.'),
+  ...sqlRetries('It belongs to databases.'),
+  enable_progress_bar: progressBar,
   index: filledIn(),
   is_eval: filledIn(),
   batch_size: filledIn(),
   total_epochs: filledIn(),
   total_steps: filledIn(),
   ray_namespace: filledIn(),
+};
+
+const repeatTimesText = 'Evaluation only: runs per task.';
+
+/** An item of `tasksets`: what is learnt from. */
+export const taskset = z.strictObject({
+  ...tasksetShape,
+  repeat_times: field(
+    int({ min: 1 }),
+    1,
+    repeatTimesText,
+    ignored('algorithm.repeat_times decides for task sets that are learnt from.'),
+  ),
 });
+
+/** An item of `eval_tasksets`. */
+export const evalTaskset = z.strictObject({
+  ...tasksetShape,
+  repeat_times: field(int({ min: 1 }), 1, repeatTimesText, derived),
+});
+
+/** Of a store that an explorer fills. */
+const storeShape = {
+  capacity: field(int({ min: 1 }), 10000, 'Explore steps that may wait for the trainer.'),
+  max_read_timeout: field(
+    float({ above: 0 }),
+    1800,
+    'Seconds that the trainer waits for a batch before it reports what it waits for.',
+    as('maxReadTimeoutMs', milliseconds),
+  ),
+};
+
+/** Of supervised data. */
+const rowsShape = {
+  split: field(text(), 'train', 'file only.'),
+  subset_name: maybe(text(), 'file only.'),
+  format: rowFormat,
+  data_selector: dataSelector,
+};
+
+export const storeKeys = z.strictObject(storeShape);
+export const rowsKeys = z.strictObject(rowsShape);
 
 const experienceBufferShape = {
   name: field(text(), 'experience_buffer', 'Name of the buffer, and of its file.'),
@@ -68,15 +121,15 @@ const experienceBufferShape = {
     'Extension, for queue. sqlite survives the process; memory does not, and cannot be resumed.',
   ),
   path: maybe(text(), 'sql: sqlite:///file.db; file: file, folder or hub id.'),
-  capacity: field(int({ min: 1 }), 10000, 'Explore steps that may wait for the trainer.'),
-  max_read_timeout: field(
-    float({ above: 0 }),
-    1800,
-    'Seconds that the trainer waits for a batch before it reports what it waits for.',
-  ),
+  ...storeShape,
   replay_buffer: section(
     {
-      enable: field(flag(), false, 'Train on experiences again, by priority.'),
+      enable: field(
+        flag(),
+        false,
+        'Train on experiences again, by priority.',
+        notBuilt('Every experience is trained on once.'),
+      ),
       priority_fn: field(
         oneOf(['linear_decay', 'decay_limit_randomization']),
         'linear_decay',
@@ -90,12 +143,9 @@ const experienceBufferShape = {
     },
     'Training on experiences again.',
   ),
-  split: field(text(), 'train', 'file only.'),
-  subset_name: maybe(text(), 'file only.'),
-  format,
-  enable_progress_bar: field(flag(), false, 'Python only.'),
-  data_selector: dataSelector,
-  ...sqlRetries,
+  ...rowsShape,
+  enable_progress_bar: progressBar,
+  ...sqlRetries('A file on this machine needs no retries.'),
   schema_type: filledIn(),
   index: filledIn(),
   batch_size: filledIn(),
@@ -123,14 +173,15 @@ export const buffer = section(
       int({ min: 0 }),
       0,
       'Experiences per train step. Default: batch_size x repeat_times.',
+      derived,
     ),
     total_epochs: field(int({ min: 1 }), 1, 'Passes over the tasks.'),
     total_steps: maybe(int({ min: 1 }), 'Steps; wins over total_epochs.'),
     explorer_input: section(
       {
-        taskset: maybe(taskset, 'The task set to learn from; short for a list of one.'),
+        taskset: maybe(taskset, 'The task set to learn from; short for a list of one.', shorthand),
         tasksets: listOf(taskset, 'The task sets to learn from.'),
-        eval_tasksets: listOf(taskset, 'The task sets to evaluate on.'),
+        eval_tasksets: listOf(evalTaskset, 'The task sets to evaluate on.'),
         default_workflow_type: maybe(text(), 'Workflow of task sets that name none.'),
         default_eval_workflow_type: maybe(
           text(),
@@ -139,6 +190,7 @@ export const buffer = section(
         default_reward_fn_type: maybe(text(), 'Reward function of task sets that name none.'),
       },
       'Where tasks come from.',
+      derived,
     ),
     trainer_input: section(
       {
@@ -150,6 +202,7 @@ export const buffer = section(
         ),
       },
       'Where the trainer reads.',
+      derived,
     ),
     explorer_output: filledIn(),
     tokenizer_path: filledIn(),

@@ -1,45 +1,58 @@
 /** The whole tree: the top level, and the stages that may override any section of it. */
+import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';
-import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { algorithmSection } from './algorithm.js';
 import { buffer } from './buffer.js';
+import type { EngineTable } from './engines.js';
+import { explorerSection } from './explorer.js';
+import { field, filledIn, ignored, notBuilt } from './fields.js';
 import { model } from './model.js';
 import {
   cluster,
   cod,
-  dataProcessor,
-  explorer,
+  dataProcessorSection,
   log,
   monitor,
   service,
   synchronizer,
 } from './runtime.js';
-import { field, filledIn, flag, int, oneOf, text, word } from './scalars.js';
-import { trainer } from './trainer.js';
+import { flag, int, oneOf, text, word } from './scalars.js';
+import { trainerSection } from './trainer.js';
+
+/** What the names in a file can refer to. */
+export interface Vocabulary {
+  readonly algorithms: AlgorithmTables;
+  readonly engines: EngineTable;
+}
 
 const modes = ['both', 'explore', 'train', 'bench', 'serve', 'colocate'] as const;
 
 const stageMode = oneOf(modes);
 
-const otherSections = {
-  data_processor: dataProcessor,
+const sectionsOf = ({ algorithms, engines }: Vocabulary) => ({
+  algorithm: algorithmSection(algorithms),
+  data_processor: dataProcessorSection(algorithms),
   model,
   buffer,
-  explorer,
-  trainer,
+  explorer: explorerSection(engines),
+  trainer: trainerSection(engines),
   synchronizer,
   monitor,
   log,
   cluster,
   service,
   cod,
-};
+});
 
 const runKeys = {
   mode: field(
     stageMode,
     'both',
     'both: explore and train; train: stored experiences; bench: evaluate checkpoints; serve: answer a running product and train on its feedback.',
+    notBuilt('Use both: explorer and trainer share one process.', { values: ['explore'] }),
+    ignored('It means both: explorer and trainer always share one process.', {
+      values: ['colocate'],
+    }),
   ),
   project: field(word(), 'Trinity-RFT', 'First part of the path of the run.'),
   group: field(text(), '', 'Further part of the path of the run.'),
@@ -56,7 +69,12 @@ const runKeys = {
     true,
     'Continue the run when its folder has content; false: a new folder with the time in its name.',
   ),
-  ignore_validator_suggestions: field(flag(), false, 'Skip the check of GPU memory.'),
+  ignore_validator_suggestions: field(
+    flag(),
+    false,
+    'Skip the check of GPU memory.',
+    ignored('There is no check of GPU memory.'),
+  ),
   seed: field(
     int({ min: 0, max: 4294967295 }),
     42,
@@ -64,28 +82,29 @@ const runKeys = {
   ),
 };
 
-/** The schemas for the algorithms of some tables. */
+/** The schemas of what the names in a file can refer to. */
 export interface ConfigSchemas {
   readonly file: ReturnType<typeof fileOf>;
   /** What one stage means after it was laid over the top level. */
-  readonly run: ReturnType<typeof runOf>;
+  readonly run: RunSchema;
 }
 
-const runOf = (tables: AlgorithmTables) =>
-  z.strictObject({ ...runKeys, algorithm: algorithmSection(tables), ...otherSections });
-export type RunInput = z.output<ReturnType<typeof runOf>>;
+type Sections = ReturnType<typeof sectionsOf>;
 
-function fileOf(tables: AlgorithmTables) {
-  const algorithm = algorithmSection(tables);
+const runOf = (sections: Sections) => z.strictObject({ ...runKeys, ...sections });
+export type RunSchema = ReturnType<typeof runOf>;
+export type RunInput = z.output<RunSchema>;
+
+function fileOf(sections: Sections) {
   const partialSections = Object.fromEntries(
-    Object.entries({ algorithm, ...otherSections }).map(([name, schema]) => [
+    Object.entries(sections).map(([name, schema]) => [
       name,
       z.optional((schema as z.ZodPrefault).unwrap()),
     ]),
   );
   const stage = z.strictObject({
-    // Required, and missed when stages are named: without it the rest of the stage can still be
-    // checked.
+    // Required, which is checked when stages are named: the rest of a stage without a name can
+    // still be checked.
     stage_name: word()
       .optional()
       .describe('Name of the stage; it becomes a folder inside the run.'),
@@ -94,8 +113,7 @@ function fileOf(tables: AlgorithmTables) {
   });
   return z.strictObject({
     ...runKeys,
-    algorithm,
-    ...otherSections,
+    ...sections,
     stages: z
       .array(stage)
       .default([])
@@ -105,13 +123,16 @@ function fileOf(tables: AlgorithmTables) {
   });
 }
 
-const made = new WeakMap<AlgorithmTables, ConfigSchemas>();
+const cache = new WeakMap<AlgorithmTables, WeakMap<EngineTable, ConfigSchemas>>();
 
-export function schemasOf(tables: AlgorithmTables): ConfigSchemas {
-  const known = made.get(tables) ?? { file: fileOf(tables), run: runOf(tables) };
-  made.set(tables, known);
-  return known;
+export function schemasOf(vocabulary: Vocabulary): ConfigSchemas {
+  const { algorithms, engines } = vocabulary;
+  const ofTables = cache.get(algorithms) ?? new WeakMap<EngineTable, ConfigSchemas>();
+  cache.set(algorithms, ofTables);
+  const known = ofTables.get(engines);
+  if (known !== undefined) return known;
+  const sections = sectionsOf(vocabulary);
+  const schemas = { file: fileOf(sections), run: runOf(sections) };
+  ofTables.set(engines, schemas);
+  return schemas;
 }
-
-/** For the algorithms that are built in. */
-export const { file: fileSchema, run: runSchema } = schemasOf(builtInTables);

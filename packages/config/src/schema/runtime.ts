@@ -2,117 +2,27 @@
  * The sections about how a run proceeds: explorer, synchronizer, monitor, log, cluster, services,
  * data processing.
  */
+import type { LogLevel } from '@trinity-rft/core';
+import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';
 import { experienceBuffer, taskset } from './buffer.js';
-import { auxiliaryModelShape, inferenceModelShape } from './model.js';
 import {
-  dict,
+  as,
+  converted,
   field,
   filledIn,
-  flag,
-  float,
-  int,
+  ignored,
   listOf,
   maybe,
-  oneOf,
+  milliseconds,
+  notBuilt,
   section,
-  text,
-  word,
-} from './scalars.js';
+  withEffects,
+} from './fields.js';
+import { unbuiltNames } from './known-names.js';
+import { dict, flag, float, int, oneOf, text } from './scalars.js';
 
-export const explorer = section(
-  {
-    name: field(word(), 'explorer', 'Name in logs and states.'),
-    runner_per_model: maybe(
-      int({ min: 1 }),
-      'Tasks in progress at once, each with all its runs. Default: all of a step.',
-    ),
-    runner_prepare_concurrency: field(int({ min: 1 }), 128, 'Ray only.'),
-    runner_prepare_max_retries: field(int({ min: 0 }), 3, 'Ray only.'),
-    max_timeout: field(float({ above: 0 }), 1800, 'Seconds for one attempt of one run.'),
-    max_retry_times: field(int({ min: 0 }), 2, 'Further attempts of a failed run.'),
-    failure_reward: maybe(
-      float(),
-      'Reward of a run whose agent fails after it has called the model. Unset: failed runs are not trained on.',
-    ),
-    experience_shape: field(
-      oneOf(['step', 'trajectory']),
-      'step',
-      'step: one experience per model call. trajectory: calls that continue each other token by token are one.',
-    ),
-    reasoning_history: field(
-      oneOf(['as-sent', 'restore']),
-      'as-sent',
-      'restore: put reasoning back that the agent left out of earlier answers. as-sent: train on what it sends.',
-    ),
-    constrained_decoding: field(
-      flag(),
-      false,
-      'Draw only tokens that keep to the answer format and the forced calls that an agent asks for. false: the model is told, and samples freely.',
-    ),
-    env_vars: field(dict(), {}, 'Environment of the workflows.'),
-    concurrent_mode: field(
-      oneOf(['sequential', 'asynchronous', 'multi-threading']),
-      'sequential',
-      'How the runs of one task share a runner.',
-    ),
-    max_repeat_times_per_runner: maybe(int({ min: 1 }), 'Runs of one task per runner.'),
-    runner_num: maybe(int({ min: 1 }), 'Old form of runner_per_model.'),
-    rollout_model: section(inferenceModelShape, 'How the trained model samples and speaks.'),
-    auxiliary_models: listOf(
-      z
-        .strictObject(auxiliaryModelShape)
-        .describe(
-          'A model for workflows that is not trained. What is not set is as for the trained model.',
-        ),
-      'Further models for workflows: judges, teachers.',
-    ),
-    eval_interval: field(int({ min: 0 }), 100, 'Explore steps between evaluations; 0 = never.'),
-    eval_on_startup: field(flag(), true, 'Evaluate before the first step.'),
-    bench_on_latest_checkpoint: field(flag(), false, 'bench: only the newest checkpoint.'),
-    proxy_port: field(int({ min: 0, max: 65535 }), 8010, 'serve: port; 0 = any that is free.'),
-    listen_address: field(
-      text(),
-      '127.0.0.1',
-      'serve: address to listen on. Other machines reach only others than the loopback one.',
-    ),
-    service_status_check_interval: field(
-      int({ min: 1 }),
-      60,
-      'serve: seconds between looks for new weights, where another process trains.',
-    ),
-    min_running_model_num: field(int({ min: 0 }), 1, 'serve only.'),
-    db_url: maybe(text(), 'serve only.'),
-    over_rollout: section(
-      {
-        ratio: field(
-          float({ min: 0, below: 1 }),
-          0,
-          'Wait only for 1 - ratio of the tasks of a step.',
-        ),
-        wait_after_min: field(float({ min: 0 }), 30, 'Seconds of grace after that.'),
-        return_partial_tasks: field(flag(), false, 'Keep the finished runs of unfinished tasks.'),
-      },
-      'Not waiting for the slowest tasks.',
-    ),
-    dynamic_timeout: section(
-      {
-        enable: field(flag(), false, 'Derive the time limit from the time that tasks take.'),
-        warmup_min_steps: field(int({ min: 0 }), 1, 'Steps before it applies.'),
-        ratio: field(float({ above: 0 }), 3, 'Times the mean.'),
-      },
-      'A time limit that adapts.',
-    ),
-    runner_state_report_interval: field(
-      int({ min: 0 }),
-      0,
-      'Seconds between reports of the runners; 0 = never.',
-    ),
-    max_inflight_batches: field(int({ min: 1 }), 2, 'Newer versions only.'),
-    mode: filledIn(),
-  },
-  'What makes experiences.',
-);
+const noEffect = 'It has no effect in the original either.';
 
 export const synchronizer = section(
   {
@@ -120,6 +30,12 @@ export const synchronizer = section(
       oneOf(['memory', 'checkpoint', 'nccl'], { online: 'nccl', offline: 'checkpoint' }),
       'memory',
       'How weights move. nccl means memory: it is one process.',
+      ignored('Explorer and trainer share one process, so weights move through memory.', {
+        values: ['nccl'],
+      }),
+      converted((method: 'memory' | 'checkpoint' | 'nccl') =>
+        method === 'checkpoint' ? method : 'memory',
+      ),
     ),
     sync_style: field(
       oneOf(['fixed', 'explorer_driven', 'trainer_driven', 'fully_async'], {
@@ -128,25 +44,47 @@ export const synchronizer = section(
       }),
       'fixed',
       'Who decides when weights move.',
+      notBuilt('Built: fixed, explorer_driven.', { values: ['trainer_driven', 'fully_async'] }),
     ),
     sync_interval: field(int({ min: 1 }), 1, 'Explore steps between weight updates.'),
-    explorer_sync_interval: maybe(int({ min: 1 }), 'Newer versions only.'),
-    trainer_sync_interval: maybe(int({ min: 1 }), 'Newer versions only.'),
+    explorer_sync_interval: maybe(
+      int({ min: 1 }),
+      'Newer versions only.',
+      notBuilt('Use sync_interval.', { except: [null] }),
+    ),
+    trainer_sync_interval: maybe(
+      int({ min: 1 }),
+      'Newer versions only.',
+      notBuilt('Use sync_interval.', { except: [null] }),
+    ),
     sync_offset: field(int({ min: 0 }), 0, 'Explore steps before the first weight update is due.'),
     sync_timeout: field(
       float({ above: 0 }),
       3600,
       'Seconds that one side waits for the other before it reports it.',
+      as('syncTimeoutMs', milliseconds),
     ),
-    group_name: field(text(), '', 'nccl only.'),
-    wait_for_checkpoint: field(flag(), false, 'Has no effect in the original either.'),
+    group_name: field(text(), '', 'nccl only.', ignored('It tunes NCCL.')),
+    wait_for_checkpoint: field(
+      flag(),
+      false,
+      'Has no effect in the original either.',
+      ignored(noEffect),
+    ),
     explorer_world_size: filledIn(),
     ray_namespace: filledIn(),
   },
   'How new weights reach the explorer.',
 );
 
-const monitorType = oneOf(['tensorboard', 'jsonl', 'console', 'wandb', 'mlflow', 'swanlab']);
+const monitorType = withEffects(
+  oneOf(['tensorboard', 'jsonl', 'console', 'wandb', 'mlflow', 'swanlab']),
+  [
+    notBuilt('Built: tensorboard; the console and metrics.jsonl are always written.', {
+      values: ['wandb', 'mlflow', 'swanlab'],
+    }),
+  ],
+);
 
 export const monitor = section(
   {
@@ -154,18 +92,32 @@ export const monitor = section(
       z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(monitorType)),
       ['tensorboard'],
       'Where metrics go besides the console and metrics.jsonl; one name or a list.',
+      as('sinks', (names: readonly string[]): readonly 'tensorboard'[] =>
+        names.includes('tensorboard') ? ['tensorboard'] : [],
+      ),
     ),
-    monitor_args: maybe(dict(), 'Arguments of the monitor.'),
+    monitor_args: maybe(
+      dict(),
+      'Arguments of the monitor.',
+      ignored('TensorBoard takes no arguments.', { except: [null, {}] }),
+    ),
     detailed_stats: field(
       flag(),
       false,
       'Evaluation also reports mean, max, min and std over tasks.',
     ),
-    enable_ray_timeline: field(flag(), false, 'Ray only.'),
+    enable_ray_timeline: field(flag(), false, 'Ray only.', ignored('There is no Ray.')),
     cache_dir: filledIn(),
   },
   'Where metrics go.',
 );
+
+const logLevels = {
+  DEBUG: 'debug',
+  INFO: 'info',
+  WARNING: 'warn',
+  ERROR: 'error',
+} as const satisfies Record<string, LogLevel>;
 
 export const log = section(
   {
@@ -173,18 +125,21 @@ export const log = section(
       oneOf(['DEBUG', 'INFO', 'WARNING', 'ERROR'], { warn: 'WARNING', critical: 'ERROR' }),
       'INFO',
       'What is logged.',
+      converted((level: keyof typeof logLevels): LogLevel => logLevels[level]),
     ),
-    group_by_node: field(flag(), false, 'Ray only.'),
+    group_by_node: field(flag(), false, 'Ray only.', ignored('There is one node.')),
     save_dir: filledIn(),
   },
   'The log.',
 );
 
+const oneProcess = 'The run is one process on this machine.';
+
 export const cluster = section(
   {
-    ray_address: field(text(), 'auto', 'Ray only.'),
-    node_num: field(int({ min: 0 }), 0, 'Ray only.'),
-    gpu_per_node: field(int({ min: 0 }), 0, 'Ray only.'),
+    ray_address: field(text(), 'auto', 'Ray only.', ignored(oneProcess)),
+    node_num: field(int({ min: 0 }), 0, 'Ray only.', ignored(oneProcess)),
+    gpu_per_node: field(int({ min: 0 }), 0, 'Ray only.', ignored(oneProcess)),
     total_gpu_num: filledIn(),
     rollout_gpu_num: filledIn(),
     auxiliary_model_gpu_num: filledIn(),
@@ -205,51 +160,71 @@ export const service = section(
         port: maybe(int({ min: 0, max: 65535 }), 'Port of the server.'),
       }),
       'The Data-Juicer server.',
+      notBuilt('Prepare the data before the run.', { except: [null] }),
     ),
   },
   'Services beside the run.',
 );
 
-const operators = listOf(
-  z.strictObject({
-    name: field(text(), '', 'Registered name.'),
-    args: field(dict(), {}, 'Arguments of the operator.'),
-  }),
-  'Operators in their order.',
-);
+const keptInBuffer = 'Experiences are kept in the buffer of the run.';
 
-export const dataProcessor = section(
-  {
-    task_pipeline: maybe(
-      z.strictObject({
-        operators,
-        num_process: field(int({ min: 1 }), 4, 'Processes.'),
-        config_path: maybe(text(), 'Data-Juicer recipe.'),
-        inputs: field(z.array(text()), [], 'Files.'),
-        output: maybe(taskset, 'Task set that is written.'),
-        target_fields: field(z.array(text()), [], 'Columns.'),
-        priority_weights: field(z.record(z.string(), float()), {}, 'Weights of the scores.'),
-        top_k: field(int({ min: -1 }), -1, 'Rows kept; -1 = all.'),
-      }),
-      'Cleaning tasks before the run.',
-    ),
-    experience_pipeline: section(
-      {
-        operators,
-        save_input: field(flag(), true, 'Keep the experiences as the workflows returned them.'),
-        input_save_path: maybe(text(), 'Where they are kept.'),
-        inputs: field(
-          z.record(z.string(), experienceBuffer),
-          {},
-          'Has no effect in the original either.',
-        ),
-        output: maybe(experienceBuffer, 'Has no effect in the original either.'),
-      },
-      'From workflow to buffer.',
-    ),
-  },
-  'Operators on tasks and experiences.',
-);
+const operatorList = (tables: AlgorithmTables) =>
+  listOf(
+    z.strictObject({
+      name: field(text(), '', 'Registered name.', ...unbuiltNames(tables, 'operators')),
+      args: field(dict(), {}, 'Arguments of the operator.'),
+    }),
+    'Operators in their order.',
+  );
+
+export const dataProcessorSection = (tables: AlgorithmTables) =>
+  section(
+    {
+      task_pipeline: maybe(
+        z.strictObject({
+          operators: operatorList(tables),
+          num_process: field(int({ min: 1 }), 4, 'Processes.'),
+          config_path: maybe(text(), 'Data-Juicer recipe.'),
+          inputs: field(z.array(text()), [], 'Files.'),
+          output: maybe(taskset, 'Task set that is written.'),
+          target_fields: field(z.array(text()), [], 'Columns.'),
+          priority_weights: field(z.record(z.string(), float()), {}, 'Weights of the scores.'),
+          top_k: field(int({ min: -1 }), -1, 'Rows kept; -1 = all.'),
+        }),
+        'Cleaning tasks before the run.',
+        notBuilt('Prepare the task set before the run.', { except: [null] }),
+      ),
+      experience_pipeline: section(
+        {
+          operators: operatorList(tables),
+          save_input: field(
+            flag(),
+            true,
+            'Keep the experiences as the workflows returned them.',
+            ignored(keptInBuffer),
+          ),
+          input_save_path: maybe(
+            text(),
+            'Where they are kept.',
+            notBuilt(keptInBuffer, { except: [null] }),
+          ),
+          inputs: field(
+            z.record(z.string(), experienceBuffer),
+            {},
+            'Has no effect in the original either.',
+            ignored(noEffect, { except: [null, {}] }),
+          ),
+          output: maybe(
+            experienceBuffer,
+            'Has no effect in the original either.',
+            ignored(noEffect, { except: [null, {}] }),
+          ),
+        },
+        'From workflow to buffer.',
+      ),
+    },
+    'Operators on tasks and experiences.',
+  );
 
 export const cod = section(
   {
@@ -259,4 +234,5 @@ export const cod = section(
     cod_workflow_args: field(dict(), {}, 'Algorithm cod only.'),
   },
   'Algorithm cod only.',
+  notBuilt('Remove it.'),
 );

@@ -1,7 +1,4 @@
-/**
- * The building blocks of the schema: values that are cast from text as the environment gives it,
- * and sections of them.
- */
+/** The values of the schema, which are cast from text, as environment variables give it. */
 import { z } from 'zod';
 
 /**
@@ -130,41 +127,3 @@ export function pairOf<S extends z.ZodType>(item: S, words: string): z.ZodTuple<
 
 /** Keys of the user's own. */
 export const dict = (): z.ZodRecord<z.ZodString, z.ZodUnknown> => z.record(z.string(), z.unknown());
-
-/** A key that has a value when the file is silent. */
-export const field = <S extends z.ZodType>(
-  schema: S,
-  value: z.output<S>,
-  description: string,
-): z.ZodDefault<S> => schema.default(value as never).describe(description) as z.ZodDefault<S>;
-
-/** A key that is null when the file is silent. */
-export const maybe = <S extends z.ZodType>(
-  schema: S,
-  description: string,
-): z.ZodDefault<z.ZodNullable<S>> =>
-  schema
-    .nullable()
-    .default(null as never)
-    .describe(description) as z.ZodDefault<z.ZodNullable<S>>;
-
-/** A key that a run fills in by itself. */
-export const filledIn = (): z.ZodDefault<z.ZodUnknown> =>
-  z.unknown().default(null).describe('Filled in by the run.');
-
-/** A group of keys; every key has a default, so an absent section is complete. */
-export const section = <Shape extends z.ZodRawShape>(
-  shape: Shape,
-  description: string,
-): z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>> =>
-  z
-    .strictObject(shape)
-    .prefault({} as never)
-    .describe(description) as z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>>;
-
-/** A list of sections. */
-export const listOf = <S extends z.ZodType>(
-  item: S,
-  description: string,
-): z.ZodDefault<z.ZodArray<S>> =>
-  z.array(item).default([]).describe(description) as z.ZodDefault<z.ZodArray<S>>;

@@ -2,13 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { builtInTables } from '@trinity-rft/algorithm';
 import { choicesOf, coreOf, defaultAt, keysOf, schemaAt } from './introspect.js';
 import { keyAliases, movedKeys } from './renamed.js';
-import { fileSchema, runSchema } from './root.js';
-import { keyStatuses } from './status.js';
+import { engines } from '../../test/workspace.js';
+import { schemasOf } from './root.js';
+import { statusesOf } from './status.js';
+
+const { file: fileSchema, run: runSchema } = schemasOf({ algorithms: builtInTables, engines });
+const keyStatuses = statusesOf(runSchema);
 
 const pathOf = (pattern: string): readonly (string | number)[] =>
   pattern.split('.').map((part) => (part === '*' ? 0 : part));
 
-describe('the status table', () => {
+describe('the statuses of keys', () => {
   it.each(keyStatuses.map((row) => [`${row.path} ${row.status}`, row] as const))(
     '%s names a key of the schema, values that it takes, and what to do',
     (_, row) => {

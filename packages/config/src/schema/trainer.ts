@@ -1,19 +1,25 @@
 /** The `trainer` section, with the critic under its name in verl. */
 import { z } from 'zod';
 import { optimizerValues } from './algorithm.js';
+import { trainerType, type EngineTable } from './engines.js';
 import {
-  dict,
+  alike,
+  converted,
+  derived,
   field,
   filledIn,
-  flag,
-  float,
-  int,
+  ignored,
+  kept,
   maybe,
-  oneOf,
+  notBuilt,
   section,
-  text,
-  word,
-} from './scalars.js';
+  zeroIsNone,
+  type StatusOptions,
+} from './fields.js';
+import { dict, flag, float, int, oneOf, text, word } from './scalars.js';
+
+const tunesVerl = 'It tunes verl.';
+const verlFlag = (value: boolean) => field(flag(), value, 'verl only.', ignored(tunesVerl));
 
 const megatron = section(
   {
@@ -26,44 +32,53 @@ const megatron = section(
     sequence_parallel: field(flag(), true, 'Megatron only.'),
   },
   'Megatron only.',
+  ignored(tunesVerl),
 );
 
-const free = (description: string) => maybe(dict(), description);
-
-const as = (key: string): string => `Default: algorithm.optimizer.${key}.`;
+const asPolicy = (key: string): string => `Default: algorithm.optimizer.${key}.`;
 
 /** What is not set is as in `algorithm.optimizer`. */
-const criticOptimizer = section(
+export const criticOptimizer = section(
   {
-    lr: maybe(optimizerValues.lr, as('lr')),
-    lr_warmup_steps: maybe(optimizerValues.lr_warmup_steps, as('lr_warmup_steps')),
+    lr: maybe(optimizerValues.lr, asPolicy('lr')),
+    lr_warmup_steps: maybe(optimizerValues.lr_warmup_steps, asPolicy('lr_warmup_steps'), derived),
     lr_warmup_steps_ratio: maybe(
       optimizerValues.lr_warmup_steps_ratio,
-      as('lr_warmup_steps_ratio'),
+      asPolicy('lr_warmup_steps_ratio'),
     ),
-    min_lr_ratio: maybe(optimizerValues.min_lr_ratio, as('min_lr_ratio')),
-    warmup_style: maybe(optimizerValues.lr_scheduler_type, 'Old name of lr_scheduler_type.'),
-    lr_scheduler_type: maybe(optimizerValues.lr_scheduler_type, as('lr_scheduler_type')),
-    betas: maybe(optimizerValues.betas, as('betas')),
-    weight_decay: maybe(optimizerValues.weight_decay, as('weight_decay')),
-    clip_grad: maybe(optimizerValues.clip_grad, as('clip_grad')),
-    optimizer: filledIn(),
-    optimizer_impl: filledIn(),
-    total_training_steps: filledIn(),
-    lr_warmup_init: filledIn(),
-    lr_decay_steps: filledIn(),
-    lr_decay_style: filledIn(),
-    min_lr: filledIn(),
-    weight_decay_incr_style: filledIn(),
-    lr_wsd_decay_style: filledIn(),
-    lr_wsd_decay_steps: filledIn(),
-    use_checkpoint_opt_param_scheduler: filledIn(),
-    override_optimizer_config: filledIn(),
+    min_lr_ratio: maybe(optimizerValues.min_lr_ratio, asPolicy('min_lr_ratio')),
+    warmup_style: maybe(
+      optimizerValues.lr_scheduler_type,
+      'Old name of lr_scheduler_type.',
+      derived,
+    ),
+    lr_scheduler_type: maybe(optimizerValues.lr_scheduler_type, asPolicy('lr_scheduler_type')),
+    betas: maybe(optimizerValues.betas, asPolicy('betas')),
+    weight_decay: maybe(optimizerValues.weight_decay, asPolicy('weight_decay')),
+    clip_grad: maybe(optimizerValues.clip_grad, asPolicy('clip_grad'), derived),
+    ...alike(
+      [
+        'optimizer',
+        'optimizer_impl',
+        'total_training_steps',
+        'lr_warmup_init',
+        'lr_decay_steps',
+        'lr_decay_style',
+        'min_lr',
+        'weight_decay_incr_style',
+        'lr_wsd_decay_style',
+        'lr_wsd_decay_steps',
+        'use_checkpoint_opt_param_scheduler',
+        'override_optimizer_config',
+      ],
+      filledIn,
+    ),
   },
   'How the weights of the critic follow gradients.',
+  derived,
 );
 
-const critic = section(
+export const critic = section(
   {
     optim: criticOptimizer,
     cliprange_value: field(
@@ -74,19 +89,43 @@ const critic = section(
     grad_clip: maybe(
       float({ min: 0 }),
       'Largest global gradient norm of the critic; 0 = no clipping. Default: as of the policy.',
+      derived,
     ),
-    ppo_epochs: field(int({ min: 1 }), 1, 'Times that a batch is trained on.'),
-    ppo_mini_batch_size: field(int({ min: 0 }), 0, 'Experiences per update; 0 = the whole batch.'),
-    enable: field(flag(), false, 'verl only; the algorithm decides.'),
-    loss_agg_mode: field(text(), 'token-mean', 'verl only.'),
-    ...Object.fromEntries(
+    ppo_epochs: field(
+      int({ min: 1 }),
+      1,
+      'Times that a batch is trained on.',
+      notBuilt('The critic, too, is trained on every batch once; remove it.'),
+    ),
+    ppo_mini_batch_size: field(
+      int({ min: 0 }),
+      0,
+      'Experiences per update; 0 = the whole batch.',
+      notBuilt('A train step is one update of the whole batch; remove it.'),
+    ),
+    enable: field(flag(), false, 'verl only; the algorithm decides.', ignored(tunesVerl)),
+    loss_agg_mode: field(text(), 'token-mean', 'verl only.', ignored(tunesVerl)),
+    ...alike(
       [
-        'strategy model ppo_micro_batch_size ppo_micro_batch_size_per_gpu forward_micro_batch_size forward_micro_batch_size_per_gpu',
-        'use_dynamic_bsz ppo_max_token_len_per_gpu forward_max_token_len_per_gpu ulysses_sequence_parallel_size shuffle checkpoint',
-        'megatron profile profiler data_loader_seed load_weight',
-      ]
-        .flatMap((line) => line.split(' '))
-        .map((key) => [key, maybe(z.unknown(), 'verl only.')]),
+        'strategy',
+        'model',
+        'ppo_micro_batch_size',
+        'ppo_micro_batch_size_per_gpu',
+        'forward_micro_batch_size',
+        'forward_micro_batch_size_per_gpu',
+        'use_dynamic_bsz',
+        'ppo_max_token_len_per_gpu',
+        'forward_max_token_len_per_gpu',
+        'ulysses_sequence_parallel_size',
+        'shuffle',
+        'checkpoint',
+        'megatron',
+        'profile',
+        'profiler',
+        'data_loader_seed',
+        'load_weight',
+      ],
+      () => maybe(z.unknown(), 'verl only.', ignored(tunesVerl)),
     ),
     rollout_n: filledIn(),
     nccl_timeout: filledIn(),
@@ -95,78 +134,132 @@ const critic = section(
   'The critic of algorithms that have one.',
 );
 
+const unset = [undefined, null, {}];
+const insteadOfVerl = 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.';
+
+/** A free-form section of verl; some keys inside it mean something that is not built. */
+const verlSection = (
+  inside: readonly (readonly [key: string, note: string, except?: StatusOptions['except']])[] = [],
+) =>
+  maybe(
+    dict(),
+    'verl only.',
+    ignored(insteadOfVerl, { except: unset }),
+    ...inside.map(([key, note, except = [undefined, null]]) =>
+      notBuilt(note, { inside: key, except }),
+    ),
+  );
+
 /** The tree of verl, of which only the critic means something here. */
 const trainerConfig = section(
   {
     critic,
-    actor_rollout_ref: free('verl only.'),
-    algorithm: free('verl only.'),
-    buffer: free('verl only.'),
-    custom_reward_function: free('verl only.'),
-    data: free('verl only.'),
-    global_profiler: free('verl only.'),
-    reward_model: free('verl only.'),
-    trainer: free('verl only.'),
+    actor_rollout_ref: verlSection([
+      ['actor.ppo_epochs', 'Every batch is trained on once; remove it.', [undefined, null, 1]],
+      [
+        'actor.ppo_mini_batch_size',
+        'A train step is one update of the whole batch; set buffer.train_batch_size and remove it.',
+      ],
+      ['actor.optim', 'Set algorithm.optimizer instead, as in "lr: 1e-6".', unset],
+      ['actor.grad_clip', 'Set trainer.grad_clip instead.'],
+    ]),
+    algorithm: verlSection([
+      [
+        'rollout_correction',
+        'Sampler and trainer agree on the embedded engine; remove it.',
+        [...unset, { bypass_mode: true }],
+      ],
+    ]),
+    ...alike(
+      ['buffer', 'custom_reward_function', 'data', 'global_profiler', 'reward_model', 'trainer'],
+      verlSection,
+    ),
     synchronizer: filledIn(),
     enable_preview: filledIn(),
   },
   'The critic, under its name in verl; the rest tunes verl.',
+  derived,
 );
 
-export const trainer = section(
-  {
-    name: field(word(), 'trainer', 'Name in logs and states.'),
-    trainer_type: field(
-      oneOf(['onnx', 'verl', 'tinker']),
-      'onnx',
-      'What trains. onnx: the embedded engine, also for verl.',
-    ),
-    trainer_strategy: field(oneOf(['fsdp', 'fsdp2', 'megatron']), 'fsdp', 'verl only.'),
-    save_interval: field(
-      int({ min: 0 }),
-      0,
-      'Train steps between checkpoints; 0 = only at the end.',
-    ),
-    enable_preview: field(flag(), true, 'Log the best and the worst rollout of each batch.'),
-    total_steps: maybe(int({ min: 1 }), 'Train steps. Default: until the data ends.'),
-    save_hf_checkpoint: field(
-      oneOf(['last', 'always', 'never']),
-      'last',
-      'Every checkpoint is a Hugging Face folder here.',
-    ),
-    grad_clip: field(float({ min: 0 }), 1, 'Largest global gradient norm; 0 = no clipping.'),
-    use_dynamic_bsz: field(flag(), true, 'verl only.'),
-    use_remove_padding: field(flag(), true, 'verl only.'),
-    balance_batch: field(flag(), true, 'verl only.'),
-    critic_warmup: field(
-      int({ min: 0 }),
-      0,
-      'Train steps in which only the critic learns; algorithms with a critic only.',
-    ),
-    max_token_len_per_gpu: maybe(int({ min: 1 }), 'verl only.'),
-    ulysses_sequence_parallel_size: field(int(), 1, 'verl only.'),
-    fix_actor_microbatch_loss_scale: field(
-      flag(),
-      false,
-      'verl only; losses are always scaled over the whole batch here.',
-    ),
-    param_offload: field(flag(), false, 'verl only.'),
-    optimizer_offload: field(flag(), false, 'verl only.'),
-    grad_offload: field(flag(), false, 'verl only.'),
-    offload_policy: field(flag(), false, 'verl only.'),
-    save_strategy: field(
-      oneOf(['single_thread', 'single_process', 'single_node', 'unrestricted']),
-      'unrestricted',
-      'verl only.',
-    ),
-    max_checkpoints_to_keep: maybe(
-      int({ min: 0 }),
-      'Older ones are removed; 0 or nothing = keep all.',
-    ),
-    megatron,
-    trust_remote_code: filledIn(),
-    trainer_config: trainerConfig,
-    trainer_config_path: field(text(), '', 'Removed; not even the original accepts it.'),
-  },
-  'What learns.',
-);
+export const trainerSection = (engines: EngineTable) =>
+  section(
+    {
+      name: field(
+        word(),
+        'trainer',
+        'Name in logs and states.',
+        ignored('There is one trainer.'),
+        kept,
+      ),
+      trainer_type: trainerType(engines),
+      trainer_strategy: field(
+        oneOf(['fsdp', 'fsdp2', 'megatron']),
+        'fsdp',
+        'verl only.',
+        ignored(tunesVerl),
+      ),
+      save_interval: field(
+        int({ min: 0 }),
+        0,
+        'Train steps between checkpoints; 0 = only at the end.',
+        converted(zeroIsNone),
+      ),
+      enable_preview: field(flag(), true, 'Log the best and the worst rollout of each batch.'),
+      total_steps: maybe(int({ min: 1 }), 'Train steps. Default: until the data ends.'),
+      save_hf_checkpoint: field(
+        oneOf(['last', 'always', 'never']),
+        'last',
+        'Every checkpoint is a Hugging Face folder here.',
+        ignored('Every checkpoint is a Hugging Face folder.', { values: ['never'] }),
+        derived,
+      ),
+      grad_clip: field(
+        float({ min: 0 }),
+        1,
+        'Largest global gradient norm; 0 = no clipping.',
+        derived,
+      ),
+      use_dynamic_bsz: verlFlag(true),
+      use_remove_padding: verlFlag(true),
+      balance_batch: verlFlag(true),
+      critic_warmup: field(
+        int({ min: 0 }),
+        0,
+        'Train steps in which only the critic learns; algorithms with a critic only.',
+        derived,
+      ),
+      max_token_len_per_gpu: maybe(int({ min: 1 }), 'verl only.', ignored(tunesVerl)),
+      ulysses_sequence_parallel_size: field(int(), 1, 'verl only.', ignored(tunesVerl)),
+      fix_actor_microbatch_loss_scale: field(
+        flag(),
+        false,
+        'verl only; losses are always scaled over the whole batch here.',
+        ignored('Losses are always scaled over the whole batch.'),
+      ),
+      param_offload: verlFlag(false),
+      optimizer_offload: verlFlag(false),
+      grad_offload: verlFlag(false),
+      offload_policy: verlFlag(false),
+      save_strategy: field(
+        oneOf(['single_thread', 'single_process', 'single_node', 'unrestricted']),
+        'unrestricted',
+        'verl only.',
+        ignored(tunesVerl),
+      ),
+      max_checkpoints_to_keep: maybe(
+        int({ min: 0 }),
+        'Older ones are removed; 0 or nothing = keep all.',
+        converted(zeroIsNone),
+      ),
+      megatron,
+      trust_remote_code: filledIn(),
+      trainer_config: trainerConfig,
+      trainer_config_path: field(
+        text(),
+        '',
+        'Removed; not even the original accepts it.',
+        notBuilt('Remove it, and set algorithm.optimizer, trainer.grad_clip and the like.'),
+      ),
+    },
+    'What learns.',
+  );

@@ -1,59 +1,53 @@
-/** The `ValueEngine` interface over the calls of a critic's thread. */
+/** The `ValueEngine` interface over the calls of the protocol. */
 import { CancelledError, EngineError, type ValueEngine } from '@trinity-rft/core';
-import type { Link } from '@trinity-rft/worker-link';
 
-import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
-import { packBatch, transferables } from '../protocol/packing.js';
+import { EngineClient, type EngineLink } from '../protocol/client.js';
+import { packBatch } from '../protocol/engine-calls.js';
+import type { CriticCalls, CriticOptions } from '../protocol/critic-calls.js';
 
 /**
  * Starts a thread and waits until it is ready.
  * @throws whatever opening the model threw there; the link is closed then
  */
 export async function connectCritic(
-  start: (options: CriticOptions) => Link<CriticMethods>,
+  start: (options: CriticOptions) => EngineLink,
   options: CriticOptions,
 ): Promise<{ readonly critic: ValueEngine; readonly parameters: number }> {
-  const link = start(options);
+  const client = new EngineClient<CriticCalls>(start(options));
+  const close = (): Promise<void> =>
+    client.close(
+      new CancelledError('The critic was closed before this call was answered.', {
+        code: 'ENGINE_CLOSED',
+        reason: 'shutdown',
+      }),
+      new EngineError('The critic is closed; open another one for more calls.', {
+        code: 'ENGINE_CLOSED',
+      }),
+    );
   try {
-    const { parameters } = await link.call('open');
-    return { critic: remoteCritic(link), parameters };
+    const { parameters } = await client.call('open', {}).result;
+    return { critic: criticOf(client, close), parameters };
   } catch (error) {
-    await closeCritic(link);
+    await close();
     throw error;
   }
 }
 
-function remoteCritic(link: Link<CriticMethods>): ValueEngine {
+function criticOf(client: EngineClient<CriticCalls>, close: () => Promise<void>): ValueEngine {
   return {
-    forward: async (batch) => {
-      const call = { batch: packBatch(batch) };
-      return { batch, ...(await link.call('forward', call, { transfer: transferables(call) })) };
-    },
+    forward: async (batch) => ({
+      batch,
+      ...(await client.call('forward', { batch: packBatch(batch) }).result),
+    }),
     backward: async ({ batch, offsets }, gradients) => {
-      // Copies, because the sender of a transferred array loses it.
-      const call = {
-        batch: packBatch(batch),
-        offsets: offsets.slice(),
-        gradients: gradients.slice(),
-      };
-      await link.call('backward', call, { transfer: transferables(call) });
+      // Copies, because arrays that are sent are lost to the sender.
+      const copies = { offsets: offsets.slice(), gradients: gradients.slice() };
+      await client.call('backward', { batch: packBatch(batch), ...copies }).result;
     },
-    step: (options) => link.call('step', options),
-    save: (directory, { optimizer }) => link.call('save', { directory, optimizer }),
-    load: (directory) => link.call('load', { directory }),
-    stats: () => link.call('stats'),
-    close: () => closeCritic(link),
+    step: (options) => client.call('step', options).result,
+    save: async (directory, { optimizer }) => client.call('save', { directory, optimizer }).result,
+    load: async (directory) => client.call('load', { directory }).result,
+    stats: () => client.call('stats', {}).result,
+    close,
   };
-}
-
-function closeCritic(link: Link<CriticMethods>): Promise<void> {
-  return link.close(
-    new CancelledError('The critic was closed before this call was answered.', {
-      code: 'ENGINE_CLOSED',
-      reason: 'shutdown',
-    }),
-    new EngineError('The critic is closed; open another one for more calls.', {
-      code: 'ENGINE_CLOSED',
-    }),
-  );
 }

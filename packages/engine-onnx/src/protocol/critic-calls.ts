@@ -1,29 +1,28 @@
-/** What the thread of a critic is started with, and the calls that it answers. */
+/** Messages between a critic and its worker thread. */
 import type { Metrics, OptimizerOptions, StepStats } from '@trinity-rft/core';
 
-import type { PackedBatch } from './packing.js';
+import type { PackedBatch } from './engine-calls.js';
 
-/** What the thread of a critic is started with. */
+/** What the worker of a critic is started with. */
 export interface CriticOptions {
   readonly modelPath: string;
   readonly threads: number;
   readonly memoryBudgetBytes: number;
 }
 
-/** The methods of a critic's thread. */
-export interface CriticMethods {
-  open(): { readonly parameters: number };
-  forward(call: { readonly batch: PackedBatch }): {
-    readonly offsets: Int32Array;
-    readonly values: Float32Array;
+/** Every call of a critic: its arguments and its answer. */
+export interface CriticCalls {
+  open: { args: Record<string, never>; result: { readonly parameters: number } };
+  forward: {
+    args: { batch: PackedBatch };
+    result: { readonly offsets: Int32Array; readonly values: Float32Array };
   };
-  backward(call: {
-    readonly batch: PackedBatch;
-    readonly offsets: Int32Array;
-    readonly gradients: Float32Array;
-  }): void;
-  step(options: OptimizerOptions): StepStats;
-  save(call: { readonly directory: string; readonly optimizer: boolean }): void;
-  load(call: { readonly directory: string }): void;
-  stats(): Metrics;
+  backward: {
+    args: { batch: PackedBatch; offsets: Int32Array; gradients: Float32Array };
+    result: undefined;
+  };
+  step: { args: OptimizerOptions; result: StepStats };
+  save: { args: { directory: string; optimizer: boolean }; result: undefined };
+  load: { args: { directory: string }; result: undefined };
+  stats: { args: Record<string, never>; result: Metrics };
 }

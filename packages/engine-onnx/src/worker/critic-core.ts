@@ -1,76 +1,93 @@
-/** The critic in its thread: model folder, weights and trainer behind the calls of its protocol. */
-import type { Handlers } from '@trinity-rft/worker-link';
-import pLimit from 'p-limit';
-
+/**
+ * The critic itself, in one thread: weights, trainer and model folder, behind the calls of its
+ * protocol.
+ */
 import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
 import type { ModelFiles } from '../folder/model-folder.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
-import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
-import { unpackBatch } from '../protocol/packing.js';
+import { inOrder } from './in-order.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
+import { unpackBatch } from '../protocol/engine-calls.js';
 import { openCriticFolder } from '../value/critic-folder.js';
+import type { CriticCalls, CriticOptions } from '../protocol/critic-calls.js';
 import { ValueTrainer } from '../value/value-trainer.js';
 
+type Handlers = {
+  [M in keyof CriticCalls]: (args: CriticCalls[M]['args']) => Promise<CriticCalls[M]['result']>;
+};
+
 export class CriticCore {
-  readonly handlers: Handlers<CriticMethods>;
   readonly #files: ModelFiles;
   readonly #weights: WeightBuffers;
   readonly #trainer: ValueTrainer;
-  /** Calls run one at a time, in their order. */
-  readonly #inOrder = pLimit(1);
+  readonly #calls = inOrder();
+  readonly #handlers: Handlers;
 
   private constructor(
     { threads, memoryBudgetBytes }: CriticOptions,
     files: ModelFiles,
-    weights: WeightBuffers,
+    weights: Float32Array,
   ) {
-    const { config } = files;
     this.#files = files;
-    this.#weights = weights;
-    this.#trainer = new ValueTrainer({ config, weights, threads, memoryBudgetBytes });
-    this.handlers = this.#createHandlers();
+    this.#weights = new WeightBuffers(files.config, weights);
+    this.#trainer = new ValueTrainer({
+      config: files.config,
+      weights: this.#weights,
+      threads,
+      memoryBudgetBytes,
+    });
+    this.#handlers = {
+      open: async () => ({ parameters: weights.length }),
+      forward: async ({ batch }) => {
+        const { offsets, values } = await this.#trainer.forward(unpackBatch(batch));
+        return { offsets, values };
+      },
+      backward: async ({ batch, offsets, gradients }) => {
+        await this.#trainer.backward({ batch: unpackBatch(batch), offsets }, gradients);
+        return undefined;
+      },
+      step: (options) => this.#trainer.step(options),
+      save: async ({ directory, optimizer }) => this.#save(directory, optimizer),
+      load: async ({ directory }) => this.#load(directory),
+      stats: async () => this.#trainer.takeStats(),
+    };
   }
 
   /** @throws CheckpointError when the model folder cannot be used */
   static async open(options: CriticOptions): Promise<CriticCore> {
     const { weights, ...files } = await openCriticFolder(options.modelPath);
-    return new CriticCore(options, files, new WeightBuffers(files.config, weights));
+    return new CriticCore(options, files, weights);
   }
 
+  call<M extends keyof CriticCalls>(
+    _id: number,
+    method: M,
+    args: CriticCalls[M]['args'],
+  ): Promise<CriticCalls[M]['result']> {
+    return this.#calls.run(() => this.#handlers[method](args));
+  }
+
+  /** No call of a critic can be given up. */
+  cancel(): void {}
+
   async close(): Promise<void> {
-    await this.#inOrder(() => undefined);
+    await this.#calls.idle();
     await this.#trainer.close();
   }
 
-  #createHandlers(): Handlers<CriticMethods> {
-    const trainer = this.#trainer;
-    return {
-      open: () => ({ parameters: this.#weights.training.flat.length }),
-      forward: ({ batch }) =>
-        this.#inOrder(async () => {
-          const { offsets, values } = await trainer.forward(unpackBatch(batch));
-          return { offsets, values };
-        }),
-      backward: ({ batch, offsets, gradients }) =>
-        this.#inOrder(() => trainer.backward({ batch: unpackBatch(batch), offsets }, gradients)),
-      step: (options) => this.#inOrder(() => trainer.step(options)),
-      save: ({ directory, optimizer }) => this.#inOrder(() => this.#save(directory, optimizer)),
-      load: ({ directory }) => this.#inOrder(() => this.#load(directory)),
-      stats: () => this.#inOrder(() => trainer.takeStats()),
-    };
-  }
-
-  async #save(directory: string, withOptimizer: boolean): Promise<void> {
-    const optimizer = withOptimizer
+  async #save(directory: string, optimizer: boolean): Promise<undefined> {
+    const state = optimizer
       ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0))
       : undefined;
-    await saveCheckpoint(directory, this.#files, this.#weights.training.flat, optimizer);
+    await saveCheckpoint(directory, this.#files, this.#weights.training.flat, state);
+    return undefined;
   }
 
-  async #load(directory: string): Promise<void> {
+  async #load(directory: string): Promise<undefined> {
     const { weights, optimizer } = await loadCheckpoint(directory, this.#files.config);
     this.#weights.update((_, to) => to.set(weights));
     this.#trainer.restore(optimizer);
+    return undefined;
   }
 }

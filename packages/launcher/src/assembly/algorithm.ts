@@ -1,8 +1,8 @@
 /** The algorithm of a stage, and whether the engine can do what it asks for. */
 import { builtInTables, createAlgorithm, type AlgorithmTables } from '@trinity-rft/algorithm';
-import { engineLacks, type StageConfig } from '@trinity-rft/config';
-import { ConfigError, type Algorithm, type EngineCapabilities } from '@trinity-rft/core';
-import { onnxCapabilities } from '@trinity-rft/engine-onnx';
+import { unmetNeeds, type StageConfig } from '@trinity-rft/config';
+import { ConfigError, type Algorithm } from '@trinity-rft/core';
+import { engineOf, engineTable, type EngineTable } from './models/engines.js';
 
 /**
  * Made from the tables; nothing is opened.
@@ -30,15 +30,15 @@ export function assertTrainable(
   stages: readonly StageConfig[],
   {
     algorithms = builtInTables,
-    capabilities = onnxCapabilities,
-  }: { readonly algorithms?: AlgorithmTables; readonly capabilities?: EngineCapabilities } = {},
+    engines = engineTable(),
+  }: { readonly algorithms?: AlgorithmTables; readonly engines?: EngineTable } = {},
 ): void {
   for (const stage of stages) {
     if (stage.mode === 'bench') continue;
     const name = stage.algorithm.algorithmType;
-    const missing = engineLacks(algorithmOf({ stage, algorithms }).needs, capabilities);
+    const missing = unmetNeeds(algorithmOf({ stage, algorithms }).needs, engineOf(stage, engines));
     if (missing.length === 0) continue;
-    const reasons = missing.map(({ reason, cure }) => `${name} ${reason}. ${cure}.`);
+    const reasons = missing.map(({ reason, fix }) => `${name} ${reason}. ${fix}.`);
     throw new ConfigError(`algorithm.algorithm_type: ${reasons.join(' ')}`, {
       code: 'ENGINE_LACKS',
       details: { algorithm: name },

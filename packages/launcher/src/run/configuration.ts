@@ -10,6 +10,7 @@ import {
 } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
 import { systemClock, type Clock } from '@trinity-rft/core';
+import { engineTable, type EngineTable } from '../assembly/models/engines.js';
 import { loadPlugins, type Plugins } from './plugins.js';
 
 export interface PluginOptions {
@@ -36,6 +37,7 @@ export interface Extensions {
   readonly plugins: Plugins;
   /** The built-in ones and those of plugins. */
   readonly algorithms: AlgorithmTables;
+  readonly engines: EngineTable;
 }
 
 export interface Configuration extends Extensions {
@@ -53,6 +55,7 @@ export async function loadExtensions({
   return {
     plugins,
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
+    engines: engineTable(),
   };
 }
 
@@ -63,6 +66,7 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
   const loaded = await loadConfig(configPath, {
     timestamp: timestamp(clock),
     algorithms: extensions.algorithms,
+    engines: extensions.engines,
     ...(env && { env }),
     ...(cwd !== undefined && { cwd }),
     ...(overrides && { overrides }),

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, systemClock, type Clock } from '@trinity-rft/core';
-import { timestamp } from '@trinity-rft/launcher';
+import { engineTable, timestamp } from '@trinity-rft/launcher';
 import { parse, stringify } from 'yaml';
 import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 
@@ -62,6 +62,7 @@ export function plan(
     overrides: file ? overrides : tree,
     overridesName: caller,
     timestamp: now,
+    engines: engineTable(),
     algorithms: algorithms.length === 0 ? builtInTables : extendTables(builtInTables, algorithms),
     ...(env && { env }),
     ...(cwd !== undefined && { cwd }),

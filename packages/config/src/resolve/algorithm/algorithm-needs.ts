@@ -1,5 +1,5 @@
 /** What an algorithm needs from the rest of the file, and what the engine can give it. */
-import { embeddedEngine, engineLacks } from './unmet-needs.js';
+import { unmetNeeds } from './unmet-needs.js';
 import type { AlgorithmConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -10,13 +10,15 @@ const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
 /** Problems stand at the key that the file sets, else at the algorithm. */
-export function checkNeeds(context: StageContext, config: AlgorithmConfig): void {
+export function checkNeeds(context: StageContext, config: AlgorithmConfig, engine: string): void {
   checkPairs(context, config);
   checkExperts(context, config);
   if (context.input.mode === 'bench') return;
-  for (const { reason, cure, keys } of engineLacks(config.needs, embeddedEngine)) {
+  const facts = context.engines[engine];
+  if (facts === undefined) return;
+  for (const { reason, fix, keys } of unmetNeeds(config.needs, facts)) {
     const path = setOne(context, ...keys);
-    context.report(path, `${config.algorithmType} ${reason}. ${cure}.`, [typeKey, ...keys]);
+    context.report(path, `${config.algorithmType} ${reason}. ${fix}.`, [typeKey, ...keys]);
   }
 }
 

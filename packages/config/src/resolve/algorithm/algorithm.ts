@@ -8,17 +8,13 @@ import {
 } from '@trinity-rft/algorithm';
 import { ConfigError, noNeeds, type AlgorithmNeeds } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
-import type { RunInput } from '../../schema/root.js';
+import type { PartKey } from '../../schema/algorithm.js';
+import { resolveSection } from '../../schema/resolve-section.js';
 import type { KeyPath } from '../../source/node.js';
 import { checkNeeds } from './algorithm-needs.js';
 import type { StageContext } from '../base/context.js';
 import { deriveOptimizer } from './optimizer.js';
 import { derivePart, madeOf } from './parts.js';
-
-/** Keys of the section that choose a part. */
-type PartKey = {
-  [K in keyof RunInput['algorithm']]: `${K}_args` extends keyof RunInput['algorithm'] ? K : never;
-}[keyof RunInput['algorithm']];
 
 const kinds: Readonly<Record<PartKey, string>> = {
   sample_strategy: 'sample strategy',
@@ -47,7 +43,11 @@ export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   return (Object.hasOwn(presets, name) ? presets[name] : presets['grpo']) ?? first;
 }
 
-export function deriveAlgorithm(context: StageContext, model: ModelConfig): AlgorithmConfig {
+export function deriveAlgorithm(
+  context: StageContext,
+  model: ModelConfig,
+  engine: string,
+): AlgorithmConfig {
   const { algorithm } = context.input;
   const { tables } = context;
   const preset = presetOf(context);
@@ -64,7 +64,7 @@ export function deriveAlgorithm(context: StageContext, model: ModelConfig): Algo
     entropyLossFn: part('entropy_loss_fn', tables.entropyLossFns, preset.entropyLossFn),
   };
   const config = {
-    algorithmType: algorithm.algorithm_type,
+    ...resolveSection(context.sections.algorithm, algorithm),
     schema: preset.schema,
     repeatTimes: deriveRepeatTimes(
       context,
@@ -80,7 +80,7 @@ export function deriveAlgorithm(context: StageContext, model: ModelConfig): Algo
     ...deriveAggregation(context, preset, parts.policyLossFn, model),
   };
   const needs = needsOf(context, tables, config);
-  checkNeeds(context, { ...config, needs });
+  checkNeeds(context, { ...config, needs }, engine);
   return { ...config, needs };
 }
 
@@ -210,7 +210,9 @@ function needsOf(context: StageContext, tables: AlgorithmTables, parts: Parts): 
     check('policy_loss_fn', policyLossFn, tables.policyLossFns, (row, owner) =>
       row.make(owner, policyLossFn.args),
     ),
-    check('kl_loss_fn', klLossFn, tables.klFns, (row, owner) => row.make(owner, klLossFn.args)),
+    check('kl_loss_fn', klLossFn, tables.klFns, (row, owner) =>
+      row.make(owner, klLossFn.args, { rollouts }),
+    ),
     check('entropy_loss_fn', entropyLossFn, tables.entropyLossFns, (row, owner) =>
       row.make(owner, entropyLossFn.args),
     ),

@@ -4,7 +4,7 @@
  */
 import { didYouMean } from '@trinity-rft/core';
 import type { PartConfig } from '../base/resolved.js';
-import { missingNames, namedKeys } from '../../schema/known-names.js';
+import { missingNames } from '../../schema/known-names.js';
 import type { KeyPath } from '../../source/node.js';
 import { presetOf } from './algorithm.js';
 import type { StageContext } from '../base/context.js';
@@ -54,15 +54,10 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
   });
 }
 
-/** Known names that are not built are told by the status table. */
+/** Known names that are not built have a status, which is reported already. */
 function reportUnknown(context: StageContext, path: KeyPath, name: string): void {
   const { operators } = context.tables;
-  if (
-    namedKeys.some(
-      (key) => key.table === 'operators' && missingNames(key, context.tables).includes(name),
-    )
-  )
-    return;
+  if (missingNames(context.tables, 'operators').includes(name)) return;
   const known = Object.keys(operators);
   context.report(
     path,

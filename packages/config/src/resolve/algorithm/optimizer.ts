@@ -1,4 +1,7 @@
 /** How weights follow gradients: those of the policy, and those of a critic. */
+import { optimizer as optimizerSection } from '../../schema/algorithm.js';
+import { inherit, resolveSection } from '../../schema/resolve-section.js';
+import { critic as criticSection, criticOptimizer } from '../../schema/trainer.js';
 import type { CriticConfig, OptimizerConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -9,16 +12,11 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
   if (optimizer.warmup_style !== null)
     context.warn(at('warmup_style'), 'is an old name; it is read as lr_scheduler_type.');
   return {
-    lr: optimizer.lr,
-    lrWarmupSteps: optimizer.lr_warmup_steps < 0 ? undefined : optimizer.lr_warmup_steps,
-    lrWarmupStepsRatio: optimizer.lr_warmup_steps_ratio,
-    minLrRatio: optimizer.min_lr_ratio,
+    ...resolveSection(optimizerSection, optimizer),
     lrSchedulerType:
       optimizer.warmup_style !== null && !context.isSet(...at('lr_scheduler_type'))
         ? optimizer.warmup_style
         : optimizer.lr_scheduler_type,
-    betas: optimizer.betas,
-    weightDecay: optimizer.weight_decay,
     clipGradNorm: oneBound(
       context,
       [at('clip_grad'), optimizer.clip_grad],
@@ -43,18 +41,14 @@ export function deriveCritic(context: StageContext, policy: OptimizerConfig): Cr
     [[...criticKeys, 'grad_clip'], critic.grad_clip],
   );
   return {
+    ...resolveSection(criticSection, critic),
     optimizer: {
-      lr: optim.lr ?? policy.lr,
+      ...inherit(resolveSection(criticOptimizer, optim), policy),
       lrWarmupSteps: steps < 0 ? undefined : steps,
-      lrWarmupStepsRatio: optim.lr_warmup_steps_ratio ?? policy.lrWarmupStepsRatio,
-      minLrRatio: optim.min_lr_ratio ?? policy.minLrRatio,
       lrSchedulerType: optim.lr_scheduler_type ?? optim.warmup_style ?? policy.lrSchedulerType,
-      betas: optim.betas ?? policy.betas,
-      weightDecay: optim.weight_decay ?? policy.weightDecay,
       clipGradNorm: bound ?? policy.clipGradNorm,
     },
     warmupSteps: context.input.trainer.critic_warmup,
-    cliprangeValue: critic.cliprange_value,
   };
 }
 

@@ -1,67 +1,63 @@
-/** What the embedded engine can do for an algorithm, and what to say when that is not enough. */
-import type { AlgorithmNeeds, EngineCapabilities } from '@trinity-rft/core';
+/** What an algorithm needs of an engine that the engine cannot do, and how to do without. */
+import type { AlgorithmNeeds, EngineCapabilities, EngineFacts } from '@trinity-rft/core';
 import type { KeyPath } from '../../source/node.js';
 
-/** As the engine itself says, which is not loaded to read a configuration. */
-export const embeddedEngine: EngineCapabilities = {
-  entropyGradient: 'exact',
-  necs: true,
-  logprobConvention: 'processed',
-  valueHead: true,
-  fullParameter: true,
-  lora: true,
-  referenceModel: true,
-};
-
-/** A need that an engine does not meet. */
-export interface Lack {
-  /** Goes on after the name of the algorithm. */
+export interface UnmetNeed {
+  /** Continues a sentence that begins with the name of the algorithm. */
   readonly reason: string;
-  readonly cure: string;
+  readonly fix: string;
   /** The keys that may have brought the need, the likeliest first. */
   readonly keys: readonly KeyPath[];
 }
 
-interface Demand extends Lack {
-  readonly needed: (needs: AlgorithmNeeds) => boolean;
-  readonly able: (capabilities: EngineCapabilities) => boolean;
+interface Requirement {
+  readonly isNeeded: (needs: AlgorithmNeeds) => boolean;
+  readonly isMet: (capabilities: EngineCapabilities) => boolean;
+  /** What the algorithm does, and what the engine lacks for it. */
+  readonly reasons: readonly [does: string, lacks: string];
+  readonly fix: string;
+  readonly keys: readonly string[];
 }
 
-const key = (name: string): KeyPath => ['algorithm', name];
-
-const demands: readonly Demand[] = [
+const requirements: readonly Requirement[] = [
   {
-    needed: ({ valueHead }) => valueHead,
-    able: ({ valueHead }) => valueHead,
-    reason: 'estimates advantages with a critic, and the engine has no value head',
-    cure: 'Choose an advantage function without a critic: advantage_fn: grpo',
-    keys: [key('advantage_fn')],
+    isNeeded: ({ valueHead }) => valueHead,
+    isMet: ({ valueHead }) => valueHead,
+    reasons: ['estimates advantages with a critic', 'has no value head'],
+    fix: 'Choose an advantage function without a critic: advantage_fn: grpo',
+    keys: ['advantage_fn'],
   },
   {
-    needed: ({ entropy }) => entropy === 'gradient',
-    able: ({ entropyGradient }) => entropyGradient === 'exact',
-    reason: 'differentiates the entropy, and the engine cannot',
-    cure: 'Set entropy_loss_fn: none, or entropy_coef: 0',
-    keys: [key('entropy_loss_fn'), key('entropy_loss_fn_args')],
+    isNeeded: ({ entropy }) => entropy === 'gradient',
+    isMet: ({ entropyGradient }) => entropyGradient === 'exact',
+    reasons: ['differentiates the entropy', 'cannot'],
+    fix: 'Set entropy_loss_fn: none, or entropy_coef: 0',
+    keys: ['entropy_loss_fn', 'entropy_loss_fn_args'],
   },
   {
-    needed: ({ referenceLogprobs }) => referenceLogprobs,
-    able: ({ referenceModel }) => referenceModel,
-    reason: 'compares the policy with a frozen reference, and the engine keeps none',
-    cure: 'Set kl_loss_fn: none and kl_penalty_fn: none',
-    keys: [key('kl_loss_fn'), key('kl_penalty_fn')],
+    isNeeded: ({ referenceLogprobs }) => referenceLogprobs,
+    isMet: ({ referenceModel }) => referenceModel,
+    reasons: ['compares the policy with a frozen reference', 'keeps none'],
+    fix: 'Set kl_loss_fn: none and kl_penalty_fn: none',
+    keys: ['kl_loss_fn', 'kl_penalty_fn'],
   },
   {
-    needed: ({ necs }) => necs,
-    able: ({ necs }) => necs,
-    reason: 'reads sums over the whole distribution of each token, and the engine computes none',
-    cure: 'Choose another advantage_fn, as clipb',
-    keys: [key('advantage_fn')],
+    isNeeded: ({ necs }) => necs,
+    isMet: ({ necs }) => necs,
+    reasons: ['reads sums over the whole distribution of each token', 'computes none'],
+    fix: 'Choose another advantage_fn, such as clipb',
+    keys: ['advantage_fn'],
   },
 ];
 
-/** Everything that the algorithm needs and the engine lacks. */
-export const engineLacks = (
+export const unmetNeeds = (
   needs: AlgorithmNeeds,
-  capabilities: EngineCapabilities,
-): readonly Lack[] => demands.filter(({ needed, able }) => needed(needs) && !able(capabilities));
+  { name, capabilities }: EngineFacts,
+): readonly UnmetNeed[] =>
+  requirements
+    .filter(({ isNeeded, isMet }) => isNeeded(needs) && !isMet(capabilities))
+    .map(({ reasons: [does, lacks], fix, keys }) => ({
+      reason: `${does}, and the engine "${name}" ${lacks}`,
+      fix,
+      keys: keys.map((key) => ['algorithm', key]),
+    }));

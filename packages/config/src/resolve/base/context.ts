@@ -1,7 +1,8 @@
 /** What deriving a stage needs: the values, where they stand, and a way to complain. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { RunInput } from '../../schema/root.js';
+import type { EngineTable } from '../../schema/engines.js';
+import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.js';
 import type { SyntaxProblem } from '../../source/parse.js';
@@ -18,7 +19,10 @@ export interface Disk {
 
 export interface StageContext extends StageTree {
   readonly input: RunInput;
+  /** The schema of each section. */
+  readonly sections: RunSchema['shape'];
   readonly tables: AlgorithmTables;
+  readonly engines: EngineTable;
   readonly disk: Disk;
   /** The stage that comes before, if there is one. */
   readonly hasPrevious: boolean;
@@ -47,13 +51,15 @@ export interface Findings {
 interface Surroundings {
   readonly disk: Disk;
   readonly tables: AlgorithmTables;
+  readonly engines: EngineTable;
+  readonly schema: RunSchema;
   readonly findings: Findings;
 }
 
 export function stageContext(
   stage: StageTree,
   input: RunInput,
-  { disk, tables, findings }: Surroundings,
+  { disk, tables, engines, schema, findings }: Surroundings,
 ): StageContext {
   const failed = findings.failed.map(inStage);
   const isFailed = (path: KeyPath): boolean =>
@@ -61,8 +67,10 @@ export function stageContext(
   return {
     ...stage,
     input,
+    sections: schema.shape,
     disk,
     tables,
+    engines,
     hasPrevious: stage.stageIndex > 0,
     isSet: (...path) => isGiven(stage.tree, path),
     stageSets: (...path) => nodeAt(stage.tree, path)?.path[0] === 'stages',

@@ -1,9 +1,19 @@
 /**
  * What a configuration means once everything is filled in: plain data, camelCase, grouped as the
- * YAML is.
+ * YAML is. What a group takes from its section without further ado follows from the schema, which
+ * also describes it; here stands what is derived from several keys, other sections or the disk.
  */
-import type { AlgorithmNeeds, FormatArgs, LogLevel, RolloutArgs } from '@trinity-rft/core';
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
+import type { AlgorithmNeeds, RolloutArgs } from '@trinity-rft/core';
+import type { algorithmSection, optimizer } from '../../schema/algorithm.js';
+import type { buffer, rowsKeys, storeKeys, taskset } from '../../schema/buffer.js';
+import type { rowFormat } from '../../schema/data.js';
+import type { explorerSection, serveKeys } from '../../schema/explorer.js';
+import type { auxiliaryModelItem, rolloutModelSection } from '../../schema/inference.js';
+import type { model } from '../../schema/model.js';
+import type { Inherited, Resolved } from '../../schema/resolve-section.js';
+import type { log, monitor, synchronizer } from '../../schema/runtime.js';
+import type { critic, trainerSection } from '../../schema/trainer.js';
 
 /**
  * `both`: explore and train; `train`: train on stored experiences; `bench`: evaluate checkpoints.
@@ -43,6 +53,11 @@ export interface StageConfig {
   /** Run name, with `/<stageName>` appended for a named stage. */
   readonly name: string;
   readonly seed: number;
+  /**
+   * Name of the engine that trains and samples, in the table that the file was read with:
+   * `trainer.trainer_type`, or `explorer.rollout_model.engine_type`, else the first of the table.
+   */
+  readonly engine: string;
   /** Absolute: the run's directory, with `/<stageName>` appended for a named stage. */
   readonly jobDirectory: string;
   readonly algorithm: AlgorithmConfig;
@@ -66,8 +81,7 @@ export interface PartConfig {
 }
 
 /** `createAlgorithm` takes it as it is. */
-export interface AlgorithmConfig {
-  readonly algorithmType: string;
+export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
   /** What it is trained on. */
   readonly schema: DataSchema;
   /** Runs per task: the group size. 1 where nothing is explored. */
@@ -92,22 +106,12 @@ export interface AlgorithmConfig {
   readonly needs: AlgorithmNeeds;
 }
 
-export interface OptimizerConfig {
-  readonly lr: number;
-  /** In optimizer steps. Undefined: `lrWarmupStepsRatio` decides. */
-  readonly lrWarmupSteps: number | undefined;
-  /** Share of the total optimizer steps. */
-  readonly lrWarmupStepsRatio: number;
-  /** The learning rate never falls below `lr * minLrRatio`. */
-  readonly minLrRatio: number;
-  readonly lrSchedulerType: 'constant' | 'cosine';
-  readonly betas: readonly [number, number];
-  readonly weightDecay: number;
+export interface OptimizerConfig extends Resolved<typeof optimizer> {
   /** Largest global gradient norm; 0 = no clipping. */
   readonly clipGradNorm: number;
 }
 
-export interface ModelConfig {
+export interface ModelConfig extends Resolved<typeof model> {
   /** Absolute folder when `isLocal`, else a Hugging Face hub id. */
   readonly modelPath: string;
   readonly isLocal: boolean;
@@ -118,26 +122,10 @@ export interface ModelConfig {
   readonly fromPreviousStage: boolean;
   /** Jinja text that replaces the one of the model folder. */
   readonly chatTemplate: string | undefined;
-  readonly temperature: number;
-  readonly topP: number;
-  /** -1 = all. */
-  readonly topK: number;
-  /** Alternatives reported per sampled token. */
-  readonly logprobs: number;
   /** Tokens of prompt and response together. */
   readonly maxModelLen: number;
   readonly maxPromptTokens: number;
   readonly maxResponseTokens: number;
-  readonly minResponseTokens: number;
-  /** Passed to the chat template when set. */
-  readonly enableThinking: boolean | undefined;
-  /** Threads of the engine. Undefined: the engine decides. */
-  readonly threads: number | undefined;
-  /**
-   * Memory that one forward and backward pass may use for activations, in MiB. Undefined: the
-   * engine decides.
-   */
-  readonly memoryBudgetMb: number | undefined;
   /**
    * Folder that the critic starts from, absolute; undefined: the model itself. Read where the
    * algorithm needs a critic.
@@ -167,14 +155,9 @@ export interface StoredAdapter {
   readonly path: string;
 }
 
-export interface BufferConfig {
-  /** Tasks per explore step. */
-  readonly batchSize: number;
+export interface BufferConfig extends Resolved<typeof buffer> {
   /** Experiences per train step. */
   readonly trainBatchSize: number;
-  readonly totalEpochs: number;
-  /** Explore steps (mode `both`) or train steps of supervised data; overrides `totalEpochs`. */
-  readonly totalSteps: number | undefined;
   readonly explorerInput: {
     /** Empty when nothing is explored. */
     readonly tasksets: readonly TasksetConfig[];
@@ -197,86 +180,52 @@ export interface ExpertsConfig {
   readonly buffer: SupervisedBufferConfig | (ExperienceStoreConfig & { readonly path: string });
 }
 
-export interface DatasetConfig {
+/** Rows to read, and how. */
+export interface DatasetConfig extends Omit<Resolved<typeof rowsKeys>, 'format'> {
   readonly name: string;
   /** Absolute file or folder when `isLocal`, else a Hugging Face hub id. */
   readonly path: string;
   readonly isLocal: boolean;
-  readonly subsetName: string | undefined;
-  readonly split: string;
   readonly format: DataFormat;
-  readonly dataSelector: DataSelectorConfig;
 }
 
 /** How rows are read: for tasks the keys, for supervised data also the layout. */
-export interface DataFormat extends FormatArgs {
-  /** Pairs: columns of the better and of the worse answer. */
-  readonly chosenKey: string;
-  readonly rejectedKey: string;
-  readonly promptType: 'messages' | 'plaintext';
-  /** Train on every assistant turn of a conversation, not only the last. */
-  readonly enableConcatenatedMultiTurn: boolean;
-  readonly chatTemplate: string | undefined;
-  readonly enableThinking: boolean | undefined;
-}
+export interface DataFormat extends Resolved<typeof rowFormat> {}
 
-export interface TasksetConfig extends DatasetConfig {
+export interface TasksetConfig
+  extends DatasetConfig, Omit<Resolved<typeof taskset>, keyof DatasetConfig> {
   readonly isEval: boolean;
   /** Registered name; undefined when every row names its own (`format.workflowKey`). */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
   /** Complete: the model's values where the YAML says nothing. */
   readonly rolloutArgs: Required<RolloutArgs>;
-  readonly workflowArgs: Readonly<Record<string, unknown>>;
-  readonly rewardFnArgs: Readonly<Record<string, unknown>>;
   /** Runs per task. */
   readonly repeatTimes: number;
-}
-
-export interface DataSelectorConfig {
-  readonly selectorType: 'sequential' | 'shuffle' | 'random';
-  /** Undefined: derived from the run's seed. */
-  readonly seed: number | undefined;
 }
 
 /** Where the trainer reads: experiences of the explorer, or rows of supervised data. */
 export type ExperienceBufferConfig = ExperienceStoreConfig | SupervisedBufferConfig;
 
-export interface ExperienceStoreConfig {
+export interface ExperienceStoreConfig extends Resolved<typeof storeKeys> {
   readonly name: string;
   readonly storageType: 'queue' | 'sql';
   /** `sqlite` survives the process; `memory` does not, and cannot be resumed. */
   readonly storage: 'memory' | 'sqlite';
   /** Absolute database file; undefined for `memory`. */
   readonly path: string | undefined;
-  /** Explore steps that may wait for the trainer. */
-  readonly capacity: number;
-  /** How long the trainer waits for a batch before it reports what it waits for. */
-  readonly maxReadTimeoutMs: number;
 }
 
 export interface SupervisedBufferConfig extends DatasetConfig {
   readonly storageType: 'file';
 }
 
-export interface ExplorerConfig {
-  readonly name: string;
+export interface ExplorerConfig extends Omit<
+  Resolved<ReturnType<typeof explorerSection>>,
+  keyof ServeConfig
+> {
   /** Runs in flight at once. */
   readonly concurrency: number;
-  /** Of one attempt of one run. */
-  readonly maxTimeoutMs: number;
-  /** Further attempts of a failed run. */
-  readonly maxRetryTimes: number;
-  /**
-   * Of a run whose agent failed after it had called the model; undefined: such runs are not trained
-   * on.
-   */
-  readonly failureReward: number | undefined;
-  readonly experienceShape: 'step' | 'trajectory';
-  /** Whether reasoning that the agent left out of earlier answers is put back. */
-  readonly reasoningHistory: 'as-sent' | 'restore';
-  /** Answers are kept to the formats and forced calls that requests ask for. */
-  readonly constrainedDecoding: boolean;
   /** Environment of the user's workflows. */
   readonly envVars: Readonly<Record<string, string>>;
   readonly rolloutModel: RolloutModelConfig;
@@ -287,48 +236,29 @@ export interface ExplorerConfig {
    * undefined = never.
    */
   readonly evalInterval: number | undefined;
-  readonly evalOnStartup: boolean;
-  readonly benchOnLatestCheckpoint: boolean;
   readonly serve: ServeConfig;
 }
 
-/** Where mode `serve` listens. */
-export interface ServeConfig {
-  readonly host: string;
-  /** 0 = any that is free. */
-  readonly port: number;
-  /** Between two looks for a newer checkpoint, where another process trains. */
-  readonly checkIntervalMs: number;
-}
+/** Where mode `serve` listens, and how often it looks for a newer checkpoint. */
+export interface ServeConfig extends Resolved<typeof serveKeys> {}
 
 /**
- * How the model behind the recording endpoint samples and speaks. Lengths and sampling defaults are
- * those of {@link ModelConfig}.
+ * How the model behind the recording endpoint samples and speaks. What its section leaves out is as
+ * in {@link ModelConfig}. A parser that is undefined leaves its part in the text.
  */
-export interface RolloutModelConfig {
-  /** What clients see as the model's name; undefined: the model path. */
-  readonly name: string | undefined;
-  readonly temperature: number;
-  readonly topP: number;
-  readonly topK: number;
-  readonly logprobs: number;
-  readonly maxModelLen: number;
-  readonly maxPromptTokens: number;
-  readonly maxResponseTokens: number;
-  readonly minResponseTokens: number;
-  readonly chatTemplate: string | undefined;
-  readonly enableThinking: boolean | undefined;
-  /** Undefined: tool calls are left in the text. */
-  readonly toolCallParser: 'hermes' | undefined;
-  /** Undefined: reasoning is left in the text. */
-  readonly reasoningParser: 'deepseek_r1' | 'qwen3' | undefined;
-}
+export interface RolloutModelConfig extends Inherited<
+  Resolved<ReturnType<typeof rolloutModelSection>>,
+  ModelConfig
+> {}
 
 /**
  * A model that workflows may use and that is never trained. What the file leaves out is as for the
  * trained model.
  */
-export interface AuxiliaryModelConfig extends Omit<RolloutModelConfig, 'name'> {
+export interface AuxiliaryModelConfig extends Inherited<
+  Resolved<ReturnType<typeof auxiliaryModelItem>>,
+  ModelConfig
+> {
   /** What workflows know it by. */
   readonly name: string;
   readonly source: AuxiliarySource;
@@ -336,7 +266,13 @@ export interface AuxiliaryModelConfig extends Omit<RolloutModelConfig, 'name'> {
 
 /** Where an auxiliary model is. `apiKey` is a secret: never log it. */
 export type AuxiliarySource =
-  | { readonly kind: 'folder'; /** Absolute. */ readonly modelPath: string }
+  | {
+      readonly kind: 'folder';
+      /** Absolute. */
+      readonly modelPath: string;
+      /** Name in the table of engines. */
+      readonly engine: string;
+    }
   | {
       readonly kind: 'remote';
       /** Ends in `/v1`, or wherever the API begins. */
@@ -346,26 +282,15 @@ export type AuxiliarySource =
       readonly modelPath: string;
     };
 
-export interface TrainerConfig {
-  readonly name: string;
-  /** Train steps between checkpoints; undefined = only at the end. */
-  readonly saveInterval: number | undefined;
-  /** Train steps; undefined = until the data ends. */
-  readonly totalSteps: number | undefined;
-  /** Undefined = all. */
-  readonly maxCheckpointsToKeep: number | undefined;
-  /** Log the best and the worst rollout of each batch. */
-  readonly enablePreview: boolean;
+export interface TrainerConfig extends Resolved<ReturnType<typeof trainerSection>> {
   readonly critic: CriticConfig;
 }
 
 /** How the critic learns; read where the algorithm needs one. */
-export interface CriticConfig {
+export interface CriticConfig extends Resolved<typeof critic> {
   readonly optimizer: OptimizerConfig;
   /** Train steps in which only the critic learns. */
   readonly warmupSteps: number;
-  /** New values count as at most this far from the old ones; at least 0. */
-  readonly cliprangeValue: number;
 }
 
 /** What happens to experiences on their way to the buffer. */
@@ -374,27 +299,14 @@ export interface DataProcessorConfig {
   readonly experiencePipeline: { readonly operators: readonly PartConfig[] };
 }
 
-export interface SynchronizerConfig {
-  readonly syncMethod: 'memory' | 'checkpoint';
-  readonly syncStyle: 'fixed' | 'explorer_driven';
-  /** Explore steps between weight updates. */
-  readonly syncInterval: number;
-  /** Explore steps before the first boundary. */
-  readonly syncOffset: number;
-  readonly syncTimeoutMs: number;
-}
+export interface SynchronizerConfig extends Resolved<typeof synchronizer> {}
 
-export interface MonitorConfig {
-  /** Besides the console and `metrics.jsonl`, which are always written. */
-  readonly sinks: readonly 'tensorboard'[];
+export interface MonitorConfig extends Resolved<typeof monitor> {
   /** Absolute: `<jobDirectory>/monitor`. */
   readonly directory: string;
-  /** Evaluation also reports mean, max, min and std over tasks. */
-  readonly detailedStats: boolean;
 }
 
-export interface LogConfig {
-  readonly level: LogLevel;
+export interface LogConfig extends Resolved<typeof log> {
   /** Absolute: `<jobDirectory>/log`. */
   readonly directory: string;
 }

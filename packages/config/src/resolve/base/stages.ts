@@ -1,4 +1,5 @@
 /** Lays each stage over the top level. */
+import { partKeys } from '../../schema/algorithm.js';
 import {
   childOf,
   merge,
@@ -18,16 +19,6 @@ export interface StageTree {
   /** A whole run, as if the file had no stages. */
   readonly tree: MapNode;
 }
-
-/** Choices of an algorithm, each with arguments of its own. */
-const parts = [
-  'sample_strategy',
-  'advantage_fn',
-  'kl_penalty_fn',
-  'policy_loss_fn',
-  'kl_loss_fn',
-  'entropy_loss_fn',
-];
 
 /**
  * Sections merge key by key; lists are replaced. What belongs to another choice is not inherited:
@@ -68,13 +59,13 @@ function withoutNothing(stage: Node): Node {
 function inheritable(base: Node, over: Node): Node {
   let result = base;
   if (changes(base, over, ['algorithm', 'algorithm_type'])) {
-    for (const part of parts)
+    for (const part of partKeys)
       result = without(without(result, ['algorithm', part]), ['algorithm', `${part}_args`]);
     for (const key of ['loss_agg_mode', 'loss_agg_norm'])
       result = without(result, ['algorithm', key]);
     result = without(result, ['buffer', 'trainer_input', 'experience_buffer']);
   }
-  for (const part of parts) {
+  for (const part of partKeys) {
     if (changes(base, over, ['algorithm', part]))
       result = without(result, ['algorithm', `${part}_args`]);
   }

@@ -7,12 +7,15 @@ import type {
   ModelConfig,
   TasksetConfig,
 } from '../base/resolved.js';
+import { evalTaskset, taskset } from '../../schema/buffer.js';
+import { generation } from '../../schema/data.js';
+import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
-import { deriveFormat, deriveSelector } from './dataset.js';
+import { deriveDataset } from './dataset.js';
 import { deriveAuxiliaryBuffers, deriveExperienceBuffer } from './experience-buffer.js';
-import { checkName, locate } from '../base/paths.js';
+import { checkName } from '../base/paths.js';
 import { deriveExperts } from './sample-strategy.js';
 
 type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
@@ -43,10 +46,8 @@ export function deriveBuffer(context: StageContext, needs: BufferNeeds): BufferC
   const trainBatchSize = deriveTrainBatchSize(context, needs.algorithm);
   const buffers = deriveAuxiliaryBuffers(context, needs.model);
   return {
-    batchSize: buffer.batch_size,
+    ...resolveSection(context.sections.buffer, buffer),
     trainBatchSize,
-    totalEpochs: buffer.total_epochs,
-    totalSteps: buffer.total_steps ?? undefined,
     explorerInput: { tasksets, evalTasksets },
     trainerInput: {
       experienceBuffer: deriveExperienceBuffer(context, needs.model, needs),
@@ -169,8 +170,6 @@ function deriveTaskset(
       at('path'),
       'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
     );
-  const location =
-    input.path === null ? undefined : locate(context, at('path'), input.path, 'data');
   const common = defaults.default_workflow_type ?? undefined;
   const workflow =
     input.default_workflow_type ??
@@ -183,19 +182,12 @@ function deriveTaskset(
     );
   }
   return {
-    name,
+    ...resolveSection(isEval ? evalTaskset : taskset, input),
+    ...deriveDataset(context, at(), { ...input, name }, needs.model),
     isEval,
-    path: location?.path ?? input.path ?? '',
-    isLocal: location?.isLocal ?? false,
-    subsetName: input.subset_name ?? undefined,
-    split: input.split,
-    format: deriveFormat(input.format, needs.model),
-    dataSelector: deriveSelector(input.data_selector),
     workflow,
     rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,
     rolloutArgs: deriveRolloutArgs(context, at('rollout_args'), input.rollout_args, needs.model),
-    workflowArgs: input.workflow_args,
-    rewardFnArgs: input.reward_fn_args,
     repeatTimes: isEval ? input.repeat_times : needs.algorithm.repeatTimes,
   };
 }
@@ -214,12 +206,6 @@ function deriveRolloutArgs(
       [['model']],
     );
   }
-  return {
-    temperature: input.temperature ?? model.temperature,
-    topP: input.top_p ?? model.topP,
-    topK: input.top_k ?? model.topK,
-    logprobs: input.logprobs ?? model.logprobs,
-    maxTokens,
-    n: 1,
-  };
+  const own = resolveSection(generation, input);
+  return { ...inherit(own, { ...model, maxTokens: model.maxResponseTokens }), n: 1 };
 }

@@ -1,33 +1,32 @@
-/** How rows of a task set or of supervised data are read, and in which order. */
-import type { DataFormat, DataSelectorConfig, ModelConfig } from '../base/resolved.js';
+/** Where rows of tasks or of supervised data are, and how they are read. */
+import { rowsKeys } from '../../schema/buffer.js';
+import { inherit, resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+import { locate } from '../base/paths.js';
+import type { DatasetConfig, ModelConfig } from '../base/resolved.js';
 
-type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
+type RowsInput = Pick<
+  RunInput['buffer']['trainer_input']['experience_buffer'],
+  'path' | 'split' | 'subset_name' | 'format' | 'data_selector'
+>;
 
-export function deriveFormat(input: TasksetInput['format'], model: ModelConfig): DataFormat {
+/** Of the section at `section`; a missing path is reported by the caller. */
+export function deriveDataset(
+  context: StageContext,
+  section: KeyPath,
+  input: RowsInput & { readonly name: string },
+  model: ModelConfig,
+): DatasetConfig {
+  const location =
+    input.path === null ? undefined : locate(context, [...section, 'path'], input.path, 'data');
+  const rows = resolveSection(rowsKeys, input);
   return {
-    promptType: input.prompt_type,
-    promptKey: input.prompt_key,
-    responseKey: input.response_key,
-    messagesKey: input.messages_key,
-    toolsKey: input.tools_key,
-    chosenKey: input.chosen_key,
-    rejectedKey: input.rejected_key,
-    ...(input.system_prompt_key === null ? {} : { systemPromptKey: input.system_prompt_key }),
-    ...(input.system_prompt === null ? {} : { systemPrompt: input.system_prompt }),
-    ...(input.reply_prefix === null ? {} : { replyPrefix: input.reply_prefix }),
-    ...(input.workflow_key === '' ? {} : { workflowKey: input.workflow_key }),
-    ...(input.reward_fn_key === '' ? {} : { rewardFnKey: input.reward_fn_key }),
-    enableConcatenatedMultiTurn: input.enable_concatenated_multi_turn,
-    chatTemplate: input.chat_template ?? model.chatTemplate,
-    enableThinking: input.enable_thinking ?? model.enableThinking,
-  };
-}
-
-export function deriveSelector(input: TasksetInput['data_selector']): DataSelectorConfig {
-  // Other names are refused by the status table.
-  return {
-    selectorType: input.selector_type as DataSelectorConfig['selectorType'],
-    seed: input.seed ?? undefined,
+    ...rows,
+    name: input.name,
+    path: location?.path ?? input.path ?? '',
+    isLocal: location?.isLocal ?? false,
+    format: inherit(rows.format, model),
   };
 }

@@ -9,11 +9,13 @@ import type {
   ModelConfig,
   SupervisedBufferConfig,
 } from '../base/resolved.js';
+import { storeKeys } from '../../schema/buffer.js';
+import { resolveSection } from '../../schema/resolve-section.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
-import { deriveFormat, deriveSelector } from './dataset.js';
-import { checkName, locate, sqlitePath } from '../base/paths.js';
+import { deriveDataset } from './dataset.js';
+import { checkName, sqlitePath } from '../base/paths.js';
 
 type BufferInput = RunInput['buffer']['trainer_input']['experience_buffer'];
 
@@ -99,34 +101,23 @@ function storedBuffer(
     );
   }
   return {
+    ...resolveSection(storeKeys, input),
     name: input.name,
     storageType: 'sql',
     storage: 'sqlite',
     path: database,
-    capacity: input.capacity,
-    maxReadTimeoutMs: input.max_read_timeout * 1000,
   };
 }
 
-function rowsOf(
+const rowsOf = (
   context: StageContext,
   path: KeyPath,
   input: BufferInput,
   model: ModelConfig,
-): SupervisedBufferConfig {
-  const location =
-    input.path === null ? undefined : locate(context, [...path, 'path'], input.path, 'data');
-  return {
-    name: input.name,
-    storageType: 'file',
-    path: location?.path ?? input.path ?? '',
-    isLocal: location?.isLocal ?? false,
-    subsetName: input.subset_name ?? undefined,
-    split: input.split,
-    format: deriveFormat(input.format, model),
-    dataSelector: deriveSelector(input.data_selector),
-  };
-}
+): SupervisedBufferConfig => ({
+  ...deriveDataset(context, path, input, model),
+  storageType: 'file',
+});
 
 /**
  * Rows to imitate. The documentation of the original leaves `storage_type` out, and means a file.
@@ -176,12 +167,11 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
     );
   if (mode === 'train' && input.storage_type !== 'file') checkStored(context, path);
   return {
+    ...resolveSection(storeKeys, input),
     name: input.name,
     storageType,
     storage: inMemory ? 'memory' : 'sqlite',
     path,
-    capacity: input.capacity,
-    maxReadTimeoutMs: input.max_read_timeout * 1000,
   };
 }
 

@@ -4,7 +4,8 @@ import type { RunInput } from '../../schema/root.js';
 import { isSecretKey } from '../../source/secrets.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
-import { checkToolChoice, ownLengths, speech } from './inference.js';
+import { inherit, resolveSection } from '../../schema/resolve-section.js';
+import { checkToolChoice, ownLengths } from './inference.js';
 import { deriveLengths } from './lengths.js';
 import { readModelFolder, type ModelShape } from './model-folder.js';
 import { locate } from '../base/paths.js';
@@ -14,6 +15,7 @@ type AuxiliaryInput = RunInput['explorer']['auxiliary_models'][number];
 export function deriveAuxiliaryModels(
   context: StageContext,
   model: ModelConfig,
+  engine: string,
 ): readonly AuxiliaryModelConfig[] {
   const names = new Set<string>();
   return context.input.explorer.auxiliary_models.flatMap(
@@ -36,7 +38,7 @@ export function deriveAuxiliaryModels(
       }
       names.add(name);
       checkToolChoice(context, section, input);
-      return [derive(context, section, { input, name, modelPath, model })];
+      return [derive(context, section, { input, name, modelPath, model, engine })];
     },
   );
 }
@@ -46,6 +48,8 @@ interface Parts {
   readonly name: string;
   readonly modelPath: string;
   readonly model: ModelConfig;
+  /** That of the trained model. */
+  readonly engine: string;
 }
 
 /**
@@ -55,9 +59,10 @@ interface Parts {
 function derive(
   context: StageContext,
   section: KeyPath,
-  { input, name, modelPath, model }: Parts,
+  { input, name, modelPath, model, engine }: Parts,
 ): AuxiliaryModelConfig {
-  const chatTemplate = input.chat_template ?? undefined;
+  const own = resolveSection(itemOf(context), input);
+  const { chatTemplate } = own;
   if (input.base_url !== null) {
     const source = remoteSource(context, section, input, modelPath);
     // What the service allows is not known here: lengths only bound what is asked for.
@@ -68,11 +73,12 @@ function derive(
       minResponseTokens: input.min_response_tokens ?? 0,
     };
     return {
+      ...inherit(own, model),
+      ...lengths,
       name,
       source,
-      ...speech(input, model, lengths),
       chatTemplate,
-      enableThinking: input.enable_thinking ?? undefined,
+      enableThinking: own.enableThinking,
     };
   }
   if (input.engine_type === 'external') {
@@ -90,11 +96,26 @@ function derive(
     shape !== undefined,
   );
   return {
+    ...inherit(own, model),
+    ...lengths,
     name,
-    source: { kind: 'folder', modelPath: path },
-    ...speech(input, model, lengths),
+    source: { kind: 'folder', modelPath: path, engine: engineOf(context, section, input, engine) },
     chatTemplate,
   };
+}
+
+const itemOf = (context: StageContext) =>
+  context.sections.explorer.unwrap().shape.auxiliary_models.unwrap().element;
+
+/** As the file says, else that of the trained model. */
+function engineOf(
+  context: StageContext,
+  section: KeyPath,
+  { engine_type: name }: AuxiliaryInput,
+  engine: string,
+): string {
+  const isChosen = context.isSet(...section, 'engine_type') && Object.hasOwn(context.engines, name);
+  return isChosen ? name : engine;
 }
 
 /** Both parts set: the whole is their sum, however long texts of the trained model may be. */

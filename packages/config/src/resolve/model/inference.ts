@@ -1,5 +1,4 @@
 /** How a model samples and speaks: what its section leaves out is as for the trained model. */
-import type { ModelConfig, RolloutModelConfig } from '../base/resolved.js';
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -40,26 +39,4 @@ export function checkToolChoice(
     [...section, 'enable_auto_tool_choice'],
     'got true, but tool_call_parser is not set, so no tool call would be read from the text. Set tool_call_parser: hermes.',
   );
-}
-
-/** Everything but the name and the template. */
-export function speech(
-  input: InferenceInput,
-  model: ModelConfig,
-  lengths: CompleteLengths,
-): Omit<RolloutModelConfig, 'name' | 'chatTemplate'> {
-  return {
-    temperature: input.temperature ?? model.temperature,
-    topP: input.top_p ?? model.topP,
-    topK: input.top_k ?? model.topK,
-    logprobs: input.logprobs ?? model.logprobs,
-    maxModelLen: lengths.maxModelLen,
-    maxPromptTokens: lengths.maxPromptTokens,
-    maxResponseTokens: lengths.maxResponseTokens,
-    minResponseTokens: lengths.minResponseTokens,
-    enableThinking: input.enable_thinking ?? model.enableThinking,
-    // Other names are refused by the status table.
-    toolCallParser: (input.tool_call_parser ?? undefined) as RolloutModelConfig['toolCallParser'],
-    reasoningParser: (input.reasoning_parser ?? undefined) as RolloutModelConfig['reasoningParser'],
-  };
 }

@@ -3,7 +3,8 @@ import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../b
 import type { KeyPath } from '../../source/node.js';
 import { deriveAuxiliaryModels } from './auxiliary-models.js';
 import type { StageContext } from '../base/context.js';
-import { checkToolChoice, ownLengths, speech } from './inference.js';
+import { inherit, resolveSection } from '../../schema/resolve-section.js';
+import { checkToolChoice, ownLengths } from './inference.js';
 import { deriveLengths, type Lengths } from './lengths.js';
 import { deriveLora } from './lora.js';
 import { readModelFolder, type ModelShape } from './model-folder.js';
@@ -15,7 +16,7 @@ export interface DerivedModel {
   readonly auxiliaryModels: readonly AuxiliaryModelConfig[];
 }
 
-export function deriveModel(context: StageContext): DerivedModel {
+export function deriveModel(context: StageContext, engine: string): DerivedModel {
   const { model: input } = context.input;
   const location = locateModel(context);
   const shape = location?.isLocal === true ? readShape(context, location.path) : undefined;
@@ -33,25 +34,19 @@ export function deriveModel(context: StageContext): DerivedModel {
     location?.isLocal === false || shape !== undefined,
   );
   const model: ModelConfig = {
+    ...resolveSection(context.sections.model, input),
     modelPath: location?.path ?? input.model_path,
     isLocal: location?.isLocal ?? false,
     fromPreviousStage: context.hasPrevious && !context.stageSets('model', 'model_path'),
     chatTemplate: deriveTemplate(context),
-    temperature: input.temperature,
-    topP: input.top_p,
-    topK: input.top_k,
-    logprobs: input.logprobs,
     ...lengths,
-    enableThinking: input.enable_thinking ?? undefined,
-    threads: input.threads ?? undefined,
-    memoryBudgetMb: input.memory_budget_mb ?? undefined,
     criticModelPath: deriveCriticPath(context),
     lora: deriveLora(context),
   };
   return {
     model,
     rolloutModel: deriveRolloutModel(context, model),
-    auxiliaryModels: deriveAuxiliaryModels(context, model),
+    auxiliaryModels: deriveAuxiliaryModels(context, model, engine),
   };
 }
 
@@ -121,19 +116,22 @@ function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutM
       [['model', 'max_model_len']],
     );
   }
-  const own = [
+  const setsLength = [
     'max_model_len',
     'max_prompt_tokens',
     'max_response_tokens',
     'min_response_tokens',
   ].some((key) => context.isSet(...section, key));
-  const lengths = own
+  const { maxModelLen, maxPromptTokens, maxResponseTokens, minResponseTokens } = setsLength
     ? deriveLengths(context, section, ownLengths(input, model), undefined)
     : model;
   checkToolChoice(context, section, input);
+  const own = resolveSection(context.sections.explorer.unwrap().shape.rollout_model, input);
   return {
-    name: input.name ?? undefined,
-    ...speech(input, model, lengths),
-    chatTemplate: input.chat_template ?? model.chatTemplate,
+    ...inherit(own, model),
+    maxModelLen,
+    maxPromptTokens,
+    maxResponseTokens,
+    minResponseTokens,
   };
 }

@@ -2,30 +2,30 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { TimeShare, type Party } from './time-share.js';
+import { Turns, type Party } from './turns.js';
 
 /** Parties whose runs take a fixed time on a clock of their own; returns who ran when. */
 function simulation(): {
   log: Party[];
   run: (party: Party, times: number, milliseconds: number) => Promise<void>;
-  share: TimeShare;
+  turns: Turns;
 } {
   let clock = 0;
-  const share = new TimeShare(() => clock);
+  const turns = new Turns(() => clock);
   const log: Party[] = [];
   const run = async (party: Party, times: number, milliseconds: number): Promise<void> => {
     for (let i = 0; i < times; i++) {
-      await share.run(party, async () => {
+      await turns.take(party, async () => {
         await nextTurn();
         clock += milliseconds;
         log.push(party);
       });
     }
   };
-  return { log, run, share };
+  return { log, run, turns };
 }
 
-describe('share', () => {
+describe('turns', () => {
   it('give both parties the same time, however long their runs are', async () => {
     const { log, run } = simulation();
     await Promise.all([run('train', 5, 100), run('sample', 200, 2)]);
@@ -46,7 +46,7 @@ describe('share', () => {
   });
 
   it('never run two at once, and go on after one that fails', async () => {
-    const { share } = simulation();
+    const { turns } = simulation();
     let running = 0;
     const work = async (): Promise<void> => {
       expect(++running).toBe(1);
@@ -55,10 +55,10 @@ describe('share', () => {
       throw new RangeError('no');
     };
     const outcomes = await Promise.allSettled([
-      share.run('train', work),
-      share.run('sample', work),
+      turns.take('train', work),
+      turns.take('sample', work),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    await expect(share.run('train', () => Promise.resolve(1))).resolves.toBe(1);
+    await expect(turns.take('train', () => Promise.resolve(1))).resolves.toBe(1);
   });
 });

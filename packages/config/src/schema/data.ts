@@ -1,0 +1,122 @@
+/** How rows of data are read, in which order, and what is sampled for them. */
+import { z } from 'zod';
+import {
+  converted,
+  derived,
+  emptyIsNone,
+  field,
+  ignored,
+  kept,
+  maybe,
+  notBuilt,
+  section,
+  unused,
+} from './fields.js';
+import { dict, flag, float, int, oneOf, text } from './scalars.js';
+
+export const logprobsPerCall = 'A workflow asks for alternatives per call, with top_logprobs.';
+
+/** Sampling for the tasks of a task set. */
+export const generation = section(
+  {
+    temperature: maybe(float({ min: 0 }), 'Default: model.temperature.'),
+    top_p: maybe(float({ above: 0, max: 1 }), 'Default: model.top_p.'),
+    top_k: maybe(int({ min: -1 }), '-1 = all. Default: model.top_k.'),
+    logprobs: maybe(
+      int({ min: 0, max: 20 }),
+      'Alternatives reported per token. Default: model.logprobs.',
+      ignored(logprobsPerCall, { except: [null, 0] }),
+      kept,
+    ),
+    max_tokens: maybe(int({ min: 1 }), 'Default: model.max_response_tokens.'),
+    n: field(
+      int({ min: 1 }),
+      1,
+      'Filled in by the run, from repeat_times.',
+      ignored('repeat_times decides.'),
+    ),
+  },
+  'How the model samples for these tasks.',
+  derived,
+);
+
+const onlyText = () => notBuilt('Only text can be trained.', { except: [null] });
+const modelDecides = () => ignored('The model section decides.', { except: [null] });
+
+const columns = {
+  prompt_type: field(
+    oneOf(['messages', 'plaintext']),
+    'messages',
+    'Supervised data: conversations, or a prompt and a response.',
+  ),
+  prompt_key: field(text(), 'prompt', 'Column of the prompt.'),
+  response_key: field(text(), 'response', 'Column of the expected answer.'),
+  system_prompt_key: maybe(text(), 'Column of a system prompt per row; wins over system_prompt.'),
+  system_prompt: maybe(text(), 'System prompt for every row.'),
+  messages_key: field(
+    text(),
+    'message',
+    'Column of the conversation; many data sets call it messages.',
+  ),
+  tools_key: field(text(), 'tools', 'Column of the tool definitions.'),
+  image_key: maybe(text(), 'Column of images.', onlyText()),
+  video_key: maybe(text(), 'Column of videos.', onlyText()),
+  reply_prefix: maybe(text(), 'The reply of the model begins with this text.'),
+  workflow_key: field(
+    text(),
+    '',
+    'Column that names the workflow of a row.',
+    converted(emptyIsNone),
+  ),
+  reward_fn_key: field(
+    text(),
+    '',
+    'Column that names the reward function of a row.',
+    converted(emptyIsNone),
+  ),
+  chosen_key: field(text(), 'chosen', 'Pairs: column of the better answer.'),
+  rejected_key: field(text(), 'rejected', 'Pairs: column of the worse answer.'),
+  enable_concatenated_multi_turn: field(
+    flag(),
+    false,
+    'Supervised data: train on every assistant turn.',
+  ),
+  chat_template: maybe(
+    text(),
+    'Default: the chat template of the model section.',
+    modelDecides(),
+    kept,
+  ),
+};
+
+const thinkingText = 'Default: model.enable_thinking.';
+
+/** How rows of tasks are read. */
+export const taskFormat = section(
+  { ...columns, enable_thinking: maybe(flag(), thinkingText, modelDecides(), kept) },
+  'How rows are read.',
+);
+
+/** How rows of supervised data are read. */
+export const rowFormat = section(
+  { ...columns, enable_thinking: maybe(flag(), thinkingText) },
+  'How rows are read.',
+);
+
+/** The order of rows. */
+export const dataSelector = section(
+  {
+    selector_type: field(
+      oneOf(['sequential', 'shuffle', 'random', 'offline_easy2hard', 'difficulty_based']),
+      'sequential',
+      'The order of the rows.',
+      notBuilt('Built: sequential, shuffle, random.', {
+        values: ['offline_easy2hard', 'difficulty_based'],
+      }),
+    ),
+    seed: maybe(int({ min: 0, max: 4294967295 }), 'Default: derived from the seed of the run.'),
+    feature_keys: field(z.array(text()), [], 'For offline_easy2hard and difficulty_based.', unused),
+    kwargs: field(dict(), {}, 'For difficulty_based.', unused),
+  },
+  'The order of the rows.',
+);

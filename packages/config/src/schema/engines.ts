@@ -1,0 +1,53 @@
+/** Keys that choose an engine: the names of the table, and those that Trinity-RFT has besides. */
+import type { EngineFacts } from '@trinity-rft/core';
+import { z } from 'zod';
+import { derived, field, ignored, notBuilt } from './fields.js';
+import { cast, oneOf } from './scalars.js';
+
+/** What each engine can do, by its name in YAML; the first one is the default. */
+export type EngineTable = Readonly<Record<string, EngineFacts>>;
+
+export const defaultEngine = (engines: EngineTable): string => Object.keys(engines)[0] ?? 'none';
+
+type Names = [string, ...string[]];
+
+/** Names of the original that an engine of the table does not have taken over. */
+const missing = (engines: EngineTable, names: readonly string[]): readonly string[] =>
+  names.filter((name) => !Object.hasOwn(engines, name));
+
+const use = (engines: EngineTable): string => `Use ${Object.keys(engines).join(', ')}`;
+
+/** `trainer.trainer_type` */
+export const trainerType = (engines: EngineTable) =>
+  field(
+    oneOf([...Object.keys(engines), ...missing(engines, ['verl', 'tinker'])] as Names),
+    defaultEngine(engines),
+    'What trains. onnx: the embedded engine, also for verl.',
+    ignored('The embedded engine trains instead.', { values: missing(engines, ['verl']) }),
+    notBuilt(`${use(engines)}.`, { values: missing(engines, ['tinker']) }),
+    derived,
+  );
+
+/** `engine_type` of the rollout model, and of auxiliary models, which can be `external`. */
+export const engineType = (engines: EngineTable, kind: 'rollout' | 'auxiliary') => {
+  const auxiliary = kind === 'auxiliary';
+  const names = [
+    ...Object.keys(engines),
+    ...missing(engines, ['vllm', 'tinker', 'external', 'sglang']),
+  ] as Names;
+  const choice = cast(normalized, z.enum(names), `one of ${names.join(', ')}`);
+  return field(
+    choice as z.ZodPreprocess<z.ZodEnum<Record<string, string>>>,
+    defaultEngine(engines),
+    'What samples. onnx: the embedded engine, also for vllm.',
+    ignored('The embedded engine samples instead.', { values: missing(engines, ['vllm']) }),
+    notBuilt(`${use(engines)}${auxiliary ? ', or give base_url' : ''}.`, {
+      values: missing(engines, ['tinker', ...(auxiliary ? [] : ['external']), 'sglang']),
+    }),
+    derived,
+  );
+};
+
+/** Every `vllm...` is vllm. */
+const normalized = (value: unknown): unknown =>
+  typeof value === 'string' ? value.toLowerCase().replace(/^vllm.*/, 'vllm') : value;

@@ -1,0 +1,209 @@
+/** How a model of the explorer samples and speaks: the trained one, and auxiliary ones. */
+import { z } from 'zod';
+import { logprobsPerCall } from './data.js';
+import { engineType, type EngineTable } from './engines.js';
+import {
+  alike,
+  builtOnly,
+  derived,
+  field,
+  filledIn,
+  ignored,
+  kept,
+  maybe,
+  notBuilt,
+  section,
+  unused,
+} from './fields.js';
+import { externalModel, float32, noPython, tunesVllm } from './model.js';
+import { dict, flag, float, int, text, word } from './scalars.js';
+
+const oneEngine = () =>
+  field(int({ min: 1 }), 1, 'vLLM only.', ignored('There is one embedded engine.'));
+const vllmFlag = (value: boolean) => field(flag(), value, 'vLLM only.', ignored(tunesVllm));
+
+/** What is not set is as for the trained model. */
+const inheritedShape = {
+  temperature: maybe(float({ min: 0 }), 'Default: model.temperature.'),
+  top_p: maybe(float({ above: 0, max: 1 }), 'Default: model.top_p.'),
+  top_k: maybe(int({ min: -1 }), 'Default: model.top_k.'),
+  logprobs: maybe(
+    int({ min: 0, max: 20 }),
+    'Default: model.logprobs.',
+    ignored(logprobsPerCall, { except: [null, 0] }),
+    kept,
+  ),
+  max_model_len: maybe(int({ min: 2 }), 'Default: model.max_model_len.'),
+  max_prompt_tokens: maybe(int({ min: 1 }), 'Default: model.max_prompt_tokens.'),
+  max_response_tokens: maybe(int({ min: 1 }), 'Default: model.max_response_tokens.'),
+  min_response_tokens: maybe(int({ min: 0 }), 'Default: model.min_response_tokens.'),
+  enable_thinking: maybe(flag(), 'Default: model.enable_thinking.'),
+};
+
+const parserShape = {
+  tool_call_parser: maybe(
+    text(),
+    'How tool calls are read from the text: hermes.',
+    ...builtOnly(['hermes']),
+  ),
+  reasoning_parser: maybe(
+    text(),
+    'How reasoning is read from the text: deepseek_r1 or qwen3.',
+    ...builtOnly(['deepseek_r1', 'qwen3']),
+  ),
+};
+
+/** Both kinds of models, without what they name and reach differently. */
+const commonShape = {
+  trust_remote_code: field(flag(), false, 'Python models only.', ignored(noPython)),
+  engine_num: field(
+    int({ min: 1 }),
+    1,
+    'vLLM only: number of engines.',
+    ignored('There is one embedded engine.'),
+  ),
+  ...alike(['tensor_parallel_size', 'data_parallel_size', 'pipeline_parallel_size'], oneEngine),
+  enable_expert_parallel: vllmFlag(false),
+  gpu_per_engine: filledIn(),
+  extra_engine_args: field(dict(), {}, 'vLLM only.', ignored(tunesVllm)),
+  use_v1: vllmFlag(true),
+  enforce_eager: vllmFlag(false),
+  enable_prefix_caching: vllmFlag(true),
+  enable_chunked_prefill: vllmFlag(true),
+  gpu_memory_utilization: field(float({ above: 0, max: 1 }), 0.9, 'vLLM only.', ignored(tunesVllm)),
+  dtype: field(
+    text(),
+    'bfloat16',
+    'vLLM only; the embedded engine computes in float32.',
+    ignored(float32),
+  ),
+  seed: field(
+    int(),
+    42,
+    'vLLM only; the seed of the run decides.',
+    ignored('The top-level seed decides.'),
+  ),
+  ...inheritedShape,
+  repetition_penalty: maybe(
+    float({ above: 0 }),
+    'Default: model.repetition_penalty.',
+    notBuilt('Use 1.0.', { except: [null, 1] }),
+  ),
+  enable_prompt_truncation: maybe(
+    flag(),
+    'Default: model.enable_prompt_truncation.',
+    ignored('A prompt that is too long is never cut; its call fails.', {
+      except: [undefined, null, true],
+    }),
+  ),
+  ignore_eos: field(
+    flag(),
+    false,
+    'Do not stop at the end token.',
+    notBuilt('Use min_response_tokens.'),
+  ),
+  enable_multimodal: field(
+    flag(),
+    false,
+    'Models that see.',
+    notBuilt('Only text can be trained.'),
+  ),
+  enable_openai_api: field(flag(), false, 'Serve the OpenAI API; it is always there.', unused),
+  enable_log_requests: vllmFlag(false),
+  base_port: maybe(int(), 'vLLM only.', ignored(tunesVllm)),
+  enable_auto_tool_choice: field(
+    flag(),
+    false,
+    'Let the model call tools; needs tool_call_parser.',
+    derived,
+  ),
+  ...parserShape,
+  nnodes: filledIn(),
+  node_rank: filledIn(),
+  enable_return_routed_experts: field(
+    flag(),
+    false,
+    'Mixture-of-experts models only.',
+    notBuilt('Mixture-of-experts models cannot be trained yet.'),
+  ),
+  weight_sync_buffer_size: field(int({ min: 1 }), 1024, 'vLLM only.', ignored(tunesVllm)),
+  ...alike(
+    [
+      'bundle_indices',
+      'engine_id',
+      'ray_namespace',
+      'ray_actor_name',
+      'sync_method',
+      'checkpoint_job_dir',
+      'cuda_visible_devices',
+      'enable_lora',
+      'enable_runtime_lora_updating',
+      'lora_modules',
+      'lora_kwargs',
+      'rope_scaling',
+      'rope_theta',
+    ],
+    filledIn,
+  ),
+};
+
+const historyText = 'Record calls as experiences; every call is recorded here.';
+
+/** `explorer.rollout_model` */
+export const rolloutModelSection = (engines: EngineTable) =>
+  section(
+    {
+      model_path: maybe(
+        text(),
+        'Auxiliary models only.',
+        ignored('model.model_path decides.', { except: [null] }),
+      ),
+      name: maybe(text(), 'Name that clients see. Default: the model path.'),
+      engine_type: engineType(engines, 'rollout'),
+      ...commonShape,
+      chat_template: maybe(text(), 'Default: the chat template of the model section.'),
+      enable_history: field(flag(), false, historyText, unused),
+      api_key: field(
+        text(),
+        'EMPTY',
+        'vLLM only; every run gets a key of its own.',
+        ignored('Every run gets a key of its own.'),
+      ),
+      external_model_config: externalModel('The embedded engine samples; remove it.'),
+    },
+    'How the trained model samples and speaks.',
+    derived,
+  );
+
+/** An item of `explorer.auxiliary_models`. */
+export const auxiliaryModelItem = (engines: EngineTable) =>
+  z
+    .strictObject({
+      model_path: maybe(
+        text(),
+        'Folder of a Hugging Face model; with base_url the name of the model there.',
+        derived,
+      ),
+      name: maybe(text(), 'Name that workflows know it by. Default: model_path.', derived),
+      engine_type: engineType(engines, 'auxiliary'),
+      ...commonShape,
+      chat_template: maybe(text(), 'Default: that of the model folder.'),
+      enable_history: field(
+        flag(),
+        false,
+        historyText,
+        ignored('Only calls of the trained model are recorded.'),
+      ),
+      base_url: maybe(
+        word(),
+        'Extension. Address of an OpenAI-compatible API, which ends in /v1. Default: the embedded engine samples.',
+        derived,
+      ),
+      api_key: field(text(), 'EMPTY', 'Key of base_url, as ${oc.env:OPENAI_API_KEY}.', derived),
+      external_model_config: externalModel(
+        'Set base_url and api_key of the auxiliary model instead.',
+      ),
+    })
+    .describe(
+      'A model for workflows that is not trained. What is not set is as for the trained model.',
+    );
