@@ -95,9 +95,7 @@ describe('JSON', () => {
 
   it('names the place in an array that is broken, and the items that are not objects', async () => {
     const broken = write('broken.json', '[\n  {"n": 1},\n  {"n": 2 "m": 3}\n]\n');
-    await expect(read(broken)).rejects.toThrow(
-      `${broken}:3:11: expected a comma or "}", found "\\""`,
-    );
+    await expect(read(broken)).rejects.toThrow(`${broken}:3:11: expected a comma, found "m"`);
     const mixed = write('mixed.json', '[{"n": 1}, 2, null]');
     await expect(read(mixed)).rejects.toThrow(
       /2 rows are malformed \(1 are good\)[\s\S]*item 2: expected a JSON object, found a number[\s\S]*item 3: .*found null/,

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { TaskError, type RawTask } from '@trinity-rft/core';
-import { findJsonMistake } from './json-error.js';
+import { findJsonMistake } from './json-mistake.js';
 import { notAnObject, refuseBadRows, type BadRow } from './malformed.js';
 
 /**

@@ -116,9 +116,7 @@ function parse(bytes: Uint8Array, type: string | null, expected: string): unknow
       });
     }
     const what =
-      cause instanceof SyntaxError
-        ? `is not JSON${jsonErrorPosition(text, cause)}`
-        : 'is not UTF-8 text';
+      cause instanceof SyntaxError ? `is not JSON${jsonErrorPosition(text)}` : 'is not UTF-8 text';
     throw refusal('body', what, expected, { code: 'invalid_json', cause });
   }
 }

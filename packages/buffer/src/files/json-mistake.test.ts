@@ -1,22 +1,26 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findJsonMistake } from './json-error.js';
+import { findJsonMistake } from './json-mistake.js';
 
 it.each([
   ['{"a": 1, "b" 2}', 13, 'expected a colon after the key, found "2"'],
-  ['{"a": 1 "b": 2}', 8, String.raw`expected a comma or "}", found "\""`],
-  ['{"a": NaN}', 6, 'expected a value, found "NaN"'],
-  ['{"a": -Infinity}', 6, 'expected a value, found "-Infinity"'],
-  ["{'a': 1}", 1, `expected a key in double quotes, found "'"`],
+  ['{"a": 1 "b": 2}', 8, 'expected a comma, found "b"'],
+  ['{"a": NaN}', 6, 'expected a JSON value or a key in double quotes, found "NaN"'],
+  ['{"a": -Infinity}', 6, 'expected a JSON value or a key in double quotes, found "-"'],
+  ["{'a': 1}", 1, `expected a JSON value or a key in double quotes, found "'a'"`],
   ['{"a": 1,}', 8, 'expected a key in double quotes, found "}"'],
   ['[1, 2', 5, 'expected a comma or "]", found the end of the text'],
-  ['{"a": "open', 11, 'expected a closing double quote, found the end of the text'],
-  ['{"a": "tab\there"}', 10, String.raw`expected a closing double quote, found "\t"`],
-  [String.raw`{"a": "\x41"}`, 7, String.raw`expected an escape that JSON knows, found "\\"`],
-  ['{"a": 01}', 6, 'expected a value, found "01"'],
+  ['{"a": "open', 6, 'expected a closing double quote, found "open'],
+  [
+    '{"a": "tab\there"}',
+    6,
+    String.raw`expected control characters as escapes, found "\"tab\there\""`,
+  ],
+  [String.raw`{"a": "\x41"}`, 6, String.raw`expected an escape that JSON knows, found "\"\\x41\""`],
+  ['{"a": 01}', 7, 'expected a comma, found "1"'],
   ['{"a": 1} {"b": 2}', 9, 'expected nothing after the value, found "{"'],
   ['', 0, 'expected a value, found the end of the text'],
-  ['{"a": 😀}', 6, 'expected a value, found "😀"'],
+  ['{"a": 😀}', 6, 'expected a JSON value or a key in double quotes, found "😀"'],
 ])('finds the mistake in %j', (text, offset, problem) => {
   expect(findJsonMistake(text)).toEqual({ offset, problem });
 });

@@ -1,0 +1,51 @@
+/** Where a text stops being JSON, and why. */
+import { parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
+
+export interface JsonMistake {
+  /** Index where the first wrong token starts, or the text's length when it ends too early. */
+  readonly offset: number;
+  /** `expected a comma or "}", found "b"` */
+  readonly problem: string;
+}
+
+/** By the names of the parser's error codes. */
+const expectedBy: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'a JSON value or a key in double quotes',
+  InvalidNumberFormat: 'a number',
+  PropertyNameExpected: 'a key in double quotes',
+  ValueExpected: 'a value',
+  ColonExpected: 'a colon after the key',
+  CommaExpected: 'a comma',
+  CloseBraceExpected: 'a comma or "}"',
+  CloseBracketExpected: 'a comma or "]"',
+  EndOfFileExpected: 'nothing after the value',
+  InvalidCommentToken: 'no comments',
+  UnexpectedEndOfComment: 'no comments',
+  UnexpectedEndOfString: 'a closing double quote',
+  UnexpectedEndOfNumber: 'more digits',
+  InvalidUnicode: 'four hexadecimal digits after \\u',
+  InvalidEscapeCharacter: 'an escape that JSON knows',
+  InvalidCharacter: 'control characters as escapes',
+};
+
+/** The first mistake in `text`; undefined when it is JSON (RFC 8259), or nested too deep to tell. */
+export function findJsonMistake(text: string): JsonMistake | undefined {
+  const errors: ParseError[] = [];
+  try {
+    parse(text, errors, { disallowComments: true });
+  } catch {
+    return undefined;
+  }
+  const [first] = errors;
+  if (!first) return undefined;
+  const { error, offset, length } = first;
+  const expected = expectedBy[printParseErrorCode(error)] ?? 'JSON';
+  const found = describeToken(text.slice(offset, offset + Math.min(length, 20)));
+  return { offset, problem: `expected ${expected}, found ${found}` };
+}
+
+function describeToken(token: string): string {
+  if (token === '') return 'the end of the text';
+  const isPlainString = token.startsWith('"') && !/[\p{Cc}\\]/u.test(token);
+  return isPlainString ? token : JSON.stringify(token);
+}
