@@ -42,7 +42,7 @@ describe('math_eval_workflow', () => {
     expect((await attempt('math_eval_workflow', '\\boxed{50}', { rawTask, task })).reward).toBe(1);
   });
 
-  it('refuses a checker that it does not know', async () => {
+  it('rejects an unknown checker', async () => {
     const task = { workflowArgs: { checker: 'sympy' } };
     await expect(attempt('math_eval_workflow', '', { rawTask, task })).rejects.toThrow(
       /one of "math", "trinity"/,
@@ -107,7 +107,7 @@ describe('tool_call_workflow', () => {
   });
 
   it.each([
-    [{ ...rawTask, tools: 'price()' }, /Row 0 .* "tools" as no list/],
+    [{ ...rawTask, tools: 'price()' }, /Row 0 .* "tools" that is not a list/],
     [{ ...rawTask, conversations: undefined }, /"conversations" missing/],
     [
       { ...rawTask, conversations: [{ from: 'dog', value: '' }] },
@@ -135,7 +135,7 @@ describe('rewards of length and layout', () => {
     });
   });
 
-  it('are refused when the configuration is read, like any other with wrong arguments', () => {
+  it('are rejected when the configuration is read, like any other with wrong arguments', () => {
     expect(() => createRewardRegistry().get('rm_gallery_reward').create({})).toThrow(/RM-Gallery/);
     expect(() =>
       createRewardRegistry().get('math_dapo_reward').create({ enable_overlong_penalty: true }),

@@ -1,4 +1,4 @@
-/** The registries with everything that is built in. */
+/** The registries of workflows and reward functions, with the built-in ones. */
 import { createRewardFn, rewardFnNames } from '@trinity-rft/reward';
 import { runAgentscopeReact } from './built-in/react/agentscope-react-workflow.js';
 import {
@@ -23,17 +23,13 @@ import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 import { ToolCallWorkflow } from './built-in/single-turn/tool-call-workflow.js';
 import type { RewardDefinition, WorkflowDefinition } from './definition/types.js';
 
-/**
- * Every workflow is asynchronous here, so the names that the original has for asynchronous ones
- * mean the same.
- */
+/** Trinity-RFT's names. Its asynchronous variants are synonyms, because every workflow is asynchronous. */
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], { workflow: SimpleWorkflow }),
   ...named(['math_workflow', 'async_math_workflow'], { workflow: MathWorkflow }),
   ...named(['math_boxed_workflow', 'async_math_boxed_workflow'], { workflow: MathBoxedWorkflow }),
   ...named(['math_eval_workflow', 'async_math_eval_workflow'], { workflow: MathEvalWorkflow }),
-  // What sets it apart in the original is the signature of its reward function; here there is one
-  // for all.
+  // Differs from simple_workflow only in the signature of Trinity-RFT's reward functions.
   ...named(['math_rm_workflow', 'async_math_rm_workflow'], { workflow: SimpleWorkflow }),
   ...named(['tool_call_workflow', 'toolcall_workflow'], { workflow: ToolCallWorkflow }),
   reactWorkflow,
@@ -54,7 +50,7 @@ function named(
   return names.map((name) => defineWorkflow({ name, ...what }));
 }
 
-/** A registry with the built-in workflows, and room for a run's own. */
+/** The built-in workflows and those of a run. @throws ConfigError for duplicate names */
 export function createWorkflowRegistry(
   own: readonly WorkflowDefinition[] = [],
 ): Registry<WorkflowDefinition> {
@@ -63,7 +59,7 @@ export function createWorkflowRegistry(
   return registry;
 }
 
-/** A registry with the built-in reward functions, and room for a run's own. */
+/** The built-in reward functions and those of a run. @throws ConfigError for duplicate names */
 export function createRewardRegistry(
   own: readonly RewardDefinition[] = [],
 ): Registry<RewardDefinition> {

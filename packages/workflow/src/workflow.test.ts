@@ -67,15 +67,15 @@ describe('defineWorkflow', () => {
     expect(await instance.run()).toBe(513);
   });
 
-  it('refuses names that cannot stand in a file', () => {
+  it('rejects names with blanks', () => {
     expect(() => defineWorkflow({ name: 'two words', run: () => 1 })).toThrow(
-      '"two words" cannot be used',
+      '"two words" is invalid',
     );
   });
 });
 
 describe('registries', () => {
-  it('hold what is built in, and refuse a second thing of one name', () => {
+  it('hold what is built in, and reject duplicate names', () => {
     const names = createWorkflowRegistry().names();
     const twice =
       'simple_workflow math_workflow math_boxed_workflow math_eval_workflow math_rm_workflow math_ruler_workflow'.split(
@@ -92,7 +92,7 @@ describe('registries', () => {
     );
     const mine = defineWorkflow({ name: 'math_workflow', run: () => 1 });
     expect(() => createWorkflowRegistry([mine])).toThrow(
-      'A workflow named "math_workflow" is registered already',
+      'A workflow named "math_workflow" is already registered',
     );
     const reward = defineReward({ name: 'mine', score: () => 1 });
     expect(createRewardRegistry([reward]).has('mine')).toBe(true);
@@ -115,7 +115,7 @@ describe('scoreResponse', () => {
     });
   });
 
-  it.each([Number.NaN, Infinity, '1' as unknown as number])('refuses %s', async (value) => {
+  it.each([Number.NaN, Infinity, '1' as unknown as number])('rejects %s', async (value) => {
     await expect(scoreResponse(() => value, task, '2')).rejects.toMatchObject({
       code: 'REWARD_NOT_FINITE',
     });

@@ -1,10 +1,10 @@
-/** Auxiliary models by name or by place. */
+/** Auxiliary models by name or position. */
 import { ConfigError, didYouMean } from '@trinity-rft/core';
 import type { AgentModel } from '../definition/types.js';
 
 /**
- * `which` is a name, or the place in `explorer.auxiliary_models` from 0.
- * @throws ConfigError saying which models there are
+ * `which` is a name, or a position in `explorer.auxiliary_models`, counted from 0.
+ * @throws ConfigError with the names of the configured models
  */
 export function auxiliaryModel(
   models: ReadonlyMap<string, AgentModel>,
@@ -17,11 +17,9 @@ export function auxiliaryModel(
   const known =
     names.length === 0
       ? 'None is configured: add it to explorer.auxiliary_models.'
-      : `There are: ${names.join(', ')}.`;
+      : `Configured: ${names.join(', ')}.`;
   throw new ConfigError(
-    `The workflow wants the auxiliary model ${JSON.stringify(which)}, which does not exist.${similar} ${known}`,
-    {
-      code: 'AUXILIARY_MODEL_MISSING',
-    },
+    `The workflow needs the auxiliary model ${JSON.stringify(which)}, which is not configured.${similar} ${known}`,
+    { code: 'AUXILIARY_MODEL_MISSING' },
   );
 }

@@ -1,20 +1,20 @@
-/** One call of a remote model: how long it may take, and what its failures are called. */
+/** One call of a remote model: its deadline, and its failures as our errors. */
 import { CancelledError, ModelError, TrinityError } from '@trinity-rft/core';
 import type { RemoteModelOptions } from './remote-model.js';
 
-/** What a Node timer can wait. */
+/** The longest delay of a timer, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** Ends at the deadline, with the run, or with the call. @throws ModelError, CancelledError */
+/** Aborts at the deadline, or when the signal of the run or of the call aborts. @throws ModelError, CancelledError */
 export async function remoteCall<T>(
   options: RemoteModelOptions,
-  ofCall: AbortSignal | undefined,
+  callSignal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const deadline = AbortSignal.timeout(Math.min(options.timeoutMs, longestTimer));
   const signal = AbortSignal.any([
     deadline,
-    ...[options.signal, ofCall].filter((one) => one !== undefined),
+    ...[options.signal, callSignal].filter((one) => one !== undefined),
   ]);
   try {
     return await work(signal);
@@ -30,8 +30,8 @@ interface Circumstances {
 }
 
 /**
- * Says which model failed. Never holds the key: causes are left out, since client libraries keep
- * the request in their errors.
+ * Names the model that failed. The error has no `cause`, because the errors of client libraries hold
+ * the request, which holds the key.
  */
 function explain(error: unknown, { signal, deadline, options }: Circumstances): TrinityError {
   const what = `The auxiliary model "${options.modelPath}" at ${new URL(options.baseURL).host}`;
@@ -46,24 +46,24 @@ function explain(error: unknown, { signal, deadline, options }: Circumstances): 
     const { reason } = signal;
     return TrinityError.is(reason)
       ? reason
-      : new CancelledError(`The call of ${what} was given up.`, {
+      : new CancelledError(`${what}: the call was aborted.`, {
           code: 'CALL_ABORTED',
           reason: 'aborted',
         });
   }
   if (TrinityError.is(error)) return error;
   const { status, message } = error as { readonly status?: number; readonly message?: string };
-  const said = String(message ?? error).replaceAll(
+  const reason = String(message ?? error).replaceAll(
     options.apiKey === '' ? /(?!)/ : options.apiKey,
     '[redacted]',
   );
   if (status === undefined)
-    return new ModelError(`${what} could not be reached: ${said} Check base_url.`, {
+    return new ModelError(`${what} could not be reached: ${reason} Check base_url.`, {
       status: 502,
       code: 'unreachable',
       retryable: true,
     });
-  return new ModelError(`${what} answered ${said}`, {
+  return new ModelError(`${what} answered ${reason}`, {
     status,
     code: 'remote_error',
     retryable: status === 429 || status >= 500,

@@ -1,4 +1,4 @@
-/** Log-probabilities of given tokens by a remote model, where its service can say them. */
+/** Log-probabilities of given tokens from a remote model, if its service supports that. */
 import { ModelError, type ScoreOptions } from '@trinity-rft/core';
 import type { OpenAI } from 'openai';
 import { remoteCall } from './remote-call.js';
@@ -9,38 +9,32 @@ interface ScoreCall extends ScoreOptions {
   readonly promptLength: number;
 }
 
-/**
- * As vLLM answers `prompt_logprobs: 0`: by id, undefined for the first token. Not part of OpenAI's
- * API.
- */
+/** vLLM's answer to `prompt_logprobs: 0`, which OpenAI's API lacks: by id, null for the first token. */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
 /**
- * Of the distribution before temperature, so only temperature 1 can be asked for. [R]
- * @throws ModelError when the service cannot
+ * One value per response token. The service computes them at temperature 1, so no other is possible.
+ * @throws ModelError when the service does not support it
  */
 export async function remoteLogprobs(
   client: OpenAI,
   options: RemoteModelOptions,
-  { tokens, promptLength, temperature = 1, signal: ofCall }: ScoreCall,
+  { tokens, promptLength, temperature = 1, signal: callSignal }: ScoreCall,
 ): Promise<Float32Array> {
   const { modelPath } = options;
   if (temperature !== 1) {
     throw new ModelError(
-      `The remote model "${modelPath}" was asked to score at temperature ${temperature}; services score at 1 only. Set the temperature to 1, or give the model as a folder.`,
+      `The remote model "${modelPath}" computes log-probabilities at temperature 1 only, not ${temperature}. Set the temperature to 1, or use a model folder.`,
       { status: 400, code: 'not_available' },
     );
   }
   if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length) {
     throw new ModelError(
-      `logprobs of "${modelPath}" was given ${tokens.length} tokens, ${promptLength} of them prompt; expected at least one of either.`,
-      {
-        status: 400,
-        code: 'invalid_request',
-      },
+      `logprobs of "${modelPath}" got ${tokens.length} tokens with a prompt of ${promptLength}; expected at least one prompt and one response token.`,
+      { status: 400, code: 'invalid_request' },
     );
   }
-  return remoteCall(options, ofCall, async (signal) => {
+  return remoteCall(options, callSignal, async (signal) => {
     const body = {
       model: modelPath,
       prompt: Array.from(tokens),
@@ -56,12 +50,14 @@ export async function remoteLogprobs(
       readonly prompt_logprobs?: PromptLogprobs | null;
     };
     if (!Array.isArray(scored) || scored.length !== tokens.length) throw cannotScore(modelPath);
-    return Float32Array.from({ length: tokens.length - promptLength }, (_, i) => {
-      const at = promptLength + i;
-      const logprob = (scored as PromptLogprobs)[at]?.[String(tokens[at])]?.logprob;
+    const response = scored.slice(promptLength) as PromptLogprobs;
+    return Float32Array.from(response, (candidates, i) => {
+      const position = promptLength + i;
+      const token = tokens[position];
+      const logprob = candidates?.[String(token)]?.logprob;
       if (typeof logprob === 'number' && Number.isFinite(logprob)) return Math.min(0, logprob);
       throw new ModelError(
-        `The remote model "${modelPath}" gave no log-probability of token ${tokens[at]} at place ${at}. Expected one for every token: does it have another tokenizer?`,
+        `The remote model "${modelPath}" returned no log-probability of token ${token} at position ${position}. Does it have another tokenizer?`,
         { status: 502, code: 'remote_error' },
       );
     });
@@ -70,7 +66,7 @@ export async function remoteLogprobs(
 
 function cannotScore(modelPath: string): ModelError {
   return new ModelError(
-    `The service of "${modelPath}" does not answer prompt_logprobs, so it cannot score given tokens. Expected vLLM, or give the model as a folder (model_path without base_url).`,
+    `The service of "${modelPath}" does not support prompt_logprobs, so it cannot score given tokens. Use vLLM, or a model folder (model_path without base_url).`,
     { status: 501, code: 'not_available' },
   );
 }

@@ -77,7 +77,7 @@ describe('createRemoteModel', () => {
     expect(seen).toHaveLength(2);
   });
 
-  it('says which model refused, without the key', async () => {
+  it('names the model that rejected the call, without the key', async () => {
     const { model } = await serve([
       [401, { error: { message: 'Incorrect API key provided: key-of-mine.' } }],
     ]);
@@ -106,7 +106,7 @@ describe('createRemoteModel', () => {
     ]);
   });
 
-  it('says that nobody answers at the address', async () => {
+  it('says that the address cannot be reached', async () => {
     const model = createRemoteModel({
       baseURL: 'http://127.0.0.1:1/v1',
       apiKey: 'k',
@@ -117,7 +117,7 @@ describe('createRemoteModel', () => {
     await expect(model.chat(ask)).rejects.toMatchObject({ status: 502, retryable: true });
   });
 
-  it('refuses what only a local model knows', async () => {
+  it('rejects what only a local model supports', async () => {
     const { model } = await serve([]);
     await expect(model.chat(ask, { topLogprobs: 2 })).rejects.toMatchObject({
       code: 'not_available',
@@ -149,16 +149,16 @@ describe('logprobs of a remote model', () => {
     expect(model.vocabulary).toBeUndefined();
   });
 
-  it('are refused with the reason where it does not', async () => {
+  it('are rejected with the reason where it does not', async () => {
     const plain = { choices: [{ index: 0, text: '', finish_reason: 'length', logprobs: null }] };
     const { model } = await serve([[200, plain], [200, scored([null, entry(1, -1)])], [404, { error: { message: 'no such route' } }]]); // prettier-ignore
     const refusal = {
       status: 501,
-      message: expect.stringContaining('does not answer prompt_logprobs') as string,
+      message: expect.stringContaining('does not support prompt_logprobs') as string,
     };
     await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject(refusal);
     await expect(model.logprobs([1, 2], 1)).rejects.toThrow(
-      'no log-probability of token 2 at place 1',
+      'no log-probability of token 2 at position 1',
     );
     await expect(model.logprobs([1, 2], 1)).rejects.toMatchObject({
       status: 404,

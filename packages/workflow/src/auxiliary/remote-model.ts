@@ -1,6 +1,4 @@
-/**
- * A model behind an OpenAI-compatible address, for workflows to ask: never trained, never recorded.
- */
+/** An auxiliary model behind an OpenAI-compatible address: neither trained nor recorded. */
 import {
   ModelError,
   unknownPolicyVersion,
@@ -17,44 +15,48 @@ import { longestTimer, remoteCall } from './remote-call.js';
 import { remoteLogprobs } from './remote-logprobs.js';
 
 export interface RemoteModelOptions {
-  /** Ends in `/v1`, or wherever the API begins. */
+  /** The root of the API, which usually ends with `/v1`. */
   readonly baseURL: string;
-  /** A secret. It goes to that address and, through `endpoint()`, to the workflow. */
+  /** A secret: sent to that address, and readable by the workflow through `endpoint()`. */
   readonly apiKey: string;
-  /** Name of the model there. */
+  /** Name of the model at the service. */
   readonly modelPath: string;
-  /** Sent where a call does not say; what is not set is left to the service. */
+  /** For calls that do not set them. @default those of the service */
   readonly defaults?: Pick<ChatOptions, 'temperature' | 'topP' | 'maxTokens'>;
   /**
    * Sent as `chat_template_kwargs.enable_thinking`, which vLLM and SGLang read.
    * @default not sent
    */
   readonly enableThinking?: boolean;
-  /** Of one call with its repetitions, in milliseconds. */
+  /** Deadline of one call including its retries, in milliseconds. */
   readonly timeoutMs: number;
-  /** Repetitions of a call that failed for a reason that may pass. @default 2 */
+  /** Retries of a call after a transient failure. @default 2 */
   readonly maxRetries?: number;
-  /** Ends every call. */
+  /** Aborts every call. */
   readonly signal?: AbortSignal;
   /** @default the global one */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
- * Of what `chat` answers, only the texts, tool calls and finish reasons are known: `tokens` and
- * `logprobs` are empty, `promptLength` is 0 and `policyVersion` {@link unknownPolicyVersion}, so
- * that an answer cannot be trained on. `topLogprobs` is refused.
+ * `chat` returns texts, tool calls and finish reasons; `tokens` and `logprobs` are empty, so its
+ * responses cannot be trained on, and `topLogprobs` is not supported.
  */
 export function createRemoteModel(options: RemoteModelOptions): AgentModel {
   const { baseURL, apiKey, modelPath } = options;
   const fetch = boundFetch(options);
   const endpoint = createAgentEndpoint({ baseURL, apiKey, model: modelPath, fetch });
   const { maxRetries = 2, timeoutMs: timeout } = options;
-  // Environment variables of the openai package have no influence.
-  const own = { adminAPIKey: null, organization: null, project: null, webhookSecret: null };
+  // Nulls keep the openai package from reading its environment variables.
+  const noEnvironment = {
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+  };
   let client: OpenAI | undefined;
   const openaiClient = (): OpenAI =>
-    (client ??= new OpenAI({ ...endpoint.openai(), ...own, maxRetries, timeout }));
+    (client ??= new OpenAI({ ...endpoint.openai(), ...noEnvironment, maxRetries, timeout }));
   return {
     modelPath,
     policyVersion: unknownPolicyVersion,
@@ -67,9 +69,7 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
     extractExperiencesFromHistory: () => {
       throw new WorkflowError(
         `The auxiliary model "${modelPath}" keeps no history, because it is not trained. Take experiences from the rollout model.`,
-        {
-          code: 'HISTORY_OFF',
-        },
+        { code: 'HISTORY_OFF' },
       );
     },
   };
@@ -85,22 +85,16 @@ async function chat(
   options: RemoteModelOptions,
   { messages, call }: Call,
 ): Promise<readonly ChatResponse[]> {
-  const { modelPath, defaults = {} } = options;
-  if (call.topLogprobs !== undefined && call.topLogprobs > 0) {
+  const { modelPath, defaults } = options;
+  if ((call.topLogprobs ?? 0) > 0) {
     throw new ModelError(
-      `Log-probabilities of "${modelPath}" are not known here: it is a remote model. Remove topLogprobs.`,
-      {
-        status: 400,
-        code: 'not_available',
-      },
+      `The remote model "${modelPath}" does not support topLogprobs. Remove it.`,
+      { status: 400, code: 'not_available' },
     );
   }
-  const temperature = call.temperature ?? defaults.temperature;
+  const temperature = call.temperature ?? defaults?.temperature;
   return remoteCall(options, call.signal, async (signal) => {
-    const body = {
-      ...toRequest(messages, { ...defaults, ...call }, options),
-      ...(temperature !== undefined && { temperature }),
-    };
+    const body = { ...toRequest(messages, call, options), temperature };
     const { choices } = await client.chat.completions.create(body, { signal });
     return choices.map((choice) => toResponse(choice, temperature ?? 1));
   });
@@ -109,28 +103,27 @@ async function chat(
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 /**
- * `top_k`, `min_tokens` and `chat_template_kwargs` are no part of OpenAI's API: they are sent only
- * where they are asked for.
+ * Fields with the values that services assume anyway are left out, so that `top_k`, `min_tokens` and
+ * `chat_template_kwargs`, which OpenAI's API rejects, are sent only when they matter.
  */
 function toRequest(
   messages: readonly ChatMessage[],
   call: ChatOptions,
-  { modelPath, enableThinking }: RemoteModelOptions,
-): CompletionRequest {
+  { modelPath, enableThinking, defaults }: RemoteModelOptions,
+): CompletionRequest & Readonly<Record<string, unknown>> {
+  const { n, topP = defaults?.topP, topK, minTokens, stop = [], tools = [] } = call;
   return {
     model: modelPath,
     messages: messages as unknown as OpenAI.ChatCompletionMessageParam[],
-    ...(call.n !== undefined && call.n !== 1 && { n: call.n }),
-    ...(call.topP !== undefined && call.topP !== 1 && { top_p: call.topP }),
-    ...(call.maxTokens !== undefined && { max_tokens: call.maxTokens }),
-    ...(call.stop && call.stop.length > 0 && { stop: [...call.stop] }),
-    ...(call.tools &&
-      call.tools.length > 0 && { tools: call.tools as unknown as OpenAI.ChatCompletionTool[] }),
-    ...(call.topK !== undefined && call.topK > 0 && { top_k: call.topK }),
-    ...(call.minTokens !== undefined && call.minTokens > 0 && { min_tokens: call.minTokens }),
-    ...(enableThinking !== undefined && {
-      chat_template_kwargs: { enable_thinking: enableThinking },
-    }),
+    n: n === 1 ? undefined : n,
+    top_p: topP === 1 ? undefined : topP,
+    max_tokens: call.maxTokens ?? defaults?.maxTokens,
+    stop: stop.length > 0 ? [...stop] : undefined,
+    tools: tools.length > 0 ? (tools as unknown as OpenAI.ChatCompletionTool[]) : undefined,
+    top_k: topK !== undefined && topK > 0 ? topK : undefined,
+    min_tokens: minTokens !== undefined && minTokens > 0 ? minTokens : undefined,
+    chat_template_kwargs:
+      enableThinking === undefined ? undefined : { enable_thinking: enableThinking },
   };
 }
 
@@ -147,7 +140,7 @@ function toResponse(
   const toolCalls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
   return {
     responseText: message.content ?? '',
-    ...(typeof reasoning === 'string' && { reasoningText: reasoning }),
+    reasoningText: typeof reasoning === 'string' ? reasoning : undefined,
     toolCalls: toolCalls.map(({ id, function: { name, arguments: raw } }) => ({
       id,
       type: 'function',
@@ -162,15 +155,16 @@ function toResponse(
   };
 }
 
-/** Every request ends with the run that makes it, whoever makes it. */
+/** A fetch whose requests also abort at the deadline and with the run. */
 function boundFetch({
   signal,
   timeoutMs,
   fetch = globalThis.fetch,
 }: RemoteModelOptions): typeof globalThis.fetch {
   return (input, init) => {
-    const own = init?.signal ?? (input instanceof Request ? input.signal : undefined);
-    const signals = [AbortSignal.timeout(Math.min(timeoutMs, longestTimer)), signal, own].filter(
+    const requestSignal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    const deadline = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
+    const signals = [deadline, signal, requestSignal].filter(
       (one) => one !== undefined && one !== null,
     );
     return fetch(input, { ...init, signal: AbortSignal.any(signals) });

@@ -1,23 +1,23 @@
 /**
- * Where a run's model is served, in the words of each agent framework. Plain settings: no framework
- * is a dependency.
+ * The address of a run's model, as the settings that each agent framework expects. Plain objects: no
+ * framework is a dependency.
  */
 
-/** The address of one run's model. Calls made through it are recorded for that run and no other. */
+/** The address of one run's model. Calls through it are recorded for that run only. */
 export interface EndpointAddress {
   /** Ends in `/v1`. */
   readonly baseURL: string;
-  /** Of this run alone; void once the run is over. */
+  /** Belongs to this run and becomes invalid when the run ends. */
   readonly apiKey: string;
-  /** The value for `model` in requests; requests that name another model are served as well. */
+  /** Goes into the `model` field of requests, although any other value is accepted too. */
   readonly model: string;
-  /** The same endpoint without a socket, in place of the global `fetch`. */
+  /** Serves the same endpoint in process, in place of the global `fetch`. */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * What an agent needs to talk to the model of its run. Failed calls are not repeated by clients:
- * the scheduler decides about that.
+ * What an agent needs to call the model of its run. Clients do not retry failed calls, because the
+ * explorer retries whole runs.
  */
 export interface AgentEndpoint extends EndpointAddress {
   /** `new OpenAI(endpoint.openai())`. */
@@ -64,7 +64,7 @@ export interface AgentEndpoint extends EndpointAddress {
     readonly timeout: number;
     readonly additionalSessionOptions: { readonly fetch: typeof globalThis.fetch };
   };
-  /** Environment variables for a process of its own. Goes over HTTP. */
+  /** Environment variables for a child process. Goes over HTTP. */
   env(): {
     readonly OPENAI_BASE_URL: string;
     readonly OPENAI_API_KEY: string;
@@ -72,7 +72,7 @@ export interface AgentEndpoint extends EndpointAddress {
   };
 }
 
-/** setTimeout's largest delay: how long a call may take is the run's decision. */
+/** The longest delay of setTimeout: the deadline of a call comes from the run. */
 const noTimeoutMs = 2 ** 31 - 1;
 
 export function createAgentEndpoint({
@@ -90,7 +90,7 @@ export function createAgentEndpoint({
     openai: () => ({ baseURL, apiKey, fetch, maxRetries, timeout: noTimeoutMs }),
     aiSdk: () => ({ name: 'trinity', baseURL, apiKey, fetch }),
     langchain: () => ({ model, apiKey, maxRetries, configuration: { baseURL, fetch } }),
-    // What stands before the first slash is not sent.
+    // Mastra drops everything before the first slash.
     mastra: () => ({ id: `trinity/${model}`, url: baseURL, apiKey }),
     agentscope: () => ({ modelName: model, apiKey, baseURL, stream: false, maxRetries }),
     llamaindex: () => ({

@@ -1,4 +1,4 @@
-/** How workflows and reward functions are declared. */
+/** Declaring workflows and reward functions. */
 import { ConfigError, type RewardFn } from '@trinity-rft/core';
 import type {
   RewardDefinition,
@@ -23,9 +23,9 @@ export interface WorkflowClassOptions {
 }
 
 /**
- * Declares a workflow. Export the result from a module of the plugin directory, or hand it to the
- * launcher; its name is what `default_workflow_type` says. @throws ConfigError when the name is
- * empty or has blanks
+ * Declares a workflow that `default_workflow_type` can name. Export the result from a module of the
+ * plugin directory, or pass it to the launcher.
+ * @throws ConfigError when the name is empty or has characters that are not allowed
  */
 export function defineWorkflow(
   options: WorkflowFunctionOptions | WorkflowClassOptions,
@@ -58,7 +58,7 @@ export function defineWorkflow(
   };
 }
 
-/** Declares a reward function, found by the name in `default_reward_fn_type`. */
+/** Declares a reward function that `default_reward_fn_type` can name. */
 export function defineReward(options: {
   readonly name: string;
   readonly score: RewardFn;
@@ -73,27 +73,18 @@ export function defineReward(options: {
 function checkName(what: string, name: string): string {
   if (namePattern.test(name)) return name;
   throw new ConfigError(
-    `${what} name ${JSON.stringify(name)} cannot be used. Use letters, digits and any of _ . : / @ - so that it can stand in a YAML file.`,
-    {
-      code: 'NAME_INVALID',
-    },
+    `${what} name ${JSON.stringify(name)} is invalid. Use letters, digits and any of _ . : / @ -`,
+    { code: 'NAME_INVALID' },
   );
 }
 
-/** True for what {@link defineWorkflow} returned, also from another copy of this package. */
-export function isWorkflowDefinition(value: unknown): value is WorkflowDefinition {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    (value as { kind?: unknown }).kind === 'trinity-rft.workflow'
-  );
-}
+/** Recognises a result of {@link defineWorkflow}, even from another copy of this package. */
+export const isWorkflowDefinition = (value: unknown): value is WorkflowDefinition =>
+  kindOf(value) === 'trinity-rft.workflow';
 
-/** True for what {@link defineReward} returned, also from another copy of this package. */
-export function isRewardDefinition(value: unknown): value is RewardDefinition {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    (value as { kind?: unknown }).kind === 'trinity-rft.reward'
-  );
-}
+/** Recognises a result of {@link defineReward}, even from another copy of this package. */
+export const isRewardDefinition = (value: unknown): value is RewardDefinition =>
+  kindOf(value) === 'trinity-rft.reward';
+
+const kindOf = (value: unknown): unknown =>
+  (value as { readonly kind?: unknown } | null | undefined)?.kind;

@@ -1,26 +1,24 @@
-/** Tables of named things: a duplicate throws, an unknown name lists what there is. */
+/** Tables of named values: duplicates throw, and an unknown name lists the known ones. */
 import { ConfigError, didYouMean } from '@trinity-rft/core';
 
 export interface Registry<T> {
-  /** @throws ConfigError when the name is taken */
+  /** @throws ConfigError when the name is already registered */
   register(name: string, value: T): void;
-  /** @throws ConfigError naming the nearest known name */
+  /** @throws ConfigError with the known names, and the most similar one */
   get(name: string): T;
   has(name: string): boolean;
   names(): readonly string[];
 }
 
-/** `kind` is the word used in messages: "workflow", "reward function". */
+/** `kind` appears in error messages: "workflow", "reward function". */
 export function createRegistry<T>(kind: string): Registry<T> {
   const entries = new Map<string, T>();
   return {
     register: (name, value) => {
       if (entries.has(name)) {
         throw new ConfigError(
-          `A ${kind} named "${name}" is registered already. Give the second one another name.`,
-          {
-            code: 'DUPLICATE_NAME',
-          },
+          `A ${kind} named "${name}" is already registered. Choose another name.`,
+          { code: 'DUPLICATE_NAME' },
         );
       }
       entries.set(name, value);
@@ -31,9 +29,7 @@ export function createRegistry<T>(kind: string): Registry<T> {
       const known = [...entries.keys()].toSorted();
       throw new ConfigError(
         `There is no ${kind} named "${name}".${didYouMean(name, known)} Known: ${known.join(', ') || 'none'}.`,
-        {
-          code: 'UNKNOWN_NAME',
-        },
+        { code: 'UNKNOWN_NAME' },
       );
     },
     has: (name) => entries.has(name),

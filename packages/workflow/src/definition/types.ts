@@ -1,51 +1,46 @@
-/** What a workflow gets and what it may give back. */
+/** The input and the output of a workflow. */
 import type { Experience, Metrics, RewardFn, RolloutModel, Runtime, Task } from '@trinity-rft/core';
 import type OpenAI from 'openai';
 import type { AgentEndpoint } from './agent-endpoint.js';
 
-/** A rollout model with a client of the `openai` package, and an address for every other one. */
+/** A rollout model with an `openai` client, and an address for every other client. */
 export interface AgentModel extends RolloutModel<OpenAI> {
-  /** The same for every call; what it serves is recorded here. */
+  /** Always the same endpoint; the calls that it serves are recorded by this model. */
   endpoint(): AgentEndpoint;
 }
 
-/**
- * Everything a workflow may use in one run (or, when it repeats by itself, in one group of runs).
- */
+/** What a workflow may use in one run, or in one group of runs if its definition says `canRepeat`. */
 export interface WorkflowContext {
   readonly task: Task;
-  /** The model being trained; every call is recorded. */
+  /** The trained model; every call is recorded. */
   readonly model: AgentModel;
-  /** Judges and helpers by name; their calls are not trained on. */
+  /** Judges and other helper models by name; their calls are not trained on. */
   readonly auxiliaryModels: ReadonlyMap<string, AgentModel>;
-  /** The reward function the task names, if it names one. */
+  /** The reward function that the task names, if any. */
   readonly rewardFn?: RewardFn;
   readonly runtime: Runtime;
   /** Aborts when the attempt times out or the run stops. */
   readonly signal: AbortSignal;
 }
 
-/**
- * A score for everything the model did in the run: the recorded calls become experiences with this
- * reward.
- */
+/** The score of a run: its recorded calls become experiences with this reward. */
 export interface WorkflowOutput {
   readonly reward: number;
   readonly metrics?: Metrics;
   readonly info?: Readonly<Record<string, unknown>>;
 }
 
-/** Experiences made by the workflow, or a score for the recorded ones; a bare number is a score. */
+/** Experiences that the workflow created, or a score (a number is one) for the recorded calls. */
 export type WorkflowResult = readonly Experience[] | WorkflowOutput | number;
 
-/** One instance at work. */
+/** A workflow created for a task. */
 export interface WorkflowInstance {
   run(): Promise<WorkflowResult> | WorkflowResult;
-  /** Makes the instance ready for another task, when the definition says `canReset`. */
+  /** Prepares the instance for another task, if the definition says `canReset`. */
   reset?(context: WorkflowContext): void | Promise<void>;
   /**
-   * The next `run` makes `repeatTimes` runs with ids from `runIdBase` on, when the definition says
-   * `canRepeat`.
+   * Makes the next `run` perform `repeatTimes` runs, with ids from `runIdBase` on, if the definition
+   * says `canRepeat`.
    */
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
 }
@@ -54,9 +49,9 @@ export interface WorkflowInstance {
 export interface WorkflowDefinition {
   readonly kind: 'trinity-rft.workflow';
   readonly name: string;
-  /** An instance may serve several tasks. */
+  /** An instance can be reused for other tasks. */
   readonly canReset: boolean;
-  /** One `run` makes all runs of a group. */
+  /** One call of `run` performs all runs of a group. */
   readonly canRepeat: boolean;
   create(context: WorkflowContext): WorkflowInstance;
 }

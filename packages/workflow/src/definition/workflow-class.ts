@@ -11,19 +11,19 @@ import type { AgentModel, WorkflowContext, WorkflowResult } from './types.js';
 
 export interface RunScore {
   readonly reward: number;
-  /** Place in the group, from 0. @default 0 */
+  /** Index of the run in its group. @default 0 */
   readonly index?: number;
   readonly metrics?: Metrics;
 }
 
 /**
  * A workflow as a class: `run` uses `this.model` to solve `this.task` and returns experiences or a
- * score. `this.task` and `this.model` always belong to the current task, also after a reset.
+ * score. After a reset, `this.task` and `this.model` are those of the new task.
  */
 export abstract class Workflow {
-  /** Instances are reused: `reset(task)` is called before the next task. */
+  /** Whether an instance is reused: then `reset(task)` is called before the next task. */
   static readonly canReset: boolean = false;
-  /** One `run` makes all runs of a group: `setRepeatTimes` is called before it. */
+  /** Whether one `run` performs all runs of a group: `setRepeatTimes` is called before it. */
   static readonly canRepeat: boolean = false;
 
   protected repeatTimes = 1;
@@ -59,9 +59,8 @@ export abstract class Workflow {
   abstract run(): Promise<WorkflowResult> | WorkflowResult;
 
   /**
-   * What the model has recorded since the last time, as experiences of one run: that with place
-   * `index` in the group. For a workflow that makes its runs one after the other; `index` 0 where
-   * it makes one.
+   * The calls recorded since the last call of this method, as experiences of one run. A workflow with
+   * `canRepeat` that performs its runs one after the other passes the `index` of each.
    */
   protected recorded({ reward, index = 0, metrics = {} }: RunScore): readonly Experience[] {
     return this.model.extractExperiencesFromHistory().map((experience) =>
@@ -73,9 +72,9 @@ export abstract class Workflow {
     );
   }
 
-  /** Override to drop what the last task left behind. */
+  /** Override to discard state of the previous task. */
   reset(_task: Task): void | Promise<void> {
-    // Nothing is kept between tasks unless a subclass keeps it.
+    // A subclass with state overrides this.
   }
 
   setRepeatTimes(repeatTimes: number, runIdBase: number): void {

@@ -1,7 +1,4 @@
-/**
- * Calling reward functions: parts summed, checked, and errors put down to the function that made
- * them.
- */
+/** Calling reward functions: checks the result, sums its parts, and attributes errors to them. */
 import {
   boundary,
   RewardError,
@@ -21,7 +18,7 @@ export interface Score {
 }
 
 /**
- * Scores one response of `task`; `details` are for rewards of length and layout.
+ * Scores one response to `task`. Rewards for length and format need the `details`.
  * @throws RewardError when the function throws or returns anything but finite numbers
  */
 export async function scoreResponse(
@@ -37,37 +34,27 @@ export async function scoreResponse(
     rawTask: task.rawTask,
     ...details,
   };
+  const name = `Reward function "${task.rewardFn ?? 'default'}"`;
+  const place = `task ${task.batchId}/${task.taskId}`;
   const result = await boundary(
-    (cause) =>
-      new RewardError(
-        `Reward function "${task.rewardFn ?? 'default'}" threw on task ${task.batchId}/${task.taskId}.`,
-        {
-          code: 'REWARD_THREW',
-          cause,
-        },
-      ),
+    (cause) => new RewardError(`${name} threw on ${place}.`, { code: 'REWARD_THREW', cause }),
     () => rewardFn(input),
   );
   const parts: Metrics = typeof result === 'number' ? { reward: result } : result;
-  let reward = 0;
-  for (const [name, value] of Object.entries(parts)) {
-    if (typeof value !== 'number' || !Number.isFinite(value)) {
-      throw new RewardError(
-        `Reward function "${task.rewardFn ?? 'default'}" returned ${String(value)} for "${name}" on task ${task.batchId}/${task.taskId}; expected a finite number.`,
-        { code: 'REWARD_NOT_FINITE' },
-      );
-    }
-    reward += value;
+  for (const [part, value] of Object.entries(parts)) {
+    if (Number.isFinite(value)) continue;
+    throw new RewardError(
+      `${name} returned ${String(value)} for "${part}" on ${place}; expected a finite number.`,
+      { code: 'REWARD_NOT_FINITE' },
+    );
   }
+  const reward = Object.values(parts).reduce((sum, value) => sum + value, 0);
   return { reward, parts: typeof result === 'number' ? {} : parts };
 }
 
-/**
- * As {@link scoreResponse}, of one choice of a chat: with its reasoning and its number of tokens.
- */
-export function scoreChoice(rewardFn: RewardFn, task: Task, choice: ChatResponse): Promise<Score> {
-  return scoreResponse(rewardFn, task, choice.responseText, {
+/** {@link scoreResponse} for a response of `chat`, with its reasoning and its number of tokens. */
+export const scoreChoice = (rewardFn: RewardFn, task: Task, choice: ChatResponse): Promise<Score> =>
+  scoreResponse(rewardFn, task, choice.responseText, {
     responseTokens: choice.tokens.length - choice.promptLength,
-    ...(choice.reasoningText !== undefined && { reasoning: choice.reasoningText }),
+    reasoning: choice.reasoningText,
   });
-}

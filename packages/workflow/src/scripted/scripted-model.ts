@@ -1,4 +1,4 @@
-/** A model that answers from a script: for trying out and testing workflows without one. */
+/** A model that answers from a script, for trying and testing workflows. */
 import {
   createExperience,
   InvariantError,
@@ -14,7 +14,7 @@ import { createAgentEndpoint } from '../definition/agent-endpoint.js';
 import type { AgentModel } from '../definition/types.js';
 import { serveCompletions } from './serve-completions.js';
 
-/** One answer: its text, a whole one, or an error to throw. */
+/** An answer: its text, a complete response, or an error to throw. */
 export type ScriptedAnswer =
   | string
   | (Partial<Pick<ChatResponse, 'responseText' | 'reasoningText' | 'finishReason'>> & {
@@ -22,7 +22,7 @@ export type ScriptedAnswer =
     })
   | Error;
 
-/** `arguments` that are no text become JSON. */
+/** `arguments` other than strings become JSON. */
 export interface ScriptedToolCall {
   readonly name: string;
   readonly arguments: unknown;
@@ -34,26 +34,24 @@ export interface ScriptedCall {
 }
 
 export interface ScriptedModelOptions {
-  /**
-   * A list is used up one answer per choice, in call order; a function is asked for each choice.
-   */
+  /** A list, consumed one answer per choice in the order of calls, or a function of each choice. */
   readonly answers:
     | readonly ScriptedAnswer[]
     | ((call: ScriptedCall, choice: number) => ScriptedAnswer);
-  /** What `logprobs` says of the tokens after the prompt. @default -0.25 of each */
+  /** The result of `logprobs`, one value per response token. @default -0.25 each */
   readonly score?: (tokens: Int32Array, promptLength: number) => ArrayLike<number>;
-  /** @default not known */
+  /** @default unknown */
   readonly vocabulary?: Vocabulary;
   /** @default "scripted" */
   readonly modelPath?: string;
 }
 
 export interface ScriptedModel extends AgentModel {
-  /** Every call so far, through whichever door it came. */
+  /** Every call so far, through `chat` or the endpoint. */
   readonly calls: readonly ScriptedCall[];
 }
 
-/** Records as the real one does; tokens are character codes, and every log-probability is -0.25. */
+/** Records calls as a real model does; tokens are code points, and log-probabilities are -0.25. */
 export function scriptedModel({
   answers,
   score,
@@ -68,7 +66,7 @@ export function scriptedModel({
     const answer = answers[used++];
     if (answer === undefined)
       throw new InvariantError(
-        `The scripted model was asked for answer ${used}; its script has ${answers.length}.`,
+        `The scripted model needs answer ${used}, but its script has only ${answers.length}.`,
       );
     return answer;
   };
@@ -105,7 +103,7 @@ export function scriptedModel({
       signal?.throwIfAborted();
       return score
         ? Float32Array.from(score(Int32Array.from(tokens), promptLength))
-        : steady(tokens.length - promptLength);
+        : constantLogprobs(tokens.length - promptLength);
     },
     vocabulary,
     openaiClient: () => client,
@@ -132,21 +130,21 @@ function toResponse(
     function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
   }));
   const prompt = codes(JSON.stringify(messages));
-  // No answer is empty: at least its end was sampled.
+  // Even an empty answer has one token, its end.
   const response = codes(`${responseText}${calls.length > 0 ? JSON.stringify(calls) : ''}\n`);
   return {
     responseText,
-    ...(given.reasoningText !== undefined && { reasoningText: given.reasoningText }),
+    reasoningText: given.reasoningText,
     toolCalls: calls,
     tokens: Int32Array.from([...prompt, ...response]),
     promptLength: prompt.length,
-    logprobs: steady(response.length),
+    logprobs: constantLogprobs(response.length),
     finishReason: given.finishReason ?? (calls.length > 0 ? 'tool_calls' : 'stop'),
     policyVersion: 0,
     temperature: options.temperature ?? 1,
   };
 }
 
-const steady = (length: number): Float32Array => new Float32Array(length).fill(-0.25);
+const constantLogprobs = (length: number): Float32Array => new Float32Array(length).fill(-0.25);
 const codes = (text: string): readonly number[] =>
   [...text].map((character) => character.codePointAt(0) ?? 0);

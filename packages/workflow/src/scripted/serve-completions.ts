@@ -1,7 +1,4 @@
-/**
- * A `fetch` that answers chat completions from a chat function: as much of the API as scripted
- * models need, without streams.
- */
+/** A `fetch` that serves chat completions from a chat function: the part of the API for scripts. */
 import {
   describeError,
   type ChatMessage,
@@ -25,7 +22,7 @@ interface CompletionRequest {
 }
 
 export function serveCompletions(model: string, chat: Chat): typeof globalThis.fetch {
-  // Frameworks take answers with the same id for the same answer.
+  // Frameworks treat answers with equal ids as the same answer.
   let answered = 0;
   return async (input, init) => {
     const request = new Request(input, init);
@@ -33,12 +30,15 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
     if (pathname.endsWith('/models'))
       return Response.json({ object: 'list', data: [{ id: model, object: 'model' }] });
     if (!pathname.endsWith('/chat/completions'))
-      return failure(404, `${pathname} is not scripted.`);
+      return failure(404, `${pathname} is not supported.`);
     try {
-      const wanted = (await request.json()) as CompletionRequest;
-      if (wanted.stream === true) return failure(400, 'Scripted models do not stream.');
-      const responses = await chat(wanted.messages, {
-        ...toOptions(wanted),
+      const body = (await request.json()) as CompletionRequest;
+      if (body.stream === true) return failure(400, 'Scripted models do not support streaming.');
+      const responses = await chat(body.messages, {
+        n: body.n,
+        temperature: body.temperature,
+        maxTokens: body.max_tokens,
+        tools: body.tools,
         signal: request.signal,
       });
       return Response.json({
@@ -54,20 +54,6 @@ export function serveCompletions(model: string, chat: Chat): typeof globalThis.f
   };
 }
 
-function toOptions({
-  n,
-  temperature,
-  max_tokens: maxTokens,
-  tools,
-}: CompletionRequest): ChatOptions {
-  return {
-    ...(n !== undefined && { n }),
-    ...(temperature !== undefined && { temperature }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(tools && { tools }),
-  };
-}
-
 function toChoice(
   { responseText, reasoningText, toolCalls, finishReason }: ChatResponse,
   index: number,
@@ -80,8 +66,8 @@ function toChoice(
       role: 'assistant',
       content: responseText === '' && toolCalls.length > 0 ? null : responseText,
       refusal: null,
-      ...(reasoningText !== undefined && { reasoning_content: reasoningText }),
-      ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+      reasoning_content: reasoningText,
+      tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
     },
   };
 }

@@ -1,4 +1,4 @@
-/** A workflow run by hand on one row: what a test or a first try needs instead of an explorer. */
+/** Runs a workflow on one row without an explorer, for tests and first tries. */
 import {
   createRuntime,
   defaultFormatArgs,
@@ -20,16 +20,14 @@ export interface TryOptions {
   /** @default none */
   readonly auxiliaryModels?: Readonly<Record<string, AgentModel>>;
   readonly rewardFn?: RewardFn;
-  /**
-   * Whatever else of the task matters: `formatArgs`, `workflowArgs`, `rolloutArgs`, `repeatTimes`.
-   */
+  /** Other fields of the task: `formatArgs`, `workflowArgs`, `rolloutArgs`, `repeatTimes` ... */
   readonly task?: Partial<Omit<Task, 'rawTask'>>;
-  /** @default a silent one with the system clock */
+  /** @default silent, with the system clock */
   readonly runtime?: Runtime;
   readonly signal?: AbortSignal;
 }
 
-/** The context that the explorer would give. */
+/** The context that the explorer would pass. */
 export function workflowContext({
   rawTask,
   model,
@@ -40,16 +38,16 @@ export function workflowContext({
   signal,
 }: TryOptions): WorkflowContext {
   return {
-    task: { ...plainTask, ...task, rawTask },
+    task: { ...defaultTask, ...task, rawTask },
     model,
     auxiliaryModels: new Map(Object.entries(auxiliaryModels)),
-    ...(rewardFn && { rewardFn }),
+    rewardFn,
     runtime: runtime ?? createRuntime(),
     signal: signal ?? new AbortController().signal,
   };
 }
 
-/** One `run`, of all `task.repeatTimes` runs when the workflow repeats by itself. */
+/** One call of `run`, which performs all `task.repeatTimes` runs of a workflow with `canRepeat`. */
 export async function tryWorkflow(
   definition: WorkflowDefinition,
   options: TryOptions,
@@ -60,7 +58,7 @@ export async function tryWorkflow(
   return instance.run();
 }
 
-const plainTask: Omit<Task, 'rawTask'> = {
+const defaultTask: Omit<Task, 'rawTask'> = {
   taskId: 0,
   batchId: 1,
   workflow: 'tried',

@@ -89,14 +89,14 @@ describe('on_policy_distill_workflow', () => {
     );
   });
 
-  it('refuses a teacher whose tokens are others, before anything is sampled', async () => {
+  it('rejects a teacher with other tokens before anything is sampled', async () => {
     const student = { vocabulary: vocabulary('a', 'b', 'c'), modelPath: 'small' };
     const failed = distill({
       student,
       teacher: { vocabulary: vocabulary('a', 'c'), modelPath: 'big' },
     });
     await expect(failed).rejects.toThrow(
-      'The teacher "big" has another tokenizer than "small": token 1 of 3 is "b" to the model and "c" to the teacher, which has 2.',
+      'The teacher "big" has another tokenizer than "small": token 1 of 3 is "b" for the model and "c" for the teacher, which has 2 tokens.',
     );
     await expect(failed).rejects.toMatchObject({ code: 'VOCABULARY_MISMATCH' });
   });
@@ -133,10 +133,10 @@ describe('assertSameVocabulary', () => {
       { modelPath: 'teacher', vocabulary: teacher },
     );
 
-  it('lets a teacher have more tokens, and ids that nobody uses', () => {
+  it('accepts a teacher with more tokens, and unused ids', () => {
     check(vocabulary('a', undefined, 'c'), vocabulary('a', 'b', 'c', 'd'));
     expect(() => check(vocabulary('a', 'b'), vocabulary('a'))).toThrow(
-      'token 1 of 2 is "b" to the model and nothing to the teacher',
+      'token 1 of 2 is "b" for the model and missing for the teacher',
     );
   });
 

@@ -1,22 +1,19 @@
-/**
- * `on_policy_distill_workflow`: the model answers, and a teacher says how likely each of its tokens
- * was.
- */
+/** `on_policy_distill_workflow`: a teacher computes log-probabilities of the tokens that the model sampled. */
 import { withFields, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import { scoreChoice, type Score } from '../../scoring/score-response.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import type { AgentModel } from '../../definition/types.js';
-import { positiveArg, wrongArg } from '../arguments/workflow-args.js';
+import { positiveArg, invalidArg } from '../task-args.js';
 import { assertSameVocabulary } from './same-vocabulary.js';
 
 /**
- * `workflow_args`: `teacher` (name or place of an auxiliary model; the first), `temperature` at
- * which the teacher scores (1). The reward is that of the reward function if the task names one,
- * else 0: what is learned are the teacher's log-probabilities.
+ * `workflow_args`: `teacher` (name or position of an auxiliary model; the first), `temperature` of the
+ * teacher (1). Training uses the log-probabilities of the teacher; the reward, 0 without a reward
+ * function, is for information.
  *
- * Metrics: `kl_divergence` = sum over response tokens of (student - teacher), and the parts of the
- * reward.
+ * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher), and
+ * the parts of the reward.
  */
 export class OnPolicyDistillWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -34,15 +31,13 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
           this.score(response),
         ]);
         const kl = { kl_divergence: divergence(response.logprobs, teacherLogprobs) };
-        return withFields(
-          this.experienceOf(response, index, { reward, metrics: { ...parts, ...kl } }),
-          { teacherLogprobs },
-        );
+        const score = { reward, metrics: { ...parts, ...kl } };
+        return withFields(this.experienceOf(response, index, score), { teacherLogprobs });
       }),
     );
   }
 
-  /** Reward and metrics of an answer; the teacher's opinion does not depend on them. */
+  /** Reward and metrics of an answer. */
   protected async score(response: ChatResponse): Promise<Score> {
     return this.rewardFn
       ? scoreChoice(this.rewardFn, this.task, response)
@@ -52,10 +47,10 @@ export class OnPolicyDistillWorkflow extends SimpleWorkflow {
   #teacher(): AgentModel {
     const which = this.task.workflowArgs['teacher'] ?? 0;
     if (typeof which !== 'string' && typeof which !== 'number')
-      throw wrongArg('teacher', which, 'a name or a place in explorer.auxiliary_models');
+      throw invalidArg('teacher', which, 'a name or a position in explorer.auxiliary_models');
     return auxiliaryModel(this.auxiliaryModels, which);
   }
 }
 
 const divergence = (student: Float32Array, teacher: Float32Array): number =>
-  student.reduce((sum, logprob, t) => sum + logprob - teacher[t]!, 0);
+  student.reduce((sum, logprob, t) => sum + logprob - (teacher[t] ?? Number.NaN), 0);

@@ -1,4 +1,4 @@
-/** Asking another model for a verdict: bounded tries, a deadline for each, and failures as data. */
+/** Asking a judge model: limited attempts, a deadline for each, and failures as data. */
 import {
   CancelledError,
   ConfigError,
@@ -12,36 +12,33 @@ import type { AgentModel } from '../../definition/types.js';
 export interface JudgeQuestion<T> {
   readonly judge: AgentModel;
   readonly messages: readonly ChatMessage[];
-  /** Undefined: the answer cannot be read. */
+  /** Returns undefined for an answer that it cannot read. */
   readonly parse: (answer: string) => T | undefined;
-  /**
-   * What an answer looks like, told to a judge whose answer cannot be read: `a JSON object with the
-   * key "rating"`.
-   */
+  /** The expected form of the answer, for the reminder: `a JSON object with the key "rating"`. */
   readonly expected: string;
-  /** Calls at most. @default 2 */
+  /** Maximum number of calls. @default 2 */
   readonly attempts?: number;
-  /** Of one call, in milliseconds. @default 60 s */
+  /** Deadline of one call, in milliseconds. @default 60000 */
   readonly timeoutMs?: number;
   /** @default 0 */
   readonly temperature?: number;
   readonly maxTokens?: number;
   readonly clock: Clock;
-  /** That of the run; when it aborts, so does the question. */
+  /** The signal of the run. */
   readonly signal: AbortSignal;
 }
 
-/** What came of it. Without a value `failure` says why. */
+/** Without a value, `failure` says why. */
 export interface Verdict<T> {
   readonly value: T | undefined;
-  /** Calls that were made. */
+  /** Number of calls. */
   readonly attempts: number;
   readonly failure?: string;
 }
 
 /**
- * Never rejects because of the judge: only when `signal` aborts, or when the configuration is
- * wrong.
+ * A failing judge is a verdict without a value. Rejects only when `signal` aborts, or with a
+ * ConfigError.
  */
 export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T>> {
   const { messages, parse, expected, attempts = 2, signal } = question;
@@ -61,7 +58,7 @@ export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T
       );
     } else {
       failure = describeError(answer.error);
-      if (!answer.worthRepeating) return { value: undefined, attempts: attempt, failure };
+      if (!answer.retryable) return { value: undefined, attempts: attempt, failure };
     }
   }
   return { value: undefined, attempts, failure };
@@ -69,7 +66,7 @@ export async function askJudge<T>(question: JudgeQuestion<T>): Promise<Verdict<T
 
 interface Failed {
   readonly error: unknown;
-  readonly worthRepeating: boolean;
+  readonly retryable: boolean;
 }
 
 async function askOnce<T>(
@@ -81,35 +78,28 @@ async function askOnce<T>(
   const both = AbortSignal.any([signal, done.signal]);
   const late = new CancelledError(
     `The judge "${judge.modelPath}" did not answer within ${timeoutMs / 1000} s.`,
-    {
-      reason: 'aborted',
-      code: 'JUDGE_TIMEOUT',
-    },
+    { reason: 'aborted', code: 'JUDGE_TIMEOUT' },
   );
   const deadline = clock.sleep(timeoutMs, both).then(() => {
     done.abort(late);
     throw late;
   });
   deadline.catch(() => undefined);
-  const call = judge.chat(messages, {
-    temperature,
-    signal: both,
-    ...(maxTokens !== undefined && { maxTokens }),
-  });
-  // Whoever loses the race may still reject; nobody waits for it any more.
+  const call = judge.chat(messages, { temperature, maxTokens, signal: both });
+  // The promise that loses the race may reject later, when it is no longer awaited.
   call.catch(() => undefined);
   try {
     const [response] = await Promise.race([call, deadline]);
     return response?.responseText ?? '';
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    return { error, worthRepeating: error === late || isPassing(error) };
+    return { error, retryable: error === late || isTransient(error) };
   } finally {
-    done.abort(new CancelledError('The judge is not waited for any more.', { reason: 'aborted' }));
+    done.abort(new CancelledError('The call of the judge has ended.', { reason: 'aborted' }));
   }
 }
 
-/** A prompt that does not fit or a key that is wrong fails the same way again. */
-function isPassing(error: unknown): boolean {
+/** Other failures, such as a prompt that is too long or a wrong key, would only repeat. */
+function isTransient(error: unknown): boolean {
   return !(error instanceof ModelError) || error.retryable || error.status >= 500;
 }

@@ -1,8 +1,8 @@
-/** How a workflow's `workflow_args` choose and bound its judge. */
+/** The judge that `workflow_args` select, and the limits of its calls. */
 import type { ChatMessage } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import type { AgentModel, WorkflowContext } from '../../definition/types.js';
-import { integerArg, positiveArg, wrongArg } from '../arguments/workflow-args.js';
+import { integerArg, positiveArg, invalidArg } from '../task-args.js';
 import { askJudge, type Verdict } from './ask-judge.js';
 
 export interface JudgeRequest<T> {
@@ -12,18 +12,17 @@ export interface JudgeRequest<T> {
 }
 
 /**
- * `workflow_args.judge`: name or place of an auxiliary model.
- * @default the first
+ * The auxiliary model that `workflow_args.judge` selects by name or position; by default the first.
  * @throws ConfigError when there is none
  */
 export function judgeOf({ task, auxiliaryModels }: WorkflowContext): AgentModel {
   const which = task.workflowArgs['judge'] ?? 0;
   if (typeof which !== 'string' && typeof which !== 'number')
-    throw wrongArg('judge', which, 'a name or a place in explorer.auxiliary_models');
+    throw invalidArg('judge', which, 'a name or a position in explorer.auxiliary_models');
   return auxiliaryModel(auxiliaryModels, which);
 }
 
-/** Reads `judge_attempts` (2) and `judge_timeout` (60 seconds) and asks. */
+/** Asks within the limits of `judge_attempts` (2) and `judge_timeout` (60 seconds). */
 export async function ask<T>(
   context: WorkflowContext,
   judge: AgentModel,
@@ -33,7 +32,7 @@ export async function ask<T>(
   const verdict = await askJudge({
     ...request,
     judge,
-    attempts: integerArg(task, 'judge_attempts', { min: 1, standard: 2 }),
+    attempts: integerArg(task, 'judge_attempts', { min: 1, fallback: 2 }),
     timeoutMs: positiveArg(task, 'judge_timeout', 60) * 1000,
     clock: runtime.clock,
     signal,
@@ -41,9 +40,7 @@ export async function ask<T>(
   if (verdict.failure !== undefined) {
     runtime.logger.debug(
       `The judge gave no verdict on task ${task.batchId}/${task.taskId}: ${verdict.failure}`,
-      {
-        attempts: verdict.attempts,
-      },
+      { attempts: verdict.attempts },
     );
   }
   return verdict;

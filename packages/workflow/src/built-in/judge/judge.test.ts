@@ -128,8 +128,8 @@ describe('askJudge', () => {
   it('asks once more after an error that may pass, and not after one that stays', async () => {
     const busy = new ModelError('Busy.', { status: 429, retryable: true });
     expect(await ask(scriptedModel({ answers: [busy, '5'] }))).toEqual({ value: 5, attempts: 2 });
-    const refused = new ModelError('Wrong key.', { status: 401 });
-    expect(await ask(scriptedModel({ answers: [refused, '5'] }))).toEqual({
+    const rejected = new ModelError('Wrong key.', { status: 401 });
+    expect(await ask(scriptedModel({ answers: [rejected, '5'] }))).toEqual({
       value: undefined,
       attempts: 1,
       failure: 'Wrong key.',
@@ -205,15 +205,15 @@ describe('rubric_judge_workflow', () => {
     expect(experiences[0]).toMatchObject({ reward: 0, metrics: { judge_success: 0 } });
   });
 
-  it('refuses rows without a rubric, and runs without a judge', async () => {
+  it('rejects rows without a rubric, and runs without a judge', async () => {
     const model = scriptedModel({ answers: () => 'x' });
     await expect(
       run('rubric_judge_workflow', { rawTask: { prompt: 'a' }, model, judge: [] }),
-    ).rejects.toThrow('no usable "rubric"');
+    ).rejects.toThrow('no valid "rubric"');
     await expect(run('rubric_judge_workflow', { rawTask, model })).rejects.toThrow(
       'add it to explorer.auxiliary_models',
     );
-    const named = { workflowArgs: { judge: 'jugde' } };
+    const named = { workflowArgs: { judge: 'judgge' } };
     await expect(
       run('rubric_judge_workflow', { rawTask, model, judge: [], task: named }),
     ).rejects.toThrow('Did you mean "judge"?');
@@ -278,7 +278,7 @@ describe('ruler_workflow', () => {
     expect(judge.calls).toHaveLength(1);
   });
 
-  it('gives nobody anything when the list is of the wrong length', async () => {
+  it('gives no reward when the list has the wrong length', async () => {
     const { experiences } = await run('ruler_workflow', {
       rawTask,
       model: scriptedModel({ answers: ['a', 'b', 'c'] }),

@@ -1,10 +1,8 @@
-/**
- * Reading what judges write. Lenient about everything around the numbers, strict about the numbers.
- */
+/** Parsing the answers of judges: strict about the numbers, lenient about the text around them. */
 
 /**
- * A rating within [min, max]: the last `"rating": n` of the text, in JSON or not, else the last
- * `n/max`. Undefined when there is none, or it is out of range.
+ * The last `"rating": n` of the text, in JSON or not, else the last `n/max`. Undefined when there is
+ * none, or when it is outside [min, max].
  */
 export function parseRating(
   text: string,
@@ -24,8 +22,9 @@ export function parseRating(
 }
 
 /**
- * `count` scores between the last `[` and the last `]`, clipped to [0, 1]. Quotes, blanks and one
- * trailing comma do not matter. Undefined when the list has another length or holds something else.
+ * The list of `count` scores between the last `[` and the last `]`, clipped to [0, 1]. Ignores
+ * quotes, blanks and one trailing comma. Undefined when the list has another length or an entry that
+ * is not a number.
  */
 export function parseScores(text: string, count: number): readonly number[] | undefined {
   const end = text.lastIndexOf(']');

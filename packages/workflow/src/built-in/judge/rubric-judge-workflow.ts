@@ -1,4 +1,4 @@
-/** `rubric_judge_workflow`: another model rates each answer against the rubric of the row. */
+/** `rubric_judge_workflow`: a judge model rates each answer against the rubric of the row. */
 import {
   TaskError,
   taskPrompt,
@@ -10,7 +10,7 @@ import {
 import { createRemoteModel } from '../../auxiliary/remote-model.js';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 import type { AgentModel } from '../../definition/types.js';
-import { positiveArg, textArg, wrongArg } from '../arguments/workflow-args.js';
+import { positiveArg, textArg, invalidArg } from '../task-args.js';
 import { parseRating } from './parse-judge-reply.js';
 import { ask, judgeOf } from './judge-settings.js';
 
@@ -22,8 +22,8 @@ interface Criterion {
 const scale = { min: 1, max: 10 };
 
 /**
- * Reward = rating / 10; an answer that the judge does not rate gets 0, and metric `judge_success`
- * says how often it did. Rows carry `rubric`: a list of `{ description, weight }`.
+ * The reward is rating / 10, or 0 without a rating; the metric `judge_success` tells them apart. The
+ * `rubric` of a row is a list of `{ description, weight }`.
  */
 export class RubricJudgeWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -58,9 +58,9 @@ export class RubricJudgeWorkflow extends SimpleWorkflow {
 }
 
 /**
- * `rubric_judge_openai_workflow`: the judge is the model `judge_model_name` at the address and with
- * the key of two environment variables, `judge_api_base_url_env` and `judge_api_key_env`
- * (OPENAI_BASE_URL and OPENAI_API_KEY).
+ * `rubric_judge_openai_workflow`: the judge is the model `judge_model_name` of an OpenAI-compatible
+ * service. `judge_api_base_url_env` (OPENAI_BASE_URL) and `judge_api_key_env` (OPENAI_API_KEY) name
+ * the environment variables with its address and its key.
  */
 export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
   protected override judge(): AgentModel {
@@ -84,7 +84,7 @@ export class RubricJudgeOpenaiWorkflow extends RubricJudgeWorkflow {
 function environment(variable: string, argument: string): string {
   const value = process.env[variable];
   if (value !== undefined && value !== '') return value;
-  throw wrongArg(argument, variable, 'an environment variable that is set');
+  throw invalidArg(argument, variable, 'an environment variable that is set');
 }
 
 function readRubric({ rawTask, index }: Task): readonly Criterion[] {
@@ -93,7 +93,8 @@ function readRubric({ rawTask, index }: Task): readonly Criterion[] {
   if (criteria.length > 0 && criteria.every((criterion) => criterion !== undefined))
     return criteria;
   throw new TaskError(
-    `Row ${index.row} of task set "${index.taskset}" has no usable "rubric". Give a list such as [{"description": "Names the source", "weight": 0.5}].`,
+    `Row ${index.row} of task set "${index.taskset}" has no valid "rubric". ` +
+      'Give a list such as [{"description": "Names the source", "weight": 0.5}].',
     { code: 'RUBRIC_MISSING' },
   );
 }

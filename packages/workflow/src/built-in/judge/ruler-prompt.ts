@@ -1,7 +1,7 @@
-/** What RULER asks a judge. */
+/** The prompt of RULER's judge. */
 import type { ChatMessage, ChatResponse } from '@trinity-rft/core';
 
-/** Asks for one list with a score for each answer. */
+/** Asks for one list with a score per answer. */
 export function rulerPrompt(
   question: string,
   responses: readonly ChatResponse[],

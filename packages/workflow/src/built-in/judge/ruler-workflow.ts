@@ -1,4 +1,4 @@
-/** RULER: another model compares all answers of a group and gives each a score. */
+/** RULER: a judge model compares all answers of a group and scores each. */
 import { taskPrompt, type ChatResponse, type Experience, type Metrics } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { scoreChoice } from '../../scoring/score-response.js';
@@ -8,9 +8,9 @@ import { rulerPrompt } from './ruler-prompt.js';
 import { ask, judgeOf } from './judge-settings.js';
 
 /**
- * `ruler_workflow`: reward = the judge's score in [0, 1], relative to the other answers of the
- * group. When the judge gives no list of the right length, every answer gets 0 (such a group
- * teaches nothing) and metric `judge_success` is 0.
+ * `ruler_workflow`: the reward is the judge's score in [0, 1], relative to the other answers of the
+ * group. Without a valid list of scores every answer gets 0, which trains nothing, and the metric
+ * `judge_success` is 0.
  */
 export class RulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {
@@ -33,23 +33,17 @@ export class RulerWorkflow extends SimpleWorkflow {
     );
   }
 
-  /** What else is to be known of an answer; does not change its reward. */
+  /** Further metrics of an answer; they do not change its reward. */
   protected ownMetrics(_response: ChatResponse): Metrics | Promise<Metrics> {
     return {};
   }
 }
 
-/**
- * `math_ruler_workflow`: also reports what the reward function (`math_reward`) says, as
- * `gold_reward`.
- */
+/** `math_ruler_workflow`: the metric `gold_reward` is the score of the reward function. */
 export class MathRulerWorkflow extends RulerWorkflow {
   protected override async ownMetrics(response: ChatResponse): Promise<Metrics> {
-    const { reward, parts } = await scoreChoice(
-      this.rewardFn ?? createRewardFn('math_reward', {}),
-      this.task,
-      response,
-    );
+    const rewardFn = this.rewardFn ?? createRewardFn('math_reward', {});
+    const { reward, parts } = await scoreChoice(rewardFn, this.task, response);
     return { ...parts, gold_reward: reward };
   }
 

@@ -1,23 +1,27 @@
-/** `math_boxed_workflow`: the simple workflow with the answer in a box. */
+/** `math_boxed_workflow`: the simple workflow with the answer in `\boxed{}`. */
 import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
-import { wrongArg } from '../arguments/workflow-args.js';
+import { invalidArg } from '../task-args.js';
 
 const plainPrompt = 'Solve the problem step by step and put the final answer inside \\boxed{}.';
 const thinkPrompt =
   'First think about the problem inside <think> and </think>. Then solve it and put the final answer inside \\boxed{}.';
 
 /**
- * Uses `math_boxed_reward` when the task names no reward function, with `workflow_args.with_think`
- * (false) and `format_score_coef` (0.1), and a prompt that asks for both when there is no system
- * prompt.
+ * The default reward function is `math_boxed_reward`, with `workflow_args.with_think` (false) and
+ * `format_score_coef` (0.1). The default system prompt asks for the box, and for the thoughts if
+ * `with_think` is set.
  */
 export class MathBoxedWorkflow extends SimpleWorkflow {
   protected override systemPrompt(): string {
     const { use_base: useBase = false, with_think: withThink = false } = this.task.workflowArgs;
     if (useBase !== false)
-      throw wrongArg('use_base', useBase, 'false: prompts are always made by the chat template');
+      throw invalidArg(
+        'use_base',
+        useBase,
+        'false, because the chat template always renders the prompt',
+      );
     return super.systemPrompt() ?? (withThink === true ? thinkPrompt : plainPrompt);
   }
 

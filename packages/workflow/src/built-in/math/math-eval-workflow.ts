@@ -6,15 +6,15 @@ import type { RewardFn } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from '../single-turn/simple-workflow.js';
 
-/** What Qwen2.5-Math was trained with; its model card says so. */
+/** The request that Qwen2.5-Math was trained with, from its model card. */
 export const boxedRequest =
   'Please reason step by step, and put your final answer within \\boxed{}.';
 
 /**
- * Reads the problem from the key `question` of the row, or else from `format.prompt_key`. Uses
- * `math_eval_reward` when the task names no reward function, with `workflow_args.checker`: `math`
- * (default), or `trinity` for the figures of Trinity-RFT. Samples as `rollout_args` says; the
- * original always samples with temperature 0.6 and top_p 0.8.
+ * Reads the problem from the key `question` of the row, or else from `format.prompt_key`. The
+ * default reward function is `math_eval_reward`, with `workflow_args.checker`: `math` (default), or
+ * `trinity` to reproduce figures of Trinity-RFT. Samples with `rollout_args`, whereas the original
+ * always uses temperature 0.6 and top_p 0.8.
  */
 export class MathEvalWorkflow extends SimpleWorkflow {
   protected override prompt(): string | undefined {

@@ -1,37 +1,47 @@
-/** The base of workflows that talk with the model several times. */
-import type { ChatMessage, ChatOptions, ChatResponse, Task } from '@trinity-rft/core';
-import { chatOptions } from '../arguments/chat-options.js';
+/** Base class of workflows that call the model several times in one conversation. */
+import {
+  InvariantError,
+  type ChatMessage,
+  type ChatOptions,
+  type ChatResponse,
+  type Task,
+} from '@trinity-rft/core';
+import { chatOptions } from '../task-args.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Keeps one conversation. Every call is recorded with the tokens that were sampled, so nothing is
- * turned into tokens a second time. A subclass that overrides `reset` calls `super.reset(task)`,
- * which begins a new conversation.
+ * Keeps the messages of one conversation. A subclass that overrides `reset` calls
+ * `super.reset(task)`, which starts a new conversation.
  */
 export abstract class MultiTurnWorkflow extends Workflow {
   #messages: ChatMessage[] = [];
 
-  /** So far, oldest first. */
+  /** The conversation so far, oldest message first. */
   protected get messages(): readonly ChatMessage[] {
     return this.#messages;
   }
 
-  /** Adds to the conversation without asking: a system prompt, what a tool said. */
+  /** Adds messages without calling the model, such as a system prompt or the result of a tool. */
   protected tell(...messages: readonly ChatMessage[]): void {
     this.#messages.push(...messages);
   }
 
   /**
-   * Adds `content` as the user's, and the model's answer, which it returns. The task's
-   * `rollout_args` hold where `options` say nothing.
+   * Adds `content` as a user message, calls the model, and adds and returns its answer. `options`
+   * take precedence over the task's `rollout_args`.
    */
   protected async ask(
     content: string,
     options: Omit<ChatOptions, 'n'> = {},
   ): Promise<ChatResponse> {
     this.tell({ role: 'user', content });
-    const settings = { ...chatOptions(this.task.rolloutArgs), signal: this.signal, ...options };
-    const response = (await this.model.chat(this.#messages, settings))[0]!;
+    const settings: ChatOptions = {
+      ...chatOptions(this.task.rolloutArgs),
+      signal: this.signal,
+      ...options,
+    };
+    const [response] = await this.model.chat(this.#messages, settings);
+    if (!response) throw new InvariantError('The model returned no choice.');
     this.tell({
       role: 'assistant',
       content: response.responseText,
@@ -41,7 +51,7 @@ export abstract class MultiTurnWorkflow extends Workflow {
     return response;
   }
 
-  /** Begins a new conversation, for the next run of a group or the next task. */
+  /** Starts a new conversation, for the next run of a group or the next task. */
   protected forget(): void {
     this.#messages = [];
   }

@@ -1,23 +1,23 @@
-/** The base of workflows with one reward at the end, which all steps get. */
+/** Base class of workflows with one final reward, which every step receives. */
 import { withFields, type Experience } from '@trinity-rft/core';
-import { integerArg } from '../arguments/workflow-args.js';
+import { integerArg } from '../task-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep } from './steps.js';
 
 /**
- * Calls `step` until it returns false, then `reward` once. Metric `actual_env_steps`: steps that
- * were made.
+ * Calls `step` until it returns false, then `reward` once. The metric `actual_env_steps` counts the
+ * steps.
  */
 export abstract class RewardPropagationWorkflow extends MultiTurnWorkflow {
-  /** Makes step `stepNum`, from 0. Return false when it was the last. */
+  /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
 
-  /** The reward of the whole run, from everything it recorded. */
+  /** The reward of the whole run, from all its recorded calls. */
   abstract reward(experiences: readonly Experience[]): number | Promise<number>;
 
   /** @default `workflow_args.max_step_num`, else 100 */
   protected get maxStepNum(): number {
-    return integerArg(this.task, 'max_step_num', { min: 1, standard: 100 });
+    return integerArg(this.task, 'max_step_num', { min: 1, fallback: 100 });
   }
 
   async run(): Promise<readonly Experience[]> {

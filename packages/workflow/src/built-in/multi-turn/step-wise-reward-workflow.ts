@@ -1,26 +1,23 @@
-/** The base of workflows whose every step has a reward of its own. */
+/** Base class of workflows in which every step has its own reward. */
 import { withFields, type Experience } from '@trinity-rft/core';
-import { integerArg } from '../arguments/workflow-args.js';
+import { integerArg } from '../task-args.js';
 import { MultiTurnWorkflow } from './multi-turn-workflow.js';
 import { eachStep } from './steps.js';
 
 /**
- * Calls `step` until it returns false, and `reward` after each: what the step recorded gets it,
- * with `eid.step`.
+ * Calls `step` until it returns false, and after each step `reward`, which the calls recorded in that
+ * step receive. Their `eid.step` is the number of the step.
  */
 export abstract class StepWiseRewardWorkflow extends MultiTurnWorkflow {
-  /** Makes step `stepNum`, from 0. Return false when it was the last. */
+  /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   abstract step(stepNum: number): boolean | Promise<boolean>;
 
-  /**
-   * The reward of one step, from what it recorded. Not asked for a step without a call of the
-   * model.
-   */
+  /** The reward of a step, from its recorded calls. Not called for a step without any. */
   abstract reward(experiences: readonly Experience[], stepNum: number): number | Promise<number>;
 
   /** @default `workflow_args.max_step_num`, else 100 */
   protected get maxStepNum(): number {
-    return integerArg(this.task, 'max_step_num', { min: 1, standard: 100 });
+    return integerArg(this.task, 'max_step_num', { min: 1, fallback: 100 });
   }
 
   async run(): Promise<readonly Experience[]> {

@@ -1,25 +1,23 @@
-/**
- * Runs in steps: each may call the model several times, until the workflow says that it is done.
- */
+/** Runs in steps, each of which may call the model several times. */
 import { withFields, type Experience } from '@trinity-rft/core';
 
 export interface Steps {
   readonly maxStepNum: number;
-  /** Makes step `stepNum`, from 0; false = it was the last. */
+  /** Performs step `stepNum`, counted from 0. Returns false after the last step. */
   readonly step: (stepNum: number) => boolean | Promise<boolean>;
-  /** What was recorded since the last time. */
+  /** Takes the calls recorded since it was last called. */
   readonly extract: () => readonly Experience[];
 }
 
 export interface StepExperiences {
   readonly stepNum: number;
-  /** Of this step, `eid.step` set. Empty when it did not call the model. */
+  /** With `eid.step` set. Empty when the step did not call the model. */
   readonly experiences: readonly Experience[];
 }
 
 /**
- * Ends after the last step, after `maxStepNum` steps, or after an answer that was cut off: what
- * follows it would not make sense.
+ * Ends after the last step, after `maxStepNum` steps, or after a truncated answer, which makes
+ * further steps meaningless.
  */
 export async function* eachStep({
   maxStepNum,
@@ -29,7 +27,7 @@ export async function* eachStep({
   for (let stepNum = 0; stepNum < maxStepNum; stepNum++) {
     const more = await step(stepNum);
     const experiences = extract();
-    // The explorer numbers what shares a step.
+    // Without a suffix, the explorer numbers the calls of a step.
     yield {
       stepNum,
       experiences: experiences.map((experience) =>

@@ -1,20 +1,17 @@
 /**
- * `agentscope_react_workflow`: AgentScope's ReAct agent, which answers through a tool, on the ReAct
- * loop of this package.
+ * `agentscope_react_workflow`: the ReAct agent of this package with AgentScope's way of answering,
+ * which is a call of a tool.
  */
-import { taskPrompt, WorkflowError } from '@trinity-rft/core';
-import { createRewardFn } from '@trinity-rft/reward';
-import { agentMetrics, readReactArgs, runReactAgent } from './react-workflow.js';
-import { scoreResponse } from '../../scoring/score-response.js';
-import { missingPrompt } from '../single-turn/simple-workflow.js';
-import type { Tool } from './tool.js';
+import { WorkflowError } from '@trinity-rft/core';
 import type { WorkflowContext, WorkflowOutput } from '../../definition/types.js';
-import { wrongArg } from '../arguments/workflow-args.js';
+import { invalidArg } from '../task-args.js';
+import { agentMetrics, answerTask } from './react-workflow.js';
+import type { Tool } from './tool.js';
 
 const systemPrompt = `You are an agent that solves math problems step by step. When you know the answer, call generate_response
 with the final answer inside \\boxed{} as its result.`;
 
-/** The name and the field that AgentScope's agent has for its structured answer. */
+/** Has the name and the field of AgentScope's tool for structured answers. */
 const generateResponse: Tool = {
   definition: {
     type: 'function',
@@ -30,7 +27,7 @@ const generateResponse: Tool = {
   },
   call: ({ result }) => {
     if (typeof result === 'string' || typeof result === 'number') return String(result);
-    // Told to the model, which may call again.
+    // The model reads this message and may call the tool again.
     throw new WorkflowError(`result is ${JSON.stringify(result)}; expected text.`, {
       code: 'ANSWER_INVALID',
     });
@@ -38,30 +35,24 @@ const generateResponse: Tool = {
 };
 
 /**
- * `workflow_args`: `type` (only `gsm8k`), `tools` (none), `max_turns` (10). The reward is
- * `math_boxed_reward` of the result unless one is named.
+ * `workflow_args`: `type` (only `gsm8k`), `tools` (none), `max_turns` (10). The default reward
+ * function is `math_boxed_reward`.
  */
 export async function runAgentscopeReact(context: WorkflowContext): Promise<WorkflowOutput> {
-  const { task, model, signal } = context;
-  const { type = 'gsm8k' } = task.workflowArgs;
-  if (type !== 'gsm8k') throw wrongArg('type', type, '"gsm8k"');
-  const question = taskPrompt(task);
-  if (question === undefined) throw missingPrompt(task);
-  const answer = await runReactAgent(question, {
-    ...readReactArgs(context, []),
-    client: model.openaiClient(),
-    model: model.modelPath,
+  const { type = 'gsm8k' } = context.task.workflowArgs;
+  if (type !== 'gsm8k') throw invalidArg('type', type, '"gsm8k"');
+  const { answer, score } = await answerTask(context, {
+    tools: [],
+    rewardFn: 'math_boxed_reward',
+    systemPrompt,
     answerTool: generateResponse,
-    systemPrompt: task.formatArgs.systemPrompt ?? systemPrompt,
-    signal,
   });
-  const { reward, parts } = await scoreResponse(
-    context.rewardFn ?? createRewardFn('math_boxed_reward', {}),
-    task,
-    answer.text,
-  );
   return {
-    reward,
-    metrics: { ...parts, ...agentMetrics(answer), react_memory_length: answer.memoryLength },
+    reward: score.reward,
+    metrics: {
+      ...score.parts,
+      ...agentMetrics(answer),
+      react_memory_length: answer.memoryLength,
+    },
   };
 }

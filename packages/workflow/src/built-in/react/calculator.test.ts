@@ -21,7 +21,7 @@ describe('calculate', () => {
     ['process.exit()', '"p" is not a number'],
     ['1/0', 'not a finite number'],
     ['1'.repeat(501), '501 characters'],
-  ])('refuses %s and says where', (expression, message) =>
+  ])('rejects %s and says why', (expression, message) =>
     expect(() => calculate(expression)).toThrow(message),
   );
 

@@ -1,13 +1,13 @@
-/** A calculator tool: evaluates + - * / and parentheses by recursive descent, never by `eval`. */
+/** A calculator tool: + - * / and parentheses, parsed by recursive descent. */
 import { WorkflowError } from '@trinity-rft/core';
 import type { Tool } from './tool.js';
 
-/** Longest expression it reads, in characters. */
+/** Longest accepted expression, in characters. */
 const maxLength = 500;
 
 /**
- * Value of an arithmetic expression.
- * @throws WorkflowError that says where it stops making sense
+ * The value of an arithmetic expression.
+ * @throws WorkflowError that says what is wrong with the expression
  */
 export function calculate(expression: string): number {
   if (expression.length > maxLength)
@@ -15,27 +15,27 @@ export function calculate(expression: string): number {
       `the expression has ${expression.length} characters; at most ${maxLength} are read`,
     );
   const tokens = expression.match(/\d+(?:\.\d+)?|\.\d+|[-+*/()]|\S/g) ?? [];
-  let at = 0;
+  let position = 0;
 
   const sum = (): number => {
     let value = product();
-    while (tokens[at] === '+' || tokens[at] === '-')
-      value = tokens[at++] === '+' ? value + product() : value - product();
+    while (tokens[position] === '+' || tokens[position] === '-')
+      value = tokens[position++] === '+' ? value + product() : value - product();
     return value;
   };
   const product = (): number => {
     let value = factor();
-    while (tokens[at] === '*' || tokens[at] === '/')
-      value = tokens[at++] === '*' ? value * factor() : value / factor();
+    while (tokens[position] === '*' || tokens[position] === '/')
+      value = tokens[position++] === '*' ? value * factor() : value / factor();
     return value;
   };
   const factor = (): number => {
-    const token = tokens[at++];
+    const token = tokens[position++];
     if (token === '-') return -factor();
     if (token === '+') return factor();
     if (token === '(') {
       const value = sum();
-      if (tokens[at++] !== ')') throw calculatorError('a closing parenthesis is missing');
+      if (tokens[position++] !== ')') throw calculatorError('a closing parenthesis is missing');
       return value;
     }
     const value = token === undefined ? Number.NaN : Number(token);
@@ -47,7 +47,8 @@ export function calculate(expression: string): number {
   };
 
   const value = sum();
-  if (at < tokens.length) throw calculatorError(`"${tokens[at]}" is not expected there`);
+  if (position < tokens.length)
+    throw calculatorError(`"${tokens[position]}" is not expected there`);
   if (!Number.isFinite(value)) throw calculatorError('the result is not a finite number');
   return value;
 }
@@ -56,10 +57,7 @@ function calculatorError(what: string): WorkflowError {
   return new WorkflowError(`The calculator cannot evaluate this: ${what}.`, { code: 'CALCULATOR' });
 }
 
-/**
- * The tool `calculator({ expression })`; its answer is the value with at most 12 significant
- * digits.
- */
+/** The tool `calculator({ expression })`; returns the value with at most 12 significant digits. */
 export const calculatorTool: Tool = {
   definition: {
     type: 'function',

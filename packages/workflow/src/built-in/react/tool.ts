@@ -1,12 +1,9 @@
-/** A tool an agent may call, and what calling it with a model's raw arguments gives. */
+/** Tools of an agent, called with the raw arguments that a model wrote. */
 import { describeError, type ToolDefinition } from '@trinity-rft/core';
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /**
-   * Gets the parsed arguments; what it throws becomes an answer to the model, not a failure of the
-   * run.
-   */
+  /** Receives the parsed arguments. An exception becomes a message to the model. */
   call(args: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
 
@@ -16,8 +13,8 @@ export interface ToolOutcome {
 }
 
 /**
- * Calls `name` with the raw argument string a model wrote. Unknown tools, bad JSON and thrown
- * errors are told to the model.
+ * Calls the tool `name` with the JSON that a model wrote. Unknown tools, invalid JSON and exceptions
+ * become texts for the model.
  */
 export async function callTool(
   tools: readonly Tool[],

@@ -1,22 +1,20 @@
-/** `simple_workflow`: one chat, one reward function. */
+/** `simple_workflow`: one call of the model, one reward function. */
 import {
   createExperience,
   taskPrompt,
-  TaskError,
   WorkflowError,
   type ChatMessage,
   type ChatResponse,
   type Experience,
   type Metrics,
   type RewardFn,
-  type Task,
 } from '@trinity-rft/core';
-import { chatOptions } from '../arguments/chat-options.js';
+import { chatOptions, missingPrompt } from '../task-args.js';
 import { scoreChoice } from '../../scoring/score-response.js';
 import { Workflow } from '../../definition/workflow-class.js';
 
 /**
- * Asks the prompt of the task once per run (all runs of a group in one request) and scores each
+ * Sends the prompt of the task once per run (one request for all runs of a group) and scores each
  * answer.
  */
 export class SimpleWorkflow extends Workflow {
@@ -43,7 +41,7 @@ export class SimpleWorkflow extends Workflow {
     });
   }
 
-  /** The answer of the run with this place in the group, as an experience. */
+  /** The answer of the run with this `index` in the group, as an experience. */
   protected experienceOf(
     response: ChatResponse,
     index: number,
@@ -73,7 +71,7 @@ export class SimpleWorkflow extends Workflow {
     return taskPrompt(this.task);
   }
 
-  /** The row's own system prompt, else the task set's. */
+  /** The system prompt of the row, else that of the task set. */
   protected systemPrompt(): string | undefined {
     const { systemPromptKey, systemPrompt } = this.task.formatArgs;
     const own = systemPromptKey === undefined ? undefined : this.task.rawTask[systemPromptKey];
@@ -83,18 +81,8 @@ export class SimpleWorkflow extends Workflow {
   protected requireRewardFn(): RewardFn {
     if (this.rewardFn) return this.rewardFn;
     throw new WorkflowError(
-      `Workflow "${this.task.workflow}" needs a reward function. Set default_reward_fn_type on the task set.`,
-      {
-        code: 'REWARD_MISSING',
-      },
+      `Workflow "${this.task.workflow}" needs a reward function. Set default_reward_fn_type.`,
+      { code: 'REWARD_MISSING' },
     );
   }
-}
-
-export function missingPrompt(task: Task): TaskError {
-  const { promptKey } = task.formatArgs;
-  return new TaskError(
-    `Row ${task.index.row} of task set "${task.index.taskset}" has no "${promptKey}"; its keys are ${Object.keys(task.rawTask).join(', ') || 'none'}. Set format.prompt_key to the key that holds the prompt.`,
-    { code: 'PROMPT_MISSING' },
-  );
 }

@@ -1,7 +1,4 @@
-/**
- * `tool_call_workflow`: given tools and a conversation, which tools does the model call, and with
- * what?
- */
+/** `tool_call_workflow`: scores which tools the model calls next in a conversation. */
 import { TaskError, type ChatMessage, type RewardFn, type Task } from '@trinity-rft/core';
 import { createRewardFn } from '@trinity-rft/reward';
 import { SimpleWorkflow } from './simple-workflow.js';
@@ -12,11 +9,10 @@ declares:
 <think> reasoning </think> <tool_call>[{"name": "tool", "arguments": {"key": "value"}}]</tool_call>`;
 
 /**
- * Reads rows of Tool-N1: `tools` (function declarations), `conversations` ([{from, value}]),
- * `raw_system`, `answer` (the expected calls); lists may be JSON texts. Uses `tool_call_reward`
- * when the task names no reward function. The tools are part of the prompt, in the layout that the
- * reward reads, whatever tool-call format the model's template has. Source: Tool-N1,
- * arXiv:2505.00024.
+ * Reads rows of Tool-N1 (arXiv:2505.00024): `tools` (function declarations), `conversations`
+ * ([{from, value}]), `raw_system`, `answer` (the expected calls); lists may be JSON strings. The
+ * default reward function is `tool_call_reward`. The prompt lists the tools in the format that this
+ * reward reads, whatever tool-call format the model's chat template has.
  */
 export class ToolCallWorkflow extends SimpleWorkflow {
   protected override messages(): readonly ChatMessage[] {
@@ -74,8 +70,8 @@ function listIn(task: Task, key: string): readonly unknown[] {
   if (Array.isArray(list)) return list;
   throw rowError(
     task,
-    `"${key}" ${value === undefined ? 'missing' : 'as no list'}`,
-    'a list, or one as JSON text',
+    `"${key}" ${value === undefined ? 'missing' : 'that is not a list'}`,
+    'a list, or its JSON string',
   );
 }
 
@@ -83,14 +79,14 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // No JSON is no list, which the caller says.
     return undefined;
   }
 }
 
 function rowError({ index, workflow }: Task, what: string, expected: string): TaskError {
   return new TaskError(
-    `Row ${index.row} of task set "${index.taskset}" has ${what}; expected ${expected}. Workflow "${workflow}" reads rows of Tool-N1: tools, conversations, raw_system, answer.`,
+    `Row ${index.row} of task set "${index.taskset}" has ${what}; expected ${expected}. ` +
+      `Workflow "${workflow}" reads rows of Tool-N1: tools, conversations, raw_system, answer.`,
     { code: 'TASK_ROW_INVALID' },
   );
 }

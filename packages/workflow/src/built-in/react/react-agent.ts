@@ -1,0 +1,78 @@
+/** The ReAct agent (reason, act with tools, observe, answer) on an OpenAI client. */
+import type OpenAI from 'openai';
+import { callTool, type Tool } from './tool.js';
+
+export interface ReactAgentOptions {
+  readonly client: OpenAI;
+  readonly model: string;
+  readonly tools: readonly Tool[];
+  readonly maxTurns: number;
+  readonly systemPrompt?: string;
+  /**
+   * The agent answers by calling this tool, whose result is the answer.
+   * @default the agent answers in plain text
+   */
+  readonly answerTool?: Tool;
+  readonly signal?: AbortSignal;
+}
+
+export interface ReactAnswer {
+  readonly text: string;
+  readonly turns: number;
+  readonly toolCalls: number;
+  readonly toolErrors: number;
+  /** The agent was still calling tools after `maxTurns`. */
+  readonly outOfTurns: boolean;
+  /** Messages of the conversation, including the last answer. */
+  readonly memoryLength: number;
+}
+
+type Message = OpenAI.ChatCompletionMessageParam;
+
+/**
+ * Asks the model until it answers without a tool call (or with `answerTool`), at most `maxTurns`
+ * times. Independent of training.
+ */
+export async function runReactAgent(
+  question: string,
+  options: ReactAgentOptions,
+): Promise<ReactAnswer> {
+  const { maxTurns, systemPrompt, answerTool } = options;
+  const tools = answerTool ? [...options.tools, answerTool] : options.tools;
+  const messages: Message[] = [
+    ...(systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt } as const]),
+    { role: 'user', content: question },
+  ];
+  const counts = { toolCalls: 0, toolErrors: 0 };
+  let text = '';
+  for (let turn = 1; turn <= maxTurns; turn++) {
+    const message = await nextMessage(messages, tools, options);
+    messages.push(message);
+    text = message.content ?? '';
+    const answered = { turns: turn, outOfTurns: false, memoryLength: messages.length };
+    const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
+    if (calls.length === 0) return { text, ...counts, ...answered };
+    for (const { id, function: call } of calls) {
+      const result = await callTool(tools, call.name, call.arguments);
+      counts.toolCalls++;
+      if (!result.ok) counts.toolErrors++;
+      else if (call.name === answerTool?.definition.function.name)
+        return { text: result.text, ...counts, ...answered };
+      messages.push({ role: 'tool', tool_call_id: id, content: result.text });
+    }
+  }
+  return { text, ...counts, turns: maxTurns, outOfTurns: true, memoryLength: messages.length };
+}
+
+async function nextMessage(
+  messages: Message[],
+  tools: readonly Tool[],
+  { client, model, signal }: ReactAgentOptions,
+): Promise<OpenAI.ChatCompletionMessage> {
+  const definitions = tools.map(({ definition }) => definition as OpenAI.ChatCompletionTool);
+  const { choices } = await client.chat.completions.create(
+    { model, messages, tools: definitions.length > 0 ? definitions : undefined },
+    { signal },
+  );
+  return choices[0]!.message;
+}
