@@ -13,26 +13,22 @@ interface Row {
   readonly block: number;
   readonly files: readonly string[];
   readonly tests: readonly string[];
-  readonly state: string;
 }
 
 const paths = (cell = ''): readonly string[] =>
   [...cell.matchAll(/`([\w./-]+\.\w+)`/g)].map(([, path = '']) => path);
 
-const rows: readonly Row[] = page.split(/^## Seed /m).flatMap((section) => {
-  const seed = section[0] ?? '';
-  return [...section.matchAll(/^\| *(\d+) *\|(.*)\|$/gm)].map(([, block, rest = '']) => {
-    const [, files, tests, state = ''] = rest.split('|');
+const rows: readonly Row[] = page.split(/^## Seed /m).flatMap((section) =>
+  [...section.matchAll(/^\| *(\d+) *\|(.*)\|$/gm)].map(([, block, rest = '']) => {
+    const [, files, tests] = rest.split('|');
     return {
-      seed,
+      seed: section[0] ?? '',
       block: Number(block),
       files: paths(files),
       tests: paths(tests),
-      state: state.trim(),
     };
-  });
-});
-const missing = rows.filter(({ state }) => state === 'missing');
+  }),
+);
 
 describe('docs/maintainers/seeds.md', () => {
   it.each(Object.entries(blocksOf))('has a row for every block of seed %s', (seed, count) => {
@@ -40,25 +36,14 @@ describe('docs/maintainers/seeds.md', () => {
     expect(blocks).toEqual(Array.from({ length: count }, (_, i) => i + 1));
   });
 
-  it('names a file and a test for everything that is not missing, and says nothing else of the state', () => {
-    const incomplete = rows.filter(
-      ({ state, files, tests }) =>
-        state !== 'missing' && (state !== 'runs' || files.length * tests.length === 0),
-    );
-    expect(incomplete).toEqual([]);
+  it('names a file and a test for every block', () => {
+    expect(rows.filter(({ files, tests }) => files.length * tests.length === 0)).toEqual([]);
   });
 
   it('names files that exist, and tests that are tests', () => {
-    const named = rows
-      .filter(({ state }) => state === 'runs')
-      .flatMap(({ files, tests }) => [...files, ...tests]);
+    const named = rows.flatMap(({ files, tests }) => [...files, ...tests]);
     expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-    expect(rows.flatMap(({ tests }) => tests).filter((path) => !path.endsWith('.test.ts'))).toEqual(
-      [],
-    );
-  });
-
-  it('counts what is missing', () => {
-    expect(page).toContain(`Missing: ${missing.length} of ${rows.length}.`);
+    const tests = rows.flatMap((row) => row.tests);
+    expect(tests.filter((path) => !path.endsWith('.test.ts'))).toEqual([]);
   });
 });
