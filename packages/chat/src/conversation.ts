@@ -2,8 +2,9 @@
  * A finished conversation as token ids with a mask over what the assistant wrote: supervised data.
  */
 import { TaskError, type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
-import type { ChatFormat, PromptInput } from './format/chat-format.js';
-import { normalizeMessages, type NormalMessage } from './template/messages.js';
+import type { ChatFormat } from './format/chat-format.js';
+import type { PromptInput } from './format/prompt.js';
+import { normalizeMessages, type NormalMessage } from './messages/messages.js';
 
 export interface ConversationInput {
   readonly messages: readonly ChatMessage[];

@@ -1,5 +1,3 @@
-export type { RecordedFork } from './rollout/history.js';
-export type { RolloutClient } from './client.js';
 export { rolloutContext, type RolloutContext } from './http/rollout-context.js';
 export type { EndpointLimits } from './http/limits.js';
 export {
@@ -9,18 +7,15 @@ export {
   type EndpointServerOptions,
   type MountOptions,
 } from './http/server.js';
-export {
-  toResponse,
-  type Answer,
-  type AnswerHandler,
-  type WholeAnswer,
-} from './protocols/shared/answer/answer.js';
-export type { EndpointPolicy, Heartbeat } from './protocols/shared/endpoint-policy.js';
+export type { Answer, AnswerHandler, WholeAnswer } from './protocols/shared/answer/answer.js';
+export type { Heartbeat } from './protocols/shared/answer/delivery.js';
+export type { EndpointPolicy } from './protocols/shared/endpoint-policy.js';
 export type {
   RecordedAnswer,
   RecordingModel,
-  RolloutLimits,
+  RolloutClient,
   RolloutModelOptions,
-  SamplingDefaults,
 } from './recording-model.js';
 export { createRolloutModel } from './rollout-model.js';
+export type { RecordedFork } from './rollout/history.js';
+export type { RolloutLimits, SamplingDefaults } from './rollout/sampling.js';

@@ -1,99 +1,59 @@
-/** What a rollout model is made of. */
-import type { ChatFormat } from '@trinity-rft/chat';
-import type { Experience, Metrics, RolloutModel, Runtime, Sampler } from '@trinity-rft/core';
+/** The rollout model as its owner sees it, and what it is made of. */
+import type { Experience, Metrics, RolloutModel, Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
-import type { RolloutClient } from './client.js';
-import type { RecordedFork } from './rollout/history.js';
+import type { OpenAI } from 'openai';
+import type { EndpointMount } from './http/server.js';
 import type { AnswerHandler } from './protocols/shared/answer/answer.js';
 import type { EndpointPolicy } from './protocols/shared/endpoint-policy.js';
-import type { EndpointMount } from './http/server.js';
+import type { GenerateOptions } from './rollout/generate.js';
+import type { RecordedFork } from './rollout/history.js';
 
-/** How to sample where a call does not say; the run's own settings. */
-export interface SamplingDefaults {
-  /** 0 = greedy. @default 1 */
-  readonly temperature?: number;
-  /** @default 1 */
-  readonly topP?: number;
-  /** -1 = all. @default -1 */
-  readonly topK?: number;
-  /** @default as many as the limits allow */
-  readonly maxTokens?: number;
-  /** @default 0 */
-  readonly minTokens?: number;
-}
+/** An `OpenAI` client that also knows the value for `model=`. */
+export type RolloutClient = OpenAI & { readonly modelPath: string };
 
 /** A finished call of the endpoint. */
 export interface RecordedAnswer {
-  /** That the client gets: of the completion or the response. */
+  /** Of the completion or response that the client gets. */
   readonly id: string;
   /** One per choice; `eid.step` is the number of the call. */
   readonly experiences: readonly Experience[];
 }
 
-/** Upper bounds in tokens; absent means none but the sampler's. */
-export interface RolloutLimits {
-  readonly maxPromptTokens?: number;
-  readonly maxResponseTokens?: number;
-  /** Prompt + response. */
-  readonly maxModelLen?: number;
-}
-
-export interface RolloutModelOptions extends EndpointPolicy {
-  readonly sampler: Sampler;
-  /** Share one between all rollouts of a model: it holds the caches. */
-  readonly format: ChatFormat;
+export interface RolloutModelOptions extends GenerateOptions, EndpointPolicy {
   /** The served name; the value for `model=` in requests. */
   readonly modelPath: string;
-  readonly defaults?: SamplingDefaults;
-  readonly limits?: RolloutLimits;
-  /** Seed of the n-th call of this rollout, from 0. Equal seeds and prompts give equal answers. */
-  readonly seedFor: (callIndex: number) => number;
   /**
-   * Who decides about temperature, top-p and top-k of calls through the OpenAI client: `override`
-   * the run (what is trained and evaluated), `respect` the client (judges and other helpers). Seeds
-   * and penalties of clients are never used. @default "override"
+   * Who decides about temperature, top-p and top-k of calls through the endpoint: `override`, the
+   * run (for models that are trained or evaluated); `respect`, the client (for judges and other
+   * auxiliary models). Seeds and penalties of clients are never used.
+   * @default "override"
    */
   readonly clientSampling?: 'override' | 'respect';
-  /**
-   * Whether reasoning that an agent leaves out of its history is put back, see `LedgerOptions`.
-   * @default "as-sent"
-   */
-  readonly reasoning?: 'as-sent' | 'restore';
-  /** Left to the chat template when absent. */
-  readonly enableThinking?: boolean;
-  /**
-   * Draws only tokens that keep to the answer format and the forced calls that a request asks for,
-   * where the sampler can. What is recorded are log-probabilities of the distribution that was
-   * drawn from. @default false: the model is told, and samples freely
-   */
-  readonly constrainedDecoding?: boolean;
   /** Off for models that are not trained. @default true */
   readonly recordHistory?: boolean;
-  /** Puts the prompt as text into experiences. @default false */
-  readonly includePromptText?: boolean;
   /**
-   * Where the handler is mounted on HTTP, when it is, as `EndpointServer.mount` returns it: then
-   * `endpoint().fetch` is the server's, which checks keys. @default an address that only
-   * `endpoint().fetch` can reach
+   * Where the handler is mounted on HTTP, as `EndpointServer.mount` returns it; then
+   * `endpoint().fetch` is the server's, which checks keys.
+   * @default an address that only `endpoint().fetch` can reach
    */
   readonly mounted?: Pick<EndpointMount, 'baseURL' | 'apiKey'> &
     Partial<Pick<EndpointMount, 'fetch'>>;
   /**
-   * Told of every call through the endpoint. Its client sees nothing of the answer before this has
-   * resolved; what it throws fails the call.
+   * Called with every call of the endpoint, and awaited before its client gets anything of the
+   * answer. An error fails the call.
    */
   readonly onAnswer?: (answer: RecordedAnswer) => void | Promise<void>;
   /** Ends every call of this rollout. */
   readonly signal?: AbortSignal;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
   /**
-   * Notices that were logged already; share one set to see each of them once.
+   * Messages that were logged already; share one set to log each message once.
    * @default a new set
    */
   readonly notices?: Set<string>;
 }
 
-/** The rollout model with what its owner needs besides the workflow's view. */
+/** The rollout model, with more than a workflow sees of it. */
 export interface RecordingModel extends RolloutModel<RolloutClient> {
   /**
    * The recording endpoint: `.../v1/chat/completions`, `.../v1/completions`, `.../v1/responses` and
@@ -106,10 +66,10 @@ export interface RecordingModel extends RolloutModel<RolloutClient> {
   /** The handler's address and settings, for agents of any framework. */
   endpoint(): AgentEndpoint;
   /**
-   * The first few conversations that left their recorded tokens, with what differed: for debugging
-   * an agent that splits its records.
+   * The first few conversations that departed from their recorded tokens, with the difference: for
+   * debugging an agent whose runs are split into several experiences.
    */
   forks(): readonly RecordedFork[];
-  /** Counts since the model was made: `model/calls`, `model/fork/<reason>` ... */
+  /** Counts since the model was created: `model/calls`, `model/fork/<reason>` ... */
   metrics(): Metrics;
 }

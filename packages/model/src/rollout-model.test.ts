@@ -246,7 +246,7 @@ describe('the history', () => {
   it('is refused where none is kept', async () => {
     const { model } = scripted(['a<|im_end|>'], { recordHistory: false });
     await model.chat(hi);
-    expect(() => model.extractExperiencesFromHistory()).toThrow(/keeps no history/);
+    expect(() => model.extractExperiencesFromHistory()).toThrow(/records no history/);
   });
 
   it('belongs to one model', async () => {

@@ -1,38 +1,36 @@
-/** The model as one rollout sees it: chat and an OpenAI client, with every call recorded. */
+/** The model of one rollout: chat, an OpenAI client and an endpoint, with every call recorded. */
 import { vocabularyOf } from '@trinity-rft/chat';
 import { createAgentEndpoint, type AgentEndpoint } from '@trinity-rft/workflow';
-import { createClient, type RolloutClient } from './client.js';
+import { OpenAI } from 'openai';
+import { createEndpointHandler } from './http/endpoint-handler.js';
+import { createResponseStore } from './protocols/responses/response-store.js';
+import { toResponse } from './protocols/shared/answer/answer.js';
+import type { RecordingModel, RolloutClient, RolloutModelOptions } from './recording-model.js';
 import { createCounters } from './rollout/counters.js';
 import { createGenerate } from './rollout/generate.js';
-import { toResponse } from './protocols/shared/answer/answer.js';
-import { createHandler } from './http/endpoint-handler.js';
 import { createHistory, toExperience } from './rollout/history.js';
-import type { RecordingModel, RolloutModelOptions } from './recording-model.js';
-import { createResponseStore } from './protocols/responses/store.js';
 import { scoreTokens } from './rollout/score.js';
 
 /**
- * One per run: it has its own history, ledger and client. Cheap; the client is made when it is
- * asked for. `chat` follows the options of its caller, the client's sampling settings are subject
- * to `clientSampling`.
+ * One per run, with a history and a ledger of its own. Cheap: the client is created when it is
+ * needed. `chat` follows the options of its caller; sampling settings of the client are subject to
+ * `clientSampling`.
  */
 export function createRolloutModel(options: RolloutModelOptions): RecordingModel {
   const { sampler, modelPath } = options;
   const history = createHistory(options.recordHistory ?? true);
   const counters = createCounters();
   const generate = createGenerate(options, history, counters);
-  const answer = createHandler({
+  const answer = createEndpointHandler({
     ...options,
     generate,
     deliveries: history,
     counters,
-    modelPath,
     tokenizer: options.format.tokenizer,
     clientSampling: options.clientSampling ?? 'override',
     constrainedDecoding: options.constrainedDecoding ?? false,
-    runtime: options.runtime,
     notices: options.notices ?? new Set(),
-    answered: (id, { recorded }) =>
+    onAnswer: (id, { recorded }) =>
       options.onAnswer?.({
         id,
         experiences: recorded.map((choice) => toExperience(choice, choice.callIndex)),
@@ -40,9 +38,9 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     responses: createResponseStore(),
   });
   const handler = async (request: Request): Promise<Response> => toResponse(await answer(request));
-  let made: AgentEndpoint | undefined;
+  let agentEndpoint: AgentEndpoint | undefined;
   const endpoint = (): AgentEndpoint =>
-    (made ??= createAgentEndpoint({
+    (agentEndpoint ??= createAgentEndpoint({
       fetch: fetchOver(handler),
       ...(options.mounted ?? unmounted),
       model: modelPath,
@@ -53,14 +51,13 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
     get policyVersion() {
       return sampler.policyVersion;
     },
-    chat: async (messages, { tools, signal: given, ...sampling } = {}) => {
-      const signal = either(options.signal, given);
+    chat: async (messages, { tools, signal, ...sampling } = {}) => {
       const { choices } = await generate({
         messages,
+        tools,
         sampling,
         parseTools: true,
-        ...(tools && { tools }),
-        ...(signal && { signal }),
+        signal: anySignal(options.signal, signal),
       });
       return choices.map(({ response }) => response);
     },
@@ -77,8 +74,10 @@ export function createRolloutModel(options: RolloutModelOptions): RecordingModel
   };
 }
 
-const either = (a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined =>
-  a && b ? AbortSignal.any([a, b]) : (a ?? b);
+const anySignal = (
+  a: AbortSignal | undefined,
+  b: AbortSignal | undefined,
+): AbortSignal | undefined => (a && b ? AbortSignal.any([a, b]) : (a ?? b));
 
 /** Never resolved: requests go to the endpoint's own `fetch`. */
 const unmounted = { baseURL: 'http://rollout.invalid/v1', apiKey: 'rollout' };
@@ -91,4 +90,16 @@ function fetchOver(handler: (request: Request) => Promise<Response>): typeof glo
     request.signal.throwIfAborted();
     return response;
   };
+}
+
+/** Nulls: the openai package would read environment variables for these options. */
+function createClient(endpoint: AgentEndpoint): RolloutClient {
+  const client = new OpenAI({
+    ...endpoint.openai(),
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+  });
+  return Object.assign(client, { modelPath: endpoint.model });
 }

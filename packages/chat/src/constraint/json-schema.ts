@@ -2,7 +2,7 @@
  * A JSON Schema as rules. What shapes a value is followed; bounds of numbers, lengths and formats
  * of strings are left to the reader.
  */
-import { ModelError } from '@trinity-rft/core';
+import { invalidRequest } from '../messages/invalid-request.js';
 import { literal, type GrammarBuilder, type Sequence } from './grammar.js';
 import { anyObject, anyValue, integer, number, space, string } from './json-value.js';
 
@@ -52,12 +52,16 @@ function ruleOf(context: Context, schema: unknown, path: string): number {
   const { grammar } = context;
   if (schema === true) return anyValue(grammar);
   if (path.split('.').length > deepest)
-    throw unusable(`${path.slice(0, 80)}...`, 'is nested too deeply', `at most ${deepest} levels`);
+    throw invalidRequest(
+      `${path.slice(0, 80)}...`,
+      'is nested too deeply',
+      `at most ${deepest} levels`,
+    );
   if (!isSchema(schema))
-    throw unusable(path, `is ${JSON.stringify(schema)}`, 'a schema that allows some value');
+    throw invalidRequest(path, `is ${JSON.stringify(schema)}`, 'a schema that allows some value');
   const odd = notBuilt.find((keyword) => Object.hasOwn(schema, keyword));
   if (odd !== undefined)
-    throw unusable(
+    throw invalidRequest(
       `${path}.${odd}`,
       'cannot be followed while decoding',
       `a schema without ${notBuilt.join(', ')}`,
@@ -105,7 +109,11 @@ function ofType(context: Context, type: unknown, schema: JsonSchema, path: strin
     array: () => arrayRule(context, schema, path),
   };
   if (typeof type !== 'string' || !Object.hasOwn(make, type))
-    throw unusable(`${path}.type`, `is ${JSON.stringify(type)}`, Object.keys(make).join(', '));
+    throw invalidRequest(
+      `${path}.type`,
+      `is ${JSON.stringify(type)}`,
+      Object.keys(make).join(', '),
+    );
   return make[type]!();
 }
 
@@ -114,7 +122,7 @@ function intersection(context: Context, schema: JsonSchema, path: string): numbe
   const { allOf, ...rest } = schema;
   const [only, ...others] = allOf as readonly unknown[];
   if (others.length > 0 || !isSchema(only))
-    throw unusable(`${path}.allOf`, 'cannot be followed while decoding', 'one schema in it');
+    throw invalidRequest(`${path}.allOf`, 'cannot be followed while decoding', 'one schema in it');
   return ruleOf(context, { ...rest, ...only }, `${path}.allOf[0]`);
 }
 
@@ -130,7 +138,7 @@ function referenceRule(context: Context, reference: unknown, path: string): numb
   );
   const found = names?.reduce<unknown>((at, name) => (at as JsonSchema | undefined)?.[name], root);
   if (found === undefined)
-    throw unusable(
+    throw invalidRequest(
       `${path}.$ref`,
       `is ${JSON.stringify(reference)}`,
       'the path of a schema in the same document',
@@ -241,7 +249,7 @@ function countOf(schema: JsonSchema, keyword: string, path: string): number | un
   if (value === undefined) return undefined;
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= mostCounted)
     return value as number;
-  throw unusable(
+  throw invalidRequest(
     `${path}.${keyword}`,
     `is ${JSON.stringify(value)}`,
     `a whole number from 0 to ${mostCounted}`,
@@ -250,11 +258,3 @@ function countOf(schema: JsonSchema, keyword: string, path: string): number | un
 
 const isSchema = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function unusable(param: string, what: string, expected: string): ModelError {
-  return new ModelError(`${param} ${what}. Expected ${expected}.`, {
-    status: 400,
-    code: 'invalid_request',
-    details: { param },
-  });
-}

@@ -1,17 +1,16 @@
-/** Why a conversation could not be continued from its recorded tokens. */
-import type { NormalMessage } from '../template/messages.js';
+/** Why a conversation could not continue from its recorded tokens. */
+import type { NormalMessage } from '../messages/messages.js';
 import { callIds } from './message-key.js';
 import type { Path, Point, Turn } from './turn.js';
 
 /**
- * - `arguments_edited`: the ids of a turn's tool calls with other argument values
- * - `reasoning_dropped`: a turn without the reasoning it had
- * - `text_edited`: a turn with other text, or with other tool calls
- * - `history_edited`: messages before a turn were changed, summarised, removed or added
- * - `tools_changed`: other tools, or thinking switched
- * - `template_changed`: the chat template prints earlier messages differently now
- * - `stop_differs`: the turn ended otherwise than the template ends one (a stop string, another end
- * token)
+ * - `arguments_edited`: a turn's tool calls have their ids but different argument values
+ * - `reasoning_dropped`: a turn has lost its reasoning
+ * - `text_edited`: a turn has different text or different tool calls
+ * - `history_edited`: messages before a turn were changed, summarized, removed or added
+ * - `tools_changed`: different tools, or thinking was switched on or off
+ * - `template_changed`: the chat template now prints earlier messages differently
+ * - `stop_differs`: the turn did not end as the template ends one (a stop string, another token)
  */
 export type ForkReason =
   | 'arguments_edited'
@@ -22,28 +21,28 @@ export type ForkReason =
   | 'template_changed'
   | 'stop_differs';
 
-/** Reasons that lie in the turn, not in the messages. */
+/** Reasons found while splicing, although the messages match. */
 export type SpliceFailure = Extract<
   ForkReason,
   'tools_changed' | 'template_changed' | 'stop_differs'
 >;
 
-/** A conversation that left its recorded tokens, and where. */
+/** A conversation that does not continue its recorded tokens, and where it departs. */
 export interface Fork {
   readonly reason: ForkReason;
-  /** Index of the assistant message that could not be continued. */
+  /** Index of the assistant message that does not match. */
   readonly message: number;
   /**
-   * JSON of the recorded message and of the one that was sent, from shortly before their first
-   * difference, cut after 160 characters.
+   * JSON of the recorded message and of the sent one, starting shortly before their first
+   * difference and cut after 160 characters.
    */
   readonly recorded?: string;
   readonly sent: string;
 }
 
 /**
- * Looks at the first assistant message after the spliced part. `undefined`: there is none, or the
- * conversation has nothing to do with recorded turns.
+ * Examines the first assistant message after the spliced part. `undefined` when there is none or
+ * the conversation is unrelated to recorded turns.
  */
 export function findFork(
   path: Path,
@@ -95,7 +94,7 @@ function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** In one order of keys, so that only differences of content differ. */
+/** With a fixed order of keys, so that texts differ only where contents differ. */
 function print({
   content,
   reasoning_content: reasoning,

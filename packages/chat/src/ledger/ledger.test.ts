@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { testFormat } from '../../test/helpers.js';
 import type { ChatFormat } from '../format/chat-format.js';
-import { normalizeMessages, type NormalMessage } from '../template/messages.js';
+import { normalizeMessages, type NormalMessage } from '../messages/messages.js';
 import { createLedger, type Ledger, type LedgerPrompt } from './ledger.js';
 
 /** As Qwen3's does, it forgets reasoning before the last user message. */

@@ -1,6 +1,6 @@
-/** The tokens of a rollout's conversations: what was sampled is never tokenised again. */
-import type { ChatFormat, PromptInput } from '../format/chat-format.js';
-import { continues, optionsKey } from '../format/chat-format.js';
+/** The tokens of a rollout's conversations: sampled tokens are never tokenized again. */
+import type { ChatFormat } from '../format/chat-format.js';
+import { isPrefill, promptOptionsKey, type PromptInput } from '../format/prompt.js';
 import { findFork, type Fork, type ForkReason, type SpliceFailure } from './fork-reason.js';
 import { messageKey, replacedArguments } from './message-key.js';
 import { restoreReasoning } from './restore.js';
@@ -13,82 +13,74 @@ import {
   type Turn,
 } from './turn.js';
 
-/** The ids to sample from. */
+/** The token ids to sample from. */
 export interface LedgerPrompt {
   readonly ids: Int32Array;
-  /** How many leading ids are recorded ones: prompt and completion of an earlier turn. */
+  /** How many leading ids are recorded: prompt and completion of an earlier turn. */
   readonly reused: number;
   /**
-   * `new`: no earlier turn belongs to it. `spliced`: it continues one. Otherwise why something was
-   * rendered anew.
+   * `new`: unrelated to earlier turns. `spliced`: continues one. Otherwise the reason why messages
+   * were rendered again instead of continuing recorded tokens.
    */
   readonly outcome: 'new' | 'spliced' | ForkReason;
-  /** What was sent in place of what was recorded, where the outcome is a reason. */
+  /** Where the messages differ from the recorded ones, if `outcome` is a reason. */
   readonly fork?: Fork;
   /** {@link RecordedTurn.call} of the turn whose tokens it continues. */
   readonly continues?: number;
   /** Messages whose reasoning was put back. */
   readonly restored: number;
   /**
-   * Tool calls of the last turn whose arguments were no JSON and came back as something else, `{}`
-   * as a rule.
+   * Tool calls of the last turn whose arguments were not JSON and that the agent sent back with
+   * other arguments, usually `{}`.
    */
   readonly replacedArguments: number;
-  /**
-   * For {@link Ledger.record}; absent where an assistant message is continued, for that gives no
-   * turn of its own.
-   */
+  /** For {@link Ledger.record}; absent for a prefill, whose answer is no turn of its own. */
   readonly entry?: PromptRecord;
 }
 
 /** One per rollout. Holds every turn until the rollout ends. */
 export interface Ledger {
-  /** Ids for a conversation. @throws ModelError 400 when the template refuses the messages */
+  /** Ids for a conversation. @throws ModelError 400 when the template rejects the messages */
   prompt(input: PromptInput): LedgerPrompt;
-  /**
-   * Remembers a turn that was sampled from `prompt`: once per choice, before the client can see the
-   * answer.
-   */
+  /** Records a turn sampled from `prompt`: once per choice, before the client gets the answer. */
   record(prompt: LedgerPrompt, turn: RecordedTurn): void;
 }
 
 export interface LedgerOptions {
   /**
-   * `as-sent`: reasoning that an agent leaves out of its history is gone, and the conversation is
-   * rendered anew: what is trained is what the agent will see elsewhere. `restore`: it is put back,
-   * so that conversations continue; use it where the agent will be served by something that does
-   * the same. @default "as-sent"
+   * What happens when an agent leaves reasoning out of its history. `as-sent`: the conversation is
+   * rendered again without it, so training sees the prompts that any other server would see.
+   * `restore`: the recorded reasoning is inserted, so that conversations continue; use it when the
+   * server in production does the same.
+   * @default "as-sent"
    */
   readonly reasoning?: 'as-sent' | 'restore';
 }
 
 /**
- * The next prompt is the recorded ids of the longest conversation it continues + the template's
- * rendering of the rest. Every recorded turn in it is rendered as a stand-in, and the rendering
- * must begin with that of the recorded prompt: where the template changes earlier text (drops
- * reasoning, say), that part is rendered anew and the reason given.
+ * The next prompt is the recorded ids of the longest conversation it continues, followed by the
+ * template's rendering of the rest. Recorded turns are rendered as placeholders, and the rendering
+ * must begin with that of the recorded prompt. Where the template changes earlier text (drops
+ * reasoning, for example), that part is rendered again and the outcome says why.
  */
 export function createLedger(
   format: ChatFormat,
   { reasoning = 'as-sent' }: LedgerOptions = {},
 ): Ledger {
   const turns = createTurnStore();
-  /**
-   * Of the last prompt: one rollout asks with the same ones again and again, and every turn keeps
-   * them.
-   */
+  /** One string for equal options: a rollout repeats them, and every turn keeps them. */
   let lastOptions = '';
   return {
     prompt: (sent) => {
       const { messages, count: restored } =
         reasoning === 'restore' ? restoreReasoning(sent.messages, turns) : { ...sent, count: 0 };
       const input = { ...sent, messages };
-      const asked = optionsKey(input);
+      const asked = promptOptionsKey(input);
       if (asked !== lastOptions) lastOptions = asked;
       const options = lastOptions;
       const path = turns.walk(messages);
       const { best, turn, index, failures } = longestSplice(format, input, options, path);
-      const { rendered, text, ids, reused } = best ?? renderAnew(format, input);
+      const { rendered, text, ids, reused } = best ?? renderFromStart(format, input);
       const fork = findFork(path, index, failures, (point) => turns.knows(point));
       const last = path.points.at(-1);
       const prompt = {
@@ -101,7 +93,7 @@ export function createLedger(
         replacedArguments:
           turn && last && index === last.index ? replacedArguments(turn.message, last.message) : 0,
       };
-      if (continues(messages.at(-1))) return prompt;
+      if (isPrefill(messages.at(-1))) return prompt;
       return { ...prompt, entry: { place: path.place, options, ids, rendered, text } };
     },
     record: ({ entry }, turn) => {
@@ -112,16 +104,16 @@ export function createLedger(
   };
 }
 
-function renderAnew(format: ChatFormat, input: PromptInput): Splice {
+function renderFromStart(format: ChatFormat, input: PromptInput): Splice {
   const text = format.render(input);
   return { ids: format.encode(text), reused: 0, rendered: input.messages, text };
 }
 
 interface SpliceSearch {
   readonly best?: Splice;
-  /** The turn it continues. */
+  /** The recorded turn that the prompt continues. */
   readonly turn?: Turn;
-  /** Index of the assistant message it continues after. */
+  /** Index of that turn among the messages. */
   readonly index?: number;
   readonly failures: ReadonlyMap<number, SpliceFailure>;
 }

@@ -1,11 +1,11 @@
-/** When two spellings of a message are the same message. */
+/** When two versions of a message count as the same message. */
 import type { ToolCall } from '@trinity-rft/core';
-import { createLru } from '../format/lru.js';
-import type { NormalMessage } from '../template/messages.js';
+import { LRUCache } from 'lru-cache';
+import type { NormalMessage } from '../messages/messages.js';
 
 /**
  * Equal for messages that differ only in what frameworks change on the way: white space around an
- * assistant's text, and spacing, key order, escapes and number spelling in tool-call arguments.
+ * assistant's text, and spacing, key order, escapes and number formats in tool-call arguments.
  */
 export function messageKey(message: NormalMessage): string {
   const { role, content } = message;
@@ -21,18 +21,23 @@ export function messageKey(message: NormalMessage): string {
 }
 
 function callKey({ id, function: call }: ToolCall): readonly unknown[] {
-  return [id, call.name, canonicals.get(call.arguments, () => canonical(call.arguments))];
+  return [id, call.name, canonicals.memo(call.arguments)];
 }
 
-/** Arguments come again in every later turn of their conversation. */
-const canonicals = createLru<string>(1024);
+/** Arguments return in every later turn of their conversation. Very long ones are not cached. */
+const canonicals = new LRUCache<string, string>({
+  max: 1024,
+  maxEntrySize: 20_000,
+  sizeCalculation: (_, key) => key.length + 1,
+  memoMethod: (text) => canonical(text),
+});
 
-/** Ids of the calls, which anchor a message to the turn that made them. */
+/** Ids of the calls, which identify the turn that made them. */
 export function callIds(message: NormalMessage): string {
   return message.tool_calls?.map(({ id }) => id).join(' ') ?? '';
 }
 
-/** Calls of a turn whose recorded arguments are no JSON and were not sent back as they were. */
+/** Calls of a turn whose recorded arguments are not JSON and were sent back changed. */
 export function replacedArguments(recorded: NormalMessage, sent: NormalMessage): number {
   const changed = (recorded.tool_calls ?? []).filter(({ function: call }, k) => {
     return !isJson(call.arguments) && sent.tool_calls?.[k]?.function.arguments !== call.arguments;
@@ -49,10 +54,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/**
- * The same value spelled the same way. Some frameworks send `{}` in place of arguments that are not
- * JSON; so does this.
- */
+/** One text for equal values. Arguments that are not JSON become `{}`, as in some frameworks. */
 function canonical(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), (_, value: unknown) =>

@@ -1,22 +1,23 @@
-/** Prompt ids made of a recorded turn and the template's rendering of what came after it. */
-import type { ChatFormat, PromptInput } from '../format/chat-format.js';
-import type { NormalMessage } from '../template/messages.js';
+/** A prompt made of the ids of a recorded turn and the rendering of the messages after it. */
+import type { ChatFormat } from '../format/chat-format.js';
+import type { PromptInput } from '../format/prompt.js';
+import type { NormalMessage } from '../messages/messages.js';
 import type { SpliceFailure } from './fork-reason.js';
-import { endOfStandIn, standIn } from './placeholder.js';
+import { endOfPlaceholder, toPlaceholder } from './placeholder.js';
 import type { Turn } from './turn.js';
 
 export interface Splice {
   readonly ids: Int32Array;
-  /** Recorded ids among them: the prompt and completion of the turn. */
+  /** Recorded ids at the beginning: the prompt and completion of the turn. */
   readonly reused: number;
   readonly rendered: readonly NormalMessage[];
   readonly text: string;
 }
 
 /**
- * Renders the conversation with a stand-in for the turn. The text must begin with that of the
- * turn's own prompt; the stop token after the stand-in is the one the turn ended with (a truncated
- * turn gets it as context), and what follows is new.
+ * Renders the conversation with a placeholder for the turn, which is message `index`. The text must
+ * begin with that of the turn's own prompt, and the stop token after the placeholder must be the
+ * one that ended the turn (a truncated turn gets it as context); everything after it is new.
  */
 export function splice(
   format: ChatFormat,
@@ -26,18 +27,18 @@ export function splice(
   index: number,
 ): Splice | SpliceFailure {
   if (turn.prompt.options !== options) return 'tools_changed';
-  const inPlace = standIn(turn.message);
-  const rendered = [...turn.prompt.rendered, inPlace, ...input.messages.slice(index + 1)];
+  const placeholder = toPlaceholder(turn.message);
+  const rendered = [...turn.prompt.rendered, placeholder, ...input.messages.slice(index + 1)];
   const text = format.render({ ...input, messages: rendered });
   if (!text.startsWith(turn.prompt.text)) return 'template_changed';
-  const after = text.slice(turn.prompt.text.length);
-  const end = endOfStandIn(inPlace, after);
+  const afterPrompt = text.slice(turn.prompt.text.length);
+  const end = endOfPlaceholder(placeholder, afterPrompt);
   if (end === undefined) return 'template_changed';
-  const stop = nextStop(format, after, end);
+  const stop = nextStop(format, afterPrompt, end);
   if (!stop) return 'stop_differs';
   // A think block that only the tokens or only the template has.
-  if (after.slice(0, stop.at).includes('</think>') !== turn.thinks) return 'template_changed';
-  const bridge = format.encode(after.slice(stop.at));
+  if (afterPrompt.slice(0, stop.at).includes('</think>') !== turn.thinks) return 'template_changed';
+  const bridge = format.encode(afterPrompt.slice(stop.at));
   if (bridge[0] !== stop.id || (!turn.truncated && turn.completion.at(-1) !== stop.id))
     return 'stop_differs';
   const ids = join(turn.prompt.ids, turn.completion, turn.truncated ? bridge : bridge.subarray(1));

@@ -1,24 +1,24 @@
 /** Recorded turns, and the walk of a conversation along them. */
-import { continues } from '../format/chat-format.js';
-import type { NormalMessage } from '../template/messages.js';
+import { isPrefill } from '../format/prompt.js';
+import type { NormalMessage } from '../messages/messages.js';
 import { callIds, messageKey } from './message-key.js';
 
-/** A conversation up to some message: equal conversations of a rollout are one place. */
+/** A conversation up to some message; equal conversations of a rollout share one place. */
 export interface Place {
-  /** By the {@link messageKey} of the message that comes next; undefined where none has come. */
+  /** By the {@link messageKey} of the next message; undefined as long as there is none. */
   next: Map<string, Place> | undefined;
-  /** Recorded for just the messages before it. */
+  /** Turns that were sampled from exactly the messages before this place. */
   readonly turns: Turn[];
 }
 
-/** What is kept of a prompt. */
+/** What the ledger keeps of a prompt. */
 export interface PromptRecord {
-  /** Where the messages that were asked end. */
+  /** The end of its messages. */
   readonly place: Place;
   /** Tools and template switches it was rendered with. */
   readonly options: string;
   readonly ids: Int32Array;
-  /** The messages with stand-ins for recorded turns. */
+  /** The messages, with placeholders for recorded turns. */
   readonly rendered: readonly NormalMessage[];
   /** Their rendering. */
   readonly text: string;
@@ -26,12 +26,12 @@ export interface PromptRecord {
 
 /** A finished turn. */
 export interface RecordedTurn {
-  /** The message the client was given; its tool calls carry their ids. */
+  /** As the client got it, with the ids of its tool calls. */
   readonly message: NormalMessage;
   readonly completion: Int32Array;
-  /** The token limit ended it, so it has no stop token. */
+  /** Ended by the token limit, so without a stop token. */
   readonly truncated: boolean;
-  /** The recorder's own number for it: comes back as {@link LedgerPrompt.continues}. */
+  /** The recorder's number for it; returned as {@link LedgerPrompt.continues}. */
   readonly call?: number;
 }
 
@@ -42,9 +42,7 @@ export interface Turn extends RecordedTurn {
   readonly thinks: boolean;
 }
 
-/**
- * An assistant message of a conversation, and the turns recorded for just the messages before it.
- */
+/** An assistant message, and the turns that were sampled from exactly the messages before it. */
 export interface Point {
   readonly index: number;
   readonly message: NormalMessage;
@@ -53,7 +51,7 @@ export interface Point {
 }
 
 export interface Path {
-  /** Where all messages end. */
+  /** The end of all messages. */
   readonly place: Place;
   readonly points: readonly Point[];
 }
@@ -63,9 +61,9 @@ export interface TurnStore {
   add(turn: Turn): void;
   /** Before any message. */
   readonly root: Place;
-  /** A message to be continued is no finished turn and therefore no point. */
+  /** Points are the finished assistant messages: a prefill is none. */
   walk(messages: readonly NormalMessage[]): Path;
-  /** Whether some turn, wherever it stands, said this or made these calls. */
+  /** Whether any turn, at any place, has this message or made these calls. */
   knows(point: Point): boolean;
 }
 
@@ -79,14 +77,14 @@ export function createTurnStore(): TurnStore {
       known.add(turn.messageKey).add(callIds(turn.message));
     },
     walk: (messages) => {
-      const end = continues(messages.at(-1)) ? messages.length - 1 : messages.length;
+      const end = isPrefill(messages.at(-1)) ? messages.length - 1 : messages.length;
       const points: Point[] = [];
       let place = root;
       messages.forEach((message, index) => {
         const own = messageKey(message);
         if (message.role === 'assistant' && index < end)
           points.push({ index, message, messageKey: own, candidates: place.turns });
-        place = after(place, own);
+        place = placeAfter(place, own);
       });
       return { place, points };
     },
@@ -98,8 +96,8 @@ export function createTurnStore(): TurnStore {
 
 const newPlace = (): Place => ({ next: undefined, turns: [] });
 
-/** Made when it is not there. */
-export function after(before: Place, key: string): Place {
+/** Created when it does not exist. */
+export function placeAfter(before: Place, key: string): Place {
   const known = before.next?.get(key);
   if (known) return known;
   const place = newPlace();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chatTemplates } from './chat-templates.js';
-import type { NormalMessage } from './messages.js';
+import type { NormalMessage } from '../messages/messages.js';
 import { createChatTemplate } from './template.js';
 
 const tools = [

@@ -1,7 +1,7 @@
 /** Renders messages with a model's Jinja chat template. */
 import { Template } from '@huggingface/jinja';
 import { CheckpointError, describeError, ModelError, type ToolDefinition } from '@trinity-rft/core';
-import type { NormalMessage } from './messages.js';
+import type { NormalMessage } from '../messages/messages.js';
 
 export interface RenderInput {
   readonly messages: readonly NormalMessage[];

@@ -1,34 +1,34 @@
-/**
- * The recording endpoint as one web-standard function; mounting it on a socket is somebody else's
- * work.
- */
+/** The recording endpoint of one rollout as a web-standard function, without a socket. */
 import { ModelError } from '@trinity-rft/core';
+import { chatCompletions } from '../protocols/chat/route.js';
 import { textCompletions } from '../protocols/completions/route.js';
+import type { ResponsesContext } from '../protocols/responses/response-store.js';
 import { responseRoutes } from '../protocols/responses/route.js';
 import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
-import { createCallBook } from '../protocols/shared/request-deduplication.js';
-import { chatCompletions } from '../protocols/chat/route.js';
-import { errorResponse } from '../protocols/shared/answer/errors.js';
-import { checkPause } from '../protocols/shared/endpoint-policy.js';
-import type { HandlerOptions, Route, RouteContext } from '../protocols/shared/route.js';
+import { errorResponse } from '../protocols/shared/answer/error-response.js';
+import { createRequestDeduplication } from '../protocols/shared/request-deduplication.js';
+import type { Route, RouteContext } from '../protocols/shared/route.js';
 
-export type { HandlerOptions } from '../protocols/shared/route.js';
+export interface EndpointHandlerOptions extends Omit<ResponsesContext, 'deduplication'> {
+  /** Ends every call. */
+  readonly signal?: AbortSignal;
+}
 
 /**
- * By method and end of the path, `*` for any one segment; what comes before it (`/r/<rollout>`)
- * belongs to whoever mounts the handler.
+ * By method and end of the path, `*` for any one segment. What precedes it (`/r/<rollout>`) depends
+ * on where the handler is mounted.
  */
-const routes: readonly Readonly<{
-  method: string;
-  path: string;
-  segments: readonly string[];
-  route: Route;
-}>[] = (
+const routes: readonly {
+  readonly method: string;
+  readonly path: string;
+  readonly segments: readonly string[];
+  readonly route: Route<ResponsesContext>;
+}[] = (
   [
     ['POST', '/v1/chat/completions', chatCompletions],
     ['POST', '/v1/completions', textCompletions],
     ...responseRoutes,
-    ['GET', '/v1/models', models],
+    ['GET', '/v1/models', listModels],
   ] as const
 ).map(([method, path, route]) => ({ method, path, segments: path.split('/').slice(1), route }));
 
@@ -36,14 +36,13 @@ const routes: readonly Readonly<{
  * Never rejects: every error becomes a response. A request whose signal aborts ends its generation
  * and is not recorded.
  */
-export function createHandler(options: HandlerOptions): AnswerHandler {
-  const context: RouteContext = {
-    ...options,
-    book: createCallBook(options, options.deliveries, options.counters),
-  };
+export function createEndpointHandler(options: EndpointHandlerOptions): AnswerHandler {
+  const { deliveries, counters } = options;
+  const deduplication = createRequestDeduplication(options, deliveries, counters);
+  const context: ResponsesContext = { ...options, deduplication };
   return async (request) => {
     try {
-      const route = find(request);
+      const route = findRoute(request);
       if (request.method === 'POST') checkPause(context);
       return await route(request, context);
     } catch (error) {
@@ -52,7 +51,7 @@ export function createHandler(options: HandlerOptions): AnswerHandler {
   };
 }
 
-function find(request: Request): Route {
+function findRoute(request: Request): Route<ResponsesContext> {
   const { pathname } = new URL(request.url);
   const segments = pathname.replace(/\/+$/, '').split('/');
   const atPath = routes.filter((route) => endsWith(segments, route.segments));
@@ -65,15 +64,28 @@ function find(request: Request): Route {
   throw new ModelError(message, { status: 405, code: 'method_not_allowed', details: { allow } });
 }
 
-/** The first segment of a path is empty: it begins with a slash. */
-function endsWith(segments: readonly string[], wanted: readonly string[]): boolean {
-  const from = segments.length - wanted.length;
+/** The first segment of a path is empty, because the path begins with a slash. */
+function endsWith(segments: readonly string[], pattern: readonly string[]): boolean {
+  const from = segments.length - pattern.length;
   return (
-    from >= 1 && wanted.every((segment, i) => segment === '*' || segment === segments[from + i])
+    from >= 1 && pattern.every((segment, i) => segment === '*' || segment === segments[from + i])
   );
 }
 
-function models(_: Request, { modelPath, runtime }: HandlerOptions): Promise<Response> {
+/** @throws ModelError 429 while calls are paused */
+function checkPause({ pausedFor, deduplication }: RouteContext): void {
+  const seconds = pausedFor?.();
+  if (seconds === undefined) return;
+  deduplication.forgetDelivered();
+  throw new ModelError(`The model is paused. Call again in ${seconds} s.`, {
+    status: 429,
+    code: 'paused',
+    retryable: true,
+    details: { retryAfter: Math.ceil(seconds) },
+  });
+}
+
+function listModels(_: Request, { modelPath, runtime }: RouteContext): Promise<Response> {
   const entry = {
     id: modelPath,
     object: 'model',

@@ -1,7 +1,7 @@
-/** Secret keys: made from the machine's randomness, kept as digests. */
+/** Secret keys: random, stored as digests. */
 import { hash, randomBytes } from 'node:crypto';
 
-/** `rk_` opens one rollout, `ak_` the numbers about the server. */
+/** `rk_` opens one rollout, `ak_` the metrics of the server. */
 export type KeyKind = 'rk' | 'ak';
 
 /** 256 random bits. */
@@ -9,12 +9,12 @@ export function newKey(kind: KeyKind): string {
   return `${kind}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** An id for addresses: 72 random bits, letters, digits, `-` and `_`. */
+/** An id for addresses: 72 random bits as letters, digits, `-` and `_`. */
 export function newRolloutId(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** Keys are looked up by their digest, so how long a comparison takes says nothing about a key. */
+/** Keys are looked up by digest, so the duration of a comparison reveals nothing about a key. */
 export function digestOf(key: string): string {
   return hash('sha256', key, 'base64url');
 }

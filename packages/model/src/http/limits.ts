@@ -1,31 +1,29 @@
-/** What the endpoint's server allows, and for how long it waits. */
+/** Limits and timeouts of the endpoint's server. */
 
-/** Of the server; how large a body may be is the handler's decision. */
+/** Limits of request bodies are part of the endpoint policy. */
 export interface EndpointLimits {
-  /** Until a connection has sent the headers of a request. @default 10_000 */
+  /** How long a connection may take to send the headers of a request. @default 10_000 */
   readonly headersTimeoutMs: number;
   /**
-   * Until a request has arrived whole. How long an answer may take is not limited.
+   * How long a whole request may take to arrive. The time for an answer is not limited.
    * @default 60_000
    */
   readonly requestTimeoutMs: number;
   /**
-   * A connection without requests stays open this long; agents pause while their tools run.
+   * How long a connection stays open without requests; agents pause while their tools run.
    * @default 120_000
    */
   readonly keepAliveMs: number;
   /** Bytes of all headers of a request. @default 16_384 */
   readonly maxHeaderBytes: number;
   /**
-   * Open at the same time; connections above it are closed, and idle ones with them.
+   * Open connections. Further ones are closed, and idle ones with them.
    * @default 8192
    */
   readonly maxConnections: number;
-  /**
-   * How long, and of how many rollouts, it is remembered that they have ended.
-   * @default 600_000 and 10_000
-   */
+  /** How long the server remembers that a rollout has ended. @default 600_000 */
   readonly closedForMs: number;
+  /** How many ended rollouts the server remembers. @default 10_000 */
   readonly maxClosed: number;
   /** How long `close` waits for calls. @default 5000 */
   readonly closeTimeoutMs: number;

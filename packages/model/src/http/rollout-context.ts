@@ -1,73 +1,70 @@
 /**
- * Opt-in: which rollout a client that was made outside of all of them talks to, by the asynchronous
- * context of the call.
+ * Opt-in: finds the rollout of a call by its asynchronous context, for clients that were created
+ * outside of any rollout.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ModelError, WorkflowError } from '@trinity-rft/core';
 import type { EndpointAddress } from '@trinity-rft/workflow';
-import { contextPath } from './rollout-routes.js';
+import { contextPath } from './rollout-table.js';
 
 /**
- * For agents whose clients are made once, when their module loads. Such a client gets `baseURL`,
- * `apiKey` and `fetch` from here (`env()` and `install()` for those that read the environment and
+ * For agents whose clients are created once, when their module loads. Such a client gets `baseURL`,
+ * `apiKey` and `fetch` from here (`env()` and `install()` for clients that read the environment and
  * the global fetch); each run is wrapped in `run`.
  *
- * It fails loudly where it cannot know: outside of `run`, after the run has ended, and over a
- * socket. What it cannot see: a queue that all runs share and that starts a waiting call from
- * within another run (LangChain's `maxConcurrency`). Such a call belongs to the run that happened
- * to free the place. Hand the queue to `bindQueue`, or make the client in the run from
- * `model.endpoint()`, which is always exact. A run that lost all its calls to others is found at
- * its end.
+ * A call fails where its rollout is unknown: outside of `run`, after the run has ended, and over a
+ * socket. One case cannot be detected: a queue that all runs share may start a waiting call from
+ * within another run (LangChain's `maxConcurrency`), and the call is then recorded for that run.
+ * Pass such a queue to `bindQueue`, or create the client in the run from `model.endpoint()`, which
+ * is always exact. A run that lost all of its calls fails at its end.
  */
 export interface RolloutContext {
   /** Ends in `/v1`. No socket listens there. */
   readonly baseURL: string;
-  /** Stands where clients want a key; opens nothing. */
+  /** For clients that require a key; opens nothing. */
   readonly apiKey: string;
   /**
-   * Finds the rollout when it is called.
+   * Finds the rollout at the time of the call.
    * @throws ModelError 401 `rollout_unknown`, 409 `rollout_closed`
    */
   readonly fetch: typeof globalThis.fetch;
-  /** For clients that read the environment when they are made. */
+  /** For clients that read the environment when they are created. */
   env(): { readonly OPENAI_BASE_URL: string; readonly OPENAI_API_KEY: string };
   /**
-   * Puts a fetch in place of the global one that takes requests to `baseURL` and passes all others
-   * on. Returns what undoes it.
+   * Replaces the global fetch with one that handles requests to `baseURL` and passes on all others.
+   * Returns a function that restores it.
    */
   install(): () => void;
   /**
-   * Calls made within `work`, and within whatever it starts, go to this model. @throws
-   * WorkflowError `ROLLOUT_CONTEXT_LOST` when there was none although other runs made calls
-   * meanwhile
+   * Calls made by `work`, and by whatever it starts, go to this model.
+   * @throws WorkflowError `ROLLOUT_CONTEXT_LOST` when it made no call while other runs were active
    */
   run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T>;
-  /**
-   * Makes a queue start what is added in the context of whoever added it. Returns the same queue.
-   */
+  /** Makes a queue run each task in the context in which it was added. Returns the same queue. */
   bindQueue<Q extends TaskQueue>(queue: Q): Q;
 }
 
-/** A run's model, as far as it matters here. */
+/** The part of a run's model that the context needs. */
 export interface RolloutEndpoint {
   endpoint(): EndpointAddress;
 }
 
-/** A queue of functions, as of p-queue. */
+/** A queue of functions, such as p-queue. */
 interface TaskQueue {
   add(task: (...args: never[]) => unknown, ...more: never[]): unknown;
 }
 
 interface Current {
   readonly address: EndpointAddress;
-  over: boolean;
+  ended: boolean;
   calls: number;
 }
 
 interface Shared {
   readonly current: AsyncLocalStorage<Current>;
   active: number;
-  begun: number;
+  /** Runs since the process started. */
+  started: number;
 }
 
 /** One per process, also when two copies of this package are installed. */
@@ -76,7 +73,7 @@ function shared(): Shared {
   return (place[Symbol.for('trinity-rft.rollout-context')] ??= {
     current: new AsyncLocalStorage(),
     active: 0,
-    begun: 0,
+    started: 0,
   });
 }
 
@@ -97,7 +94,7 @@ export function rolloutContext(): RolloutContext {
 }
 
 const contextFetch: typeof globalThis.fetch = (input, init) => {
-  // Before anything is awaited: afterwards the context may be another.
+  // Before anything is awaited, since the context may change then.
   const current = shared().current.getStore();
   return send(current, input, init);
 };
@@ -107,18 +104,18 @@ async function send(
   ...[input, init]: Parameters<typeof globalThis.fetch>
 ): Promise<Response> {
   if (!current) throw unknownRollout();
-  if (current.over) throw rolloutOver();
+  if (current.ended) throw rolloutEnded();
   current.calls++;
   const { address } = current;
   const request = new Request(input, init);
-  const moved = new Request(movedTo(request.url, address.baseURL), request);
-  moved.headers.delete('x-api-key');
-  moved.headers.set('authorization', `Bearer ${address.apiKey}`);
-  return address.fetch(moved);
+  const redirected = new Request(urlAt(request.url, address.baseURL), request);
+  redirected.headers.delete('x-api-key');
+  redirected.headers.set('authorization', `Bearer ${address.apiKey}`);
+  return address.fetch(redirected);
 }
 
-/** What follows `/v1`, after the base of the rollout. */
-function movedTo(url: string, base: string): string {
+/** The base of the rollout, followed by what comes after `/v1`. */
+function urlAt(url: string, base: string): string {
   const { pathname, search } = new URL(url);
   const at = pathname.lastIndexOf('/v1/');
   return `${base}${at < 0 ? pathname : pathname.slice(at + '/v1'.length)}${search}`;
@@ -134,7 +131,7 @@ function install(): () => void {
   };
 }
 
-/** Addresses at a server's `contextURL` count too: over a socket they could only be refused. */
+/** Includes addresses at a server's `contextURL`, which would be rejected over a socket. */
 function isContextual(input: Parameters<typeof globalThis.fetch>[0]): boolean {
   const url = input instanceof Request ? input.url : String(input);
   return (
@@ -146,16 +143,16 @@ function isContextual(input: Parameters<typeof globalThis.fetch>[0]): boolean {
 
 async function run<T>(model: RolloutEndpoint, work: () => T | Promise<T>): Promise<T> {
   const state = shared();
-  const current: Current = { address: model.endpoint(), over: false, calls: 0 };
+  const current: Current = { address: model.endpoint(), ended: false, calls: 0 };
   const others = state.active;
-  const begunBefore = ++state.begun;
+  const startedBefore = ++state.started;
   state.active++;
   try {
     const result = await state.current.run(current, async () => work());
-    if (current.calls === 0 && (others > 0 || state.begun > begunBefore)) throw contextLost();
+    if (current.calls === 0 && (others > 0 || state.started > startedBefore)) throw contextLost();
     return result;
   } finally {
-    current.over = true;
+    current.ended = true;
     state.active--;
   }
 }
@@ -168,21 +165,21 @@ function bindQueue<Q extends TaskQueue>(queue: Q): Q {
 
 function unknownRollout(): ModelError {
   return new ModelError(
-    'A call was made outside of every rollout, or in a context that a queue, worker or event emitter has lost. Expected it within rolloutContext().run(model, ...). Wrap the run, hand shared queues to bindQueue, or make the client from model.endpoint().',
+    'A call was made outside of any rollout, or a queue, worker or event emitter has lost its context. Expected calls within rolloutContext().run(model, ...). Wrap the run, pass shared queues to bindQueue, or create the client from model.endpoint().',
     { status: 401, code: 'rollout_unknown' },
   );
 }
 
-function rolloutOver(): ModelError {
+function rolloutEnded(): ModelError {
   return new ModelError(
-    'A call was made in the context of a rollout that has ended: it was not awaited, or a queue that rollouts share started the call of another one here. Expected calls within rolloutContext().run(model, ...). Await every call, and hand shared queues to bindQueue.',
+    'A call was made in the context of a rollout that has ended: it was not awaited, or a shared queue started the call of another rollout here. Expected calls within rolloutContext().run(model, ...). Await every call, and pass shared queues to bindQueue.',
     { status: 409, code: 'rollout_closed' },
   );
 }
 
 function contextLost(): WorkflowError {
   return new WorkflowError(
-    'The run made no call in its own context while other runs were active: its calls may have been recorded as theirs. Expected at least one. Hand queues that runs share to bindQueue, or make the client from model.endpoint().',
+    'The run made no call in its own context while other runs were active: its calls may have been recorded for those runs. Expected at least one call. Pass queues that runs share to bindQueue, or create the client from model.endpoint().',
     { code: 'ROLLOUT_CONTEXT_LOST' },
   );
 }

@@ -162,10 +162,10 @@ describe('a key', () => {
         [{}, /has no key.*model\.endpoint\(\)/],
         [{ authorization: 'Bearer' }, /has no key/],
         [{ authorization: `Basic ${a.apiKey}` }, /has no key/],
-        [{ authorization: 'Bearer rk_wrong' }, /of no rollout that is open/],
-        [{ authorization: `Bearer ${a.apiKey}x` }, /of no rollout that is open/],
-        [{ authorization: `Bearer ${server.adminKey}` }, /of no rollout that is open/],
-        [{ authorization: `Bearer ${b.apiKey}` }, /of another rollout than the path/],
+        [{ authorization: 'Bearer rk_wrong' }, /to no open rollout/],
+        [{ authorization: `Bearer ${a.apiKey}x` }, /to no open rollout/],
+        [{ authorization: `Bearer ${server.adminKey}` }, /to no open rollout/],
+        [{ authorization: `Bearer ${b.apiKey}` }, /to another rollout than the path/],
         [{ authorization: `Bearer ${a.apiKey}`, 'x-api-key': b.apiKey }, /two different keys/],
       ];
       for (const [headers, message] of cases) {

@@ -1,9 +1,9 @@
-/** Counts calls, and knows which ones are in flight. */
+/** Counts the calls of a server and tracks which ones are in flight. */
 
 export interface Traffic {
-  /** Begins a call; the returned function ends it, once. */
+  /** Starts a call; the returned function ends it and may be called again. */
   begin(rollout: string): () => void;
-  /** An answer went out, or could not. */
+  /** Counts the status of an answer. */
   answered(status: number): void;
   readonly inFlight: number;
   /** Rollouts with calls in flight. */
@@ -13,6 +13,7 @@ export interface Traffic {
   report(): {
     readonly calls: number;
     readonly in_flight: number;
+    /** Counts by status, from 400 on. */
     readonly errors: Readonly<Record<string, number>>;
   };
 }

@@ -1,65 +1,84 @@
-/**
- * The one path from messages to a recorded answer; the chat method and the endpoint both go through
- * it.
- */
+/** From messages to a recorded answer: the path of `chat` and of every endpoint protocol. */
 import {
   createLedger,
   normalizeMessages,
-  type AnswerForm,
+  type ChatFormat,
+  type Ledger,
   type LedgerPrompt,
-  type NormalMessage,
   type ParsedTurn,
+  type ResponseConstraint,
   type Tokenizer,
 } from '@trinity-rft/chat';
 import {
   CancelledError,
-  EngineError,
   ModelError,
   TrinityError,
   type ChatResponse,
-  type FinishReason,
   type SampledSequence,
-  type ToolCall,
+  type Sampler,
+  type SamplingOptions,
   type ToolDefinition,
 } from '@trinity-rft/core';
+import { callsInConversation, toChatResponse, toMessage } from './chat-response.js';
 import type { Counters } from './counters.js';
 import type { History, RecordedChoice } from './history.js';
-import type { RolloutModelOptions } from '../recording-model.js';
-import { resolveSampling, type CallSampling } from './sampling.js';
-import { normalizeTools } from './tools.js';
+import {
+  resolveSampling,
+  type CallSampling,
+  type RolloutLimits,
+  type SamplingDefaults,
+} from './sampling.js';
+import { normalizeTools } from './tool-definitions.js';
+
+export interface GenerateOptions {
+  readonly sampler: Sampler;
+  /** Share one between all rollouts of a model: it holds the caches. */
+  readonly format: ChatFormat;
+  readonly defaults?: SamplingDefaults;
+  readonly limits?: RolloutLimits;
+  /** Seed of the n-th call of this rollout, from 0. Equal seeds and prompts give equal answers. */
+  readonly seedFor: (callIndex: number) => number;
+  /**
+   * Whether reasoning that an agent leaves out of its history is restored, see `LedgerOptions`.
+   * @default "as-sent"
+   */
+  readonly reasoning?: 'as-sent' | 'restore';
+  /** Left to the chat template when absent. */
+  readonly enableThinking?: boolean;
+  /**
+   * Enforces the response format and the tool calls that a request demands, if the sampler supports
+   * it. Recorded log-probabilities are those of the constrained distribution.
+   * @default false: the format is described to the model, which samples freely
+   */
+  readonly constrainedDecoding?: boolean;
+  /** Adds the prompt as text to experiences. @default false */
+  readonly includePromptText?: boolean;
+}
 
 interface GenerateRequest {
   /** As the client sent them. */
   readonly messages: readonly unknown[];
-  /**
-   * Text or ids to go on from, as they are: no messages, no template, nothing is read into the
-   * answer.
-   */
+  /** Text or ids to continue as they are, without messages, template and parsers. */
   readonly plain?: string | Int32Array;
   readonly tools?: readonly unknown[];
   /** Look for tool calls in the answer, if there are tools. */
   readonly parseTools: boolean;
   readonly sampling: CallSampling;
-  /**
-   * What was asked for of the answer's form; `constrainedDecoding` decides whether it is enforced.
-   */
-  readonly form?: Omit<AnswerForm, 'tools'>;
+  /** Enforced with `constrainedDecoding` only. */
+  readonly constraint?: Omit<ResponseConstraint, 'tools'>;
   /** Aborts at the end of the rollout too. */
   readonly signal?: AbortSignal;
 }
 
 /** A finished and recorded call. */
 export interface Generation {
-  /** Counts the calls of the rollout from 0, failed ones included. */
+  /** Counts the calls of the rollout from 0, including failed ones. */
   readonly callIndex: number;
   readonly promptIds: Int32Array;
   readonly choices: readonly Choice[];
-  /** As they went into the history. */
+  /** As they were added to the history. */
   readonly recorded: readonly RecordedChoice[];
 }
-
-/** @throws ModelError, CancelledError, EngineError */
-export type Generate = (request: GenerateRequest) => Promise<Generation>;
 
 interface Choice {
   readonly response: ChatResponse;
@@ -67,121 +86,73 @@ interface Choice {
   readonly malformedToolCalls: number;
 }
 
-/**
- * Nothing is recorded before the call has finished, and everything before the caller sees the
- * answer.
- */
+/** @throws ModelError, CancelledError, EngineError */
+export type Generate = (request: GenerateRequest) => Promise<Generation>;
+
+/** What the calls of one rollout share. */
+interface Rollout {
+  readonly options: GenerateOptions;
+  readonly ledger: Ledger;
+  readonly history: History;
+  readonly counters: Counters;
+}
+
+/** A call is recorded when it has finished, before its caller gets the answer. */
 export function createGenerate(
-  options: RolloutModelOptions,
+  options: GenerateOptions,
   history: History,
   counters: Counters,
 ): Generate {
-  const { sampler, format, defaults = {}, limits = {}, enableThinking } = options;
+  const { sampler, format } = options;
   const ledger = createLedger(format, { reasoning: options.reasoning ?? 'as-sent' });
+  const rollout = { options, ledger, history, counters };
   let calls = 0;
-
-  const sampling = (
-    call: CallSampling,
-    promptLength: number,
-  ): ReturnType<typeof resolveSampling> => {
-    const { stopTokenIds } = format;
-    const context = {
-      defaults,
-      limits,
-      promptLength,
-      maxModelLen: sampler.maxModelLen,
-      stopTokenIds,
-      seed: options.seedFor(calls),
-    };
-    try {
-      return resolveSampling(call, context);
-    } catch (error) {
-      if (error instanceof ModelError && error.code === 'context_length_exceeded')
-        counters.add('prompt_too_long');
-      throw error;
-    }
-  };
-
-  const record = (
-    callIndex: number,
-    prompt: LedgerPrompt,
-    choices: readonly Choice[],
-  ): readonly RecordedChoice[] => {
-    for (const { response, sequence } of choices) {
-      ledger.record(prompt, {
-        message: toMessage(response),
-        completion: sequence.tokens,
-        truncated: sequence.stopReason === 'length',
-        call: callIndex,
-      });
-    }
-    const text = options.includePromptText
-      ? { promptText: format.tokenizer.decode(prompt.ids) }
-      : {};
-    const fork = prompt.fork && { fork: prompt.fork };
-    const recorded = choices.map(({ response }, choice) => ({
-      callIndex,
-      choice,
-      response,
-      ...text,
-      ...fork,
-    }));
-    history.add(recorded);
-    count(counters, prompt, choices);
-    return recorded;
-  };
-
-  const promptFor = (
-    { messages: given, plain }: GenerateRequest,
-    tools: readonly ToolDefinition[] | undefined,
-  ): LedgerPrompt => {
-    if (plain !== undefined) return plainPrompt(plain, format.tokenizer);
-    const messages = normalizeMessages(given);
-    for (const callIndex of calledBy(messages)) history.refer(callIndex);
-    const prompt = ledger.prompt({
-      messages,
-      ...(tools && { tools }),
-      ...(enableThinking !== undefined && { enableThinking }),
-    });
-    if (prompt.continues !== undefined) history.refer(prompt.continues);
-    return prompt;
-  };
-
   return async (request) => {
     const { signal } = request;
     throwIfAborted(signal);
     const tools = normalizeTools(request.tools);
-    const prompt = promptFor(request, tools);
-    const grammar =
-      options.constrainedDecoding && request.form
-        ? format.constrain({ ...request.form, ...(tools && { tools }) }, prompt.ids)
-        : undefined;
-    const settings = {
-      ...sampling(request.sampling, prompt.ids.length),
-      ...(grammar && { grammar }),
-    };
+    const prompt = promptFor(rollout, request, tools);
+    const settings = settingsFor(rollout, request, tools, prompt.ids, calls);
     const callIndex = calls++;
     const sequences = await sampler.sample(prompt.ids, settings, signal);
     throwIfAborted(signal);
-    const { temperature, stopTokenIds = [] } = settings;
-    const reading = { tools: request.parseTools && tools !== undefined };
+    const parseTools = request.parseTools && tools !== undefined;
     const choices = sequences.map((sequence, choice): Choice => {
-      const { stopString } = sequence;
-      const options = { ...reading, ...(stopString !== undefined && { stopString }) };
       const turn =
         request.plain === undefined
-          ? format.readTurn(sequence.tokens, options)
+          ? format.readTurn(sequence.tokens, {
+              tools: parseTools,
+              stopString: sequence.stopString,
+            })
           : plainTurn(sequence, format.tokenizer);
-      const response = toResponse(prompt.ids, sequence, turn, {
-        temperature,
-        stopTokenIds,
-        idPrefix: `call_${callIndex}_${choice}`,
+      const response = toChatResponse({
+        promptIds: prompt.ids,
+        sequence,
+        turn,
+        temperature: settings.temperature,
+        stopTokenIds: format.stopTokenIds,
+        callIndex,
+        choice,
       });
       return { response, sequence, malformedToolCalls: turn.malformedToolCalls };
     });
-    const recorded = record(callIndex, prompt, choices);
+    const recorded = record(rollout, prompt, choices, callIndex);
     return { callIndex, promptIds: prompt.ids, choices, recorded };
   };
+}
+
+function promptFor(
+  { options, ledger, history }: Rollout,
+  request: GenerateRequest,
+  tools: readonly ToolDefinition[] | undefined,
+): LedgerPrompt {
+  const { enableThinking, format } = options;
+  if (request.plain !== undefined) return plainPrompt(request.plain, format.tokenizer);
+  const messages = normalizeMessages(request.messages);
+  for (const callIndex of callsInConversation(messages)) history.markDelivered(callIndex);
+  const prompt = ledger.prompt({ messages, tools, enableThinking });
+  if (prompt.continues !== undefined) history.markDelivered(prompt.continues);
+  return prompt;
 }
 
 function plainPrompt(plain: string | Int32Array, tokenizer: Tokenizer): LedgerPrompt {
@@ -194,6 +165,36 @@ function plainPrompt(plain: string | Int32Array, tokenizer: Tokenizer): LedgerPr
   };
 }
 
+function settingsFor(
+  { options, counters }: Rollout,
+  { constraint, sampling }: GenerateRequest,
+  tools: readonly ToolDefinition[] | undefined,
+  promptIds: Int32Array,
+  callIndex: number,
+): SamplingOptions & { readonly temperature: number } {
+  const { sampler, format, defaults = {}, limits = {} } = options;
+  const grammar =
+    options.constrainedDecoding && constraint
+      ? format.constrain({ ...constraint, tools }, promptIds)
+      : undefined;
+  const context = {
+    defaults,
+    limits,
+    promptLength: promptIds.length,
+    maxModelLen: sampler.maxModelLen,
+    stopTokenIds: format.stopTokenIds,
+    seed: options.seedFor(callIndex),
+  };
+  try {
+    const settings = resolveSampling(sampling, context);
+    return grammar ? { ...settings, grammar } : settings;
+  } catch (error) {
+    if (error instanceof ModelError && error.code === 'context_length_exceeded')
+      counters.add('prompt_too_long');
+    throw error;
+  }
+}
+
 /** All of the text, up to the stop string. */
 function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer): ParsedTurn {
   const whole = tokenizer.decode(tokens, { skip: tokenizer.specialTokenIds });
@@ -201,115 +202,34 @@ function plainTurn({ tokens, stopString }: SampledSequence, tokenizer: Tokenizer
   return { text: end < 0 ? whole : whole.slice(0, end), toolCalls: [], malformedToolCalls: 0 };
 }
 
-/**
- * Calls whose answers the conversation holds, known by the ids of their tool calls: see
- * {@link toResponse}.
- */
-function calledBy(messages: readonly NormalMessage[]): readonly number[] {
-  const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
-  return ids.flatMap((id) => /^call_(\d+)_\d+_\d+$/.exec(id)?.slice(1, 2) ?? []).map(Number);
-}
-
-/** Ids of tool calls derive from their place, so that equal runs have equal ids. */
-function toResponse(
-  promptIds: Int32Array,
-  sequence: SampledSequence,
-  turn: ParsedTurn,
-  {
-    temperature,
-    stopTokenIds,
-    idPrefix,
-  }: {
-    readonly temperature: number;
-    readonly stopTokenIds: readonly number[];
-    readonly idPrefix: string;
-  },
-): ChatResponse {
-  const toolCalls = turn.toolCalls.map((call, k): ToolCall => ({
-    id: `${idPrefix}_${k}`,
-    type: 'function',
-    function: call,
+function record(
+  { options, ledger, history, counters }: Rollout,
+  prompt: LedgerPrompt,
+  choices: readonly Choice[],
+  callIndex: number,
+): readonly RecordedChoice[] {
+  for (const { response, sequence } of choices) {
+    ledger.record(prompt, {
+      message: toMessage(response),
+      completion: sequence.tokens,
+      truncated: sequence.stopReason === 'length',
+      call: callIndex,
+    });
+  }
+  const promptText = options.includePromptText
+    ? options.format.tokenizer.decode(prompt.ids)
+    : undefined;
+  const { fork } = prompt;
+  const recorded = choices.map(({ response }, choice) => ({
+    callIndex,
+    choice,
+    response,
+    promptText,
+    fork,
   }));
-  const tokens = new Int32Array(promptIds.length + sequence.tokens.length);
-  tokens.set(promptIds);
-  tokens.set(sequence.tokens, promptIds.length);
-  return {
-    responseText: turn.text,
-    ...(turn.reasoning !== undefined && { reasoningText: turn.reasoning }),
-    toolCalls,
-    tokens,
-    promptLength: promptIds.length,
-    logprobs: checkedLogprobs(sequence, stopTokenIds),
-    finishReason: finishReason(sequence, toolCalls),
-    policyVersion: sequence.policyVersion,
-    temperature,
-  };
-}
-
-/**
- * A turn that was cut stays `length` even when it holds whole tool calls: nothing hides a
- * truncation.
- */
-function finishReason(
-  { stopReason }: SampledSequence,
-  toolCalls: readonly ToolCall[],
-): FinishReason {
-  if (stopReason === 'length') return 'length';
-  return toolCalls.length > 0 ? 'tool_calls' : 'stop';
-}
-
-function toMessage({ responseText, reasoningText, toolCalls }: ChatResponse): NormalMessage {
-  return {
-    role: 'assistant',
-    content: responseText,
-    ...(reasoningText !== undefined && { reasoning_content: reasoningText }),
-    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
-  };
-}
-
-/** Rounding of float32 softmax can put the logarithm of a certain token this far above 0. */
-const roundingNoise = 1e-4;
-
-/**
- * What every record rests on. That ids belong to the vocabulary of the weights is checked where
- * these are known: by the engine.
- */
-function checkedLogprobs(
-  { tokens, logprobs, stopReason, stopString }: SampledSequence,
-  stopTokenIds: readonly number[],
-): Float32Array {
-  if (tokens.length === 0 || logprobs.length !== tokens.length) {
-    throw invalid(
-      `${tokens.length} tokens with ${logprobs.length} log-probabilities`,
-      'at least one token and one number for each',
-    );
-  }
-  let positive = false;
-  for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i]!;
-    const value = logprobs[i]!;
-    if (token < 0) throw invalid(`the token id ${token}`, 'ids of at least 0');
-    if (!Number.isFinite(value) || value > roundingNoise)
-      throw invalid(`the log-probability ${value}`, 'finite numbers of at most 0');
-    positive ||= value > 0;
-  }
-  const last = tokens.at(-1)!;
-  if (stopReason === 'stop' && stopString === undefined && !stopTokenIds.includes(last)) {
-    throw invalid(
-      `a finished answer that ends in token ${last}`,
-      `one of the stop tokens ${stopTokenIds.join(', ')} at its end`,
-    );
-  }
-  return positive ? logprobs.map((value) => Math.min(value, 0)) : logprobs;
-}
-
-function invalid(what: string, expected: string): EngineError {
-  return new EngineError(
-    `The sampler returned ${what}. Expected ${expected}. This is a fault of the engine, not of the workflow.`,
-    {
-      code: 'SAMPLE_INVALID',
-    },
-  );
+  history.add(recorded);
+  count(counters, prompt, choices);
+  return recorded;
 }
 
 function count(counters: Counters, prompt: LedgerPrompt, choices: readonly Choice[]): void {
@@ -334,11 +254,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
   const reason: unknown = signal.reason;
   if (TrinityError.is(reason)) throw reason;
   throw new CancelledError(
-    'The call was given up: its rollout has ended or its client has gone away.',
-    {
-      code: 'CALL_ABORTED',
-      reason: 'aborted',
-      cause: reason,
-    },
+    'The call was cancelled: its rollout has ended or its client has disconnected.',
+    { code: 'CALL_ABORTED', reason: 'aborted', cause: reason },
   );
 }

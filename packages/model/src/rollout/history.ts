@@ -1,4 +1,4 @@
-/** Recorded calls, and the experiences they become. */
+/** The recorded calls of a rollout, and the experiences made of them. */
 import type { Fork } from '@trinity-rft/chat';
 import {
   assertAligned,
@@ -14,39 +14,37 @@ export interface RecordedChoice {
   readonly choice: number;
   readonly response: ChatResponse;
   readonly promptText?: string;
-  /** Why and where its conversation left the recorded tokens. */
+  /** Why and where its conversation departed from the recorded tokens. */
   readonly fork?: Fork;
 }
 
-/** What a recorder says about a conversation that left its recorded tokens. */
+/** A call whose conversation departed from the recorded tokens. */
 export interface RecordedFork extends Fork {
   /** Counts the calls of the rollout from 0. */
   readonly callIndex: number;
 }
 
-/** Enough to see the pattern; one agent repeats its mistake in every turn. */
-const mostForks = 8;
+/** Enough to see the pattern: an agent repeats its mistake in every turn. */
+const maxForks = 8;
 
 export interface History {
   add(choices: readonly RecordedChoice[]): void;
-  /**
-   * No client has the answer of this call: it becomes no experience unless something refers to it.
-   */
+  /** No client received the answer of this call: it becomes an experience only if one does later. */
   markUndelivered(callIndex: number): void;
-  /** A conversation holds the answer of this call, so a client has it after all. */
-  refer(callIndex: number): void;
-  /** The first few conversations that left their recorded tokens. */
+  /** A client has the answer after all: it was delivered, or a conversation contains it. */
+  markDelivered(callIndex: number): void;
+  /** The first few conversations that departed from their recorded tokens. */
   forks(): readonly RecordedFork[];
   /**
-   * One experience per choice, calls in the order in which they began.
-   * @throws WorkflowError when nothing is recorded by choice
+   * One experience per choice, in the order in which the calls started.
+   * @throws WorkflowError when recording is off
    */
   extract(clear: boolean): readonly Experience[];
 }
 
 /**
- * `eid.step` counts recorded calls without gaps and goes on counting after a clear, so that ids
- * stay unique within the run.
+ * `eid.step` counts recorded calls without gaps and continues after a clear, so that ids stay
+ * unique within the run.
  */
 export function createHistory(enabled: boolean): History {
   let recorded: RecordedChoice[] = [];
@@ -56,40 +54,40 @@ export function createHistory(enabled: boolean): History {
   return {
     add: (choices) => {
       const [first] = choices;
-      if (first?.fork && forks.length < mostForks)
+      if (first?.fork && forks.length < maxForks)
         forks.push({ ...first.fork, callIndex: first.callIndex });
       if (enabled) recorded.push(...choices);
     },
     forks: () => forks,
     markUndelivered: (callIndex) => void undelivered.add(callIndex),
-    refer: (callIndex) => void undelivered.delete(callIndex),
+    markDelivered: (callIndex) => void undelivered.delete(callIndex),
     extract: (clear) => {
-      if (!enabled) {
-        throw new WorkflowError(
-          'This model keeps no history, because it is not trained. Take experiences from the rollout model.',
-          {
-            code: 'HISTORY_OFF',
-          },
-        );
-      }
-      const known = recorded.filter(({ callIndex }) => !undelivered.has(callIndex));
-      const ordered = known.toSorted((a, b) => a.callIndex - b.callIndex || a.choice - b.choice);
-      const steps = new Map(
-        [...new Set(ordered.map(({ callIndex }) => callIndex))].map((callIndex, i) => [
-          callIndex,
-          cleared + i,
-        ]),
-      );
+      if (!enabled) throw historyOff();
+      const ordered = recorded
+        .filter(({ callIndex }) => !undelivered.has(callIndex))
+        .toSorted((a, b) => a.callIndex - b.callIndex || a.choice - b.choice);
+      const steps = new Map<number, number>();
+      const experiences = ordered.map((choice) => {
+        const step = steps.get(choice.callIndex) ?? cleared + steps.size;
+        steps.set(choice.callIndex, step);
+        return toExperience(choice, step);
+      });
       if (clear) {
         recorded = [];
         cleared += steps.size;
       }
-      return ordered.map((choice) => toExperience(choice, steps.get(choice.callIndex)!));
+      return experiences;
     },
   };
 }
 
-/** Over the arrays of the record, not over copies of them. */
+const historyOff = (): WorkflowError =>
+  new WorkflowError(
+    'This model is not trained, so it records no history. Extract experiences from the rollout model.',
+    { code: 'HISTORY_OFF' },
+  );
+
+/** Shares the arrays of the record. */
 export function toExperience(
   { choice, response, promptText, fork }: RecordedChoice,
   step: number,
@@ -106,6 +104,7 @@ export function toExperience(
     temperature,
     responseText,
     metrics: {},
+    // No undefined values: stores keep them as keys.
     info: { finishReason, ...(fork && { fork: fork.reason }) },
     ...(finishReason === 'length' && { truncateStatus: 'response_truncated' as const }),
     ...(promptText !== undefined && { promptText }),

@@ -1,6 +1,28 @@
-/** Sampling settings of one call: what it asks for, within what the rollout allows. */
+/** Sampling settings of one call: what it asks for, within the limits of the rollout. */
+import { invalidRequest, quote } from '@trinity-rft/chat';
 import { ModelError, type ChatOptions, type SamplingOptions } from '@trinity-rft/core';
-import type { RolloutLimits, SamplingDefaults } from '../recording-model.js';
+
+/** The run's own settings, for calls that do not set them. */
+export interface SamplingDefaults {
+  /** 0 = greedy. @default 1 */
+  readonly temperature?: number;
+  /** @default 1 */
+  readonly topP?: number;
+  /** -1 = all. @default -1 */
+  readonly topK?: number;
+  /** @default as many as the limits allow */
+  readonly maxTokens?: number;
+  /** @default 0 */
+  readonly minTokens?: number;
+}
+
+/** Upper bounds in tokens; absent means that only the sampler limits. */
+export interface RolloutLimits {
+  readonly maxPromptTokens?: number;
+  readonly maxResponseTokens?: number;
+  /** Prompt + response. */
+  readonly maxModelLen?: number;
+}
 
 export type CallSampling = Pick<
   ChatOptions,
@@ -26,10 +48,14 @@ export function resolveSampling(
 ): SamplingOptions & { readonly temperature: number } {
   const { defaults, stopTokenIds, seed } = context;
   checkRanges(call);
-  const maxTokens = Math.min(call.maxTokens ?? defaults.maxTokens ?? Infinity, roomFor(context));
+  const { n = 1, stop, topLogprobs = 0 } = call;
+  const maxTokens = Math.min(
+    call.maxTokens ?? defaults.maxTokens ?? Infinity,
+    maxResponseTokens(context),
+  );
   const minTokens = Math.min(call.minTokens ?? defaults.minTokens ?? 0, maxTokens);
   return {
-    n: call.n ?? 1,
+    n,
     temperature: call.temperature ?? defaults.temperature ?? 1,
     topP: call.topP ?? defaults.topP ?? 1,
     topK: call.topK ?? defaults.topK ?? -1,
@@ -37,26 +63,25 @@ export function resolveSampling(
     stopTokenIds,
     seed,
     ...(minTokens > 0 && { minTokens }),
-    ...(call.stop && call.stop.length > 0 && { stop: call.stop }),
-    ...(call.topLogprobs !== undefined &&
-      call.topLogprobs > 0 && { topLogprobs: call.topLogprobs }),
+    ...(stop && stop.length > 0 && { stop }),
+    ...(topLogprobs > 0 && { topLogprobs }),
   };
 }
 
-/** Response tokens the limits leave; at least 1. */
-function roomFor({ limits, promptLength, maxModelLen }: SamplingContext): number {
-  const { maxPromptTokens = Infinity, maxResponseTokens = Infinity } = limits;
-  const whole = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);
+/** What the limits leave for the response; at least 1. */
+function maxResponseTokens({ limits, promptLength, maxModelLen }: SamplingContext): number {
+  const { maxPromptTokens = Infinity, maxResponseTokens: maximum = Infinity } = limits;
+  const maxTotal = Math.min(limits.maxModelLen ?? Infinity, maxModelLen);
   if (promptLength > maxPromptTokens)
-    throw tooLong(promptLength, `at most ${maxPromptTokens} are allowed`);
-  if (promptLength >= whole)
-    throw tooLong(promptLength, `prompt and response together may have ${whole}`);
-  return Math.min(maxResponseTokens, whole - promptLength);
+    throw promptTooLong(promptLength, `at most ${maxPromptTokens} are allowed`);
+  if (promptLength >= maxTotal)
+    throw promptTooLong(promptLength, `prompt and response together may have ${maxTotal}`);
+  return Math.min(maximum, maxTotal - promptLength);
 }
 
-function tooLong(promptLength: number, bound: string): ModelError {
+function promptTooLong(promptLength: number, limit: string): ModelError {
   return new ModelError(
-    `The prompt has ${promptLength} tokens; ${bound}. Send fewer or shorter messages.`,
+    `The prompt has ${promptLength} tokens; ${limit}. Send fewer or shorter messages.`,
     {
       status: 400,
       code: 'context_length_exceeded',
@@ -65,16 +90,18 @@ function tooLong(promptLength: number, bound: string): ModelError {
   );
 }
 
-const ranges: readonly {
-  readonly name: keyof CallSampling;
+interface Range {
   readonly ok: (value: number) => boolean;
   readonly expected: string;
-}[] = [
-  {
-    name: 'n',
-    ok: (value) => Number.isInteger(value) && value >= 1,
-    expected: 'an integer of at least 1',
-  },
+}
+
+const integerFrom = (least: number): Range => ({
+  ok: (value) => Number.isInteger(value) && value >= least,
+  expected: `an integer of at least ${least}`,
+});
+
+const ranges: readonly (Range & { readonly name: keyof CallSampling })[] = [
+  { name: 'n', ...integerFrom(1) },
   {
     name: 'temperature',
     ok: (value) => value >= 0 && value < Infinity,
@@ -90,31 +117,15 @@ const ranges: readonly {
     ok: (value) => Number.isInteger(value) && (value >= 1 || value === -1),
     expected: 'an integer of at least 1, or -1',
   },
-  {
-    name: 'maxTokens',
-    ok: (value) => Number.isInteger(value) && value >= 1,
-    expected: 'an integer of at least 1',
-  },
-  {
-    name: 'minTokens',
-    ok: (value) => Number.isInteger(value) && value >= 0,
-    expected: 'an integer of at least 0',
-  },
-  {
-    name: 'topLogprobs',
-    ok: (value) => Number.isInteger(value) && value >= 0,
-    expected: 'an integer of at least 0',
-  },
+  { name: 'maxTokens', ...integerFrom(1) },
+  { name: 'minTokens', ...integerFrom(0) },
+  { name: 'topLogprobs', ...integerFrom(0) },
 ];
 
 function checkRanges(call: CallSampling): void {
   for (const { name, ok, expected } of ranges) {
     const value = call[name];
-    if (value === undefined || ok(value as number)) continue;
-    throw new ModelError(`${name} is ${JSON.stringify(value)}. Expected ${expected}.`, {
-      status: 400,
-      code: 'invalid_request',
-      details: { param: name },
-    });
+    if (value !== undefined && !ok(value as number))
+      throw invalidRequest(name, `is ${quote(value)}`, expected);
   }
 }

@@ -42,16 +42,16 @@ describe('logprobs', () => {
       name: 'ModelError',
       status: 400,
     });
-    await expect(model.logprobs([1, 2], 0)).rejects.toThrow('was given 2 tokens, 0 of them prompt');
+    await expect(model.logprobs([1, 2], 0)).rejects.toThrow('got 2 tokens with promptLength 0');
     await expect(model.logprobs([1, 2], 1, { temperature: 0 })).rejects.toThrow(
-      'expected a number above 0',
+      'Expected a number above 0',
     );
     await expect(model.logprobs([1, 2], 1, { signal: AbortSignal.abort() })).rejects.toThrow(
       'aborted',
     );
     await expect(scripted([]).model.logprobs([1, 2], 1)).rejects.toThrow(ModelError);
     await expect(scripted([]).model.logprobs([1, 2], 1)).rejects.toThrow(
-      'cannot score tokens that it has not sampled',
+      'cannot score tokens that it did not sample',
     );
   });
 });

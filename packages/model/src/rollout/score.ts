@@ -1,6 +1,15 @@
-/** Log-probabilities of given tokens, by the sampler of a rollout model. */
-import { ModelError, type ScoreOptions } from '@trinity-rft/core';
-import type { RolloutModelOptions } from '../recording-model.js';
+/** Log-probabilities of given tokens, computed by the sampler of a rollout model. */
+import { ModelError, type Sampler, type ScoreOptions } from '@trinity-rft/core';
+import type { SamplingDefaults } from './sampling.js';
+
+export interface ScoringModel {
+  readonly sampler: Sampler;
+  /** For errors. */
+  readonly modelPath: string;
+  readonly defaults?: SamplingDefaults;
+  /** Ends every call. */
+  readonly signal?: AbortSignal;
+}
 
 export interface ScoredTokens {
   readonly tokens: ArrayLike<number>;
@@ -8,42 +17,34 @@ export interface ScoredTokens {
 }
 
 /**
- * One per token after the prompt. [R]
- * @throws ModelError when there is nothing to score, or the engine cannot
+ * One value per token after the prompt. [R]
+ * @throws ModelError when there is nothing to score, or the engine cannot score
  */
 export async function scoreTokens(
-  {
-    sampler,
-    modelPath,
-    defaults,
-    signal: own,
-  }: Pick<RolloutModelOptions, 'sampler' | 'modelPath' | 'defaults' | 'signal'>,
+  { sampler, modelPath, defaults, signal: modelSignal }: ScoringModel,
   { tokens, promptLength }: ScoredTokens,
-  { temperature, signal }: ScoreOptions = {},
+  options: ScoreOptions = {},
 ): Promise<Float32Array> {
-  const scale = temperature ?? (defaults?.temperature || 1);
+  const temperature = options.temperature ?? (defaults?.temperature || 1);
   if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length) {
     throw new ModelError(
-      `logprobs of "${modelPath}" was given ${tokens.length} tokens, ${promptLength} of them prompt; expected at least one of either.`,
+      `logprobs of "${modelPath}" got ${tokens.length} tokens with promptLength ${promptLength}. Expected at least one prompt token and at least one token after the prompt.`,
       { status: 400, code: 'invalid_request' },
     );
   }
-  if (!(scale > 0) || !Number.isFinite(scale)) {
+  if (!(temperature > 0) || !Number.isFinite(temperature)) {
     throw new ModelError(
-      `logprobs of "${modelPath}" was given the temperature ${scale}; expected a number above 0.`,
-      {
-        status: 400,
-        code: 'invalid_request',
-      },
+      `logprobs of "${modelPath}" got the temperature ${temperature}. Expected a number above 0.`,
+      { status: 400, code: 'invalid_request' },
     );
   }
   if (!sampler.score) {
     throw new ModelError(
-      `The engine of "${modelPath}" cannot score tokens that it has not sampled. Expected one that can: the embedded engine, or vLLM.`,
+      `The engine of "${modelPath}" cannot score tokens that it did not sample. Use an engine that can: the embedded engine, or vLLM.`,
       { status: 501, code: 'not_available' },
     );
   }
-  const signals = [own, signal].filter((one) => one !== undefined);
-  const row = { tokens: Int32Array.from(tokens), promptLength, temperature: scale };
+  const signals = [modelSignal, options.signal].filter((signal) => signal !== undefined);
+  const row = { tokens: Int32Array.from(tokens), promptLength, temperature };
   return sampler.score(row, signals.length > 0 ? AbortSignal.any(signals) : undefined);
 }

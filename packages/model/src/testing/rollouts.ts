@@ -1,6 +1,6 @@
 /**
- * Endpoints of rollouts over a sampler of the test's own: what tests of agents need in place of an
- * engine and a model folder.
+ * Endpoints of rollouts over a sampler of the test, so that tests of agents need no engine and no
+ * model folder.
  */
 import {
   buildCharTokenizer,
@@ -29,12 +29,9 @@ export interface TestRollout {
   readonly close: () => Promise<void>;
 }
 
-/** Has what `describeAgentAdapter` of `@trinity-rft/testing` wants to be given. */
+/** The rollouts that `describeAgentAdapter` of `@trinity-rft/testing` needs. */
 export interface TestRollouts {
-  /**
-   * Opens the endpoint of one rollout; its model is called `tiny`, and call k has the seed 1000 +
-   * k.
-   */
+  /** Opens the endpoint of one rollout. Its model is `tiny`, the seed of call k is 1000 + k. */
   readonly open: (options: TestRolloutOptions) => Promise<TestRollout>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
@@ -43,9 +40,9 @@ export interface TestRollouts {
 }
 
 /**
- * A token for each character of printable ASCII, the line break, the roles, and the marks of tool
- * calls and reasoning; the template `chatml`, the tool call parser `hermes`, the reasoning parser
- * `qwen3`. Turns end in `<|im_end|>`.
+ * A token for each character of printable ASCII, the line break, the roles, and the tags of tool
+ * calls and reasoning; template `chatml`, tool call parser `hermes`, reasoning parser `qwen3`. Turns
+ * end in `<|im_end|>`.
  */
 export function characterFormat(): ChatFormat {
   const tokenizer = createTokenizer(
@@ -61,7 +58,7 @@ export function characterFormat(): ChatFormat {
   return createChatFormat({ tokenizer, toolCallParser: 'hermes', reasoningParser: 'qwen3' });
 }
 
-/** Each endpoint is reached through its own `fetch` only: no socket is opened. */
+/** Each endpoint is reached only through its own `fetch`: no socket is opened. */
 export function inProcessRollouts(): TestRollouts {
   const runtime = createRuntime({ seed: 1 });
   return rolloutsOver(characterFormat(), {
@@ -83,10 +80,7 @@ export async function servedRollouts(): Promise<TestRollouts> {
   return rolloutsOver(characterFormat(), {
     open: (options) => {
       const { signal } = options;
-      const mounted = server.mount({
-        handler: (request) => model.answer(request),
-        ...(signal && { signal }),
-      });
+      const mounted = server.mount({ handler: (request) => model.answer(request), signal });
       const model = createRolloutModel({ ...options, mounted, runtime });
       return { model, end: () => mounted.unmount() };
     },

@@ -68,7 +68,7 @@ const cases: readonly [
     'body',
     'application/json',
   ],
-  ['brackets without end', { body: nested(100_000) }, 400, 'body', 'nests deeper than 128'],
+  ['brackets without end', { body: nested(100_000) }, 400, 'body', 'is nested deeper than 128'],
   ['a body beyond the limit', { body: endless() }, 413, 'body', '20000000 bytes'],
   ['another method', { method: 'PUT', body: '{}' }, 405, null, 'POST .../v1/chat/completions'],
   ['another path', { path: '/v1/embeddings', body: '{}' }, 404, null, '/v1/embeddings'],
@@ -124,7 +124,7 @@ const cases: readonly [
     chat({ messages: [...messages, result('a'), assistant('a')] }),
     400,
     'messages[1].tool_call_id',
-    'no message before it',
+    'no earlier message calls',
   ],
   [
     'one id for two calls',

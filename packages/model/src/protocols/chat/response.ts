@@ -1,13 +1,14 @@
-/** Chat completions as OpenAI's servers answer them, whole or as the chunks of a stream. */
-import { tokenByteTable, type Tokenizer } from '@trinity-rft/chat';
-import type { ChatResponse, SampledSequence, TokenLogprob } from '@trinity-rft/core';
+/** Chat completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
+import type { Tokenizer } from '@trinity-rft/chat';
+import type { ChatResponse } from '@trinity-rft/core';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../rollout/generate.js';
+import { toLogprobs, usage } from '../shared/answer/tokens.js';
 import type { ChatCompletionRequest } from './request.js';
 
 type Completion = OpenAI.Chat.ChatCompletion;
 type Chunk = OpenAI.Chat.ChatCompletionChunk;
-type Logprobs = OpenAI.Chat.ChatCompletion.Choice.Logprobs;
+type ChunkChoice = OpenAI.Chat.ChatCompletionChunk.Choice;
 
 export interface ResponseContext {
   readonly id: string;
@@ -15,23 +16,18 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  /**
-   * What of the request decides about the form of its answer; answers are kept for a while,
-   * requests are not.
-   */
-  readonly request: AnswerWishes;
+  /** Not the whole request: answers are kept for a while. */
+  readonly request: Pick<
+    ChatCompletionRequest,
+    'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'
+  >;
 }
-
-type AnswerWishes = Pick<
-  ChatCompletionRequest,
-  'logprobs' | 'topLogprobs' | 'includeUsage' | 'returnTokenIds'
->;
 
 /** Under both names: some frameworks read only one of them. */
 const reasoningFields = ({ reasoningText }: ChatResponse): object =>
   reasoningText === undefined ? {} : { reasoning: reasoningText, reasoning_content: reasoningText };
 
-/** Pure tool calls have no text, and clients expect null for that. */
+/** Null for pure tool calls, as clients expect. */
 const content = ({ responseText, toolCalls }: ChatResponse): string | null =>
   responseText === '' && toolCalls.length > 0 ? null : responseText;
 
@@ -44,7 +40,7 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
       content: content(response),
       refusal: null,
       ...reasoningFields(response),
-      ...(response.toolCalls.length > 0 && { tool_calls: [...response.toolCalls] }),
+      tool_calls: response.toolCalls.length > 0 ? [...response.toolCalls] : undefined,
     },
     finish_reason: response.finishReason,
     logprobs: request.logprobs
@@ -64,74 +60,47 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
 }
 
 /**
- * Role, reasoning and text in one chunk, then one chunk per tool call, then the finish reason; for
- * each choice. Frameworks lose calls that share a chunk or come in pieces.
+ * For each choice: role, reasoning and text in one chunk, one chunk per tool call, then the finish
+ * reason. Some frameworks lose calls that share a chunk or arrive in pieces.
  */
 export function toChunks(generation: Generation, context: ResponseContext): readonly Chunk[] {
   const { id, created, model, request, tokenizer } = context;
   const base = { id, object: 'chat.completion.chunk' as const, created, model };
-  const chunk = (
-    index: number,
-    delta: OpenAI.Chat.ChatCompletionChunk.Choice.Delta,
-    finish: OpenAI.Chat.ChatCompletionChunk.Choice['finish_reason'],
-    more: object = {},
-  ): Chunk => ({
+  const noUsage = request.includeUsage ? { usage: null } : undefined;
+  const chunk = (choice: ChunkChoice, more?: object): Chunk => ({
     ...base,
-    choices: [{ index, delta, finish_reason: finish, ...more }],
-    ...(request.includeUsage && { usage: null }),
+    choices: [choice],
+    ...noUsage,
+    ...more,
   });
-  const chunks = generation.choices.flatMap(({ response, sequence }, index) => [
-    chunk(
+  const chunks = generation.choices.flatMap(({ response, sequence }, index) => {
+    const opening = {
       index,
-      { role: 'assistant', content: content(response), ...reasoningFields(response) },
-      null,
-      {
-        ...(request.logprobs && {
-          logprobs: toLogprobs(sequence, response, tokenizer, request.topLogprobs),
-        }),
-        ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
+      delta: {
+        role: 'assistant' as const,
+        content: content(response),
+        ...reasoningFields(response),
       },
-    ),
-    ...response.toolCalls.map((call, k) =>
-      chunk(index, { tool_calls: [{ index: k, ...call }] }, null),
-    ),
-    chunk(index, {}, response.finishReason),
-  ]);
-  if (request.returnTokenIds)
-    chunks[0] = { ...chunks[0]!, prompt_token_ids: [...generation.promptIds] } as Chunk;
+      finish_reason: null,
+      ...(request.logprobs && {
+        logprobs: toLogprobs(sequence, response, tokenizer, request.topLogprobs),
+      }),
+      ...(request.returnTokenIds && { token_ids: [...sequence.tokens] }),
+    };
+    const promptIds =
+      request.returnTokenIds && index === 0
+        ? { prompt_token_ids: [...generation.promptIds] }
+        : undefined;
+    const calls = response.toolCalls.map((call, k) =>
+      chunk({ index, delta: { tool_calls: [{ index: k, ...call }] }, finish_reason: null }),
+    );
+    return [
+      chunk(opening, promptIds),
+      ...calls,
+      chunk({ index, delta: {}, finish_reason: response.finishReason }),
+    ];
+  });
   return request.includeUsage
     ? [...chunks, { ...base, choices: [], usage: usage(generation) }]
     : chunks;
-}
-
-export function usage({ promptIds, choices }: Generation): OpenAI.CompletionUsage {
-  const prompt = promptIds.length;
-  const completion = choices.reduce((sum, { sequence }) => sum + sequence.tokens.length, 0);
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-  };
-}
-
-export function toLogprobs(
-  sequence: SampledSequence,
-  response: ChatResponse,
-  tokenizer: Tokenizer,
-  top: number,
-): Logprobs {
-  const table = tokenByteTable(tokenizer);
-  const entry = ({
-    token,
-    logprob,
-  }: TokenLogprob): { token: string; logprob: number; bytes: number[] } => ({
-    token: tokenizer.decode([token]),
-    logprob,
-    bytes: [...(table[token] ?? [])],
-  });
-  const tokens = Array.from(sequence.tokens, (token, i) => ({
-    ...entry({ token, logprob: response.logprobs[i]! }),
-    top_logprobs: (sequence.topLogprobs?.[i] ?? []).slice(0, top).map(entry),
-  }));
-  return { content: tokens, refusal: null };
 }

@@ -201,7 +201,7 @@ describe('settings of the client', () => {
       seed: 1000,
     });
     expect(runtime.logger.messages('info')).toEqual([
-      expect.stringContaining('The agent sets temperature, top_p, seed;'),
+      expect.stringContaining('The agent sets temperature, top_p, seed.'),
     ]);
     expect(notices.size).toBe(1);
     expect(model.metrics()).toMatchObject({ 'model/sampling_overridden': 2 });

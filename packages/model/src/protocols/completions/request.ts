@@ -1,95 +1,94 @@
-/** Text completion requests: what of a client's JSON is used, ignored or refused. */
+/** Text completion requests: which fields of a client's JSON are used, ignored or rejected. */
+import { invalidRequest, quote } from '@trinity-rft/chat';
 import {
   flag,
-  given,
   integer,
-  isRecord,
-  record,
-  refuseUnavailable,
+  isObject,
+  isPresent,
+  object,
+  rejectUnsupported,
   stopStrings,
-  type Body,
-  type Unavailable,
+  type UnsupportedField,
 } from '../shared/request/fields.js';
-import { quote, refusal } from '../shared/request/invalid-request.js';
-import { mostChoices, readSampling, type ChatCompletionRequest } from '../chat/request.js';
+import {
+  maxChoices,
+  maxTopLogprobs,
+  readSampling,
+  type RequestedSampling,
+} from '../shared/request/sampling-fields.js';
 
-/** A request as far as it matters here. Fields that are not named in this file are ignored. */
-export interface TextCompletionRequest extends Pick<
-  ChatCompletionRequest,
-  | 'n'
-  | 'maxTokens'
-  | 'stop'
-  | 'stream'
-  | 'includeUsage'
-  | 'returnTokenIds'
-  | 'sampling'
-  | 'samplingFields'
-> {
+/** The fields that are used; all others are ignored. */
+export interface TextCompletionRequest extends RequestedSampling {
   readonly prompt: string | Int32Array;
+  readonly n: number;
+  readonly maxTokens?: number;
+  readonly stop: readonly string[];
   /** Alternatives per token; undefined for no log-probabilities at all. */
   readonly logprobs?: number;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** An extension of vLLM: prompt and response ids in the answer. */
+  readonly returnTokenIds: boolean;
 }
 
-const mostLogprobs = 20;
-
-/** @throws ModelError 400 naming the field that is wrong or not available */
-export function readRequest(value: unknown, vocabularySize: number): TextCompletionRequest {
-  if (!isRecord(value)) throw refusal('body', `is ${quote(value)}`, 'a completion request');
-  refuseUnavailable(value, unavailable);
-  const maxTokens = integer(value, 'max_tokens');
-  const logprobs = integer(value, 'logprobs', 0, mostLogprobs);
+/** @throws ModelError 400 naming the field that is invalid or not supported */
+export function readRequest(body: unknown, vocabularySize: number): TextCompletionRequest {
+  if (!isObject(body)) throw invalidRequest('body', `is ${quote(body)}`, 'a completion request');
+  rejectUnsupported(body, unsupported);
   return {
-    prompt: readPrompt(value['prompt'], vocabularySize),
-    n: integer(value, 'n', 1, mostChoices) ?? 1,
-    ...(maxTokens !== undefined && { maxTokens }),
-    stop: stopStrings(value['stop']),
-    ...(logprobs !== undefined && { logprobs }),
-    stream: flag(value, 'stream'),
-    includeUsage: flag(record(value, 'stream_options'), 'include_usage'),
-    returnTokenIds: flag(value, 'return_token_ids'),
-    ...readSampling(value as Body),
+    prompt: readPrompt(body['prompt'], vocabularySize),
+    n: integer(body, 'n', 1, maxChoices) ?? 1,
+    maxTokens: integer(body, 'max_tokens'),
+    stop: stopStrings(body['stop']),
+    logprobs: integer(body, 'logprobs', 0, maxTopLogprobs),
+    stream: flag(body, 'stream'),
+    includeUsage: flag(object(body, 'stream_options'), 'include_usage'),
+    returnTokenIds: flag(body, 'return_token_ids'),
+    ...readSampling(body),
   };
 }
 
-const unavailable: readonly Unavailable[] = [
-  ['echo', (value) => given(value) && value !== false, 'false: the prompt is not repeated'],
-  ['suffix', (value) => given(value) && value !== '', 'no suffix: text is only continued'],
+const unsupported: readonly UnsupportedField[] = [
+  ['echo', (value) => isPresent(value) && value !== false, 'false: the prompt is not repeated'],
+  ['suffix', (value) => isPresent(value) && value !== '', 'no suffix: text is only continued'],
   [
     'best_of',
-    (value) => given(value) && value !== 1,
-    '1: every choice that is sampled is recorded and returned',
+    (value) => isPresent(value) && value !== 1,
+    '1: every sampled choice is recorded and returned',
   ],
 ];
 
-/** One prompt: text, a list of one text, token ids, or a list of one list of them. */
+/** One prompt: text, a list of one text, token ids, or a list of one list of ids. */
 function readPrompt(value: unknown, vocabularySize: number): string | Int32Array {
-  if (!given(value)) throw refusal('prompt', 'is missing', 'text or token ids');
-  if (typeof value === 'string') return filled(value);
-  if (!Array.isArray(value)) throw refusal('prompt', `is ${quote(value)}`, 'text or token ids');
+  if (!isPresent(value)) throw invalidRequest('prompt', 'is missing', 'text or token ids');
+  if (typeof value === 'string') return notEmpty(value);
+  if (!Array.isArray(value))
+    throw invalidRequest('prompt', `is ${quote(value)}`, 'text or token ids');
   const items = value as readonly unknown[];
-  if (typeof items[0] !== 'string' && !Array.isArray(items[0]))
-    return ids(items, 'prompt', vocabularySize);
+  const [first] = items;
+  if (typeof first !== 'string' && !Array.isArray(first))
+    return readIds(items, 'prompt', vocabularySize);
   if (items.length > 1)
-    throw refusal(
+    throw invalidRequest(
       'prompt',
       `has ${items.length} prompts`,
       'one prompt per call, so that calls and records match',
     );
-  return typeof items[0] === 'string'
-    ? filled(items[0])
-    : ids(items[0] as readonly unknown[], 'prompt[0]', vocabularySize);
+  return typeof first === 'string'
+    ? notEmpty(first)
+    : readIds(first as readonly unknown[], 'prompt[0]', vocabularySize);
 }
 
-function filled(text: string): string {
-  if (text === '') throw refusal('prompt', 'is empty', 'at least one token');
+function notEmpty(text: string): string {
+  if (text === '') throw invalidRequest('prompt', 'is empty', 'at least one token');
   return text;
 }
 
-function ids(items: readonly unknown[], path: string, vocabularySize: number): Int32Array {
-  if (items.length === 0) throw refusal(path, 'is empty', 'at least one token');
+function readIds(items: readonly unknown[], path: string, vocabularySize: number): Int32Array {
+  if (items.length === 0) throw invalidRequest(path, 'is empty', 'at least one token');
   return Int32Array.from(items, (id, i) => {
     if (Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabularySize)
       return id as number;
-    throw refusal(`${path}[${i}]`, `is ${quote(id)}`, `a token id below ${vocabularySize}`);
+    throw invalidRequest(`${path}[${i}]`, `is ${quote(id)}`, `a token id below ${vocabularySize}`);
   });
 }

@@ -1,9 +1,9 @@
-/** Text completions as OpenAI's servers answer them, whole or as the chunks of a stream. */
+/** Text completions in the shape of OpenAI's servers, whole or as the chunks of a stream. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { TokenLogprob } from '@trinity-rft/core';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../rollout/generate.js';
-import { usage } from '../chat/response.js';
+import { usage } from '../shared/answer/tokens.js';
 import type { TextCompletionRequest } from './request.js';
 
 type Completion = OpenAI.Completion;
@@ -15,7 +15,7 @@ export interface ResponseContext {
   readonly created: number;
   readonly model: string;
   readonly tokenizer: Tokenizer;
-  /** What of the request decides about the form of its answer. */
+  /** Not the whole request: answers are kept for a while. */
   readonly request: Pick<TextCompletionRequest, 'logprobs' | 'includeUsage' | 'returnTokenIds'>;
 }
 
@@ -28,7 +28,7 @@ export function toCompletion(generation: Generation, context: ResponseContext): 
   };
 }
 
-/** One chunk per choice, then one with its finish reason, then the usage if it was asked for. */
+/** For each choice its text and then its finish reason; then the usage, if requested. */
 export function toChunks(generation: Generation, context: ResponseContext): readonly object[] {
   const base = head(context);
   const noUsage = context.request.includeUsage ? { usage: null } : {};
@@ -80,10 +80,7 @@ function choices(generation: Generation, context: ResponseContext): Choice[] {
   }));
 }
 
-/**
- * Offsets count characters of the answer; those of a stop token and after a stop string lie beyond
- * the text.
- */
+/** Offsets count characters; a stop token, and tokens after a stop string, lie beyond the text. */
 function toLogprobs(
   tokens: Int32Array,
   logprobs: Float32Array,

@@ -1,16 +1,16 @@
 /** A finished response as the events of a stream. */
 import type { OpenAI } from 'openai';
-import { errorBody } from '../shared/answer/errors.js';
 import type { ServerEvent } from '../shared/answer/encodings.js';
+import { errorBody } from '../shared/answer/error-response.js';
 import type { OutputItem, ResponseBody } from './response.js';
 
 type Event = OpenAI.Responses.ResponseStreamEvent;
 type Unnumbered<E> = E extends unknown ? Omit<E, 'sequence_number'> : never;
 type Step = Unnumbered<Event>;
 
-/** In the order that OpenAI's servers send them; every text comes in one delta. */
+/** In the order of OpenAI's servers; every text is one delta. */
 export function toEvents(response: ResponseBody): readonly Event[] {
-  const begun = {
+  const inProgress = {
     ...response,
     status: 'in_progress' as const,
     completed_at: null,
@@ -18,7 +18,7 @@ export function toEvents(response: ResponseBody): readonly Event[] {
     output: [],
     usage: null,
   };
-  const [created, ended] = [begun, response] as unknown as readonly [
+  const [created, ended] = [inProgress, response] as unknown as readonly [
     OpenAI.Responses.Response,
     OpenAI.Responses.Response,
   ];
@@ -42,7 +42,7 @@ function itemSteps(item: OutputItem, output_index: number): readonly Step[] {
   ];
 }
 
-/** The item before anything was written into it. */
+/** The item before its contents. */
 function emptied(item: OutputItem): OutputItem {
   const status = 'in_progress' as const;
   if (item.type === 'message') return { ...item, status, content: [] };
@@ -126,8 +126,8 @@ function reasoningSteps(
 }
 
 /**
- * Tells of an error after the stream has begun, in both forms that clients know: with its own
- * fields, and under `error`.
+ * An error after the stream has begun, in both shapes that clients know: with fields of its own, and
+ * under `error`.
  */
 export function failureEvents(error: unknown): readonly ServerEvent[] {
   const body = errorBody(error);

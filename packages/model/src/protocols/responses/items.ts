@@ -1,27 +1,25 @@
-/** Items of the Responses API, and the chat messages they stand for. */
-import { normalizeMessages, type NormalMessage } from '@trinity-rft/chat';
+/** Items of the Responses API, and the chat messages that correspond to them. */
+import { invalidRequest, normalizeMessages, quote, type NormalMessage } from '@trinity-rft/chat';
 import { ModelError } from '@trinity-rft/core';
-import { given, isRecord, type Body } from '../shared/request/fields.js';
-import { quote, refusal } from '../shared/request/invalid-request.js';
+import { isObject, isPresent, type JsonObject } from '../shared/request/fields.js';
 import { openReasoning } from './sealed-reasoning.js';
 
-/** An item that is no reference any more. */
+/** An item with references resolved. */
 export interface Item {
-  /** As it goes over the wire. */
-  readonly wire: Body;
+  /** As sent or received. */
+  readonly wire: JsonObject;
   readonly message: NormalMessage;
   /** Of the recorded call that wrote it. */
   readonly callIndex?: number;
 }
 
-/** Finds an item that this rollout remembers. */
+/** Finds a stored item of this rollout. */
 export type FindItem = (id: string) => Item | undefined;
 
 /**
- * A string is one user message. References are replaced by what they refer to, so nothing that is
- * kept refers to anything.
- * @throws ModelError 400 naming the item, for kinds of items and content that are not available and
- * for ids nobody knows
+ * A string is one user message. References are replaced by the items they refer to.
+ * @throws ModelError 400 naming the item, for unsupported types of items and content and for
+ * unknown ids
  */
 export function readInput(input: string | readonly unknown[], find: FindItem): readonly Item[] {
   if (typeof input === 'string')
@@ -29,7 +27,7 @@ export function readInput(input: string | readonly unknown[], find: FindItem): r
   return input.map((item, i) => readItem(item, `input[${i}]`, find));
 }
 
-/** What the model wrote, for later requests to refer to. */
+/** The model's output, for later requests to refer to. */
 export function readOutputItems(output: readonly object[], callIndex: number): readonly Item[] {
   return output.map((item, i) => ({
     ...readItem(item, `output[${i}]`, () => undefined),
@@ -39,12 +37,12 @@ export function readOutputItems(output: readonly object[], callIndex: number): r
 
 /** @throws ModelError 400 */
 function readItem(value: unknown, path: string, find: FindItem): Item {
-  if (!isRecord(value)) throw refusal(path, `is ${quote(value)}`, 'an item');
+  if (!isObject(value)) throw invalidRequest(path, `is ${quote(value)}`, 'an item');
   const type = value['type'] ?? impliedType(value);
   if (type === 'item_reference') return refer(value, path, find);
   const read = readers.get(type);
   if (!read)
-    throw refusal(
+    throw invalidRequest(
       `${path}.type`,
       `is ${quote(type)}`,
       `${[...readers.keys()].join(', ')} or item_reference`,
@@ -52,15 +50,19 @@ function readItem(value: unknown, path: string, find: FindItem): Item {
   return { wire: { ...value, type }, message: read(value, path, find) };
 }
 
-/** What clients mean that leave the type out. */
-const impliedType = (value: Body): string | undefined =>
-  given(value['role']) ? 'message' : typeof value['id'] === 'string' ? 'item_reference' : undefined;
+/** For clients that omit the type. */
+const impliedType = (value: JsonObject): string | undefined =>
+  isPresent(value['role'])
+    ? 'message'
+    : typeof value['id'] === 'string'
+      ? 'item_reference'
+      : undefined;
 
-function refer(value: Body, path: string, find: FindItem): Item {
+function refer(value: JsonObject, path: string, find: FindItem): Item {
   const id = string(value, 'id', path);
   const found = find(id);
   if (!found)
-    throw refusal(
+    throw invalidRequest(
       `${path}.id`,
       `refers to ${quote(id)}, which no stored response of this run has`,
       'the id of an item',
@@ -68,7 +70,7 @@ function refer(value: Body, path: string, find: FindItem): Item {
   return found;
 }
 
-type Reader = (item: Body, path: string, find: FindItem) => NormalMessage;
+type Reader = (item: JsonObject, path: string, find: FindItem) => NormalMessage;
 
 const readers: ReadonlyMap<unknown, Reader> = new Map([
   ['message', readMessage],
@@ -79,12 +81,13 @@ const readers: ReadonlyMap<unknown, Reader> = new Map([
 
 const roles: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'developer']);
 
-function readMessage({ role, content }: Body, path: string): NormalMessage {
-  if (!roles.has(role)) throw refusal(`${path}.role`, `is ${quote(role)}`, [...roles].join(', '));
+function readMessage({ role, content }: JsonObject, path: string): NormalMessage {
+  if (!roles.has(role))
+    throw invalidRequest(`${path}.role`, `is ${quote(role)}`, [...roles].join(', '));
   return normalize({ role, content }, path);
 }
 
-function readCall(item: Body, path: string): NormalMessage {
+function readCall(item: JsonObject, path: string): NormalMessage {
   const [id, name, args] = ['call_id', 'name', 'arguments'].map((key) => string(item, key, path));
   return normalize(
     { role: 'assistant', tool_calls: [{ id, function: { name, arguments: args } }] },
@@ -92,19 +95,16 @@ function readCall(item: Body, path: string): NormalMessage {
   );
 }
 
-function readOutput(item: Body, path: string): NormalMessage {
+function readOutput(item: JsonObject, path: string): NormalMessage {
   const id = string(item, 'call_id', path);
-  if (!given(item['output']))
-    throw refusal(`${path}.output`, 'is missing', 'text, or a list of text parts');
+  if (!isPresent(item['output']))
+    throw invalidRequest(`${path}.output`, 'is missing', 'text, or a list of text parts');
   return normalize({ role: 'tool', tool_call_id: id, content: item['output'] }, path, 'output');
 }
 
-/**
- * Clients keep the whole of it, its summary, the sealed form or only the id; all of them are the
- * same text here.
- */
-function readReasoning(item: Body, path: string, find: FindItem): NormalMessage {
-  const sealed = given(item['encrypted_content'])
+/** Clients send the content, the summary, the encrypted content or only the id: all are one text. */
+function readReasoning(item: JsonObject, path: string, find: FindItem): NormalMessage {
+  const sealed = isPresent(item['encrypted_content'])
     ? string(item, 'encrypted_content', path)
     : undefined;
   const byId = typeof item['id'] === 'string' ? find(item['id']) : undefined;
@@ -116,27 +116,31 @@ function readReasoning(item: Body, path: string, find: FindItem): NormalMessage 
   return { role: 'assistant', content: '', ...(reasoning && { reasoning_content: reasoning }) };
 }
 
-function joined(item: Body, key: string, path: string): string {
+function joined(item: JsonObject, key: string, path: string): string {
   const parts = item[key] ?? [];
   if (!Array.isArray(parts))
-    throw refusal(`${path}.${key}`, `is ${quote(parts)}`, 'a list of parts');
+    throw invalidRequest(`${path}.${key}`, `is ${quote(parts)}`, 'a list of parts');
   return (parts as readonly unknown[])
     .map((part, i) => {
       const at = `${path}.${key}[${i}]`;
-      if (!isRecord(part)) throw refusal(at, `is ${quote(part)}`, 'an object with text');
+      if (!isObject(part)) throw invalidRequest(at, `is ${quote(part)}`, 'an object with text');
       return string(part, 'text', at);
     })
     .join('\n');
 }
 
-function string(item: Body, key: string, path: string): string {
+function string(item: JsonObject, key: string, path: string): string {
   const value = item[key];
   if (typeof value === 'string') return value;
-  throw refusal(`${path}.${key}`, given(value) ? `is ${quote(value)}` : 'is missing', 'a string');
+  throw invalidRequest(
+    `${path}.${key}`,
+    isPresent(value) ? `is ${quote(value)}` : 'is missing',
+    'a string',
+  );
 }
 
-/** The rules for messages are those of chat completions; only the paths in errors differ. */
-function normalize(message: Body, path: string, contentField = 'content'): NormalMessage {
+/** Follows the rules of chat completions; only the paths in errors differ. */
+function normalize(message: JsonObject, path: string, contentField = 'content'): NormalMessage {
   try {
     return normalizeMessages([message])[0]!;
   } catch (error) {
@@ -154,9 +158,10 @@ function normalize(message: Body, path: string, contentField = 'content'): Norma
 }
 
 /**
- * What OpenAI's servers refuse as well: an output that answers no call before it, and a turn that
- * makes the same call twice, as when items of the previous response are sent again. Ids may be used
- * again in later turns. @throws ModelError 400 naming the item
+ * Rejects what OpenAI's servers reject too: an output that answers no earlier call, and a turn that
+ * makes the same call twice (a client that sends items of the previous response again). Ids may
+ * appear again in later turns.
+ * @throws ModelError 400 naming the item
  */
 export function checkCalls(before: readonly Item[], input: readonly Item[]): void {
   const known = new Set<string>();
@@ -166,7 +171,7 @@ export function checkCalls(before: readonly Item[], input: readonly Item[]): voi
     if (role !== 'assistant') turn = new Set();
     for (const { id } of calls) {
       if (turn.has(id))
-        throw refusal(
+        throw invalidRequest(
           `${path}.call_id`,
           `is ${quote(id)} again`,
           'a different id for every call of a turn',
@@ -175,7 +180,7 @@ export function checkCalls(before: readonly Item[], input: readonly Item[]): voi
       known.add(id);
     }
     if (role !== 'tool' || known.has(answered)) return;
-    throw refusal(
+    throw invalidRequest(
       `${path}.call_id`,
       `is ${quote(answered)}, and no function_call before it has it`,
       'the call_id of an earlier call',

@@ -1,104 +1,95 @@
-/** Responses requests: what of a client's JSON is used, ignored or refused. */
-import type { CallSampling } from '../../rollout/sampling.js';
-import { readAnswerFormat, type AnswerFormat } from '../shared/request/response-format.js';
+/** Responses requests: which fields of a client's JSON are used, ignored or rejected. */
+import { invalidRequest, quote } from '@trinity-rft/chat';
 import {
   flag,
-  given,
   integer,
-  isRecord,
+  isObject,
+  isPresent,
   list,
-  record,
-  refuseUnavailable,
-  type Body,
-  type Unavailable,
+  object,
+  outputIsNotText,
+  rejectUnsupported,
+  string,
+  type JsonObject,
+  type UnsupportedField,
 } from '../shared/request/fields.js';
-import { quote, refusal } from '../shared/request/invalid-request.js';
-import { readSampling } from '../chat/request.js';
+import {
+  readConstraint,
+  readResponseFormat,
+  type ConstraintRequest,
+  type ResponseFormat,
+} from '../shared/request/response-format.js';
+import {
+  maxTopLogprobs,
+  readSampling,
+  type RequestedSampling,
+} from '../shared/request/sampling-fields.js';
 import { readToolChoice, type ToolChoice } from '../shared/request/tool-choice.js';
-import { formOf, type WantedForm } from '../shared/request/wanted-form.js';
 
-/** A request as far as it matters here. Fields that are not named in this file are ignored. */
-export interface ResponsesRequest {
-  /** The items are not read yet. */
+/** The fields that are used; all others are ignored. */
+export interface ResponsesRequest extends RequestedSampling, ConstraintRequest {
+  /** The items are read later. */
   readonly input: string | readonly unknown[];
   readonly instructions?: string;
   readonly previousResponseId?: string;
-  /** In the form of chat completions. */
+  /** In the shape of chat completions. */
   readonly tools: readonly unknown[];
   readonly toolChoice: ToolChoice;
   readonly maxTokens?: number;
   /**
-   * Present when log-probabilities are wanted in the answer; how many alternatives to show for each
-   * token.
+   * How many alternatives to show for each token; undefined for no log-probabilities in the answer.
    */
   readonly topLogprobs?: number;
   readonly stream: boolean;
-  /** Whether the response can be referred to later. */
+  /** Whether later requests can refer to the response. */
   readonly store: boolean;
-  /** Reasoning items carry `encrypted_content`. */
+  /** Reasoning items get `encrypted_content`. */
   readonly sealReasoning: boolean;
-  /** The client's wishes, under our names. */
-  readonly sampling: Pick<CallSampling, 'temperature' | 'topP' | 'topK'>;
-  /** Names of all sampling settings the client gave. */
-  readonly samplingFields: readonly string[];
-  /** Names of fields that ask for constrained decoding. */
-  readonly formFields: readonly string[];
-  /** What they ask for. */
-  readonly form?: WantedForm;
-  /** `text.format` where it asks for JSON. */
-  readonly format?: AnswerFormat;
+  /** `text.format`, if it asks for JSON. */
+  readonly format?: ResponseFormat;
   /** As the client sent it. */
-  readonly body: Body;
+  readonly body: JsonObject;
 }
 
-/** OpenAI's own limit. */
-const mostTopLogprobs = 20;
-
-/** @throws ModelError 400 naming the field that is wrong or not available */
+/** @throws ModelError 400 naming the field that is invalid or not supported */
 export function readRequest(body: unknown): ResponsesRequest {
-  if (!isRecord(body)) throw refusal('body', 'is not a JSON object', 'a Responses request');
-  refuseUnavailable(body, unavailable);
-  // They come back in the answer.
-  for (const name of ['metadata', 'reasoning']) record(body, name);
+  if (!isObject(body)) throw invalidRequest('body', 'is not a JSON object', 'a Responses request');
+  rejectUnsupported(body, unsupported);
+  // Only checked: these are returned in the answer.
+  for (const field of ['metadata', 'reasoning']) object(body, field);
   flag(body, 'parallel_tool_calls');
-  const instructions = string(body, 'instructions');
   const previousResponseId = string(body, 'previous_response_id');
-  const maxTokens = integer(body, 'max_output_tokens');
   const tools = (list(body, 'tools') ?? []).map(readTool);
   const include = list(body, 'include') ?? [];
-  const store = !given(body['store']) || flag(body, 'store');
+  const store = !isPresent(body['store']) || flag(body, 'store');
   const toolChoice = readChoice(body['tool_choice'], tools);
-  const format = readAnswerFormat(record(body, 'text')['format'], 'text.format');
+  const format = readResponseFormat(object(body, 'text')['format'], 'text.format');
   return {
     input: readInputField(body, previousResponseId !== undefined),
-    ...(instructions !== undefined && { instructions }),
-    ...(previousResponseId !== undefined && { previousResponseId }),
+    instructions: string(body, 'instructions'),
+    previousResponseId,
     tools,
     toolChoice,
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(include.includes('message.output_text.logprobs') && {
-      topLogprobs: integer(body, 'top_logprobs', 0, mostTopLogprobs) ?? 0,
-    }),
+    maxTokens: integer(body, 'max_output_tokens'),
+    topLogprobs: include.includes('message.output_text.logprobs')
+      ? (integer(body, 'top_logprobs', 0, maxTopLogprobs) ?? 0)
+      : undefined,
     stream: flag(body, 'stream'),
     store,
     sealReasoning: !store || include.includes('reasoning.encrypted_content'),
     ...readSampling(body),
-    ...formOf(toolChoice, format, ['tool_choice', 'text.format']),
-    ...(format && { format }),
+    ...readConstraint(toolChoice, format, ['tool_choice', 'text.format']),
+    format,
     body,
   };
 }
 
-const unavailable: readonly Unavailable[] = [
+const unsupported: readonly UnsupportedField[] = [
   ['background', (value) => value === true, 'false: the answer comes with the call'],
-  ['conversation', given, 'previous_response_id, or the whole conversation as input'],
-  ['prompt', given, 'instructions and input: there are no stored prompts'],
-  ['audio', given, 'text output'],
-  [
-    'modalities',
-    (value) => Array.isArray(value) && value.some((kind) => kind !== 'text'),
-    'text only',
-  ],
+  ['conversation', isPresent, 'previous_response_id, or the whole conversation as input'],
+  ['prompt', isPresent, 'instructions and input: there are no stored prompts'],
+  ['audio', isPresent, 'text output'],
+  ['modalities', outputIsNotText, 'text only'],
   [
     'context_management',
     (value) => Array.isArray(value) && value.length > 0,
@@ -106,53 +97,46 @@ const unavailable: readonly Unavailable[] = [
   ],
 ];
 
-function string(body: Body, field: string): string | undefined {
-  const value = body[field];
-  if (!given(value)) return undefined;
-  if (typeof value !== 'string') throw refusal(field, `is ${quote(value)}`, 'a string');
-  return value;
-}
-
-/** May be left out where the conversation goes on from a response. */
-function readInputField(body: Body, continues: boolean): string | readonly unknown[] {
+/** @param continues a previous response: then the input may be absent */
+function readInputField(body: JsonObject, continues: boolean): string | readonly unknown[] {
   const { input } = body;
   if (typeof input === 'string' || Array.isArray(input))
     return input as string | readonly unknown[];
-  if (!given(input) && continues) return [];
-  throw refusal(
+  if (!isPresent(input) && continues) return [];
+  throw invalidRequest(
     'input',
-    given(input) ? `is ${quote(input)}` : 'is missing',
+    isPresent(input) ? `is ${quote(input)}` : 'is missing',
     'a string or a list of items',
   );
 }
 
 interface Tool {
   readonly type: 'function';
-  readonly function: Body & { readonly name: string };
+  readonly function: JsonObject & { readonly name: string };
 }
 
 /** From the flat shape of this API to the nested one, keys in the client's order. */
 function readTool(tool: unknown, i: number): Tool {
-  if (!isRecord(tool)) throw refusal(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
+  if (!isObject(tool)) throw invalidRequest(`tools[${i}]`, `is ${quote(tool)}`, 'a tool');
   const { type, ...definition } = tool;
   const { name } = definition;
   if (type !== 'function')
-    throw refusal(
+    throw invalidRequest(
       `tools[${i}].type`,
       `is ${quote(type)}`,
-      'function; hosted and custom tools are not available here',
+      'function; hosted and custom tools are not supported',
     );
   if (typeof name !== 'string' || name === '')
-    throw refusal(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the function');
+    throw invalidRequest(`tools[${i}].name`, `is ${quote(name)}`, 'the name of the function');
   return { type, function: definition as Tool['function'] };
 }
 
 /**
- * A list of allowed tools is no reason to tell the model about fewer: prompts would differ between
+ * With `allowed_tools` the model still sees all tools: otherwise prompts would differ between
  * turns.
  */
 function readChoice(value: unknown, tools: readonly Tool[]): ToolChoice {
-  const allowed = isRecord(value) && value['type'] === 'allowed_tools';
+  const allowed = isObject(value) && value['type'] === 'allowed_tools';
   return readToolChoice(
     allowed ? value['mode'] : value,
     tools.map((tool) => tool.function.name),

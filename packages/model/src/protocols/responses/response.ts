@@ -1,14 +1,14 @@
-/** Responses as OpenAI's servers answer them. */
+/** Responses in the shape of OpenAI's servers. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { ChatResponse, SampledSequence } from '@trinity-rft/core';
 import type { OpenAI } from 'openai';
 import type { Generation } from '../../rollout/generate.js';
-import { given } from '../shared/request/fields.js';
-import { toLogprobs } from '../chat/response.js';
+import { toLogprobs } from '../shared/answer/tokens.js';
+import { isPresent } from '../shared/request/fields.js';
 import type { ResponsesRequest } from './request.js';
 import { sealReasoning } from './sealed-reasoning.js';
 
-/** `output_text` is an addition of the client. */
+/** Without `output_text`, which client libraries add. */
 export type ResponseBody = Omit<OpenAI.Responses.Response, 'output_text' | 'output'> & {
   readonly output: readonly OutputItem[];
   readonly store: boolean;
@@ -29,7 +29,7 @@ export interface ResponseContext {
   readonly request: ResponsesRequest;
 }
 
-/** Reasoning, then text, then calls, which is also the order in which models write them. */
+/** Output in the order in which models write: reasoning, text, calls. */
 export function toResponse(generation: Generation, context: ResponseContext): ResponseBody {
   const { id, created, completed, model, request } = context;
   const { response } = generation.choices[0]!;
@@ -53,7 +53,7 @@ export function toResponse(generation: Generation, context: ResponseContext): Re
   };
 }
 
-/** Fields that come back as they were sent, and what they are when they were not. */
+/** Fields that are returned as they were sent, with their defaults. */
 const echoed = {
   instructions: null,
   max_output_tokens: null,
@@ -72,7 +72,7 @@ const echoed = {
 function echo({ body }: ResponsesRequest): Pick<ResponseBody, keyof typeof echoed> {
   const entries = Object.entries(echoed).map(([name, value]) => [
     name,
-    given(body[name]) ? body[name] : value,
+    isPresent(body[name]) ? body[name] : value,
   ]);
   return Object.fromEntries(entries) as ReturnType<typeof echo>;
 }
@@ -115,8 +115,8 @@ function toOutput({ choices }: Generation, context: ResponseContext): readonly O
 type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
 
 /**
- * Those of the whole answer, as in chat completions: reasoning and calls are tokens too. Empty when
- * they are not wanted.
+ * Of all sampled tokens as in chat completions, including reasoning and calls. Empty when they were
+ * not requested.
  */
 function textLogprobs(
   sequence: SampledSequence,
@@ -124,20 +124,10 @@ function textLogprobs(
   { request, tokenizer }: ResponseContext,
 ): Logprob[] {
   if (request.topLogprobs === undefined) return [];
-  const { content } = toLogprobs(sequence, response, tokenizer, request.topLogprobs);
-  const withBytes = <T extends { readonly bytes: number[] | null }>(
-    entry: T,
-  ): T & { bytes: number[] } => ({
-    ...entry,
-    bytes: entry.bytes ?? [],
-  });
-  return (content ?? []).map((entry) => ({
-    ...withBytes(entry),
-    top_logprobs: entry.top_logprobs.map(withBytes),
-  }));
+  return toLogprobs(sequence, response, tokenizer, request.topLogprobs).content;
 }
 
-/** The whole of it is also its summary: some clients read only one of them. */
+/** The text is also the summary: some clients read only one of them. */
 function reasoningItem(
   id: string,
   text: string,
@@ -153,7 +143,7 @@ function reasoningItem(
   };
 }
 
-/** `reasoning_tokens` counts the text of the reasoning, without its marks. */
+/** `reasoning_tokens` counts the text of the reasoning, without its tags. */
 function usage(
   { promptIds, choices }: Generation,
   tokenizer: Tokenizer,

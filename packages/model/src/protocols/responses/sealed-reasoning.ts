@@ -1,21 +1,15 @@
-/**
- * Reasoning in the form of `encrypted_content`, for clients that keep their conversations
- * themselves.
- */
+/** Reasoning as `encrypted_content`, for clients that store their conversations themselves. */
 
-/**
- * Tells what this endpoint wrote from what another one did. Nothing is secret here, so nothing is
- * encrypted.
- */
-const mark = 'trinity.';
+/** Marks content of this endpoint. Nothing is encrypted, since nothing here is secret. */
+const prefix = 'trinity.';
 
 export function sealReasoning(reasoning: string): string {
-  return `${mark}${Buffer.from(reasoning, 'utf8').toString('base64')}`;
+  return `${prefix}${Buffer.from(reasoning, 'utf8').toString('base64')}`;
 }
 
-/** Empty for what was written elsewhere. */
+/** Empty for content of other servers. */
 export function openReasoning(sealed: string | undefined): string {
-  return sealed?.startsWith(mark)
-    ? Buffer.from(sealed.slice(mark.length), 'base64').toString('utf8')
+  return sealed?.startsWith(prefix)
+    ? Buffer.from(sealed.slice(prefix.length), 'base64').toString('utf8')
     : '';
 }

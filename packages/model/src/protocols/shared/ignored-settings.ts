@@ -1,38 +1,38 @@
-/** Notices about wishes of clients that are not followed. */
-import type { HandlerOptions } from './route.js';
+/** Log messages about settings of clients that the endpoint does not follow. */
+import type { RouteContext } from './route.js';
 
-interface Wishes {
-  /** Names of all sampling settings the client gave. */
+interface ClientSettings {
+  /** Names of the sampling settings in the request. */
   readonly samplingFields: readonly string[];
-  /** Names of fields that ask for constrained decoding. */
-  readonly formFields: readonly string[];
+  /** Names of the fields that demand a response format or a tool call. */
+  readonly constraintFields: readonly string[];
 }
 
-/** Says once what of the clients' wishes is not followed. */
-export function report(
-  { samplingFields, formFields }: Wishes,
-  options: Pick<
-    HandlerOptions,
-    'clientSampling' | 'constrainedDecoding' | 'counters' | 'notices' | 'runtime'
-  >,
+/** Counts requests with such settings, and logs each message once. */
+export function reportIgnoredSettings(
+  { samplingFields, constraintFields }: ClientSettings,
+  context: RouteContext,
 ): void {
-  const { clientSampling, constrainedDecoding, counters, notices, runtime } = options;
+  const { clientSampling, constrainedDecoding, counters } = context;
   if (clientSampling === 'override' && samplingFields.length > 0) {
     counters.add('sampling_overridden');
-    notice(
-      `The agent sets ${samplingFields.join(', ')}; the run's own sampling settings are used instead, so that what is trained is what was configured.`,
+    logOnce(
+      context,
+      `The agent sets ${samplingFields.join(', ')}. These settings are ignored: the run samples with its own.`,
     );
   }
-  if (formFields.length > 0 && constrainedDecoding) counters.add('constrained');
-  else if (formFields.length > 0) {
-    counters.add('unconstrained');
-    notice(
-      `The agent asks for a fixed form with ${formFields.join(', ')}; the model is told, not forced into it, so the reward has to judge. explorer.constrained_decoding forces it.`,
+  if (constraintFields.length === 0) return;
+  counters.add(constrainedDecoding ? 'constrained' : 'unconstrained');
+  if (!constrainedDecoding) {
+    logOnce(
+      context,
+      `The agent demands a response format with ${constraintFields.join(', ')}. The format is described to the model but not enforced, so the reward has to judge it. Set explorer.constrained_decoding to enforce it.`,
     );
   }
-  function notice(text: string): void {
-    if (notices.has(text)) return;
-    notices.add(text);
-    runtime.logger.info(text);
-  }
+}
+
+function logOnce({ notices, runtime }: RouteContext, text: string): void {
+  if (notices.has(text)) return;
+  notices.add(text);
+  runtime.logger.info(text);
 }

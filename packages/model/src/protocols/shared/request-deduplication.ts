@@ -1,200 +1,218 @@
-/** Which requests of a rollout are being answered, and which answers may have to be given again. */
+/**
+ * Request deduplication: whether a request starts a generation, joins one that is running, or gets
+ * a recorded answer again. Clients retry, and a retry must not become a second sample.
+ */
 import { CancelledError } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
-import type { EndpointPolicy } from './endpoint-policy.js';
+import type { PendingAnswer } from './answer/delivery.js';
+import { trackGenerations, type RunningGenerations } from './running-generations.js';
 
-/** A finished generation, whatever its answer looks like. */
-export interface Recorded {
-  /** Of the recorded call. */
+/** A finished generation of any protocol. */
+export interface RecordedCall {
   readonly callIndex: number;
 }
 
-interface Claim {
+export interface IncomingRequest {
   /** Equal for equal requests: route and digest of the body. */
   readonly key: string;
-  /** The client says that it repeats a request (`x-stainless-retry-count` above 0). */
-  readonly repeats: boolean;
-  /** Aborts when the client goes away. */
+  /** The client says that this is a retry (`x-stainless-retry-count` above 0). */
+  readonly isRetry: boolean;
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** One client's share in an answer. */
-export interface Taken<T> {
-  /** Rejects with a CancelledError as soon as the client has gone. */
-  readonly result: Promise<T>;
-  /** The client has all of it. */
-  delivered(): void;
-  /** The client went away without it. Ends the generation when nobody else waits. */
-  lost(): void;
+/** Ends when no client waits for it any more, or when the rollout ends. */
+export type StartGeneration<T> = (signal: AbortSignal) => Promise<T>;
+
+export interface RequestDeduplication {
+  /**
+   * The client's share in the answer:
+   * - an answer that no client received is replayed for the next equal request, which is the client
+   * coming back for it;
+   * - a retry joins the running generation of an equal request, or gets its recorded answer again;
+   * - every other request is a sample of its own, even if its prompt is equal.
+   */
+  answer<T extends RecordedCall>(
+    request: IncomingRequest,
+    generate: StartGeneration<T>,
+  ): PendingAnswer<T>;
+  /**
+   * A request was rejected for now: a retry that follows may be a retry of that one, so it must not
+   * get an answer that was delivered before.
+   */
+  forgetDelivered(): void;
 }
 
-export interface CallBook {
+export interface DeduplicationOptions {
   /**
-   * Starts `work`, joins the equal request that is being answered, or gives the recorded answer
-   * again:
-   * - an answer that no client received is given to the next equal request, for the first one came
-   * back for it;
-   * - a request that says it repeats gets the answer that is under way or finished;
-   * - any other is a sample of its own, even of an equal prompt.
+   * What to do with a request that equals a running one and is not marked as a retry. Agents that
+   * vote send equal requests in parallel and want different answers: `sample`. `join` gives them
+   * one answer; for clients behind a proxy that keeps connections of disconnected clients open.
+   * @default "sample"
    */
-  take<T extends Recorded>(claim: Claim, work: (signal: AbortSignal) => Promise<T>): Taken<T>;
-  /**
-   * Some request was refused for the moment: what repeats next may be that one, and no answer that
-   * was delivered before is its.
-   */
-  refused(): void;
+  readonly equalRequests?: 'sample' | 'join';
 }
 
-/** The part of the history that deliveries touch. */
+/** The part of the history that deliveries change. */
 export interface Deliveries {
-  /** Leaves a call out of the experiences, unless something refers to it. */
+  /** Leaves a call out of the experiences until it is delivered. */
   markUndelivered(callIndex: number): void;
-  /** A client has this call's answer after all. */
-  refer(callIndex: number): void;
+  markDelivered(callIndex: number): void;
 }
 
+/** The answer to one key, running or finished. */
 interface Entry {
-  readonly result: Promise<Recorded>;
-  /** Ends the generation; undefined when it has finished. */
+  readonly key: string;
+  readonly result: Promise<RecordedCall>;
+  /** Aborts the generation; undefined when it has finished. */
   generation: AbortController | undefined;
-  /** Clients that wait for the answer or receive it. */
+  finished: RecordedCall | undefined;
+  /** Clients that wait for the answer or are receiving it. */
   clients: number;
-  finished?: Recorded;
+  /** Some client received it. */
   delivered: boolean;
 }
 
-/** Repeats follow closely; older answers are forgotten. */
-const rememberedAnswers = 16;
-
-/** `signal` ends every generation. */
-interface CallBookOptions extends Pick<EndpointPolicy, 'equalRequests'> {
-  readonly signal?: AbortSignal;
+interface State {
+  /** By key, finished ones in the order in which they finished. */
+  readonly entries: Map<string, Entry>;
+  readonly running: RunningGenerations;
+  readonly joinEqual: boolean;
+  readonly deliveries: Deliveries;
+  readonly counters: Pick<Counters, 'add'>;
 }
 
-export function createCallBook(
-  options: CallBookOptions,
+/** Retries follow closely; older finished answers are forgotten. */
+const maxFinished = 16;
+
+export function createRequestDeduplication(
+  options: DeduplicationOptions & { readonly signal?: AbortSignal },
   deliveries: Deliveries,
   counters: Pick<Counters, 'add'>,
-): CallBook {
-  const entries = new Map<string, Entry>();
-  const running = new Set<AbortController>();
-  const { equalRequests, signal: over } = options;
-  // One listener for all of them: signals that depend on others are dear.
-  const endAll = (): void => {
-    for (const generation of running) generation.abort(over?.reason);
+): RequestDeduplication {
+  const state: State = {
+    entries: new Map(),
+    running: trackGenerations(options.signal),
+    joinEqual: options.equalRequests === 'join',
+    deliveries,
+    counters,
   };
-  const begin = (generation: AbortController): void => {
-    if (over?.aborted) return generation.abort(over.reason);
-    if (running.size === 0) over?.addEventListener('abort', endAll);
-    running.add(generation);
-  };
-  const end = (generation: AbortController): void => {
-    if (running.delete(generation) && running.size === 0)
-      over?.removeEventListener('abort', endAll);
-  };
-
-  const start = (key: string, work: (signal: AbortSignal) => Promise<Recorded>): Entry => {
-    const generation = new AbortController();
-    begin(generation);
-    const entry: Entry = {
-      result: work(generation.signal),
-      generation,
-      clients: 0,
-      delivered: false,
-    };
-    entries.set(key, entry);
-    entry.result.then(
-      (finished) => {
-        end(generation);
-        entry.finished = finished;
-        entry.generation = undefined;
-        forget(entries, key, entry);
-      },
-      // A failed call was not recorded: its repetition is a new one.
-      () => {
-        end(generation);
-        if (entries.get(key) === entry) entries.delete(key);
-      },
-    );
-    return entry;
-  };
-
-  const find = ({ key, repeats }: Claim): Entry | undefined => {
-    const entry = entries.get(key);
-    if (!entry || entry.generation?.signal.aborted) return undefined;
-    const wanted = entry.finished
-      ? repeats || (entry.clients === 0 && !entry.delivered)
-      : repeats || equalRequests === 'join';
-    return wanted ? entry : undefined;
-  };
-
-  const leave = (key: string, entry: Entry, why: unknown): void => {
-    entry.clients--;
-    if (entry.clients > 0 || entry.delivered) return;
-    if (!entry.finished) {
-      entry.generation?.abort(why);
-      if (entries.get(key) === entry) entries.delete(key);
-      return;
-    }
-    counters.add('undelivered');
-    deliveries.markUndelivered(entry.finished.callIndex);
-  };
-
-  const arrive = (entry: Entry): void => {
-    entry.clients--;
-    if (entry.delivered) return;
-    entry.delivered = true;
-    if (entry.finished) deliveries.refer(entry.finished.callIndex);
-  };
-
   return {
-    refused: () => {
-      for (const [key, entry] of entries)
-        if (entry.finished && entry.delivered) entries.delete(key);
+    answer: <T extends RecordedCall>(request: IncomingRequest, generate: StartGeneration<T>) => {
+      const existing = findAnswer(state, request);
+      if (existing) counters.add('replayed');
+      const entry = existing ?? startAnswer(state, request.key, generate);
+      return attachClient(state, entry, request.signal) as PendingAnswer<T>;
     },
-    take: <T extends Recorded>(
-      claim: Claim,
-      work: (signal: AbortSignal) => Promise<T>,
-    ): Taken<T> => {
-      const found = find(claim);
-      if (found) counters.add('replayed');
-      const entry = found ?? start(claim.key, work);
-      entry.clients++;
-      const { promise: gone, reject } = Promise.withResolvers<never>();
-      let open = true;
-      const close = (end: () => void): void => {
-        if (!open) return;
-        open = false;
-        claim.signal.removeEventListener('abort', lost);
-        end();
-      };
-      const lost = (): void =>
-        close(() => {
-          const why = clientGone(claim.signal.reason);
-          reject(why);
-          leave(claim.key, entry, why);
-        });
-      claim.signal.addEventListener('abort', lost, { once: true });
-      if (claim.signal.aborted) lost();
-      const result = Promise.race([entry.result, gone]) as Promise<T>;
-      // Who asks for the result hears of failures; a heartbeat that has ended does not.
-      result.catch(() => close(() => entry.clients--));
-      return { result, delivered: () => close(() => arrive(entry)), lost };
+    forgetDelivered: () => {
+      for (const [key, { finished, delivered }] of state.entries)
+        if (finished && delivered) state.entries.delete(key);
     },
   };
 }
 
-function forget(entries: Map<string, Entry>, key: string, newest: Entry): void {
-  if (entries.get(key) !== newest) return;
-  entries.delete(key);
-  entries.set(key, newest);
-  const finished = [...entries].filter(([, entry]) => entry.finished && entry.clients === 0);
-  for (const [old] of finished.slice(0, Math.max(0, finished.length - rememberedAnswers)))
-    entries.delete(old);
+/** The answer to join or to replay; undefined when the request is a new one. */
+function findAnswer(
+  { entries, joinEqual }: State,
+  { key, isRetry }: IncomingRequest,
+): Entry | undefined {
+  const entry = entries.get(key);
+  if (!entry || entry.generation?.signal.aborted) return undefined;
+  if (isRetry) return entry;
+  const applies = entry.finished ? entry.clients === 0 && !entry.delivered : joinEqual;
+  return applies ? entry : undefined;
+}
+
+function startAnswer(state: State, key: string, generate: StartGeneration<RecordedCall>): Entry {
+  const { entries, running } = state;
+  const generation = running.start();
+  const entry: Entry = {
+    key,
+    result: generate(generation.signal),
+    generation,
+    finished: undefined,
+    clients: 0,
+    delivered: false,
+  };
+  entries.set(key, entry);
+  entry.result.then(
+    (finished) => {
+      running.finish(generation);
+      entry.finished = finished;
+      entry.generation = undefined;
+      keepFinished(entries, entry);
+    },
+    // A failed call was not recorded, so a retry of it is a new call.
+    () => {
+      running.finish(generation);
+      remove(entries, entry);
+    },
+  );
+  return entry;
+}
+
+/** Moves the entry behind the others, and forgets the oldest ones without clients. */
+function keepFinished(entries: Map<string, Entry>, entry: Entry): void {
+  if (!remove(entries, entry)) return;
+  entries.set(entry.key, entry);
+  const finished = [...entries.values()].filter((one) => one.finished && one.clients === 0);
+  for (const old of finished.slice(0, Math.max(0, finished.length - maxFinished)))
+    entries.delete(old.key);
+}
+
+/** `false` when a newer entry has its key. */
+const remove = (entries: Map<string, Entry>, entry: Entry): boolean =>
+  entries.get(entry.key) === entry && entries.delete(entry.key);
+
+function attachClient(
+  state: State,
+  entry: Entry,
+  signal: AbortSignal,
+): PendingAnswer<RecordedCall> {
+  entry.clients++;
+  const { promise: disconnected, reject } = Promise.withResolvers<never>();
+  let attached = true;
+  const detach = (): boolean => {
+    if (!attached) return false;
+    attached = false;
+    signal.removeEventListener('abort', lost);
+    entry.clients--;
+    return true;
+  };
+  const lost = (): void => {
+    if (!detach()) return;
+    const reason = clientGone(signal.reason);
+    reject(reason);
+    answerLost(state, entry, reason);
+  };
+  signal.addEventListener('abort', lost, { once: true });
+  if (signal.aborted) lost();
+  const result = Promise.race([entry.result, disconnected]);
+  // Whoever awaits the result handles its failure; a body that has ended does not await it.
+  result.catch(detach);
+  return { result, delivered: () => detach() && answerDelivered(state, entry), lost };
+}
+
+function answerDelivered({ deliveries }: State, entry: Entry): void {
+  if (entry.delivered) return;
+  entry.delivered = true;
+  if (entry.finished) deliveries.markDelivered(entry.finished.callIndex);
+}
+
+/** Aborts the generation when no other client waits for it. */
+function answerLost({ entries, deliveries, counters }: State, entry: Entry, reason: unknown): void {
+  if (entry.clients > 0 || entry.delivered) return;
+  if (!entry.finished) {
+    entry.generation?.abort(reason);
+    remove(entries, entry);
+    return;
+  }
+  counters.add('undelivered');
+  deliveries.markUndelivered(entry.finished.callIndex);
 }
 
 const clientGone = (cause: unknown): CancelledError =>
-  new CancelledError('The client went away before it had its answer.', {
+  new CancelledError('The client disconnected before it received its answer.', {
     code: 'CLIENT_GONE',
     reason: 'aborted',
     cause,

@@ -1,15 +1,23 @@
-/** What the routes of an endpoint work with. */
+/** What the routes of every protocol share: their context, and how they answer. */
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { Runtime } from '@trinity-rft/core';
 import type { Counters } from '../../rollout/counters.js';
 import type { Generate, Generation } from '../../rollout/generate.js';
-import type { ResponseStore } from '../responses/store.js';
 import type { Answer } from './answer/answer.js';
-import type { CallBook, Deliveries } from './request-deduplication.js';
+import { deliver } from './answer/delivery.js';
+import type { AnswerEncoding } from './answer/encodings.js';
 import type { EndpointPolicy } from './endpoint-policy.js';
+import type {
+  Deliveries,
+  RecordedCall,
+  RequestDeduplication,
+  StartGeneration,
+} from './request-deduplication.js';
 
-export interface HandlerOptions extends EndpointPolicy {
+/** The endpoint of one rollout. */
+export interface RouteContext extends EndpointPolicy {
   readonly generate: Generate;
+  readonly deduplication: RequestDeduplication;
   readonly deliveries: Deliveries;
   readonly counters: Counters;
   readonly modelPath: string;
@@ -17,19 +25,33 @@ export interface HandlerOptions extends EndpointPolicy {
   readonly clientSampling: 'override' | 'respect';
   readonly constrainedDecoding: boolean;
   readonly runtime: Pick<Runtime, 'clock' | 'logger' | 'newId'>;
+  /** Messages that were logged already. */
   readonly notices: Set<string>;
-  /** Ends every call. */
-  readonly signal?: AbortSignal;
-  /** Told of an answer before its client is. */
-  readonly answered: (id: string, generation: Generation) => void | Promise<void>;
-  /** What the Responses API of this rollout remembers. */
-  readonly responses: ResponseStore;
+  /** Awaited before the client gets anything of the answer. */
+  readonly onAnswer: (id: string, generation: Generation) => void | Promise<void>;
 }
 
-/** One rollout's endpoint. */
-export interface RouteContext extends HandlerOptions {
-  readonly book: CallBook;
-}
+/** May reject; the handler turns the error into a response. */
+export type Route<Context extends RouteContext = RouteContext> = (
+  request: Request,
+  context: Context,
+) => Promise<Answer>;
 
-/** May reject; the handler makes a response of the error. */
-export type Route = (request: Request, context: RouteContext) => Promise<Answer>;
+/**
+ * Answers a request that was read and found valid: generates once, delivers as often as the same
+ * request is repeated.
+ * @param digest of the request's body
+ */
+export function answerRequest<T extends RecordedCall>(
+  request: Request,
+  digest: string,
+  context: RouteContext,
+  encoding: AnswerEncoding<T>,
+  generate: StartGeneration<T>,
+): Promise<Answer> {
+  const key = `${new URL(request.url).pathname} ${digest}`;
+  // Clients made with OpenAI's generator count their attempts.
+  const isRetry = Number(request.headers.get('x-stainless-retry-count') ?? 0) > 0;
+  const incoming = { key, isRetry, signal: request.signal };
+  return deliver(context.deduplication.answer(incoming, generate), encoding, context);
+}

@@ -1,9 +1,19 @@
-/** The two ways answers are written: a JSON document, or server-sent events. */
-import type { Form } from './deliver.js';
-import { errorBody } from './errors.js';
+/** The two ways to write an answer: a JSON document, or server-sent events (SSE). */
+import { errorBody } from './error-response.js';
 
-/** White space before a JSON document is part of it. */
-export function jsonForm<T>(document: (answer: T) => object): Form<T> {
+/** How a finished answer is written. */
+export interface AnswerEncoding<T> {
+  readonly contentType: string;
+  /** Ignored by clients. */
+  readonly heartbeat: string;
+  /** At least one; when a client has read the last one, it has the whole answer. */
+  readonly pieces: (answer: T) => readonly string[];
+  /** An error after headers with status 200 have been sent. */
+  readonly failure: (error: unknown) => string;
+}
+
+/** The heartbeat is white space, which JSON allows before a document. */
+export function jsonEncoding<T>(document: (answer: T) => object): AnswerEncoding<T> {
   return {
     contentType: 'application/json',
     heartbeat: '\n',
@@ -18,27 +28,27 @@ export interface ServerEvent {
 }
 
 /**
- * @param failure the events that tell of an error.
+ * @param failure the events for an error
  * @default an `error` event with OpenAI's error body, then `[DONE]`
  */
-export function eventForm<T>(
+export function sseEncoding<T>(
   events: (answer: T) => readonly ServerEvent[],
   failure = errorEvents,
-): Form<T> {
+): AnswerEncoding<T> {
   return {
     contentType: 'text/event-stream; charset=utf-8',
     heartbeat: ': keepalive\n\n',
-    pieces: (answer) => inTwo(events(answer).map(write)),
+    pieces: (answer) => splitLast(events(answer).map(write)),
     failure: (error) => failure(error).map(write).join(''),
   };
 }
 
-/** The last event apart: whoever comes for it has taken the others. */
-function inTwo(events: readonly string[]): readonly string[] {
-  return events.length > 1 ? [events.slice(0, -1).join(''), events.at(-1)!] : events;
+/** The last event alone: a client that reads it has received the others. */
+function splitLast(events: readonly string[]): readonly string[] {
+  return events.length > 1 ? [events.slice(0, -1).join(''), ...events.slice(-1)] : events;
 }
 
-/** What ends a stream of chat completions. */
+/** The last event of a stream of completions. */
 export const done: ServerEvent = { data: '[DONE]' };
 
 const errorEvents = (error: unknown): readonly ServerEvent[] => [

@@ -1,14 +1,9 @@
-/** Bodies of requests: JSON within bounds. */
+/** Bodies of requests: JSON within limits. */
 import { hash } from 'node:crypto';
+import { invalidRequest } from '@trinity-rft/chat';
 import { CancelledError, ModelError, type Clock } from '@trinity-rft/core';
-import {
-  defaultBodyTimeoutMs,
-  defaultMaxBodyBytes,
-  type EndpointPolicy,
-} from '../endpoint-policy.js';
-import type { Body } from './fields.js';
+import type { JsonObject } from './fields.js';
 import { jsonErrorPosition } from './json-position.js';
-import { refusal } from './invalid-request.js';
 
 export interface RequestBody {
   readonly value: unknown;
@@ -16,85 +11,93 @@ export interface RequestBody {
   readonly digest: string;
 }
 
-export interface BodyLimits extends Pick<EndpointPolicy, 'maxBodyBytes' | 'bodyTimeoutMs'> {
-  readonly runtime: { readonly clock: Clock };
+export interface BodyLimits {
+  /** Maximum size of a request body in bytes. @default 20_000_000 */
+  readonly maxBodyBytes?: number;
+  /** How long a body may take to arrive, in ms. @default 60_000 */
+  readonly bodyTimeoutMs?: number;
 }
 
-/** Tool schemas and arguments nest a few levels; what nests deeper is not meant to be read. */
+/** Tool schemas and arguments nest a few levels; deeper values are an attack or a mistake. */
 const maxDepth = 128;
 
-/** @param expected what the body should have been. @throws ModelError 400, 408, 413 or 415 */
+/** @param expected what the body should contain. @throws ModelError 400, 408, 413 or 415 */
 export async function readBody(
   request: Request,
-  limits: BodyLimits,
+  limits: BodyLimits & { readonly runtime: { readonly clock: Clock } },
   expected: string,
 ): Promise<RequestBody> {
-  const bytes = await readBytes(request, limits);
+  const { maxBodyBytes = 20_000_000, bodyTimeoutMs = 60_000, runtime } = limits;
+  const bytes = await readBytes(request, maxBodyBytes, bodyTimeoutMs, runtime.clock);
   const value = parse(bytes, request.headers.get('content-type'), expected);
   if (nestsDeeper(value, maxDepth))
-    throw refusal('body', `nests deeper than ${maxDepth} levels`, expected);
+    throw invalidRequest('body', `is nested deeper than ${maxDepth} levels`, expected);
   return { value, digest: hash('sha256', bytes, 'base64') };
 }
 
-async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
-  const {
-    maxBodyBytes: most = defaultMaxBodyBytes,
-    bodyTimeoutMs: timeoutMs = defaultBodyTimeoutMs,
-    runtime,
-  } = limits;
-  const announced = request.headers.get('content-length');
-  if (Number(announced) > most) throw tooLarge(most);
+async function readBytes(
+  request: Request,
+  maxBytes: number,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<Uint8Array> {
+  const length = request.headers.get('content-length');
+  if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const callOff = runtime.clock.after(timeoutMs, () => reject(slow(timeoutMs)));
+  const stopTimer = clock.after(timeoutMs, () => reject(tooSlow(timeoutMs)));
   try {
-    // HTTP holds a body to its announced length, and servers read such a one faster.
-    return await (announced === null
-      ? count(request, most, late)
-      : Promise.race([whole(request), late]));
+    // HTTP servers enforce an announced length, and read such a body faster.
+    return await (length === null
+      ? readChunks(request, maxBytes, late)
+      : Promise.race([readWhole(request), late]));
   } catch (error) {
-    throw error instanceof ModelError ? error : gone(error);
+    throw error instanceof ModelError ? error : clientGone(error);
   } finally {
-    callOff();
+    stopTimer();
   }
 }
 
-const whole = async (request: Request): Promise<Uint8Array> =>
+const readWhole = async (request: Request): Promise<Uint8Array> =>
   new Uint8Array(await request.arrayBuffer());
 
-/** Reads no further than the limit. @param late rejects when the time is over */
-async function count(request: Request, most: number, late: Promise<never>): Promise<Uint8Array> {
+/** Stops reading at the limit. @param late rejects when the time is over */
+async function readChunks(
+  request: Request,
+  maxBytes: number,
+  late: Promise<never>,
+): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array();
   const reader = (request.body as ReadableStream<Uint8Array>).getReader();
   const chunks: Uint8Array[] = [];
   try {
     for (let size = 0; ;) {
       const { done, value } = await Promise.race([reader.read(), late]);
-      if (done) return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+      if (done) return chunks.length > 1 ? Buffer.concat(chunks) : (chunks[0] ?? new Uint8Array());
       size += value.byteLength;
-      if (size > most) throw tooLarge(most);
+      if (size > maxBytes) throw tooLarge(maxBytes);
       chunks.push(value);
     }
   } catch (error) {
-    // Nothing waits for the rest: the client may never send it.
+    // Not awaited: the client may never send the rest.
     void reader.cancel(error).catch(() => undefined);
     throw error;
   }
 }
 
-const tooLarge = (most: number): ModelError =>
-  refusal('body', `is larger than ${most} bytes`, `at most ${most} bytes`, {
+const tooLarge = (maxBytes: number): ModelError =>
+  invalidRequest('body', `is larger than ${maxBytes} bytes`, `at most ${maxBytes} bytes`, {
     status: 413,
     code: 'request_too_large',
   });
 
-const slow = (timeoutMs: number): ModelError =>
-  refusal('body', `did not arrive within ${timeoutMs} ms`, 'the whole body without pauses', {
+const tooSlow = (timeoutMs: number): ModelError =>
+  invalidRequest('body', `did not arrive within ${timeoutMs} ms`, 'the whole body without pauses', {
     status: 408,
     code: 'request_timeout',
   });
 
-const gone = (cause: unknown): CancelledError =>
-  new CancelledError('The client went away before its request was complete.', {
+const clientGone = (cause: unknown): CancelledError =>
+  new CancelledError('The client disconnected before its request was complete.', {
     code: 'CLIENT_GONE',
     reason: 'aborted',
     cause,
@@ -109,7 +112,7 @@ function parse(bytes: Uint8Array, type: string | null, expected: string): unknow
     return JSON.parse(text) as unknown;
   } catch (cause) {
     if (type !== null && !/json|text\/plain/i.test(type)) {
-      throw refusal('body', `is ${type}`, `${expected} as application/json`, {
+      throw invalidRequest('body', `is ${type}`, `${expected} as application/json`, {
         status: 415,
         code: 'unsupported_media_type',
         cause,
@@ -117,11 +120,11 @@ function parse(bytes: Uint8Array, type: string | null, expected: string): unknow
     }
     const what =
       cause instanceof SyntaxError ? `is not JSON${jsonErrorPosition(text)}` : 'is not UTF-8 text';
-    throw refusal('body', what, expected, { code: 'invalid_json', cause });
+    throw invalidRequest('body', what, expected, { code: 'invalid_json', cause });
   }
 }
 
-/** Looks no deeper than the limit: the value may nest a million levels. */
+/** Recurses no deeper than the limit: the value may have a million levels. */
 function nestsDeeper(value: unknown, limit: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (limit === 0) return true;
@@ -129,6 +132,6 @@ function nestsDeeper(value: unknown, limit: number): boolean {
     for (let i = 0; i < value.length; i++) if (nestsDeeper(value[i], limit - 1)) return true;
     return false;
   }
-  for (const key in value) if (nestsDeeper((value as Body)[key], limit - 1)) return true;
+  for (const key in value) if (nestsDeeper((value as JsonObject)[key], limit - 1)) return true;
   return false;
 }

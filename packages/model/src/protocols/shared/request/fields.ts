@@ -1,72 +1,77 @@
 /**
- * Fields of a client's JSON by type; null counts as absent. All throw a ModelError 400 with the
- * field's name.
+ * Fields of a client's JSON by type; null counts as absent. All throw a ModelError 400 that names
+ * the field.
  */
-import { quote, refusal } from './invalid-request.js';
+import { invalidRequest, quote } from '@trinity-rft/chat';
 
-export type Body = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-export const given = (value: unknown): boolean => value !== undefined && value !== null;
+export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
-export function isRecord(value: unknown): value is Body {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function list(body: Body, field: string): readonly unknown[] | undefined {
+export function list(body: JsonObject, field: string): readonly unknown[] | undefined {
   const value = body[field];
-  if (!given(value)) return undefined;
-  if (!Array.isArray(value)) throw refusal(field, `is ${quote(value)}`, 'a list');
+  if (!isPresent(value)) return undefined;
+  if (!Array.isArray(value)) throw invalidRequest(field, `is ${quote(value)}`, 'a list');
   return value;
 }
 
-export function integer(body: Body, field: string, least = 1, most = Infinity): number | undefined {
+export function integer(
+  body: JsonObject,
+  field: string,
+  least = 1,
+  most = Infinity,
+): number | undefined {
   const value = body[field];
-  if (!given(value)) return undefined;
+  if (!isPresent(value)) return undefined;
   if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
-    throw refusal(
-      field,
-      `is ${quote(value)}`,
-      `an integer ${most < Infinity ? `from ${least} to ${most}` : `of at least ${least}`}`,
-    );
+    const range = most < Infinity ? `from ${least} to ${most}` : `of at least ${least}`;
+    throw invalidRequest(field, `is ${quote(value)}`, `an integer ${range}`);
   }
   return value as number;
 }
 
-/** `{ [name]: value }`, or nothing at all. */
-export function number<K extends string>(
-  body: Body,
-  field: string,
-  name: K,
-): { readonly [key in K]?: number } {
+export function number(body: JsonObject, field: string): number | undefined {
   const value = body[field];
-  if (!given(value)) return {};
-  if (typeof value !== 'number') throw refusal(field, `is ${quote(value)}`, 'a number');
-  return { [name]: value } as { readonly [key in K]?: number };
-}
-
-/** Absent is false. */
-export function flag(body: Body, field: string): boolean {
-  const value = body[field];
-  if (!given(value)) return false;
-  if (typeof value !== 'boolean') throw refusal(field, `is ${quote(value)}`, 'true or false');
+  if (!isPresent(value)) return undefined;
+  if (typeof value !== 'number') throw invalidRequest(field, `is ${quote(value)}`, 'a number');
   return value;
 }
 
-/** An object, `{}` when absent. */
-export function record(body: Body, field: string): Body {
+export function string(body: JsonObject, field: string): string | undefined {
   const value = body[field];
-  if (!given(value)) return {};
-  if (!isRecord(value)) throw refusal(field, `is ${quote(value)}`, 'an object');
+  if (!isPresent(value)) return undefined;
+  if (typeof value !== 'string') throw invalidRequest(field, `is ${quote(value)}`, 'a string');
   return value;
 }
 
-/** `stop`: one string or a list of them. */
+/** False when absent. */
+export function flag(body: JsonObject, field: string): boolean {
+  const value = body[field];
+  if (!isPresent(value)) return false;
+  if (typeof value !== 'boolean')
+    throw invalidRequest(field, `is ${quote(value)}`, 'true or false');
+  return value;
+}
+
+/** `{}` when absent. */
+export function object(body: JsonObject, field: string): JsonObject {
+  const value = body[field];
+  if (!isPresent(value)) return {};
+  if (!isObject(value)) throw invalidRequest(field, `is ${quote(value)}`, 'an object');
+  return value;
+}
+
+/** `stop`: one string or a list of strings. */
 export function stopStrings(value: unknown): readonly string[] {
-  if (!given(value)) return [];
+  if (!isPresent(value)) return [];
   const many = Array.isArray(value);
   return (many ? (value as readonly unknown[]) : [value]).map((string, i) => {
     if (typeof string === 'string' && string !== '') return string;
-    throw refusal(
+    throw invalidRequest(
       many ? `stop[${i}]` : 'stop',
       `is ${quote(string)}`,
       'a string that is not empty',
@@ -74,15 +79,19 @@ export function stopStrings(value: unknown): readonly string[] {
   });
 }
 
-/** A field that asks for something that is not available, and what to do instead. */
-export type Unavailable = readonly [
+/** A field for a feature that this endpoint does not have, and what to send instead. */
+export type UnsupportedField = readonly [
   field: string,
-  asked: (value: unknown) => boolean,
+  isUsed: (value: unknown) => boolean,
   expected: string,
 ];
 
-/** @throws ModelError 400 for the first of them that is asked for */
-export function refuseUnavailable(body: Body, table: readonly Unavailable[]): void {
-  const found = table.find(([field, asked]) => asked(body[field]));
-  if (found) throw refusal(found[0], 'asks for something this endpoint does not have', found[2]);
+/** @throws ModelError 400 for the first of the fields that is used */
+export function rejectUnsupported(body: JsonObject, fields: readonly UnsupportedField[]): void {
+  for (const [field, isUsed, expected] of fields)
+    if (isUsed(body[field]))
+      throw invalidRequest(field, 'is not supported by this endpoint', expected);
 }
+
+export const outputIsNotText = (modalities: unknown): boolean =>
+  Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decode, scripted, tools } from '../../../../test/helpers.js';
-import { formatInstruction, readAnswerFormat } from './response-format.js';
+import { formatInstruction, readResponseFormat } from './response-format.js';
 import { withInstructions } from './prompt-instructions.js';
 import { readToolChoice, toolChoiceInstruction } from './tool-choice.js';
 
@@ -8,7 +8,7 @@ const schema = { type: 'object', properties: { b: { type: 'number' }, a: { type:
 const messages = [{ role: 'user' as const, content: 'hi' }];
 const base = { model: 'gpt-5', messages };
 
-describe('readAnswerFormat', () => {
+describe('readResponseFormat', () => {
   it.each([
     ['nothing', null, undefined],
     ['text', { type: 'text' }, undefined],
@@ -29,7 +29,7 @@ describe('readAnswerFormat', () => {
       { type: 'json_schema', name: 'Answer' },
     ],
   ])('reads %s', (_, value, expected) => {
-    expect(readAnswerFormat(value, 'text.format')).toEqual(expected);
+    expect(readResponseFormat(value, 'text.format')).toEqual(expected);
   });
 
   it.each([
@@ -39,7 +39,7 @@ describe('readAnswerFormat', () => {
     ['text.format.json_schema', { type: 'json_schema', json_schema: 'x' }],
     ['text.format.json_schema.schema', { type: 'json_schema', json_schema: { schema: [] } }],
   ])('refuses %s', (param, value) => {
-    expect(() => readAnswerFormat(value, 'text.format')).toThrow(
+    expect(() => readResponseFormat(value, 'text.format')).toThrow(
       expect.objectContaining({ status: 400, details: { param } }),
     );
   });

@@ -1,56 +1,83 @@
-/** `response_format` and `text.format`: told to the model, never forced on it. */
-import { given, isRecord, type Body } from './fields.js';
-import { quote, refusal } from './invalid-request.js';
+/** `response_format` and `text.format`: how they are read, described to the model and enforced. */
+import { invalidRequest, quote, type ResponseConstraint } from '@trinity-rft/chat';
+import { isObject, isPresent, type JsonObject } from './fields.js';
+import type { ToolChoice } from './tool-choice.js';
 
-export interface AnswerFormat {
+export interface ResponseFormat {
   readonly type: 'json_object' | 'json_schema';
   readonly name?: string;
   readonly description?: string;
   /** With the client's key order. */
-  readonly schema?: Body;
+  readonly schema?: JsonObject;
 }
 
 /**
- * Reads the form of chat completions (`{ type, json_schema: { name, schema } }`) and that of
- * responses (`{ type, name, schema }`). Nothing for `text` and for no format. @param param path of
- * the field, for errors. @throws ModelError 400
+ * Reads the shape of chat completions (`{ type, json_schema: { name, schema } }`) and that of
+ * responses (`{ type, name, schema }`). Undefined for `text` and for no format.
+ * @param param path of the field, for errors
+ * @throws ModelError 400
  */
-export function readAnswerFormat(value: unknown, param: string): AnswerFormat | undefined {
-  if (!given(value)) return undefined;
-  if (!isRecord(value)) throw refusal(param, `is ${quote(value)}`, 'an object with a type');
+export function readResponseFormat(value: unknown, param: string): ResponseFormat | undefined {
+  if (!isPresent(value)) return undefined;
+  if (!isObject(value)) throw invalidRequest(param, `is ${quote(value)}`, 'an object with a type');
   const { type } = value;
   if (type === 'text') return undefined;
   if (type === 'json_object') return { type };
   if (type !== 'json_schema')
-    throw refusal(`${param}.type`, `is ${quote(type)}`, 'text, json_object or json_schema');
-  const nested = given(value['json_schema']);
+    throw invalidRequest(`${param}.type`, `is ${quote(type)}`, 'text, json_object or json_schema');
+  const nested = isPresent(value['json_schema']);
   const path = nested ? `${param}.json_schema` : param;
   const holder = nested ? value['json_schema'] : value;
-  if (!isRecord(holder)) throw refusal(path, `is ${quote(holder)}`, 'an object with a schema');
+  if (!isObject(holder))
+    throw invalidRequest(path, `is ${quote(holder)}`, 'an object with a schema');
   const { name, description, schema } = holder;
-  if (given(schema) && !isRecord(schema))
-    throw refusal(`${path}.schema`, `is ${quote(schema)}`, 'a JSON Schema object');
+  if (isPresent(schema) && !isObject(schema))
+    throw invalidRequest(`${path}.schema`, `is ${quote(schema)}`, 'a JSON Schema object');
   return {
     type,
-    ...(typeof name === 'string' && { name }),
-    ...(typeof description === 'string' && { description }),
-    ...(isRecord(schema) && { schema }),
+    name: typeof name === 'string' ? name : undefined,
+    description: typeof description === 'string' ? description : undefined,
+    schema: isObject(schema) ? schema : undefined,
   };
 }
 
 /**
- * What the model is told, the same text whenever the same format is asked for. Decoding is not
- * constrained: that would change the distribution that log-probabilities belong to; whether the
- * form was kept is for the reward to judge.
+ * Describes the format to the model; equal formats give equal text. By default decoding is not
+ * constrained, since that would change the distribution that log-probabilities belong to; whether
+ * the model followed the format is for the reward to judge.
  * @param tools whether the model may call tools instead
  */
-export function formatInstruction(format: AnswerFormat, tools: boolean): string {
-  const { name, description, schema } = format;
+export function formatInstruction(format: ResponseFormat, tools: boolean): string {
+  const { type, name, description, schema } = format;
   const opening = tools ? 'When you answer without calling a function, write' : 'Write';
-  const rest = 'and nothing else: no explanation and no code fence.';
-  if (!schema)
-    return `${opening} one JSON ${format.type === 'json_object' ? 'object' : 'value'} ${rest}`;
+  const only = 'and nothing else: no explanation and no code fence.';
+  if (!schema) return `${opening} one JSON ${type === 'json_object' ? 'object' : 'value'} ${only}`;
   const title = name === undefined ? '' : ` of ${name}`;
   const purpose = description === undefined ? '' : ` (${description})`;
-  return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${rest}\n${JSON.stringify(schema)}`;
+  return `${opening} one JSON value that follows the JSON Schema${title}${purpose} below ${only}\n${JSON.stringify(schema)}`;
+}
+
+/** Without the tools, which the request has anyway. */
+export type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
+
+/** What a request demands of the response, and the names of the fields that demand it. */
+export interface ConstraintRequest {
+  readonly constraintFields: readonly string[];
+  /** Absent when any response is allowed. */
+  readonly constraint?: RequestedConstraint;
+}
+
+/** @param fields names of the fields for calls and for the format */
+export function readConstraint(
+  choice: ToolChoice,
+  format: ResponseFormat | undefined,
+  [callField, formatField]: readonly [string, string],
+): ConstraintRequest {
+  const forced = choice !== 'auto' && choice !== 'none';
+  if (!forced && !format) return { constraintFields: [] };
+  const json = format && { type: format.type, param: formatField, schema: format.schema };
+  return {
+    constraintFields: [...(forced ? [callField] : []), ...(format ? [formatField] : [])],
+    constraint: { calls: choice, json },
+  };
 }

@@ -1,7 +1,7 @@
-/** The error for what a client should not have sent. */
+/** The error for a request that a client should not have sent. */
 import { ModelError } from '@trinity-rft/core';
 
-export interface RefusalOptions {
+export interface InvalidRequestOptions {
   /** @default 400 */
   readonly status?: number;
   /** @default "invalid_request" */
@@ -9,12 +9,12 @@ export interface RefusalOptions {
   readonly cause?: unknown;
 }
 
-/** Reads "`param` `what`. Expected `expected`."; `param` is the path of the field. */
-export function refusal(
+/** Message: "`param` `what`. Expected `expected`."; `param` is the path of the field. */
+export function invalidRequest(
   param: string,
   what: string,
   expected: string,
-  options: RefusalOptions = {},
+  options: InvalidRequestOptions = {},
 ): ModelError {
   const { status = 400, code = 'invalid_request', cause } = options;
   return new ModelError(`${param} ${what}. Expected ${expected}.`, {
@@ -25,7 +25,7 @@ export function refusal(
   });
 }
 
-/** A client's value for a message, not longer than a line. */
+/** A client's value as JSON for an error message, cut after 80 characters. */
 export function quote(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;

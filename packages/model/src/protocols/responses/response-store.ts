@@ -1,40 +1,49 @@
-/** What the Responses API of one rollout remembers: its responses, and every item in them by id. */
-import type { ResponseBody } from './response.js';
+/** What the Responses API of one rollout stores: its responses, and every item in them by id. */
+import type { RouteContext } from '../shared/route.js';
 import type { Item } from './items.js';
+import type { ResponseBody } from './response.js';
 
 export interface StoredResponse {
   /** Of the recorded call. */
   readonly callIndex: number;
   readonly body: ResponseBody;
-  /** The one it continues. */
+  /** The response that it continues. */
   readonly previous?: StoredResponse;
-  /** Sent with its request. */
+  /** Items of its request. */
   readonly input: readonly Item[];
   readonly output: readonly Item[];
 }
 
-/** Lives as long as its rollout. */
+/** Exists as long as its rollout. */
 export interface ResponseStore {
   add(response: StoredResponse): void;
   get(id: string): StoredResponse | undefined;
   item(id: string): Item | undefined;
-  /** Later responses still know what they continued. `false`: there is none with this id. */
+  /** `false` for an unknown id. Later responses still know what they continued. */
   delete(id: string): boolean;
+}
+
+export interface ResponsesContext extends RouteContext {
+  readonly responses: ResponseStore;
 }
 
 export function createResponseStore(): ResponseStore {
   const responses = new Map<string, StoredResponse>();
   const items = new Map<string, Item>();
-  const remember = (item: Item, replace: boolean): void => {
-    const { id } = item.wire;
-    if (typeof id === 'string' && (replace || !items.has(id))) items.set(id, item);
-  };
+  const idOf = ({ wire }: Item): string | undefined =>
+    typeof wire['id'] === 'string' ? wire['id'] : undefined;
   return {
     add: (response) => {
       responses.set(response.body.id, response);
-      // Ids of clients may be those of another process; what was written here goes first.
-      for (const item of response.input) remember(item, false);
-      for (const item of response.output) remember(item, true);
+      // A client's id may be the id of another process; ids of our own output have priority.
+      for (const item of response.input) {
+        const id = idOf(item);
+        if (id !== undefined && !items.has(id)) items.set(id, item);
+      }
+      for (const item of response.output) {
+        const id = idOf(item);
+        if (id !== undefined) items.set(id, item);
+      }
     },
     get: (id) => responses.get(id),
     item: (id) => items.get(id),
@@ -42,7 +51,7 @@ export function createResponseStore(): ResponseStore {
   };
 }
 
-/** Everything said up to and with `response`, oldest first. */
+/** All items up to and including `response`, oldest first. */
 export function conversationOf(response: StoredResponse | undefined): readonly Item[] {
   const parts: (readonly Item[])[] = [];
   for (let at = response; at; at = at.previous) parts.push(at.output, at.input);

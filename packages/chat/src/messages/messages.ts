@@ -1,10 +1,8 @@
-/**
- * Chat messages as agents send them, brought into the one form that templates, parsers and the
- * ledger work on.
- */
-import { ModelError, type ToolCall } from '@trinity-rft/core';
+/** Chat messages as agents send them, normalized for templates, parsers and the ledger. */
+import type { ToolCall } from '@trinity-rft/core';
+import { invalidRequest } from './invalid-request.js';
 
-/** A message with text content only; what is absent was absent or empty. */
+/** A message with text content only; absent fields were absent or empty in the original. */
 export interface NormalMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
@@ -26,18 +24,17 @@ const roles: Readonly<Record<string, NormalMessage['role']>> = {
   user: 'user',
   assistant: 'assistant',
   tool: 'tool',
-  // What was called `tool` before tools had ids.
+  // The role of tool results before tool calls had ids.
   function: 'tool',
 };
 
 /**
- * Flattens content parts (joined by line breaks), reads `developer` as `system`, treats missing and
- * null content as empty and merges adjacent assistant messages, which some frameworks split one
- * turn into.
- * @throws ModelError 400 naming the field, for roles and content a text model cannot read
+ * Joins the text of content parts with line breaks, reads `developer` as `system`, treats missing
+ * and null content as empty, and merges adjacent assistant messages (some frameworks split a turn).
+ * @throws ModelError 400 naming the field, for roles and content that a text model cannot read
  */
 export function normalizeMessages(messages: readonly unknown[]): readonly NormalMessage[] {
-  if (messages.length === 0) refuse('messages', 'is empty', 'at least one message');
+  if (messages.length === 0) throw invalidRequest('messages', 'is empty', 'at least one message');
   const out: NormalMessage[] = [];
   messages.forEach((message, i) => {
     const next = normalize(message, `messages[${i}]`);
@@ -49,12 +46,11 @@ export function normalizeMessages(messages: readonly unknown[]): readonly Normal
   return out;
 }
 
-function normalize(value: unknown, path: string): NormalMessage {
-  if (!isRecord(value)) refuse(path, 'is not an object', 'a chat message');
-  const message = value;
+function normalize(message: unknown, path: string): NormalMessage {
+  if (!isRecord(message)) throw invalidRequest(path, 'is not an object', 'a chat message');
   const role = lookUp(roles, message['role']);
   if (!role)
-    refuse(
+    throw invalidRequest(
       `${path}.role`,
       `is ${JSON.stringify(message['role'])}`,
       'system, developer, user, assistant or tool',
@@ -74,7 +70,8 @@ function normalize(value: unknown, path: string): NormalMessage {
 function assistant(message: Loose, content: string, path: string): NormalMessage {
   const reasoning = message['reasoning_content'] ?? message['reasoning'];
   const calls = message['tool_calls'] ?? [];
-  if (!Array.isArray(calls)) refuse(`${path}.tool_calls`, 'is not a list', 'a list of tool calls');
+  if (!Array.isArray(calls))
+    throw invalidRequest(`${path}.tool_calls`, 'is not a list', 'a list of tool calls');
   const toolCalls = (calls as readonly unknown[]).map((call, i) =>
     toolCall(call, `${path}.tool_calls[${i}]`),
   );
@@ -87,11 +84,11 @@ function assistant(message: Loose, content: string, path: string): NormalMessage
 }
 
 function toolCall(value: unknown, path: string): ToolCall {
-  if (!isRecord(value)) refuse(path, 'is not an object', 'a tool call');
+  if (!isRecord(value)) throw invalidRequest(path, 'is not an object', 'a tool call');
   const { id } = value;
   const { name, arguments: given } = isRecord(value['function']) ? value['function'] : {};
   if (typeof name !== 'string')
-    refuse(`${path}.function.name`, 'is not a string', 'the name of a function');
+    throw invalidRequest(`${path}.function.name`, 'is not a string', 'the name of a function');
   const raw = typeof given === 'string' ? given : JSON.stringify(given ?? {});
   return {
     id: typeof id === 'string' ? id : '',
@@ -100,7 +97,7 @@ function toolCall(value: unknown, path: string): ToolCall {
   };
 }
 
-/** Content parts that carry text, and the key it is under. */
+/** Types of content parts that carry text, and the key of that text. */
 const textParts: Readonly<Record<string, string>> = {
   text: 'text',
   input_text: 'text',
@@ -112,7 +109,7 @@ function flatten(content: unknown, path: string): string {
   if (typeof content === 'string') return content;
   if (content === undefined || content === null) return '';
   if (!Array.isArray(content))
-    refuse(path, 'is neither text nor a list of parts', 'a string or content parts');
+    throw invalidRequest(path, 'is neither text nor a list of parts', 'a string or content parts');
   return (content as readonly unknown[])
     .map((part, i) => partText(part, `${path}[${i}]`))
     .join('\n');
@@ -120,23 +117,24 @@ function flatten(content: unknown, path: string): string {
 
 function partText(part: unknown, path: string): string {
   if (typeof part === 'string') return part;
-  if (!isRecord(part)) refuse(path, 'is neither text nor an object', 'a content part');
+  if (!isRecord(part))
+    throw invalidRequest(path, 'is neither text nor an object', 'a content part');
   const key = lookUp(textParts, part['type']);
   if (key === undefined)
-    refuse(
+    throw invalidRequest(
       `${path}.type`,
       `is ${JSON.stringify(part['type'])}`,
       'text; this model reads no images, audio or files',
     );
   const text = part[key];
-  if (typeof text !== 'string') refuse(`${path}.${key}`, 'is not a string', 'text');
+  if (typeof text !== 'string') throw invalidRequest(`${path}.${key}`, 'is not a string', 'text');
   return text;
 }
 
 const isRecord = (value: unknown): value is Loose =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Own keys only: a client may send `constructor` for a role. */
+/** Own keys only: a client may send `constructor` as a role. */
 function lookUp<T>(table: Readonly<Record<string, T>>, key: unknown): T | undefined {
   return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined;
 }
@@ -152,12 +150,4 @@ function merge(a: NormalMessage, b: NormalMessage): NormalMessage {
     ...(reasoning !== '' && { reasoning_content: reasoning }),
     ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
   };
-}
-
-function refuse(param: string, what: string, expected: string): never {
-  throw new ModelError(`${param} ${what}. Expected ${expected}.`, {
-    status: 400,
-    code: 'invalid_request',
-    details: { param },
-  });
 }

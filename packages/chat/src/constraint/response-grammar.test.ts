@@ -1,7 +1,7 @@
 import type { TextGrammar, ToolDefinition } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerGrammar, type AnswerForm, type WritingStyle } from './answer-grammar.js';
+import { responseGrammar, type ResponseConstraint, type WritingStyle } from './response-grammar.js';
 
 const plain: WritingStyle = {
   reasoning: 'none',
@@ -36,20 +36,20 @@ function accepts(grammar: TextGrammar | undefined, text: string): boolean {
   return ends(grammar!, 0, bytes, 0).has(bytes.length);
 }
 
-const ofSchema = (schema: object): AnswerForm => ({
-  answer: {
+const ofSchema = (schema: object): ResponseConstraint => ({
+  json: {
     type: 'json_schema',
     schema: schema as Record<string, unknown>,
     param: 'response_format',
   },
 });
 const acceptsFor = (schema: object, text: string): boolean =>
-  accepts(answerGrammar(ofSchema(schema), plain), text);
+  accepts(responseGrammar(ofSchema(schema), plain), text);
 
-describe('answerGrammar', () => {
+describe('responseGrammar', () => {
   it('takes any JSON object that a program prints for json_object, and no other value', () => {
-    const grammar = answerGrammar(
-      { answer: { type: 'json_object', param: 'response_format' } },
+    const grammar = responseGrammar(
+      { json: { type: 'json_object', param: 'response_format' } },
       plain,
     );
     fc.assert(
@@ -164,7 +164,7 @@ describe('answerGrammar', () => {
       'response_format.properties.a.patternProperties',
     ],
   ] as const)('refuses %j', ([schema, message]) => {
-    const make = (): unknown => answerGrammar(ofSchema(schema), plain);
+    const make = (): unknown => responseGrammar(ofSchema(schema), plain);
     expect(make).toThrow(
       expect.objectContaining({ name: 'ModelError', status: 400, code: 'invalid_request' }),
     );
@@ -183,7 +183,7 @@ describe('answerGrammar', () => {
   const tools = [tool('add'), tool('half')];
 
   it('forces calls of the tools, or one call of the named one, with arguments of its schema', () => {
-    const required = answerGrammar({ calls: 'required', tools }, plain);
+    const required = responseGrammar({ calls: 'required', tools }, plain);
     const texts = [
       call('add', 1),
       `${call('add', 1)}\n${call('half', 2)}`,
@@ -192,7 +192,7 @@ describe('answerGrammar', () => {
       call('other', 1),
     ];
     expect(texts.map((text) => accepts(required, text))).toEqual([true, true, false, false, false]);
-    const named = answerGrammar({ calls: { name: 'half' }, tools }, plain);
+    const named = responseGrammar({ calls: { name: 'half' }, tools }, plain);
     expect(
       [call('half', 1), call('add', 1), `${call('half', 1)}\n${call('half', 1)}`].map((text) =>
         accepts(named, text),
@@ -201,7 +201,7 @@ describe('answerGrammar', () => {
   });
 
   it('lets a model that may call tools answer in the format or call', () => {
-    const grammar = answerGrammar(
+    const grammar = responseGrammar(
       { ...ofSchema({ type: 'integer' }), calls: 'auto', tools },
       plain,
     );
@@ -213,15 +213,15 @@ describe('answerGrammar', () => {
   });
 
   it('leaves a free answer alone, and refuses to force calls that could not be read', () => {
-    expect(answerGrammar({ calls: 'auto', tools }, plain)).toBeUndefined();
+    expect(responseGrammar({ calls: 'auto', tools }, plain)).toBeUndefined();
     expect(() =>
-      answerGrammar({ calls: 'required', tools }, { ...plain, call: undefined }),
-    ).toThrow('Set tool_call_parser: hermes.');
+      responseGrammar({ calls: 'required', tools }, { ...plain, call: undefined }),
+    ).toThrow('a tool_call_parser in the configuration');
   });
 
   it('leaves reasoning free', () => {
     const form = ofSchema({ type: 'integer' });
-    const may = answerGrammar(form, { ...plain, reasoning: 'may' });
+    const may = responseGrammar(form, { ...plain, reasoning: 'may' });
     const texts = [
       '1',
       '<think>a </thin < </think>\n\n1',
@@ -238,7 +238,7 @@ describe('answerGrammar', () => {
       false,
       false,
     ]);
-    const open = answerGrammar(form, { ...plain, reasoning: 'open' });
+    const open = responseGrammar(form, { ...plain, reasoning: 'open' });
     expect(['a</</think>\n1', '</think>1', '1'].map((text) => accepts(open, text))).toEqual([
       true,
       true,

@@ -182,7 +182,7 @@ describe('settings of the client', () => {
     });
     expect(response.temperature).toBe(0.8);
     expect(runtime.logger.messages('info')).toEqual([
-      expect.stringContaining('The agent sets temperature, top_p;'),
+      expect.stringContaining('The agent sets temperature, top_p.'),
     ]);
     expect(rollout.metrics()).toMatchObject({ 'model/sampling_overridden': 2 });
   });

@@ -1,0 +1,113 @@
+/**
+ * The grammar of a constrained response: reasoning if the model writes it, then a JSON value or
+ * calls of functions.
+ */
+import type { TextGrammar, ToolDefinition } from '@trinity-rft/core';
+import { invalidRequest } from '../messages/invalid-request.js';
+import { createGrammar, literal, textUpTo, type GrammarBuilder, type Sequence } from './grammar.js';
+import { schemaRule, type JsonSchema } from './json-schema.js';
+import { anyObject, anyValue, space } from './json-value.js';
+
+/** What a request demands of the response: a JSON text, tool calls, or either. */
+export interface ResponseConstraint {
+  /** JSON that the text must be. @default no constraint on text: only calls are forced */
+  readonly json?: {
+    readonly type: 'json_object' | 'json_schema';
+    readonly schema?: JsonSchema;
+    /** Field of the request, for errors. */
+    readonly param: string;
+  };
+  /**
+   * `required`: one or more calls; a name: one call of that function; `auto`: calls or the JSON.
+   * @default "none"
+   */
+  readonly calls?: 'none' | 'auto' | 'required' | { readonly name: string };
+  readonly tools?: readonly ToolDefinition[];
+}
+
+/** How a model writes, as far as a grammar needs to know. */
+export interface WritingStyle {
+  /** `open`: the prompt ends inside reasoning; `may`: the response may begin with reasoning. */
+  readonly reasoning: 'none' | 'may' | 'open';
+  /** Tags around the JSON of a call; undefined when calls of this model cannot be parsed. */
+  readonly call: CallTags | undefined;
+  readonly excludedTokenIds: readonly number[];
+}
+
+interface CallTags {
+  readonly open: string;
+  readonly close: string;
+}
+
+/**
+ * Undefined when every text satisfies the constraint.
+ * @throws ModelError 400 naming what in a schema is not supported, or when calls cannot be parsed
+ */
+export function responseGrammar(
+  { json, calls = 'none', tools = [] }: ResponseConstraint,
+  { reasoning, call, excludedTokenIds }: WritingStyle,
+): TextGrammar | undefined {
+  if (calls !== 'none' && calls !== 'auto' && !call) {
+    throw invalidRequest(
+      'tool_choice',
+      'forces a call, but the syntax in which this model writes calls is unknown',
+      'a tool_call_parser in the configuration, for example hermes',
+    );
+  }
+  const grammar = createGrammar();
+  const gap = space(grammar);
+  const callable =
+    typeof calls === 'object' ? tools.filter((tool) => tool.function.name === calls.name) : tools;
+  const callTags = calls === 'none' || callable.length === 0 ? undefined : call;
+  const responses: Sequence[] = [];
+  if (json && (calls === 'auto' || !callTags)) responses.push([jsonRule(grammar, json)]);
+  if (callTags) {
+    const one = callRule(grammar, callable, callTags);
+    responses.push([typeof calls === 'object' ? one : onePerLine(grammar, one)]);
+  }
+  if (responses.length === 0 || (!json && calls === 'auto')) return undefined;
+  const thought = [textUpTo(grammar, '</think>'), gap, gap];
+  const afterThought = responses.map((response) => [...thought, ...response]);
+  const alternatives = {
+    none: responses,
+    may: [...responses, ...afterThought.map((rest) => [...literal('<think>'), ...rest])],
+    open: afterThought,
+  };
+  grammar.define(0, alternatives[reasoning]);
+  return { rules: grammar.rules, excludedTokenIds };
+}
+
+function jsonRule(
+  grammar: GrammarBuilder,
+  { type, schema, param }: NonNullable<ResponseConstraint['json']>,
+): number {
+  if (schema) return schemaRule(grammar, schema, param);
+  return type === 'json_object' ? anyObject(grammar) : anyValue(grammar);
+}
+
+/** One call of any of these functions, between its tags. */
+function callRule(
+  grammar: GrammarBuilder,
+  tools: readonly ToolDefinition[],
+  { open, close }: CallTags,
+): number {
+  const alternatives = tools.map((tool): Sequence => {
+    const { name, parameters } = tool.function;
+    const args = parameters
+      ? schemaRule(grammar, parameters, `tools.${name}.parameters`)
+      : anyObject(grammar);
+    return [
+      ...literal(`${open}\n{"name": ${JSON.stringify(name)}, "arguments": `),
+      args,
+      ...literal(`}\n${close}`),
+    ];
+  });
+  return grammar.rule(alternatives);
+}
+
+function onePerLine(grammar: GrammarBuilder, one: number): number {
+  const rule = grammar.declare();
+  const more = grammar.rule([[], [...literal('\n'), rule]]);
+  grammar.define(rule, [[one, more]]);
+  return rule;
+}

@@ -1,0 +1,59 @@
+/** From messages to the text of a prompt, and how prompts are told apart. */
+import { ModelError, type ToolDefinition } from '@trinity-rft/core';
+import type { NormalMessage } from '../messages/messages.js';
+import type { ChatTemplate } from '../template/template.js';
+
+export interface PromptInput {
+  readonly messages: readonly NormalMessage[];
+  readonly tools?: readonly ToolDefinition[];
+  readonly enableThinking?: boolean;
+}
+
+/** A private-use character that no template changes; shows where a text went. */
+export const marker = '\uF8F0';
+
+/** Up to where the model begins to write: a new turn, or the rest of a prefilled one. */
+export function renderPrompt(template: ChatTemplate, { messages, ...rest }: PromptInput): string {
+  const last = messages.at(-1);
+  if (!isPrefill(last)) return template.render({ ...rest, messages, addGenerationPrompt: true });
+  const text = template.render({
+    ...rest,
+    messages: [...messages.slice(0, -1), { ...last, content: last.content + marker }],
+    addGenerationPrompt: false,
+  });
+  const end = text.lastIndexOf(marker);
+  if (end < 0) {
+    throw new ModelError(
+      'The chat template does not print the last assistant message, so the model cannot continue it. End the messages with another role.',
+      { status: 400, code: 'chat_template_refused' },
+    );
+  }
+  return text.slice(0, end);
+}
+
+/** Whether the model is to continue this message, which is then the last of its conversation. */
+export function isPrefill(message: NormalMessage | undefined): message is NormalMessage {
+  return message?.role === 'assistant' && message.tool_calls === undefined;
+}
+
+/** Equal for equal prompts. */
+export const promptKey = ({ messages, ...options }: PromptInput): string =>
+  `${JSON.stringify(messages)}${promptOptionsKey(options)}`;
+
+/** Equal for equal tools and template switches: what a prompt depends on besides its messages. */
+export function promptOptionsKey({
+  tools,
+  enableThinking,
+}: Pick<PromptInput, 'tools' | 'enableThinking'>): string {
+  return `${enableThinking}${tools ? toolsKey(tools) : ''}`;
+}
+
+/** Long, and needed several times per call. */
+const toolsKeys = new WeakMap<readonly ToolDefinition[], string>();
+
+function toolsKey(tools: readonly ToolDefinition[]): string {
+  let key = toolsKeys.get(tools);
+  if (key === undefined)
+    toolsKeys.set(tools, (key = tools.length > 0 ? JSON.stringify(tools) : ''));
+  return key;
+}

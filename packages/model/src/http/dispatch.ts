@@ -1,0 +1,80 @@
+/** From a request to the handler of its rollout, on a socket or without one. */
+import type { ServerResponse } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { Hono } from 'hono';
+import { isWhole, toResponse, type WholeAnswer } from '../protocols/shared/answer/answer.js';
+import { errorResponse } from '../protocols/shared/answer/error-response.js';
+import { digestOf, keysOf } from './keys.js';
+import { unauthorized, type OpenRollout, type RolloutTable } from './rollout-table.js';
+import type { Traffic } from './traffic.js';
+
+export type EndpointApp = Hono<{ Bindings: HttpBindings }>;
+
+/**
+ * `GET /health` is open to everybody, `GET /metrics` with the admin key is about the server;
+ * everything else goes to a rollout.
+ */
+export function createApp(table: RolloutTable, traffic: Traffic, adminKey: string): EndpointApp {
+  const adminDigest = digestOf(adminKey);
+  const app: EndpointApp = new Hono();
+  app.get('/health', () => Response.json({ status: 'ok' }));
+  app.get('/metrics', ({ req, env }) => {
+    const [key] = keysOf(req.raw);
+    if (key !== undefined && table.ownsMetrics(key))
+      return dispatch(req.raw, table, traffic, env.outgoing as ServerResponse);
+    if (key !== undefined && digestOf(key) === adminDigest)
+      return Response.json({ open_rollouts: table.size, ...traffic.report() });
+    const error = unauthorized(
+      'The metrics of the server need its own key. Expected its adminKey in Authorization: Bearer. Ask the owner of the server for it.',
+    );
+    return reject(error, traffic);
+  });
+  app.all('*', ({ req, env }) => dispatch(req.raw, table, traffic, env.outgoing as ServerResponse));
+  return app;
+}
+
+/**
+ * Checks the key, then calls the rollout's handler. A call is in flight until its connection has
+ * the whole answer.
+ */
+export async function dispatch(
+  request: Request,
+  table: RolloutTable,
+  traffic: Traffic,
+  outgoing?: ServerResponse,
+): Promise<Response> {
+  let open: OpenRollout;
+  try {
+    open = table.find(request);
+  } catch (error) {
+    return reject(error, traffic);
+  }
+  const end = traffic.begin(open.rollout);
+  outgoing?.once('close', end);
+  try {
+    const answer = await open.handler(request);
+    traffic.answered(answer.status);
+    return outgoing && isWhole(answer) ? write(answer, outgoing) : toResponse(answer);
+  } finally {
+    if (!outgoing) end();
+  }
+}
+
+/** In one write. A Response is left to the adapter, which writes it piece by piece. */
+function write(answer: WholeAnswer, outgoing: ServerResponse): Response {
+  if (outgoing.destroyed) answer.lost();
+  else {
+    answer.delivered();
+    outgoing.writeHead(answer.status, answer.headers).end(answer.text);
+  }
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** Asks clients that retry by themselves not to. */
+function reject(error: unknown, traffic: Traffic): Response {
+  const response = errorResponse(error);
+  response.headers.set('x-should-retry', 'false');
+  traffic.answered(response.status);
+  return response;
+}

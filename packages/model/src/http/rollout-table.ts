@@ -1,0 +1,153 @@
+/** The rollouts that are open, found by the secret key of a request and checked against its path. */
+import { InvariantError, ModelError, type Clock } from '@trinity-rft/core';
+import type { AnswerHandler } from '../protocols/shared/answer/answer.js';
+import { digestOf, keysOf, newKey } from './keys.js';
+
+export interface OpenRollout {
+  /** Its id. */
+  readonly rollout: string;
+  readonly handler: AnswerHandler;
+  /** The handler answers `GET /metrics` with the rollout's key. */
+  readonly ownMetrics?: boolean;
+}
+
+export interface RolloutTable {
+  readonly size: number;
+  /** Whether the key opens a rollout that answers `GET /metrics` itself. */
+  ownsMetrics(key: string): boolean;
+  /**
+   * @param key the rollout's, by default a random one
+   * @throws InvariantError when the rollout is open already, its id is not valid in a path, or the
+   * key belongs to another rollout
+   */
+  open(rollout: OpenRollout, key?: string): { readonly apiKey: string; readonly close: () => void };
+  /** @throws ModelError 401 without a valid key, 409 when its rollout has ended */
+  find(request: Request): OpenRollout;
+}
+
+export interface RolloutTableOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** How long, and for how many rollouts at most, the table remembers that they have ended. */
+  readonly closedForMs: number;
+  readonly maxClosed: number;
+}
+
+export function createRolloutTable(options: RolloutTableOptions): RolloutTable {
+  const byDigest = new Map<string, OpenRollout>();
+  const ids = new Set<string>();
+  const closed = createClosedRollouts(options);
+  return {
+    get size() {
+      return byDigest.size;
+    },
+    ownsMetrics: (key) => byDigest.get(digestOf(key))?.ownMetrics ?? false,
+    open: (opened, apiKey = newKey('rk')) => {
+      const { rollout } = opened;
+      const digest = digestOf(apiKey);
+      assertValidId(rollout);
+      if (ids.has(rollout))
+        throw new InvariantError(
+          `Rollout ${rollout} is mounted already. Unmount it first, or use another id.`,
+        );
+      if (byDigest.has(digest))
+        throw new InvariantError(
+          `Rollout ${rollout} has the key of another one. Use a separate key for each.`,
+        );
+      byDigest.set(digest, opened);
+      ids.add(rollout);
+      const close = (): void => {
+        if (!byDigest.delete(digest)) return;
+        ids.delete(rollout);
+        closed.add(digest, rollout);
+      };
+      return { apiKey, close };
+    },
+    find: (request) => {
+      const digest = digestOf(onlyKey(request));
+      const open = byDigest.get(digest);
+      const id = open?.rollout ?? closed.find(digest);
+      if (id === undefined) throw unauthorized(isContextual(request) ? rolloutUnknown : keyUnknown);
+      const idInPath = rolloutInPath(request.url);
+      if (idInPath !== undefined && idInPath !== id) {
+        throw unauthorized(
+          `The key belongs to another rollout than the path, which names ${idInPath}. Expected baseURL and apiKey of one endpoint(). Do not reuse a client in another run.`,
+        );
+      }
+      if (!open) throw rolloutClosed(id);
+      return open;
+    },
+  };
+}
+
+interface ClosedRollouts {
+  add(digest: string, rollout: string): void;
+  /** The id of a rollout that ended recently. */
+  find(digest: string): string | undefined;
+}
+
+function createClosedRollouts({
+  clock,
+  closedForMs,
+  maxClosed,
+}: RolloutTableOptions): ClosedRollouts {
+  /** By the digest of their keys, oldest first. */
+  const closed = new Map<string, { readonly rollout: string; readonly at: number }>();
+  const isExpired = (at: number): boolean => clock.now() - at >= closedForMs;
+  return {
+    add: (digest, rollout) => {
+      closed.set(digest, { rollout, at: clock.now() });
+      for (const [oldest, { at }] of closed) {
+        if (closed.size <= maxClosed && !isExpired(at)) break;
+        closed.delete(oldest);
+      }
+    },
+    find: (digest) => {
+      const found = closed.get(digest);
+      return found && !isExpired(found.at) ? found.rollout : undefined;
+    },
+  };
+}
+
+function onlyKey(request: Request): string {
+  const [key, second] = keysOf(request);
+  if (key === undefined) throw unauthorized(isContextual(request) ? rolloutUnknown : keyMissing);
+  if (second === undefined) return key;
+  throw unauthorized(
+    'The request has two different keys, in Authorization and in x-api-key. Expected one. Send either.',
+  );
+}
+
+/** `/r/<rollout>` anywhere in the path. */
+function rolloutInPath(url: string): string | undefined {
+  return /^[a-z]+:\/\/[^/?#]*(?:\/[^?#]*?)?\/r\/([^/?#]+)/i.exec(url)?.[1];
+}
+
+function assertValidId(rollout: string): void {
+  if (/^[\w-]+$/.test(rollout)) return;
+  throw new InvariantError(
+    `A rollout cannot be mounted as ${JSON.stringify(rollout)}. Use letters, digits, "-" and "_".`,
+  );
+}
+
+/** The path for clients that were made outside of any rollout, see `rolloutContext`. */
+export const contextPath = '/rollout-context/v1';
+
+const isContextual = ({ url }: Request): boolean => url.includes(contextPath);
+
+const rolloutUnknown =
+  'The request came over a socket, where the server cannot know which rollout it belongs to. Expected the fetch of rolloutContext(). Install it before the client is created, or create clients from model.endpoint().';
+const keyMissing =
+  'The request has no key. Expected the apiKey of model.endpoint() in Authorization: Bearer or in x-api-key. Give the client both baseURL and apiKey of one endpoint().';
+const keyUnknown =
+  'The key belongs to no open rollout. Expected the apiKey of model.endpoint(). Create the client in the run that uses it.';
+
+export function unauthorized(message: string): ModelError {
+  return new ModelError(message, { status: 401, code: 'invalid_api_key' });
+}
+
+function rolloutClosed(rollout: string): ModelError {
+  return new ModelError(
+    `Rollout ${rollout} has ended, so its model answers no more calls. Expected calls before the workflow returns, and before its deadline. Await every call of the agent, and stop on the run's signal.`,
+    { status: 409, code: 'rollout_closed' },
+  );
+}

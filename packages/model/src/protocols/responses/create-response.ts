@@ -1,0 +1,109 @@
+/** `POST /v1/responses`. */
+import { invalidRequest, quote } from '@trinity-rft/chat';
+import type { Answer } from '../shared/answer/answer.js';
+import { jsonEncoding, sseEncoding, type AnswerEncoding } from '../shared/answer/encodings.js';
+import { reportIgnoredSettings } from '../shared/ignored-settings.js';
+import { readBody } from '../shared/request/body.js';
+import { answerRequest } from '../shared/route.js';
+import { failureEvents, toEvents } from './events.js';
+import { generate } from './generate.js';
+import { checkCalls, readInput, readOutputItems, type Item } from './items.js';
+import { readRequest, type ResponsesRequest } from './request.js';
+import {
+  conversationOf,
+  type ResponsesContext,
+  type ResponseStore,
+  type StoredResponse,
+} from './response-store.js';
+import { toResponse, type ResponseBody } from './response.js';
+
+/** A request with everything that it refers to. */
+interface ResolvedRequest {
+  readonly wanted: ResponsesRequest;
+  readonly previous: StoredResponse | undefined;
+  /** The conversation up to and including the previous response. */
+  readonly before: readonly Item[];
+  readonly input: readonly Item[];
+}
+
+interface Created {
+  readonly callIndex: number;
+  readonly body: ResponseBody;
+}
+
+const json = jsonEncoding<Created>(({ body }) => body);
+const sse = sseAfter(-1);
+
+/** Only events with higher sequence numbers. */
+export function sseAfter(sequenceNumber: number): AnswerEncoding<Created> {
+  return sseEncoding(
+    ({ body }) =>
+      toEvents(body)
+        .slice(sequenceNumber + 1)
+        .map((data) => ({ event: data.type, data })),
+    failureEvents,
+  );
+}
+
+export async function createResponse(request: Request, context: ResponsesContext): Promise<Answer> {
+  const { value, digest } = await readBody(request, context, 'a Responses request');
+  const resolved = resolve(readRequest(value), context.responses);
+  reportIgnoredSettings(resolved.wanted, context);
+  for (const { callIndex } of [...resolved.before, ...resolved.input])
+    if (callIndex !== undefined) context.deliveries.markDelivered(callIndex);
+  return answerRequest(request, digest, context, resolved.wanted.stream ? sse : json, (signal) =>
+    create(resolved, context, signal),
+  );
+}
+
+function resolve(wanted: ResponsesRequest, store: ResponseStore): ResolvedRequest {
+  const previous = findPrevious(wanted, store);
+  const before = conversationOf(previous);
+  const input = readInput(wanted.input, (id) => store.item(id));
+  checkCalls(before, input);
+  return { wanted, previous, before, input };
+}
+
+function findPrevious(
+  { previousResponseId: id }: ResponsesRequest,
+  store: ResponseStore,
+): StoredResponse | undefined {
+  if (id === undefined) return undefined;
+  const found = store.get(id);
+  if (found) return found;
+  throw invalidRequest(
+    'previous_response_id',
+    `is ${quote(id)}, which is not stored`,
+    'a response of this run that was not created with store: false and was not deleted',
+    { status: 404, code: 'previous_response_not_found' },
+  );
+}
+
+/** Stored before the client gets it. */
+async function create(
+  { wanted, previous, before, input }: ResolvedRequest,
+  context: ResponsesContext,
+  signal: AbortSignal,
+): Promise<Created> {
+  const { modelPath: model, tokenizer, runtime, responses } = context;
+  const seconds = (): number => Math.floor(runtime.clock.now() / 1000);
+  const created = seconds();
+  const generation = await generate(wanted, [...before, ...input], signal, context);
+  const { callIndex } = generation;
+  const id = runtime.newId('resp');
+  const completed = seconds();
+  const body = toResponse(generation, {
+    id,
+    created,
+    completed,
+    model,
+    tokenizer,
+    request: wanted,
+  });
+  await context.onAnswer(id, generation);
+  if (wanted.store) {
+    const output = readOutputItems(body.output, callIndex);
+    responses.add({ callIndex, body, input, output, previous });
+  }
+  return { callIndex, body };
+}

@@ -1,0 +1,70 @@
+/** Errors in the shape of OpenAI's servers. */
+import { CancelledError, describeError, ModelError } from '@trinity-rft/core';
+
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string;
+  };
+}
+
+export function errorBody(error: unknown): ErrorBody {
+  const { type, code } = classify(error);
+  const param = error instanceof ModelError ? error.details['param'] : undefined;
+  return {
+    error: {
+      message: describeError(error),
+      type,
+      param: typeof param === 'string' ? param : null,
+      code,
+    },
+  };
+}
+
+/**
+ * The body with its status and headers: `Allow` for 405, `Retry-After` for 429, and
+ * `x-should-retry: false` where a retry cannot succeed (some clients retry after a conflict).
+ */
+export function errorResponse(error: unknown): Response {
+  const { status } = classify(error);
+  const headers = new Headers();
+  for (const [detail, name] of Object.entries(headerOfDetail)) {
+    const value = error instanceof ModelError ? error.details[detail] : undefined;
+    if (typeof value === 'string' || typeof value === 'number') headers.set(name, `${value}`);
+  }
+  if (status < 500 && !temporaryStatuses.has(status)) headers.set('x-should-retry', 'false');
+  return Response.json(errorBody(error), { status, headers });
+}
+
+const temporaryStatuses = new Set([408, 429]);
+
+const headerOfDetail = { allow: 'allow', retryAfter: 'retry-after' };
+
+interface ErrorClass {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string;
+}
+
+/** Error types of OpenAI's servers. */
+const typeOfStatus: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  429: 'rate_limit_error',
+};
+
+/** 5xx only for faults of the server, since clients retry those. 499 appears only in logs. */
+function classify(error: unknown): ErrorClass {
+  if (error instanceof ModelError) {
+    const { status, code } = error;
+    const type = status < 500 ? 'invalid_request_error' : 'server_error';
+    return { status, type: typeOfStatus[status] ?? type, code };
+  }
+  if (error instanceof CancelledError) {
+    return error.code === 'CLIENT_GONE'
+      ? { status: 499, type: 'client_gone', code: 'client_closed_request' }
+      : { status: 409, type: 'rollout_ended', code: 'rollout_cancelled' };
+  }
+  return { status: 500, type: 'server_error', code: 'internal_error' };
+}

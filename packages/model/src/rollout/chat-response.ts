@@ -1,0 +1,120 @@
+/** From a sampled sequence to the response that is recorded and returned. */
+import type { NormalMessage, ParsedTurn } from '@trinity-rft/chat';
+import {
+  EngineError,
+  type ChatResponse,
+  type FinishReason,
+  type SampledSequence,
+  type ToolCall,
+} from '@trinity-rft/core';
+
+export interface SampledTurn {
+  readonly promptIds: Int32Array;
+  readonly sequence: SampledSequence;
+  readonly turn: ParsedTurn;
+  readonly temperature: number;
+  readonly stopTokenIds: readonly number[];
+  readonly callIndex: number;
+  readonly choice: number;
+}
+
+/** @throws EngineError when the sequence breaks the contract of samplers */
+export function toChatResponse({
+  promptIds,
+  sequence,
+  turn,
+  temperature,
+  stopTokenIds,
+  callIndex,
+  choice,
+}: SampledTurn): ChatResponse {
+  const toolCalls = turn.toolCalls.map((call, k): ToolCall => ({
+    id: toolCallId(callIndex, choice, k),
+    type: 'function',
+    function: call,
+  }));
+  const tokens = new Int32Array(promptIds.length + sequence.tokens.length);
+  tokens.set(promptIds);
+  tokens.set(sequence.tokens, promptIds.length);
+  return {
+    responseText: turn.text,
+    ...(turn.reasoning !== undefined && { reasoningText: turn.reasoning }),
+    toolCalls,
+    tokens,
+    promptLength: promptIds.length,
+    logprobs: checkedLogprobs(sequence, stopTokenIds),
+    finishReason: finishReason(sequence, toolCalls),
+    policyVersion: sequence.policyVersion,
+    temperature,
+  };
+}
+
+/** Derived from the place of the call, so that equal runs have equal ids. */
+const toolCallId = (callIndex: number, choice: number, k: number): string =>
+  `call_${callIndex}_${choice}_${k}`;
+
+/** The recorded calls whose answers are part of a conversation: see {@link toolCallId}. */
+export function callsInConversation(messages: readonly NormalMessage[]): readonly number[] {
+  const ids = messages.flatMap((message) => message.tool_calls?.map(({ id }) => id) ?? []);
+  return ids.flatMap((id) => /^call_(\d+)_\d+_\d+$/.exec(id)?.slice(1, 2) ?? []).map(Number);
+}
+
+export function toMessage({ responseText, reasoningText, toolCalls }: ChatResponse): NormalMessage {
+  return {
+    role: 'assistant',
+    content: responseText,
+    ...(reasoningText !== undefined && { reasoning_content: reasoningText }),
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+  };
+}
+
+/** A truncated turn stays `length` even when it contains complete tool calls. */
+function finishReason(
+  { stopReason }: SampledSequence,
+  toolCalls: readonly ToolCall[],
+): FinishReason {
+  if (stopReason === 'length') return 'length';
+  return toolCalls.length > 0 ? 'tool_calls' : 'stop';
+}
+
+/** Rounding in a float32 softmax can put the logarithm of a certain token this far above 0. */
+const roundingNoise = 1e-4;
+
+/**
+ * Values above 0 within the rounding noise become 0. That ids are within the vocabulary is checked
+ * by the engine, which knows it.
+ */
+function checkedLogprobs(
+  { tokens, logprobs, stopReason, stopString }: SampledSequence,
+  stopTokenIds: readonly number[],
+): Float32Array {
+  if (tokens.length === 0 || logprobs.length !== tokens.length) {
+    throw invalidSample(
+      `${tokens.length} tokens with ${logprobs.length} log-probabilities`,
+      'at least one token, and one log-probability per token',
+    );
+  }
+  let positive = false;
+  for (let i = 0; i < tokens.length; i++) {
+    const token = tokens[i]!;
+    const value = logprobs[i]!;
+    if (token < 0) throw invalidSample(`the token id ${token}`, 'ids of at least 0');
+    if (!Number.isFinite(value) || value > roundingNoise)
+      throw invalidSample(`the log-probability ${value}`, 'finite numbers of at most 0');
+    positive ||= value > 0;
+  }
+  const last = tokens.at(-1)!;
+  if (stopReason === 'stop' && stopString === undefined && !stopTokenIds.includes(last)) {
+    throw invalidSample(
+      `a finished answer that ends in token ${last}`,
+      `one of the stop tokens ${stopTokenIds.join(', ')} at its end`,
+    );
+  }
+  return positive ? logprobs.map((value) => Math.min(value, 0)) : logprobs;
+}
+
+const invalidSample = (what: string, expected: string): EngineError =>
+  new EngineError(
+    `The sampler returned ${what}. Expected ${expected}. This is a bug in the engine, not in the workflow.`,
+    { code: 'SAMPLE_INVALID' },
+  );

@@ -1,0 +1,62 @@
+/** Tool definitions as clients send them, normalized for chat templates. */
+import { invalidRequest, quote } from '@trinity-rft/chat';
+import type { ToolDefinition } from '@trinity-rft/core';
+
+type Definition = Readonly<Record<string, unknown>>;
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+
+/** The fields that are kept. */
+const fields: Readonly<
+  Record<string, { readonly ok: (value: unknown) => boolean; readonly expected: string }>
+> = {
+  name: {
+    ok: (value) => typeof value === 'string' && value !== '',
+    expected: 'the name of the function',
+  },
+  description: {
+    ok: (value) => isAbsent(value) || typeof value === 'string',
+    expected: 'a string',
+  },
+  parameters: {
+    ok: (value) => isAbsent(value) || (typeof value === 'object' && !Array.isArray(value)),
+    expected: 'a JSON Schema object',
+  },
+};
+
+/**
+ * Keeps name, description and parameters in the client's order, which templates print, and drops
+ * the rest (`strict`, for example). Undefined for an empty list.
+ * @throws ModelError 400 naming the tool, for hosted tools
+ */
+export function normalizeTools(
+  tools: readonly unknown[] | undefined,
+): readonly ToolDefinition[] | undefined {
+  return tools && tools.length > 0 ? tools.map(normalizeTool) : undefined;
+}
+
+function normalizeTool(value: unknown, i: number): ToolDefinition {
+  const tool = value as { readonly type?: unknown; readonly function?: unknown } | null;
+  if (tool?.type !== 'function') {
+    throw invalidRequest(
+      `tools[${i}].type`,
+      `is ${quote(tool?.type)}`,
+      'function; hosted and custom tools are not supported',
+    );
+  }
+  const definition = (tool.function ?? {}) as Definition;
+  for (const [key, { ok, expected }] of Object.entries(fields)) {
+    if (ok(definition[key])) continue;
+    const what = definition[key] === undefined ? 'is missing' : `is ${quote(definition[key])}`;
+    throw invalidRequest(`tools[${i}].function.${key}`, what, expected);
+  }
+  return { type: 'function', function: keptFields(definition) as ToolDefinition['function'] };
+}
+
+/** The client's own object, if it has nothing else. */
+function keptFields(definition: Definition): unknown {
+  const isKept = (key: string): boolean => Object.hasOwn(fields, key) && !isAbsent(definition[key]);
+  return Object.keys(definition).every(isKept)
+    ? definition
+    : Object.fromEntries(Object.entries(definition).filter(([key]) => isKept(key)));
+}
