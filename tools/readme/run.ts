@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import ts from 'typescript';
 import { describeBlock, placeOf, type Block } from './blocks.ts';
 
 const patienceMs = 60_000;
@@ -59,13 +60,19 @@ function execute(
 }
 
 /**
- * `runKey(eid); // => '0/3/1'` says what an expression gives: that becomes an assertion. Line
+ * `runKey(eid); // => '0/3/1'` says what an expression evaluates to: it becomes an assertion. Line
  * numbers stay.
  */
 function withAssertions(text: string): string {
-  const checked = text.replaceAll(
-    /^(\s*)(\S.*); \/\/ => (.+)$/gm,
-    '$1assert.deepStrictEqual(await ($2), $3);',
-  );
+  const tree = ts.createSourceFile('example.ts', text, ts.ScriptTarget.Latest);
+  const checked = tree.statements
+    .filter(ts.isExpressionStatement)
+    .reduceRight((source, statement) => {
+      const value = /^ *\/\/ => (.+)/.exec(text.slice(statement.end))?.[1];
+      if (value === undefined) return source;
+      const { expression } = statement;
+      const assertion = `assert.deepStrictEqual(await (${expression.getText(tree)}), ${value});`;
+      return source.slice(0, expression.getStart(tree)) + assertion + source.slice(statement.end);
+    }, text);
   return checked === text ? text : `import assert from 'node:assert/strict'; ${checked}`;
 }

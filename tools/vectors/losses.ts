@@ -11,6 +11,7 @@ import {
   createAlgorithm,
   type LossAggMode,
 } from '../../packages/algorithm/src/index.ts';
+import { evaluate } from '../../packages/algorithm/test/evaluate.ts';
 import { expectSame } from './compare.ts';
 import {
   camelCased,
@@ -20,6 +21,9 @@ import {
   type Matrix,
 } from '../../packages/algorithm/test/vector-inputs.ts';
 import { inputOf, rowsLike, type Numbers, type VectorCase, type VectorFile } from './suite.ts';
+
+/** Of a part that is none. */
+const noLoss = { loss: 0, metrics: {} };
 
 const lossInputOf = (file: VectorFile, name: string): LossInput =>
   toLossInput(inputOf(file, name) as unknown as InputVectors);
@@ -84,30 +88,28 @@ export function kl(vectors: readonly KlVector[], file: VectorFile): readonly Vec
       id,
       run: () => {
         const input = lossInputOf(file, name);
-        const part = builtInTables.klFns[fn]!.make(`KL loss "${fn}"`, { klCoef }, { rollouts });
+        const part = builtInTables.klFns[fn]!.make(`KL loss "${fn}"`, { klCoef });
+        const needs = { rollouts };
         for (const [mode, stated] of Object.entries(expected.kl_loss) as [
           LossAggMode,
           { loss: number; metrics: Numbers },
         ][]) {
-          const output = part?.term(input, aggregationWeights(input, mode)) ?? {
-            loss: 0,
-            metrics: {},
-          };
+          const output = (part && evaluate(part, input, { mode, needs })) ?? noLoss;
           expectSame(output, stated, undefined, mode);
         }
         // The mean over one token is its value, masked ones included.
-        const open = { ...input, actionMask: input.actionMask.map(() => 1) };
-        const only = (t: number): Float64Array =>
-          Float64Array.from(input.currentLogprobs, (_, other) => (other === t ? 1 : 0));
+        const only = (t: number): LossInput => ({
+          ...input,
+          actionMask: input.actionMask.map((_, other) => Number(other === t)),
+        });
         const values = Array.from(
           input.currentLogprobs,
-          (_, t) => part?.term(open, only(t)).metrics['kl_loss'] ?? 0,
+          (_, t) => (part && evaluate(part, only(t), { needs }).metrics['kl_loss']) ?? 0,
         );
         expectSame(rowsLike(values, expected.kl), expected.kl, undefined, 'kl');
         if (!expected.grad_token_mean) return;
         const gradient =
-          part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ??
-          values.map(() => 0);
+          (part && evaluate(part, input, { needs }).gradLogprobs) ?? values.map(() => 0);
         expectSame(
           rowsLike(gradient, expected.grad_token_mean),
           expected.grad_token_mean,
@@ -175,10 +177,7 @@ export function entropyLoss(
     run: () => {
       const input = lossInputOf(file, name);
       const part = builtInTables.entropyLossFns[fn]!.make(`entropy loss "${fn}"`, { entropyCoef });
-      const output = part?.term(input, aggregationWeights(input, mode), { mode }) ?? {
-        loss: 0,
-        metrics: {},
-      };
+      const output = (part && evaluate(part, input, { mode })) ?? noLoss;
       expectSame(
         { loss: output.loss === 0 ? 0 : -output.loss, metrics: output.metrics },
         { loss, metrics },
@@ -385,13 +384,13 @@ export function m2poLoss({
       const squares = logprob.flat().map((x, t) => (x - old_logprob.flat()[t]!) ** 2);
       const kept = squares.filter((_, t) => m2po_mask.flat()[t] === 1);
       const threshold = Math.max(1e-6, kept.reduce((sum, square) => sum + square, 0) / kept.length);
-      const { term } = builtInTables.policyLossFns['m2po']!.make('policy loss "m2po"', {
+      const part = builtInTables.policyLossFns['m2po']!.make('policy loss "m2po"', {
         m2Threshold: threshold,
       });
-      const output = term(input, aggregationWeights(input, 'token-mean'));
+      const output = evaluate(part, input);
       expectSame(output.loss, numberOf(loss), undefined, 'loss');
       expectSame(
-        rowsLike(output.gradLogprobs!, logprob),
+        rowsLike(output.gradLogprobs, logprob),
         typeof grad === 'string' ? [[numberOf(grad)]] : grad,
         undefined,
         'grad',

@@ -3,7 +3,6 @@
  * undecided.
  */
 import {
-  aggregateLoss,
   byGroup,
   defineAdvantage,
   defineAlgorithm,
@@ -56,23 +55,12 @@ const forkingTokens = definePolicyLoss({
     entropyWeight: numberArg(1, { min: 0 }, 'What a nat of entropy adds to the weight of a token.'),
   },
   needs: { rollouts: true, entropy: 'value' },
-  create:
-    ({ entropyWeight }) =>
-    ({ advantages, currentLogprobs, entropy, actionMask }, weights) => {
-      const slopes = Float64Array.from(
-        advantages,
-        (advantage, t) => -advantage * (1 + entropyWeight * (entropy?.[t] ?? 0)) * actionMask[t]!,
-      );
-      const loss = aggregateLoss(
-        slopes.map((slope, t) => slope * currentLogprobs[t]!),
-        weights,
-      );
-      return {
-        loss,
-        gradLogprobs: slopes.map((slope, t) => slope * weights[t]!),
-        metrics: { forking_loss: loss },
-      };
-    },
+  lossMetric: 'forking_loss',
+  token: ({ logprob: x, advantage: A, entropy: H }, out, { entropyWeight }) => {
+    const weight = 1 + entropyWeight * H;
+    out.loss = -A * weight * x;
+    out.gradient = -A * weight;
+  },
 });
 
 /** What `algorithm_type: forking_reinforce` stands for; the two parts come along. */

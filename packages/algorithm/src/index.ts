@@ -10,12 +10,16 @@ export * from './entropy/table.js';
 export * from './kl/table.js';
 export * from './registry/create-operators.js';
 export * from './operators/table.js';
-export type { LossTerm, PaperRef, Part, PartDoc, TermOutput, TermWithNeeds } from './parts/part.js';
+export type { PaperRef, Part, PartDoc } from './parts/part.js';
+export * from './parts/token-loss.js';
+export type {
+  BatchLossDefinition,
+  PolicyLossPart,
+  TokenLossDefinition,
+} from './parts/policy-loss-part.js';
 export * from './parts/preset.js';
 export * from './policy-losses/table.js';
 export * from './presets/table.js';
 export * from './strategies/expert-count.js';
 export * from './strategies/table.js';
 export * from './registry/tables.js';
-export type { TokenBlock } from './parts/token-block.js';
-export { tokenTerm, type TokenFormula, type TokenTerm } from './parts/token-term.js';

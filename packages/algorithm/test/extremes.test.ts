@@ -1,13 +1,13 @@
 import { ConfigError, EngineError, InvariantError, type LossInput } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import {
-  aggregationWeights,
   createAlgorithm,
   entropyLossFns,
   klLossFns,
   lossAggModes,
   policyLossFns,
 } from '../src/index.js';
+import { evaluate } from './evaluate.js';
 import { readVectors } from './support.js';
 import { toLossInput, type InputVectors } from './vector-inputs.js';
 import { variants } from './variants.js';
@@ -33,7 +33,7 @@ const tokens = (
 
 describe('every policy loss', () => {
   it.each(variants)('%s %j stays finite for ratios of e^100 either way', (name, args) => {
-    const { term } = policyLossFns[name].make(name, args);
+    const part = policyLossFns[name].make(name, args);
     for (const advantage of [-100, 100]) {
       const input = tokens(
         {
@@ -45,10 +45,8 @@ describe('every policy loss', () => {
         [1, 1, 1, 1],
       );
       for (const mode of lossAggModes) {
-        const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), {
-          mode,
-        });
-        expect([loss, ...gradLogprobs!, ...Object.values(metrics)].every(Number.isFinite)).toBe(
+        const { loss, gradLogprobs, metrics } = evaluate(part, input, { mode });
+        expect([loss, ...gradLogprobs, ...Object.values(metrics)].every(Number.isFinite)).toBe(
           true,
         );
       }
@@ -58,7 +56,7 @@ describe('every policy loss', () => {
   it.each(variants)(
     '%s %j is 0 for batches without rows or without trained tokens',
     (name, args) => {
-      const { term } = policyLossFns[name].make(name, args);
+      const part = policyLossFns[name].make(name, args);
       const masked = tokens({ current: [NaN, NaN, NaN, NaN] }, [0, 0, 0, 0]);
       const empty: LossInput = {
         ...masked,
@@ -68,12 +66,10 @@ describe('every policy loss', () => {
       };
       for (const mode of lossAggModes) {
         for (const input of [masked, empty]) {
-          const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), {
-            mode,
-          });
+          const { loss, gradLogprobs, metrics } = evaluate(part, input, { mode });
           // A pair of nothing is undecided: log 2.
           expect(Math.abs(loss)).toBeCloseTo(name === 'dpo' && input === masked ? Math.LN2 : 0, 12);
-          expect([...gradLogprobs!].every((value) => value === 0)).toBe(true);
+          expect([...gradLogprobs].every((value) => value === 0)).toBe(true);
           expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
         }
       }
@@ -87,17 +83,15 @@ describe('KL losses', () => {
   ) as (keyof typeof klLossFns)[];
 
   it.each(names)('%s is finite a hundred nats away, and pulls back or not at all', (name) => {
-    const { term } = klLossFns[name].make(name, {}, { rollouts: true })!;
+    const part = klLossFns[name].make(name, {})!;
     const input = tokens(
       { current: [-100, 0, -100, 0], reference: [0, -100, 0, -100], old: [0, -100, -100, 0] },
       [1, 1, 1, 1],
     );
-    const { loss, gradLogprobs } = term(input, aggregationWeights(input, 'token-mean'));
-    expect([loss, ...gradLogprobs!].every(Number.isFinite)).toBe(true);
+    const { loss, gradLogprobs } = evaluate(part, input, { needs: { rollouts: true } });
+    expect([loss, ...gradLogprobs].every(Number.isFinite)).toBe(true);
     // k1 is linear, and the factor of corrected_k3 has a gradient of its own.
-    const wrongWay = gradLogprobs!.filter(
-      (gradient, t) => (t % 2 === 0 ? gradient : -gradient) > 0,
-    );
+    const wrongWay = gradLogprobs.filter((gradient, t) => (t % 2 === 0 ? gradient : -gradient) > 0);
     expect(wrongWay.length).toBe({ k1: 2, corrected_k3: 1 }[name as string] ?? 0);
   });
 });
@@ -106,26 +100,25 @@ describe('what losses refuse', () => {
   const input = tokens({}, [1, 1, 1, 1]);
   const { expertMask: _e, ...withoutExperts } = input;
   const { refLogprobs: _r, ...withoutReference } = input;
-  const weights = aggregationWeights(input, 'token-mean');
 
   it('an odd number of rows where pairs are expected', () => {
     const three = { ...input, offsets: Int32Array.of(0, 1, 2, 4) };
-    const each = policyLossFns.dpo.make('dpo', { pairing: 'each' }).term;
-    expect(() => each(three, weights)).toThrow(
+    const each = policyLossFns.dpo.make('dpo', { pairing: 'each' });
+    expect(() => evaluate(each, three)).toThrow(
       'The policy loss "dpo" was given 3 rows; expected pairs, a chosen row and the rejected one after it.',
     );
-    expect(() => each(three, weights)).toThrow(InvariantError);
+    expect(() => evaluate(each, three)).toThrow(InvariantError);
   });
 
   it('missing references and expert masks', () => {
-    expect(() => policyLossFns.dpo.make('dpo', {}).term(withoutReference, weights)).toThrow(
+    expect(() => evaluate(policyLossFns.dpo.make('dpo', {}), withoutReference)).toThrow(
       'no log-probabilities of the reference',
     );
     for (const name of ['mix', 'mix_chord'] as const)
-      expect(() => policyLossFns[name].make(name, {}).term(withoutExperts, weights)).toThrow(
+      expect(() => evaluate(policyLossFns[name].make(name, {}), withoutExperts)).toThrow(
         `The policy loss "${name}" was given no expert mask`,
       );
-    expect(() => entropyLossFns.mix.make('mix', {})!.term(withoutExperts, weights)).toThrow(
+    expect(() => evaluate(entropyLossFns.mix.make('mix', {})!, withoutExperts)).toThrow(
       'The entropy loss "mix" was given no expert mask',
     );
   });
@@ -169,12 +162,8 @@ describe('a loss', () => {
   it('may be aggregated in a mode of its own', () => {
     const input = toLossInput(vectors.inputs['small_4x5']!);
     for (const mode of lossAggModes) {
-      const own = policyLossFns.ppo
-        .make('ppo', { lossAggMode: mode })
-        .term(input, aggregationWeights(input, 'token-mean'));
-      expect(own).toEqual(
-        policyLossFns.ppo.make('ppo', {}).term(input, aggregationWeights(input, mode)),
-      );
+      const own = evaluate(policyLossFns.ppo.make('ppo', { lossAggMode: mode }), input);
+      expect(own).toEqual(evaluate(policyLossFns.ppo.make('ppo', {}), input, { mode }));
     }
   });
 

@@ -2,7 +2,6 @@ import type { LossInput } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  aggregationWeights,
   entropyLossFns,
   klLossFns,
   lossAggModes,
@@ -10,6 +9,7 @@ import {
   type LossAggMode,
 } from '../src/index.js';
 import { lossInput, pairedInput } from './arbitrary.js';
+import { evaluate } from './evaluate.js';
 import { aggregate, literalKl, literalLoss, toRows } from './literal.js';
 import { variants } from './variants.js';
 
@@ -69,11 +69,9 @@ const thousand = { numRuns: 1000 };
 
 describe('policy losses are what they say, and their gradients are finite differences', () => {
   it.each(variants)('%s %j', (name, args) => {
-    const { term } = policyLossFns[name].make(name, args);
+    const part = policyLossFns[name].make(name, args);
     const check = (input: LossInput, mode: LossAggMode): void => {
-      const { loss, gradLogprobs, metrics } = term(input, aggregationWeights(input, mode), {
-        mode,
-      });
+      const { loss, gradLogprobs, metrics } = evaluate(part, input, { mode });
       const literal = (x: ArrayLike<number>): number =>
         literalLoss(name, args, mode, toRows(input, x), input.step);
       const oneSigned = {
@@ -101,9 +99,9 @@ describe('KL losses are what they say, and their gradients are finite difference
   it.each(names.flatMap((name) => [true, false].map((rollouts) => [name, rollouts] as const)))(
     '%s, rollouts %s',
     (name, rollouts) => {
-      const { term } = klLossFns[name].make(name, { klCoef: 0.5 }, { rollouts })!;
+      const part = klLossFns[name].make(name, { klCoef: 0.5 })!;
       const check = (input: LossInput, mode: LossAggMode): void => {
-        const output = term(input, aggregationWeights(input, mode));
+        const output = evaluate(part, input, { mode, needs: { rollouts } });
         const literal = (x: ArrayLike<number>): number =>
           0.5 * aggregate(toRows(input, x), mode, (token) => literalKl(name, token, rollouts));
         expectSame(output.loss, literal(input.currentLogprobs), output.gradLogprobs);
@@ -120,9 +118,9 @@ describe('entropy losses are what they say, and their gradients are finite diffe
     ['default', -0.2],
     ['mix', 0.3],
   ] as const)('%s with coefficient %d', (name, entropyCoef) => {
-    const { term } = entropyLossFns[name].make(name, { entropyCoef })!;
+    const part = entropyLossFns[name].make(name, { entropyCoef })!;
     const check = (input: LossInput, mode: LossAggMode): void => {
-      const output = term(input, aggregationWeights(input, mode), { mode });
+      const output = evaluate(part, input, { mode });
       const literal = (entropy: ArrayLike<number>): number => {
         const all = toRows({ ...input, entropy: Float32Array.from(entropy) });
         const rows = name === 'mix' ? all.filter(({ expert }) => !expert) : all;

@@ -1,9 +1,16 @@
 import type { LossInput } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aggregationWeights, lossAggModes, policyLossFns, type LossAggMode } from '../src/index.js';
+import {
+  aggregationWeights,
+  lossAggModes,
+  policyLossFns,
+  rowWeights,
+  type LossAggMode,
+} from '../src/index.js';
 import { lossInput, pairedInput } from './arbitrary.js';
 import { permuteRows, repeatRows, rowsOf, sliceRows, withMaskedJunk } from './batches.js';
+import { evaluate as evaluateLoss } from './evaluate.js';
 import { variants, type Variant } from './variants.js';
 
 /** Constant, so that neither padding nor a part of the rows changes it. */
@@ -20,10 +27,10 @@ function evaluator([name, args]: Variant): (
   mode: LossAggMode,
   weights?: Float64Array,
 ) => Result {
-  const { term } = policyLossFns[name].make(name, args);
-  return (input, mode, weights = aggregationWeights(input, mode, { norm })) => {
-    const { loss, gradLogprobs, metrics } = term(input, weights, { mode, norm });
-    return { loss, gradient: Float64Array.from(gradLogprobs!), metrics };
+  const part = policyLossFns[name].make(name, args);
+  return (input, mode, weights) => {
+    const { loss, gradLogprobs, metrics } = evaluateLoss(part, input, { mode, norm, weights });
+    return { loss, gradient: Float64Array.from(gradLogprobs), metrics };
   };
 }
 interface Result {
@@ -121,16 +128,11 @@ describe('a batch may be computed in parts, given the weights of the whole', () 
     const evaluate = evaluator(variant);
     fc.assert(
       fc.property(lossInput, modes, fc.nat(12), (input, mode, cut) => {
-        const weights = aggregationWeights(input, mode, { norm });
+        const weights = rowWeights(input, mode, { norm });
         const { loss, gradient } = evaluate(input, mode, weights);
         const middle = Math.min(cut, input.offsets.length - 1);
         const parts = [[0, middle] as const, [middle, input.offsets.length - 1] as const].map(
-          ([from, to]) =>
-            evaluate(
-              sliceRows(input, from, to),
-              mode,
-              weights.slice(input.offsets[from], input.offsets[to]),
-            ),
+          ([from, to]) => evaluate(sliceRows(input, from, to), mode, weights.slice(from, to)),
         );
         const joined = Float64Array.from(parts.flatMap((part) => [...part.gradient]));
         expectSame(
@@ -213,7 +215,7 @@ describe('at ratio 1 the gradient is that of plain policy gradient', () => {
       fc.property(lossInput, modes, (given, mode) => {
         const input = { ...given, oldLogprobs: given.currentLogprobs };
         const weights = aggregationWeights(input, mode, { norm });
-        const { gradient } = evaluate(input, mode, weights);
+        const { gradient } = evaluate(input, mode);
         gradient.forEach((value, t) =>
           expect(isNear(value, -weights[t]! * input.advantages[t]!)).toBe(true),
         );
@@ -228,7 +230,7 @@ describe('at ratio 1 the gradient is that of plain policy gradient', () => {
       fc.property(lossInput, modes, (given, mode) => {
         const input = { ...given, oldLogprobs: given.currentLogprobs };
         const weights = aggregationWeights(input, mode, { norm });
-        evaluate(input, mode, weights).gradient.forEach((value, t) => {
+        evaluate(input, mode).gradient.forEach((value, t) => {
           const advantage = input.advantages[t]!;
           expect(isNear(value, (-weights[t]! * advantage * 2) / (advantage > 0 ? 1 : 1.05))).toBe(
             true,

@@ -13,6 +13,7 @@ import { klEstimators } from '../src/kl/estimators.js';
 import { trustMask } from '../src/policy-losses/m2po-mask.js';
 import { muAt, type MuSchedule } from '../src/policy-losses/mix-chord.js';
 import { valueLoss } from '../src/value-losses/value-loss.js';
+import { evaluate } from './evaluate.js';
 import { expectClose, expectMetrics, readVectors } from './support.js';
 import { camelCased, toLossInput, type InputVectors, type Matrix } from './vector-inputs.js';
 
@@ -128,34 +129,29 @@ describe('KL losses of the original', () => {
     '$id: token values, losses in every mode, gradient',
     ({ fn, kl_coef: klCoef, input: name, with_old_logprob: rollouts, ...expected }) => {
       const input = inputOf(name);
-      const part = klLossFns[fn].make(`KL loss "${fn}"`, { klCoef }, { rollouts });
+      const part = klLossFns[fn].make(`KL loss "${fn}"`, { klCoef });
+      const needs = { rollouts };
       for (const [mode, { loss, metrics }] of Object.entries(expected.kl_loss) as [
         LossAggMode,
         { loss: number; metrics: Numbers },
       ][]) {
-        const output = part?.term(input, aggregationWeights(input, mode)) ?? {
+        const output = (part && evaluate(part, input, { mode, needs })) ?? {
           loss: 0,
           metrics: {},
         };
         expect(output.loss).toBeCloseTo(loss, 7);
         expectMetrics(output.metrics, metrics, tolerance);
       }
-      const estimator =
-        fn === 'none' ? undefined : klEstimators[fn === 'corrected_k3' && !rollouts ? 'k3' : fn];
-      const a = Float64Array.from(
-        input.currentLogprobs,
-        (current, t) => input.refLogprobs![t]! - current,
-      );
-      const d = Float64Array.from(
-        input.currentLogprobs,
-        (current, t) => current - input.oldLogprobs[t]!,
-      );
-      const values = new Float64Array(a.length);
-      estimator?.({ size: a.length, a, d, value: values, gradient: new Float64Array(a.length) });
+      const out = { loss: 0, gradient: 0 };
+      const values = input.currentLogprobs.map((x, t) => {
+        const ratio = rollouts ? Math.exp(x - input.oldLogprobs[t]!) : 1;
+        const refLogRatio = input.refLogprobs![t]! - x;
+        if (fn !== 'none') klEstimators[fn]({ refLogRatio, ratio, ratioSlope: ratio }, out);
+        return out.loss;
+      });
       expectClose(values, expected.kl.flat(), tolerance);
       const gradient =
-        part?.term(input, aggregationWeights(input, 'token-mean')).gradLogprobs ??
-        new Float64Array(values.length);
+        (part && evaluate(part, input, { needs }).gradLogprobs) ?? new Float64Array(values.length);
       expectClose(
         gradient,
         expected.grad_token_mean?.flat() ?? new Float64Array(values.length),
@@ -191,7 +187,7 @@ describe('entropy losses of the original', () => {
     '$fn, $loss_agg_mode',
     ({ fn, entropy_coef: entropyCoef, loss_agg_mode: mode, loss, metrics }) => {
       const part = entropyLossFns[fn].make(`entropy loss "${fn}"`, { entropyCoef });
-      const output = part?.term(small, aggregationWeights(small, mode), { mode }) ?? {
+      const output = (part && evaluate(part, small, { mode })) ?? {
         loss: 0,
         metrics: {},
       };
@@ -300,17 +296,13 @@ describe('m2po of the original', () => {
 
   it('counts tokens it leaves out in the denominator', () => {
     const input = toInput({ log_ratio: [[0, 1]], advantages: [[1, 1]], action_mask: [[1, 1]] });
-    const { loss, gradLogprobs } = policyLossFns.m2po
-      .make('m2po', {})
-      .term(input, aggregationWeights(input, 'token-mean'));
-    expectClose([loss, ...gradLogprobs!], [-0.5, -0.5, 0], tolerance);
+    const { loss, gradLogprobs } = evaluate(policyLossFns.m2po.make('m2po', {}), input);
+    expectClose([loss, ...gradLogprobs], [-0.5, -0.5, 0], tolerance);
   });
 
   it('lets the gradient through the clip of the log-ratio', () => {
     const input = toInput({ log_ratio: [[25]], advantages: [[-1]], action_mask: [[1]] });
-    const { loss, gradLogprobs } = policyLossFns.m2po
-      .make('m2po', {})
-      .term(input, Float64Array.of(1));
-    expectClose([loss, ...gradLogprobs!], [Math.exp(20), Math.exp(20)], tolerance);
+    const { loss, gradLogprobs } = evaluate(policyLossFns.m2po.make('m2po', {}), input);
+    expectClose([loss, ...gradLogprobs], [Math.exp(20), Math.exp(20)], tolerance);
   });
 });

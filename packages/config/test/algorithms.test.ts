@@ -225,11 +225,8 @@ const mine = defineAlgorithm({
   policyLossFn: definePolicyLoss({
     name: 'my_loss',
     args: { wayOut: choiceArg(['up', 'down'], 'up', 'Where to.') },
-    create: () => (_, weights) => ({
-      loss: 0,
-      gradLogprobs: new Float64Array(weights.length),
-      metrics: {},
-    }),
+    lossMetric: 'my_loss',
+    token: () => {},
   }),
   operators: [
     defineOperator({

@@ -126,13 +126,10 @@ describe('importance ratios', () => {
         advantageFn,
         policyLossFn: definePolicyLoss({
           name: `loss_of_${name}`,
-          create: () => (input, weights) => ({
-            loss: 0,
-            gradLogprobs: weights.map((_, t) =>
-              ratio ? Math.exp(input.currentLogprobs[t]! - input.oldLogprobs[t]!) : 1,
-            ),
-            metrics: {},
-          }),
+          lossMetric: 'pg_loss',
+          token: (token, out) => {
+            out.gradient = ratio ? token.ratio : 1;
+          },
         }),
       });
     const algorithms = extendTables(builtInTables, [

@@ -16,5 +16,4 @@ export * from './runtime.js';
 export * from './secrets.js';
 export * from './suggest.js';
 export * from './task.js';
-export * from './thread-flags.js';
 export * from './trajectory.js';

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createOnnxEngine } from '../src/engine.js';
 import { completeConfig } from '../src/folder/new-model.js';
 import { capacityFor } from '../src/sample/capacity.js';
-import { samplingThreads } from '../src/sample/sampler-threads.js';
+import { planSamplerThreads } from '../src/sample/sampler-threads.js';
 import { decodeMatmuls } from './matmul.js';
 import { peakMemoryGb, report, round, summary, threads, withForeignShare } from './measure.js';
 import { benchModels, sizeOf, withModel } from './models.js';
@@ -21,10 +21,10 @@ const rounds = 6;
  */
 async function matmulOnly(rows: number): Promise<number> {
   const config = completeConfig(benchModels.small);
-  const shared = samplingThreads(config, threads);
+  const shared = planSamplerThreads(config, threads);
   const ways = [
     { rows, threads },
-    { rows: Math.ceil(rows / shared.lanes), threads: shared.threads },
+    { rows: Math.ceil(rows / shared.samplers), threads: shared.threads },
   ];
   const steps = Map.groupBy(
     Array.from({ length: to - from }, (_, i) => capacityFor(from + i)),

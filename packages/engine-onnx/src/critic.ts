@@ -9,7 +9,7 @@ import { silentLogger, type Logger, type ValueEngine } from '@trinity-rft/core';
 import { defaultMemoryBudget } from './train/memory.js';
 import type { CriticOptions } from './protocol/critic-calls.js';
 import { connectCritic } from './client/remote-critic.js';
-import { startWorker } from './worker/worker-link.js';
+import { startWorker } from './worker/start-worker.js';
 
 export interface OnnxCriticOptions {
   /**

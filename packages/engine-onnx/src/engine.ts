@@ -12,7 +12,7 @@ import { packTokenBytes } from './model/token-bytes.js';
 import { defaultMemoryBudget } from './train/memory.js';
 import type { WorkerOptions } from './protocol/engine-calls.js';
 import { connectEngine } from './client/remote-engine.js';
-import { startWorker } from './worker/worker-link.js';
+import { startWorker } from './worker/start-worker.js';
 
 export interface OnnxEngineOptions {
   /** A Hugging Face model folder: config.json (qwen3, qwen2 or llama) and safetensors. */

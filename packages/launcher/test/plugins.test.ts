@@ -26,7 +26,7 @@ const reward = (name: string): string =>
   `import { defineReward } from '@trinity-rft/workflow';\nexport const fn = defineReward({ name: '${name}', score: () => 1 });\n`;
 
 const policyLoss = (name: string): string =>
-  `import { definePolicyLoss } from '@trinity-rft/algorithm';\nexport const loss = definePolicyLoss({ name: '${name}', create: () => () => ({ loss: 0, metrics: {} }) });\n`;
+  `import { definePolicyLoss } from '@trinity-rft/algorithm';\nexport const loss = definePolicyLoss({ name: '${name}', lossMetric: 'loss', token: () => {} });\n`;
 
 const context = {
   task: { taskId: 5 } as unknown as Task,
@@ -109,7 +109,7 @@ describe('loadPlugins', () => {
       'mine.ts': `
         import { byGroup, defineAdvantage, defineAlgorithm, defineOperator, definePolicyLoss } from '@trinity-rft/algorithm';
         export const best = defineAdvantage({ name: 'best', create: () => byGroup(({ rewards }) => ({ scores: rewards, metrics: {} })) });
-        const loss = definePolicyLoss({ name: 'flat', create: () => (input, weights) => ({ loss: 0, gradLogprobs: weights.map(() => 0), metrics: {} }) });
+        const loss = definePolicyLoss({ name: 'flat', lossMetric: 'flat', token: () => {} });
         export const mine = defineAlgorithm({ name: 'mine', advantageFn: best, policyLossFn: loss });
         export const keep = defineOperator({ name: 'keep', create: () => (experiences) => ({ experiences, metrics: {} }) });
       `,

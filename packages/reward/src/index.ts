@@ -1,7 +1,6 @@
 export * from './create.js';
 export * from './checker/checker.js';
 export type { MathPair, MathRule } from './checker/rules.js';
-export { sharedMathChecker } from './checker/shared.js';
 export type { RewardKind, RewardTools } from './rewards/shared/define.js';
 export * from './math/check.js';
 export * as original from './original.js';

@@ -88,7 +88,11 @@ describe('the store of served calls', () => {
       value: {
         step: 1,
         calls: [
-          { msgId: 'a', reward: 2, experience: recorded(2, 7) },
+          {
+            msgId: 'a',
+            reward: 2,
+            experience: expect.objectContaining({ tokens: recorded(2, 7).tokens }),
+          },
           { msgId: 'b' },
           { msgId: 'd' },
         ],
@@ -173,8 +177,8 @@ describe('a process with a store', () => {
           const { exec } = DatabaseSync.prototype;
           let commits = 0;
           DatabaseSync.prototype.exec = function (sql) {
-            if (!isMainThread && sql === 'COMMIT' && ++commits === 2 && !existsSync(workerData.path + '-died')) {
-              writeFileSync(workerData.path + '-died', '');
+            if (!isMainThread && sql === 'COMMIT' && ++commits === 2 && !existsSync(workerData.data.path + '-died')) {
+              writeFileSync(workerData.data.path + '-died', '');
               process.exit(7);
             }
             return exec.call(this, sql);

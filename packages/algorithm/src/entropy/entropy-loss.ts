@@ -1,8 +1,7 @@
-/** The entropy term: a bonus for undecided policies. */
+/** The entropy loss: a bonus for undecided policies. */
 import { InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
-import { rowWeights } from '../parts/aggregate.js';
-import { definePart, type Part, type PartDoc, type TermWithNeeds } from '../parts/part.js';
-import { ofTokens, tokenTerm } from '../parts/token-term.js';
+import { definePart, type Part, type PartDoc } from '../parts/part.js';
+import type { LossPart, TokenLoss } from '../parts/token-loss.js';
 
 const args = {
   entropyCoef: numberArg(
@@ -12,43 +11,47 @@ const args = {
   ),
 };
 
-export type EntropyPart = Part<TermWithNeeds | undefined>;
+export type EntropyPart = Part<LossPart | undefined>;
+
+/** H, for metrics and for the bonus. Metric `entropy_loss` = agg(H). */
+const entropyLoss: TokenLoss = {
+  lossMetric: 'entropy_loss',
+  tokenMeans: [],
+  rowMeans: [],
+  prepare: ({ entropy }) => {
+    if (entropy) return;
+    throw new InvariantError(
+      'The entropy loss was given no entropies; the algorithm declares that it needs them.',
+      { code: 'ENTROPY_MISSING' },
+    );
+  },
+  token: ({ entropy: H }, out) => {
+    out.loss = H;
+    out.entropyGradient = 1;
+  },
+};
 
 /**
- * loss = -entropyCoef * agg(H), dloss/dH = -entropyCoef * w. Metric `entropy_loss` = agg(H), also
- * where the coefficient is 0. With `sampledRowsOnly` agg goes over rows whose `expertMask` is 0.
+ * loss = -entropyCoef * agg(H); the metric is there where the coefficient is 0 too. With
+ * `sampledRowsOnly` agg goes over rows whose `expertMask` is 0.
  */
-export function entropyPart(doc: PartDoc, sampledRowsOnly: boolean): EntropyPart {
-  const create = ({ entropyCoef }: { readonly entropyCoef: number }): TermWithNeeds => {
-    const tokens = tokenTerm({
-      coefficient: -entropyCoef,
-      by: entropyCoef === 0 ? 'nothing' : 'entropy',
-      open: (input, { mode, norm }) => {
-        if (input.entropy)
-          return sampledRowsOnly
-            ? rowWeights(input, mode, { norm, rows: sampledRows(input) })
-            : undefined;
-        throw new InvariantError(
-          'The entropy loss was given no entropies; the algorithm declares that it needs them.',
-          {
-            code: 'ENTROPY_MISSING',
-          },
-        );
-      },
-      weights: (weights) => weights,
-      visit: ({ entropy, value, gradient }) => {
-        value.set(entropy);
-        gradient.fill(1);
-      },
-      metrics: (loss) => ({ entropy_loss: loss }),
-    });
-    return ofTokens(tokens, {
-      entropy: entropyCoef !== 0 ? 'gradient' : 'value',
-      ...(sampledRowsOnly && { expertMask: true }),
-    });
-  };
-  return definePart(args, create, doc);
-}
+export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart =>
+  definePart(
+    args,
+    ({ entropyCoef }): LossPart => {
+      const term = { loss: entropyLoss, coefficient: -entropyCoef };
+      return {
+        needs: {
+          entropy: entropyCoef === 0 ? 'value' : 'gradient',
+          ...(sampledRowsOnly && { expertMask: true }),
+        },
+        open: (input, aggregation) => ({
+          terms: [sampledRowsOnly ? { ...term, rows: sampledRows(input), aggregation } : term],
+        }),
+      };
+    },
+    doc,
+  );
 
 /** No term, and no entropy is computed. Takes the argument of the others. */
 export const noEntropy: EntropyPart = definePart(args, () => undefined, {
@@ -60,8 +63,6 @@ function sampledRows({ expertMask }: LossInput): Uint8Array {
   if (expertMask) return expertMask.map((expert) => 1 - expert);
   throw new InvariantError(
     'The entropy loss "mix" was given no expert mask; the algorithm declares that it needs one. Use sample_strategy "mix".',
-    {
-      code: 'EXPERT_MASK_MISSING',
-    },
+    { code: 'EXPERT_MASK_MISSING' },
   );
 }

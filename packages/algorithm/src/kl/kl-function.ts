@@ -1,6 +1,7 @@
 /** A KL function: an estimator as a term of the loss, and as a penalty on rewards. */
 import { booleanArg, numberArg, readArgs, type KlPenalty } from '@trinity-rft/core';
-import type { Part, PartDoc, TermWithNeeds } from '../parts/part.js';
+import type { Part, PartDoc } from '../parts/part.js';
+import type { LossPart } from '../parts/token-loss.js';
 import type { KlEstimator } from './estimators.js';
 import { klPenalty } from './kl-penalty.js';
 import { klTerm } from './kl-term.js';
@@ -27,13 +28,8 @@ const args = {
   ),
 };
 
-/**
- * The term is undefined when there is nothing to compute: the reference model then does no work.
- */
-export interface KlPart extends Part<
-  TermWithNeeds | undefined,
-  readonly [{ readonly rollouts: boolean }]
-> {
+/** The loss is undefined when there is nothing to compute: the reference model then does no work. */
+export interface KlPart extends Part<LossPart | undefined> {
   /**
    * The same as a penalty on rewards. Undefined for `none` and a coefficient of 0.
    * @throws ConfigError for unknown or wrong arguments
@@ -41,29 +37,12 @@ export interface KlPart extends Part<
   makePenalty(owner: string, given: object | undefined): KlPenalty | undefined;
 }
 
-export interface KlDefinition {
-  readonly doc: PartDoc;
-  /** Undefined: no divergence. */
-  readonly estimator: KlEstimator | undefined;
-  /**
-   * Where there are no sampling log-probabilities: supervised data, and penalties, which look at
-   * the sampling policy itself.
-   */
-  readonly withoutRatio?: KlEstimator;
-}
-
 /** A row of the table of KL functions: for `kl_loss_fn` and for `kl_penalty_fn`. */
-export function klFunction({ doc, estimator, withoutRatio = estimator }: KlDefinition): KlPart {
+export function klFunction(doc: PartDoc, estimator?: KlEstimator): KlPart {
   return {
     doc,
     args,
-    make: (owner, given, { rollouts }) =>
-      klTerm(rollouts ? estimator : withoutRatio, {
-        ...readArgs(owner, args, given),
-        owner,
-        rollouts,
-      }),
-    makePenalty: (owner, given) =>
-      klPenalty(withoutRatio, { ...readArgs(owner, args, given), owner }),
+    make: (owner, given) => klTerm(estimator, { ...readArgs(owner, args, given), owner }),
+    makePenalty: (owner, given) => klPenalty(estimator, { ...readArgs(owner, args, given), owner }),
   };
 }

@@ -9,9 +9,7 @@ import {
   type KlPenalty,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { clamp } from '../parts/policy-loss-part.js';
-import { createBlock } from '../parts/token-block.js';
-import { blockSize } from '../parts/visit.js';
+import { clamp } from '../parts/numbers.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlPenaltyOptions {
@@ -88,14 +86,13 @@ function divergences(
   refLogprobs: Float32Array,
 ): Float64Array {
   const values = new Float64Array(actionMask.length);
-  const block = createBlock();
-  for (let start = 0; start < values.length; start += blockSize) {
-    block.size = Math.min(blockSize, values.length - start);
-    for (let i = 0; i < block.size; i++)
-      block.a[i] =
-        actionMask[start + i] === 1 ? refLogprobs[start + i]! - oldLogprobs[start + i]! : 0;
-    estimator(block);
-    values.set(block.value.subarray(0, block.size), start);
+  const token = { refLogRatio: 0, ratio: 1, ratioSlope: 0 };
+  const out = { loss: 0, gradient: 0 };
+  for (let t = 0; t < values.length; t++) {
+    if (actionMask[t] === 0) continue;
+    token.refLogRatio = refLogprobs[t]! - oldLogprobs[t]!;
+    estimator(token, out);
+    values[t] = out.loss;
   }
   return values;
 }

@@ -13,47 +13,47 @@ const approximating: PaperRef = {
 
 export const klLossFns = {
   none: klFunction({
-    doc: { summary: 'No divergence; the reference model does no work.', formula: '0' },
-    estimator: undefined,
+    summary: 'No divergence; the reference model does no work.',
+    formula: '0',
   }),
-  k1: klFunction({
-    doc: {
+  k1: klFunction(
+    {
       summary: 'Log-ratio to the reference: unbiased, of high variance.',
       formula: 'x - f',
       source: approximating,
     },
-    estimator: klEstimators.k1,
-  }),
-  k2: klFunction({
-    doc: {
+    klEstimators.k1,
+  ),
+  k2: klFunction(
+    {
       summary: 'Half the squared log-ratio: slightly biased, of low variance.',
       formula: '(x - f)^2 / 2',
       source: approximating,
     },
-    estimator: klEstimators.k2,
-  }),
-  k3: klFunction({
-    doc: {
+    klEstimators.k2,
+  ),
+  k3: klFunction(
+    {
       summary: 'Unbiased and never negative.',
       formula: 'e^(f - x) - 1 - (f - x)',
       source: approximating,
     },
-    estimator: klEstimators.k3,
-  }),
-  low_var_kl: klFunction({
-    doc: {
+    klEstimators.k3,
+  ),
+  low_var_kl: klFunction(
+    {
       summary: 'k3, bounded.',
       formula: 'clip(e^a - 1 - a, -10, 10), a = clip(f - x, -20, 20)',
       source: approximating,
     },
-    estimator: klEstimators.low_var_kl,
-  }),
-  abs: klFunction({
-    doc: { summary: 'Absolute log-ratio to the reference.', formula: '|x - f|' },
-    estimator: klEstimators.abs,
-  }),
-  corrected_k3: klFunction({
-    doc: {
+    klEstimators.low_var_kl,
+  ),
+  abs: klFunction(
+    { summary: 'Absolute log-ratio to the reference.', formula: '|x - f|' },
+    klEstimators.abs,
+  ),
+  corrected_k3: klFunction(
+    {
       summary:
         'k3 corrected for samples of the old policy; plain k3 where there are no sampling log-probabilities, and as a penalty.',
       formula: 'clip(e^(x - o), 0, 2) (e^(f - x) - 1 - (f - x))',
@@ -62,7 +62,6 @@ export const klLossFns = {
         url: 'https://arxiv.org/abs/2512.02556',
       },
     },
-    estimator: klEstimators.corrected_k3,
-    withoutRatio: klEstimators.k3,
-  }),
+    klEstimators.corrected_k3,
+  ),
 } satisfies Readonly<Record<string, KlPart>>;

@@ -3,7 +3,6 @@
  * optimizer batch.
  */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
-import { eachBlock } from './visit.js';
 
 /** As in YAML. */
 export const lossAggModes = [
@@ -72,7 +71,7 @@ export function rowWeights(
   const trained = Float64Array.from({ length: offsets.length - 1 }, (_, row) =>
     taking?.[row] === 0 ? 0 : count(actionMask, offsets[row]!, offsets[row + 1]!),
   );
-  const rows = taking ? count(taking, 0, taking.length) : trained.length;
+  const rows = taking ? count(taking) : trained.length;
   const [longest, total] = [longestRow(offsets), trained.reduce((sum, inRow) => sum + inRow, 0)];
   return trained.map((inRow, row) =>
     taking?.[row] === 0 ? 0 : weightOf[mode]({ rows, total, inRow, longest, norm }),
@@ -114,14 +113,7 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
  */
 export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
   let total = 0;
-  eachBlock(weights.length, (from, to) => {
-    let sum = 0;
-    for (let t = from; t < to; t++) {
-      const weight = weights[t]!;
-      if (weight !== 0) sum += weight * values[t]!;
-    }
-    total += sum;
-  });
+  for (const [t, weight] of weights.entries()) if (weight !== 0) total += weight * values[t]!;
   return total;
 }
 
@@ -132,7 +124,7 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 
 /** Ones of a mask in [start, end). */
-export function count(mask: Uint8Array, start: number, end: number): number {
+export function count(mask: Uint8Array, start = 0, end = mask.length): number {
   let sum = 0;
   for (let t = start; t < end; t++) sum += mask[t]!;
   return sum;

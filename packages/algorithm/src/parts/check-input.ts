@@ -6,7 +6,6 @@ import {
   type LossInput,
   type ValueLossInput,
 } from '@trinity-rft/core';
-import { eachBlock } from './visit.js';
 
 export type LossField =
   | 'currentLogprobs'
@@ -34,15 +33,9 @@ interface Batch {
  * number is not finite
  */
 export function checkLossInput(input: LossInput, fields: readonly LossField[]): void {
-  checkLossShapes(input, fields);
-  for (const field of fields) checkField(input, field, input[field]);
-}
-
-/** The part of {@link checkLossInput} that looks at no number. */
-export function checkLossShapes(input: LossInput, fields: readonly LossField[]): void {
   checkRows('loss', input);
-  for (const field of fields) checkLength(input, field, input[field]);
   checkExpertMask(input);
+  for (const field of fields) checkField(input, field, input[field]);
 }
 
 /**
@@ -83,7 +76,6 @@ function checkField(
   if (!values) return;
   checkLength(batch, field, values);
   const { actionMask } = batch;
-  if (allFinite(values)) return;
   for (let t = 0; t < values.length; t++) {
     if ((everywhere || actionMask[t] === 1) && !Number.isFinite(values[t]!))
       throw notFinite(batch, field, t, values[t]!);
@@ -98,21 +90,6 @@ function checkLength({ actionMask }: Batch, field: string, values: Float32Array 
       code: 'LOSS_INPUT_MISALIGNED',
     },
   );
-}
-
-/**
- * Adding one to an exponent of all ones, that of infinities and NaN, carries into the sign: a pass
- * without branches.
- */
-function allFinite(values: Float32Array): boolean {
-  const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
-  let carried = 0;
-  eachBlock(bits.length, (from, to) => {
-    let inBlock = 0;
-    for (let t = from; t < to; t++) inBlock |= (bits[t]! & 0x7fffffff) + 0x00800000;
-    carried |= inBlock;
-  });
-  return carried >= 0;
 }
 
 function checkExpertMask({ offsets, expertMask }: LossInput): void {

@@ -1,4 +1,4 @@
-/** The objective of an algorithm: the sum of its terms, checked and aggregated once. */
+/** The objective of an algorithm: the sum of its losses, checked and aggregated once. */
 import type {
   AlgorithmNeeds,
   LossInput,
@@ -6,53 +6,78 @@ import type {
   Metrics,
   PolicyLossFn,
 } from '@trinity-rft/core';
-import { aggregationWeights, rowWeights, type Aggregation } from './aggregate.js';
-import { checkLossInput, checkLossShapes, type LossField } from './check-input.js';
-import type { LossTerm, TermOutput, TermWithNeeds } from './part.js';
-import { addTerms, type Pass } from './token-term.js';
+import { rowWeights, type Aggregation } from './aggregate.js';
+import { checkLossInput, type LossField } from './check-input.js';
+import { evaluateTerms } from './evaluate-terms.js';
+import type { BatchLoss, LossPart, OpenLoss, TermResult } from './token-loss.js';
 
-/** Adds terms, their gradients and their metrics; `final_loss` is the sum. */
+/** Adds losses, their gradients and their metrics; `final_loss` is the sum. */
 export function objective(
-  parts: readonly TermWithNeeds[],
+  parts: readonly LossPart[],
   aggregation: Aggregation,
   needs: AlgorithmNeeds,
 ): PolicyLossFn {
   const fields = fieldsOf(needs);
-  const whole = parts.filter(({ tokens }) => !tokens).map(({ term }) => term);
-  const formulas = parts.flatMap(({ tokens }) => tokens ?? []);
-  return (input: LossInput): LossOutput => {
-    if (whole.length > 0) checkLossInput(input, fields);
-    else checkLossShapes(input, fields);
-    const ofBatch = ofWholeBatch(whole, input, aggregation);
-    const size = input.actionMask.length;
-    const gradients = {
-      currentLogprobs: sum(ofBatch, 'gradLogprobs', size),
-      ...(needs.entropy === 'gradient' && { entropy: sum(ofBatch, 'gradEntropy', size) }),
-    };
-    const values = rowWeights(input, aggregation.mode, { norm: aggregation.norm });
-    const refuse = (): void => checkLossInput(input, fields);
-    const pass: Pass = { needs, refuse, weights: { aggregation, values, per: 'row' }, gradients };
-    const outputs = [...ofBatch, ...addTerms(input, formulas, pass)];
-    const loss = outputs.reduce((total, output) => total + output.loss, 0);
-    return {
-      loss,
-      gradLogprobs: gradients.currentLogprobs,
-      ...(gradients.entropy && { gradEntropy: gradients.entropy }),
-      metrics: Object.assign({}, ...outputs.map(({ metrics }) => metrics), {
-        final_loss: loss,
-      }) as Metrics,
-    };
+  return (input) => {
+    checkLossInput(input, fields);
+    const output = evaluateParts(parts, input, { aggregation, needs });
+    return { ...output, metrics: { ...output.metrics, final_loss: output.loss } };
   };
 }
 
-function ofWholeBatch(
-  terms: readonly LossTerm[],
+export interface EvaluatePartsOptions {
+  readonly aggregation: Aggregation;
+  /** Which quantities are read, and whether entropies are differentiated. */
+  readonly needs: Partial<AlgorithmNeeds>;
+  /** Of the tokens of each row. [B] @default those of the aggregation */
+  readonly weights?: Float64Array;
+}
+
+/** The sum of the parts, for a batch that has been checked. */
+export function evaluateParts(
+  parts: readonly LossPart[],
   input: LossInput,
-  aggregation: Aggregation,
-): readonly TermOutput[] {
-  if (terms.length === 0) return [];
-  const weights = aggregationWeights(input, aggregation.mode, { norm: aggregation.norm });
-  return terms.map((term) => term(input, weights, aggregation));
+  { aggregation, needs, weights }: EvaluatePartsOptions,
+): LossOutput {
+  const size = input.actionMask.length;
+  const gradLogprobs = new Float32Array(size);
+  const gradEntropy = needs.entropy === 'gradient' ? new Float32Array(size) : undefined;
+  const opened = parts.map((part) => part.open(input, aggregation));
+  const terms = opened.flatMap((part) => part.terms);
+  const results = evaluateTerms(input, terms, {
+    needs,
+    weights: weights ?? rowWeights(input, aggregation.mode, { norm: aggregation.norm }),
+    gradLogprobs,
+    gradEntropy,
+  });
+  let loss = 0;
+  let metrics: Metrics = {};
+  let first = 0;
+  for (const part of opened) {
+    const own = results.slice(first, (first += part.terms.length));
+    loss += lossOf(part, own);
+    metrics = { ...metrics, ...metricsOf(part, own) };
+    if (part.whole) addTo(gradLogprobs, part.whole.gradLogprobs);
+  }
+  return { loss, gradLogprobs, ...(gradEntropy && { gradEntropy }), metrics };
+}
+
+const lossOf = ({ terms, whole }: OpenLoss, results: readonly TermResult[]): number =>
+  terms.reduce(
+    (sum, { coefficient = 1 }, k) => sum + coefficient * results[k]!.loss,
+    whole?.loss ?? 0,
+  );
+
+function metricsOf({ whole, metrics }: OpenLoss, results: readonly TermResult[]): Metrics {
+  if (metrics) return metrics(results);
+  return Object.assign(
+    { ...whole?.metrics },
+    ...results.map((result) => result.metrics),
+  ) as Metrics;
+}
+
+function addTo(total: Float32Array, values: BatchLoss['gradLogprobs']): void {
+  for (const [t, value] of values.entries()) total[t]! += value;
 }
 
 function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
@@ -62,25 +87,4 @@ function fieldsOf(needs: AlgorithmNeeds): readonly LossField[] {
     ...(needs.referenceLogprobs ? (['refLogprobs'] as const) : []),
     ...(needs.entropy === 'none' ? [] : (['entropy'] as const)),
   ];
-}
-
-type Gradient = Float32Array | Float64Array;
-
-/** What terms return belongs to the batch: the first gradient becomes the sum. [N] */
-function sum(
-  outputs: readonly TermOutput[],
-  field: 'gradLogprobs' | 'gradEntropy',
-  size: number,
-): Float32Array {
-  const [first, ...others] = outputs
-    .map((output) => output[field])
-    .filter((array) => array !== undefined);
-  if (!first) return new Float32Array(size);
-  const total = first instanceof Float32Array ? first : new Float32Array(first);
-  for (const other of others) add(total, other);
-  return total;
-}
-
-function add(total: Float32Array, other: Gradient): void {
-  for (let t = 0; t < total.length; t++) total[t]! += other[t]!;
 }

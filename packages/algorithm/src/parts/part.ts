@@ -1,15 +1,5 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
-import {
-  readArgs,
-  type ArgSpec,
-  type ArgValues,
-  type AlgorithmNeeds,
-  type ExperienceOperator,
-  type LossInput,
-  type Metrics,
-} from '@trinity-rft/core';
-import type { Aggregation } from './aggregate.js';
-import type { TokenTerm } from './token-term.js';
+import { readArgs, type ArgSpec, type ArgValues, type ExperienceOperator } from '@trinity-rft/core';
 
 /** What documents say of a part. */
 export interface PartDoc {
@@ -53,34 +43,3 @@ export function definePart<S extends ArgSpec, Made, Context extends readonly unk
 
 /** A row of the table of operators. */
 export type OperatorPart = Part<ExperienceOperator['apply']>;
-
-/**
- * A term of the objective. `weights` [N] are those of `aggregationWeights` for all rows;
- * `aggregation` says how they were made, for terms over some of the rows. @default aggregation
- * token-mean
- */
-export type LossTerm = (
-  input: LossInput,
-  weights: Float64Array,
-  aggregation?: Aggregation,
-) => TermOutput;
-
-export interface TermOutput {
-  readonly loss: number;
-  /** dLoss/dcurrentLogprobs; missing = 0. An array of its own. [N] */
-  readonly gradLogprobs?: Float32Array | Float64Array;
-  /** dLoss/dentropy; missing = 0. [N] */
-  readonly gradEntropy?: Float32Array | Float64Array;
-  readonly metrics: Metrics;
-}
-
-/** A term and what it reads. Undefined where it has nothing to say: a coefficient of 0. */
-export interface TermWithNeeds {
-  readonly term: LossTerm;
-  /**
-   * The term as a formula over tokens, if it is one: then it shares a pass over the batch with
-   * others.
-   */
-  readonly tokens?: TokenTerm;
-  readonly needs: Partial<AlgorithmNeeds>;
-}

@@ -1,78 +1,170 @@
-/**
- * What every policy loss has: an aggregation mode of its own, needs, and a bound on what is
- * exponentiated.
- */
-import { readArgs, type AlgorithmNeeds, type ArgSpec, type ArgValues } from '@trinity-rft/core';
-import { aggregationWeights, lossAggModeArg, rowWeights, type LossAggMode } from './aggregate.js';
-import { exponentials } from './exponential.js';
-import type { LossTerm, Part, PartDoc, TermWithNeeds } from './part.js';
-import type { TokenBlock } from './token-block.js';
-import { ofTokens, type TokenTerm } from './token-term.js';
+/** How a policy loss is written: as a formula over tokens, or as a function of the whole batch. */
+import {
+  readArgs,
+  type AlgorithmNeeds,
+  type ArgSpec,
+  type ArgValues,
+  type LossInput,
+  type Metrics,
+} from '@trinity-rft/core';
+import {
+  aggregationWeights,
+  lossAggModeArg,
+  type Aggregation,
+  type LossAggMode,
+} from './aggregate.js';
+import type { Part, PartDoc } from './part.js';
+import type {
+  BatchLoss,
+  LossPart,
+  OpenLoss,
+  RowQuantities,
+  TokenLoss,
+  TokenQuantities,
+  TokenResult,
+} from './token-loss.js';
 
-export interface PolicyLossDefinition<S extends ArgSpec> {
-  /** Names, defaults and ranges; `lossAggMode` is added. */
-  readonly args: S;
-  readonly doc: PartDoc;
-  /** @default advantages and sampling log-probabilities */
+export interface DescribedLoss<S extends ArgSpec> {
+  /** Names, defaults and ranges; `lossAggMode` is added. @default none */
+  readonly args?: S;
+  readonly doc?: PartDoc;
+  /** What the loss reads besides `logprob`. @default advantages and sampling log-probabilities */
   readonly needs?: Partial<AlgorithmNeeds>;
+}
+
+/** A loss as a formula over tokens: value, derivative and metrics, from named quantities. */
+export interface TokenLossDefinition<
+  S extends ArgSpec,
+  Constants = ArgValues<S>,
+  State = Constants,
+  TokenMean extends string = never,
+  RowMean extends string = never,
+> extends DescribedLoss<S> {
+  /** Name of the aggregated loss among the metrics. */
+  readonly lossMetric: string;
+  /** Metrics that are means over trained tokens: `token` adds to `out.sums`. */
+  readonly tokenMeans?: readonly TokenMean[];
+  /** Metrics that are means over rows: `row` adds to `out.sums`. */
+  readonly rowMeans?: readonly RowMean[];
   /**
-   * A function of the whole batch, or a formula over tokens, which is quicker: it shares a pass
-   * with the other terms.
+   * What formulas read of the arguments. @default the arguments
    * @throws ConfigError for arguments that contradict each other
    */
-  readonly create: (options: ArgValues<S>) => LossTerm | TokenTerm;
+  readonly constants?: (args: ArgValues<S>) => Constants;
+  /** Looks at the whole batch before any token. @default nothing: formulas get the constants */
+  readonly prepare?: (input: LossInput, constants: Constants) => State;
+  /** Called for every row, before its tokens. */
+  readonly row?: (
+    row: RowQuantities,
+    out: { readonly sums: Record<RowMean, number> },
+    state: NoInfer<State>,
+  ) => void;
+  /** Sets `out.loss` and `out.gradient` for a trained token; both are 0 unless set. */
+  readonly token: (
+    token: TokenQuantities,
+    out: TokenResult<TokenMean>,
+    state: NoInfer<State>,
+  ) => void;
+  /** Metrics of the batch as a whole. */
+  readonly metrics?: (state: NoInfer<State>) => Metrics;
+  /** The mode that the loss insists on, whatever the configuration says. */
+  readonly aggregation?: (args: ArgValues<S>) => LossAggMode | undefined;
+  /** Another loss made of this one, where an argument asks for it. */
+  readonly wrap?: (loss: TokenLoss, args: ArgValues<S>) => TokenLoss;
+}
+
+/** A loss that is no sum over tokens: of pairs, for example. */
+export interface BatchLossDefinition<S extends ArgSpec> extends DescribedLoss<S> {
+  /** `weights` are those of `aggregationWeights`. [N] */
+  readonly batch: (input: LossInput, args: ArgValues<S>, weights: Float64Array) => BatchLoss;
+}
+
+/** A row of the table of policy losses. */
+export type PolicyLossPart = Part<LossPart>;
+
+/** One that is a formula over tokens, and can be a term of other losses. */
+export interface TokenLossPart<S extends ArgSpec> extends PolicyLossPart {
+  readonly loss: (args: ArgValues<S>) => TokenLoss;
 }
 
 /** Types a policy loss by its arguments. */
+export function definePolicyLoss<
+  const S extends ArgSpec = Readonly<Record<never, never>>,
+  Constants = ArgValues<S>,
+  State = Constants,
+  const TokenMean extends string = never,
+  const RowMean extends string = never,
+>(definition: TokenLossDefinition<S, Constants, State, TokenMean, RowMean>): TokenLossPart<S>;
 export function definePolicyLoss<S extends ArgSpec>(
-  definition: PolicyLossDefinition<S>,
-): Part<TermWithNeeds> {
-  const { doc, needs = { rollouts: true }, create } = definition;
-  const args = { ...definition.args, lossAggMode: lossAggModeArg };
+  definition: BatchLossDefinition<S>,
+): PolicyLossPart;
+export function definePolicyLoss<S extends ArgSpec>(
+  definition: AnyTokenLoss<S> | BatchLossDefinition<S>,
+): PolicyLossPart {
+  if ('batch' in definition) {
+    const { batch } = definition;
+    return composePolicyLoss(definition, (args) => (input, { mode, norm }) => ({
+      terms: [],
+      whole: batch(input, args, aggregationWeights(input, mode, { norm })),
+    }));
+  }
+  const loss = (args: ArgValues<S>): TokenLoss => tokenLossOf(definition, args);
+  const part = composePolicyLoss(definition, (args) => {
+    const term = { loss: loss(args) };
+    const mode = definition.aggregation?.(args);
+    return () => ({ terms: [{ ...term, aggregation: mode && { mode } }] });
+  });
+  return Object.assign(part, { loss });
+}
+
+/** A policy loss that is a sum of terms. `open` gets the aggregation that the arguments ask for. */
+export function composePolicyLoss<S extends ArgSpec>(
+  { args: own, doc = noDoc, needs = { rollouts: true } }: DescribedLoss<S>,
+  open: (args: ArgValues<S>) => LossPart['open'],
+): PolicyLossPart {
+  const args = { ...(own ?? ({} as S)), lossAggMode: lossAggModeArg };
   return {
     args,
     doc,
     make: (owner, given) => {
       const options = readArgs(owner, args, given);
-      const { lossAggMode: mode } = options;
-      const made = create(options as ArgValues<S>);
-      if (typeof made !== 'function')
-        return ofTokens(mode ? aggregatedBy(mode, made) : made, needs);
-      return {
-        needs,
-        term: mode ? (input) => made(input, aggregationWeights(input, mode), { mode }) : made,
-      };
+      const opened = open(options as ArgValues<S>);
+      const own = options.lossAggMode && { mode: options.lossAggMode };
+      return { needs, open: own ? (input) => aggregatedBy(own, opened(input, own)) : opened };
     },
   };
 }
 
-/** A term that has weights of its own keeps them. */
-const aggregatedBy = (mode: LossAggMode, term: TokenTerm): TokenTerm => ({
-  ...term,
-  open: (input) => {
-    const open = term.open(input, { mode });
-    return { ...open, weights: open.weights ?? rowWeights(input, mode) };
-  },
+const aggregatedBy = (aggregation: Aggregation, { terms, ...rest }: OpenLoss): OpenLoss => ({
+  ...rest,
+  terms: terms.map((term) => ({ ...term, aggregation: term.aggregation ?? aggregation })),
 });
 
-/**
- * d within 20, the largest log-ratio that is exponentiated: exp overflows float32 at 88, and one
- * such token would poison the batch. The bounds are written out here and below, since what a module
- * exports is looked up for every token.
- */
-export const boundLogRatio = (d: number): number => (d > 20 ? 20 : d < -20 ? -20 : d);
+const noDoc: PartDoc = { summary: '', formula: '' };
 
-/** e^d, d within 20. */
-export const ratioOf = (d: number): number => Math.exp(d > 20 ? 20 : d < -20 ? -20 : d);
+/** A definition whose names are not known: what {@link definePolicyLoss} is made of. */
+export type AnyTokenLoss<S extends ArgSpec> = TokenLossDefinition<
+  S,
+  unknown,
+  unknown,
+  string,
+  string
+>;
 
-/** r of each token, d within 20. */
-export const ratiosOf = (block: TokenBlock): Float64Array => boundedExp(block.d, block);
-
-/** e^v of each token, v within 20: in `exp` of the block. */
-export function boundedExp(values: Float64Array, { size, exp }: TokenBlock): Float64Array {
-  exponentials(values, size, exp, 20);
-  return exp;
+function tokenLossOf<S extends ArgSpec>(
+  { prepare, constants: constantsOf, wrap, ...definition }: AnyTokenLoss<S>,
+  args: ArgValues<S>,
+): TokenLoss {
+  const { lossMetric, tokenMeans = [], rowMeans = [], row, token, metrics } = definition;
+  const constants = constantsOf ? constantsOf(args) : args;
+  const loss: TokenLoss = {
+    lossMetric,
+    tokenMeans,
+    rowMeans,
+    prepare: (input) => (prepare ? prepare(input, constants) : constants),
+    row,
+    token,
+    metrics,
+  };
+  return wrap ? wrap(loss, args) : loss;
 }
-
-export const clamp = (value: number, low: number, high: number): number =>
-  value < low ? low : value > high ? high : value;

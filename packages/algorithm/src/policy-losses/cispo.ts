@@ -1,7 +1,7 @@
 /** Policy gradient whose importance weights are clipped, so that no token is left out. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { tokenTerm } from '../parts/token-term.js';
-import { clamp, definePolicyLoss, ratiosOf } from '../parts/policy-loss-part.js';
+import { clamp } from '../parts/numbers.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 const args = {
   clipRangeLow: numberArg(
@@ -35,36 +35,20 @@ export const cispo = definePolicyLoss({
       url: 'https://arxiv.org/abs/2506.13585',
     },
   },
-  create: (options) => {
-    const [low, high] = [1 - options.clipRangeLow, 1 + options.clipRangeHigh];
-    const far = options.enableMaskClip ? 0 : Infinity;
-    const [maskLow, maskHigh] = [
-      1 - options.maskClipRangeLow - far,
-      1 + options.maskClipRangeHigh + far,
-    ];
-    return tokenTerm({
-      open: () => ({ kl: 0, kept: 0 }),
-      visit: (block, state) => {
-        const { size, current, d, advantage, value, gradient } = block;
-        const ratio = ratiosOf(block);
-        let [kl, kept] = [0, 0];
-        for (let i = 0; i < size; i++) {
-          const A = advantage[i]!;
-          const r = ratio[i]!;
-          const isMasked = A > 0 ? r > maskHigh : A < 0 && r < maskLow;
-          gradient[i] = isMasked ? 0 : -clamp(r, low, high) * A;
-          value[i] = gradient[i]! * current[i]!;
-          if (!isMasked) kept++;
-          kl -= d[i]!;
-        }
-        state.kl += kl;
-        state.kept += kept;
-      },
-      metrics: (loss, mean, { kl, kept }) => ({
-        cispo_loss: loss,
-        ppo_kl: mean(kl),
-        unmasked_frac: mean(kept),
-      }),
-    });
+  lossMetric: 'cispo_loss',
+  tokenMeans: ['ppo_kl', 'unmasked_frac'],
+  constants: ({ enableMaskClip, ...ranges }) => ({
+    low: 1 - ranges.clipRangeLow,
+    high: 1 + ranges.clipRangeHigh,
+    maskLow: enableMaskClip ? 1 - ranges.maskClipRangeLow : -Infinity,
+    maskHigh: enableMaskClip ? 1 + ranges.maskClipRangeHigh : Infinity,
+  }),
+  token: ({ logprob: x, advantage: A, ratio: r, logRatio: d }, out, c) => {
+    out.sums.ppo_kl -= d;
+    if (A > 0 ? r > c.maskHigh : A < 0 && r < c.maskLow) return;
+    const weight = clamp(r, c.low, c.high);
+    out.loss = -weight * A * x;
+    out.gradient = -weight * A;
+    out.sums.unmasked_frac += 1;
   },
 });

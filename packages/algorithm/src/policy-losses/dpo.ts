@@ -46,45 +46,37 @@ export const dpo = definePolicyLoss({
       url: 'https://arxiv.org/abs/2305.18290',
     },
   },
-  create:
-    ({ beta, labelSmoothing, pairing }) =>
-    (input) => {
-      const margins = rowMargins(input);
-      const pairs = pairing === 'batch' ? Math.min(margins.length, 1) : pairsOf(margins.length);
-      const [chosen, rejected] = [new Float64Array(pairs), new Float64Array(pairs)];
-      const pairOf = (row: number): number => (pairing === 'batch' ? 0 : row >> 1);
-      margins.forEach(
-        (margin, row) => ((row % 2 === 0 ? chosen : rejected)[pairOf(row)]! += beta * margin),
-      );
+  batch: (input, { beta, labelSmoothing: e, pairing }) => {
+    const margins = rowMargins(input);
+    const pairs = pairing === 'batch' ? Math.min(margins.length, 1) : pairsOf(margins.length);
+    const pairOf = (row: number): number => (pairing === 'batch' ? 0 : row >> 1);
+    const [chosen, rejected] = [new Float64Array(pairs), new Float64Array(pairs)];
+    for (const [row, margin] of margins.entries())
+      (row % 2 === 0 ? chosen : rejected)[pairOf(row)]! += beta * margin;
 
-      const slopes = new Float64Array(pairs);
-      let [loss, chosenSum, rejectedSum, right] = [0, 0, 0, 0];
-      for (let pair = 0; pair < pairs; pair++) {
-        const z = chosen[pair]! - rejected[pair]!;
-        loss += ((1 - labelSmoothing) * softplus(-z) + labelSmoothing * softplus(z)) / pairs;
-        slopes[pair] = (beta * (sigmoid(z) - (1 - labelSmoothing))) / pairs;
-        chosenSum += chosen[pair]! / pairs;
-        rejectedSum += rejected[pair]! / pairs;
-        if (z > 0) right++;
-      }
-      const gradLogprobs = new Float32Array(input.actionMask.length);
-      for (let row = 0; row < margins.length; row++) {
-        const slope = row % 2 === 0 ? slopes[pairOf(row)]! : -slopes[pairOf(row)]!;
-        for (let t = input.offsets[row]!; t < input.offsets[row + 1]!; t++)
-          if (input.actionMask[t] === 1) gradLogprobs[t] = slope;
-      }
-      return {
-        loss,
-        gradLogprobs,
-        metrics: {
-          dpo_loss: loss,
-          chosen_reward: chosenSum,
-          rejected_reward: rejectedSum,
-          accuracy_mean: pairs === 0 ? 0 : right / pairs,
-        },
-      };
-    },
+    const z = chosen.map((reward, pair) => reward - rejected[pair]!);
+    const losses = z.map((value) => (1 - e) * softplus(-value) + e * softplus(value));
+    // By x of the chosen answer; by x of the rejected one it is the opposite.
+    const slopes = z.map((value) => (beta * (sigmoid(value) - (1 - e))) / pairs);
+    const loss = average(losses);
+    return {
+      loss,
+      gradLogprobs: onTrainedTokens(input, (row) =>
+        row % 2 === 0 ? slopes[pairOf(row)]! : -slopes[pairOf(row)]!,
+      ),
+      metrics: {
+        dpo_loss: loss,
+        chosen_reward: average(chosen),
+        rejected_reward: average(rejected),
+        accuracy_mean: average(z.map((value) => Number(value > 0))),
+      },
+    };
+  },
 });
+
+/** 0 for a batch without pairs. */
+const average = (values: Float64Array): number =>
+  values.reduce((sum, value) => sum + value / values.length, 0);
 
 function pairsOf(rows: number): number {
   if (rows % 2 === 0) return rows / 2;
@@ -117,6 +109,20 @@ function rowMargins({
     }
   }
   return margins;
+}
+
+/** The same value for every trained token of a row. [N] */
+function onTrainedTokens(
+  { offsets, actionMask }: LossInput,
+  valueOf: (row: number) => number,
+): Float32Array {
+  const values = new Float32Array(actionMask.length);
+  for (let row = 0; row + 1 < offsets.length; row++) {
+    const value = valueOf(row);
+    for (let t = offsets[row]!; t < offsets[row + 1]!; t++)
+      if (actionMask[t] === 1) values[t] = value;
+  }
+  return values;
 }
 
 /** log(1 + e^z) without overflow: -log sigmoid(-z). */

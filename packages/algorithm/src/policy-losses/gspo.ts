@@ -1,8 +1,7 @@
 /** Clipped policy gradient with one importance ratio per answer. */
 import { numberArg } from '@trinity-rft/core';
-import { tokenTerm } from '../parts/token-term.js';
-import { clamp, definePolicyLoss } from '../parts/policy-loss-part.js';
-import { rowLogRatios } from './rows.js';
+import { clamp } from '../parts/numbers.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 const args = {
   clipRangeLow: numberArg(
@@ -37,34 +36,22 @@ export const gspo = definePolicyLoss({
       url: 'https://arxiv.org/abs/2507.18071',
     },
   },
-  create: ({ clipRangeLow, clipRangeHigh }) =>
-    tokenTerm({
-      open: (input) => {
-        const logRatios = rowLogRatios(input, 'mean');
-        return { logRatios, ratios: logRatios.map(Math.exp), clipped: 0, kl: 0 };
-      },
-      visit: ({ size, row, d, advantage, value, gradient }, state) => {
-        const { ratios } = state;
-        let [clipped, kl] = [0, 0];
-        for (let i = 0; i < size; i++) {
-          const A = advantage[i]!;
-          const ratio = ratios[row[i]!]!;
-          const bounded = clamp(ratio, 1 - clipRangeLow, 1 + clipRangeHigh);
-          const isClipped = -A * bounded > -A * ratio;
-          value[i] = -A * (isClipped ? bounded : ratio);
-          gradient[i] = isClipped ? 0 : -A * ratio;
-          if (isClipped) clipped++;
-          kl -= d[i]!;
-        }
-        state.clipped += clipped;
-        state.kl += kl;
-      },
-      metrics: (loss, mean, { logRatios, clipped, kl }) => ({
-        pg_loss: loss,
-        pg_clipfrac: mean(clipped),
-        ppo_kl: mean(kl),
-        ppo_kl_seq:
-          logRatios.reduce((sum, ratio) => sum - ratio, 0) / Math.max(logRatios.length, 1),
-      }),
-    }),
+  lossMetric: 'pg_loss',
+  tokenMeans: ['pg_clipfrac', 'ppo_kl'],
+  rowMeans: ['ppo_kl_seq'],
+  constants: ({ clipRangeLow, clipRangeHigh }) => ({
+    low: 1 - clipRangeLow,
+    high: 1 + clipRangeHigh,
+  }),
+  row: ({ meanLogRatio }, out) => {
+    out.sums.ppo_kl_seq -= meanLogRatio;
+  },
+  token: ({ advantage: A, logRatio: d, row: { meanRatio: s } }, out, { low, high }) => {
+    const bounded = clamp(s, low, high);
+    const isClipped = -A * bounded > -A * s;
+    out.loss = -A * (isClipped ? bounded : s);
+    out.gradient = isClipped ? 0 : -A * s;
+    out.sums.pg_clipfrac += Number(isClipped);
+    out.sums.ppo_kl -= d;
+  },
 });

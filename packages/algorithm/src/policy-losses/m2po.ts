@@ -1,8 +1,6 @@
 /** Importance-weighted policy gradient over a batch whose second moment is bounded. */
 import { numberArg } from '@trinity-rft/core';
-import { exponentials } from '../parts/exponential.js';
-import type { TokenBlock } from '../parts/token-block.js';
-import { tokenTerm } from '../parts/token-term.js';
+import { clamp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { trustMask } from './m2po-mask.js';
 
@@ -40,40 +38,19 @@ export const m2po = definePolicyLoss({
       url: 'https://arxiv.org/abs/2510.01161',
     },
   },
-  create: ({ m2Threshold, logRatioClip: most }) =>
-    tokenTerm({
-      open: (input) => {
-        const { kept, metrics } = trustMask(input, m2Threshold);
-        return { kept: kept === input.actionMask ? undefined : kept, metrics, ratios: 0, kl: 0 };
-      },
-      visit: (block, state) => {
-        const { size, d, advantage, exp: ratio, value, gradient } = block;
-        exponentials(d, size, ratio, most);
-        let [ratios, kl] = [0, 0];
-        for (let i = 0; i < size; i++) {
-          const loss = -advantage[i]! * ratio[i]!;
-          value[i] = loss;
-          gradient[i] = loss;
-          ratios += ratio[i]!;
-          kl -= Math.abs(d[i]!) > most ? most * Math.sign(d[i]!) : d[i]!;
-        }
-        if (state.kept) leaveOut(block, state.kept);
-        state.ratios += ratios;
-        state.kl += kl;
-      },
-      metrics: (loss, mean, { metrics, ratios, kl }) => ({
-        pg_loss: loss,
-        ppo_kl: mean(kl),
-        'ratio/mean': mean(ratios),
-        ...metrics,
-      }),
-    }),
+  lossMetric: 'pg_loss',
+  tokenMeans: ['ppo_kl', 'ratio/mean'],
+  prepare: (input, { m2Threshold, logRatioClip }) => ({
+    ...trustMask(input, m2Threshold),
+    limit: logRatioClip,
+  }),
+  token: ({ advantage: A, logRatio: d, index }, out, { kept, limit }) => {
+    const clipped = clamp(d, -limit, limit);
+    const r = Math.exp(clipped);
+    out.loss = kept[index] === 1 ? -A * r : 0;
+    out.gradient = out.loss;
+    out.sums.ppo_kl -= clipped;
+    out.sums['ratio/mean'] += r;
+  },
+  metrics: ({ metrics }) => metrics,
 });
-
-function leaveOut({ size, at, value, gradient }: TokenBlock, kept: Uint8Array): void {
-  for (let i = 0; i < size; i++) {
-    if (kept[at[i]!] === 1) continue;
-    value[i] = 0;
-    gradient[i] = 0;
-  }
-}

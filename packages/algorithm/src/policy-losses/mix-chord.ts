@@ -2,10 +2,10 @@
  * Policy optimisation beside supervised learning from an expert, whose share follows a schedule.
  */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { definePolicyLoss } from '../parts/policy-loss-part.js';
-import { kindArgs, kindsTerm } from './kinds.js';
-import { undecidedLikelihood } from './sft-phi.js';
-import { negativeLogLikelihood } from './sft.js';
+import { composePolicyLoss } from '../parts/policy-loss-part.js';
+import { mixture, mixtureArgs } from './mixture.js';
+import { sftPhi } from './sft-phi.js';
+import { sft } from './sft.js';
 
 const share = { min: 0, max: 1 };
 const args = {
@@ -25,7 +25,7 @@ const args = {
     true,
     'Weigh demonstrated tokens as sft_phi does; otherwise as sft.',
   ),
-  ...kindArgs,
+  ...mixtureArgs,
 };
 
 /** What {@link muAt} reads. Steps; shares from 0 to 1. */
@@ -55,39 +55,33 @@ export function muAt(
  * ppo>`, `expert/sft_phi_loss` (or `sft_loss`), `loss`, `mu`.
  * @see CHORD, arXiv:2508.11408, eq. 4 to 9
  */
-export const mixChord = definePolicyLoss({
-  args,
-  needs: { rollouts: true, expertMask: true },
-  doc: {
-    summary:
-      'The losses of ppo on sampled rows and of sft_phi on demonstrated rows, whose share rises and decays.',
-    formula: 'loss = (1 - mu(step)) L_ppo(sampled rows) + mu(step) L_sft_phi(demonstrated rows)',
-    source: {
-      title: 'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
-      url: 'https://arxiv.org/abs/2508.11408',
+export const mixChord = composePolicyLoss(
+  {
+    args,
+    needs: { rollouts: true, expertMask: true },
+    doc: {
+      summary:
+        'The losses of ppo on sampled rows and of sft_phi on demonstrated rows, whose share rises and decays.',
+      formula: 'loss = (1 - mu(step)) L_ppo(sampled rows) + mu(step) L_sft_phi(demonstrated rows)',
+      source: {
+        title:
+          'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
+        url: 'https://arxiv.org/abs/2508.11408',
+      },
     },
   },
-  create: (options) => {
-    const supervised = options.enablePhiFunction
-      ? undecidedLikelihood({ cutoffProb: 1 })
-      : negativeLogLikelihood();
+  (options) => {
     const mu = (step: number): number => muAt(step, options);
-    const term = kindsTerm({
+    const open = mixture({
       ...options,
       owner: 'mix_chord',
       mu,
-      supervised,
+      supervised: options.enablePhiFunction ? sftPhi.loss({ cutoffProb: 1 }) : sft.loss({}),
       reportsEmptyKinds: true,
     });
-    return {
-      ...term,
-      open: (input, aggregation) => {
-        const open = term.open(input, aggregation);
-        return {
-          ...open,
-          metrics: (loss, mean) => ({ ...open.metrics(loss, mean), mu: mu(input.step) }),
-        };
-      },
+    return (input, aggregation) => {
+      const { terms, metrics } = open(input, aggregation);
+      return { terms, metrics: (results) => ({ ...metrics?.(results), mu: mu(input.step) }) };
     };
   },
-});
+);

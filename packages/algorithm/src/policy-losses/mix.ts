@@ -3,9 +3,9 @@
  * proportion.
  */
 import { numberArg } from '@trinity-rft/core';
-import { definePolicyLoss } from '../parts/policy-loss-part.js';
-import { kindArgs, kindsTerm } from './kinds.js';
-import { negativeLogLikelihood } from './sft.js';
+import { composePolicyLoss } from '../parts/policy-loss-part.js';
+import { mixture, mixtureArgs } from './mixture.js';
+import { sft } from './sft.js';
 
 const args = {
   mu: numberArg(
@@ -13,7 +13,7 @@ const args = {
     { min: 0, max: 1 },
     'Weight of the supervised loss; the policy loss has 1 - mu.',
   ),
-  ...kindArgs,
+  ...mixtureArgs,
 };
 
 /**
@@ -22,24 +22,27 @@ const args = {
  * Metrics `usual/<of ppo>`, `expert/sft_loss`, `loss`.
  * @see CHORD, arXiv:2508.11408, eq. 4, with a constant mu
  */
-export const mix = definePolicyLoss({
-  args,
-  needs: { rollouts: true, expertMask: true },
-  doc: {
-    summary:
-      'The losses of ppo on sampled rows and of sft on demonstrated rows, in constant proportion.',
-    formula: 'loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows)',
-    source: {
-      title: 'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
-      url: 'https://arxiv.org/abs/2508.11408',
+export const mix = composePolicyLoss(
+  {
+    args,
+    needs: { rollouts: true, expertMask: true },
+    doc: {
+      summary:
+        'The losses of ppo on sampled rows and of sft on demonstrated rows, in constant proportion.',
+      formula: 'loss = (1 - mu) L_ppo(sampled rows) + mu L_sft(demonstrated rows)',
+      source: {
+        title:
+          'On-Policy RL Meets Off-Policy Experts: Harmonizing SFT and RL via Dynamic Weighting',
+        url: 'https://arxiv.org/abs/2508.11408',
+      },
     },
   },
-  create: (options) =>
-    kindsTerm({
+  (options) =>
+    mixture({
       ...options,
       owner: 'mix',
       mu: () => options.mu,
-      supervised: negativeLogLikelihood(),
+      supervised: sft.loss({}),
       reportsEmptyKinds: false,
     }),
-});
+);

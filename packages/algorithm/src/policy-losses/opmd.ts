@@ -1,6 +1,5 @@
 /** Policy gradient scaled down by the temperature of a mirror-descent step. */
 import { numberArg } from '@trinity-rft/core';
-import { tokenTerm } from '../parts/token-term.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 const args = {
@@ -23,15 +22,9 @@ export const opmd = definePolicyLoss({
       url: 'https://arxiv.org/abs/2505.17826',
     },
   },
-  create: ({ tau }) =>
-    tokenTerm({
-      open: () => undefined,
-      visit: ({ size, current, advantage, value, gradient }) => {
-        for (let i = 0; i < size; i++) {
-          gradient[i] = -advantage[i]! / (1 + tau);
-          value[i] = gradient[i]! * current[i]!;
-        }
-      },
-      metrics: (loss) => ({ opmd_loss: loss }),
-    }),
+  lossMetric: 'opmd_loss',
+  token: ({ logprob: x, advantage: A }, out, { tau }) => {
+    out.loss = (-A * x) / (1 + tau);
+    out.gradient = -A / (1 + tau);
+  },
 });

@@ -1,10 +1,8 @@
 /** Clipped policy gradient with a second clip for negative advantages. */
-import { booleanArg, numberArg, type ArgValues } from '@trinity-rft/core';
-import type { TokenBlock } from '../parts/token-block.js';
-import { tokenTerm, type TokenTerm } from '../parts/token-term.js';
-import { blockSize } from '../parts/visit.js';
-import { boundedExp, definePolicyLoss } from '../parts/policy-loss-part.js';
-import { sequenceMask } from './sequence-mask.js';
+import { booleanArg, numberArg } from '@trinity-rft/core';
+import { clamp, clampLogRatio } from '../parts/numbers.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
+import { sequenceMasked } from './sequence-mask.js';
 
 /** Of the clip: those of `mix` too. */
 export const clipArgs = {
@@ -57,82 +55,28 @@ export const ppo = definePolicyLoss({
       url: 'https://arxiv.org/abs/1707.06347',
     },
   },
-  create: clippedPolicyGradient,
+  lossMetric: 'pg_loss',
+  tokenMeans: ['pg_clipfrac', 'pg_clipfrac_lower', 'ppo_kl'],
+  constants: ({ clipRange, clipRangeLow, clipRangeHigh, clipRatioC, ...options }) => ({
+    low: 1 - (clipRangeLow ?? clipRange),
+    high: 1 + (clipRangeHigh ?? clipRange),
+    c: clipRatioC,
+    onPolicy: options.fallbackToPolicyGradient,
+  }),
+  token: (token, out, { low, high, c, onPolicy }) => {
+    const { advantage: A } = token;
+    const { ratio: r, ratioSlope, logRatio: d } = onPolicy ? samePolicy : token;
+    // Where A > 0 the two clips and the maximum come to -A min(r, high), elsewhere to
+    // -A clip(r, low, c).
+    const bounded = A > 0 ? Math.min(r, high) : clamp(r, low, c);
+    out.loss = -A * bounded;
+    out.gradient = bounded === r ? -A * ratioSlope : 0;
+    out.sums.pg_clipfrac += Number(A > 0 ? r > high : A < 0 && r < low);
+    out.sums.pg_clipfrac_lower += Number(A < 0 && r > c);
+    out.sums.ppo_kl -= clampLogRatio(d);
+  },
+  wrap: (loss, options) => (options.enableSequenceMasking ? sequenceMasked(loss, options) : loss),
 });
 
-/** Any of the options of ppo, and those of the clip. */
-type ClipOptions = Partial<ArgValues<typeof args>> & ArgValues<typeof clipArgs>;
-
-/** ppo, and the policy loss of `mix`. */
-export function clippedPolicyGradient(options: ClipOptions): TokenTerm {
-  const {
-    clipRatioC: most,
-    clipRangeLow = options.clipRange,
-    clipRangeHigh = options.clipRange,
-  } = options;
-  const [low, high] = [1 - clipRangeLow, 1 + clipRangeHigh];
-  const {
-    enableSequenceMasking,
-    deltaSequenceMasking: delta = 0,
-    fallbackToPolicyGradient,
-  } = options;
-  return tokenTerm({
-    open: (input) => ({
-      masked: enableSequenceMasking
-        ? sequenceMask(input, delta, fallbackToPolicyGradient)
-        : undefined,
-      low,
-      high,
-      most,
-      kl: 0,
-      clipped: 0,
-      clippedLower: 0,
-    }),
-    visit: (block, state) => {
-      const { size, advantage, value, gradient } = block;
-      // Where the old policy is taken to be the current one, every ratio is 1.
-      const d = fallbackToPolicyGradient ? zeros : block.d;
-      const ratio = boundedExp(d, block);
-      const { low, high, most } = state;
-      let [kl, clipped, clippedLower] = [0, 0, 0];
-      for (let i = 0; i < size; i++) {
-        const A = advantage[i]!;
-        const r = ratio[i]!;
-        // The two clips and the maximum come to -A min(r, 1 + high) where A > 0, and -A clip(r, 1 -
-        // low, c) where A < 0.
-        const bounded = A > 0 ? Math.min(r, high) : Math.min(Math.max(r, low), most);
-        const isFar = Math.abs(d[i]!) > 20;
-        value[i] = -A * bounded;
-        gradient[i] = -A * r;
-        kl -= d[i]!;
-        if (bounded === r && !isFar) continue;
-        gradient[i] = 0;
-        if (isFar) kl += d[i]! - 20 * Math.sign(d[i]!);
-        if (A > 0 ? r > high : A < 0 && r < low) clipped++;
-        if (A < 0 && r > most) clippedLower++;
-      }
-      if (state.masked) leaveOut(block, state.masked.rows);
-      state.kl += kl;
-      state.clipped += clipped;
-      state.clippedLower += clippedLower;
-    },
-    metrics: (loss, mean, { masked, kl, clipped, clippedLower }) => ({
-      pg_loss: loss,
-      pg_clipfrac: mean(clipped),
-      pg_clipfrac_lower: mean(clippedLower),
-      ppo_kl: mean(kl),
-      ...masked?.metrics,
-    }),
-  });
-}
-
-const zeros = new Float64Array(blockSize);
-
-function leaveOut({ size, row, advantage, value, gradient }: TokenBlock, rows: Uint8Array): void {
-  if (row[0] === row[size - 1] && rows[row[0]!] === 0) return;
-  for (let i = 0; i < size; i++) {
-    if (!(advantage[i]! < 0) || rows[row[i]!] === 0) continue;
-    value[i] = 0;
-    gradient[i] = 0;
-  }
-}
+/** What tokens have where the current policy is taken to be the one that sampled them. */
+const samePolicy = { ratio: 1, ratioSlope: 1, logRatio: 0 };

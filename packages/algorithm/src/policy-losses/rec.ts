@@ -3,11 +3,8 @@
  * back, each by choice.
  */
 import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
-import { rowWeights } from '../parts/aggregate.js';
-import { tokenTerm } from '../parts/token-term.js';
-import { clamp, definePolicyLoss, ratioOf, ratiosOf } from '../parts/policy-loss-part.js';
-import { rangeTests } from './rec-range.js';
-import { rowRatios } from './rows.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
+import { rangeTests, tokenWeights } from './rec-choices.js';
 
 const args = {
   epsilonLow: numberArg(0.2, { above: 0, max: 1 }, 'Lower side of the trust range: 1 - this.'),
@@ -75,59 +72,39 @@ export const rec = definePolicyLoss({
       url: 'https://arxiv.org/abs/2509.24203',
     },
   },
-  create: (options) => {
-    const { clipMode, weight, regularizer, regularizerCoef: coef, temp, fixOpdAdvantage } = options;
+  lossMetric: 'pg_loss',
+  tokenMeans: ['pg_clipfrac'],
+  constants: ({ clipMode, weight, regularizer, regularizerCoef, ...options }) => {
     const byRow = clipMode === 'gspo-one-side';
     if (weight === 'gspo_importance_sampling' && !byRow)
       throw new ConfigError(
         'The weight "gspo_importance_sampling" of policy loss "rec" needs clipMode "gspo-one-side".',
-        {
-          code: 'ARGUMENT_INVALID',
-        },
+        { code: 'ARGUMENT_INVALID' },
       );
-    const [outerLow, outerHigh] = [1 - options.epsilonLowPrime, 1 + options.epsilonHighPrime];
-    const isInRange = rangeTests[clipMode]({
+    const bounds = {
       low: 1 - options.epsilonLow,
       high: 1 + options.epsilonHigh,
-      outerLow,
-      outerHigh,
-    });
-    const weigh = (ratio: number, ofRow: number, advantage: number): number => {
-      if (weight === 'none') return 1;
-      if (weight === 'importance_sampling') return ratio;
-      if (weight === 'truncated_importance_sampling') return clamp(ratio, outerLow, outerHigh);
-      return weight === 'advantage' ? ratioOf(advantage / temp) : ofRow;
+      outerLow: 1 - options.epsilonLowPrime,
+      outerHigh: 1 + options.epsilonHighPrime,
+      temp: options.temp,
     };
-    const [squared, linear] = [
-      regularizer === 'k2' ? coef : 0,
-      regularizer === 'forward-kl' ? coef : 0,
-    ];
-    return tokenTerm({
-      open: (input) => ({
-        ofRows: byRow ? rowRatios(input, 'mean') : undefined,
-        weights: byRow ? rowWeights(input, 'seq-mean-token-mean') : undefined,
-        outside: 0,
-      }),
-      weights: ({ weights }) => weights,
-      visit: (block, state) => {
-        const { size, row, current, d, advantage, value, gradient } = block;
-        const [ratio, { ofRows }] = [ratiosOf(block), state];
-        let outside = 0;
-        for (let i = 0; i < size; i++) {
-          const A = advantage[i]!;
-          const r = ratio[i]!;
-          const x = current[i]!;
-          const rangeRatio = ofRows ? ofRows[row[i]!]! : r;
-          let slope = 0;
-          if (isInRange(rangeRatio, A))
-            slope = -A * weigh(r, rangeRatio, A) + (fixOpdAdvantage ? d[i]! : 0);
-          else outside++;
-          value[i] = slope * x + squared * d[i]! * d[i]! - linear * x;
-          gradient[i] = slope + 2 * squared * d[i]! - linear;
-        }
-        state.outside += outside;
-      },
-      metrics: (loss, mean, { outside }) => ({ pg_loss: loss, pg_clipfrac: mean(outside) }),
-    });
+    return {
+      byRow,
+      bounds,
+      isInRange: rangeTests[clipMode],
+      weightOf: tokenWeights[weight],
+      k2: regularizer === 'k2' ? regularizerCoef : 0,
+      forwardKl: regularizer === 'forward-kl' ? regularizerCoef : 0,
+      fixOpdAdvantage: options.fixOpdAdvantage,
+    };
   },
+  token: (token, out, { byRow, bounds, isInRange, weightOf, k2, forwardKl, fixOpdAdvantage }) => {
+    const { logprob: x, logRatio: d, advantage: A } = token;
+    const isInside = isInRange(byRow ? token.row.meanRatio : token.ratio, A, bounds);
+    const slope = isInside ? -A * weightOf(token, bounds) + (fixOpdAdvantage ? d : 0) : 0;
+    out.loss = slope * x + k2 * d * d - forwardKl * x;
+    out.gradient = slope + 2 * k2 * d - forwardKl;
+    out.sums.pg_clipfrac += Number(!isInside);
+  },
+  aggregation: ({ clipMode }) => (clipMode === 'gspo-one-side' ? 'seq-mean-token-mean' : undefined),
 });

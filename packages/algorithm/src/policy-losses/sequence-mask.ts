@@ -1,52 +1,56 @@
-/** Leaves out what would push the policy further from rows that it has moved away from. */
-import type { LossInput, Metrics } from '@trinity-rft/core';
-import { boundLogRatio } from '../parts/policy-loss-part.js';
+/** A loss without the tokens that would push the policy further from rows that it has left. */
+import type { LossInput } from '@trinity-rft/core';
+import type { RowQuantities, TokenLoss } from '../parts/token-loss.js';
 
-export interface SequenceMask {
-  /** 1 = tokens of negative advantage are left out. [B] */
-  readonly rows: Uint8Array;
-  readonly metrics: Metrics;
+export interface SequenceMaskOptions {
+  /** Drift above which a row counts as left. */
+  readonly deltaSequenceMasking: number;
+  /** Takes the drift as 0. */
+  readonly fallbackToPolicyGradient: boolean;
 }
 
 /**
- * Tokens with A < 0 in rows whose mean of -d over trained tokens exceeds delta. They lose their
- * loss but stay in every denominator. Metrics `seq_mask/masked_tokens` (per trained token) and
- * `seq_mask/mean_sequence_kl` (mean of the rows' means).
- *
- * Masked tokens count in the first metric when their advantage is negative, as in the original;
- * stored advantages are 0 there.
- * @param onPolicy takes d as 0
+ * The loss is 0 for tokens with A < 0 in rows whose drift, the mean of -d over trained tokens, is
+ * above delta. They stay in every denominator and in the metrics of the loss. Metrics
+ * `seq_mask/masked_tokens` (such tokens per trained token) and `seq_mask/mean_sequence_kl` (mean drift of
+ * the rows).
  * @see DeepSeek-V3.2, arXiv:2512.02556 (off-policy sequence masking)
  */
-export function sequenceMask(
-  { offsets, actionMask, advantages, currentLogprobs, oldLogprobs }: LossInput,
-  delta: number,
-  onPolicy = false,
-): SequenceMask {
-  const rows = new Uint8Array(offsets.length - 1);
-  let [klSum, trainedSum, leftOut] = [0, 0, 0];
-  for (let row = 0; row < rows.length; row++) {
-    const [start, end] = [offsets[row]!, offsets[row + 1]!];
-    let [sum, trained] = [0, 0];
-    for (let t = start; t < end; t++) {
-      if (actionMask[t] === 0) continue;
-      if (!onPolicy) sum -= boundLogRatio(currentLogprobs[t]! - oldLogprobs[t]!);
-      trained++;
-    }
-    const kl = sum / (trained + epsilon);
-    if (kl > delta) rows[row] = 1;
-    for (let t = start; kl > delta && t < end; t++) if (advantages[t]! < 0) leftOut++;
-    klSum += kl;
-    trainedSum += trained;
-  }
+export function sequenceMasked(
+  loss: TokenLoss,
+  { deltaSequenceMasking: delta, fallbackToPolicyGradient: onPolicy }: SequenceMaskOptions,
+): TokenLoss {
+  const driftOf = (row: RowQuantities): number => (onPolicy ? 0 : row.drift);
   return {
-    rows,
-    metrics: {
-      'seq_mask/masked_tokens': leftOut / (trainedSum + epsilon),
-      'seq_mask/mean_sequence_kl': rows.length === 0 ? 0 : klSum / rows.length,
+    ...loss,
+    tokenMeans: [...loss.tokenMeans, 'seq_mask/masked_tokens'],
+    rowMeans: [...loss.rowMeans, 'seq_mask/mean_sequence_kl'],
+    prepare: (input): State => ({ input, inner: loss.prepare(input) }),
+    row: (row, out, state) => {
+      const { input, inner } = state as State;
+      loss.row?.(row, out, inner);
+      out.sums['seq_mask/mean_sequence_kl']! += driftOf(row);
+      if (driftOf(row) > delta)
+        out.sums['seq_mask/masked_tokens']! += countNegative(input, row.index);
+    },
+    token: (token, out, state) => {
+      loss.token(token, out, (state as State).inner);
+      if (token.advantage >= 0 || driftOf(token.row) <= delta) return;
+      out.loss = 0;
+      out.gradient = 0;
     },
   };
 }
 
-/** As in the original; other means use 1e-8. */
-const epsilon = 1e-10;
+interface State {
+  readonly input: LossInput;
+  /** Of the loss without the mask. */
+  readonly inner: unknown;
+}
+
+/** Tokens of a row with A < 0, those that are not trained included, as in the original. */
+function countNegative({ offsets, advantages }: LossInput, row: number): number {
+  let negative = 0;
+  for (const A of advantages.subarray(offsets[row], offsets[row + 1])) if (A < 0) negative++;
+  return negative;
+}

@@ -1,6 +1,6 @@
 /** Supervised loss weighted by how likely the policy finds each token already. */
-import { tokenTerm } from '../parts/token-term.js';
-import { boundedExp, definePolicyLoss } from '../parts/policy-loss-part.js';
+import { boundedExp } from '../parts/numbers.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
  * l = -sg(e^x) x, dl/dx = -e^x. Tokens the policy would never say itself barely count, which keeps
@@ -8,7 +8,6 @@ import { boundedExp, definePolicyLoss } from '../parts/policy-loss-part.js';
  * @see arXiv:2508.05629, eq. 9
  */
 export const sftIs = definePolicyLoss({
-  args: {},
   needs: {},
   doc: {
     summary: 'Supervised loss in which each token weighs as much as its probability.',
@@ -19,17 +18,10 @@ export const sftIs = definePolicyLoss({
       url: 'https://arxiv.org/abs/2508.05629',
     },
   },
-  create: () =>
-    tokenTerm({
-      open: () => undefined,
-      visit: (block) => {
-        const { size, current, value, gradient } = block;
-        const probability = boundedExp(current, block);
-        for (let i = 0; i < size; i++) {
-          gradient[i] = -probability[i]!;
-          value[i] = gradient[i]! * current[i]!;
-        }
-      },
-      metrics: (loss) => ({ sft_is_loss: loss }),
-    }),
+  lossMetric: 'sft_is_loss',
+  token: ({ logprob: x }, out) => {
+    const p = boundedExp(x);
+    out.loss = -p * x;
+    out.gradient = -p;
+  },
 });

@@ -1,7 +1,7 @@
 /** Supervised loss that learns most from tokens that the policy is undecided about. */
-import { numberArg, type ArgValues } from '@trinity-rft/core';
-import { tokenTerm, type TokenTerm } from '../parts/token-term.js';
-import { boundedExp, definePolicyLoss } from '../parts/policy-loss-part.js';
+import { numberArg } from '@trinity-rft/core';
+import { boundedExp } from '../parts/numbers.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 const args = {
   cutoffProb: numberArg(
@@ -27,25 +27,12 @@ export const sftPhi = definePolicyLoss({
       url: 'https://arxiv.org/abs/2508.11408',
     },
   },
-  create: undecidedLikelihood,
+  lossMetric: 'sft_phi_loss',
+  constants: ({ cutoffProb }) => ({ cutoff: cutoffProb === 1 ? Infinity : Math.log(cutoffProb) }),
+  token: ({ logprob: x }, out, { cutoff }) => {
+    const p = boundedExp(x);
+    const phi = p * (1 - p);
+    out.loss = -phi * Math.min(x, cutoff);
+    out.gradient = x > cutoff ? 0 : -phi;
+  },
 });
-
-/** sft_phi, and the supervised loss of `mix_chord`. */
-export function undecidedLikelihood({ cutoffProb }: ArgValues<typeof args>): TokenTerm {
-  const cutoff = cutoffProb === 1 ? Infinity : Math.log(cutoffProb);
-  return tokenTerm({
-    open: () => undefined,
-    visit: (block) => {
-      const { size, current, value, gradient } = block;
-      const probability = boundedExp(current, block);
-      for (let i = 0; i < size; i++) {
-        const x = current[i]!;
-        const p = probability[i]!;
-        const slope = -p * (1 - p);
-        value[i] = slope * (x > cutoff ? cutoff : x);
-        gradient[i] = x > cutoff ? 0 : slope;
-      }
-    },
-    metrics: (loss) => ({ sft_phi_loss: loss }),
-  });
-}

@@ -1,7 +1,6 @@
 /** Log-ratio policy gradient that stops where the policy has moved far enough. */
 import { numberArg } from '@trinity-rft/core';
-import { tokenTerm } from '../parts/token-term.js';
-import { definePolicyLoss, ratiosOf } from '../parts/policy-loss-part.js';
+import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 const args = {
   epsilon: numberArg(
@@ -28,23 +27,13 @@ export const sppo = definePolicyLoss({
       url: 'https://arxiv.org/abs/2108.05828',
     },
   },
-  create: ({ epsilon }) => {
-    const [low, high] = [1 / (1 + epsilon), 1 + epsilon];
-    return tokenTerm({
-      open: () => ({ outside: 0 }),
-      visit: (block, state) => {
-        const { size, d, advantage, value, gradient } = block;
-        const ratio = ratiosOf(block);
-        let outside = 0;
-        for (let i = 0; i < size; i++) {
-          const isOutside = ratio[i]! < low || ratio[i]! > high;
-          gradient[i] = isOutside ? 0 : -advantage[i]!;
-          value[i] = gradient[i]! * d[i]!;
-          if (isOutside) outside++;
-        }
-        state.outside += outside;
-      },
-      metrics: (loss, mean, { outside }) => ({ pg_loss: loss, pg_clipfrac: mean(outside) }),
-    });
+  lossMetric: 'pg_loss',
+  tokenMeans: ['pg_clipfrac'],
+  constants: ({ epsilon }) => ({ low: 1 / (1 + epsilon), high: 1 + epsilon }),
+  token: ({ advantage: A, ratio: r, logRatio: d }, out, { low, high }) => {
+    const isInside = r >= low && r <= high;
+    out.loss = isInside ? -A * d : 0;
+    out.gradient = isInside ? -A : 0;
+    out.sums.pg_clipfrac += Number(!isInside);
   },
 });

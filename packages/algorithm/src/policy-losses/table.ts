@@ -1,7 +1,7 @@
 /**
  * The policy losses by the names of YAML's `policy_loss_fn`. A new one is a file here and a row.
  */
-import type { Part, TermWithNeeds } from '../parts/part.js';
+import type { PolicyLossPart } from '../parts/policy-loss-part.js';
 import { cispo } from './cispo.js';
 import { dpo } from './dpo.js';
 import { gspo } from './gspo.js';
@@ -38,4 +38,4 @@ export const policyLossFns = {
   dpo,
   mix,
   mix_chord: mixChord,
-} satisfies Readonly<Record<string, Part<TermWithNeeds>>>;
+} satisfies Readonly<Record<string, PolicyLossPart>>;

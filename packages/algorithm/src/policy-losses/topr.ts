@@ -1,8 +1,6 @@
 /** Off-policy policy gradient that tapers the importance of bad answers only. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { tokenTerm } from '../parts/token-term.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
-import { importanceRatios, rowRatios } from './rows.js';
 
 const args = {
   advantageThreshold: numberArg(
@@ -34,33 +32,15 @@ export const topr = definePolicyLoss({
       url: 'https://arxiv.org/abs/2503.14286',
     },
   },
-  create: ({ advantageThreshold, sequenceRatio }) =>
-    tokenTerm({
-      open: (input) => ({
-        ofRows: sequenceRatio ? rowRatios(input, 'sum') : undefined,
-        alphas: 0,
-        ratios: 0,
-      }),
-      visit: (block, state) => {
-        const { size, current, advantage, value, gradient } = block;
-        const ratio = importanceRatios(block, state.ofRows);
-        let [alphas, ratios] = [0, 0];
-        for (let i = 0; i < size; i++) {
-          // Numbers, not branches, which a processor guesses wrong for every second token.
-          const tapers = Number(advantage[i]! <= advantageThreshold) * Number(ratio[i]! < 1);
-          const alpha = tapers * ratio[i]! + (1 - tapers);
-          gradient[i] = -alpha * advantage[i]!;
-          value[i] = gradient[i]! * current[i]!;
-          alphas += alpha;
-          ratios += ratio[i]!;
-        }
-        state.alphas += alphas;
-        state.ratios += ratios;
-      },
-      metrics: (loss, mean, { alphas, ratios }) => ({
-        topr_loss: loss,
-        avg_alpha: mean(alphas),
-        avg_ratio: mean(ratios),
-      }),
-    }),
+  lossMetric: 'topr_loss',
+  tokenMeans: ['avg_alpha', 'avg_ratio'],
+  token: (token, out, { advantageThreshold, sequenceRatio }) => {
+    const { logprob: x, advantage: A } = token;
+    const r = sequenceRatio ? token.row.answerRatio : token.ratio;
+    const alpha = A <= advantageThreshold ? Math.min(r, 1) : 1;
+    out.loss = -alpha * A * x;
+    out.gradient = -alpha * A;
+    out.sums.avg_alpha += alpha;
+    out.sums.avg_ratio += r;
+  },
 });

@@ -1,8 +1,6 @@
 /** Policy gradient corrected by importance ratios that are cut off: by token or by answer. */
 import { choiceArg, numberArg } from '@trinity-rft/core';
-import { tokenTerm } from '../parts/token-term.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
-import { importanceRatios, rowRatios } from './rows.js';
 
 const args = {
   level: choiceArg(
@@ -40,37 +38,17 @@ export const truncatedImportanceSampling = definePolicyLoss({
       url: 'https://fengyao.notion.site/off-policy-rl',
     },
   },
-  create: ({ level, threshold, mode }) =>
-    tokenTerm({
-      open: (input) => ({
-        ofRows: level === 'sequence' ? rowRatios(input, 'sum') : undefined,
-        corrections: 0,
-        above: 0,
-        kl: 0,
-      }),
-      visit: (block, state) => {
-        const { size, current, d, advantage, value, gradient } = block;
-        const ratio = importanceRatios(block, state.ofRows);
-        const most = mode === 'truncate' ? threshold : 0;
-        let [corrections, above, kl] = [0, 0, 0];
-        for (let i = 0; i < size; i++) {
-          const isAbove = ratio[i]! > threshold;
-          const correction = isAbove ? most : ratio[i]!;
-          gradient[i] = -correction * advantage[i]!;
-          value[i] = gradient[i]! * current[i]!;
-          corrections += correction;
-          if (isAbove) above++;
-          kl -= d[i]!;
-        }
-        state.corrections += corrections;
-        state.above += above;
-        state.kl += kl;
-      },
-      metrics: (loss, mean, { corrections, above, kl }) => ({
-        pg_loss: loss,
-        'is_weight/mean': mean(corrections),
-        is_truncated_frac: mean(above),
-        ppo_kl: mean(kl),
-      }),
-    }),
+  lossMetric: 'pg_loss',
+  tokenMeans: ['is_weight/mean', 'is_truncated_frac', 'ppo_kl'],
+  token: (token, out, { level, threshold, mode }) => {
+    const { logprob: x, advantage: A, logRatio: d } = token;
+    const rho = level === 'sequence' ? token.row.answerRatio : token.ratio;
+    const isAbove = rho > threshold;
+    const weight = isAbove ? (mode === 'truncate' ? threshold : 0) : rho;
+    out.loss = -weight * A * x;
+    out.gradient = -weight * A;
+    out.sums['is_weight/mean'] += weight;
+    out.sums.is_truncated_frac += Number(isAbove);
+    out.sums.ppo_kl -= d;
+  },
 });

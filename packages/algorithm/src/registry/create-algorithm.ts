@@ -65,7 +65,7 @@ export function createAlgorithm(
   const policy = make('policy loss', tables.policyLossFns, options.policyLossFn);
   if (policy.needs.rollouts && !advantage) throw noAdvantage(options.policyLossFn.name, tables);
   const rollouts = advantage !== undefined;
-  const kl = make('KL loss', tables.klFns, options.klLossFn ?? none, { rollouts });
+  const kl = make('KL loss', tables.klFns, options.klLossFn ?? none);
   const entropy = make('entropy loss', tables.entropyLossFns, options.entropyLossFn ?? none);
   const penalty = options.klPenaltyFn ?? none;
   const klPenalty = pickRow('KL penalty', tables.klFns, penalty.name).makePenalty(

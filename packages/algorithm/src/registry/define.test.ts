@@ -6,7 +6,7 @@ import {
   type LossInput,
 } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { aggregateLoss, builtInTables, byGroup, createAlgorithm, tokenTerm } from '../index.js';
+import { aggregateLoss, builtInTables, byGroup, createAlgorithm } from '../index.js';
 import {
   defineAdvantage,
   defineAlgorithm,
@@ -32,7 +32,7 @@ const median = defineAdvantage({
 
 const plainGradient = definePolicyLoss({
   name: 'plain_gradient',
-  create: () => (input, weights) => ({
+  batch: (input, _, weights) => ({
     loss: -aggregateLoss(
       input.currentLogprobs.map((x, t) => x * input.advantages[t]!),
       weights,
@@ -102,18 +102,15 @@ describe('definitions of plugins', () => {
   it('make a loss of a formula over tokens, which agrees with the same loss over a batch', () => {
     const byToken = definePolicyLoss({
       name: 'by_token',
-      create: () =>
-        tokenTerm({
-          open: () => ({ tokens: 0 }),
-          visit: ({ size, current, advantage, value, gradient }, state) => {
-            for (let i = 0; i < size; i++) {
-              gradient[i] = -advantage[i]!;
-              value[i] = gradient[i]! * current[i]!;
-            }
-            state.tokens += size;
-          },
-          metrics: (loss, mean, { tokens }) => ({ by_token: loss, share: mean(tokens), tokens }),
-        }),
+      lossMetric: 'by_token',
+      tokenMeans: ['share'],
+      prepare: ({ actionMask }) => ({ tokens: actionMask.length }),
+      token: ({ logprob: x, advantage: A }, out) => {
+        out.loss = -A * x;
+        out.gradient = -A;
+        out.sums.share += 1;
+      },
+      metrics: ({ tokens }) => ({ tokens }),
     });
     const tables = extendTables(builtInTables, [byToken, plainGradient]);
     const lossOf = (name: string, args = {}): ReturnType<Algorithm['loss']> =>
@@ -136,7 +133,7 @@ describe('definitions of plugins', () => {
       formula.gradLogprobs.forEach((gradient, t) =>
         expect(gradient).toBeCloseTo(whole.gradLogprobs[t]!, 6),
       );
-      expect(formula.metrics['tokens']).toBe(3);
+      expect(formula.metrics['tokens']).toBe(4);
       expect(formula.metrics['share']).toBeCloseTo(1, 7);
     }
   });

@@ -14,16 +14,13 @@ import {
   type AdvantagePart,
   type AdvantageStrategy,
 } from '../parts/advantage-part.js';
-import {
-  definePart,
-  type OperatorPart,
-  type Part,
-  type PartDoc,
-  type TermWithNeeds,
-} from '../parts/part.js';
+import { definePart, type OperatorPart, type PartDoc } from '../parts/part.js';
 import {
   definePolicyLoss as policyLossPart,
-  type PolicyLossDefinition,
+  type AnyTokenLoss,
+  type BatchLossDefinition,
+  type PolicyLossPart,
+  type TokenLossDefinition,
 } from '../parts/policy-loss-part.js';
 import { algorithmPresets } from '../presets/table.js';
 import type { AlgorithmPreset, PartRef } from '../parts/preset.js';
@@ -40,7 +37,7 @@ export type Definition =
   | {
       readonly kind: 'trinity-rft.policy-loss';
       readonly name: string;
-      readonly row: Part<TermWithNeeds>;
+      readonly row: PolicyLossPart;
     }
   | { readonly kind: 'trinity-rft.operator'; readonly name: string; readonly row: OperatorPart };
 
@@ -131,15 +128,31 @@ export function defineAdvantage<S extends ArgSpec>(
   };
 }
 
-/** Adds a `policy_loss_fn`: a term with its gradient. */
+/**
+ * Adds a `policy_loss_fn`: a formula over tokens (`token`), or a function of the whole batch
+ * (`batch`), with its derivative.
+ */
+export function definePolicyLoss<
+  const S extends ArgSpec = Readonly<Record<never, never>>,
+  Constants = ArgValues<S>,
+  State = Constants,
+  const TokenMean extends string = never,
+  const RowMean extends string = never,
+>(
+  options: Named & TokenLossDefinition<S, Constants, State, TokenMean, RowMean>,
+): PolicyLossFnDefinition;
 export function definePolicyLoss<S extends ArgSpec>(
-  options: Named & Omit<PolicyLossDefinition<S>, 'doc' | 'args'> & { readonly args?: S },
-): PolicyLossFnDefinition {
-  const { name, args = {} as S, doc = named(name), ...rest } = options;
+  options: Named & BatchLossDefinition<S>,
+): PolicyLossFnDefinition;
+export function definePolicyLoss({
+  name,
+  doc = named(name),
+  ...definition
+}: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>)): PolicyLossFnDefinition {
   return {
     kind: 'trinity-rft.policy-loss',
     name: checkName(name),
-    row: policyLossPart({ ...rest, args, doc }),
+    row: policyLossPart({ ...definition, doc } as AnyTokenLoss<ArgSpec>),
   };
 }
 

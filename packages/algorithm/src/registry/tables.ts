@@ -6,7 +6,8 @@ import { entropyLossFns } from '../entropy/table.js';
 import type { KlPart } from '../kl/kl-function.js';
 import { klLossFns } from '../kl/table.js';
 import { experienceOperators } from '../operators/table.js';
-import type { OperatorPart, Part, TermWithNeeds } from '../parts/part.js';
+import type { OperatorPart } from '../parts/part.js';
+import type { PolicyLossPart } from '../parts/policy-loss-part.js';
 import type { AlgorithmPreset, SampleStrategy } from '../parts/preset.js';
 import { policyLossFns } from '../policy-losses/table.js';
 import { algorithmPresets } from '../presets/table.js';
@@ -15,7 +16,7 @@ import { sampleStrategies } from '../strategies/table.js';
 export interface AlgorithmTables {
   readonly presets: Readonly<Record<string, AlgorithmPreset>>;
   readonly advantageFns: Readonly<Record<string, AdvantagePart>>;
-  readonly policyLossFns: Readonly<Record<string, Part<TermWithNeeds>>>;
+  readonly policyLossFns: Readonly<Record<string, PolicyLossPart>>;
   /** Of `kl_loss_fn` and of `kl_penalty_fn`. */
   readonly klFns: Readonly<Record<string, KlPart>>;
   readonly entropyLossFns: Readonly<Record<string, EntropyPart>>;

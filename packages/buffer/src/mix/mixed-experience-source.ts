@@ -6,7 +6,7 @@ import {
   type ExperienceSource,
   type Lease,
 } from '@trinity-rft/core';
-import { countError } from '../store/errors.js';
+import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {
   /** What the policy did. Its end is the end of the mixture. */
@@ -34,7 +34,7 @@ export function mixedExperienceSource({
 }: MixedSourceOptions): ExperienceSource {
   return {
     take: async (count, filter, signal) => {
-      if (!Number.isInteger(count) || count < 1) throw countError(count);
+      assertCount(count);
       if (count <= expertCount) throw nothingLeftError(count, expertCount);
       const own = await experiences.take(count - expertCount, filter, signal);
       if (!own) return undefined;

@@ -1,34 +1,29 @@
-/**
- * The errors of experience stores, worded in one place because every driver throws the same ones.
- */
+/** Errors that every driver of the experience store throws. */
 import { BufferError, CancelledError } from '@trinity-rft/core';
 
 export function duplicateError(uids: readonly string[]): BufferError {
   return new BufferError(
-    `${uids.length} of the experiences are already stored (first uid: ${uids[0] ?? ''}); expected every uid to be new, because nothing may be ` +
-      'trained twice. Nothing of this batch was stored. Give each experience its own eid (batch/task/run/step/suffix).',
+    `${uids.length} of the experiences are already stored (first uid: ${uids[0] ?? ''}); expected every uid to be new, because nothing may be trained twice. Nothing of this batch was stored. Give each experience its own eid (batch/task/run/step/suffix).`,
     { code: 'BUFFER_DUPLICATE', details: { uids: uids.slice(0, 16), count: uids.length } },
   );
 }
 
-export function closedError(what: string): BufferError {
+/** @param call `put`, `take`, … */
+export function closedError(call: string): BufferError {
   return new BufferError(
-    `${what} was refused: the experience store is closed. Close it only after its users have ended.`,
-    {
-      code: 'BUFFER_CLOSED',
-    },
+    `${call}() was called on a closed experience store or source. Close it only after its users have ended.`,
+    { code: 'BUFFER_CLOSED' },
   );
 }
 
 export function finishedError(): BufferError {
   return new BufferError(
-    'The experience store was told that no more experiences will come, and then got some. Call finish() after the last put.',
-    {
-      code: 'BUFFER_FINISHED',
-    },
+    'put() was called after finish(), which says that no more experiences will come. Call finish() after the last put.',
+    { code: 'BUFFER_FINISHED' },
   );
 }
 
+/** @param how `released`, `rolled back`, … */
 export function leaseEndedError(how: string): BufferError {
   return new BufferError(
     `A lease was acknowledged after it had been ${how}; expected one acknowledgement of an open lease. Take the experiences again.`,
@@ -36,21 +31,25 @@ export function leaseEndedError(how: string): BufferError {
   );
 }
 
-export function countError(count: number): BufferError {
-  return new BufferError(
+/** @throws BufferError when a trainer asks for no whole number of experiences */
+export function assertCount(count: number): void {
+  if (Number.isInteger(count) && count >= 1) return;
+  throw new BufferError(
     `A trainer asked for ${count} experiences; expected a whole number of at least 1 (buffer.train_batch_size).`,
-    {
-      code: 'BUFFER_COUNT',
-    },
+    { code: 'BUFFER_COUNT' },
   );
 }
 
-export function trainStepError(trainStep: number): BufferError {
-  return new BufferError(`${trainStep} is no train step; expected a whole number of at least 0.`, {
-    code: 'BUFFER_TRAIN_STEP',
-  });
+/** @throws BufferError when it is not the number of a train step */
+export function assertTrainStep(trainStep: number): void {
+  if (Number.isInteger(trainStep) && trainStep >= 0) return;
+  throw new BufferError(
+    `${trainStep} is not a train step; expected a whole number of at least 0.`,
+    { code: 'BUFFER_TRAIN_STEP' },
+  );
 }
 
+/** @param reason of the signal that aborted the take */
 export function takeCancelledError(
   count: number,
   present: number,

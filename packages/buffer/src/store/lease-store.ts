@@ -1,7 +1,7 @@
 /**
- * The experience store over any row driver. Leases and waiting live in memory only: a process that
- * dies takes its leases with it, and their rows are waiting again at the next open without any
- * repair. That needs one owner per store; durable drivers see to it.
+ * The experience store over any row driver. Leases and waiting live in memory only: when a process
+ * dies, its leases end with it, and their rows are waiting again at the next open without any
+ * repair. That requires one owner per store; durable drivers enforce it with a lock.
  */
 import {
   mean,
@@ -9,19 +9,21 @@ import {
   type Clock,
   type Experience,
   type ExperienceStore,
+  type JsonState,
   type Lease,
   type Metrics,
+  type TakeFilter,
 } from '@trinity-rft/core';
-import type { RowDriver, StoredRow } from './row-driver.js';
 import {
+  assertCount,
+  assertTrainStep,
   closedError,
-  countError,
   finishedError,
   leaseEndedError,
   takeCancelledError,
-  trainStepError,
 } from './errors.js';
-import { rowQueue, type Grant } from './row-queue.js';
+import type { RowDriver, StoredRow } from './row-driver.js';
+import { rowQueue, type Grant, type RowQueue } from './row-queue.js';
 
 export interface LeaseStoreOptions {
   /**
@@ -30,147 +32,129 @@ export interface LeaseStoreOptions {
    * unlimited
    */
   readonly capacity?: number;
-  /** For rows that somebody else adds. @default nobody does */
+  /** For rows that another process adds. @default no other process adds rows */
   readonly follow?: Follow;
 }
 
-/** Looks for rows that another process has added, again and again until that has ended. */
+/** Looks for rows that another process has added, again and again until that process has ended. */
 export interface Follow {
   readonly clock: Pick<Clock, 'sleep'>;
   readonly everyMs: number;
-  /** True when nobody will add any more rows; then the store is finished. */
+  /** True when no more rows will be added; then the store is finished. */
   readonly ended: () => boolean;
 }
 
-type LeaseState = 'open' | 'acknowledged' | 'released' | 'rolled back';
-
 export function leaseStore(driver: RowDriver, options: LeaseStoreOptions = {}): ExperienceStore {
-  const first = driver.unsettled();
-  const queue = rowQueue(first, options.capacity ?? Infinity);
-  const closed = new AbortController();
-  /** Newest row that the queue has had. */
-  let newest = first.at(-1)?.id ?? 0;
-  const known = (rows: readonly StoredRow[]): readonly StoredRow[] => {
-    newest = Math.max(newest, rows.at(-1)?.id ?? 0);
-    return rows;
+  const rows = driver.unsettled();
+  const store: StoreState = {
+    driver,
+    queue: rowQueue(rows, options.capacity ?? Infinity),
+    newestId: rows.at(-1)?.id ?? 0,
+    leases: new Set(),
+    phase: 'open',
+    failure: undefined,
+    closed: new AbortController(),
   };
-  const leases = new Set<{ state: LeaseState }>();
-  let ended: 'finished' | 'closed' | undefined;
-  let failure: Error | undefined;
-
-  const assertOpen = (what: string): void => {
-    if (ended === 'closed') throw closedError(what);
-  };
-
-  const openLease = ({ used, stale }: Grant): Lease => {
-    const experiences = driver.read(used);
-    const lease: { state: LeaseState } = { state: 'open' };
-    leases.add(lease);
-    const end = (state: LeaseState): void => {
-      lease.state = state;
-      leases.delete(lease);
-    };
-    return {
-      experiences,
-      metrics: leaseMetrics(experiences, stale.length),
-      acknowledge: async (trainStep) => {
-        assertOpen('An acknowledgement');
-        if (lease.state !== 'open') throw leaseEndedError(lease.state);
-        checkTrainStep(trainStep);
-        driver.settle(used, stale, trainStep);
-        end('acknowledged');
-      },
-      release: async () => {
-        if (lease.state !== 'open' || ended === 'closed') return;
-        end('released');
-        queue.giveBack({ used, stale });
-      },
-    };
-  };
-
-  const store: ExperienceStore = {
-    put: async (batch, explorerState) => {
-      assertOpen('A put');
-      if (failure) throw failure;
-      if (ended === 'finished') throw finishedError();
-      await queue.admit(batch.length, () => queue.add(known(driver.insert(batch, explorerState))));
-    },
-    take: async (count, filter = {}, signal) => {
-      assertOpen('A take');
-      if (failure) throw failure;
-      if (!Number.isInteger(count) || count < 1) throw countError(count);
-      if (signal?.aborted) throw takeCancelledError(count, queue.length, signal.reason);
-      return queue.take(
-        { count, minPolicyVersion: filter.minPolicyVersion ?? -Infinity, signal },
-        openLease,
-      );
-    },
-    rollback: async (trainStep) => {
-      assertOpen('A rollback');
-      checkTrainStep(trainStep);
-      driver.unsettle(trainStep);
-      for (const lease of leases) lease.state = 'rolled back';
-      leases.clear();
-      const held = new Set(queue.held().map((row) => row.id));
-      queue.reset(known(driver.unsettled()).filter((row) => !held.has(row.id)));
-    },
+  if (options.follow) void followWriter(store, options.follow);
+  return {
+    put: (batch, explorerState) => put(store, batch, explorerState),
+    take: (count, filter, signal) => take(store, count, filter, signal),
+    rollback: (trainStep) => rollback(store, trainStep),
     explorerState: async () => {
-      assertOpen('Reading the explorer state');
+      assertOpen(store, 'explorerState');
       return driver.explorerState();
     },
-    finish: () => {
-      if (ended) return;
-      ended = 'finished';
-      queue.finish();
-    },
-    fail: (error) => {
-      if (ended === 'closed' || failure) return;
-      failure = error;
-      queue.refuseAll(error);
-    },
-    counts: async () => {
-      assertOpen('Counting');
-      const { total, trained, dropped } = driver.counts();
-      const refused = queue.held().length;
-      return {
-        total,
-        waiting: queue.length,
-        leased: total - trained - dropped - queue.length - refused,
-        trained,
-      };
-    },
-    close: async () => {
-      if (ended === 'closed') return;
-      ended = 'closed';
-      closed.abort();
-      queue.refuseAll(closedError('Waiting'));
-      driver.close();
-    },
+    finish: () => finish(store),
+    fail: (error) => fail(store, error),
+    counts: () => counts(store),
+    close: () => close(store),
   };
-  if (options.follow) void followRows(options.follow);
-  return store;
-
-  async function followRows({ clock, everyMs, ended: noMore }: Follow): Promise<void> {
-    try {
-      while (!ended) {
-        const last = noMore();
-        queue.add(known(driver.unsettled(newest)));
-        if (last) return store.finish();
-        await clock.sleep(everyMs, closed.signal);
-      }
-    } catch (error) {
-      if (!closed.signal.aborted) store.fail(error as Error);
-    }
-  }
 }
 
-function checkTrainStep(trainStep: number): void {
-  if (!Number.isInteger(trainStep) || trainStep < 0) throw trainStepError(trainStep);
+interface StoreState {
+  readonly driver: RowDriver;
+  readonly queue: RowQueue;
+  /** Newest row that the queue has received. */
+  newestId: number;
+  readonly leases: Set<OpenLease>;
+  phase: 'open' | 'finished' | 'closed';
+  failure: Error | undefined;
+  /** Aborts when the store is closed. */
+  readonly closed: AbortController;
+}
+
+interface OpenLease {
+  state: 'open' | 'acknowledged' | 'released' | 'rolled back';
+}
+
+function assertOpen({ phase }: StoreState, call: string): void {
+  if (phase === 'closed') throw closedError(call);
+}
+
+async function put(
+  store: StoreState,
+  batch: readonly Experience[],
+  explorerState: JsonState | undefined,
+): Promise<void> {
+  assertOpen(store, 'put');
+  if (store.failure) throw store.failure;
+  if (store.phase === 'finished') throw finishedError();
+  await store.queue.admit(batch.length, () => {
+    const rows = store.driver.insert(batch, explorerState);
+    noteNewest(store, rows);
+    store.queue.add(rows);
+  });
+}
+
+function noteNewest(store: StoreState, rows: readonly StoredRow[]): void {
+  store.newestId = Math.max(store.newestId, rows.at(-1)?.id ?? 0);
+}
+
+async function take(
+  store: StoreState,
+  count: number,
+  { minPolicyVersion = -Infinity }: TakeFilter = {},
+  signal: AbortSignal | undefined,
+): Promise<Lease | undefined> {
+  const { queue } = store;
+  assertOpen(store, 'take');
+  if (store.failure) throw store.failure;
+  assertCount(count);
+  if (signal?.aborted) throw takeCancelledError(count, queue.length, signal.reason);
+  return queue.take({ count, minPolicyVersion, signal }, (grant) => openLease(store, grant));
+}
+
+function openLease(store: StoreState, grant: Grant): Lease {
+  const { driver, queue, leases } = store;
+  const { used, stale } = grant;
+  const experiences = driver.read(used);
+  const lease: OpenLease = { state: 'open' };
+  leases.add(lease);
+  const end = (state: OpenLease['state']): void => {
+    lease.state = state;
+    leases.delete(lease);
+  };
+  return {
+    experiences,
+    metrics: leaseMetrics(experiences, stale.length),
+    acknowledge: async (trainStep) => {
+      assertOpen(store, 'acknowledge');
+      if (lease.state !== 'open') throw leaseEndedError(lease.state);
+      assertTrainStep(trainStep);
+      driver.settle(used, stale, trainStep);
+      end('acknowledged');
+    },
+    release: async () => {
+      if (lease.state !== 'open' || store.phase === 'closed') return;
+      end('released');
+      queue.putBack(grant);
+    },
+  };
 }
 
 /**
  * Names as in the original: versions that sampled the batch, distinct tasks in it, and how many
- * were too old.
+ * experiences were too old.
  */
 function leaseMetrics(experiences: readonly Experience[], stale: number): Metrics {
   const versions = experiences.map((experience) => experience.policyVersion);
@@ -181,4 +165,63 @@ function leaseMetrics(experiences: readonly Experience[], stale: number): Metric
     'sample/task_count': new Set(experiences.map((experience) => taskKey(experience.eid))).size,
     'sample/stale_dropped': stale,
   };
+}
+
+async function rollback(store: StoreState, trainStep: number): Promise<void> {
+  const { driver, queue, leases } = store;
+  assertOpen(store, 'rollback');
+  assertTrainStep(trainStep);
+  driver.unsettle(trainStep);
+  for (const lease of leases) lease.state = 'rolled back';
+  leases.clear();
+  const rows = driver.unsettled();
+  noteNewest(store, rows);
+  const setAside = new Set(queue.setAside().map((row) => row.id));
+  queue.reset(rows.filter((row) => !setAside.has(row.id)));
+}
+
+function finish(store: StoreState): void {
+  if (store.phase !== 'open') return;
+  store.phase = 'finished';
+  store.queue.finish();
+}
+
+function fail(store: StoreState, error: Error): void {
+  if (store.phase === 'closed' || store.failure) return;
+  store.failure = error;
+  store.queue.rejectAll(error);
+}
+
+async function counts(store: StoreState): ReturnType<ExperienceStore['counts']> {
+  assertOpen(store, 'counts');
+  const { driver, queue } = store;
+  const { total, trained, dropped } = driver.counts();
+  const waiting = queue.length;
+  const leased = total - trained - dropped - waiting - queue.setAside().length;
+  return { total, waiting, leased, trained };
+}
+
+async function close(store: StoreState): Promise<void> {
+  if (store.phase === 'closed') return;
+  store.phase = 'closed';
+  store.closed.abort();
+  store.queue.rejectAll(closedError('take'));
+  store.driver.close();
+}
+
+async function followWriter(store: StoreState, { clock, everyMs, ended }: Follow): Promise<void> {
+  const { driver, queue, closed } = store;
+  try {
+    while (store.phase === 'open') {
+      // Asked before looking: a writer may add rows and end in between.
+      const last = ended();
+      const rows = driver.unsettled(store.newestId);
+      noteNewest(store, rows);
+      queue.add(rows);
+      if (last) return finish(store);
+      await clock.sleep(everyMs, closed.signal);
+    }
+  } catch (error) {
+    if (!closed.signal.aborted) fail(store, error as Error);
+  }
 }

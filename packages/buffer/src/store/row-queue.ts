@@ -1,197 +1,224 @@
 /**
- * The waiting line of an experience store: rows first in, first out, the takers that wait for them,
- * and puts that wait for room.
+ * The queue of an experience store: rows first in, first out, the takers that wait for them, and
+ * the puts that wait for room.
  */
-import type { StoredRow } from './row-driver.js';
 import { takeCancelledError } from './errors.js';
+import type { StoredRow } from './row-driver.js';
 
-/**
- * What a taker gets: rows to train on, and older rows before them that its filter refuses. Both are
- * used up together.
- */
+/** What a taker gets. Both parts are used up together. */
 export interface Grant {
+  /** Rows to train on. */
   readonly used: readonly StoredRow[];
+  /** Rows before them that are too old for the taker. */
   readonly stale: readonly StoredRow[];
 }
 
+export interface TakeRequest {
+  readonly count: number;
+  /** Older rows are stale. */
+  readonly minPolicyVersion: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 export interface RowQueue {
-  /** Rows that nobody holds. */
+  /** Rows in the queue. */
   readonly length: number;
-  /** Rows that waiting takers hold as too old for them. */
-  held(): readonly StoredRow[];
+  /** Rows that waiting takers have set aside as stale. */
+  setAside(): readonly StoredRow[];
   /** Appends new rows. */
   add(rows: readonly StoredRow[]): void;
-  /** Puts rows back in their old place. */
-  giveBack(grant: Grant): void;
-  /** Forgets everything that nobody holds, and starts again from these rows. */
+  /** Returns rows to their old place. */
+  putBack(grant: Grant): void;
+  /** Replaces what is in the queue by these rows. */
   reset(rows: readonly StoredRow[]): void;
   /**
-   * The oldest `count` rows of at least that version; the remainder, then `undefined`, once
-   * finished. `open` turns the grant into what the caller gets in the same breath, so that rows are
-   * never between two owners; if it throws, they go back.
+   * The oldest `count` rows of at least that version; once finished, the remainder, then
+   * `undefined`. `open` synchronously turns the grant into the caller's result, so that rows always
+   * have one owner; if it throws, they return to the queue.
    * @throws CancelledError, and what `open` throws
    */
-  take<T>(wanted: Wanted, open: (grant: Grant) => T): Promise<T | undefined>;
+  take<T>(request: TakeRequest, open: (grant: Grant) => T): Promise<T | undefined>;
   /**
    * Runs `store` (which adds `size` rows) as soon as there is room; rejects with what it throws.
    */
   admit(size: number, store: () => void): Promise<void>;
+  /** No more rows will come. */
   finish(): void;
-  /** Rejects everybody who waits. */
-  refuseAll(error: Error): void;
+  /** Rejects every waiting taker and put. */
+  rejectAll(error: Error): void;
 }
 
-interface Wanted {
-  readonly count: number;
-  /** Older rows are refused. */
-  readonly minPolicyVersion: number;
-  readonly signal: AbortSignal | undefined;
+/** @param capacity see LeaseStoreOptions */
+export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQueue {
+  const queue: QueueState = {
+    rows: [...initial],
+    takers: [],
+    puts: [],
+    capacity,
+    finished: false,
+  };
+  return {
+    get length() {
+      return queue.rows.length;
+    },
+    setAside: () => queue.takers.flatMap((taker) => taker.stale),
+    add: (rows) => {
+      for (const row of rows) queue.rows.push(row);
+      serveTakers(queue);
+    },
+    putBack: ({ used, stale }) => {
+      insert(queue, [...used, ...stale]);
+      advance(queue);
+    },
+    reset: (rows) => {
+      queue.rows = [...rows];
+      advance(queue);
+    },
+    take: (request, open) => take(queue, request, open),
+    admit: (size, store) => admit(queue, size, store),
+    finish: () => {
+      queue.finished = true;
+      admitPuts(queue);
+      serveTakers(queue);
+    },
+    rejectAll: (error) => {
+      for (const taker of queue.takers.splice(0)) taker.reject(error);
+      for (const put of queue.puts.splice(0)) put.reject(error);
+    },
+  };
+}
+
+interface QueueState {
+  /** In insertion order. */
+  rows: StoredRow[];
+  /** First come, first served. */
+  readonly takers: Taker[];
+  readonly puts: WaitingPut[];
+  readonly capacity: number;
+  finished: boolean;
 }
 
 interface Taker {
   readonly count: number;
   readonly minPolicyVersion: number;
+  /** Set aside for this taker, in the order in which they were in the queue. */
   readonly stale: StoredRow[];
-  readonly grant: (grant: Grant | undefined) => void;
-  readonly refuse: (error: Error) => void;
+  readonly serve: (used: readonly StoredRow[]) => void;
+  /** Nothing is left for it. */
+  readonly end: () => void;
+  readonly reject: (error: Error) => void;
 }
 
 interface WaitingPut {
   readonly size: number;
   readonly store: () => void;
-  readonly refuse: (error: Error) => void;
+  readonly reject: (error: Error) => void;
 }
 
-/** @param capacity see LeaseStoreOptions */
-export function rowQueue(initial: readonly StoredRow[], capacity: number): RowQueue {
-  const takers: Taker[] = [];
-  const puts: WaitingPut[] = [];
-  let waiting = [...initial];
-  let finished = false;
+function insert(queue: QueueState, rows: readonly StoredRow[]): void {
+  if (rows.length > 0) queue.rows = [...queue.rows, ...rows].sort((a, b) => a.id - b.id);
+}
 
-  const insertBack = (rows: readonly StoredRow[]): void => {
-    if (rows.length > 0) waiting = [...waiting, ...rows].sort((a, b) => a.id - b.id);
-  };
+function advance(queue: QueueState): void {
+  serveTakers(queue);
+  admitPuts(queue);
+}
 
-  const serveTakers = (): void => {
-    for (let taker = takers[0]; taker; taker = takers[0]) {
-      const picked = pickRows(waiting, taker, finished);
-      waiting = picked.rest;
-      if (!picked.rows && !finished) return;
-      takers.shift();
-      taker.grant(picked.rows && { used: picked.rows, stale: taker.stale });
-    }
-  };
+function serveTakers(queue: QueueState): void {
+  for (let taker = queue.takers[0]; taker; taker = queue.takers[0]) {
+    const used = pickRows(queue, taker);
+    if (!used && !queue.finished) return;
+    queue.takers.shift();
+    if (used) taker.serve(used);
+    else taker.end();
+  }
+}
 
-  const admitPuts = (): void => {
-    for (let put = puts[0]; put; put = puts[0]) {
-      const room = waiting.length === 0 || waiting.length + put.size <= capacity;
-      // A taker that waits needs more than is there: holding data back from it would stop both
-      // sides for good.
-      if (!room && takers.length === 0 && !finished) return;
-      puts.shift();
-      put.store();
-    }
-  };
-
-  const advance = (): void => {
-    serveTakers();
-    admitPuts();
-  };
-
-  const take = <T>(
-    { count, minPolicyVersion, signal }: Wanted,
-    open: (grant: Grant) => T,
-  ): Promise<T | undefined> =>
-    new Promise((resolve, reject) => {
-      const stale: StoredRow[] = [];
-      const leave = (rows: readonly StoredRow[], answer: () => void): void => {
-        signal?.removeEventListener('abort', onAbort);
-        insertBack(rows);
-        answer();
-      };
-      const refuse = (error: Error): void => leave(stale, () => reject(error));
-      const grant = (given: Grant | undefined): void => {
-        if (!given) return leave(stale, () => resolve(undefined));
-        try {
-          const opened = open(given);
-          leave([], () => resolve(opened));
-        } catch (error) {
-          leave([...given.used, ...stale], () => reject(error as Error));
-        }
-      };
-      const taker: Taker = { count, minPolicyVersion, stale, grant, refuse };
-      const onAbort = (): void => {
-        takers.splice(takers.indexOf(taker), 1);
-        refuse(takeCancelledError(count, waiting.length, signal?.reason));
-        advance();
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      takers.push(taker);
-      advance();
-    });
-
-  return {
-    get length() {
-      return waiting.length;
-    },
-    held: () => takers.flatMap((taker) => taker.stale),
-    add: (rows) => {
-      for (const row of rows) waiting.push(row);
-      serveTakers();
-    },
-    giveBack: ({ used, stale }) => {
-      insertBack([...used, ...stale]);
-      advance();
-    },
-    reset: (rows) => {
-      waiting = [...rows];
-      advance();
-    },
-    take,
-    admit: (size, store) =>
-      new Promise((resolve, reject) => {
-        puts.push({ size, store: () => settle(store, resolve, reject), refuse: reject });
-        admitPuts();
-      }),
-    finish: () => {
-      finished = true;
-      admitPuts();
-      serveTakers();
-    },
-    refuseAll: (error) => {
-      for (const taker of takers.splice(0)) taker.refuse(error);
-      for (const put of puts.splice(0)) put.refuse(error);
-    },
-  };
+function admitPuts(queue: QueueState): void {
+  for (let put = queue.puts[0]; put; put = queue.puts[0]) {
+    const { length } = queue.rows;
+    const hasRoom = length === 0 || length + put.size <= queue.capacity;
+    // A waiting taker needs more rows than there are: a put that waited for it would stop both.
+    if (!hasRoom && queue.takers.length === 0 && !queue.finished) return;
+    queue.puts.shift();
+    put.store();
+  }
 }
 
 /**
- * The oldest rows that are fresh enough for `taker`; rows older than those that are not go to
- * `taker.stale`. Rows behind the last one picked are left alone, so that what a train step refuses
- * does not depend on how far the explorer is ahead.
+ * Removes from the queue the oldest rows that are fresh enough for `taker`, and sets aside the stale
+ * ones before them. Undefined when there are too few, which then stay. Rows behind the last one
+ * picked are not looked at, so that what a train step drops as stale does not depend on how far the
+ * explorer is ahead.
  */
-function pickRows(
-  waiting: StoredRow[],
-  taker: Taker,
-  finished: boolean,
-): { rows: readonly StoredRow[] | undefined; rest: StoredRow[] } {
+function pickRows(queue: QueueState, taker: Taker): readonly StoredRow[] | undefined {
   const fresh: StoredRow[] = [];
   let seen = 0;
-  for (; seen < waiting.length && fresh.length < taker.count; seen++) {
-    const row = waiting[seen]!;
+  for (const row of queue.rows) {
+    if (fresh.length === taker.count) break;
+    seen++;
     (row.policyVersion < taker.minPolicyVersion ? taker.stale : fresh).push(row);
   }
-  const rest = waiting.slice(seen);
-  if (fresh.length === taker.count || (finished && fresh.length > 0)) return { rows: fresh, rest };
-  return { rows: undefined, rest: [...fresh, ...rest] };
+  const rest = queue.rows.slice(seen);
+  const enough = fresh.length === taker.count || (queue.finished && fresh.length > 0);
+  queue.rows = enough ? rest : [...fresh, ...rest];
+  return enough ? fresh : undefined;
 }
 
-function settle(work: () => void, resolve: () => void, reject: (error: Error) => void): void {
-  try {
-    work();
-    resolve();
-  } catch (error) {
-    reject(error as Error);
-  }
+function take<T>(
+  queue: QueueState,
+  { count, minPolicyVersion, signal }: TakeRequest,
+  open: (grant: Grant) => T,
+): Promise<T | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  const stale: StoredRow[] = [];
+  const taker: Taker = {
+    count,
+    minPolicyVersion,
+    stale,
+    serve: (used) => {
+      stopListening();
+      try {
+        resolve(open({ used, stale }));
+      } catch (error) {
+        insert(queue, [...used, ...stale]);
+        reject(error as Error);
+      }
+    },
+    end: () => {
+      stopListening();
+      insert(queue, stale);
+      resolve(undefined);
+    },
+    reject: (error) => {
+      stopListening();
+      insert(queue, stale);
+      reject(error);
+    },
+  };
+  const onAbort = (): void => {
+    queue.takers.splice(queue.takers.indexOf(taker), 1);
+    taker.reject(takeCancelledError(count, queue.rows.length, signal?.reason));
+    advance(queue);
+  };
+  const stopListening = (): void => signal?.removeEventListener('abort', onAbort);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  queue.takers.push(taker);
+  advance(queue);
+  return promise;
+}
+
+function admit(queue: QueueState, size: number, store: () => void): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const storeAndSettle = (): void => {
+    try {
+      store();
+      resolve();
+    } catch (error) {
+      reject(error as Error);
+    }
+  };
+  queue.puts.push({ size, store: storeAndSettle, reject });
+  admitPuts(queue);
+  return promise;
 }

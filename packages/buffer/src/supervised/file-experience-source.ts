@@ -1,7 +1,4 @@
-/**
- * Supervised data as a place where a trainer reads: rows become experiences, batch by batch, in an
- * order that train steps number.
- */
+/** Supervised data as a source of experiences: one batch of rows per train step, in a fixed order. */
 import {
   assertAligned,
   boundary,
@@ -13,9 +10,9 @@ import {
   type Lease,
   type RawTask,
 } from '@trinity-rft/core';
-import { rowOrder } from '../tasks/row-order.js';
+import { rowOrder, type RowOrder } from '../tasks/row-order.js';
 import type { TaskOrderOptions } from '../tasks/task-source.js';
-import { closedError, leaseEndedError, trainStepError } from '../store/errors.js';
+import { assertTrainStep, closedError, leaseEndedError } from '../store/errors.js';
 
 export interface FileExperienceSourceOptions extends TaskOrderOptions {
   readonly rows: readonly RawTask[];
@@ -37,109 +34,129 @@ export interface FileExperienceSourceOptions extends TaskOrderOptions {
  * step, so a checkpoint's step is all that a resumed run needs. The last batch may be smaller.
  */
 export function fileExperienceSource(options: FileExperienceSourceOptions): ExperienceSource {
-  const {
-    name,
-    rows,
-    toExperiences,
-    batchSize,
-    selectorType = 'sequential',
-    seed = 42,
-    totalEpochs = 1,
-  } = options;
+  const { name, rows, batchSize, totalEpochs = 1 } = options;
   if (!Number.isInteger(batchSize) || batchSize < 1)
     throw batchSizeError(name, 'a batch size', batchSize);
-  const end = rows.length === 0 ? 0 : (options.totalRows ?? Math.floor(totalEpochs * rows.length));
-  const order = rowOrder(selectorType, rows.length, seed, name);
-  /** Batches given back, in order; they come before `next`. */
-  let returned: number[] = [];
-  let next = 0;
-  /** Leases of an earlier life are void. */
-  let life = 0;
-  let closed = false;
-
-  const giveBack = (batch: number): void => {
-    returned = [...returned, batch].sort((a, b) => a - b);
+  const { selectorType = 'sequential', seed = 42 } = options;
+  const totalRows = options.totalRows ?? Math.floor(totalEpochs * rows.length);
+  const source: SourceState = {
+    ...options,
+    end: rows.length === 0 ? 0 : totalRows,
+    order: rowOrder(selectorType, rows.length, seed, name),
+    nextBatch: 0,
+    released: [],
+    rollbacks: 0,
+    closed: false,
   };
-
-  const readBatch = (first: number): Promise<readonly (readonly Experience[])[]> =>
-    Promise.all(
-      order(first, Math.min(batchSize, end - first)).map((row) =>
-        readRow(name, rows[row]!, row, toExperiences),
-      ),
-    );
-
-  const leaseOf = (batch: number, read: readonly (readonly Experience[])[]): Lease => {
-    const bornIn = life;
-    let state: 'open' | 'acknowledged' | 'released' | 'rolled back' = 'open';
-    return {
-      experiences: read.flat(),
-      metrics: {
-        'sample/task_count': read.length,
-        'sample/epoch': Math.min(end, (batch + 1) * batchSize) / rows.length,
-      },
-      acknowledge: async (trainStep) => {
-        if (closed) throw closedError('An acknowledgement');
-        if (bornIn !== life) state = 'rolled back';
-        if (state !== 'open') throw leaseEndedError(state);
-        if (trainStep !== batch + 1) throw stepError(name, batch, trainStep);
-        state = 'acknowledged';
-      },
-      release: async () => {
-        if (state !== 'open' || bornIn !== life) return;
-        state = 'released';
-        giveBack(batch);
-      },
-    };
-  };
-
   return {
-    take: async (count, _filter, signal) => {
-      if (closed) throw closedError('A take');
-      if (count !== batchSize) throw batchSizeError(name, `batches of ${batchSize}`, count);
-      if (signal?.aborted)
-        throw new CancelledError(`Reading "${name}" was cancelled.`, {
-          code: 'TAKE_CANCELLED',
-          reason: 'aborted',
-          cause: signal.reason,
-        });
-      if (returned.length === 0 && next * batchSize >= end) return undefined;
-      const batch = returned.shift() ?? next++;
-      try {
-        return leaseOf(batch, await readBatch(batch * batchSize));
-      } catch (error) {
-        giveBack(batch);
-        throw error;
-      }
-    },
+    take: (count, _filter, signal) => take(source, count, signal),
     rollback: async (trainStep) => {
-      if (!Number.isInteger(trainStep) || trainStep < 0) throw trainStepError(trainStep);
-      life++;
-      returned = [];
-      next = trainStep;
+      assertTrainStep(trainStep);
+      source.rollbacks++;
+      source.released = [];
+      source.nextBatch = trainStep;
     },
     close: async () => {
-      closed = true;
+      source.closed = true;
+    },
+  };
+}
+
+interface SourceState extends Pick<
+  FileExperienceSourceOptions,
+  'name' | 'rows' | 'toExperiences' | 'batchSize'
+> {
+  /** Rows to read in all, of all epochs. */
+  readonly end: number;
+  readonly order: RowOrder;
+  /** From 0. */
+  nextBatch: number;
+  /** Batches that were given back, ascending; they come before `nextBatch`. */
+  released: number[];
+  /** A rollback voids the leases from before it. */
+  rollbacks: number;
+  closed: boolean;
+}
+
+async function take(
+  source: SourceState,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<Lease | undefined> {
+  const { name, batchSize, end } = source;
+  if (source.closed) throw closedError('take');
+  if (count !== batchSize) throw batchSizeError(name, `batches of ${batchSize}`, count);
+  if (signal?.aborted)
+    throw new CancelledError(`Reading "${name}" was cancelled.`, {
+      code: 'TAKE_CANCELLED',
+      reason: 'aborted',
+      cause: signal.reason,
+    });
+  if (source.released.length === 0 && source.nextBatch * batchSize >= end) return undefined;
+  const batch = source.released.shift() ?? source.nextBatch++;
+  try {
+    return leaseOf(source, batch, await readBatch(source, batch));
+  } catch (error) {
+    putBack(source, batch);
+    throw error;
+  }
+}
+
+function putBack(source: SourceState, batch: number): void {
+  source.released = [...source.released, batch].sort((a, b) => a - b);
+}
+
+/** The experiences of each row of the batch. */
+function readBatch(
+  source: SourceState,
+  batch: number,
+): Promise<readonly (readonly Experience[])[]> {
+  const { order, batchSize, end } = source;
+  const first = batch * batchSize;
+  const rows = order(first, Math.min(batchSize, end - first));
+  return Promise.all(rows.map((row) => readRow(source, row)));
+}
+
+function leaseOf(
+  source: SourceState,
+  batch: number,
+  experiences: readonly (readonly Experience[])[],
+): Lease {
+  const { name, rows, batchSize, end, rollbacks } = source;
+  let state: 'open' | 'acknowledged' | 'released' = 'open';
+  const isRolledBack = (): boolean => source.rollbacks > rollbacks;
+  return {
+    experiences: experiences.flat(),
+    metrics: {
+      'sample/task_count': experiences.length,
+      'sample/epoch': Math.min(end, (batch + 1) * batchSize) / rows.length,
+    },
+    acknowledge: async (trainStep) => {
+      if (source.closed) throw closedError('acknowledge');
+      if (isRolledBack()) throw leaseEndedError('rolled back');
+      if (state !== 'open') throw leaseEndedError(state);
+      if (trainStep !== batch + 1) throw stepError(name, batch, trainStep);
+      state = 'acknowledged';
+    },
+    release: async () => {
+      if (state !== 'open' || isRolledBack()) return;
+      state = 'released';
+      putBack(source, batch);
     },
   };
 }
 
 async function readRow(
-  name: string,
-  rawTask: RawTask,
+  { name, rows, toExperiences }: SourceState,
   row: number,
-  toExperiences: FileExperienceSourceOptions['toExperiences'],
 ): Promise<readonly Experience[]> {
-  const wrap = (cause: unknown): TaskError =>
+  const unusable = (cause: unknown): TaskError =>
     new TaskError(
-      `Row ${row} of "${name}" cannot be made into an experience: ${(cause as Error).message}. Mend or remove the row.`,
-      {
-        code: 'SUPERVISED_ROW',
-        details: { taskset: name, row },
-        cause,
-      },
+      `Row ${row} of "${name}" cannot be made into an experience: ${(cause as Error).message}. Fix or remove the row.`,
+      { code: 'SUPERVISED_ROW', details: { taskset: name, row }, cause },
     );
-  return boundary(wrap, async () => {
-    const experiences = await toExperiences(rawTask, row);
+  return boundary(unusable, async () => {
+    const experiences = await toExperiences(rows[row] ?? {}, row);
     experiences.forEach(assertAligned);
     return experiences;
   });
@@ -148,15 +165,13 @@ async function readRow(
 function batchSizeError(name: string, expected: string, found: number): BufferError {
   return new BufferError(
     `"${name}" was asked for ${found} rows; expected ${expected}, a whole number of at least 1 (buffer.train_batch_size).`,
-    {
-      code: 'BUFFER_COUNT',
-    },
+    { code: 'BUFFER_COUNT' },
   );
 }
 
 function stepError(name: string, batch: number, trainStep: number): BufferError {
   return new BufferError(
-    `Batch ${batch + 1} of "${name}" was acknowledged by train step ${trainStep}; expected step ${batch + 1}: one batch per step, counted from 1, is what a resumed run finds its place by.`,
+    `Batch ${batch + 1} of "${name}" was acknowledged by train step ${trainStep}; expected step ${batch + 1}: each step uses one batch, counted from 1, so that a resumed run finds its place.`,
     { code: 'BUFFER_TRAIN_STEP' },
   );
 }

@@ -90,7 +90,7 @@ export function algorithmReference(tables: AlgorithmTables): AlgorithmReference 
     parts: [
       ...parts('advantage_fn', advantageFns, (row) => row.make('', {}, 0).needs),
       ...parts('policy_loss_fn', policyLossFns, (row) => row.make('', {}).needs),
-      ...parts('kl_loss_fn', klFns, (row) => row.make('', {}, { rollouts: true })?.needs),
+      ...parts('kl_loss_fn', klFns, (row) => row.make('', {})?.needs),
       ...parts('entropy_loss_fn', entropyLossFns, (row) => row.make('', {})?.needs),
       ...parts('sample_strategy', sampleStrategies),
       ...parts('operator', operators),

@@ -1,53 +1,59 @@
-/** The `ValueEngine` interface over the calls of the protocol. */
+/** The `ValueEngine` interface over the calls of a critic's thread. */
 import { CancelledError, EngineError, type ValueEngine } from '@trinity-rft/core';
+import type { Link } from '@trinity-rft/worker-link';
 
-import { EngineClient, type EngineLink } from '../protocol/client.js';
-import { packBatch } from '../protocol/engine-calls.js';
-import type { CriticCalls, CriticOptions } from '../protocol/critic-calls.js';
+import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
+import { packBatch, transferables } from '../protocol/packing.js';
 
 /**
  * Starts a thread and waits until it is ready.
  * @throws whatever opening the model threw there; the link is closed then
  */
 export async function connectCritic(
-  start: (options: CriticOptions) => EngineLink,
+  start: (options: CriticOptions) => Link<CriticMethods>,
   options: CriticOptions,
 ): Promise<{ readonly critic: ValueEngine; readonly parameters: number }> {
-  const client = new EngineClient<CriticCalls>(start(options));
-  const close = (): Promise<void> =>
-    client.close(
-      new CancelledError('The critic was closed before this call was answered.', {
-        code: 'ENGINE_CLOSED',
-        reason: 'shutdown',
-      }),
-      new EngineError('The critic is closed; open another one for more calls.', {
-        code: 'ENGINE_CLOSED',
-      }),
-    );
+  const link = start(options);
   try {
-    const { parameters } = await client.call('open', {}).result;
-    return { critic: criticOf(client, close), parameters };
+    const { parameters } = await link.call('open');
+    return { critic: remoteCritic(link), parameters };
   } catch (error) {
-    await close();
+    await closeCritic(link);
     throw error;
   }
 }
 
-function criticOf(client: EngineClient<CriticCalls>, close: () => Promise<void>): ValueEngine {
+function remoteCritic(link: Link<CriticMethods>): ValueEngine {
   return {
-    forward: async (batch) => ({
-      batch,
-      ...(await client.call('forward', { batch: packBatch(batch) }).result),
-    }),
-    backward: async ({ batch, offsets }, gradients) => {
-      // Copies, because arrays that are sent are lost to the sender.
-      const copies = { offsets: offsets.slice(), gradients: gradients.slice() };
-      await client.call('backward', { batch: packBatch(batch), ...copies }).result;
+    forward: async (batch) => {
+      const call = { batch: packBatch(batch) };
+      return { batch, ...(await link.call('forward', call, { transfer: transferables(call) })) };
     },
-    step: (options) => client.call('step', options).result,
-    save: async (directory, { optimizer }) => client.call('save', { directory, optimizer }).result,
-    load: async (directory) => client.call('load', { directory }).result,
-    stats: () => client.call('stats', {}).result,
-    close,
+    backward: async ({ batch, offsets }, gradients) => {
+      // Copies, because the sender of a transferred array loses it.
+      const call = {
+        batch: packBatch(batch),
+        offsets: offsets.slice(),
+        gradients: gradients.slice(),
+      };
+      await link.call('backward', call, { transfer: transferables(call) });
+    },
+    step: (options) => link.call('step', options),
+    save: (directory, { optimizer }) => link.call('save', { directory, optimizer }),
+    load: (directory) => link.call('load', { directory }),
+    stats: () => link.call('stats'),
+    close: () => closeCritic(link),
   };
+}
+
+function closeCritic(link: Link<CriticMethods>): Promise<void> {
+  return link.close(
+    new CancelledError('The critic was closed before this call was answered.', {
+      code: 'ENGINE_CLOSED',
+      reason: 'shutdown',
+    }),
+    new EngineError('The critic is closed; open another one for more calls.', {
+      code: 'ENGINE_CLOSED',
+    }),
+  );
 }

@@ -1,4 +1,4 @@
-/** The `Engine` interface over the calls of the protocol. */
+/** The `Engine` interface over the calls of an engine's threads. */
 import {
   CancelledError,
   EngineError,
@@ -7,120 +7,119 @@ import {
   type EngineCapabilities,
   type Sampler,
   type TrainEngine,
-  type TrinityError,
 } from '@trinity-rft/core';
+import type { Link } from '@trinity-rft/worker-link';
 
-import { samplingThreads } from '../sample/sampler-threads.js';
-import { EngineClient, type CallHandle, type EngineLink } from '../protocol/client.js';
-import { Lanes } from './sampler-pool.js';
-import { packBatch, type EngineFacts, type WorkerOptions } from '../protocol/engine-calls.js';
+import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
+import { packBatch, transferables } from '../protocol/packing.js';
+import { planSamplerThreads } from '../sample/sampler-threads.js';
+import { SamplerPool } from './sampler-pool.js';
 
 /**
- * Starts a thread and waits until it is ready; starts others when their samplers are needed.
+ * Starts a thread and waits until it is ready; further threads start when samplers are needed.
  * @throws whatever opening the model threw there; the link is closed then
  */
 export async function connectEngine(
-  start: (options: WorkerOptions) => EngineLink,
+  start: (options: WorkerOptions) => Link<EngineMethods>,
   options: WorkerOptions,
   capabilities: EngineCapabilities,
 ): Promise<{ readonly engine: Engine; readonly facts: EngineFacts }> {
-  const client = new EngineClient(start(options));
-  const ends = [
-    cancelled('The engine was closed before this call was answered.', 'shutdown'),
-    engineClosed(),
-  ] as const;
+  const link = start(options);
+  let facts: EngineFacts;
   try {
-    const facts = await client.call('open', {}).result;
-    const others = samplingThreads(facts.config, options.threads).lanes - 1;
-    const { lora: _, ...shared } = options;
-    const sampling = { ...shared, reference: false, samples: facts.config };
-    const lanes = new Lanes(
-      client,
-      Array.from({ length: others }, () => () => start(sampling)),
-    );
-    const engine = {
-      capabilities: { ...capabilities, referenceModel: options.reference },
-      trainer: trainerOf(client, lanes),
-      sampler: samplerOf(lanes, facts),
-      close: () => lanes.close(...ends),
-    };
-    return { engine, facts };
+    facts = await link.call('open');
   } catch (error) {
-    await client.close(...ends);
+    await link.close(error as Error);
     throw error;
   }
+  const { samplers } = planSamplerThreads(facts.config, options.threads);
+  const samplerOptions: WorkerOptions = {
+    ...options,
+    lora: undefined,
+    reference: false,
+    samplerOf: facts.config,
+  };
+  const pool = new SamplerPool(link, {
+    others: samplers - 1,
+    start: () => start(samplerOptions),
+  });
+  const engine = {
+    capabilities: { ...capabilities, referenceModel: options.reference },
+    trainer: remoteTrainer(link, pool),
+    sampler: remoteSampler(pool, facts),
+    close: () =>
+      pool.close(
+        cancelled('The engine was closed before this call was answered.', 'shutdown'),
+        new EngineError('The engine is closed; open another one for more calls.', {
+          code: 'ENGINE_CLOSED',
+        }),
+      ),
+  };
+  return { engine, facts };
 }
 
-function trainerOf(client: EngineClient, lanes: Lanes): TrainEngine {
+function remoteTrainer(link: Link<EngineMethods>, pool: SamplerPool): TrainEngine {
   return {
     forward: async (batch, options = {}) => {
-      const pass = await client.call('forward', { batch: packBatch(batch), options }).result;
-      return { batch, ...pass };
+      const call = { batch: packBatch(batch), options };
+      return { batch, ...(await link.call('forward', call, { transfer: transferables(call) })) };
     },
     backward: async (pass, { logprobs, entropy }) => {
-      // Copies, because arrays that are sent are lost to the sender.
-      const copies = {
+      // Copies, because the sender of a transferred array loses it.
+      const call = {
+        batch: packBatch(pass.batch),
         offsets: pass.offsets.slice(),
         logprobs: logprobs.slice(),
-        ...(entropy && { entropy: entropy.slice() }),
+        entropy: entropy?.slice(),
       };
-      await client.call('backward', { batch: packBatch(pass.batch), ...copies }).result;
+      await link.call('backward', call, { transfer: transferables(call) });
     },
-    step: (options) => client.call('step', options).result,
-    publish: async (version) => client.call('publish', { version }).result,
-    save: async (directory, { optimizer }) => client.call('save', { directory, optimizer }).result,
-    load: async (directory) => client.call('load', { directory }).result,
-    stats: () => lanes.stats(),
+    step: (options) => link.call('step', options),
+    publish: () => link.call('publish'),
+    save: (directory, { optimizer }) => link.call('save', { directory, optimizer }),
+    load: (directory) => link.call('load', { directory }),
+    stats: () => pool.stats(),
   };
 }
 
-function samplerOf(lanes: Lanes, { maxModelLen }: EngineFacts): Sampler {
+function remoteSampler(pool: SamplerPool, { maxModelLen }: EngineFacts): Sampler {
   let policyVersion = -1;
   return {
     maxModelLen,
     get policyVersion() {
       return policyVersion;
     },
-    sample: (prompt, options, signal) => abortable(signal, () => lanes.sample(prompt, options)),
-    score: (row, signal) => abortable(signal, () => lanes.score(row)),
+    sample: (prompt, options, signal) =>
+      withOwnAbort(signal, (abort) => pool.sample(prompt, options, abort)),
+    score: (row, signal) => withOwnAbort(signal, (abort) => pool.score(row, abort.signal)),
     adopt: async (source, version) => {
-      await lanes.adopt(source, version);
+      await pool.adopt(source, version);
       policyVersion = version;
     },
   };
 }
 
-/** The answer of a call that is given up when the signal aborts. */
-async function abortable<T>(
+/** Runs a call with a controller of its own, which aborts with a CancelledError when `signal` does. */
+async function withOwnAbort<T>(
   signal: AbortSignal | undefined,
-  begin: () => CallHandle<T>,
+  run: (abort: AbortController) => Promise<T>,
 ): Promise<T> {
   if (signal?.aborted) throw aborted(signal.reason);
-  const call = begin();
-  const onAbort = (): void => call.cancel(aborted(signal?.reason));
+  const abort = new AbortController();
+  const onAbort = (): void => abort.abort(aborted(signal?.reason));
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    return await call.result;
+    return await run(abort);
   } finally {
     signal?.removeEventListener('abort', onAbort);
   }
 }
 
-function aborted(cause: unknown): TrinityError {
+function aborted(cause: unknown): CancelledError {
   const reason = cause instanceof CancelledError ? cause.reason : 'aborted';
   return cancelled('The call to the sampler was aborted by its caller.', reason, cause);
 }
 
 function cancelled(message: string, reason: CancelReason, cause?: unknown): CancelledError {
-  return new CancelledError(message, {
-    code: 'SAMPLE_ABORTED',
-    reason,
-    ...(cause !== undefined && { cause }),
-  });
-}
-
-function engineClosed(): EngineError {
-  return new EngineError('The engine is closed; open another one for more calls.', {
-    code: 'ENGINE_CLOSED',
-  });
+  return new CancelledError(message, { code: 'SAMPLE_ABORTED', reason, cause });
 }

@@ -1,145 +1,156 @@
 /**
- * The samplers of an engine: one in the thread of the trainer, the others in threads of their own.
- * What a request gets is the same in each.
+ * The samplers of an engine: one in the trainer's thread, the others in threads of their own. The
+ * result of a request does not depend on which of them samples it.
  */
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
 import type {
   Metrics,
   SampledSequence,
   SamplingOptions,
   TokenRow,
-  TrinityError,
   WeightSource,
 } from '@trinity-rft/core';
+import type { Link } from '@trinity-rft/worker-link';
 
-import { EngineClient, type CallHandle, type EngineLink } from '../protocol/client.js';
-import { packBatch, unpackSequences } from '../protocol/engine-calls.js';
+import type { EngineMethods, SampleCall } from '../protocol/engine-calls.js';
+import { packBatch, transferables, unpackSequences } from '../protocol/packing.js';
 
-interface Lane {
-  readonly client: EngineClient;
-  /** Sequences asked for and not answered yet. */
-  open: number;
+interface PooledSampler {
+  readonly link: Link<EngineMethods>;
+  /** Sequences requested and not yet answered. */
+  pending: number;
 }
 
-export class Lanes {
-  readonly #lanes: Lane[];
-  /** How to start each of the others, until the first use. */
-  #unstarted: readonly (() => EngineLink)[];
+export interface SamplerThreadsOptions {
+  /** Samplers besides the first; their threads start with the first request. */
+  readonly others: number;
+  readonly start: () => Link<EngineMethods>;
+}
 
-  /**
-   * @param others start the threads that only sample; they are started when something is sampled
-   */
-  constructor(first: EngineClient, others: readonly (() => EngineLink)[]) {
-    this.#lanes = [{ client: first, open: 0 }];
-    this.#unstarted = others;
+export class SamplerPool {
+  readonly #first: PooledSampler;
+  readonly #others: PooledSampler[] = [];
+  readonly #options: SamplerThreadsOptions;
+  #started = false;
+
+  constructor(first: Link<EngineMethods>, options: SamplerThreadsOptions) {
+    this.#first = { link: first, pending: 0 };
+    this.#options = options;
   }
 
   /**
-   * The choices of one request, shared out among the samplers, beginning with the one that has the
-   * least to do.
+   * Divides the choices of a request among the samplers, the least busy first. When one part fails,
+   * `abort` stops the others.
    */
-  sample(prompt: Int32Array, options: SamplingOptions): CallHandle<readonly SampledSequence[]> {
-    this.#start();
-    const calls: CallHandle<readonly SampledSequence[]>[] = [];
-    const cancel = (error: TrinityError): void => calls.forEach((call) => call.cancel(error));
-    const lanes = this.#lanes.toSorted((a, b) => a.open - b.open);
+  async sample(
+    prompt: Int32Array,
+    options: SamplingOptions,
+    abort: AbortController,
+  ): Promise<readonly SampledSequence[]> {
+    this.#startOthers();
+    const samplers = this.#all.toSorted((a, b) => a.pending - b.pending);
     const { n = 1 } = options;
-    // A number that is not possible goes out as it is, so that it is refused.
-    const parts = Number.isInteger(n) && n > 1 ? lanes.length : 1;
+    // An invalid number of choices is sent unchanged, so that the sampler rejects it.
+    const parts = Number.isInteger(n) && n > 1 ? samplers.length : 1;
     const share = Math.ceil(n / parts);
-    for (let first = 0, i = 0; i === 0 || first < n; first += share, i++) {
-      calls.push(
-        ask(
-          lanes[i]!,
-          prompt.slice(),
-          parts > 1 ? { ...options, n: Math.min(share, n - first) } : options,
-          first,
-        ),
-      );
+    const results = samplers
+      .slice(0, parts === 1 ? 1 : Math.ceil(n / share))
+      .map((sampler, part) => {
+        const firstChoice = part * share;
+        const own = parts === 1 ? options : { ...options, n: Math.min(share, n - firstChoice) };
+        return sampleOn(
+          sampler,
+          { prompt: prompt.slice(), options: own, firstChoice },
+          abort.signal,
+        );
+      });
+    try {
+      return (await Promise.all(results)).flat();
+    } catch (error) {
+      abort.abort(error);
+      throw error;
     }
-    const result = Promise.all(calls.map((call) => call.result)).then((parts) => parts.flat());
-    result.catch(cancel);
-    return { result, cancel };
   }
 
-  /** By the thread that has the trainer's graphs, with the weights that all samplers have. */
-  score(row: TokenRow): CallHandle<Float32Array> {
-    return this.#lanes[0]!.client.call('score', { batch: packBatch({ rows: [row] }) });
+  /** Scored in the trainer's thread, by its graphs and the weights that all samplers have. */
+  score(row: TokenRow, signal: AbortSignal): Promise<Float32Array> {
+    const call = { batch: packBatch({ rows: [row] }) };
+    return this.#first.link.call('score', call, { signal, transfer: transferables(call) });
   }
 
-  /** All samplers take the same weights at the same place in the order of calls. */
+  /** All samplers switch to the same weights at the same place in the order of calls. */
   async adopt(source: WeightSource, version: number): Promise<void> {
-    this.#start();
+    this.#startOthers();
     const outcomes = await Promise.allSettled(
-      source.kind === 'published' ? this.#spread(source, version) : this.#each(source, version),
+      source.kind === 'published'
+        ? this.#adoptFromFirst(source, version)
+        : this.#all.map(({ link }) => link.call('adopt', { source, version, copyTo: [] })),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  /** Adds up what the samplers count. */
+  /** Metrics of the trainer's thread, with the tokens of all samplers. */
   async stats(): Promise<Metrics> {
-    const [first, ...others] = await Promise.all(
-      this.#lanes.map(({ client }) => client.call('stats', {}).result),
-    );
-    const sampled = others.reduce(
-      (sum, metrics) => sum + metrics['perf/sampled_tokens']!,
-      first!['perf/sampled_tokens']!,
+    const [first, ...others] = await Promise.all([
+      this.#first.link.call('stats'),
+      ...this.#others.map(({ link }) => link.call('stats')),
+    ]);
+    const sampled = [first, ...others].reduce(
+      (sum, metrics) => sum + (metrics['perf/sampled_tokens'] ?? 0),
+      0,
     );
     return { ...first, 'perf/sampled_tokens': sampled };
   }
 
-  /** See `EngineClient.close`. */
-  async close(pending: TrinityError, later: TrinityError): Promise<void> {
-    this.#unstarted = [];
-    await Promise.all(this.#lanes.map(({ client }) => client.close(pending, later)));
+  /** See `Link.close`. */
+  async close(pending: Error, later: Error): Promise<void> {
+    this.#started = true;
+    await Promise.all(this.#all.map(({ link }) => link.close(pending, later)));
   }
 
-  /** The others begin with the weights that the first has now. */
-  #start(): void {
-    if (this.#unstarted.length === 0) return;
-    this.#lanes.push(
-      ...this.#unstarted.map((start) => ({ client: new EngineClient(start()), open: 0 })),
-    );
-    this.#unstarted = [];
-    // When this fails, every call fails, and says why.
-    for (const call of this.#spread({ kind: 'initial' }, -1)) call.catch(() => undefined);
+  get #all(): readonly PooledSampler[] {
+    return [this.#first, ...this.#others];
   }
 
-  /** The first sampler's thread has the weights, and sends them to the others. */
-  #spread(source: { readonly kind: 'initial' | 'published' }, version: number): Promise<void>[] {
-    const [first, ...others] = this.#lanes;
-    const channels = others.map(() => new MessageChannel());
-    const copyTo = channels.map(({ port1 }) => port1);
-    return [
-      first!.client.call('adopt', { source, version, copyTo }).result,
-      ...others.map(
-        ({ client }, i) =>
-          client.call('adopt', {
-            source: { kind: 'sent', port: channels[i]!.port2 },
-            version,
-            copyTo: [],
-          }).result,
-      ),
-    ];
+  /** The others begin with the current weights of the first. */
+  #startOthers(): void {
+    if (this.#started) return;
+    this.#started = true;
+    const { others, start } = this.#options;
+    for (let i = 0; i < others; i++) this.#others.push({ link: start(), pending: 0 });
+    // When this fails, every call fails with the reason.
+    for (const call of this.#adoptFromFirst({ kind: 'initial' }, -1)) call.catch(() => undefined);
   }
 
-  #each(source: WeightSource, version: number): Promise<void>[] {
-    return this.#lanes.map(
-      ({ client }) => client.call('adopt', { source, version, copyTo: [] }).result,
-    );
+  /** The first sampler's thread has the weights and sends them to the others. */
+  #adoptFromFirst(
+    source: { readonly kind: 'initial' | 'published' },
+    version: number,
+  ): Promise<void>[] {
+    const copyTo: MessagePort[] = [];
+    const calls = this.#others.map(({ link }) => {
+      const { port1, port2: port } = new MessageChannel();
+      copyTo.push(port1);
+      const call = { source: { kind: 'sent', port }, version, copyTo: [] } as const;
+      return link.call('adopt', call, { transfer: [port] });
+    });
+    const call = { source, version, copyTo };
+    return [this.#first.link.call('adopt', call, { transfer: copyTo }), ...calls];
   }
 }
 
-function ask(
-  lane: Lane,
-  prompt: Int32Array,
-  options: SamplingOptions,
-  first: number,
-): CallHandle<readonly SampledSequence[]> {
-  const count = options.n ?? 1;
-  lane.open += count;
-  const call = lane.client.call('sample', { prompt, options, first });
-  const result = call.result.then(unpackSequences).finally(() => (lane.open -= count));
-  return { result, cancel: (error) => call.cancel(error) };
+async function sampleOn(
+  sampler: PooledSampler,
+  call: SampleCall,
+  signal: AbortSignal,
+): Promise<SampledSequence[]> {
+  const count = call.options.n ?? 1;
+  sampler.pending += count;
+  try {
+    const options = { signal, transfer: transferables(call) };
+    return unpackSequences(await sampler.link.call('sample', call, options));
+  } finally {
+    sampler.pending -= count;
+  }
 }

@@ -1,30 +1,30 @@
-/** How the threads of an engine share the work of sampling. */
+/** How the threads of an engine are divided among samplers. */
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 
-export interface SamplingThreads {
+export interface SamplerThreads {
   /**
    * Samplers side by side, each in a thread of its own with its own sequences and a copy of the
    * weights.
    */
-  readonly lanes: number;
+  readonly samplers: number;
   /** Threads inside one operator of a sampler. */
   readonly threads: number;
 }
 
 /**
- * Weights above this stay in one place; their operators are long enough for several threads each.
- * Bytes.
+ * Larger weights are not copied: their operators run long enough to share several threads. In
+ * bytes.
  */
-const mostCopiedBytes = 16 << 20;
+const maxCopiedBytes = 16 << 20;
 
 /**
- * The operators of a small model take a few microseconds: waking a second thread for each costs as
- * much as it saves, while two samplers with one thread each do twice the work. Depends on nothing
- * but its arguments, because threads decide how sums are rounded.
+ * Operators of a small model take a few microseconds: waking a second thread for each costs as much
+ * as it saves, while two samplers with one thread each do twice the work. The result depends on the
+ * arguments alone, because the number of threads decides how sums are rounded.
  */
-export function samplingThreads(config: ModelConfig, threads: number): SamplingThreads {
-  return 4 * parameterCount(config) <= mostCopiedBytes
-    ? { lanes: threads, threads: 1 }
-    : { lanes: 1, threads };
+export function planSamplerThreads(config: ModelConfig, threads: number): SamplerThreads {
+  return 4 * parameterCount(config) <= maxCopiedBytes
+    ? { samplers: threads, threads: 1 }
+    : { samplers: 1, threads };
 }

@@ -1,93 +1,76 @@
-/**
- * The critic itself, in one thread: weights, trainer and model folder, behind the calls of its
- * protocol.
- */
+/** The critic in its thread: model folder, weights and trainer behind the calls of its protocol. */
+import type { Handlers } from '@trinity-rft/worker-link';
+import pLimit from 'p-limit';
+
 import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
 import type { ModelFiles } from '../folder/model-folder.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
-import { inOrder } from './in-order.js';
+import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
+import { unpackBatch } from '../protocol/packing.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
-import { unpackBatch } from '../protocol/engine-calls.js';
 import { openCriticFolder } from '../value/critic-folder.js';
-import type { CriticCalls, CriticOptions } from '../protocol/critic-calls.js';
 import { ValueTrainer } from '../value/value-trainer.js';
 
-type Handlers = {
-  [M in keyof CriticCalls]: (args: CriticCalls[M]['args']) => Promise<CriticCalls[M]['result']>;
-};
-
 export class CriticCore {
+  readonly handlers: Handlers<CriticMethods>;
   readonly #files: ModelFiles;
   readonly #weights: WeightBuffers;
   readonly #trainer: ValueTrainer;
-  readonly #calls = inOrder();
-  readonly #handlers: Handlers;
+  /** Calls run one at a time, in their order. */
+  readonly #inOrder = pLimit(1);
 
   private constructor(
     { threads, memoryBudgetBytes }: CriticOptions,
     files: ModelFiles,
-    weights: Float32Array,
+    weights: WeightBuffers,
   ) {
+    const { config } = files;
     this.#files = files;
-    this.#weights = new WeightBuffers(files.config, weights);
-    this.#trainer = new ValueTrainer({
-      config: files.config,
-      weights: this.#weights,
-      threads,
-      memoryBudgetBytes,
-    });
-    this.#handlers = {
-      open: async () => ({ parameters: weights.length }),
-      forward: async ({ batch }) => {
-        const { offsets, values } = await this.#trainer.forward(unpackBatch(batch));
-        return { offsets, values };
-      },
-      backward: async ({ batch, offsets, gradients }) => {
-        await this.#trainer.backward({ batch: unpackBatch(batch), offsets }, gradients);
-        return undefined;
-      },
-      step: (options) => this.#trainer.step(options),
-      save: async ({ directory, optimizer }) => this.#save(directory, optimizer),
-      load: async ({ directory }) => this.#load(directory),
-      stats: async () => this.#trainer.takeStats(),
-    };
+    this.#weights = weights;
+    this.#trainer = new ValueTrainer({ config, weights, threads, memoryBudgetBytes });
+    this.handlers = this.#createHandlers();
   }
 
   /** @throws CheckpointError when the model folder cannot be used */
   static async open(options: CriticOptions): Promise<CriticCore> {
     const { weights, ...files } = await openCriticFolder(options.modelPath);
-    return new CriticCore(options, files, weights);
+    return new CriticCore(options, files, new WeightBuffers(files.config, weights));
   }
-
-  call<M extends keyof CriticCalls>(
-    _id: number,
-    method: M,
-    args: CriticCalls[M]['args'],
-  ): Promise<CriticCalls[M]['result']> {
-    return this.#calls.run(() => this.#handlers[method](args));
-  }
-
-  /** No call of a critic can be given up. */
-  cancel(): void {}
 
   async close(): Promise<void> {
-    await this.#calls.idle();
+    await this.#inOrder(() => undefined);
     await this.#trainer.close();
   }
 
-  async #save(directory: string, optimizer: boolean): Promise<undefined> {
-    const state = optimizer
-      ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0))
-      : undefined;
-    await saveCheckpoint(directory, this.#files, this.#weights.training.flat, state);
-    return undefined;
+  #createHandlers(): Handlers<CriticMethods> {
+    const trainer = this.#trainer;
+    return {
+      open: () => ({ parameters: this.#weights.training.flat.length }),
+      forward: ({ batch }) =>
+        this.#inOrder(async () => {
+          const { offsets, values } = await trainer.forward(unpackBatch(batch));
+          return { offsets, values };
+        }),
+      backward: ({ batch, offsets, gradients }) =>
+        this.#inOrder(() => trainer.backward({ batch: unpackBatch(batch), offsets }, gradients)),
+      step: (options) => this.#inOrder(() => trainer.step(options)),
+      save: ({ directory, optimizer }) => this.#inOrder(() => this.#save(directory, optimizer)),
+      load: ({ directory }) => this.#inOrder(() => this.#load(directory)),
+      stats: () => this.#inOrder(() => trainer.takeStats()),
+    };
   }
 
-  async #load(directory: string): Promise<undefined> {
+  async #save(directory: string, withOptimizer: boolean): Promise<void> {
+    const optimizer = withOptimizer
+      ? (this.#trainer.optimizer ?? blankOptimizer(parameterSpecs(this.#files.config), 0))
+      : undefined;
+    await saveCheckpoint(directory, this.#files, this.#weights.training.flat, optimizer);
+  }
+
+  async #load(directory: string): Promise<void> {
     const { weights, optimizer } = await loadCheckpoint(directory, this.#files.config);
     this.#weights.update((_, to) => to.set(weights));
     this.#trainer.restore(optimizer);
-    return undefined;
   }
 }

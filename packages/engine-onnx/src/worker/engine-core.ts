@@ -1,64 +1,31 @@
-/**
- * The engine itself, in one thread: weights, trainer, sampler and model folder, behind the calls of
- * the protocol.
- */
-import type { MessagePort } from 'node:worker_threads';
+/** The engine in one thread: model, trainer and sampler behind the calls of the protocol. */
+import { EngineError, type Metrics, type TrinityError } from '@trinity-rft/core';
+import type { Handlers } from '@trinity-rft/worker-link';
+import pLimit from 'p-limit';
 
-import {
-  CancelledError,
-  EngineError,
-  type Metrics,
-  type TokenRow,
-  type TrinityError,
-} from '@trinity-rft/core';
-
-import { loadWeightsOf } from '../folder/checkpoint.js';
 import { loadModelFolder, type ModelFiles, type ModelFolder } from '../folder/model-folder.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
-import { WeightBuffers, type WeightLease } from '../model/weights.js';
-import { inOrder } from './in-order.js';
-import { Turns } from './turns.js';
-import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
-import { samplingThreads, type SamplingThreads } from '../sample/sampler-threads.js';
-import { planSample } from '../sample/plan.js';
-import { SampleScheduler, type SampleTicket, type SamplingWeights } from '../sample/scheduler.js';
-import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
+import { WeightBuffers } from '../model/weights.js';
+import type { EngineFacts, EngineMethods, WorkerOptions } from '../protocol/engine-calls.js';
+import { unpackBatch } from '../protocol/packing.js';
+import { planSamplerThreads } from '../sample/sampler-threads.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
 import { OnnxTrainer } from '../train/trainer.js';
-import {
-  packSequences,
-  unpackBatch,
-  type Calls,
-  type EngineFacts,
-  type LaneSource,
-  type Method,
-  type WorkerOptions,
-} from '../protocol/engine-calls.js';
+import { SamplingCalls } from './sampling-calls.js';
+import { TimeShare } from './time-share.js';
 import { openTrainingState, type TrainingState } from './training-state.js';
-import { receiveWeights, sendWeights } from './weight-port.js';
-
-/** Requests that may wait for a row before more are refused. */
-const maxQueue = 65_536;
-
-type WeightSwitch = Parameters<SampleScheduler['adopt']>[0];
 
 export class EngineCore {
-  readonly #options: WorkerOptions;
+  readonly handlers: Handlers<EngineMethods>;
   readonly #files: ModelFiles;
+  readonly #maxModelLen: number;
   readonly #weights: WeightBuffers;
   readonly #state: TrainingState;
   readonly #trainer: OnnxTrainer;
-  readonly #kernels: SamplerKernels;
-  readonly #maxModelLen: number;
-  readonly #turns: Turns;
-  readonly #sampling: SamplingThreads;
-  readonly #tickets = new Map<number, Pick<SampleTicket, 'cancel'>>();
-  readonly #scorer: Scorer;
-  #scheduler: SampleScheduler | undefined;
-  /** Calls of the trainer. */
-  readonly #training = inOrder();
-  #sampledBefore = 0;
+  readonly #sampling: SamplingCalls;
+  /** Calls of the trainer run one at a time, in their order. */
+  readonly #train = pLimit(1);
 
   private constructor(
     options: WorkerOptions,
@@ -67,30 +34,31 @@ export class EngineCore {
     state: TrainingState,
   ) {
     const { config } = files;
-    this.#options = options;
     this.#files = files;
+    this.#maxModelLen = options.maxModelLen ?? config.maxPositions;
     this.#weights = weights;
     this.#state = state;
-    this.#maxModelLen = options.maxModelLen ?? config.maxPositions;
-    this.#turns = new Turns(() => performance.now());
-    const turn = <T>(run: () => Promise<T>): Promise<T> => this.#turns.take('train', run);
-    const { threads, memoryBudgetBytes } = options;
-    this.#sampling = samplingThreads(config, threads);
-    const { trainable } = state;
-    const samplerThreads = this.#sampling.threads;
+    const timeShare = new TimeShare(() => performance.now());
+    const threads = planSamplerThreads(config, options.threads);
     this.#trainer = new OnnxTrainer({
       config,
       weights,
-      trainable,
-      threads,
-      samplerThreads,
-      memoryBudgetBytes,
-      turn,
+      trainable: state.trainable,
+      threads: options.threads,
+      samplerThreads: threads.threads,
+      memoryBudgetBytes: options.memoryBudgetBytes,
+      turn: (run) => timeShare.run('train', run),
     });
-    this.#kernels = createSamplerKernels(config, this.#sampling);
-    const read: ScorerOptions['read'] = (batch, feeds) =>
-      this.#train(() => this.#trainer.score(batch, feeds));
-    this.#scorer = new Scorer({ read, maxRows: options.maxBatchSize });
+    this.#sampling = new SamplingCalls({
+      config,
+      maxModelLen: this.#maxModelLen,
+      options,
+      threads,
+      weights,
+      read: (batch, feeds) => this.#train(() => this.#trainer.score(batch, feeds)),
+      turn: (run) => timeShare.run('sample', run),
+    });
+    this.handlers = this.#createHandlers();
   }
 
   /**
@@ -98,208 +66,91 @@ export class EngineCore {
    * not fit it
    */
   static async open(options: WorkerOptions): Promise<EngineCore> {
-    const { weights, ...files } = options.samples
-      ? blankModel(options.samples)
+    const { weights, ...files } = options.samplerOf
+      ? blankModel(options.samplerOf)
       : await loadModelFolder(options.modelPath);
-    const { maxPositions } = files.config;
-    if (options.maxModelLen !== undefined && options.maxModelLen > maxPositions) {
-      throw new EngineError(
-        `maxModelLen is ${options.maxModelLen}, but the model in ${options.modelPath} has only ${maxPositions} positions (max_position_embeddings); set it to that or less.`,
-        {
-          code: 'ENGINE_OPTIONS',
-        },
-      );
-    }
+    checkMaxModelLen(options, files.config);
     const buffers = new WeightBuffers(files.config, weights);
-    // What adapters are beside is never written to.
+    // The weights that adapters are added to are never written to.
     if (options.reference) buffers.setReference(options.lora ? weights : weights.slice());
-    return new EngineCore(
-      options,
-      files,
-      buffers,
-      await openTrainingState(options, files, buffers),
-    );
+    const state = await openTrainingState(options, files, buffers);
+    return new EngineCore(options, files, buffers, state);
   }
 
-  get facts(): EngineFacts {
-    const trained = this.#state.trainable.specs.reduce((sum, { size }) => sum + size, 0);
-    const { config } = this.#files;
-    return { maxModelLen: this.#maxModelLen, parameters: parameterCount(config), trained, config };
-  }
-
-  /** Runs one call of the protocol; `id` is what {@link cancel} refers to. */
-  call<M extends Method>(
-    id: number,
-    method: M,
-    args: Calls[M]['args'],
-  ): Promise<Calls[M]['result']> {
-    const handlers: { [K in Method]: (args: Calls[K]['args']) => Promise<Calls[K]['result']> } = {
-      open: async () => this.facts,
-      sample: (wanted) => this.#sample(id, wanted),
-      adopt: (wanted) => this.#adopt(wanted),
-      score: ({ batch }) => this.#score(id, unpackBatch(batch).rows[0]!),
-      forward: ({ batch, options: wanted }) =>
-        this.#train(async () => {
-          const { batch: _, ...pass } = await this.#trainer.forward(unpackBatch(batch), wanted);
-          return pass;
-        }),
-      backward: ({ batch, offsets, ...gradients }) =>
-        this.#train(async () => {
-          // Only the layout of a pass matters here, not the numbers it held.
-          await this.#trainer.backward(
-            { batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs },
-            gradients,
-          );
-          return undefined;
-        }),
-      step: (options) => this.#train(() => this.#trainer.step(options)),
-      publish: () =>
-        this.#train(async () => {
-          this.#weights.publish();
-          return undefined;
-        }),
-      save: ({ directory, optimizer }) =>
-        this.#train(async () => {
-          const state = optimizer
-            ? (this.#trainer.optimizer ?? blankOptimizer(this.#state.trainable.specs, 0))
-            : undefined;
-          await this.#state.save(directory, state);
-          return undefined;
-        }),
-      load: ({ directory }) => this.#train(() => this.#load(directory)),
-      stats: () => this.#train(async () => this.#stats()),
-    };
-    return handlers[method](args);
-  }
-
-  /** Gives up the sampling or scoring call `id`, if it is still open. */
-  cancel(id: number): void {
-    this.#tickets.get(id)?.cancel(
-      new CancelledError('The call was aborted by its caller.', {
-        code: 'SAMPLE_ABORTED',
-        reason: 'aborted',
-      }),
-    );
-  }
-
-  /**
-   * Answers open calls of the sampler with `error`, waits for the run in progress and frees the
-   * sessions.
-   */
+  /** Answers open calls of the sampler with `error`, waits for the run in progress, and frees all. */
   async close(error: TrinityError): Promise<void> {
-    await this.#scheduler?.close(error);
-    await this.#scorer.close(error);
-    await this.#training.idle();
+    await this.#sampling.stop(error);
+    await this.#train(() => undefined);
     await this.#trainer.close();
     await this.#state.close();
-    await this.#kernels.close();
+    await this.#sampling.close();
   }
 
-  async #sample(
-    id: number,
-    { prompt, options, first }: Calls['sample']['args'],
-  ): Promise<Calls['sample']['result']> {
-    const limits = {
-      vocabSize: this.#files.config.vocabSize,
-      maxModelLen: this.#maxModelLen,
-      hasTokenBytes: this.#options.tokenBytes !== undefined,
-    };
-    const ticket = this.#sampler().submit(planSample(prompt, options, limits, first));
-    return packSequences(await this.#answer(id, ticket));
-  }
-
-  async #score(id: number, row: TokenRow): Promise<Float32Array> {
-    checkScore(row, this.#files.config, { maxModelLen: this.#maxModelLen });
-    const weights = await this.#sampler().borrow();
-    return this.#answer(id, this.#scorer.submit(row, weights));
-  }
-
-  /** The result of a call that can be given up until then. */
-  async #answer<T>(
-    id: number,
-    ticket: { readonly result: Promise<T>; cancel(error: TrinityError): void },
-  ): Promise<T> {
-    this.#tickets.set(id, ticket);
-    try {
-      return await ticket.result;
-    } finally {
-      this.#tickets.delete(id);
-    }
-  }
-
-  async #adopt({ source, version, copyTo }: Calls['adopt']['args']): Promise<undefined> {
-    const sampler = this.#sampler();
-    if (source.kind === 'initial') {
-      const weights = await sampler.borrow();
-      sendWeights(copyTo, () => weights.flat);
-      weights.release();
-    } else await sampler.adopt(this.#source(source, version, copyTo));
-    return undefined;
-  }
-
-  /**
-   * What is leased now stays as it is: what is published later, while earlier requests finish, is
-   * another version.
-   */
-  #source(
-    source: Exclude<LaneSource, { kind: 'initial' }>,
-    version: number,
-    copyTo: readonly MessagePort[],
-  ): WeightSwitch {
-    if (source.kind === 'published') {
-      let lease: WeightLease | undefined;
-      sendWeights(copyTo, () => (lease = this.#weights.leasePublished()).flat);
-      return () => samplingWeights(lease!, version);
-    }
-    return async () => {
-      const found =
-        source.kind === 'sent'
-          ? await receiveWeights(source.port)
-          : await loadWeightsOf(source.directory, this.#files.config);
-      const lease = this.#weights.leaseEmpty();
-      lease.flat.set(found);
-      return samplingWeights(lease, version);
-    };
-  }
-
-  /** Begins with the training weights of the moment it is first needed, as version -1. */
-  #sampler(): SampleScheduler {
-    this.#scheduler ??= new SampleScheduler(
-      this.#kernels,
-      samplingWeights(this.#weights.lease(), -1),
-      {
-        maxBatchSize: Math.ceil(this.#options.maxBatchSize / this.#sampling.lanes),
-        cacheBytes: this.#options.memoryBudgetBytes / this.#sampling.lanes,
-        maxQueue,
-        tokenBytes: this.#options.tokenBytes,
-        turn: (run) => this.#turns.take('sample', run),
+  #createHandlers(): Handlers<EngineMethods> {
+    const trainer = this.#trainer;
+    const sampling = this.#sampling;
+    return {
+      open: () => this.#facts(),
+      sample: (call, context) => sampling.sample(call, context),
+      adopt: (call) => sampling.adopt(call),
+      score: ({ batch }, context) => {
+        const [row] = unpackBatch(batch).rows;
+        return sampling.score(row!, context);
       },
-    );
-    return this.#scheduler;
+      forward: ({ batch, options }) =>
+        this.#train(async () => {
+          const { batch: _, ...pass } = await trainer.forward(unpackBatch(batch), options);
+          return pass;
+        }),
+      backward: ({ batch, offsets, ...gradients }) => {
+        // Only the layout of the pass is read, not its log-probabilities.
+        const pass = { batch: unpackBatch(batch), offsets, logprobs: gradients.logprobs };
+        return this.#train(() => trainer.backward(pass, gradients));
+      },
+      step: (options) => this.#train(() => trainer.step(options)),
+      publish: () => this.#train(() => this.#weights.publish()),
+      save: ({ directory, optimizer }) => this.#train(() => this.#save(directory, optimizer)),
+      load: ({ directory }) =>
+        this.#train(async () => trainer.restore(await this.#state.load(directory))),
+      stats: () => this.#train(() => this.#stats()),
+    };
   }
 
-  async #load(directory: string): Promise<undefined> {
-    this.#trainer.restore(await this.#state.load(directory));
-    return undefined;
+  #facts(): EngineFacts {
+    const { config } = this.#files;
+    return {
+      maxModelLen: this.#maxModelLen,
+      parameters: parameterCount(config),
+      trained: this.#state.trainable.specs.reduce((sum, { size }) => sum + size, 0),
+      config,
+    };
+  }
+
+  #save(directory: string, withOptimizer: boolean): Promise<void> {
+    const optimizer = withOptimizer
+      ? (this.#trainer.optimizer ?? blankOptimizer(this.#state.trainable.specs, 0))
+      : undefined;
+    return this.#state.save(directory, optimizer);
   }
 
   #stats(): Metrics {
-    const sampled = this.#scheduler?.sampledTokens ?? 0;
-    const since = sampled - this.#sampledBefore;
-    this.#sampledBefore = sampled;
     return {
       ...this.#trainer.takeStats(),
-      'perf/sampled_tokens': since,
+      'perf/sampled_tokens': this.#sampling.takeSampledTokens(),
       'perf/engine_memory_gb': process.memoryUsage.rss() / 2 ** 30,
     };
   }
-
-  #train<T>(work: () => Promise<T>): Promise<T> {
-    return this.#training.run(work);
-  }
 }
 
-/** What a thread that only samples has until it gets weights. */
+function checkMaxModelLen({ maxModelLen, modelPath }: WorkerOptions, config: ModelConfig): void {
+  if (maxModelLen === undefined || maxModelLen <= config.maxPositions) return;
+  throw new EngineError(
+    `maxModelLen is ${maxModelLen}, but the model in ${modelPath} has only ${config.maxPositions} positions (max_position_embeddings); set it to that or less.`,
+    { code: 'ENGINE_OPTIONS' },
+  );
+}
+
+/** The model of a thread that only samples, until it receives weights. */
 function blankModel(config: ModelConfig): ModelFolder {
   return {
     config,
@@ -307,8 +158,4 @@ function blankModel(config: ModelConfig): ModelFolder {
     companions: new Map(),
     weights: new Float32Array(parameterCount(config)),
   };
-}
-
-function samplingWeights(lease: WeightLease, version: number): SamplingWeights {
-  return { ...lease, version };
 }

@@ -1,30 +1,36 @@
-/** Weights on their way from one thread of the engine to another. */
+/** Sends weights from one thread of the engine to another. */
 import type { MessagePort } from 'node:worker_threads';
 
 import { EngineError, reviveError, toErrorRecord, type ErrorRecord } from '@trinity-rft/core';
 
-type Parcel = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
+type WeightMessage = { readonly weights: Float32Array } | { readonly error: ErrorRecord };
 
 /**
- * Sends a copy of what `find` returns to every port, or the error that it throws.
+ * Sends a copy of the weights that `find` returns to every port, or the error that it throws.
+ * Returns what `find` returned.
  * @throws that error
  */
-export function sendWeights(ports: readonly MessagePort[], find: () => Float32Array): void {
+export function sendWeights<T extends { readonly flat: Float32Array }>(
+  ports: readonly MessagePort[],
+  find: () => T,
+): T {
   try {
-    const weights = find();
+    const found = find();
     for (const port of ports) {
-      const copy = weights.slice();
-      port.postMessage({ weights: copy } satisfies Parcel, [copy.buffer]);
+      const weights = found.flat.slice();
+      port.postMessage({ weights } satisfies WeightMessage, [weights.buffer]);
     }
+    return found;
   } catch (error) {
-    for (const port of ports) port.postMessage({ error: toErrorRecord(error) } satisfies Parcel);
+    for (const port of ports)
+      port.postMessage({ error: toErrorRecord(error) } satisfies WeightMessage);
     throw error;
   }
 }
 
-/** @throws EngineError when the sender is gone, or what the sender failed with */
+/** @throws EngineError when the sender has ended, or what the sender failed with */
 export async function receiveWeights(port: MessagePort): Promise<Float32Array> {
-  const parcel = await new Promise<Parcel>((resolve, reject) => {
+  const message = await new Promise<WeightMessage>((resolve, reject) => {
     port.once('message', resolve);
     port.once('close', () =>
       reject(
@@ -35,6 +41,6 @@ export async function receiveWeights(port: MessagePort): Promise<Float32Array> {
     );
   });
   port.close();
-  if ('error' in parcel) throw reviveError(parcel.error, EngineError);
-  return parcel.weights;
+  if ('error' in message) throw reviveError(message.error, EngineError);
+  return message.weights;
 }

@@ -3,23 +3,30 @@
  */
 import { MessageChannel } from 'node:worker_threads';
 
-import { CancelledError, type Engine, type ValueEngine } from '@trinity-rft/core';
+import {
+  CancelledError,
+  EngineError,
+  reviveError,
+  toErrorRecord,
+  type Engine,
+  type ErrorRecord,
+  type ValueEngine,
+} from '@trinity-rft/core';
+import { answerCalls, Link, type Handlers, type MethodTable } from '@trinity-rft/worker-link';
 
 import { onnxCapabilities } from '../../src/capabilities.js';
 import { completeCriticOptions, type OnnxCriticOptions } from '../../src/critic.js';
 import { completeOptions, type OnnxEngineOptions } from '../../src/engine.js';
 import { CriticCore } from '../../src/worker/critic-core.js';
 import { connectCritic } from '../../src/client/remote-critic.js';
-import type { EngineLink } from '../../src/protocol/client.js';
 import { EngineCore } from '../../src/worker/engine-core.js';
-import type { CallTable } from '../../src/protocol/engine-calls.js';
+import { transferables } from '../../src/protocol/packing.js';
 import { connectEngine } from '../../src/client/remote-engine.js';
-import { serve, type Core } from '../../src/worker/serve.js';
 
 /** As `createOnnxEngine`, in this thread, which every run of a graph blocks. */
 export async function createEngineInThread(options: OnnxEngineOptions): Promise<Engine> {
   const { engine } = await connectEngine(
-    (worker) => serveHere(EngineCore.open(worker)),
+    (worker) => linkHere(EngineCore.open(worker)),
     completeOptions(options),
     onnxCapabilities,
   );
@@ -30,22 +37,27 @@ export async function createEngineInThread(options: OnnxEngineOptions): Promise<
 export async function createCriticInThread(options: OnnxCriticOptions): Promise<ValueEngine> {
   return (
     await connectCritic(
-      (worker) => serveHere(CriticCore.open(worker)),
+      (worker) => linkHere(CriticCore.open(worker)),
       completeCriticOptions(options),
     )
   ).critic;
 }
 
-function serveHere<C extends CallTable<keyof C>>(opening: Promise<Core<C>>): EngineLink {
+/** A link to a core in this thread. */
+function linkHere<M extends MethodTable<keyof M>>(
+  opening: Promise<{
+    readonly handlers: Handlers<M>;
+    close(error: CancelledError): Promise<void>;
+  }>,
+): Link<M> {
   const { port1, port2 } = new MessageChannel();
-  serve(port2, opening);
-  return {
-    post: (message, transfer) => port1.postMessage(message, transfer),
-    listen: ({ received }) => port1.on('message', received),
-    close: async () => {
-      port1.close();
+  const options = { toRecord: toErrorRecord, transfer: transferables };
+  answerCalls<M>(port2, async () => (await opening).handlers, options);
+  return new Link<M>(port1, {
+    toError: (record: ErrorRecord) => reviveError(record, EngineError),
+    terminate: async () => {
       const core = await opening.catch(() => undefined);
       await core?.close(new CancelledError('The engine was closed.', { reason: 'shutdown' }));
     },
-  };
+  });
 }

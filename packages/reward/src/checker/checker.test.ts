@@ -7,12 +7,12 @@ import { createRewardFn } from '../create.js';
 import { checkBoxedAnswer, checkMathAnswer } from '../math/check.js';
 import {
   createMathChecker,
+  sharedMathChecker,
   type GivenUp,
   type MathChecker,
   type MathCheckerOptions,
 } from './checker.js';
 import type { MathPair } from './rules.js';
-import { sharedMathChecker } from './shared.js';
 
 /**
  * Two sets without a common element, of 32 sums of hundreds of fractions: every element is compared

@@ -1,24 +1,17 @@
 /** Entry of the thread that compares. */
 import { workerData } from 'node:worker_threads';
-import type { CheckTask, FromCheckThread, ToCheckThread } from './protocol.js';
+import { toErrorRecord } from '@trinity-rft/core';
+import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
 import { rules } from './rules.js';
+import type { CompareMethods, CompareOptions } from './thread.js';
 
-const { port, maxAnswerLength } = workerData as CheckTask;
-
-port.on('message', ({ id, rule, response, truth }: ToCheckThread) => {
-  const answer: FromCheckThread = {
-    id,
-    equal: compare(() => rules[rule](response, truth, maxAnswerLength)),
-  };
-  port.postMessage(answer);
-});
-port.postMessage({ id: 0, equal: undefined } satisfies FromCheckThread);
-
-function compare(isRight: () => boolean): boolean | undefined {
-  try {
-    return isRight();
-  } catch {
-    // Deeper than the stack, where the limits on an answer are lifted: the caller names it.
-    return undefined;
-  }
-}
+const { port, data } = workerData as ThreadTask<CompareOptions>;
+answerCalls<CompareMethods>(
+  port,
+  () => ({
+    ready: () => undefined,
+    // Throws where an answer is nested deeper than the stack, when the limit on its length is lifted.
+    compare: ({ rule, response, truth }) => rules[rule](response, truth, data.maxAnswerLength),
+  }),
+  { toRecord: toErrorRecord },
+);

@@ -1,9 +1,9 @@
 /** The turn store: writes calls into a journal, and leaves what waits for the disk to a thread. */
 import { encodeExperience } from '@trinity-rft/core';
+import type { CallArguments, ResultOf } from '@trinity-rft/worker-link';
 import { openJournal, type Journal } from './journal.js';
-import type { Method, Methods } from './protocol.js';
 import type { EncodedCall, TurnStoreOptions } from './sqlite.js';
-import { TurnThread } from './thread.js';
+import { TurnThread, type TurnMethods } from './thread.js';
 import type { TurnStore } from './turn-store.js';
 
 /** How long calls are collected for one transaction, in ms. */
@@ -26,16 +26,16 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
     waiting = [];
     if (calls.length > 0)
       thread
-        .ask('record', [calls], buffersOf(calls))
-        .then(() => journal.settled(calls.length), thread.giveUp);
+        .call('record', calls, { transfer: buffersOf(calls) })
+        .then(() => journal.settled(calls.length), thread.fail);
   };
   /** Sees the calls that were recorded before. */
-  const ask = <M extends Method>(
+  const ask = <M extends keyof TurnMethods>(
     method: M,
-    ...args: Parameters<Methods[M]>
-  ): Promise<ReturnType<Methods[M]>> => {
+    ...args: CallArguments<TurnMethods[M]>
+  ): Promise<ResultOf<TurnMethods, M>> => {
     handOver();
-    return thread.ask(method, args);
+    return thread.call(method, ...args);
   };
   const close = async (): Promise<void> => {
     handOver();
@@ -77,7 +77,7 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
 async function openCaughtUp(thread: TurnThread, path: string): Promise<Journal> {
   try {
     const journal = openJournal(path);
-    if (journal.left.length > 0) await thread.ask('record', [journal.left]);
+    if (journal.left.length > 0) await thread.call('record', journal.left);
     journal.clear();
     return journal;
   } catch (error) {

@@ -1,65 +1,47 @@
-/** The thread of a turn store, as its owner sees it. */
-import { Worker } from 'node:worker_threads';
-import { BufferError, describeError, reviveError, threadFlags } from '@trinity-rft/core';
+/** The thread of a turn store, seen from its owner. */
+import { BufferError, describeError, reviveError, type ErrorRecord } from '@trinity-rft/core';
 import {
-  opening,
-  type Answer,
-  type Answers,
-  type Method,
-  type Methods,
-  type Question,
-  type Questions,
-} from './protocol.js';
-import type { TurnStoreOptions } from './sqlite.js';
+  startThread,
+  type CallArguments,
+  type Link,
+  type ResultOf,
+  type ThreadExit,
+} from '@trinity-rft/worker-link';
+import type { TurnDatabase, TurnStoreOptions } from './sqlite.js';
 
-interface Pending {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: Error) => void;
+/** The methods of the database; `open` resolves with the count of starts. */
+export interface TurnMethods extends Omit<TurnDatabase, 'starts'> {
+  open(): number;
 }
 
 /**
- * It keeps the process alive while it opens, while an answer is awaited and while it closes, and
- * not for longer.
+ * Calls of one turn of the event loop are sent together at its end: their answers could not be
+ * received earlier, and each message would take time from serving. The thread keeps the process
+ * alive while it opens, while a call is pending and while it closes.
  */
 export class TurnThread {
   readonly #path: string;
-  readonly #worker: Worker;
-  readonly #pending = new Map<number, Pending>();
-  /** Asked in this turn of the event loop, and the buffers that go with it. */
-  #questions: Question[] = [];
-  #buffers: ArrayBuffer[] = [];
-  readonly #gone = new AbortController();
-  readonly #exited: Promise<void>;
-  #lastId = opening;
-  #crash: unknown;
-  /** Why nothing can be asked any more. */
-  #ended: BufferError | undefined;
+  readonly #link: Link<TurnMethods>;
+  readonly #failed = new AbortController();
   #opened = false;
-  #held = true;
-  #closed: Promise<void> | undefined;
+  /** Set by {@link close}: no further calls are accepted, those before are answered. */
+  #closed: BufferError | undefined;
+  #closing: Promise<void> | undefined;
 
   private constructor(options: TurnStoreOptions) {
     this.#path = options.path;
     // Beside this file in the sources, and beside the bundle in the package.
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
-      name: 'trinity-turns',
-      workerData: options,
-      ...threadFlags(),
-    });
-    this.#worker.on('message', (answers: Answers) =>
-      answers.forEach((answer) => this.#settle(answer)),
+    this.#link = startThread<TurnMethods, TurnStoreOptions>(
+      new URL('./worker.js', import.meta.url),
+      {
+        name: 'trinity-turns',
+        data: options,
+        keepAlive: 'while-waiting',
+        batch: true,
+        toError: (record: ErrorRecord) => reviveError(record, BufferError),
+        onExit: (exit) => this.#exited(exit),
+      },
     );
-    this.#worker.on('error', (error) => (this.#crash = error));
-    this.#worker.on('messageerror', (error) => {
-      this.#crash = error;
-      void this.#worker.terminate();
-    });
-    this.#exited = new Promise((resolve) => {
-      this.#worker.once('exit', (exitCode) => {
-        this.#end(exitCode);
-        resolve();
-      });
-    });
   }
 
   /**
@@ -69,117 +51,66 @@ export class TurnThread {
   static async open(
     options: TurnStoreOptions,
   ): Promise<{ readonly thread: TurnThread; readonly starts: number }> {
-    const thread = start(() => new TurnThread(options));
+    const thread = new TurnThread(options);
     try {
-      const starts = await thread.#answerTo<number>(opening);
+      const starts = await thread.#link.call('open');
       thread.#opened = true;
-      thread.#hold();
       return { thread, starts };
     } catch (error) {
-      // What it has locked is free again then.
-      await thread.#exited;
+      // The file is unlocked when this resolves.
+      await thread.#link.close(error as Error);
       throw error;
     }
   }
 
   /** Aborts, with the error as its reason, when the thread has ended by itself. */
   get gone(): AbortSignal {
-    return this.#gone.signal;
+    return this.#failed.signal;
   }
 
-  /** @throws BufferError when it has ended or was closed */
+  /** @throws BufferError when the thread has ended or was closed */
   assertOpen(): void {
-    if (this.#ended) throw this.#ended;
+    const error = this.#closed ?? this.#link.closed;
+    if (error) throw error;
   }
 
-  /** Ends the thread, since something that was promised to be kept could not be stored. */
-  readonly giveUp = (cause: unknown): void => {
-    if (this.#ended) return;
-    this.#ended = notStored(this.#path, cause);
-    this.#gone.abort(this.#ended);
-    void this.#worker.terminate();
+  /** Ends the thread, because something that must be kept could not be stored. */
+  readonly fail = (cause: unknown): void => {
+    if (this.#closed || this.#link.closed) return;
+    const error = notStored(this.#path, cause);
+    this.#failed.abort(error);
+    void this.#link.close(error);
   };
 
-  /**
-   * The buffers in `transfer` are handed over. What is asked in one turn of the event loop is
-   * posted at its end, together: the answers could not be received before, and a commit for each of
-   * them would take time from whatever else is to be done.
-   */
-  async ask<M extends Method>(
+  async call<M extends keyof TurnMethods>(
     method: M,
-    args: Parameters<Methods[M]>,
-    transfer: readonly ArrayBuffer[] = [],
-  ): Promise<ReturnType<Methods[M]>> {
+    ...args: CallArguments<TurnMethods[M]>
+  ): Promise<ResultOf<TurnMethods, M>> {
     this.assertOpen();
-    const id = ++this.#lastId;
-    this.#buffers.push(...transfer);
-    if (this.#questions.push({ id, method, args } as Question) === 1)
-      setImmediate(() => this.#post());
-    return await this.#answerTo<ReturnType<Methods[M]>>(id);
+    return await this.#link.call(method, ...args);
   }
 
-  /** Resolves when what was asked before is answered, and the thread has ended. */
+  /** Resolves when earlier calls are answered and the thread has ended. */
   close(): Promise<void> {
-    return (this.#closed ??= this.#close());
+    return (this.#closing ??= this.#close());
   }
 
   async #close(): Promise<void> {
-    if (!this.#ended) {
-      const answered = this.ask('close', []);
-      this.#ended = closed(this.#path);
-      await answered;
-    }
-    await this.#exited;
+    if (this.#link.closed) return this.#link.close(this.#link.closed);
+    const answered = this.#link.call('close');
+    this.#closed = closed(this.#path);
+    await answered;
+    await this.#link.close(this.#closed);
   }
 
-  #post(): void {
-    this.#worker.postMessage(this.#questions satisfies Questions, this.#buffers);
-    this.#questions = [];
-    this.#buffers = [];
-  }
-
-  #answerTo<T>(id: number): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#pending.set(id, { resolve, reject });
-    this.#hold();
-    return promise;
-  }
-
-  #settle(answer: Answer): void {
-    const waiting = this.#pending.get(answer.id);
-    this.#pending.delete(answer.id);
-    this.#hold();
-    if ('error' in answer) waiting?.reject(reviveError(answer.error, BufferError));
-    else waiting?.resolve(answer.result as never);
-  }
-
-  #hold(): void {
-    const hold = this.#pending.size > 0 || !this.#opened || this.#closed !== undefined;
-    if (hold === this.#held) return;
-    this.#held = hold;
-    if (hold) this.#worker.ref();
-    else this.#worker.unref();
-  }
-
-  #end(exitCode: number): void {
-    const error = this.#opened ? died(this.#path, exitCode, this.#crash) : notStarted(this.#crash);
-    for (const { reject } of this.#pending.values()) reject(error);
-    this.#pending.clear();
-    if (this.#ended) return;
-    this.#ended = error;
-    this.#gone.abort(error);
+  #exited(exit: ThreadExit): BufferError {
+    const error = this.#opened ? died(this.#path, exit) : notStarted(exit);
+    if (!this.#closed) this.#failed.abort(error);
+    return error;
   }
 }
 
-function start(make: () => TurnThread): TurnThread {
-  try {
-    return make();
-  } catch (cause) {
-    throw notStarted(cause);
-  }
-}
-
-function notStarted(cause: unknown): BufferError {
+function notStarted({ cause }: ThreadExit): BufferError {
   const why =
     cause === undefined ? 'ended before it was ready' : `did not start: ${describeError(cause)}`;
   return new BufferError(
@@ -188,10 +119,10 @@ function notStarted(cause: unknown): BufferError {
   );
 }
 
-function died(path: string, exitCode: number, cause: unknown): BufferError {
+function died(path: string, { exitCode, cause }: ThreadExit): BufferError {
   const why = cause === undefined ? '' : ` (${describeError(cause)})`;
   return new BufferError(
-    `The thread that stores served calls in ${path} ended with exit code ${exitCode}${why}. What was answered is kept, in it or in the files beside it; nothing more can be. Start the server again.`,
+    `The thread that stores served calls in ${path} ended with exit code ${exitCode}${why}. Answered calls are kept, in the database or in the files beside it; further calls cannot be stored. Start the server again.`,
     { code: 'SERVE_THREAD', details: { exitCode }, cause },
   );
 }
@@ -205,9 +136,7 @@ function notStored(path: string, cause: unknown): BufferError {
 
 function closed(path: string): BufferError {
   return new BufferError(
-    `The store of served calls ${path} is closed. Expected calls before that. Open it again.`,
-    {
-      code: 'SERVE_CLOSED',
-    },
+    `The store of served calls ${path} is closed, so it accepts no calls. Open it again.`,
+    { code: 'SERVE_CLOSED' },
   );
 }

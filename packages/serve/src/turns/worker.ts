@@ -1,11 +1,16 @@
 /** Entry of the thread of a turn store. */
-import { parentPort, workerData } from 'node:worker_threads';
-import { InvariantError } from '@trinity-rft/core';
-import { answerQuestions } from './answer.js';
+import { workerData } from 'node:worker_threads';
+import { toErrorRecord } from '@trinity-rft/core';
+import { answerCalls, type ThreadTask } from '@trinity-rft/worker-link';
 import { openTurnDatabase, type TurnStoreOptions } from './sqlite.js';
+import type { TurnMethods } from './thread.js';
 
-if (parentPort === null)
-  throw new InvariantError(
-    'The worker of the turn store was loaded outside a worker thread; use openTurnStore.',
-  );
-answerQuestions(parentPort, () => openTurnDatabase(workerData as TurnStoreOptions));
+const { port, data } = workerData as ThreadTask<TurnStoreOptions>;
+answerCalls<TurnMethods>(
+  port,
+  () => {
+    const database = openTurnDatabase(data);
+    return { ...database, open: () => database.starts };
+  },
+  { toRecord: toErrorRecord },
+);

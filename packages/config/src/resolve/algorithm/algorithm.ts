@@ -210,9 +210,7 @@ function needsOf(context: StageContext, tables: AlgorithmTables, parts: Parts): 
     check('policy_loss_fn', policyLossFn, tables.policyLossFns, (row, owner) =>
       row.make(owner, policyLossFn.args),
     ),
-    check('kl_loss_fn', klLossFn, tables.klFns, (row, owner) =>
-      row.make(owner, klLossFn.args, { rollouts }),
-    ),
+    check('kl_loss_fn', klLossFn, tables.klFns, (row, owner) => row.make(owner, klLossFn.args)),
     check('entropy_loss_fn', entropyLossFn, tables.entropyLossFns, (row, owner) =>
       row.make(owner, entropyLossFn.args),
     ),

@@ -1,8 +1,7 @@
 /** How a built-in reward function is declared: what it is, what it takes, what it returns. */
 import { readArgs, type ArgSpec, type ArgValues, type RewardFn } from '@trinity-rft/core';
-import type { MathChecker } from '../../checker/checker.js';
+import { sharedMathChecker, type MathChecker } from '../../checker/checker.js';
 import type { MathRule } from '../../checker/rules.js';
-import { sharedMathChecker } from '../../checker/shared.js';
 
 /** What reward functions work with. */
 export interface RewardTools {

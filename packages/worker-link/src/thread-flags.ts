@@ -1,8 +1,7 @@
-/** The Node flags that a worker thread starts with. */
-
 /**
- * A worker inherits the flags of the process but fails on `--input-type`, which `node --eval` sets.
- * In that case only the flags that resolve modules are passed on.
+ * Node flags that a worker thread is started with. Threads inherit the flags of the process, but
+ * Node rejects `--input-type` for them, which `node --eval` and programs on stdin set. Then only
+ * the flags that decide how modules are found are passed on.
  */
 export function threadFlags(): { readonly execArgv?: string[] } {
   if (!process.execArgv.some((flag) => flag.startsWith('--input-type'))) return {};

@@ -2,30 +2,30 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { Turns, type Party } from './turns.js';
+import { TimeShare, type Party } from './time-share.js';
 
 /** Parties whose runs take a fixed time on a clock of their own; returns who ran when. */
 function simulation(): {
   log: Party[];
   run: (party: Party, times: number, milliseconds: number) => Promise<void>;
-  turns: Turns;
+  share: TimeShare;
 } {
   let clock = 0;
-  const turns = new Turns(() => clock);
+  const share = new TimeShare(() => clock);
   const log: Party[] = [];
   const run = async (party: Party, times: number, milliseconds: number): Promise<void> => {
     for (let i = 0; i < times; i++) {
-      await turns.take(party, async () => {
+      await share.run(party, async () => {
         await nextTurn();
         clock += milliseconds;
         log.push(party);
       });
     }
   };
-  return { log, run, turns };
+  return { log, run, share };
 }
 
-describe('turns', () => {
+describe('share', () => {
   it('give both parties the same time, however long their runs are', async () => {
     const { log, run } = simulation();
     await Promise.all([run('train', 5, 100), run('sample', 200, 2)]);
@@ -46,7 +46,7 @@ describe('turns', () => {
   });
 
   it('never run two at once, and go on after one that fails', async () => {
-    const { turns } = simulation();
+    const { share } = simulation();
     let running = 0;
     const work = async (): Promise<void> => {
       expect(++running).toBe(1);
@@ -55,10 +55,10 @@ describe('turns', () => {
       throw new RangeError('no');
     };
     const outcomes = await Promise.allSettled([
-      turns.take('train', work),
-      turns.take('sample', work),
+      share.run('train', work),
+      share.run('sample', work),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    await expect(turns.take('train', () => Promise.resolve(1))).resolves.toBe(1);
+    await expect(share.run('train', () => Promise.resolve(1))).resolves.toBe(1);
   });
 });

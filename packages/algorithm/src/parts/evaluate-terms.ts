@@ -1,0 +1,203 @@
+/**
+ * The one driver of all losses over tokens: reads quantities, skips masked tokens, weighs, sums, and
+ * writes gradients.
+ */
+import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
+import { meanOf, rowWeights } from './aggregate.js';
+import { clampLogRatio } from './numbers.js';
+import type {
+  LossTerm,
+  RowQuantities,
+  TermResult,
+  TokenLoss,
+  TokenQuantities,
+  TokenResult,
+} from './token-loss.js';
+
+export interface EvaluateOptions {
+  /** Which quantities are read; the others stay 0 (ratios 1). */
+  readonly needs: Partial<AlgorithmNeeds>;
+  /** Of the tokens of each row, for terms without an aggregation of their own. [B] */
+  readonly weights: Float64Array;
+  /** Gradients are added to them. [N] */
+  readonly gradLogprobs: Float32Array;
+  /** Left out where no term differentiates entropies. [N] */
+  readonly gradEntropy?: Float32Array | undefined;
+}
+
+/** One pass over the trained tokens of the batch, for all terms together. */
+export function evaluateTerms(
+  input: LossInput,
+  terms: readonly LossTerm[],
+  options: EvaluateOptions,
+): readonly TermResult[] {
+  if (terms.length === 0) return [];
+  const works = terms.map((term) => begin(term, input, options.weights));
+  const token = noQuantities();
+  const read = { input, token, ...columnsOf(input, options.needs) };
+  const rows = input.offsets.length - 1;
+  for (let row = 0; row < rows; row++) {
+    readRow(read, row);
+    const active = works.filter((work) => beginRow(work, token.row));
+    if (token.row.trained > 0) visitTokens(read, row, active, options);
+  }
+  return works.map(finish);
+}
+
+/** A term at work on a batch. */
+interface Work {
+  readonly term: LossTerm;
+  readonly state: unknown;
+  readonly weights: Float64Array;
+  readonly token: TokenLoss['token'];
+  readonly out: TokenResult;
+  /** Of the tokens of the current row. */
+  weight: number;
+  /** The same times the coefficient of the term. */
+  gradientWeight: number;
+  loss: number;
+  trained: number;
+  rows: number;
+}
+
+function begin(term: LossTerm, input: LossInput, given: Float64Array): Work {
+  const { loss, aggregation } = term;
+  const names = [...loss.tokenMeans, ...loss.rowMeans];
+  return {
+    term,
+    state: loss.prepare(input),
+    weights: aggregation
+      ? rowWeights(input, aggregation.mode, { norm: aggregation.norm, rows: term.rows })
+      : given,
+    token: loss.token,
+    out: {
+      loss: 0,
+      gradient: 0,
+      entropyGradient: 0,
+      sums: Object.fromEntries(names.map((name) => [name, 0])),
+    },
+    weight: 0,
+    gradientWeight: 0,
+    loss: 0,
+    trained: 0,
+    rows: 0,
+  };
+}
+
+/** Whether the term takes part in the row. */
+function beginRow(work: Work, row: RowQuantities): boolean {
+  const { term, state, weights, out } = work;
+  if (term.rows?.[row.index] === 0) return false;
+  work.weight = weights[row.index]!;
+  work.gradientWeight = work.weight * (term.coefficient ?? 1);
+  work.trained += row.trained;
+  work.rows++;
+  term.loss.row?.(row, out, state);
+  return true;
+}
+
+function finish({ term: { loss: formula }, state, out, loss, trained, rows }: Work): TermResult {
+  const metrics: Record<string, number> = { [formula.lossMetric]: loss };
+  for (const name of formula.tokenMeans) metrics[name] = meanOf(out.sums[name]!, trained);
+  for (const name of formula.rowMeans) metrics[name] = out.sums[name]! / Math.max(rows, 1);
+  return { loss, metrics: { ...metrics, ...formula.metrics?.(state) } satisfies Metrics };
+}
+
+interface Columns {
+  readonly oldLogprobs: Float32Array | undefined;
+  readonly refLogprobs: Float32Array | undefined;
+  readonly entropy: Float32Array | undefined;
+}
+
+interface Read extends Columns {
+  readonly input: LossInput;
+  readonly token: TokenQuantities;
+}
+
+const columnsOf = (input: LossInput, needs: Partial<AlgorithmNeeds>): Columns => ({
+  oldLogprobs: needs.rollouts ? input.oldLogprobs : undefined,
+  refLogprobs: needs.referenceLogprobs ? input.refLogprobs : undefined,
+  entropy: needs.entropy && needs.entropy !== 'none' ? input.entropy : undefined,
+});
+
+const noQuantities = (): TokenQuantities => ({
+  logprob: 0,
+  logRatio: 0,
+  ratio: 1,
+  ratioSlope: 0,
+  advantage: 0,
+  refLogRatio: 0,
+  entropy: 0,
+  index: 0,
+  row: { index: 0, trained: 0, meanLogRatio: 0, meanRatio: 1, answerRatio: 1, drift: 0 },
+});
+
+/** As in the original. */
+const epsilon = { mean: 1e-8, drift: 1e-10 };
+
+function readRow({ input, token: { row }, oldLogprobs }: Read, index: number): void {
+  const { offsets, actionMask, currentLogprobs } = input;
+  let trained = 0;
+  let sum = 0;
+  let clamped = 0;
+  for (let t = offsets[index]!; t < offsets[index + 1]!; t++) {
+    if (actionMask[t] === 0) continue;
+    trained++;
+    if (!oldLogprobs) continue;
+    const d = currentLogprobs[t]! - oldLogprobs[t]!;
+    sum += d;
+    clamped += clampLogRatio(d);
+  }
+  row.index = index;
+  row.trained = trained;
+  row.meanLogRatio = clampLogRatio(sum / (trained + epsilon.mean));
+  row.meanRatio = Math.exp(row.meanLogRatio);
+  row.answerRatio = Math.exp(clampLogRatio(sum));
+  row.drift = -clamped / (trained + epsilon.drift);
+}
+
+function visitTokens(
+  read: Read,
+  row: number,
+  works: readonly Work[],
+  { gradLogprobs, gradEntropy }: EvaluateOptions,
+): void {
+  const { input, token } = read;
+  const { offsets, actionMask } = input;
+  for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
+    if (actionMask[t] === 0) continue;
+    readToken(read, t);
+    let gradient = 0;
+    let entropyGradient = 0;
+    for (let k = 0; k < works.length; k++) {
+      const work = works[k]!;
+      const { out } = work;
+      out.loss = 0;
+      out.gradient = 0;
+      out.entropyGradient = 0;
+      work.token(token, out, work.state);
+      work.loss += work.weight * out.loss;
+      gradient += work.gradientWeight * out.gradient;
+      entropyGradient += work.gradientWeight * out.entropyGradient;
+    }
+    gradLogprobs[t]! += gradient;
+    if (gradEntropy) gradEntropy[t]! += entropyGradient;
+  }
+}
+
+function readToken({ input, token, oldLogprobs, refLogprobs, entropy }: Read, t: number): void {
+  const x = input.currentLogprobs[t]!;
+  token.index = t;
+  token.logprob = x;
+  if (oldLogprobs) {
+    const d = x - oldLogprobs[t]!;
+    const clamped = clampLogRatio(d);
+    const ratio = Math.exp(clamped);
+    token.logRatio = d;
+    token.ratio = ratio;
+    token.ratioSlope = clamped === d ? ratio : 0;
+    token.advantage = input.advantages[t]!;
+  }
+  if (refLogprobs) token.refLogRatio = refLogprobs[t]! - x;
+  if (entropy) token.entropy = entropy[t]!;
+}

@@ -1,0 +1,15 @@
+/** Bounds on numbers. */
+
+export const clamp = (value: number, low: number, high: number): number =>
+  value < low ? low : value > high ? high : value;
+
+/**
+ * Largest log-ratio that is exponentiated: e^d overflows float32 at 88, and one such token would
+ * spoil the batch.
+ */
+export const largestLogRatio = 20;
+
+export const clampLogRatio = (d: number): number => clamp(d, -largestLogRatio, largestLogRatio);
+
+/** e^d, d clamped to ±20. */
+export const boundedExp = (d: number): number => Math.exp(clampLogRatio(d));

@@ -1,0 +1,113 @@
+/** What a loss is: a formula over the quantities of a token, written without reading or summing. */
+import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
+import type { Aggregation } from './aggregate.js';
+
+/**
+ * The quantities of one trained token. The driver fills one object anew for each token, so formulas
+ * must not keep it. Log-probabilities are in nats.
+ */
+export interface TokenQuantities {
+  /** x, the log-probability by the weights being trained. */
+  logprob: number;
+  /** d = x - o, o the log-probability at sampling. 0 where there are no rollouts. */
+  logRatio: number;
+  /** r = e^d, d clamped to ±20. 1 where there are no rollouts. */
+  ratio: number;
+  /** dr/dx: r, and 0 where the clamp holds d. */
+  ratioSlope: number;
+  /** A */
+  advantage: number;
+  /** f - x, f the log-probability by the reference. */
+  refLogRatio: number;
+  /** H, the entropy of the distribution that the token was drawn from. */
+  entropy: number;
+  /** Position in the batch. */
+  index: number;
+  /** The row that the token belongs to. */
+  readonly row: RowQuantities;
+}
+
+/** Statistics over the trained tokens of a row; where there are no rollouts, log-ratios are 0. */
+export interface RowQuantities {
+  /** Position in the batch. */
+  index: number;
+  /** Number of trained tokens. */
+  trained: number;
+  /** Mean of d, clamped to ±20; 0 for a row without trained tokens. */
+  meanLogRatio: number;
+  /** e^meanLogRatio: the geometric mean of the ratios of the tokens. */
+  meanRatio: number;
+  /** e^(sum of d), the sum clamped to ±20: the ratio of the whole answer. */
+  answerRatio: number;
+  /** Mean of -d, each d clamped to ±20: how far the policy has moved away from the row. */
+  drift: number;
+}
+
+/** What a formula says about a token. `loss` and both gradients are 0 before each call. */
+export interface TokenResult<Mean extends string = string> {
+  loss: number;
+  /** dloss/dx */
+  gradient: number;
+  /** dloss/dH; only losses that need the gradient of entropies set it. */
+  entropyGradient: number;
+  /** What metrics are means of: formulas add to them. */
+  readonly sums: Record<Mean, number>;
+}
+
+/** A loss as the driver takes it, its arguments filled in. `State` is what formulas read of them. */
+export interface TokenLoss<State = unknown> {
+  /** Name of the aggregated loss among the metrics. */
+  readonly lossMetric: string;
+  /** Sums that become means over trained tokens. */
+  readonly tokenMeans: readonly string[];
+  /** Sums that become means over rows. */
+  readonly rowMeans: readonly string[];
+  /** Called once for every batch, before any token. */
+  readonly prepare: (input: LossInput) => State;
+  /** Called once for every row, before its tokens. */
+  readonly row?: (row: RowQuantities, out: Pick<TokenResult, 'sums'>, state: State) => void;
+  /** Called for every trained token. */
+  readonly token: (token: TokenQuantities, out: TokenResult, state: State) => void;
+  /** Metrics of the batch as a whole. */
+  readonly metrics?: (state: State) => Metrics;
+}
+
+/** A loss within an objective. */
+export interface LossTerm {
+  readonly loss: TokenLoss;
+  /** The objective has this times the aggregated loss; metrics are without it. @default 1 */
+  readonly coefficient?: number;
+  /** 1 = the row takes part. [B] @default all */
+  readonly rows?: Uint8Array;
+  /** Where it differs from that of the objective. */
+  readonly aggregation?: Aggregation;
+}
+
+/** What became of a term. */
+export interface TermResult {
+  /** Aggregated, without the coefficient. */
+  readonly loss: number;
+  readonly metrics: Metrics;
+}
+
+/** What a loss of the whole batch returns. */
+export interface BatchLoss {
+  readonly loss: number;
+  /** dloss/dx [N] */
+  readonly gradLogprobs: Float32Array | Float64Array;
+  readonly metrics: Metrics;
+}
+
+/** A part of an objective on one batch: terms, or a loss of the batch as a whole. */
+export interface OpenLoss {
+  readonly terms: readonly LossTerm[];
+  /** @default those of the terms */
+  readonly metrics?: (results: readonly TermResult[]) => Metrics;
+  readonly whole?: BatchLoss;
+}
+
+/** A policy, KL or entropy loss with its arguments filled in. */
+export interface LossPart {
+  readonly needs: Partial<AlgorithmNeeds>;
+  readonly open: (input: LossInput, aggregation: Aggregation) => OpenLoss;
+}

@@ -1,0 +1,130 @@
+/**
+ * What `mix` and `mix_chord` are made of: the loss of ppo on sampled rows beside a supervised loss on
+ * demonstrated ones.
+ */
+import {
+  booleanArg,
+  choiceArg,
+  InvariantError,
+  numberArg,
+  prefixMetrics,
+  type ArgValues,
+  type LossInput,
+  type Metrics,
+} from '@trinity-rft/core';
+import { lossAggModeArg } from '../parts/aggregate.js';
+import type { LossPart, LossTerm, TermResult, TokenLoss } from '../parts/token-loss.js';
+import { batchSizeFactor, type RowKind } from './mixture-factor.js';
+import { clipArgs, ppo } from './ppo.js';
+
+export const mixtureArgs = {
+  ...clipArgs,
+  grpoLossAggMode: {
+    ...lossAggModeArg,
+    help: 'How the policy loss of sampled rows is aggregated. Default: loss_agg_mode.',
+  },
+  sftLossAggMode: {
+    ...lossAggModeArg,
+    help: 'How the supervised loss of demonstrated rows is aggregated. Default: loss_agg_mode.',
+  },
+  normalization: choiceArg(
+    ['batch_sizes', 'kinds'],
+    'batch_sizes',
+    'kinds: each loss is aggregated over its kind of rows in the whole batch. batch_sizes: times the factors that Trinity-RFT makes of the six arguments below.',
+  ),
+  useDynamicBsz: booleanArg(false, 'Of batch_sizes: micro-batches are packed by tokens.'),
+  ppoMiniBatchSize: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of an optimizer batch.'),
+  ppoMicroBatchSizePerGpu: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of a micro-batch.'),
+  ngpusTrainer: numberArg(1, { min: 1 }, 'Of batch_sizes: number of trainers.'),
+  trainBatchSizeUsual: numberArg(1, { min: 1 }, 'Of batch_sizes: sampled rows of a train batch.'),
+  trainBatchSizeExpert: numberArg(
+    1,
+    { min: 1 },
+    'Of batch_sizes: demonstrated rows of a train batch.',
+  ),
+};
+
+export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {
+  /** Name of the policy loss, for messages. */
+  readonly owner: string;
+  /** Weight of the supervised loss at an optimizer step. 0 to 1 */
+  readonly mu: (step: number) => number;
+  readonly supervised: TokenLoss;
+  /** Whether a kind without rows has metrics, of 0. */
+  readonly reportsEmptyKinds: boolean;
+}
+
+/**
+ * loss = (1 - mu) k_u L_ppo + mu k_e L_sft, L_ppo over sampled rows (`expertMask` 0), L_sft over
+ * demonstrated ones. Factors k are 1 with `normalization` `kinds`, else those of
+ * {@link batchSizeFactor}. Metrics `usual/*` and `expert/*`, times k, and `loss`.
+ */
+export function mixture(options: MixtureOptions): LossPart['open'] {
+  const policy = ppo.loss({ ...options, ...plainClip });
+  const { supervised, grpoLossAggMode, sftLossAggMode, reportsEmptyKinds } = options;
+  const factorOf = options.normalization === 'kinds' ? () => 1 : batchSizeFactor(options);
+  return (input, { mode, norm }) => {
+    const experts = expertsOf(input, options.owner);
+    const sampled = experts.map((expert) => 1 - expert);
+    const mu = options.mu(input.step);
+    const usual: Kind = {
+      name: 'usual',
+      factor: factorOf('usual', sampled),
+      isReported: reportsEmptyKinds || sampled.includes(1),
+    };
+    const expert: Kind = {
+      name: 'expert',
+      factor: factorOf('expert', experts),
+      isReported: reportsEmptyKinds || experts.includes(1),
+    };
+    const terms: readonly LossTerm[] = [
+      {
+        loss: policy,
+        rows: sampled,
+        coefficient: (1 - mu) * usual.factor,
+        aggregation: { mode: grpoLossAggMode ?? mode, norm },
+      },
+      {
+        loss: supervised,
+        rows: experts,
+        coefficient: mu * expert.factor,
+        aggregation: { mode: sftLossAggMode ?? mode, norm },
+      },
+    ];
+    return {
+      terms,
+      metrics: ([ofUsual, ofExpert]) => ({
+        ...kindMetrics(usual, ofUsual!),
+        ...kindMetrics(expert, ofExpert!),
+        loss: terms[0]!.coefficient! * ofUsual!.loss + terms[1]!.coefficient! * ofExpert!.loss,
+      }),
+    };
+  };
+}
+
+/** The clip alone, without the other options of ppo. */
+const plainClip = {
+  enableSequenceMasking: false,
+  deltaSequenceMasking: 0,
+  fallbackToPolicyGradient: false,
+};
+
+interface Kind {
+  readonly name: RowKind;
+  readonly factor: number;
+  readonly isReported: boolean;
+}
+
+function kindMetrics({ name, factor, isReported }: Kind, { metrics }: TermResult): Metrics {
+  if (!isReported) return {};
+  const scaled = Object.entries(metrics).map(([key, value]) => [key, value * factor]);
+  return prefixMetrics(name, Object.fromEntries(scaled) as Metrics);
+}
+
+function expertsOf({ expertMask, offsets }: LossInput, owner: string): Uint8Array {
+  if (expertMask?.length === offsets.length - 1) return expertMask;
+  throw new InvariantError(
+    `The policy loss "${owner}" was given ${expertMask ? `an expert mask of ${expertMask.length} entries` : 'no expert mask'}; expected one entry per row, ${offsets.length - 1}. Use sample_strategy "mix".`,
+    { code: 'EXPERT_MASK_MISSING' },
+  );
+}

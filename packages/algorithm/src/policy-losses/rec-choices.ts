@@ -1,0 +1,40 @@
+/** Which tokens `rec` trains, and how much each of them weighs. */
+import { boundedExp, clamp } from '../parts/numbers.js';
+import type { TokenQuantities } from '../parts/token-loss.js';
+
+/** Of ratios, inclusive; `temp` is the temperature of the weight `advantage`. */
+export interface RecBounds {
+  readonly low: number;
+  readonly high: number;
+  readonly outerLow: number;
+  readonly outerHigh: number;
+  readonly temp: number;
+}
+
+/** The ratio is that of the row for `gspo-one-side`, else that of the token. */
+type RangeTest = (ratio: number, advantage: number, bounds: RecBounds) => boolean;
+
+const isInside: RangeTest = (r, _, { low, high }) => r >= low && r <= high;
+
+const isNotPushedOut: RangeTest = (r, A, { low, high }) =>
+  (A >= 0 && r <= high) || (A <= 0 && r >= low);
+
+/** By `clipMode`. An advantage of 0 belongs to both signs. */
+export const rangeTests = {
+  none: () => true,
+  'two-side': isInside,
+  'one-side': isNotPushedOut,
+  'gspo-one-side': isNotPushedOut,
+  ring: (r, A, bounds) =>
+    isInside(r, A, bounds) || (A >= 0 && r <= bounds.outerLow) || (A <= 0 && r >= bounds.outerHigh),
+} satisfies Readonly<Record<string, RangeTest>>;
+
+/** By `weight`: what the advantage of a token is multiplied by. */
+export const tokenWeights = {
+  none: () => 1,
+  importance_sampling: ({ ratio }) => ratio,
+  truncated_importance_sampling: ({ ratio }, { outerLow, outerHigh }) =>
+    clamp(ratio, outerLow, outerHigh),
+  gspo_importance_sampling: ({ row }) => row.meanRatio,
+  advantage: ({ advantage }, { temp }) => boundedExp(advantage / temp),
+} satisfies Readonly<Record<string, (token: TokenQuantities, bounds: RecBounds) => number>>;

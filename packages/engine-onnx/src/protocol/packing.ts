@@ -1,0 +1,129 @@
+/**
+ * Batches and sequences as a few long typed arrays, which cross to another thread without being
+ * copied.
+ */
+import { MessagePort, type Transferable } from 'node:worker_threads';
+
+import type { SampledSequence, TokenBatch, TokenLogprob } from '@trinity-rft/core';
+
+/** A batch without one object per row. */
+export interface PackedBatch {
+  /** Rows one after the other. */
+  readonly tokens: Int32Array;
+  /** Tokens per row; float64, so that invalid numbers arrive unchanged and are rejected. */
+  readonly lengths: Float64Array;
+  readonly promptLengths: Float64Array;
+  readonly temperatures: Float64Array;
+}
+
+export function packBatch({ rows }: TokenBatch): PackedBatch {
+  const lengths = Float64Array.from(rows, (row) => row.tokens.length);
+  const tokens = new Int32Array(lengths.reduce((sum, length) => sum + length, 0));
+  let at = 0;
+  for (const row of rows) {
+    tokens.set(row.tokens, at);
+    at += row.tokens.length;
+  }
+  return {
+    tokens,
+    lengths,
+    promptLengths: Float64Array.from(rows, (row) => row.promptLength),
+    temperatures: Float64Array.from(rows, (row) => row.temperature),
+  };
+}
+
+export function unpackBatch(packed: PackedBatch): TokenBatch {
+  let at = 0;
+  const rows = Array.from(packed.lengths, (length, i) => {
+    const tokens = packed.tokens.subarray(at, at + length);
+    at += length;
+    return { tokens, promptLength: packed.promptLengths[i]!, temperature: packed.temperatures[i]! };
+  });
+  return { rows };
+}
+
+/** The choices of one request. */
+export interface PackedSequences {
+  /** Choices one after the other. */
+  readonly tokens: Int32Array;
+  readonly logprobs: Float32Array;
+  readonly lengths: readonly number[];
+  readonly ends: readonly Pick<SampledSequence, 'stopReason' | 'stopString'>[];
+  readonly policyVersion: number;
+  readonly top?: PackedTop;
+}
+
+/** Alternatives of all tokens of all choices, one after the other. */
+interface PackedTop {
+  /** Alternatives per token. */
+  readonly counts: Uint8Array;
+  readonly tokens: Int32Array;
+  /** Float64: log-probabilities of a cut distribution are computed in it. */
+  readonly logprobs: Float64Array;
+}
+
+export function packSequences(sequences: readonly SampledSequence[]): PackedSequences {
+  const lengths = sequences.map((sequence) => sequence.tokens.length);
+  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const tokens = new Int32Array(total);
+  const logprobs = new Float32Array(total);
+  let at = 0;
+  for (const sequence of sequences) {
+    tokens.set(sequence.tokens, at);
+    logprobs.set(sequence.logprobs, at);
+    at += sequence.tokens.length;
+  }
+  const ends = sequences.map(({ stopReason, stopString }) => ({ stopReason, stopString }));
+  const hasTop = sequences[0]?.topLogprobs !== undefined;
+  return {
+    tokens,
+    logprobs,
+    lengths,
+    ends,
+    policyVersion: sequences[0]!.policyVersion,
+    ...(hasTop && { top: packTop(sequences) }),
+  };
+}
+
+function packTop(sequences: readonly SampledSequence[]): PackedTop {
+  const perToken = sequences.flatMap((sequence) => sequence.topLogprobs ?? []);
+  const all = perToken.flat();
+  return {
+    counts: Uint8Array.from(perToken, (entries) => entries.length),
+    tokens: Int32Array.from(all, (entry) => entry.token),
+    logprobs: Float64Array.from(all, (entry) => entry.logprob),
+  };
+}
+
+export function unpackSequences(packed: PackedSequences): SampledSequence[] {
+  const top = packed.top && unpackTop(packed.top);
+  let at = 0;
+  return packed.lengths.map((length, i) => {
+    const [start, end] = [at, (at += length)];
+    return {
+      tokens: packed.tokens.subarray(start, end),
+      logprobs: packed.logprobs.subarray(start, end),
+      ...packed.ends[i]!,
+      ...(top && { topLogprobs: top.slice(start, end) }),
+      policyVersion: packed.policyVersion,
+    };
+  });
+}
+
+function unpackTop({ counts, tokens, logprobs }: PackedTop): TokenLogprob[][] {
+  let at = 0;
+  return Array.from(counts, (count) =>
+    Array.from({ length: count }, () => ({ token: tokens[at]!, logprob: logprobs[at++]! })),
+  );
+}
+
+/**
+ * The buffers and ports in a message, to hand over instead of copying them. The arrays of such a
+ * message must belong to it alone.
+ */
+export function transferables(value: unknown): Transferable[] {
+  if (value instanceof MessagePort) return [value];
+  if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];
+  if (typeof value !== 'object' || value === null) return [];
+  return [...new Set(Object.values(value).flatMap(transferables))];
+}

@@ -1,0 +1,161 @@
+/** The sampling half of an engine's thread: requests, scores, and changes of weights. */
+import type { MessagePort } from 'node:worker_threads';
+
+import { CancelledError, type TokenRow, type TrinityError } from '@trinity-rft/core';
+import type { CallContext } from '@trinity-rft/worker-link';
+
+import { loadWeightsOf } from '../folder/checkpoint.js';
+import type { ModelConfig } from '../model/config.js';
+import type { WeightBuffers, WeightLease } from '../model/weights.js';
+import type {
+  AdoptCall,
+  SampleCall,
+  SamplerWeightSource,
+  WorkerOptions,
+} from '../protocol/engine-calls.js';
+import { packSequences, type PackedSequences } from '../protocol/packing.js';
+import { createSamplerKernels, type SamplerKernels } from '../sample/kernels.js';
+import { planSample, type SampleLimits } from '../sample/plan.js';
+import type { SamplerThreads } from '../sample/sampler-threads.js';
+import {
+  SampleScheduler,
+  type SamplingWeights,
+  type SchedulerOptions,
+} from '../sample/scheduler.js';
+import { checkScore, Scorer, type ScorerOptions } from '../sample/scorer.js';
+import { receiveWeights, sendWeights } from './weight-port.js';
+
+/** Requests that may wait for a row before further ones are rejected. */
+const maxQueue = 65_536;
+
+export interface SamplingParts {
+  readonly config: ModelConfig;
+  readonly maxModelLen: number;
+  readonly options: Pick<WorkerOptions, 'tokenBytes' | 'maxBatchSize' | 'memoryBudgetBytes'>;
+  readonly threads: SamplerThreads;
+  readonly weights: WeightBuffers;
+  /** Computes scores; see `ScorerOptions`. */
+  readonly read: ScorerOptions['read'];
+  /** Waits until the thread is free for the sampler. */
+  readonly turn: NonNullable<SchedulerOptions['turn']>;
+}
+
+/** A request whose caller can stop waiting. */
+interface Ticket<T> {
+  readonly result: Promise<T>;
+  cancel(error: TrinityError): void;
+}
+
+export class SamplingCalls {
+  readonly #parts: SamplingParts;
+  readonly #limits: SampleLimits;
+  readonly #kernels: SamplerKernels;
+  readonly #scorer: Scorer;
+  #scheduler: SampleScheduler | undefined;
+  #reportedTokens = 0;
+
+  constructor(parts: SamplingParts) {
+    const { config, maxModelLen, options } = parts;
+    this.#parts = parts;
+    this.#limits = {
+      vocabSize: config.vocabSize,
+      maxModelLen,
+      hasTokenBytes: options.tokenBytes !== undefined,
+    };
+    this.#kernels = createSamplerKernels(config, parts.threads);
+    this.#scorer = new Scorer({ read: parts.read, maxRows: options.maxBatchSize });
+  }
+
+  async sample(call: SampleCall, context: CallContext): Promise<PackedSequences> {
+    const plan = planSample(call.prompt, call.options, this.#limits, call.firstChoice);
+    return packSequences(await resultOf(this.#sampler().submit(plan), context));
+  }
+
+  async score(row: TokenRow, context: CallContext): Promise<Float32Array> {
+    checkScore(row, this.#parts.config, this.#limits);
+    const weights = await this.#sampler().borrow();
+    return resultOf(this.#scorer.submit(row, weights), context);
+  }
+
+  async adopt({ source, version, copyTo }: AdoptCall): Promise<void> {
+    const sampler = this.#sampler();
+    if (source.kind !== 'initial') return sampler.adopt(this.#weightsOf(source, version, copyTo));
+    const weights = await sampler.borrow();
+    sendWeights(copyTo, () => weights);
+    weights.release();
+  }
+
+  /** Tokens sampled since the last call. */
+  takeSampledTokens(): number {
+    const total = this.#scheduler?.sampledTokens ?? 0;
+    const tokens = total - this.#reportedTokens;
+    this.#reportedTokens = total;
+    return tokens;
+  }
+
+  /** Answers open requests with `error` and waits for the run in progress. */
+  async stop(error: TrinityError): Promise<void> {
+    await this.#scheduler?.close(error);
+    await this.#scorer.close(error);
+  }
+
+  /** Frees the sessions. Call {@link stop} first. */
+  close(): Promise<void> {
+    return this.#kernels.close();
+  }
+
+  /**
+   * Published weights are leased at once, so that a version published while earlier requests finish
+   * does not replace them.
+   */
+  #weightsOf(
+    source: Exclude<SamplerWeightSource, { kind: 'initial' }>,
+    version: number,
+    copyTo: readonly MessagePort[],
+  ): () => SamplingWeights | Promise<SamplingWeights> {
+    const { weights, config } = this.#parts;
+    if (source.kind === 'published') {
+      const lease = sendWeights(copyTo, () => weights.leasePublished());
+      return () => ({ ...lease, version });
+    }
+    return async () => {
+      const found =
+        source.kind === 'sent'
+          ? await receiveWeights(source.port)
+          : await loadWeightsOf(source.directory, config);
+      const lease: WeightLease = weights.leaseEmpty();
+      lease.flat.set(found);
+      return { ...lease, version };
+    };
+  }
+
+  /** Starts with the training weights of the moment when it is first needed, as version -1. */
+  #sampler(): SampleScheduler {
+    const { weights, options, threads, turn } = this.#parts;
+    this.#scheduler ??= new SampleScheduler(
+      this.#kernels,
+      { ...weights.lease(), version: -1 },
+      {
+        maxBatchSize: Math.ceil(options.maxBatchSize / threads.samplers),
+        cacheBytes: options.memoryBudgetBytes / threads.samplers,
+        maxQueue,
+        tokenBytes: options.tokenBytes,
+        turn,
+      },
+    );
+    return this.#scheduler;
+  }
+}
+
+/** The result of a request, unless its caller stops waiting first. */
+function resultOf<T>(ticket: Ticket<T>, context: CallContext): Promise<T> {
+  context.onCancel(() =>
+    ticket.cancel(
+      new CancelledError('The call was aborted by its caller.', {
+        code: 'SAMPLE_ABORTED',
+        reason: 'aborted',
+      }),
+    ),
+  );
+  return ticket.result;
+}

@@ -1,0 +1,52 @@
+/** Shares a thread between trainer and sampler by time while both have work. */
+
+export type Party = 'train' | 'sample';
+
+/**
+ * One run at a time. When both parties wait, the one goes first that has used less time since both
+ * began to want it.
+ */
+export class TimeShare {
+  readonly #now: () => number;
+  readonly #waiting = new Map<Party, () => void>();
+  readonly #used: Record<Party, number> = { train: 0, sample: 0 };
+  #busy = false;
+
+  /** @param now milliseconds of any steady clock */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Runs `work` when it is the turn of `party`, which asks for one turn at a time. */
+  async run<T>(party: Party, work: () => Promise<T>): Promise<T> {
+    if (this.#busy) await new Promise<void>((resolve) => this.#waiting.set(party, resolve));
+    this.#busy = true;
+    const start = this.#now();
+    try {
+      return await work();
+    } finally {
+      this.#used[party] += this.#now() - start;
+      this.#endTurn(party);
+    }
+  }
+
+  #endTurn(party: Party): void {
+    if (this.#waiting.size === 0) {
+      // Time used while the other party wanted none does not count against this one.
+      const other = party === 'train' ? 'sample' : 'train';
+      this.#used[other] = Math.max(this.#used[other], this.#used[party]);
+      this.#busy = false;
+      return;
+    }
+    // By the next turn of the event loop, a party that has more work has asked for its next run.
+    setImmediate(() => this.#startNext());
+  }
+
+  #startNext(): void {
+    const [next] = [...this.#waiting].toSorted(([a], [b]) => this.#used[a] - this.#used[b]);
+    if (next === undefined) return;
+    const [party, enter] = next;
+    this.#waiting.delete(party);
+    enter();
+  }
+}

@@ -1,0 +1,129 @@
+/** The answering side of a link: runs the methods that calls name, and sends the replies. */
+import type { MessagePort, Transferable } from 'node:worker_threads';
+import type { CallerMessages, CallMessage, MethodTable, Reply, ResultOf } from './protocol.js';
+
+/** What a method learns about the call that it answers. */
+export interface CallContext {
+  /** Calls `listener` when the caller no longer waits, at most once. */
+  onCancel(listener: () => void): void;
+}
+
+/** The functions behind a table of methods. */
+export type Handlers<M extends MethodTable<keyof M>> = {
+  readonly [K in keyof M]: (
+    input: Parameters<M[K]>[0],
+    context: CallContext,
+  ) => ResultOf<M, K> | Promise<ResultOf<M, K>>;
+};
+
+export interface AnswerOptions {
+  /** Makes plain data of an error; `LinkOptions.toError` is its counterpart. */
+  readonly toRecord: (error: unknown) => unknown;
+  /** Buffers and ports in a result that are handed over instead of copied. @default none */
+  readonly transfer?: (result: unknown) => readonly Transferable[];
+}
+
+interface OpenCall extends CallContext {
+  cancel(): void;
+}
+
+/**
+ * Answers the calls that arrive at `port`, in their order. `open` is called once, at once; calls
+ * wait until it has resolved. When it fails, every call rejects with the reason.
+ *
+ * Results that are ready when the calls of a message have been handled leave together at once;
+ * those that become ready later leave at the end of their turn of the event loop.
+ */
+export function answerCalls<M extends MethodTable<keyof M>>(
+  port: MessagePort,
+  open: () => Handlers<M> | Promise<Handlers<M>>,
+  options: AnswerOptions,
+): void {
+  const handlers = openHandlers(open);
+  const openCalls = new Map<number, OpenCall>();
+  const outbox = createOutbox(port, options);
+  const finish = (reply: Reply): void => {
+    openCalls.delete(reply.id);
+    outbox.add(reply);
+  };
+  const fail = (id: number, error: unknown): void => finish({ id, error: options.toRecord(error) });
+
+  const answer = ({ id, method, input }: CallMessage): void => {
+    const context = createContext();
+    openCalls.set(id, context);
+    const run = (table: Handlers<M>): unknown => table[method as keyof M](input as never, context);
+    try {
+      const result = handlers instanceof Promise ? handlers.then(run) : run(handlers);
+      if (result instanceof Promise)
+        result.then(
+          (value) => finish({ id, result: value }),
+          (error: unknown) => fail(id, error),
+        );
+      else finish({ id, result });
+    } catch (error) {
+      fail(id, error);
+    }
+  };
+
+  port.on('message', (messages: CallerMessages) => {
+    for (const message of messages) {
+      if ('cancel' in message) openCalls.get(message.cancel)?.cancel();
+      else answer(message);
+    }
+    outbox.flush();
+  });
+}
+
+function openHandlers<M extends MethodTable<keyof M>>(
+  open: () => Handlers<M> | Promise<Handlers<M>>,
+): Handlers<M> | Promise<Handlers<M>> {
+  try {
+    const opened = open();
+    // A failure is the reply to every call, not a crash of the thread.
+    if (opened instanceof Promise) opened.catch(() => undefined);
+    return opened;
+  } catch (error) {
+    const failed = Promise.reject<Handlers<M>>(error as Error);
+    failed.catch(() => undefined);
+    return failed;
+  }
+}
+
+function createContext(): OpenCall {
+  let cancelled = false;
+  let listener: (() => void) | undefined;
+  return {
+    onCancel: (added) => {
+      if (cancelled) added();
+      else listener = added;
+    },
+    cancel: () => {
+      cancelled = true;
+      listener?.();
+    },
+  };
+}
+
+function createOutbox(port: MessagePort, { toRecord, transfer }: AnswerOptions) {
+  let replies: Reply[] = [];
+  const post = (ready: readonly Reply[]): void =>
+    port.postMessage(
+      ready,
+      ready.flatMap((reply) => ('result' in reply ? (transfer?.(reply.result) ?? []) : [])),
+    );
+  const flush = (): void => {
+    const ready = replies;
+    replies = [];
+    if (ready.length === 0) return;
+    try {
+      post(ready);
+    } catch (error) {
+      // A result that cannot be cloned.
+      post(ready.map(({ id }) => ({ id, error: toRecord(error) })));
+    }
+  };
+  const add = (reply: Reply): void => {
+    if (replies.push(reply) === 1) setImmediate(flush);
+  };
+  return { add, flush };
+}

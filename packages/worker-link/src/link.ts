@@ -1,0 +1,169 @@
+/** The calling side of a link: sends calls over a port and settles a promise for each reply. */
+import { receiveMessageOnPort, type MessagePort, type Transferable } from 'node:worker_threads';
+import type { CallerMessages, MethodTable, Reply, ResultOf } from './protocol.js';
+
+export interface LinkOptions {
+  /** Turns the record that the other side made of an error back into an error. */
+  readonly toError: (record: never) => Error;
+  /**
+   * `always`: an open link keeps the process alive. `while-waiting`: only while a call is pending.
+   * @default always
+   */
+  readonly keepAlive?: 'always' | 'while-waiting';
+  /**
+   * Send the calls of one turn of the event loop together at its end, instead of each at once.
+   * @default false
+   */
+  readonly batch?: boolean;
+  /** Ends the other side when the link is closed. @default only the port is closed */
+  readonly terminate?: () => Promise<unknown>;
+}
+
+export interface CallOptions {
+  /**
+   * When it aborts, the call rejects with its reason and the other side is asked to stop. Use
+   * `AbortSignal.timeout` for a deadline.
+   */
+  readonly signal?: AbortSignal;
+  /** Buffers and ports in the argument that are handed over instead of copied. */
+  readonly transfer?: readonly Transferable[];
+}
+
+/** The argument may be left out where the method takes none. */
+export type CallArguments<F extends (input: never) => unknown> =
+  Parameters<F> extends []
+    ? [input?: undefined, options?: CallOptions]
+    : [input: Parameters<F>[0], options?: CallOptions];
+
+interface Pending {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Replies settled per turn of the event loop, so that a burst of them does not block it. */
+const repliesPerTurn = 32;
+
+/** @typeParam M the methods of the other side */
+export class Link<M extends MethodTable<keyof M>> {
+  readonly #port: MessagePort;
+  readonly #options: LinkOptions;
+  readonly #pending = new Map<number, Pending>();
+  readonly #arrived: Reply[] = [];
+  #batch: CallerMessages[number][] = [];
+  #batchTransfer: Transferable[] = [];
+  #lastId = 0;
+  #closed: Error | undefined;
+
+  constructor(port: MessagePort, options: LinkOptions) {
+    this.#port = port;
+    this.#options = options;
+    port.on('message', (replies: readonly Reply[]) => this.#receive(replies));
+    if (options.keepAlive === 'while-waiting') port.unref();
+  }
+
+  /** Calls are handled in the order in which they are made. Rejects when the link is closed. */
+  call<K extends keyof M & string>(
+    method: K,
+    ...[input, options = {}]: CallArguments<M[K]>
+  ): Promise<ResultOf<M, K>> {
+    const { signal, transfer = [] } = options;
+    if (this.#closed) return Promise.reject(this.#closed);
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    const { promise, resolve, reject } = Promise.withResolvers<ResultOf<M, K>>();
+    const id = ++this.#lastId;
+    this.#add(id, { resolve, reject });
+    if (signal) this.#cancelOnAbort(id, signal, promise);
+    this.#send({ id, method, input }, transfer);
+    return promise;
+  }
+
+  /**
+   * Settles the calls whose replies have arrived, without waiting for the event loop: for callers
+   * who measure how long the other side takes, and may have been busy themselves.
+   */
+  drain(): void {
+    for (
+      let next = receiveMessageOnPort(this.#port);
+      next !== undefined;
+      next = receiveMessageOnPort(this.#port)
+    )
+      this.#arrived.push(...(next.message as readonly Reply[]));
+    for (const reply of this.#arrived.splice(0)) this.#settle(reply);
+  }
+
+  /** Why no call can be made any more; `undefined` while the link is open. */
+  get closed(): Error | undefined {
+    return this.#closed;
+  }
+
+  /**
+   * Rejects pending calls with `pending` and later ones with `later`. Resolves when the other side
+   * has ended.
+   */
+  async close(pending: Error, later = pending): Promise<void> {
+    this.#closed = later;
+    for (const { reject } of this.#pending.values()) reject(pending);
+    this.#pending.clear();
+    this.#port.close();
+    await this.#options.terminate?.();
+  }
+
+  #add(id: number, call: Pending): void {
+    this.#pending.set(id, call);
+    if (this.#options.keepAlive === 'while-waiting' && this.#pending.size === 1) this.#port.ref();
+  }
+
+  #take(id: number): Pending | undefined {
+    const call = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (this.#options.keepAlive === 'while-waiting' && this.#pending.size === 0) this.#port.unref();
+    return call;
+  }
+
+  #cancelOnAbort(id: number, signal: AbortSignal, settled: Promise<unknown>): void {
+    const cancel = (): void => {
+      this.#take(id)?.reject(signal.reason);
+      this.#send({ cancel: id }, []);
+    };
+    const stopListening = (): void => signal.removeEventListener('abort', cancel);
+    signal.addEventListener('abort', cancel, { once: true });
+    settled.then(stopListening, stopListening);
+  }
+
+  #send(message: CallerMessages[number], transfer: readonly Transferable[]): void {
+    this.#batchTransfer.push(...transfer);
+    const size = this.#batch.push(message);
+    if (!this.#options.batch) this.#flush();
+    else if (size === 1) setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const messages: CallerMessages = this.#batch;
+    const transfer = this.#batchTransfer;
+    this.#batch = [];
+    this.#batchTransfer = [];
+    try {
+      this.#port.postMessage(messages, transfer);
+    } catch (error) {
+      // An argument that cannot be cloned.
+      for (const message of messages) if ('id' in message) this.#take(message.id)?.reject(error);
+    }
+  }
+
+  #receive(replies: readonly Reply[]): void {
+    const idle = this.#arrived.length === 0;
+    this.#arrived.push(...replies);
+    if (idle) this.#settleArrived();
+  }
+
+  #settleArrived(): void {
+    for (const reply of this.#arrived.splice(0, repliesPerTurn)) this.#settle(reply);
+    if (this.#arrived.length > 0) setImmediate(() => this.#settleArrived());
+  }
+
+  #settle(reply: Reply): void {
+    const call = this.#take(reply.id);
+    if ('error' in reply) call?.reject(this.#options.toError(reply.error as never));
+    else call?.resolve(reply.result as never);
+  }
+}

@@ -1,0 +1,32 @@
+/** What two threads offer each other, and the messages that carry it. */
+
+/**
+ * The functions that a thread offers, by name. Each takes at most one argument; arguments and
+ * results are cloned, so they are plain data, typed arrays and ports.
+ */
+export type MethodTable<Names extends PropertyKey = string> = Readonly<
+  Record<Names, (input: never) => unknown>
+>;
+
+/** What the method `K` of `M` resolves with. */
+export type ResultOf<M extends MethodTable<keyof M>, K extends keyof M> = Awaited<ReturnType<M[K]>>;
+
+export interface CallMessage {
+  readonly id: number;
+  readonly method: string;
+  readonly input: unknown;
+}
+
+/** The caller no longer waits for the call `cancel`. */
+export interface CancelMessage {
+  readonly cancel: number;
+}
+
+/** Sent together, and handled in this order. */
+export type CallerMessages = readonly (CallMessage | CancelMessage)[];
+
+/** Errors travel as records: a structured clone would lose their classes and codes. */
+export type Reply = { readonly id: number } & (
+  | { readonly result: unknown }
+  | { readonly error: unknown }
+);

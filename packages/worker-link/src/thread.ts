@@ -1,0 +1,76 @@
+/** Starts a worker thread with a link to it. */
+import { MessageChannel, Worker, type MessagePort, type ResourceLimits } from 'node:worker_threads';
+import { Link, type LinkOptions } from './link.js';
+import type { MethodTable } from './protocol.js';
+import { threadFlags } from './thread-flags.js';
+
+export interface ThreadOptions<Data> extends Omit<LinkOptions, 'terminate'> {
+  /** Shown by debuggers and in crash reports. */
+  readonly name: string;
+  /** What the thread gets as `data` of its {@link ThreadTask}. */
+  readonly data: Data;
+  /** A thread that needs more ends, and the process does not. */
+  readonly resourceLimits?: ResourceLimits;
+  /**
+   * Called once when the thread ends without having been closed. Pending and later calls reject
+   * with the error that it returns.
+   */
+  readonly onExit: (exit: ThreadExit) => Error;
+}
+
+export interface ThreadExit {
+  /** `undefined` when the thread could not be started. */
+  readonly exitCode: number | undefined;
+  /** What the thread threw; `undefined` when it ended without an error. */
+  readonly cause: unknown;
+}
+
+/** `workerData` of a thread: answer calls with `answerCalls(port, ...)`. */
+export interface ThreadTask<Data> {
+  readonly port: MessagePort;
+  readonly data: Data;
+}
+
+/**
+ * Starts the module `url` in a thread. The link is usable at once: calls wait until the module
+ * listens.
+ * @throws what `onExit` returns when the thread cannot be started
+ */
+export function startThread<M extends MethodTable<keyof M>, Data>(
+  url: URL,
+  options: ThreadOptions<Data>,
+): Link<M> {
+  const { name, data, resourceLimits, onExit } = options;
+  // A channel of its own, because a link can read what has arrived there without waiting.
+  const { port1, port2 } = new MessageChannel();
+  const task: ThreadTask<Data> = { port: port2, data };
+  let worker: Worker;
+  try {
+    worker = new Worker(url, {
+      name,
+      workerData: task,
+      transferList: [port2],
+      resourceLimits,
+      ...threadFlags(),
+    });
+  } catch (cause) {
+    throw onExit({ exitCode: undefined, cause });
+  }
+  if (options.keepAlive === 'while-waiting') worker.unref();
+  const link = new Link<M>(port1, { ...options, terminate: () => worker.terminate() });
+  let crash: unknown;
+  port1.on('messageerror', (error) => {
+    crash = error;
+    void worker.terminate();
+  });
+  worker.on('error', (error) => (crash = error));
+  worker.on('exit', (exitCode) => {
+    if (link.closed) return;
+    // Replies that arrived before the end come first.
+    link.drain();
+    setImmediate(() => {
+      if (!link.closed) void link.close(onExit({ exitCode, cause: crash }));
+    });
+  });
+  return link;
+}
