@@ -1,9 +1,31 @@
-export * from './checkpoint/checkpoint.js';
-export * from './step/data-metrics.js';
-export * from './step/pack.js';
+export {
+  listCheckpoints,
+  pruneCheckpoints,
+  verifyCheckpoint,
+  writeCheckpoint,
+  type Checkpoint,
+  type CheckpointFile,
+  type CheckpointManifest,
+  type WriteCheckpointOptions,
+} from './checkpoint/checkpoint.js';
+export { loadTrainer, type TrainedModels } from './checkpoint/models.js';
+export { learningRateAt, type OptimizerSettings, type ScheduleSettings } from './schedule.js';
+export { packBatch, type PackedBatch, type PackedCall } from './step/pack.js';
 export type { Requirements } from './step/requirements.js';
-export { criticIn, loadTrainer, type TrainedModels } from './checkpoint/models.js';
-export * from './schedule.js';
 export type { TrainerState } from './step/targets.js';
-export * from './step/train-step.js';
-export * from './trainer.js';
+export {
+  trainStep,
+  type CriticStep,
+  type TrainStepOptions,
+  type TrainStepResult,
+} from './step/train-step.js';
+export {
+  createTrainer,
+  type CriticSettings,
+  type Trainer,
+  type TrainerOptions,
+  type TrainerResult,
+  type TrainerSettings,
+  type TrainSync,
+} from './trainer.js';
+export * from './internal.js';

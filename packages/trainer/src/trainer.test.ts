@@ -136,12 +136,12 @@ describe('createTrainer', () => {
     );
   });
 
-  it('refuses rollouts without advantages', async () => {
+  it('rejects rollouts without advantages', async () => {
     const { trainer } = setUp({ source: source([1], [], false) });
     await expect(trainer.run(0)).rejects.toMatchObject({ code: 'ADVANTAGES_MISSING' });
   });
 
-  it('saves every so many steps and goes on from the step it is given', async () => {
+  it('saves every so many steps and continues from the step it is given', async () => {
     const { trainer } = setUp({
       source: source([1, 1, 1, 1, 1], []),
       settings: { saveInterval: 2, totalSteps: 7 },

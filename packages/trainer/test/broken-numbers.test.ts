@@ -192,7 +192,7 @@ describe('a number that is not finite', () => {
       { logprobs: Float32Array.of(-Infinity, -1) },
       'logprobs holds -Infinity at response token 0',
     ],
-  ])('is refused with the experience that brings it: %s', async (_field, fields, message) => {
+  ])('is rejected, naming its experience: %s', async (_field, fields, message) => {
     const { outcome, moved } = await attempt({}, [
       sample(0),
       withFields(sample(1), fields as Partial<Experience>),

@@ -146,9 +146,9 @@ describe('a step with a critic', () => {
     expect([lines, engine.weights()]).toEqual([['given back'], before]);
   });
 
-  it('is refused where the algorithm has no use for one, and missing where it has', async () => {
+  it('is rejected where the algorithm does not use one, and required where it does', async () => {
     const { options } = setUp({ algorithm: fromBatch({}) });
-    await expect(trainStep(leaseOf(batch), options)).rejects.toThrow('has no use for a critic');
+    await expect(trainStep(leaseOf(batch), options)).rejects.toThrow('does not use a critic');
     const { critic: _, ...without } = setUp().options;
     await expect(trainStep(leaseOf(batch), without)).rejects.toThrow('needs a critic');
   });

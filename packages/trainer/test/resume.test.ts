@@ -1,4 +1,4 @@
-/** A trainer that was killed goes on as if it had not been: policy, critic and coefficient. */
+/** A trainer that was killed continues as if it had not been: policy, critic and coefficient. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -91,7 +91,7 @@ it('a checkpoint holds the critic and the state beside the policy', async () => 
   );
 });
 
-it('a checkpoint without a critic is refused where one is needed', async () => {
+it('a checkpoint without a critic is rejected where one is needed', async () => {
   const engine = fakeEngine({ vocabSize: 8 }).trainer;
   const fill = (directory: string) => engine.save(directory, { optimizer: true });
   const checkpoint = await writeCheckpoint(root, { step: 1, final: false, fill });

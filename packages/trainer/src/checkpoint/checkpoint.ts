@@ -1,5 +1,6 @@
 /**
- * Checkpoint folders: written beside, renamed, and complete exactly when their manifest is there.
+ * Checkpoint folders: filled under a temporary name, then renamed; complete exactly when their
+ * manifest is there.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -51,7 +52,7 @@ export function writeCheckpoint(
 ): Promise<Checkpoint> {
   const failed = (cause: unknown): CheckpointError =>
     new CheckpointError(
-      `Checkpoint ${path.join(root, checkpointName(options.step))} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room; the run goes on from the checkpoint before.`,
+      `Checkpoint ${path.join(root, checkpointName(options.step))} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room; a new start of the run continues from the checkpoint before.`,
       { code: 'CHECKPOINT_WRITE', cause },
     );
   return boundary(failed, () => fillAndRename(root, options));
@@ -101,14 +102,12 @@ export async function verifyCheckpoint({ directory, manifest }: Checkpoint): Pro
     const what = sha256 === 'missing' ? 'is missing' : 'differs from its digest in the manifest';
     throw new CheckpointError(
       `Checkpoint ${directory}: ${file.path} ${what}. Delete the folder to resume from the checkpoint before it.`,
-      {
-        code: 'CHECKPOINT_DAMAGED',
-      },
+      { code: 'CHECKPOINT_DAMAGED' },
     );
   }
 }
 
-/** Deletes all but the newest `keep` checkpoints, and what crashed writers left behind. */
+/** Deletes all but the newest `keep` checkpoints, and unfinished ones of crashed writers. */
 export async function pruneCheckpoints(root: string, keep: number | undefined): Promise<void> {
   for (const name of await readdirOrEmpty(root)) {
     if (name.endsWith('.tmp')) await rm(path.join(root, name), { recursive: true, force: true });
@@ -119,7 +118,7 @@ export async function pruneCheckpoints(root: string, keep: number | undefined): 
     await rm(directory, { recursive: true, force: true });
 }
 
-/** Write, then rename: a reader sees the old text or the new one. */
+/** Writes, then renames: a reader sees the old text or the new one. */
 export async function writeAtomically(file: string, text: string): Promise<void> {
   const temporary = `${file}.tmp`;
   await writeFile(temporary, text);
@@ -137,17 +136,12 @@ async function readManifest(directory: string): Promise<CheckpointManifest | und
   } catch (cause) {
     throw new CheckpointError(
       `${file} is not JSON. Delete the folder to resume from the checkpoint before it.`,
-      {
-        code: 'CHECKPOINT_DAMAGED',
-        cause,
-      },
+      { code: 'CHECKPOINT_DAMAGED', cause },
     );
   }
   throw new CheckpointError(
     `${file} is not a manifest of version 1. Use the program that wrote it, or delete the folder.`,
-    {
-      code: 'CHECKPOINT_VERSION',
-    },
+    { code: 'CHECKPOINT_VERSION' },
   );
 }
 

@@ -1,4 +1,4 @@
-/** What a checkpoint holds of a trainer, and how a trainer goes on from it. */
+/** The models and the state of a trainer, written to a checkpoint and read from it. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CheckpointError, type TrainEngine, type ValueEngine } from '@trinity-rft/core';
@@ -11,7 +11,7 @@ export interface TrainedModels {
   readonly critic?: ValueEngine;
 }
 
-/** Of the critic, beside the files of the policy. */
+/** The critic's folder, beside the files of the policy. */
 const criticFolder = 'critic';
 const stateFile = 'trainer_state.json';
 
@@ -21,9 +21,7 @@ export async function criticIn(checkpoint: string): Promise<string | undefined> 
   return (await stat(folder).catch(() => undefined))?.isDirectory() ? folder : undefined;
 }
 
-/**
- * Fills a checkpoint folder: weights and moments of every model, and what else the next step needs.
- */
+/** Fills a checkpoint folder: weights and optimizer moments of every model, and the state. */
 export async function saveTrainer(
   directory: string,
   { engine, critic }: TrainedModels,
@@ -36,7 +34,8 @@ export async function saveTrainer(
 }
 
 /**
- * Puts the models where a checkpoint left them. @throws CheckpointError when a file differs from
+ * Loads the models from a checkpoint.
+ * @throws CheckpointError when a file differs from
  * its digest or the critic is missing
  * @returns the state for the next step
  */
@@ -50,7 +49,7 @@ export async function loadTrainer(
     const folder = await criticIn(directory);
     if (folder === undefined)
       throw new CheckpointError(
-        `Checkpoint ${directory} has no critic, and the algorithm needs one. Go on with the algorithm that wrote it, or give the new run another name.`,
+        `Checkpoint ${directory} has no critic, and the algorithm needs one. Continue with the algorithm that wrote it, or give the new run another name.`,
         { code: 'CHECKPOINT_WITHOUT_CRITIC' },
       );
     await critic.load(folder);
@@ -59,7 +58,7 @@ export async function loadTrainer(
   return readState(directory);
 }
 
-/** Its bytes are those of the manifest, so they are ours. */
+/** The manifest's digest has been verified, so the file is as we wrote it. */
 async function readState(directory: string): Promise<TrainerState> {
   const text = await readFile(path.join(directory, stateFile), 'utf8').catch(() => '{}');
   return JSON.parse(text) as TrainerState;

@@ -21,7 +21,7 @@ export function countMetrics({ tokens, expertMask }: PackedBatch): Metrics {
  * `sample/staleness`. Per model call.
  */
 export function dataMetrics(
-  { calls, static: { offsets, actionMask } }: PackedBatch,
+  { calls, static: { actionMask } }: PackedBatch,
   {
     step,
     maxResponseTokens = Infinity,
@@ -35,11 +35,11 @@ export function dataMetrics(
     // Weights after train step s have version s, so the first on-policy step has staleness 0.
     ...(policyVersion >= 0 && { 'sample/staleness': step - 1 - policyVersion }),
   }));
-  const trained = calls.map((_, row) =>
-    actionMask.subarray(offsets[row], offsets[row + 1]).reduce((sum, bit) => sum + bit, 0),
-  );
-  const clipped = trained.filter((count) => count >= maxResponseTokens).length;
-  return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': clipped / calls.length };
+  const cut = calls.filter(({ start, end }) => {
+    const trained = actionMask.subarray(start, end).reduce((sum, bit) => sum + bit, 0);
+    return trained >= maxResponseTokens;
+  });
+  return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': cut.length / calls.length };
 }
 
 /**
@@ -77,10 +77,10 @@ export function entropyMetrics(entropy: Float32Array | undefined, batch: PackedB
   if (!entropy) return {};
   let sum = 0;
   let count = 0;
-  batch.static.actionMask.forEach((trained, i) => {
-    if (!trained) return;
-    sum += entropy[i]!;
+  for (const [i, value] of entropy.entries()) {
+    if (!batch.static.actionMask[i]) continue;
+    sum += value;
     count++;
-  });
+  }
   return count === 0 ? {} : { 'actor/entropy': sum / count };
 }

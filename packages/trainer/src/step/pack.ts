@@ -1,4 +1,4 @@
-/** Experiences packed for the engine and the loss: rows one after the other, with offsets. */
+/** Packs experiences for the engine and for the loss: rows one after the other, with offsets. */
 import {
   assertAligned,
   responseLength,
@@ -14,6 +14,12 @@ import { assertComplete, isExpert, type Requirements } from './requirements.js';
 export interface PackedCall {
   readonly experience: Experience;
   readonly span: CallSpan;
+  /** Its first token in the layout of the loss. */
+  readonly start: number;
+  /** One past its last token in the layout of the loss. */
+  readonly end: number;
+  /** Its first token among the response tokens of the engine. */
+  readonly engineStart: number;
 }
 
 /**
@@ -52,81 +58,83 @@ export function packBatch(
 ): PackedBatch {
   for (const experience of experiences) assertAligned(experience);
   assertComplete(experiences, requirements);
-  const calls = experiences.flatMap((experience) =>
-    spansOf(experience).map((span): PackedCall => ({ experience, span })),
-  );
-  const offsets = offsetsOf(calls.map(({ span }) => span.end - span.start));
-  const total = offsets.at(-1)!;
-  const actionMask = new Uint8Array(total);
+  const calls = callsOf(experiences);
+  const total = calls.at(-1)?.end ?? 0;
   const column: PackedBatch['column'] = (read) => {
     const values = new Float32Array(total);
-    calls.forEach(({ experience, span: { start, end } }, row) => {
+    for (const { experience, span, start } of calls) {
       const own = read(experience);
-      if (own) values.set(own.subarray(start, end), offsets[row]);
-    });
+      if (own) values.set(own.subarray(span.start, span.end), start);
+    }
     return values;
   };
-  calls.forEach(({ experience, span: { start, end } }, row) =>
-    actionMask.set(experience.actionMask.subarray(start, end), offsets[row]),
-  );
-  const expertMask = Uint8Array.from(calls, ({ experience }) => (isExpert(experience) ? 1 : 0));
-  const sampledMask = actionMask.slice();
-  expertMask.forEach(
-    (expert, row) => expert && sampledMask.fill(0, offsets[row], offsets[row + 1]),
-  );
   return {
     tokens: { rows: experiences.map(tokenRow) },
     calls,
     static: {
-      offsets,
-      actionMask,
-      oldLogprobs: column((e) => e.logprobs),
-      advantages: column((e) => e.advantages),
+      offsets: Int32Array.from([0, ...calls.map(({ end }) => end)]),
+      actionMask: maskOf(calls, total),
+      oldLogprobs: column((experience) => experience.logprobs),
+      advantages: column((experience) => experience.advantages),
     },
-    sampledMask,
-    expertMask,
+    sampledMask: maskOf(
+      calls.filter(({ experience }) => !isExpert(experience)),
+      total,
+    ),
+    expertMask: Uint8Array.from(calls, ({ experience }) => (isExpert(experience) ? 1 : 0)),
     column,
-    ...layouts(experiences, calls, offsets),
+    ...layouts(experiences, calls),
   };
+}
+
+function callsOf(experiences: readonly Experience[]): readonly PackedCall[] {
+  const calls: PackedCall[] = [];
+  let lossTotal = 0;
+  let engineTotal = 0;
+  for (const experience of experiences) {
+    for (const span of spansOf(experience)) {
+      const start = lossTotal;
+      lossTotal += span.end - span.start;
+      const engineStart = engineTotal + span.start;
+      calls.push({ experience, span, start, end: lossTotal, engineStart });
+    }
+    engineTotal += responseLength(experience);
+  }
+  return calls;
 }
 
 function tokenRow({ tokens, promptLength, temperature }: Experience): TokenBatch['rows'][number] {
   return { tokens, promptLength, temperature: temperature > 0 ? temperature : 1 };
 }
 
+/** Action masks of the given calls, 0 elsewhere. [N] */
+function maskOf(calls: readonly PackedCall[], total: number): Uint8Array {
+  const mask = new Uint8Array(total);
+  for (const { experience, span, start } of calls)
+    mask.set(experience.actionMask.subarray(span.start, span.end), start);
+  return mask;
+}
+
 function layouts(
   experiences: readonly Experience[],
   calls: readonly PackedCall[],
-  offsets: Int32Array,
 ): Pick<PackedBatch, 'toLoss' | 'toEngine'> {
   if (experiences.every(({ spans }) => spans === undefined))
     return { toLoss: (values) => values, toEngine: (gradients) => gradients };
-  const inEngine = offsetsOf(experiences.map(responseLength));
-  const rowOf = new Map(experiences.map((experience, row) => [experience, row]));
-  const starts = calls.map(
-    ({ experience, span }) => inEngine[rowOf.get(experience)!]! + span.start,
-  );
+  const lossTotal = calls.at(-1)?.end ?? 0;
+  const engineTotal = experiences.reduce((sum, experience) => sum + responseLength(experience), 0);
   return {
     toLoss: (values) => {
-      const out = new Float32Array(offsets.at(-1)!);
-      starts.forEach((start, row) =>
-        out.set(values.subarray(start, start + offsets[row + 1]! - offsets[row]!), offsets[row]),
-      );
+      const out = new Float32Array(lossTotal);
+      for (const { start, end, engineStart } of calls)
+        out.set(values.subarray(engineStart, engineStart + end - start), start);
       return out;
     },
     toEngine: (gradients) => {
-      const out = new Float32Array(inEngine.at(-1)!);
-      starts.forEach((start, row) =>
-        out.set(gradients.subarray(offsets[row], offsets[row + 1]), start),
-      );
+      const out = new Float32Array(engineTotal);
+      for (const { start, end, engineStart } of calls)
+        out.set(gradients.subarray(start, end), engineStart);
       return out;
     },
   };
-}
-
-/** Where rows of these lengths begin, and the end of the last. */
-function offsetsOf(lengths: readonly number[]): Int32Array {
-  const offsets = new Int32Array(lengths.length + 1);
-  lengths.forEach((length, row) => (offsets[row + 1] = offsets[row]! + length));
-  return offsets;
 }

@@ -1,6 +1,4 @@
-/**
- * What an algorithm demands of every experience of a batch, checked before anything is computed.
- */
+/** What an algorithm requires of the experiences of a batch, checked before anything is computed. */
 import { BufferError, taskKey, uid, type Algorithm, type Experience } from '@trinity-rft/core';
 
 /** All default to false. */
@@ -10,11 +8,11 @@ export interface Requirements {
   /** One per call or one per token. */
   readonly rewards?: boolean;
   readonly teacherLogprobs?: boolean;
-  /** Chosen and rejected answers of one prompt take turns. */
+  /** Chosen and rejected answers of one prompt alternate. */
   readonly pairs?: boolean;
 }
 
-/** Advantages that the trainer computes itself are not demanded; what they are computed from is. */
+/** Where the trainer computes the advantages, it requires what they are computed from instead. */
 export function requirementsOf({
   batchAdvantage,
   needs,
@@ -22,7 +20,7 @@ export function requirementsOf({
   const here = batchAdvantage !== undefined;
   return {
     advantages: needs.rollouts && !here,
-    // A teacher's opinion of every token takes the place of rewards.
+    // A teacher's log-probabilities take the place of rewards.
     rewards: here && !needs.teacherLogprobs,
     teacherLogprobs: here && needs.teacherLogprobs,
     pairs: needs.pairs,
@@ -30,12 +28,12 @@ export function requirementsOf({
 }
 
 /**
- * A demonstration, not a sample of the policy: nothing is demanded of it. `info.is_expert` is set
- * where demonstrations are mixed in.
+ * A demonstration, not a sample of the policy: the requirements do not apply to it. `info.is_expert`
+ * is set where demonstrations are mixed in.
  */
 export const isExpert = ({ info }: Experience): boolean => info['is_expert'] === true;
 
-/** @throws BufferError naming the first experience that lacks something */
+/** @throws BufferError naming the first experience that lacks something required */
 export function assertComplete(
   experiences: readonly Experience[],
   requirements: Requirements,
@@ -43,21 +41,21 @@ export function assertComplete(
   for (const experience of experiences) {
     if (isExpert(experience)) continue;
     if (requirements.advantages && !experience.advantages)
-      throw lacks(
+      throw missing(
         experience,
         'ADVANTAGES_MISSING',
         'advantages; the algorithm needs them',
         'Store experiences that went through the advantage function, or train with sft',
       );
     if (requirements.rewards && experience.reward === undefined && !experience.tokenRewards)
-      throw lacks(
+      throw missing(
         experience,
         'REWARD_MISSING',
         'reward, from which its advantages are to be computed',
         'Give every experience a reward or tokenRewards',
       );
     if (requirements.teacherLogprobs && !experience.teacherLogprobs)
-      throw lacks(
+      throw missing(
         experience,
         'TEACHER_MISSING',
         'log-probabilities of a teacher; the algorithm needs them',
@@ -69,16 +67,16 @@ export function assertComplete(
 
 /** Chosen before rejected, both about the same task and after the same prompt. */
 function assertPairs(experiences: readonly Experience[]): void {
-  experiences.forEach((chosen, row) => {
-    if (row % 2 === 1) return;
+  for (const [row, chosen] of experiences.entries()) {
+    if (row % 2 === 1) continue;
     const rejected = experiences[row + 1];
-    if (rejected && !chosen.spans && !rejected.spans && samePrompt(chosen, rejected)) return;
+    if (rejected && !chosen.spans && !rejected.spans && samePrompt(chosen, rejected)) continue;
     const neighbour = rejected ? `experience ${uid(rejected.eid)} beside it` : 'nothing beside it';
     throw new BufferError(
-      `Experience ${uid(chosen.eid)} has ${neighbour}; expected the rejected answer to the same prompt. Batches hold whole pairs, the chosen answer first.`,
+      `Experience ${uid(chosen.eid)} has ${neighbour}; expected the rejected answer to the same prompt. Give batches of whole pairs, the chosen answer first.`,
       { code: 'PAIR_SPLIT', details: { uid: uid(chosen.eid), row } },
     );
-  });
+  }
 }
 
 function samePrompt(a: Experience, b: Experience): boolean {
@@ -86,9 +84,9 @@ function samePrompt(a: Experience, b: Experience): boolean {
   return a.tokens.subarray(0, a.promptLength).every((token, i) => token === b.tokens[i]);
 }
 
-function lacks(experience: Experience, code: string, what: string, cure: string): BufferError {
+function missing(experience: Experience, code: string, what: string, fix: string): BufferError {
   const name = uid(experience.eid);
-  return new BufferError(`Experience ${name} has no ${what}. ${cure}.`, {
+  return new BufferError(`Experience ${name} has no ${what}. ${fix}.`, {
     code,
     details: { uid: name },
   });

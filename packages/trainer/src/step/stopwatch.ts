@@ -1,16 +1,16 @@
-/** How long the parts of a train step take. */
+/** Times the parts of a train step. */
 import type { Clock, Metrics } from '@trinity-rft/core';
 
 export interface Stopwatch {
-  /** Waits for `work` and notes its time under `time/<name>`. */
+  /** Waits for `work`; its seconds go under `time/<name>`. */
   <T>(name: string, work: Promise<T>): Promise<T>;
-  /** Seconds of every part, and `time/train_step` since the stopwatch was made. */
+  /** Seconds of every part, and `time/train_step` since the stopwatch was created. */
   metrics(): Metrics;
 }
 
 export function stopwatch(clock: Clock): Stopwatch {
   const seconds: Record<string, number> = {};
-  const begun = clock.now();
+  const created = clock.now();
   const measure = async <T>(name: string, work: Promise<T>): Promise<T> => {
     const start = clock.now();
     const result = await work;
@@ -18,6 +18,6 @@ export function stopwatch(clock: Clock): Stopwatch {
     return result;
   };
   return Object.assign(measure, {
-    metrics: () => ({ ...seconds, 'time/train_step': (clock.now() - begun) / 1000 }),
+    metrics: () => ({ ...seconds, 'time/train_step': (clock.now() - created) / 1000 }),
   });
 }

@@ -39,13 +39,16 @@ export function targetMetrics(
 }
 
 function sumsOf(
-  { static: { offsets }, calls }: PackedBatch,
+  { calls }: PackedBatch,
   scores: Float32Array,
   rewards: Float32Array,
 ): readonly Readonly<Record<'score' | 'rewards', number>>[] {
-  const sum = (numbers: Float32Array, row: number): number =>
-    numbers.subarray(offsets[row], offsets[row + 1]).reduce((total, value) => total + value, 0);
-  return calls.map((_, row) => ({ score: sum(scores, row), rewards: sum(rewards, row) }));
+  const sum = (values: Float32Array, start: number, end: number): number =>
+    values.subarray(start, end).reduce((total, value) => total + value, 0);
+  return calls.map(({ start, end }) => ({
+    score: sum(scores, start, end),
+    rewards: sum(rewards, start, end),
+  }));
 }
 
 /** Mean, max and min over the tokens that the mask keeps; nothing when it keeps none. */
@@ -64,22 +67,18 @@ function tokenStats(name: string, values: Float32Array, mask: Uint8Array): Metri
     : { [`${name}/mean`]: sum / count, [`${name}/max`]: max, [`${name}/min`]: min };
 }
 
-/** Share of calls that teach nothing. */
-function zeroAdvantages(
-  { calls, static: { offsets } }: PackedBatch,
-  { advantages, actionMask }: Targets,
-): Metrics {
-  const flat = calls.filter((_, row) => {
-    for (let i = offsets[row]!; i < offsets[row + 1]!; i++)
-      if (actionMask[i] && advantages[i] !== 0) return false;
+/** Share of calls without a trained token whose advantage is not 0. */
+function zeroAdvantages({ calls }: PackedBatch, { advantages, actionMask }: Targets): Metrics {
+  const flat = calls.filter(({ start, end }) => {
+    for (let i = start; i < end; i++) if (actionMask[i] && advantages[i] !== 0) return false;
     return true;
   });
   return { 'sample/zero_advantage_ratio': flat.length / calls.length };
 }
 
 /**
- * 1 - var(returns - values) / var(returns): 1 = the critic knows, 0 = it knows no more than the
- * mean. Not defined for equal returns.
+ * 1 - var(returns - values) / var(returns): 1 = perfect, 0 = no better than the mean. Left
+ * out for equal returns.
  */
 function explainedVariance(values: Float32Array, returns: Float32Array, mask: Uint8Array): Metrics {
   const errors = variance(mask, (i) => returns[i]! - values[i]!);

@@ -1,7 +1,4 @@
-/**
- * What a batch is trained towards: advantages and returns, stored with the experiences or computed
- * here.
- */
+/** What a batch is trained towards: advantages and returns, stored with the experiences or computed. */
 import {
   InvariantError,
   prefixMetrics,
@@ -11,9 +8,9 @@ import {
   type Algorithm,
   type Metrics,
 } from '@trinity-rft/core';
-import { assertFinite } from './finite.js';
+import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
-import type { Scores } from './scores.js';
+import type { ModelOutputs } from './forward.js';
 
 /** What a train step hands to the next one, besides weights. Plain JSON. */
 export interface TrainerState {
@@ -37,18 +34,18 @@ export interface Targets {
 }
 
 /**
- * Penalty, then advantages; or what the experiences bring.
+ * KL penalty, then advantages; or the advantages that the experiences bring.
  * @throws EngineError naming the experience of a number that is not finite
  */
 export function targetsOf(
   batch: PackedBatch,
-  scores: Scores,
+  outputs: ModelOutputs,
   { batchAdvantage, klPenalty }: Pick<Algorithm, 'batchAdvantage' | 'klPenalty'>,
   state: TrainerState,
 ): Targets {
   const { actionMask, advantages } = batch.static;
   if (!batchAdvantage) return { actionMask, advantages, state, metrics: {} };
-  const input = advantageInput(batch, scores);
+  const input = advantageInput(batch, outputs);
   const penalty = klPenalty?.apply(input, state.klCoefficient ?? klPenalty.initialCoefficient);
   if (penalty) assertCoefficient(penalty.nextCoefficient);
   const rewards = penalty?.rewards ?? input.rewards;
@@ -56,11 +53,11 @@ export function targetsOf(
   const computed = batchAdvantage({ ...input, rewards });
   assertFinite(batch, 'The advantage', computed.advantages, {
     mask: actionMask,
-    cure: 'Look at its reward and values',
+    fix: 'Look at its reward and values',
   });
   assertFinite(batch, 'The return', computed.returns, {
     mask: actionMask,
-    cure: 'Look at its reward and values',
+    fix: 'Look at its reward and values',
   });
   return {
     actionMask: keptMask(batch, computed),
@@ -76,39 +73,37 @@ export function targetsOf(
 /** Rows of experts are masked: nothing is estimated from demonstrations. */
 function advantageInput(
   batch: PackedBatch,
-  { entropy, necs, refLogprobs, critic }: Scores,
+  { entropy, necs, refLogprobs, critic }: ModelOutputs,
 ): AdvantageInput {
   const { offsets, oldLogprobs } = batch.static;
-  const teacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);
-  const rewardBaselines = baselinesOf(batch);
+  const hasTeacher = batch.calls.some(({ experience }) => experience.teacherLogprobs);
   return {
     offsets,
     actionMask: batch.sampledMask,
     oldLogprobs,
     rewards: rewardsOf(batch),
     tasks: tasksOf(batch),
-    ...(critic && { values: bridged(critic.values, batch) }),
-    ...(refLogprobs && { refLogprobs }),
-    ...(teacher && { teacherLogprobs: batch.column((experience) => experience.teacherLogprobs) }),
-    ...(entropy && { entropy }),
-    ...(necs && { necs }),
-    ...(rewardBaselines && { rewardBaselines }),
+    values: critic && bridgeMasked(critic.values, batch),
+    refLogprobs,
+    teacherLogprobs: hasTeacher
+      ? batch.column((experience) => experience.teacherLogprobs)
+      : undefined,
+    entropy,
+    necs,
+    rewardBaselines: baselinesOf(batch),
   };
 }
 
 /**
- * A critic never learns what the states of masked tokens are worth. Each takes the value of the
- * next state that is trained, 0 after the last: what the policy will get from there, so that
- * nothing is gained or lost on the way. [N]
+ * A critic never learns the value of masked tokens. Each gets the value of the next trained token,
+ * 0 after the last: what the policy will get from there, so that masked tokens neither gain nor
+ * lose. [N]
  */
-function bridged(
-  values: Float32Array,
-  { sampledMask, static: { offsets } }: PackedBatch,
-): Float32Array {
+function bridgeMasked(values: Float32Array, { sampledMask, calls }: PackedBatch): Float32Array {
   const out = values.slice();
-  for (let row = 0; row + 1 < offsets.length; row++) {
+  for (const { start, end } of calls) {
     let next = 0;
-    for (let i = offsets[row + 1]! - 1; i >= offsets[row]!; i--) {
+    for (let i = end - 1; i >= start; i--) {
       if (sampledMask[i]) next = values[i]!;
       else out[i] = next;
     }
@@ -126,50 +121,44 @@ function baselinesOf({ calls, expertMask }: PackedBatch): Float32Array | undefin
     : undefined;
 }
 
-/** The reward of a call sits on its last token; rewards per token win. [N] */
+/** Rewards per token where an experience has them; else the call's reward on its last token. [N] */
 function rewardsOf(batch: PackedBatch): Float32Array {
-  const { calls } = batch;
-  const { offsets } = batch.static;
   const rewards = batch.column((experience) => experience.tokenRewards);
-  calls.forEach(({ experience, span }, row) => {
-    const last = offsets[row + 1]! - 1;
-    if (!experience.tokenRewards && last >= offsets[row]!) rewards[last] = span.reward ?? 0;
-  });
+  for (const { experience, span, start, end } of batch.calls)
+    if (!experience.tokenRewards && end > start) rewards[end - 1] = span.reward ?? 0;
   return rewards;
 }
 
-/** Numbers in order of first appearance. [B] */
+/** A number per task, in order of first appearance. [B] */
 function tasksOf({ calls }: PackedBatch): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(calls, ({ experience }) => {
     const key = taskKey(experience.eid);
-    if (!numbers.has(key)) numbers.set(key, numbers.size);
-    return numbers.get(key)!;
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
   });
 }
 
-/** What the function kept of the samples, and demonstrations as they were. */
+/** The samples that the advantage function kept, and all demonstrations. */
 function keptMask(
   { static: { actionMask }, sampledMask }: PackedBatch,
   { actionMask: kept }: AdvantageOutput,
 ): Uint8Array {
   if (!kept) return actionMask;
-  const added =
-    kept.length === sampledMask.length ? kept.findIndex((bit, i) => bit > sampledMask[i]!) : 0;
-  if (added >= 0)
+  const added = kept.findIndex((bit, i) => bit > 0 && !sampledMask[i]);
+  if (kept.length !== sampledMask.length || added >= 0)
     throw new InvariantError(
-      `The advantage function returned an action mask of ${kept.length} entries that trains token ${added} of the batch; expected ${sampledMask.length} entries that only take tokens out.`,
+      `The advantage function returned an action mask of ${kept.length} entries that trains token ${Math.max(0, added)} of the batch; expected ${sampledMask.length} entries that only take tokens out.`,
       { code: 'MASK_GREW' },
     );
-  return actionMask.map((bit, i) => (sampledMask[i] ? kept[i]! : bit));
+  return actionMask.map((bit, i) => (sampledMask[i] ? (kept[i] ?? 0) : bit));
 }
 
 function assertCoefficient(coefficient: number): void {
   if (Number.isFinite(coefficient)) return;
   throw new InvariantError(
     `The KL penalty asks for the coefficient ${coefficient}; expected a finite number.`,
-    {
-      code: 'PENALTY_NOT_FINITE',
-    },
+    { code: 'PENALTY_NOT_FINITE' },
   );
 }

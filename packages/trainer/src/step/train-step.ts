@@ -1,7 +1,4 @@
-/**
- * One optimizer step. Blind to the algorithm (it gets functions) and to the engines (it gets
- * verbs).
- */
+/** One train step. It knows neither the algorithm (it gets functions) nor the engine (it gets verbs). */
 import {
   InvariantError,
   prefixMetrics,
@@ -14,13 +11,14 @@ import {
   type ValueEngine,
 } from '@trinity-rft/core';
 import { countMetrics, dataMetrics, entropyMetrics, mismatchMetrics } from './data-metrics.js';
-import { criticLoss, policyLoss, updateActor, updateCritic } from './updates.js';
+import { forwardBatch } from './forward.js';
+import { criticLoss, policyLoss } from './losses.js';
 import { packBatch } from './pack.js';
 import { requirementsOf } from './requirements.js';
-import { scoreBatch } from './scores.js';
 import { stopwatch } from './stopwatch.js';
 import { targetMetrics } from './target-metrics.js';
 import { targetsOf, type TrainerState } from './targets.js';
+import { updateActor, updateCritic } from './updates.js';
 
 export interface TrainStepOptions {
   readonly engine: TrainEngine;
@@ -52,87 +50,75 @@ export interface TrainStepResult {
 }
 
 /**
- * Pack, score, penalty and advantages, losses, backward, update, acknowledge. The lease is given
- * back when anything before the updates fails. A batch without a single trained token updates
- * nothing and is used up.
+ * Pack, forward, advantages, losses, backward, update, acknowledge. The lease is released when
+ * anything before the acknowledgement fails. A batch without a trained token updates nothing and is
+ * used up.
  */
 export async function trainStep(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
-  const { engine, critic, algorithm, optimizer, step, state = {} } = options;
-  const { needs, loss, valueLoss } = algorithm;
   assertCritic(options);
-  const time = stopwatch(options.clock);
   try {
-    const batch = packBatch(lease.experiences, requirementsOf(algorithm));
-    const counts = { ...lease.metrics, ...countMetrics(batch) };
-    if (!batch.static.actionMask.includes(1)) {
-      await lease.acknowledge(step);
-      return {
-        metrics: {
-          ...counts,
-          ...dataMetrics(batch, options),
-          'actor/update_skipped': 1,
-          ...time.metrics(),
-        },
-        state,
-      };
-    }
-    const scores = await scoreBatch(batch, {
-      engine,
-      needs,
-      time,
-      ...(critic && { critic: critic.engine }),
-    });
-    const targets = targetsOf(batch, scores, algorithm, state);
-    const policy = policyLoss(batch, scores, targets, { loss, needs, step });
-    const value = critic && criticLoss(batch, scores, targets, valueLoss!);
-    const actorWaits = critic !== undefined && step < (critic.warmupSteps ?? 0);
-    const updates = {
-      ...(!actorWaits &&
-        (await updateActor(engine, { batch, scores, loss: policy, optimizer, time }))),
-      ...(critic &&
-        (await updateCritic(critic.engine, {
-          batch,
-          scores,
-          loss: value!,
-          optimizer: critic.optimizer,
-          time,
-        }))),
-    };
-    await lease.acknowledge(step);
-    const metrics = {
-      ...counts,
-      ...(needs.rollouts && mismatchMetrics(scores.currentLogprobs, batch)),
-      ...entropyMetrics(scores.entropy, batch),
-      ...targets.metrics,
-      ...dataMetrics(batch, options),
-      ...prefixMetrics('critic', value?.metrics ?? {}),
-      ...targetMetrics(batch, targets, {
-        repeatTimes: options.repeatTimes ?? 1,
-        ...(scores.critic && { values: scores.critic.values }),
-      }),
-      ...prefixMetrics('actor', policy.metrics),
-      'actor/final_loss': policy.loss,
-      ...updates,
-      ...time.metrics(),
-    };
-    return { metrics, state: targets.state };
+    return await learn(lease, options);
   } catch (error) {
     await lease.release();
     throw error;
   }
 }
 
+async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStepResult> {
+  const { engine, critic, algorithm, optimizer, step, state = {} } = options;
+  const { needs, loss, valueLoss } = algorithm;
+  const time = stopwatch(options.clock);
+  const batch = packBatch(lease.experiences, requirementsOf(algorithm));
+  const counts = { ...lease.metrics, ...countMetrics(batch) };
+  const data = dataMetrics(batch, options);
+  if (!batch.static.actionMask.includes(1)) {
+    await lease.acknowledge(step);
+    const metrics = { ...counts, ...data, 'actor/update_skipped': 1, ...time.metrics() };
+    return { metrics, state };
+  }
+
+  const outputs = await forwardBatch(batch, { engine, critic: critic?.engine, needs, time });
+  const targets = targetsOf(batch, outputs, algorithm, state);
+  const policy = policyLoss(batch, outputs, targets, { loss, needs, step });
+  const value = valueLoss && critic && criticLoss(batch, outputs, targets, valueLoss);
+
+  const trainsActor = !critic || step >= (critic.warmupSteps ?? 0);
+  const done = { batch, outputs, time };
+  const actorUpdate = trainsActor
+    ? await updateActor(engine, { ...done, loss: policy, optimizer })
+    : {};
+  const criticUpdate =
+    critic && value
+      ? await updateCritic(critic.engine, { ...done, loss: value, optimizer: critic.optimizer })
+      : {};
+  await lease.acknowledge(step);
+
+  const metrics = {
+    ...counts,
+    ...(needs.rollouts ? mismatchMetrics(outputs.currentLogprobs, batch) : {}),
+    ...entropyMetrics(outputs.entropy, batch),
+    ...targets.metrics,
+    ...data,
+    ...prefixMetrics('critic', value?.metrics ?? {}),
+    ...targetMetrics(batch, targets, {
+      values: outputs.critic?.values,
+      repeatTimes: options.repeatTimes ?? 1,
+    }),
+    ...prefixMetrics('actor', policy.metrics),
+    'actor/final_loss': policy.loss,
+    ...actorUpdate,
+    ...criticUpdate,
+    ...time.metrics(),
+  };
+  return { metrics, state: targets.state };
+}
+
 function assertCritic({ critic, algorithm: { needs, valueLoss } }: TrainStepOptions): void {
-  if (
-    (critic !== undefined) === needs.valueHead &&
-    (critic === undefined || valueLoss !== undefined)
-  )
-    return;
-  const problem = needs.valueHead ? 'needs a critic and a loss for it' : 'has no use for a critic';
+  const hasCritic = critic !== undefined;
+  if (hasCritic === needs.valueHead && (!hasCritic || valueLoss)) return;
+  const problem = needs.valueHead ? 'needs a critic and a loss for it' : 'does not use a critic';
   throw new InvariantError(
-    `The algorithm ${problem}; expected both or none. Open a critic exactly where needs.valueHead is true.`,
-    {
-      code: 'CRITIC_UNEXPECTED',
-    },
+    `The algorithm ${problem}; expected a critic exactly where needs.valueHead is true.`,
+    { code: 'CRITIC_UNEXPECTED' },
   );
 }

@@ -1,0 +1,55 @@
+/** Checks numbers between two parts of the train step: one per token, and finite. */
+import { EngineError, InvariantError, uid } from '@trinity-rft/core';
+import type { PackedBatch } from './pack.js';
+
+/**
+ * Only tokens that `mask` keeps are checked.
+ * @throws EngineError naming experience and token of the first number that is not finite,
+ * InvariantError when there is not one per token
+ */
+export function assertFinite(
+  batch: Pick<PackedBatch, 'calls' | 'static'>,
+  what: string,
+  values: Float32Array,
+  options: { readonly mask?: Uint8Array; readonly fix?: string; readonly code?: string } = {},
+): void {
+  const {
+    mask,
+    fix = 'Lower the learning rate, or look at that experience',
+    code = 'NUMBER_NOT_FINITE',
+  } = options;
+  const total = batch.static.offsets.at(-1);
+  if (values.length !== total)
+    throw new InvariantError(
+      `${what} has ${values.length} entries; expected one per response token, ${total}.`,
+      { code: 'NUMBERS_MISALIGNED' },
+    );
+  const index = firstNotFinite(values, mask);
+  const call = batch.calls.find(({ start, end }) => start <= index && index < end);
+  if (!call) return;
+  const { experience, span, start } = call;
+  const name = uid(experience.eid);
+  throw new EngineError(
+    `${what} of experience ${name}, response token ${span.start + index - start}, is ${values[index]}; expected a finite number. ${fix}.`,
+    { code, details: { uid: name } },
+  );
+}
+
+/** Index, or -1. A plain loop: batches have millions of tokens. */
+function firstNotFinite(values: Float32Array, mask: Uint8Array | undefined): number {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    // Infinite minus infinite is NaN.
+    if (value - value !== 0 && (!mask || mask[i] === 1)) return i;
+  }
+  return -1;
+}
+
+/** @throws EngineError when a loss is not a finite number */
+export function assertFiniteLoss(what: string, loss: number): void {
+  if (Number.isFinite(loss)) return;
+  throw new EngineError(
+    `${what} of the batch is ${loss}; expected a finite number. Look at rewards, advantages and log-probabilities.`,
+    { code: 'LOSS_NOT_FINITE' },
+  );
+}

@@ -1,0 +1,74 @@
+/** The losses of a batch and their gradients, checked before they reach a model. */
+import {
+  InvariantError,
+  type AlgorithmNeeds,
+  type LossOutput,
+  type PolicyLossFn,
+  type ValueLossFn,
+} from '@trinity-rft/core';
+import { assertFinite, assertFiniteLoss } from './assert-finite.js';
+import type { ModelOutputs } from './forward.js';
+import type { PackedBatch } from './pack.js';
+import type { Targets } from './targets.js';
+
+const code = 'GRADIENT_NOT_FINITE';
+
+/**
+ * Loss of the policy and its gradient, checked.
+ * @throws EngineError naming the first experience whose gradient is not finite
+ */
+export function policyLoss(
+  batch: PackedBatch,
+  outputs: ModelOutputs,
+  targets: Targets,
+  options: { readonly loss: PolicyLossFn; readonly needs: AlgorithmNeeds; readonly step: number },
+): LossOutput {
+  const { loss, needs, step } = options;
+  const { offsets, oldLogprobs } = batch.static;
+  const { actionMask, advantages } = targets;
+  const { currentLogprobs, entropy, refLogprobs } = outputs;
+  const output = loss({
+    step,
+    offsets,
+    actionMask,
+    currentLogprobs,
+    oldLogprobs,
+    refLogprobs,
+    advantages,
+    entropy,
+    expertMask: needs.expertMask ? batch.expertMask : undefined,
+  });
+  const fix = 'Look at its reward, advantage and log-probabilities';
+  assertFinite(batch, 'The loss gradient', output.gradLogprobs, { fix, code });
+  if (output.gradEntropy)
+    assertFinite(batch, 'The loss gradient by entropy', output.gradEntropy, { fix, code });
+  assertFiniteLoss('The loss', output.loss);
+  return output;
+}
+
+/**
+ * Loss of the critic and its gradient, checked. There is one update per batch, so the values being
+ * trained are those that the advantages were computed from, and clipping has no effect yet.
+ */
+export function criticLoss(
+  batch: PackedBatch,
+  outputs: ModelOutputs,
+  targets: Targets,
+  loss: ValueLossFn,
+): ReturnType<ValueLossFn> {
+  const { values } = outputs.critic ?? {};
+  const { returns } = targets;
+  if (!values || !returns)
+    throw new InvariantError(
+      'A critic was given, but the algorithm computes no returns for it to learn. Leave the critic out.',
+      { code: 'CRITIC_UNUSED' },
+    );
+  const { offsets } = batch.static;
+  const { sampledMask } = batch;
+  const actionMask = targets.actionMask.map((bit, i) => (sampledMask[i] ? bit : 0));
+  const output = loss({ offsets, actionMask, values, oldValues: values, returns });
+  const fix = 'Look at its reward and values';
+  assertFinite(batch, 'The gradient of the value', output.gradValues, { fix, code });
+  assertFiniteLoss('The loss of the critic', output.loss);
+  return output;
+}
