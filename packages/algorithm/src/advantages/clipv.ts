@@ -10,8 +10,8 @@ import {
   type BatchAdvantageFn,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { clipMetrics, entropyEffects, trainedMoments } from './clip-tokens.js';
-import { byGroup } from './group-scores.js';
+import { clipMetrics, entropyEffects, trainedMoments } from './shared/clip-tokens.js';
+import { byGroup } from './shared/group-scores.js';
 import { byDeviation } from './grpo-verl.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 

@@ -14,8 +14,8 @@ import {
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { groupStats, withScore } from './groups.js';
-import { toSteps, type Step } from './steps.js';
+import { groupStats, withScore } from './shared/groups.js';
+import { toSteps, type Step } from './shared/steps.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

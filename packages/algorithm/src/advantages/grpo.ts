@@ -11,9 +11,9 @@ import {
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { byGroup } from './group-scores.js';
+import { byGroup } from './shared/group-scores.js';
 import { byDeviation } from './grpo-verl.js';
-import { duplicateGroups } from './duplicates.js';
+import { duplicateGroups } from './shared/duplicates.js';
 import {
   batchStd,
   groupStats,
@@ -24,8 +24,8 @@ import {
   withScore,
   zeroVarianceRatio,
   type GroupStats,
-} from './groups.js';
-import { penaliseRanks } from './rank-penalty.js';
+} from './shared/groups.js';
+import { penaliseRanks } from './shared/rank-penalty.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

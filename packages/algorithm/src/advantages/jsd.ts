@@ -12,10 +12,10 @@ import {
 import { exponentials } from '../parts/exponential.js';
 import { logarithms } from '../parts/logarithm.js';
 import { blockSize } from '../parts/visit.js';
-import { onExperiences } from './on-experiences.js';
-import type { Take } from './pack-rows.js';
+import { onExperiences } from './shared/on-experiences.js';
+import type { Take } from './shared/pack-rows.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { towardsTeacher, type Divergence } from './teacher.js';
+import { towardsTeacher, type Divergence } from './shared/teacher.js';
 
 const args = {
   lambdaCoef: numberArg(

@@ -1,9 +1,9 @@
 /** Distillation on the student's own samples. */
 import { numberArg, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
-import { onExperiences } from './on-experiences.js';
-import type { Take } from './pack-rows.js';
+import { onExperiences } from './shared/on-experiences.js';
+import type { Take } from './shared/pack-rows.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { towardsTeacher, type Divergence } from './teacher.js';
+import { towardsTeacher, type Divergence } from './shared/teacher.js';
 
 const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
 

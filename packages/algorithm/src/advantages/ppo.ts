@@ -10,7 +10,7 @@ import {
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { eachRow } from '../parts/visit.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { returnMetrics, whiten } from './whiten.js';
+import { returnMetrics, whiten } from './shared/whiten.js';
 
 const args = {
   gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.'),

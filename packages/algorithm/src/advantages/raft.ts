@@ -9,7 +9,7 @@ import {
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { rewardOf, withScore, zeroVarianceRatio } from './groups.js';
+import { rewardOf, withScore, zeroVarianceRatio } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

@@ -2,10 +2,10 @@
 import { numberArg, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { eachRow } from '../parts/visit.js';
-import { onExperiences } from './on-experiences.js';
-import { fresh, type Take } from './pack-rows.js';
+import { onExperiences } from './shared/on-experiences.js';
+import { fresh, type Take } from './shared/pack-rows.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { returnMetrics, whiten } from './whiten.js';
+import { returnMetrics, whiten } from './shared/whiten.js';
 
 const args = { gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.') };
 

@@ -21,7 +21,7 @@ import {
   withScore,
   zeroVarianceRatio,
   type GroupStats,
-} from './groups.js';
+} from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

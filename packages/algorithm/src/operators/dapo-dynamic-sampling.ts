@@ -1,6 +1,6 @@
 /** Keeps the groups that have something to compare: some runs correct, some not. */
 import { numberArg, stringArg, type Experience } from '@trinity-rft/core';
-import { rewardOf } from '../advantages/groups.js';
+import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 import { taskGroups } from './group-runs.js';
 

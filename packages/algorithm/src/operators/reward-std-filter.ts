@@ -1,6 +1,6 @@
 /** Drops groups whose rewards hardly differ. */
 import { gatherMetrics, mean, numberArg, populationStd } from '@trinity-rft/core';
-import { rewardOf } from '../advantages/groups.js';
+import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 import { taskGroups } from './group-runs.js';
 

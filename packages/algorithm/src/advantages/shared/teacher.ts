@@ -6,8 +6,8 @@ import {
   type AdvantageInput,
   type AdvantageOutput,
 } from '@trinity-rft/core';
-import { checkAdvantageInput } from '../parts/check-input.js';
-import { blockSize, eachRow } from '../parts/visit.js';
+import { checkAdvantageInput } from '../../parts/check-input.js';
+import { blockSize, eachRow } from '../../parts/visit.js';
 import { fresh, type Take } from './pack-rows.js';
 
 /** Turns the first `size` numbers u into the divergence at u, in place. */

@@ -1,6 +1,6 @@
 /** Advantages of mean 0 and deviation 1 over the trained tokens of a batch. */
 
-import { eachBlock } from '../parts/visit.js';
+import { eachBlock } from '../../parts/visit.js';
 
 /** Keeps equal values from dividing by zero; the value of the original. */
 const epsilon = 1e-8;

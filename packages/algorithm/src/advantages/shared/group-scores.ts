@@ -14,7 +14,7 @@ import {
   type Metrics,
 } from '@trinity-rft/core';
 import { rewardOf, withScore, zeroVarianceRatio } from './groups.js';
-import type { AdvantageStrategy } from '../parts/advantage-part.js';
+import type { AdvantageStrategy } from '../../parts/advantage-part.js';
 
 /** The runs of one task. */
 export interface RewardGroup {
