@@ -3,6 +3,7 @@
  * how many were taken out.
  */
 import { InvariantError, type AdvantageInput, type Metrics } from '@trinity-rft/core';
+import { trainedMoments } from './whiten.js';
 
 /**
  * How much raising a token's probability changes the entropy, to first order: p (H + log p), p its
@@ -28,25 +29,12 @@ export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageIn
 }
 
 /** Mean and population variance over tokens where the mask is 1; zeros where there are none. */
-export function trainedMoments(
+export function trainedSpread(
   values: Float64Array,
   actionMask: Uint8Array,
 ): { readonly mean: number; readonly variance: number } {
-  let count = 0;
-  let sum = 0;
-  for (let t = 0; t < values.length; t++) {
-    if (actionMask[t] === 0) continue;
-    count++;
-    sum += values[t]!;
-  }
-  if (count === 0) return { mean: 0, variance: 0 };
-  const mean = sum / count;
-  let squares = 0;
-  for (let t = 0; t < values.length; t++) {
-    const distance = actionMask[t] === 1 ? values[t]! - mean : 0;
-    squares += distance * distance;
-  }
-  return { mean, variance: squares / count };
+  const { trained, mean, squares } = trainedMoments(values, actionMask);
+  return { mean, variance: squares / Math.max(trained, 1) };
 }
 
 /**

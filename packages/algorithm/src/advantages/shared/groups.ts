@@ -1,5 +1,14 @@
 /** What the group-relative advantages share: rewards of groups, and writing a score onto tokens. */
-import { RewardError, sampleStd, mean, uid, withFields, type Experience } from '@trinity-rft/core';
+import {
+  gatherMetrics,
+  mean,
+  RewardError,
+  sampleStd,
+  uid,
+  withFields,
+  type Experience,
+  type Metrics,
+} from '@trinity-rft/core';
 
 /** @throws RewardError when it has none, or one that is not finite */
 export function rewardOf(experience: Experience): number {
@@ -70,6 +79,20 @@ export const isDropped = (stats: GroupStats, threshold: number | undefined): boo
 export function zeroVarianceRatio(groups: readonly (readonly number[])[]): number {
   return groups.filter(allEqual).length / groups.length;
 }
+
+/**
+ * `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
+ * `group_advantages/zero_variance_ratio`.
+ */
+export const groupMetrics = (
+  groups: readonly { readonly stats: GroupStats; readonly rewards: readonly number[] }[],
+): Metrics => ({
+  ...gatherMetrics(
+    groups.map(({ stats }) => ({ reward_mean: stats.mean, reward_std: stats.std })),
+    'group_advantages',
+  ),
+  'group_advantages/zero_variance_ratio': zeroVarianceRatio(groups.map(({ rewards }) => rewards)),
+});
 
 export const allEqual = (rewards: readonly number[]): boolean =>
   rewards.every((reward) => reward === rewards[0]);

@@ -7,7 +7,7 @@ import {
   type BatchAdvantageFn,
   type Experience,
 } from '@trinity-rft/core';
-import { pack, rowsOf, take, type Floats, type Row, type Take } from './pack-rows.js';
+import { pack, rowsOf, type Row } from './pack-rows.js';
 
 export interface OnExperiencesOptions {
   /**
@@ -26,26 +26,25 @@ export interface OnExperiencesOptions {
 /**
  * Each model call becomes a row: an experience, or each span of one that holds several. Its reward
  * lies on its last response token, trained or not, unless it has token rewards. Tasks are those of
- * `eid`; what lies between the calls of an experience gets 0. A mask that the function changes
- * replaces that of the experience. What `compute` is given, and arrays that it takes, are written
- * over by the next call.
+ * `eid`; tokens between the calls of an experience get 0. A mask that the function changes replaces
+ * that of the experience.
  * @throws RewardError for a call without a finite reward
  */
 export function onExperiences(
-  compute: (...args: [...Parameters<BatchAdvantageFn>, Take]) => AdvantageOutput,
+  compute: BatchAdvantageFn,
   { rewards = true, logprobs = true }: OnExperiencesOptions = {},
 ): AdvantageFn {
-  const floats: Floats = new Map();
   return (experiences) => {
     if (experiences.length === 0) return { experiences, metrics: {} };
     const rows = experiences.map(rowsOf);
-    const input = pack(rows.flat(), { rewards, logprobs }, floats);
-    const output = compute(input, (name, size) => take(floats, name, size));
+    const input = pack(rows.flat(), { rewards, logprobs });
+    const output = compute(input);
     let row = 0;
-    const out = rows.map((own, i) => {
+    const out = experiences.map((experience, i) => {
+      const own = rows[i]!;
       const first = row;
       row += own.length;
-      return withOutput(experiences[i]!, own, input.offsets.subarray(first, row + 1), output);
+      return withOutput(experience, own, input.offsets.subarray(first, row + 1), output);
     });
     return { experiences: out, metrics: output.metrics };
   };

@@ -1,7 +1,6 @@
 /** Packs the model calls of experiences into token arrays. */
 import { groupBy, spansOf, taskKey, type AdvantageInput, type Experience } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
-import type { OnExperiencesOptions } from './on-experiences.js';
 
 /** A model call: of an experience, or a span of one. */
 export interface Row {
@@ -22,76 +21,58 @@ export function rowsOf(experience: Experience): readonly Row[] {
   }));
 }
 
-/**
- * Arrays that calls are packed into, kept from one explore step to the next: the pages of fresh
- * ones take longer than what is computed from them. Results are copied into arrays of each
- * experience, so nobody else sees these.
- */
-export type Floats = Map<string, Float32Array>;
-
-/** An array of any content, under a name of its own. */
-export type Take = (name: string, size: number) => Float32Array;
-
-/** Arrays that belong to whoever gets them. */
-export const fresh: Take = (_, size) => new Float32Array(size);
-
-/** Of any content. */
-export function take(floats: Floats, name: string, size: number): Float32Array {
-  const kept = floats.get(name);
-  if (kept && kept.length >= size) return kept.subarray(0, size);
-  const array = new Float32Array(size);
-  floats.set(name, array);
-  return array;
+/** Which columns are filled; those that are not are 0, or absent where they may be. */
+export interface PackOptions {
+  readonly rewards: boolean;
+  readonly logprobs: boolean;
 }
 
-export function pack(
-  rows: readonly Row[],
-  reads: Required<OnExperiencesOptions>,
-  floats: Floats,
-): AdvantageInput {
+/** @throws RewardError for a call without a finite reward, where rewards are read */
+export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
   const offsets = new Int32Array(rows.length + 1);
   for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
   const size = offsets.at(-1)!;
-  const tasks = new Map(
-    [...groupBy(rows, ({ experience }) => taskKey(experience.eid)).keys()].map((key, index) => [
-      key,
-      index,
-    ]),
-  );
+  const experiences = rows.map(({ experience }) => experience);
+  const baselines = experiences.map(({ info }) => info['reward_baseline']);
+  const hasTeacher = reads.logprobs && experiences.every((each) => each.teacherLogprobs);
   const input = {
     offsets,
     actionMask: new Uint8Array(size),
-    rewards: take(floats, 'rewards', size).fill(0),
-    tasks: Int32Array.from(rows, ({ experience }) => tasks.get(taskKey(experience.eid))!),
-    oldLogprobs: reads.logprobs ? take(floats, 'oldLogprobs', size) : new Float32Array(size),
-    ...(rows.every(({ experience }) => typeof baselineOf(experience) === 'number') && {
-      rewardBaselines: Float32Array.from(
-        rows,
-        ({ experience }) => baselineOf(experience) as number,
-      ),
-    }),
-    ...(reads.logprobs &&
-      rows.every(({ experience }) => experience.teacherLogprobs) && {
-        teacherLogprobs: take(floats, 'teacherLogprobs', size),
-      }),
+    rewards: new Float32Array(size),
+    tasks: tasksOf(experiences),
+    oldLogprobs: new Float32Array(size),
+    ...(baselines.every(isNumber) && { rewardBaselines: Float32Array.from(baselines) }),
+    ...(hasTeacher && { teacherLogprobs: new Float32Array(size) }),
   };
-  for (const [i, { experience, start, end, reward }] of rows.entries()) {
+  for (const [i, row] of rows.entries()) {
+    const { experience, start, end } = row;
     const at = offsets[i]!;
     input.actionMask.set(experience.actionMask.subarray(start, end), at);
     if (reads.logprobs) input.oldLogprobs.set(experience.logprobs.subarray(start, end), at);
     input.teacherLogprobs?.set(experience.teacherLogprobs!.subarray(start, end), at);
-    if (!reads.rewards) continue;
-    if (experience.tokenRewards)
-      input.rewards.set(experience.tokenRewards.subarray(start, end), at);
-    else
-      input.rewards[offsets[i + 1]! - 1] = rewardOf(
-        reward === experience.reward ? experience : withReward(experience, reward),
-      );
+    if (reads.rewards) input.rewards.set(tokenRewards(row), at);
   }
   return input;
 }
 
-const baselineOf = ({ info }: Experience): unknown => info['reward_baseline'];
+/** The rewards of its tokens; a single reward is that of the last one. */
+function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
+  if (experience.tokenRewards) return experience.tokenRewards.subarray(start, end);
+  const rewards = new Float32Array(end - start);
+  rewards[rewards.length - 1] = rewardOf(
+    reward === experience.reward ? experience : withReward(experience, reward),
+  );
+  return rewards;
+}
+
+/** The same number for experiences of the same task, by first appearance. [B] */
+function tasksOf(experiences: readonly Experience[]): Int32Array {
+  const keys = experiences.map(({ eid }) => taskKey(eid));
+  const numbers = new Map([...groupBy(keys, (key) => key).keys()].map((key, i) => [key, i]));
+  return Int32Array.from(keys, (key) => numbers.get(key)!);
+}
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
 
 function withReward(experience: Experience, reward: number | undefined): Experience {
   const { reward: _, ...rest } = experience;

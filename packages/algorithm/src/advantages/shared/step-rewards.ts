@@ -1,6 +1,7 @@
 /** The steps of a run with the rewards that follow them. */
-import type { Experience } from '@trinity-rft/core';
+import { groupBy, taskKey, type Experience } from '@trinity-rft/core';
 import { rewardOf } from './groups.js';
+import { inOrderOfSteps } from './runs.js';
 
 export interface Step {
   readonly experience: Experience;
@@ -8,6 +9,8 @@ export interface Step {
   readonly toGo: number;
   /** Undiscounted sum over its run. */
   readonly total: number;
+  /** `info.env_state_hash`: in which state of the environment the step began. */
+  readonly state: string | undefined;
 }
 
 /**
@@ -16,7 +19,7 @@ export interface Step {
  * @throws RewardError for a reward that is missing or not finite
  */
 export function toSteps(run: readonly Experience[], gamma: number): readonly Step[] {
-  const ordered = run.toSorted((a, b) => a.eid.step - b.eid.step);
+  const ordered = inOrderOfSteps(run);
   const given = ordered
     .map(({ info }) => info['step_reward'])
     .map((value) => (typeof value === 'number' ? value : undefined));
@@ -26,5 +29,26 @@ export function toSteps(run: readonly Experience[], gamma: number): readonly Ste
   const total = rewards.reduce((sum, reward) => sum + reward, 0);
   const toGo = [...rewards];
   for (let t = toGo.length - 2; t >= 0; t--) toGo[t]! += gamma * toGo[t + 1]!;
-  return ordered.map((experience, t) => ({ experience, toGo: toGo[t]!, total }));
+  return ordered.map((experience, t) => ({
+    experience,
+    toGo: toGo[t]!,
+    total,
+    state: stateOf(experience),
+  }));
+}
+
+function stateOf({ info }: Experience): string | undefined {
+  const hash = info['env_state_hash'];
+  return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
+}
+
+/** Steps that began in the same state, within their task or across the batch. */
+export function byState(
+  steps: readonly Step[],
+  scope: 'task' | 'batch',
+): readonly (readonly Step[])[] {
+  const hashed = steps.filter(({ state }) => state !== undefined);
+  const keyOf = ({ experience, state }: Step): string =>
+    `${scope === 'task' ? taskKey(experience.eid) : ''}|${state}`;
+  return [...groupBy(hashed, keyOf).values()];
 }
