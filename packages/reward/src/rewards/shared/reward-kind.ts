@@ -3,11 +3,11 @@ import { readArgs, type ArgSpec, type ArgValues, type RewardFn } from '@trinity-
 import { sharedMathChecker, type MathChecker } from '../../checker/checker.js';
 import type { MathRule } from '../../checker/rules.js';
 
-/** What reward functions work with. */
+/** What reward functions are given besides their arguments. */
 export interface RewardTools {
   /**
-   * Compares answers, within its deadline.
-   * @default one that all reward functions of the process share
+   * Compares answers within its deadline.
+   * @default the checker that all reward functions of the process share
    */
   readonly mathChecker?: MathChecker;
 }
@@ -17,7 +17,7 @@ export interface RewardKind {
   /** One sentence. */
   readonly summary: string;
   /**
-   * By name of the part: what it says and its range under the default weights. The reward is the
+   * What each part measures, and its range under the default weights. The reward is the
    * sum of the parts.
    */
   readonly parts: Readonly<Record<string, string>>;
@@ -26,12 +26,12 @@ export interface RewardKind {
   readonly create: (args: Readonly<Record<string, unknown>>, tools?: RewardTools) => RewardFn;
 }
 
-/** Is the answer in `response` the one in `truth`? One that cannot be compared in time is wrong. */
+/** Is the answer in `response` the one in `truth`? An answer that cannot be compared in time is wrong. */
 type IsRight = (rule: MathRule, response: string, truth: string) => Promise<boolean>;
 
 /**
- * Declares a reward function; `create` gets its arguments checked and completed, and what tells
- * right answers.
+ * Declares a reward function. `create` gets the arguments, checked and with defaults, and a function
+ * that compares answers.
  */
 export function rewardKind<S extends ArgSpec>(
   name: string,
