@@ -1,20 +1,18 @@
-/** The two sides of the loop: explorer and trainer. */
-import type {
-  BufferConfig,
-  ExplorerConfig,
-  OptimizerConfig,
-  TrainerConfig,
-} from './base/resolved.js';
+/** The explorer: what its section says, and what follows from batches and weight updates. */
 import { resolveSection } from '../schema/resolve-section.js';
 import { showValue } from '../source/secrets.js';
 import type { StageContext } from './base/context.js';
-import { deriveCritic } from './algorithm/optimizer.js';
+import type { AlgorithmConfig, BufferConfig, ExplorerConfig } from './base/resolved.js';
+
+interface ExplorerNeeds {
+  readonly models: Pick<ExplorerConfig, 'rolloutModel' | 'auxiliaryModels'>;
+  readonly buffer: BufferConfig;
+  readonly algorithm: AlgorithmConfig;
+}
 
 export function deriveExplorer(
   context: StageContext,
-  models: Pick<ExplorerConfig, 'rolloutModel' | 'auxiliaryModels'>,
-  buffer: BufferConfig,
-  repeatTimes: number,
+  { models, buffer, algorithm }: ExplorerNeeds,
 ): ExplorerConfig {
   const { explorer } = context.input;
   const { host, port, checkIntervalMs, ...own } = resolveSection(
@@ -24,49 +22,45 @@ export function deriveExplorer(
   return {
     ...own,
     ...models,
-    concurrency: deriveConcurrency(context, buffer.batchSize, repeatTimes),
+    concurrency: deriveConcurrency(context, buffer.batchSize * algorithm.repeatTimes, algorithm),
     envVars: deriveEnvVars(context),
     evalInterval: deriveEvalInterval(context),
     serve: { host, port, checkIntervalMs },
   };
 }
 
-/** Enough to fill the engine's batches in an evaluation, whatever a step explores. */
+/** Enough to fill the batches of the engine in an evaluation, however small a step is. */
 const leastConcurrency = 64;
 
-/**
- * A runner of the original has one task in hand with all its repeats. Unset: everything of a step
- * at once; the engine batches.
- */
-function deriveConcurrency(context: StageContext, batchSize: number, repeatTimes: number): number {
+/** A runner of the original works on one task with all its repeats. Default: a whole step. */
+function deriveConcurrency(
+  context: StageContext,
+  runsPerStep: number,
+  { repeatTimes }: AlgorithmConfig,
+): number {
   const { explorer } = context.input;
   if (explorer.runner_num !== null)
     context.warn(['explorer', 'runner_num'], 'is an old name; it is read as runner_per_model.');
   const runners = explorer.runner_per_model ?? explorer.runner_num;
-  return runners === null
-    ? Math.max(leastConcurrency, batchSize * repeatTimes)
-    : runners * repeatTimes;
+  return runners === null ? Math.max(leastConcurrency, runsPerStep) : runners * repeatTimes;
 }
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {
   const entries = Object.entries(context.input.explorer.env_vars).map(([name, value]) => {
-    if (typeof value === 'object' && value !== null) {
+    if (typeof value !== 'object') return [name, String(value)] as const;
+    if (value !== null)
       context.report(
         ['explorer', 'env_vars', name],
         `got ${showValue(value, [name])}, expected text.`,
       );
-    }
-    return [
-      name,
-      value === null || typeof value === 'object' ? '' : String(value as string | number | boolean),
-    ] as const;
+    return [name, ''] as const;
   });
   return Object.fromEntries(entries);
 }
 
 /**
- * Evaluation happens before weights move, so its interval is a multiple of theirs: rounded down, at
- * least one.
+ * Evaluation happens right before weights are updated, so its interval is a multiple of
+ * `sync_interval`: rounded down, at least once that.
  */
 function deriveEvalInterval(context: StageContext): number | undefined {
   const { explorer, synchronizer, mode } = context.input;
@@ -83,11 +77,3 @@ function deriveEvalInterval(context: StageContext): number | undefined {
   }
   return rounded;
 }
-
-export const deriveTrainer = (
-  context: StageContext,
-  optimizer: OptimizerConfig,
-): TrainerConfig => ({
-  ...resolveSection(context.sections.trainer, context.input.trainer),
-  critic: deriveCritic(context, optimizer),
-});
