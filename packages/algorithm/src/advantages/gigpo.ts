@@ -59,6 +59,7 @@ export const gigpo = defineAdvantagePart({
     },
   },
   comparesRuns: true,
+  experiencesPerRun: 'many',
   create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
 });
 

@@ -77,6 +77,7 @@ export const stepWiseGrpo = defineAdvantagePart({
     },
   },
   comparesRuns: true,
+  experiencesPerRun: 'many',
   create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
 });
 

@@ -219,20 +219,18 @@ async function resume(
   return { point, state };
 }
 
-/** Advantage functions for runs of several calls. */
-const multiStepFns: ReadonlySet<string> = new Set(['step_wise_grpo', 'gigpo']);
-
 /**
  * Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls.
  */
 function totalTrainSteps(
-  { stage }: StageContext,
+  { stage, algorithms }: StageContext,
   tasks: StageTasks,
   experiencesPerStep: number,
 ): number | undefined {
   const { trainer, buffer, algorithm } = stage;
   if (trainer.totalSteps !== undefined) return trainer.totalSteps;
-  if (multiStepFns.has(algorithm.advantageFn?.name ?? '')) return undefined;
+  const advantage = algorithms.advantageFns[algorithm.advantageFn?.name ?? ''];
+  if (advantage?.experiencesPerRun === 'many') return undefined;
   return Math.ceil(
     (tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / experiencesPerStep,
   );
