@@ -114,7 +114,8 @@ describe('loadPlugins', () => {
         export const keep = defineOperator({ name: 'keep', create: () => (experiences) => ({ experiences, metrics: {} }) });
       `,
     });
-    const { algorithms, plugins } = await loadExtensions({ pluginDirs: [directory] });
+    const { algorithms } = await loadExtensions({ pluginDirs: [directory] });
+    const plugins = await loadPlugins([directory]);
     expect(plugins.algorithms.map(({ kind, name }) => [kind, name])).toEqual([
       ['trinity-rft.algorithm', 'mine'],
       ['trinity-rft.advantage', 'best'],

@@ -1,4 +1,4 @@
-/** What the process ends with: 0 done, 1 our failure, 2 the user's mistake, 130 interrupted. */
+/** Exit codes of the process: 0 done, 1 a failure, 2 a mistake of the user, 130 interrupted. */
 import { ConfigError, describeError, TaskError } from '@trinity-rft/core';
 
 export const exitCodes = { done: 0, failed: 1, userError: 2, interrupted: 130 } as const;
@@ -8,9 +8,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/**
- * User errors are their message alone; ours name the first cause and keep the stack for the report.
- */
+/** Errors that the user can fix are their message alone; others also name their causes. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof ConfigError || error instanceof TaskError)
     return { exitCode: exitCodes.userError, message: error.message };

@@ -2,7 +2,7 @@ import type { ExplorerState } from '@trinity-rft/explorer';
 import type { Checkpoint } from '@trinity-rft/trainer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findResumePoint, type ResumeInput } from '../src/modes/both/resume.js';
+import { findResumePoint, type ResumeInput } from '../src/modes/both/resume-point.js';
 
 const checkpoint = (step: number): Checkpoint => ({
   directory: `global_step_${step}`,
@@ -28,8 +28,7 @@ function input(
   return {
     checkpoints: checkpoints.map(checkpoint),
     explorer,
-    style: 'fixed',
-    interval,
+    settings: { syncStyle: 'fixed', syncInterval: interval },
     isBoundary,
   };
 }
@@ -89,7 +88,10 @@ describe('findResumePoint', () => {
 
   it('takes the newest checkpoint when the explorer goes first: which version a step saw is not repeated then', () => {
     expect(
-      findResumePoint({ ...input([3, 6], state(7, 4)), style: 'explorer_driven' }),
+      findResumePoint({
+        ...input([3, 6], state(7, 4)),
+        settings: { syncStyle: 'explorer_driven', syncInterval: 1 },
+      }),
     ).toMatchObject({
       trainStep: 6,
       explorerVersion: 6,
