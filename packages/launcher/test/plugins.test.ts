@@ -199,7 +199,7 @@ describe('loadPlugins, told of mistakes,', () => {
     [
       'a name that YAML cannot hold',
       () => folder({ 'a.ts': reward('two words') }),
-      /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" cannot be used/,
+      /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" is invalid/,
     ],
   ];
   it.each(failures)('names %s', async (_what, directory, message) => {
