@@ -18,6 +18,8 @@ import type { AttemptKey, AttemptModel, RunSettings } from './runs/run-attempt.j
 export interface ExplorerSettings extends RunSettings {
   /** Attempts in flight. */
   readonly concurrency: number;
+  /** Explore steps whose runs are in flight at once. @default all up to the next boundary */
+  readonly maxInflightBatches?: number;
   /** What is stored; advantages are computed per model call either way. @default "step" */
   readonly experienceShape?: ExperienceShape;
   /** Explore steps between evaluations. @default never */

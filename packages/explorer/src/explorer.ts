@@ -75,11 +75,11 @@ async function explore(parts: ExplorerParts, state: ExplorerState | undefined): 
 
   for (;;) {
     assertNotStopped(signal);
-    const { steps, tasksEnded } = await startSteps(parts, step);
-    for (const exploreStep of steps) await finishStep(parts, exploreStep);
-    step += steps.length;
-    if (steps.length > 0 && sync.isBoundary(step)) await fetchWeights(parts);
-    if (tasksEnded) break;
+    const explored = await exploreToBoundary(parts, step);
+    const advanced = explored.step > step;
+    step = explored.step;
+    if (advanced && sync.isBoundary(step)) await fetchWeights(parts);
+    if (explored.tasksEnded) break;
   }
   await failureGuard.end();
   return step;
@@ -96,22 +96,33 @@ interface ExploreStep {
 }
 
 /**
- * Starts the runs of every explore step after `lastStep`, up to and including the next step at
- * which weights may move or an evaluation is due: these steps are in flight together.
+ * Explores the steps after `lastStep`, up to and including the next one at which weights may move
+ * or an evaluation is due. Up to `maxInflightBatches` of them are in flight together; they are
+ * finished in order.
  */
-async function startSteps(
+async function exploreToBoundary(
   parts: ExplorerParts,
   lastStep: number,
-): Promise<{ readonly steps: readonly ExploreStep[]; readonly tasksEnded: boolean }> {
-  const { sync, maxSteps = Infinity } = parts;
-  const steps: ExploreStep[] = [];
-  for (let step = lastStep + 1; step <= maxSteps; step++) {
-    const exploreStep = await startStep(parts, step);
-    if (!exploreStep) break;
-    steps.push(exploreStep);
-    if (sync.isBoundary(step) || isEvalStep(parts, step)) return { steps, tasksEnded: false };
+): Promise<{ readonly step: number; readonly tasksEnded: boolean }> {
+  const { sync, settings, maxSteps = Infinity } = parts;
+  const { maxInflightBatches = Infinity } = settings;
+  const inFlight: ExploreStep[] = [];
+  let step = lastStep;
+  let tasksEnded = false;
+  let atBoundary = false;
+  for (;;) {
+    while (!tasksEnded && !atBoundary && inFlight.length < maxInflightBatches) {
+      const started = step < maxSteps ? await startStep(parts, step + 1) : undefined;
+      tasksEnded = !started;
+      if (!started) break;
+      inFlight.push(started);
+      step = started.step;
+      atBoundary = sync.isBoundary(step) || isEvalStep(parts, step);
+    }
+    const oldest = inFlight.shift();
+    if (!oldest) return { step, tasksEnded };
+    await finishStep(parts, oldest);
   }
-  return { steps, tasksEnded: true };
 }
 
 /** Undefined when the tasks have ended. */

@@ -166,11 +166,9 @@ export const explorerSection = (engines: EngineTable) =>
         'Seconds between reports of the runners; 0 = never.',
         ignored('There are no runner processes to report on.'),
       ),
-      max_inflight_batches: field(
+      max_inflight_batches: maybe(
         int({ min: 1 }),
-        2,
-        'Newer versions only.',
-        ignored('sync_interval and sync_offset bound what is in flight.'),
+        'Explore steps whose runs are in flight at once. Default: all up to the next update of the weights.',
       ),
       mode: filledIn(),
     },
