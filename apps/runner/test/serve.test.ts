@@ -167,7 +167,7 @@ describe('a server that is killed', () => {
           },
         );
       const dies = async ({ server }: Product, work: Promise<unknown>): Promise<void> => {
-        await expect(work).rejects.toThrow(/Connection error|no answer/);
+        await expect(work).rejects.toThrow(/Connection error|does not answer/);
         expect((await server.ended).signal).toBe('SIGKILL');
       };
       const one = await start({ call: 'writev', match: 'calls.db-pending', nth: 3, when: 'after' });
@@ -257,7 +257,7 @@ describe('a server whose store dies', () => {
     const { exitCode, stderr } = await server.ended;
     expect([exitCode, stderr]).toEqual([
       1,
-      expect.stringContaining('ended with exit code 7. What was answered is kept'),
+      expect.stringContaining('ended with exit code 7. Answered calls are kept'),
     ]);
   });
 });

@@ -1,4 +1,4 @@
-/** From scored experiences to stored ones: operators, advantages, shape. */
+/** From scored experiences to what is stored: operators, advantages, shape. */
 import {
   mergeCalls,
   prefixMetrics,
@@ -34,29 +34,25 @@ export function runPipeline(
   { operators = [], advantage, experienceShape }: PipelineOptions,
 ): PipelineResult {
   const operated = applyOperators(experiences, operators);
-  const droppedAll = operated.experiences.length === 0 && experiences.length > 0;
   const scored =
-    advantage && !droppedAll
+    advantage && (operated.experiences.length > 0 || experiences.length === 0)
       ? advantage(operated.experiences)
       : { experiences: operated.experiences, metrics: {} };
-  const shaped =
+  const { experiences: shaped, metrics } =
     experienceShape === 'trajectory'
       ? mergeCalls(scored.experiences)
       : { experiences: scored.experiences, metrics: {} };
-
   const dropped = operated.filtered + (scored.metrics['filtered_count'] ?? 0);
-  const mayDrop = operators.length > 0 || 'filtered_count' in scored.metrics;
-  const metrics = {
+  const counts: Metrics =
+    operators.length > 0 || 'filtered_count' in scored.metrics ? { filtered_count: dropped } : {};
+  const all = {
     ...operated.metrics,
     ...scored.metrics,
-    ...shaped.metrics,
-    ...(mayDrop && { filtered_count: dropped }),
-    experience_count: shaped.experiences.length,
+    ...metrics,
+    ...counts,
+    experience_count: shaped.length,
   };
-  return {
-    experiences: shaped.experiences,
-    metrics: prefixMetrics('experience_pipeline', metrics),
-  };
+  return { experiences: shaped, metrics: prefixMetrics('experience_pipeline', all) };
 }
 
 function applyOperators(

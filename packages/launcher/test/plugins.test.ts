@@ -114,8 +114,7 @@ describe('loadPlugins', () => {
         export const keep = defineOperator({ name: 'keep', create: () => (experiences) => ({ experiences, metrics: {} }) });
       `,
     });
-    const { algorithms } = await loadExtensions({ pluginDirs: [directory] });
-    const plugins = await loadPlugins([directory]);
+    const { algorithms, plugins } = await loadExtensions({ pluginDirs: [directory] });
     expect(plugins.algorithms.map(({ kind, name }) => [kind, name])).toEqual([
       ['trinity-rft.algorithm', 'mine'],
       ['trinity-rft.advantage', 'best'],
@@ -199,7 +198,7 @@ describe('loadPlugins, told of mistakes,', () => {
     [
       'a name that YAML cannot hold',
       () => folder({ 'a.ts': reward('two words') }),
-      /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" is invalid/,
+      /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" cannot be used/,
     ],
   ];
   it.each(failures)('names %s', async (_what, directory, message) => {

@@ -1,18 +1,18 @@
-/** What a product uses to talk to the server, besides the OpenAI client it has. */
+/** The product's client for feedback and commits, beside its OpenAI client. */
 import { ModelError } from '@trinity-rft/core';
-import { sessionField } from './session-of.js';
+import { sessionField } from './request-session.js';
 
 export interface ServeClientOptions {
   /** `http://HOST:PORT`, with or without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Name of the conversations of this client. @default by the opening of each conversation */
+  /** Session of this client's conversations. @default by the opening of each conversation */
   readonly session?: string;
-  /** Used where a feedback names no task. @default each call is a task of its own */
+  /** For feedback without a task. @default each call is a task of its own */
   readonly taskId?: string;
-  /** @default the global one */
+  /** @default the global fetch */
   readonly fetch?: typeof globalThis.fetch;
-  /** For feedback, commits and numbers, in ms. @default 60_000 */
+  /** For feedback, commits and metrics, in ms. @default 60_000 */
   readonly timeoutMs?: number;
 }
 
@@ -35,23 +35,23 @@ export interface FeedbackOptions {
 
 export interface FeedbackReply {
   readonly applied: readonly string[];
-  /** Had the same feedback before. */
+  /** Ids that had the same feedback before. */
   readonly already: readonly string[];
 }
 
 export interface CommitReply {
-  /** Commits so far that held something. */
+  /** Number of commits so far, without empty ones. */
   readonly step: number;
-  /** Choices of calls that went into this one. */
+  /** Choices of calls in this commit. */
   readonly calls: number;
   readonly experiences: number;
 }
 
 export interface ServeClient {
   openai(): OpenAISettings;
-  /** All of the ids or none. @throws ModelError 404 unknown ids, 409 other feedback before */
+  /** Applies to all ids or none. @throws ModelError 404 unknown ids, 409 different feedback before */
   feedback(feedback: FeedbackOptions): Promise<FeedbackReply>;
-  /** Rewarded calls become experiences to train on. Repeating it is safe. */
+  /** Turns rewarded calls into experiences to train on. Safe to repeat. */
   commit(): Promise<CommitReply>;
   metrics(): Promise<Readonly<Record<string, number>>>;
   /** Whether the server answers. Needs no key. */
@@ -60,10 +60,12 @@ export interface ServeClient {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Methods throw ModelError with the server's status and message; 503 when it cannot be reached. */
+/** Methods throw ModelError with the server's status and message, 503 when it is unreachable. */
 export function createServeClient(options: ServeClientOptions): ServeClient {
   const { apiKey, session, fetch = globalThis.fetch, timeoutMs = 60_000 } = options;
   const root = options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const sessionHeaders: Record<string, string> = {};
+  if (session !== undefined) sessionHeaders[sessionField] = session;
   const ask = async (method: string, path: string, body?: object): Promise<Json> => {
     const response = await fetch(`${root}${path}`, {
       method,
@@ -71,26 +73,25 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
         authorization: `Bearer ${apiKey}`,
         ...(body && { 'content-type': 'application/json' }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      body: body && JSON.stringify(body),
       signal: AbortSignal.timeout(timeoutMs),
     }).catch((cause: unknown) => Promise.reject(unreachable(root, cause)));
     const reply = (await response.json().catch(() => ({}))) as Json;
     if (response.ok) return reply;
-    throw refused(response.status, reply);
+    throw rejected(response.status, reply);
   };
   return {
     openai: () => ({
       baseURL: `${root}/v1`,
       apiKey,
-      defaultHeaders: sessionHeaders(session),
+      defaultHeaders: sessionHeaders,
     }),
     feedback: async ({ reward, msgIds, taskId = options.taskId, runId = 0 }) => {
-      const named = taskId === undefined ? {} : { task_id: taskId };
       const { applied, already } = await ask('POST', '/feedback', {
         reward,
         msg_ids: msgIds,
         run_id: runId,
-        ...named,
+        task_id: taskId,
       });
       return { applied, already } as FeedbackReply;
     },
@@ -109,26 +110,18 @@ export function createServeClient(options: ServeClientOptions): ServeClient {
   };
 }
 
-const sessionHeaders = (session: string | undefined): Readonly<Record<string, string>> =>
-  session === undefined ? {} : { [sessionField]: session };
-
-function refused(status: number, { error }: Json): ModelError {
+function rejected(status: number, { error }: Json): ModelError {
   const { message, code } = (error ?? {}) as { readonly message?: string; readonly code?: string };
   return new ModelError(message ?? `The server answered with status ${status}. Look at its log.`, {
     status,
     retryable: status >= 500,
-    ...(code !== undefined && { code }),
+    code,
   });
 }
 
 function unreachable(url: string, cause: unknown): ModelError {
   return new ModelError(
-    `There is no answer from ${url}. Expected a server started with trinity serve. Start it, or mend the address.`,
-    {
-      status: 503,
-      code: 'unreachable',
-      retryable: true,
-      cause,
-    },
+    `${url} does not answer. Expected a server started with trinity serve. Start it, or fix the address.`,
+    { status: 503, code: 'unreachable', retryable: true, cause },
   );
 }

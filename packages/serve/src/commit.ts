@@ -15,7 +15,7 @@ import type { Batch, RewardedCall, TurnStore } from './turns/turn-store.js';
 export interface CommitOptions {
   readonly turns: TurnStore;
   readonly store: Pick<ExperienceStore, 'put' | 'explorerState'>;
-  /** Advantages, filters and the shape of what is stored. */
+  /** Computes advantages, filters, and shapes what is stored. */
   readonly pipeline: (experiences: readonly Experience[]) => {
     readonly experiences: readonly Experience[];
     readonly metrics: Metrics;
@@ -24,24 +24,24 @@ export interface CommitOptions {
 }
 
 export interface CommitResult {
-  /** Commits so far that held something. */
+  /** Number of commits so far, without empty ones. */
   readonly step: number;
-  /** Choices of calls that went into this one. */
+  /** Choices of calls in this commit. */
   readonly calls: number;
-  /** Experiences that they became. */
+  /** Experiences that the pipeline made of them. */
   readonly experiences: number;
 }
 
 /**
- * Commits one after the other.
- * @throws what the pipeline or the store throw: the next commit begins with the same calls
+ * Commits run one after the other.
+ * @throws what the pipeline or the store throw; the next commit starts with the same calls
  */
 export type Commit = () => Promise<CommitResult>;
 
 /**
- * The calls of a commit are fixed under its number first, then stored in one transaction that also
- * holds the number, then settled. A process that ends in between finds out from the store's number
- * which of the two is left to do.
+ * First the calls of a commit become a batch with its number, then they are stored in one
+ * transaction with that number, then the batch is finished. If the process ends in between, the
+ * number in the store tells the next one which steps are left.
  */
 export function createCommit(options: CommitOptions): Commit {
   let last: Promise<unknown> = Promise.resolve();
@@ -54,10 +54,10 @@ export function createCommit(options: CommitOptions): Commit {
 
 async function commit(options: CommitOptions): Promise<CommitResult> {
   const { turns, store } = options;
-  const before = await turns.begun();
+  const before = await turns.unfinishedBatch();
   const first = before ? await storeBatch(before, options) : undefined;
   const last = Math.max(await turns.lastStep(), stepOf(await store.explorerState()));
-  const batch = await turns.begin(last + 1);
+  const batch = await turns.startBatch(last + 1);
   const second = batch ? await storeBatch(batch, options) : undefined;
   return {
     step: batch?.step ?? last,
@@ -66,7 +66,7 @@ async function commit(options: CommitOptions): Promise<CommitResult> {
   };
 }
 
-/** Resolves with the number of experiences. */
+/** Returns the number of experiences. */
 async function storeBatch(
   batch: Batch,
   { turns, store, pipeline, sink }: CommitOptions,
@@ -74,7 +74,7 @@ async function storeBatch(
   const { step } = batch;
   const recorded = toExperiences(batch);
   const { experiences, metrics } = pipeline(recorded);
-  // Otherwise the process ended after it was stored.
+  // Otherwise an earlier process has stored it and ended before it finished the batch.
   if (stepOf(await store.explorerState()) < step) {
     sink.write({ role: 'explorer', step, metrics: { ...commitMetrics(recorded), ...metrics } });
     await store.put(experiences, {
@@ -83,40 +83,49 @@ async function storeBatch(
       feed: {},
     });
   }
-  await turns.settle(step);
+  await turns.finishBatch(step);
   return experiences.length;
 }
 
 const stepOf = (state: Readonly<Record<string, unknown>> | undefined): number =>
   Number(state?.['step'] ?? 0);
 
-/**
- * The commit is the batch; the calls of a run are its steps, in the order in which they were
- * served.
- */
+/** The calls of a run are its steps, in the order in which they were served. */
 function toExperiences({ step, calls }: Batch): readonly Experience[] {
-  const steps = new Map<string, readonly string[]>();
-  for (const [key, members] of groupBy(calls, runOf))
-    steps.set(key, [...new Set(members.map(({ msgId }) => msgId))]);
-  return calls.map((call) =>
-    withFields(call.experience, {
+  const steps = stepsByRun(calls);
+  return calls.map(({ experience, msgId, session, task, run, choice, reward }) =>
+    withFields(experience, {
       eid: {
         batch: step,
-        task: call.task,
-        run: call.run,
-        step: steps.get(runOf(call))!.indexOf(call.msgId),
-        suffix: String(call.choice),
+        task,
+        run,
+        step: steps.get(runOf({ task, run }))?.get(msgId) ?? 0,
+        suffix: String(choice),
       },
-      reward: call.reward,
-      info: { ...call.experience.info, msgId: call.msgId, session: call.session },
+      reward,
+      info: { ...experience.info, msgId, session },
     }),
   );
 }
 
-const runOf = ({ task, run }: RewardedCall): string => JSON.stringify([task, run]);
+/** Numbers the ids of every run; the choices of a call share one. */
+function stepsByRun(
+  calls: readonly RewardedCall[],
+): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const runs = new Map<string, Map<string, number>>();
+  for (const call of calls) {
+    const steps = runs.get(runOf(call)) ?? new Map<string, number>();
+    runs.set(runOf(call), steps);
+    if (!steps.has(call.msgId)) steps.set(call.msgId, steps.size);
+  }
+  return runs;
+}
+
+const runOf = ({ task, run }: Pick<RewardedCall, 'task' | 'run'>): string =>
+  JSON.stringify([task, run]);
 
 function commitMetrics(experiences: readonly Experience[]): Metrics {
-  const rewards = experiences.map(({ reward }) => reward!);
+  const rewards = experiences.map(({ reward = 0 }) => reward);
   const versions = experiences.map(({ policyVersion }) => policyVersion);
   return {
     'rollout/reward/mean': mean(rewards),

@@ -2,7 +2,7 @@
 import { ModelError } from '@trinity-rft/core';
 import type { Feedback } from './turns/turn-store.js';
 
-/** Calls that one request may name. */
+/** Maximum number of calls in one request. */
 const maxMsgIds = 10_000;
 const maxIdLength = 512;
 
@@ -13,11 +13,11 @@ export function readFeedback(value: unknown): Feedback {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalid('body', value, 'an object with reward and msg_ids');
   const body = value as Readonly<Record<string, unknown>>;
-  const odd = Object.keys(body).find((key) => !fields.includes(key));
-  if (odd !== undefined)
+  const unknown = Object.keys(body).find((key) => !fields.includes(key));
+  if (unknown !== undefined)
     throw invalid(
       'body',
-      `the field ${odd.slice(0, 100)}`,
+      `the field ${unknown.slice(0, 100)}`,
       `no other fields than ${fields.join(', ')}`,
     );
   const { reward, msg_ids: msgIds, task_id: taskId = null, run_id: runId = 0 } = body;
@@ -26,13 +26,13 @@ export function readFeedback(value: unknown): Feedback {
   if (!isIds(msgIds))
     throw invalid('msg_ids', msgIds, `a list of 1 to ${maxMsgIds} ids of answers`);
   if (taskId !== null && !isId(taskId))
-    throw invalid('task_id', taskId, `text of 1 to ${maxIdLength} characters, or nothing`);
+    throw invalid('task_id', taskId, `a string of 1 to ${maxIdLength} characters, or no task_id`);
   if (!Number.isSafeInteger(runId) || (runId as number) < 0)
-    throw invalid('run_id', runId, 'a whole number from 0');
-  return { reward, msgIds, runId: runId as number, ...(taskId !== null && { taskId }) };
+    throw invalid('run_id', runId, 'an integer of at least 0');
+  return { reward, msgIds, runId: runId as number, taskId: taskId ?? undefined };
 }
 
-/** A lone surrogate could not be stored as it is, and would name something else then. */
+/** Strings with lone surrogates or NUL would change when they are stored. */
 const isId = (value: unknown): value is string =>
   typeof value === 'string' &&
   value !== '' &&

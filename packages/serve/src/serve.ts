@@ -1,20 +1,21 @@
 /**
  * The server of a running product as one web-standard function: the model's endpoint, feedback,
- * commits and numbers.
+ * commits and metrics.
  */
-import { ModelError, type Clock, type Logger } from '@trinity-rft/core';
+import type { Clock, Logger } from '@trinity-rft/core';
 import type { Commit } from './commit.js';
 import { readFeedback } from './feedback-request.js';
-import { errorResponse, readJson } from './json-body.js';
-import { sessionOf } from './session-of.js';
-import { createSessions, type Handler, type SessionLimits } from './sessions.js';
+import { trackInFlightRequests } from './in-flight-requests.js';
+import { errorResponse, readJson } from './json.js';
+import { sessionOf } from './request-session.js';
+import { createSessions, type Handler, type SessionLimits, type Sessions } from './sessions.js';
 import type { ServedCall, TurnStore } from './turns/turn-store.js';
 
 export interface ServeOptions {
   readonly turns: TurnStore;
   /**
-   * `onCall` is to be told of every finished call, and to resolve before its client sees the
-   * answer; what it throws fails the call.
+   * The handler must await `onCall` for every finished call before its client gets the answer; an
+   * error of `onCall` fails the call.
    */
   readonly createHandler: (
     session: string,
@@ -23,10 +24,10 @@ export interface ServeOptions {
   readonly commit: Commit;
   /** Of the weights that the next call is sampled from. */
   readonly policyVersion: () => number;
-  /** More numbers for `/metrics`. */
-  readonly numbers?: () => Promise<Readonly<Record<string, number>>>;
+  /** More entries for `/metrics`. */
+  readonly extraMetrics?: () => Promise<Readonly<Record<string, number>>>;
   readonly limits?: SessionLimits;
-  /** Bodies that are announced to be larger name no session. @default 20_000_000 */
+  /** Larger bodies are not searched for the session of a request. @default 20_000_000 */
   readonly maxBodyBytes?: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -39,35 +40,19 @@ export interface Serve {
    */
   readonly handler: Handler;
   /**
-   * From now on requests are answered with 503 and `Retry-After`; resolves when none is in
-   * progress, or after `timeoutMs`.
+   * From now on requests get 503 with `Retry-After`; resolves when none is in progress, or after
+   * `timeoutMs`.
    */
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** Seconds after which a restarted server may be there again. */
-const retryAfter = 5;
-
 export function createServe(options: ServeOptions): Serve {
-  const { turns, clock, logger, maxBodyBytes = 20_000_000 } = options;
-  let requests = 0;
-  let inFlight = 0;
-  let idle: (() => void) | undefined;
-  let closing = false;
+  const { turns, logger, maxBodyBytes = 20_000_000 } = options;
+  const inFlight = trackInFlightRequests(options.clock, logger);
+  const sessions = recordedSessions(options);
+  let modelRequests = 0;
 
-  const sessions = createSessions(
-    (session) =>
-      options.createHandler(session, async (call) => {
-        await turns.record({ ...call, session });
-        sessions.grow(
-          session,
-          call.experiences.reduce((sum, { tokens }) => sum + tokens.length, 0),
-        );
-      }),
-    options.limits,
-  );
-
-  const routes: Readonly<Record<string, (request: Request) => Promise<Response>>> = {
+  const routes: Readonly<Record<string, Handler>> = {
     'POST /feedback': async (request) => {
       const { applied, already } = await turns.reward(readFeedback(await readJson(request)));
       return Response.json({ status: 'success', applied, already });
@@ -76,75 +61,72 @@ export function createServe(options: ServeOptions): Serve {
       const { step, calls, experiences } = await options.commit();
       return Response.json({ status: 'success', explore_step_num: step, calls, experiences });
     },
-    'GET /metrics': async () => Response.json(await metrics()),
+    'GET /metrics': async () =>
+      Response.json(await serveMetrics(options, sessions.size, modelRequests)),
   };
-
-  const metrics = async (): Promise<Readonly<Record<string, number>>> => {
-    const [{ total, open, ready, committed }, lastStep] = await Promise.all([
-      turns.counts(),
-      turns.lastStep(),
-    ]);
-    return {
-      explore_step_num: lastStep,
-      'rollout/total_experience_count': total,
-      'rollout/ready_experience_count': ready + committed,
-      'rollout/open_experience_count': open,
-      'rollout/uncommitted_experience_count': ready,
-      'rollout/sessions': sessions.size,
-      'rollout/model_0/total_request_count': requests,
-      'rollout/model_0/model_version': options.policyVersion(),
-      ...(await options.numbers?.()),
-    };
-  };
-
-  const ask = async (request: Request): Promise<Response> => {
-    requests++;
+  const askModel: Handler = async (request) => {
+    modelRequests++;
     const session = await sessionOf(request, {
-      sessionOf: (id) => turns.sessionOf(id),
+      sessionOfCall: (msgId) => turns.sessionOf(msgId),
       maxBodyBytes,
     });
     return sessions.handler(session)(request);
   };
+  const routeOf = ({ method, url }: Request): Handler =>
+    routes[`${method} ${new URL(url).pathname.replace(/\/+$/, '')}`] ?? askModel;
 
-  return {
-    handler: async (request) => {
-      if (closing) return errorResponse(stopping());
-      inFlight++;
-      try {
-        const route =
-          routes[`${request.method} ${new URL(request.url).pathname.replace(/\/+$/, '')}`];
-        return await (route ?? ask)(request);
-      } catch (error) {
-        const response = errorResponse(error);
-        if (response.status >= 500) logger.error(`A request failed: ${String(error)}`);
-        return response;
-      } finally {
-        if (--inFlight === 0) idle?.();
-      }
-    },
-    drain: async (timeoutMs) => {
-      closing = true;
-      if (inFlight === 0) return;
-      const timer = new AbortController();
-      const done = new Promise<void>((resolve) => (idle = resolve));
-      const late = clock.sleep(timeoutMs, timer.signal).then(
-        () =>
-          logger.warn(
-            `${inFlight} requests were not answered within ${timeoutMs / 1000} s; the server does not wait for them.`,
-          ),
-        () => undefined,
-      );
-      await Promise.race([done, late]);
-      timer.abort();
-    },
+  const handler: Handler = async (request) => {
+    try {
+      inFlight.start();
+    } catch (error) {
+      return errorResponse(error);
+    }
+    try {
+      return await routeOf(request)(request);
+    } catch (error) {
+      const response = errorResponse(error);
+      if (response.status >= 500) logger.error(`A request failed: ${String(error)}`);
+      return response;
+    } finally {
+      inFlight.finish();
+    }
   };
+  return { handler, drain: (timeoutMs) => inFlight.drain(timeoutMs) };
 }
 
-function stopping(): ModelError {
-  return new ModelError('The server is stopping. Repeat the request when it is back.', {
-    status: 503,
-    code: 'stopping',
-    retryable: true,
-    details: { retryAfter },
-  });
+/** Every finished call is in the turn store before its client gets the answer. */
+function recordedSessions({ turns, createHandler, limits }: ServeOptions): Sessions {
+  const sessions = createSessions(
+    (session) =>
+      createHandler(session, async (call) => {
+        await turns.record({ ...call, session });
+        let tokens = 0;
+        for (const experience of call.experiences) tokens += experience.tokens.length;
+        sessions.grow(session, tokens);
+      }),
+    limits,
+  );
+  return sessions;
+}
+
+async function serveMetrics(
+  { turns, policyVersion, extraMetrics }: ServeOptions,
+  sessions: number,
+  modelRequests: number,
+): Promise<Readonly<Record<string, number>>> {
+  const [{ total, open, ready, committed }, lastStep] = await Promise.all([
+    turns.counts(),
+    turns.lastStep(),
+  ]);
+  return {
+    explore_step_num: lastStep,
+    'rollout/total_experience_count': total,
+    'rollout/ready_experience_count': ready + committed,
+    'rollout/open_experience_count': open,
+    'rollout/uncommitted_experience_count': ready,
+    'rollout/sessions': sessions,
+    'rollout/model_0/total_request_count': modelRequests,
+    'rollout/model_0/model_version': policyVersion(),
+    ...(await extraMetrics?.()),
+  };
 }

@@ -1,24 +1,18 @@
-/**
- * One recording model per conversation partner, as long as there is room: the tokens of a
- * conversation are those that were sampled.
- */
+/** One recording model per session, which continues conversations from their sampled tokens. */
 
 export type Handler = (request: Request) => Promise<Response>;
 
 export interface SessionLimits {
-  /** Sessions whose tokens are remembered. @default 4096 */
+  /** Sessions whose tokens are kept. @default 4096 */
   readonly maxSessions?: number;
-  /** Tokens, prompts included, that all of them remember together. @default 16_000_000 */
+  /** Tokens of all kept sessions together, including prompts. @default 16_000_000 */
   readonly maxTokens?: number;
 }
 
 export interface Sessions {
-  /**
-   * The handler of a session, made when there is none; the session becomes the most recently used
-   * one.
-   */
+  /** The handler of a session, created when it is new. Marks the session as used. */
   handler(session: string): Handler;
-  /** A call of the session has been recorded with so many tokens. */
+  /** Adds the tokens of a recorded call to the session. */
   grow(session: string, tokens: number): void;
   readonly size: number;
 }
@@ -29,9 +23,8 @@ interface Session {
 }
 
 /**
- * The least recently used sessions are forgotten when there are too many: their conversations are
- * rendered anew from what the client sends, and Responses that were stored in them are gone. Calls
- * in progress end as usual.
+ * Drops the least recently used sessions beyond the limits: their conversations are then rendered
+ * again from what the client sends, and stored Responses are lost. Calls in progress finish as usual.
  */
 export function createSessions(
   create: (session: string) => Handler,

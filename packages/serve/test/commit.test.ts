@@ -56,7 +56,7 @@ describe('a commit', () => {
       await first.close();
 
       const second = await openTurnStore({ path });
-      expect(await second.begun()).toMatchObject({ step: 1 });
+      expect(await second.unfinishedBatch()).toMatchObject({ step: 1 });
       await rewarded(second, 1, 3);
       expect(
         await createCommit({ turns: second, store, pipeline: asTheyAre, sink })(),

@@ -69,8 +69,8 @@ describe('the store of served calls', () => {
       turns.record({ msgId: 'c', session: 's', experiences: [recorded(2), misaligned] }),
       turns.record(call('d')),
       turns.reward({ reward: 2, msgIds: ['d', 'a', 'b'], runId: 0 }),
-      turns.begin(1),
-      turns.settle(1),
+      turns.startBatch(1),
+      turns.finishBatch(1),
       turns.counts(),
     ]);
     const reasons = outcomes.map((outcome) =>
@@ -113,7 +113,7 @@ describe('the store of served calls', () => {
     await Promise.all([turns.close(), turns.close()]);
     for (const late of [turns.record(call('c')), turns.counts()])
       await expect(late).rejects.toMatchObject({ name: 'BufferError', code: 'SERVE_CLOSED' });
-    expect(turns.gone.aborted).toBe(false);
+    expect(turns.failed.aborted).toBe(false);
     await Promise.all(before);
     const again = await openTurnStore({ path });
     expect(await again.counts()).toMatchObject({ open: 1, ready: 1 });
@@ -165,7 +165,7 @@ describe('a process with a store', () => {
       `await turns.record(call('a'));
        const outcome = (promise) => promise.then(() => 'done', ({ name, code, details }) => [name, code, details.exitCode]);
        const told = await Promise.all([turns.record(call('b')), turns.counts(), turns.record(call('c'))].map(outcome));
-       told.push(await outcome(turns.record(call('d'))), turns.gone.reason.code);
+       told.push(await outcome(turns.record(call('d'))), turns.failed.reason.code);
        await turns.close();
        const again = await openTurnStore({ path: process.argv[1] });
        say(JSON.stringify([...told, await again.counts()]));`,
@@ -199,7 +199,7 @@ it('ends with what is wrong when calls cannot be stored, and keeps them', async 
   const { status, out, err } = await inChild(
     path,
     `await turns.record(call('a'));
-     await new Promise((resolve) => turns.gone.addEventListener('abort', resolve));
+     await new Promise((resolve) => turns.failed.addEventListener('abort', resolve));
      const late = await turns.record(call('b')).catch(({ code, message }) => [code, message]);
      await turns.close();
      say(JSON.stringify(late));`,

@@ -1,18 +1,20 @@
-/** Waits for a condition over shared state: woken by events, bounded by a deadline, never polling. */
+/**
+ * Waiting for a condition over shared state: woken by events, bounded by a deadline, never polling.
+ */
 import { CancelledError, SyncError, type Clock } from '@trinity-rft/core';
 
 export interface WaitOptions {
-  /** For messages: "new weights from the trainer". */
+  /** What is waited for, for messages: "new weights from the trainer". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Changes of the state call `notify`; waiters evaluate their condition again each time. */
+/** State changes call {@link notify}; waiters look again each time. */
 export interface Gate {
   notify(): void;
-  /** All waits, now and later, reject with `error`. */
+  /** Everyone waiting, now or later, rejects with `error`. */
   fail(error: Error): void;
   /**
    * Resolves true once `condition` holds, false when the deadline passes first.
@@ -59,7 +61,7 @@ export function createGate(): Gate {
       try {
         for (;;) {
           if (failure)
-            throw new SyncError(`Stopped waiting for ${what}: the other side failed.`, {
+            throw new SyncError(`Gave up waiting for ${what}: the other side failed.`, {
               code: 'SYNC_PEER_FAILED',
               cause: failure,
             });
@@ -68,7 +70,7 @@ export function createGate(): Gate {
               reason: 'shutdown',
               cause: signal.reason,
             });
-          // Subscribed before the condition is evaluated, so that no change in between is missed.
+          // Subscribed before looking, so that a change in between is not missed.
           const changed = change(stop);
           if (await condition()) return true;
           if (late) return false;

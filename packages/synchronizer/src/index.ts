@@ -1,9 +1,3 @@
-export type {
-  SynchronizerOptions,
-  SynchronizerSettings,
-  SyncOutcome,
-  SyncResult,
-  SyncStyle,
-  WeightTransport,
-} from './sync-parts.js';
-export { createSynchronizer, type Synchronizer } from './synchronizer.js';
+export * from './gate.js';
+export * from './synchronizer.js';
+export * from './transport.js';

@@ -1,8 +1,9 @@
 /** Distillation on the student's own samples. */
-import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
-import { onExperiences } from './shared/on-experiences.js';
+import { numberArg, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
+import { onExperiences } from './on-experiences.js';
+import type { Take } from './pack-rows.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { towardsTeacher } from './shared/teacher.js';
+import { towardsTeacher, type Divergence } from './teacher.js';
 
 const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
 
@@ -23,8 +24,8 @@ export const onPolicyDistill = defineAdvantagePart({
   },
   comparesRuns: false,
   create: ({ klCoef }) => {
-    const compute: BatchAdvantageFn = (input) =>
-      towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: (u) => -u });
+    const compute = (input: AdvantageInput, take?: Take): AdvantageOutput =>
+      towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: negative }, take);
     return {
       advantage: onExperiences(compute, { rewards: false }),
       batchAdvantage: compute,
@@ -32,3 +33,7 @@ export const onPolicyDistill = defineAdvantagePart({
     };
   },
 });
+
+const negative: Divergence = (u, size) => {
+  for (let i = 0; i < size; i++) u[i] = -u[i]!;
+};

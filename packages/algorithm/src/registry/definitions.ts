@@ -11,7 +11,6 @@ import {
 } from '@trinity-rft/core';
 import {
   defineAdvantagePart,
-  type AdvantageFacts,
   type AdvantagePart,
   type AdvantageStrategy,
 } from '../parts/advantage-part.js';
@@ -111,20 +110,21 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 
 /**
  * Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` one from
- * packed token arrays. Unless `comparesRuns` is false, tasks with one run are reported.
+ * packed token arrays.
  */
 export function defineAdvantage<S extends ArgSpec>(
-  options: Named &
-    Partial<AdvantageFacts> & {
-      readonly args?: S;
-      readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
-    },
+  options: Named & {
+    readonly args?: S;
+    /** Runs are compared with others of their task. @default true */
+    readonly comparesRuns?: boolean;
+    readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
+  },
 ): AdvantageDefinition {
-  const { name, args = {} as S, doc = named(name), comparesRuns = true, ...rest } = options;
+  const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
   return {
     kind: 'trinity-rft.advantage',
     name: checkName(name),
-    row: defineAdvantagePart({ ...rest, args, doc, comparesRuns }),
+    row: defineAdvantagePart({ args, doc, comparesRuns, create }),
   };
 }
 

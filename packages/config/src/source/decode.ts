@@ -1,7 +1,7 @@
 /** Bytes to text, with the line of the first byte that is not UTF-8. */
-import type { LocatedProblem } from './problem.js';
+import type { SyntaxProblem } from './parse.js';
 
-export function decodeUtf8(bytes: Uint8Array): string | LocatedProblem {
+export function decodeUtf8(bytes: Uint8Array): string | SyntaxProblem {
   const text = tryDecode(bytes);
   if (text !== undefined) return text;
   const utf16 =

@@ -13,13 +13,15 @@ import {
   type Terminal,
 } from '@trinity-rft/monitor';
 
+export type { Terminal };
+
 export interface StageMonitor {
   readonly logger: Logger;
-  /** For messages that other code already shows on the console. */
+  /** For what the console is told by somebody else. */
   readonly fileLogger: Logger;
-  /** Metrics from the resume point on. Later records are deleted: their steps will be repeated. */
+  /** Metrics from here on; those beyond the resume point are made again, so their records go. */
   openSink(resume: ResumePoint): MetricSink;
-  /** To estimate the remaining time. */
+  /** For the time left. */
   expectSteps(total: number | undefined): void;
   close(): Promise<void>;
 }
@@ -38,7 +40,7 @@ export function openMonitor(
     terminal,
     clock,
     env,
-    label: stage.stageName,
+    ...(stage.stageName !== undefined && { label: stage.stageName }),
   });
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };

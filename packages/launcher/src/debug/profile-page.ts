@@ -1,4 +1,7 @@
-/** The profile as a self-contained page without scripts: bars over time, and a table. */
+/**
+ * The profile as one page that needs nothing else: bars over time, and a table. No script runs on
+ * it.
+ */
 import type { Span } from './report.js';
 
 const colours: Readonly<Record<Span['kind'], string>> = {
@@ -74,6 +77,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** For HTML: names come from models and users. */
+/** Names come from models and users. */
 const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
+  text.replaceAll(/[&<>"']/g, (character) => entities[character]!);

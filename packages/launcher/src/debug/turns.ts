@@ -1,25 +1,25 @@
 /**
- * Every model call of an attempt as the sampler saw it, whichever way the agent made it and whether
- * or not its answer was recorded.
+ * Every call of the model in one attempt, as the sampler saw it: whatever way the agent asked, and
+ * whether or not its answer was kept.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
-import { describeError, type Clock, type Sampler, type SampledSequence } from '@trinity-rft/core';
+import { describeError, type Sampler, type SampledSequence } from '@trinity-rft/core';
 
 /** One answer of one call. */
 interface TurnAnswer {
-  /** Including special tokens. */
+  /** With the tokens that mark structure. */
   readonly text: string;
   readonly tokens: number;
   readonly stopReason: SampledSequence['stopReason'];
-  /** Names of the tools that it calls, as far as the parser finds them. */
+  /** Names of the tools it calls, where it is written as tool calls. */
   readonly toolCalls: readonly string[];
 }
 
 /** One call of the model. Times are milliseconds since the epoch. */
 export interface Turn {
-  readonly start: number;
-  readonly end: number;
-  /** Including special tokens. */
+  readonly begun: number;
+  readonly ended: number;
+  /** With the tokens that mark structure. */
   readonly prompt: string;
   readonly promptTokens: number;
   readonly answers: readonly TurnAnswer[];
@@ -31,13 +31,14 @@ export interface Turn {
 
 export interface TurnRecorder {
   readonly sampler: Sampler;
-  /** Calls that have ended, ordered by their start. */
+  /** Calls that have ended, in the order in which they began. */
   turns(): readonly Turn[];
 }
 
-export function recordTurns(sampler: Sampler, format: ChatFormat, clock: Clock): TurnRecorder {
+/** @param now the clock of the turns, in milliseconds */
+export function recordTurns(sampler: Sampler, format: ChatFormat, now: () => number): TurnRecorder {
   const turns: Turn[] = [];
-  const answerOf = ({ tokens, stopReason }: SampledSequence): TurnAnswer => ({
+  const answer = ({ tokens, stopReason }: SampledSequence): TurnAnswer => ({
     text: format.tokenizer.decode(tokens),
     tokens: tokens.length,
     stopReason,
@@ -50,23 +51,26 @@ export function recordTurns(sampler: Sampler, format: ChatFormat, clock: Clock):
     },
     adopt: (source, version) => sampler.adopt(source, version),
     sample: async (prompt, options, signal) => {
-      const call = {
-        start: clock.now(),
+      const asked = {
+        begun: now(),
         prompt: format.tokenizer.decode(prompt),
         promptTokens: prompt.length,
       };
       try {
         const sequences = await sampler.sample(prompt, options, signal);
-        const end = clock.now();
-        const [first] = sequences;
-        const answers = sequences.map(answerOf);
-        turns.push({ ...call, end, answers, policyVersion: first?.policyVersion });
+        const policyVersion = sequences[0]?.policyVersion;
+        turns.push({
+          ...asked,
+          ended: now(),
+          answers: sequences.map(answer),
+          ...(policyVersion !== undefined && { policyVersion }),
+        });
         return sequences;
       } catch (error) {
-        turns.push({ ...call, end: clock.now(), answers: [], error: describeError(error) });
+        turns.push({ ...asked, ended: now(), answers: [], error: describeError(error) });
         throw error;
       }
     },
   };
-  return { sampler: recorded, turns: () => turns.toSorted((a, b) => a.start - b.start) };
+  return { sampler: recorded, turns: () => turns.toSorted((a, b) => a.begun - b.begun) };
 }

@@ -1,37 +1,29 @@
 /**
- * A configuration together with what it may name. Plugins are loaded first, because the
- * configuration is checked against what they define.
+ * A configuration and the plugins that it may name: those come first, because it is read by what
+ * they define.
  */
-import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
-import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
-import { systemClock, type Clock, type EngineFactory } from '@trinity-rft/core';
 import {
-  createRewardRegistry,
-  createWorkflowRegistry,
-  type RewardDefinition,
-  type WorkflowDefinition,
-} from '@trinity-rft/workflow';
-import { engineTable } from '../assembly/models/engines.js';
-import type { Extensions } from '../context/stage-context.js';
-import { loadPlugins } from './plugins.js';
+  builtInTables,
+  extendTables,
+  type AlgorithmTables,
+  type Definition,
+} from '@trinity-rft/algorithm';
+import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
+import { systemClock, type Clock } from '@trinity-rft/core';
+import { engineTable, type EngineTable } from '../assembly/models/engines.js';
+import { loadPlugins, type Plugins } from './plugins.js';
 
-/** What a program adds to the names that a configuration may use. */
-export interface ExtensionOptions {
+export interface PluginOptions {
   /** Directories whose modules export workflows, reward functions and algorithms. @default none */
   readonly pluginDirs?: readonly string[];
-  /** More workflows and reward functions. */
-  readonly workflows?: readonly WorkflowDefinition[];
-  readonly rewardFns?: readonly RewardDefinition[];
-  /** More algorithms and parts of algorithms. */
+  /** More algorithms and parts of them, for programs. */
   readonly algorithms?: readonly Definition[];
-  /** More engines. */
-  readonly engines?: readonly EngineFactory[];
   /** @default the working directory of the process */
   readonly cwd?: string;
 }
 
 export interface ConfigurationOptions
-  extends ExtensionOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
+  extends PluginOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
   /** YAML file. */
   readonly configPath: string;
   /** @default the environment of the process */
@@ -40,26 +32,30 @@ export interface ConfigurationOptions
   readonly clock?: Clock;
 }
 
+/** What plugins and programs add to what is built in. */
+export interface Extensions {
+  readonly plugins: Plugins;
+  /** The built-in ones and those of plugins. */
+  readonly algorithms: AlgorithmTables;
+  readonly engines: EngineTable;
+}
+
 export interface Configuration extends Extensions {
   readonly loaded: LoadedConfig;
 }
 
-/** @throws ConfigError for plugins that cannot be loaded, and for names that are used twice */
+/** @throws ConfigError for plugins that cannot be loaded or use a name that is taken */
 export async function loadExtensions({
   pluginDirs = [],
-  workflows = [],
-  rewardFns = [],
   algorithms = [],
-  engines,
   cwd,
-}: ExtensionOptions): Promise<Extensions> {
+}: PluginOptions): Promise<Extensions> {
   const plugins = await loadPlugins(pluginDirs, cwd);
   const definitions = [...plugins.algorithms, ...algorithms];
   return {
-    workflows: createWorkflowRegistry([...plugins.workflows, ...workflows]),
-    rewardFns: createRewardRegistry([...plugins.rewardFns, ...rewardFns]),
+    plugins,
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
-    engines: engineTable(engines),
+    engines: engineTable(),
   };
 }
 
@@ -71,10 +67,10 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     timestamp: timestamp(clock),
     algorithms: extensions.algorithms,
     engines: extensions.engines,
-    env,
-    cwd,
-    overrides,
-    overridesName,
+    ...(env && { env }),
+    ...(cwd !== undefined && { cwd }),
+    ...(overrides && { overrides }),
+    ...(overridesName !== undefined && { overridesName }),
   });
   return { ...extensions, loaded };
 }

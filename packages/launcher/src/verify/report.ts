@@ -1,4 +1,4 @@
-/** The result of a verification. */
+/** What a verification found. */
 
 /** The recorded token that differs most. */
 export interface Worst {
@@ -15,11 +15,11 @@ export interface Worst {
 /** One policy version of a store. */
 export interface VerifiedVersion {
   readonly policyVersion: number;
-  /** Number of sampled tokens recorded under it. */
+  /** Sampled tokens that were recorded under it. */
   readonly tokens: number;
   /** Folder of the weights. */
   readonly weights?: string;
-  /** Why it could not be checked. Then it has no differences either. */
+  /** Why it could not be checked; then there is no difference either. */
   readonly unchecked?: string;
   /** Largest |recorded - recomputed| log-probability. */
   readonly largest?: number;
@@ -27,7 +27,7 @@ export interface VerifiedVersion {
   readonly worst?: Worst;
 }
 
-/** The experience store of a stage. */
+/** One experience store: that of a stage. */
 export interface VerifiedStore {
   readonly database: string;
   readonly versions: readonly VerifiedVersion[];
@@ -38,8 +38,8 @@ export interface Verification {
   readonly stores: readonly VerifiedStore[];
   readonly checkedTokens: number;
   readonly uncheckedTokens: number;
-  /** Over all checked tokens; 0 if there are none. */
+  /** Over all that was checked; 0 when nothing was. */
   readonly largest: number;
-  /** Tokens were checked, and none differs by more than the tolerance. */
+  /** Something was checked, and nothing differs by more than the tolerance. */
   readonly ok: boolean;
 }

@@ -170,7 +170,7 @@ export class ThreadedChecker implements MathChecker {
     this.#restart();
   }
 
-  /** A new thread gets the comparisons that still wait. */
+  /** The comparisons behind the one that was given up are sent again. */
   #restart(): void {
     if (this.#open.size > 0 && !this.#thread && !this.#closed) this.#startThread();
   }

@@ -1,4 +1,4 @@
-/** Feedback onto recorded calls: all of it or nothing. */
+/** Applies feedback to recorded calls: to all of them or to none. */
 import { ModelError } from '@trinity-rft/core';
 import type { prepareStatements } from './schema.js';
 import type { Feedback, FeedbackResult } from './turn-store.js';
@@ -6,7 +6,7 @@ import type { Feedback, FeedbackResult } from './turn-store.js';
 type Statements = ReturnType<typeof prepareStatements>;
 type Row = NonNullable<ReturnType<Statements['ofMessage']['get']>>;
 
-/** In a transaction of the caller. @throws ModelError 404, 409 */
+/** Needs a transaction of the caller. @throws ModelError 404, 409 */
 export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResult {
   const named = [...new Set(feedback.msgIds)].map((name) => ({ name, rows: find(sql, name) }));
   const unknown = named.filter(({ rows }) => rows.length === 0).map(({ name }) => name);
@@ -17,7 +17,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   if (conflicts.length > 0) throw conflicting(conflicts.map(({ name }) => name));
   const open = named.filter(({ rows }) => rows.some((row) => row['reward'] === null));
   for (const row of open.flatMap(({ rows }) => rows)) {
-    // Without a task of the client's each call is one.
+    // Without a task from the client, each call is a task of its own.
     sql.reward.run(
       feedback.reward,
       feedback.taskId ?? String(row['msg']),
@@ -32,7 +32,7 @@ export function applyFeedback(sql: Statements, feedback: Feedback): FeedbackResu
   };
 }
 
-/** The choices that `name` means; none when there is no such call. */
+/** The choices that `name` refers to; none when there is no such call. */
 function find(sql: Statements, name: string): readonly Row[] {
   const whole = sql.ofMessage.all(name);
   if (whole.length > 0) return whole;
@@ -45,25 +45,25 @@ function find(sql: Statements, name: string): readonly Row[] {
 const agrees = (row: Row, { reward, taskId, runId }: Feedback): boolean =>
   row['reward'] === reward && row['run'] === runId && row['task'] === (taskId ?? row['msg']);
 
-/** Enough to see which; a body may hold thousands. */
-const mostNamed = 20;
+/** A body may have thousands of ids. */
+const maxListed = 20;
 
 const list = (names: readonly string[]): string =>
   names
-    .slice(0, mostNamed)
+    .slice(0, maxListed)
     .map((name) => JSON.stringify(name.slice(0, 200)))
-    .join(', ') + (names.length > mostNamed ? ` and ${names.length - mostNamed} more` : '');
+    .join(', ') + (names.length > maxListed ? ` and ${names.length - maxListed} more` : '');
 
 function unknownIds(names: readonly string[]): ModelError {
   return new ModelError(
-    `msg_ids: no call is known as ${list(names)}. Expected ids of answers of this server that were not rewarded too long after. Nothing was applied.`,
+    `msg_ids: unknown ids ${list(names)}. Expected ids of answers of this server (old answers without a reward are deleted). Nothing was applied.`,
     { status: 404, code: 'unknown_msg_ids', details: { param: 'msg_ids', msgIds: names } },
   );
 }
 
 function conflicting(names: readonly string[]): ModelError {
   return new ModelError(
-    `msg_ids: ${list(names)} had feedback before, with another reward, task_id or run_id. A call is rewarded once. Nothing was applied.`,
+    `msg_ids: ${list(names)} already have feedback with a different reward, task_id or run_id. A call can be rewarded once. Nothing was applied.`,
     { status: 409, code: 'already_rewarded', details: { param: 'msg_ids', msgIds: names } },
   );
 }

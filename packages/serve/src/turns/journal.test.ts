@@ -49,7 +49,7 @@ describe('the journal', () => {
           } else {
             const count = Math.min(step.settle, appended.length - settled.count);
             settled.count += count;
-            journal.settled(count);
+            journal.stored(count);
           }
         }
         // Not closed: as after SIGKILL.
@@ -67,7 +67,7 @@ describe('the journal', () => {
     const journal = openJournal(file);
     for (let i = 0; i < 400; i++) {
       journal.append(call(i, 50_000));
-      if (i >= 10) journal.settled(1);
+      if (i >= 10) journal.stored(1);
     }
     const sizes = [0, 1].map((k) => readFileSync(`${file}-pending-${k}`).length);
     expect(Math.max(...sizes)).toBeLessThan(2_000_000);
@@ -107,7 +107,7 @@ describe('the journal', () => {
     expect(ids(again.left)).toEqual(['m1']);
     again.clear();
     again.append(call(2, 4));
-    again.settled(1);
+    again.stored(1);
     again.close();
     expect(existsSync(`${file}-pending-0`)).toBe(false);
   });

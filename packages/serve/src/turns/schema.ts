@@ -2,15 +2,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError } from '@trinity-rft/core';
 
-/** Increased when a reader of the old tables could not read the new ones. */
+/** Increased when older code could not read the new tables. */
 const schemaVersion = 1;
 /** "TRSV" in the file header. */
 const applicationId = 0x54525356;
 
-/**
- * A call is open while it has no reward, ready while it has no batch, committed when its bytes are
- * gone.
- */
+/** A call is open without a reward, ready with one, committed when its bytes are deleted. */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE call (
@@ -42,7 +39,7 @@ export function prepareSchema(database: DatabaseSync, path: string): void {
   if (pragma(database, 'application_id') === applicationId && version === schemaVersion)
     return undefined;
   throw new BufferError(
-    `${path} holds something else than served calls, or those of a newer version. Expected no file, or one that this version wrote. Move it away.`,
+    `${path} is not a database of served calls, or comes from a newer version. Expected no file, or one that this version wrote. Move the file away.`,
     { code: 'SERVE_FOREIGN' },
   );
 }
@@ -62,13 +59,13 @@ export function prepareStatements(database: DatabaseSync) {
     assign: database.prepare(
       'UPDATE call SET batch = ? WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NULL',
     ),
-    begun: database.prepare(
+    unfinished: database.prepare(
       'SELECT batch FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch IS NOT NULL LIMIT 1',
     ),
     ofBatch: database.prepare(
       'SELECT msg, choice, session, reward, task, run, bytes FROM call WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ? ORDER BY id',
     ),
-    settle: database.prepare(
+    finish: database.prepare(
       'UPDATE call SET bytes = NULL WHERE reward IS NOT NULL AND bytes IS NOT NULL AND batch = ?',
     ),
     expire: database.prepare(

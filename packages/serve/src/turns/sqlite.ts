@@ -1,6 +1,5 @@
 /**
- * Served calls in one SQLite file. Every call waits for the disk, so this belongs into a thread of
- * its own.
+ * Served calls in one SQLite file. Writing waits for the disk, so this runs in a thread of its own.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -18,47 +17,48 @@ import type {
 } from './turn-store.js';
 
 export interface TurnStoreOptions {
-  /** The database file; made with its folder when it is not there. */
+  /** The database file; created with its folder if it does not exist. */
   readonly path: string;
-  /** Choices without a reward that are kept; older ones are forgotten. @default 100_000 */
+  /** Choices without a reward to keep; older ones are deleted. @default 100_000 */
   readonly maxOpen?: number;
 }
 
 /** A served call as it is stored. */
 export interface EncodedCall extends Pick<ServedCall, 'msgId' | 'session'> {
-  /** One per choice, in order; of `encodeExperience`. */
+  /** One per choice, in order; by `encodeExperience`. */
   readonly experiences: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /**
- * The methods of a turn store, each at once and atomic: what returned has happened for good, what
- * threw has changed nothing.
+ * The methods of a turn store, synchronous and atomic: when one returns, its effect is permanent; if
+ * it throws, nothing has changed.
  */
 export interface TurnDatabase {
   readonly starts: number;
-  /** All of them or none; those that are known already change nothing. */
+  /** Stores all of them or none; known ids change nothing. */
   record(calls: readonly EncodedCall[]): void;
   sessionOf(msgId: string): string | undefined;
   reward(feedback: Feedback): FeedbackResult;
-  begin(step: number): Batch | undefined;
-  begun(): Batch | undefined;
-  settle(step: number): void;
+  startBatch(step: number): Batch | undefined;
+  unfinishedBatch(): Batch | undefined;
+  finishBatch(step: number): void;
   lastStep(): number;
   counts(): TurnCounts;
   close(): void;
 }
 
 /**
- * Calls wait while the log is taken over into the file: about 1 ms for every 250 pages of 4 KB on
- * an SSD. SQLite's 1000 are felt.
+ * Calls wait while SQLite moves its log into the file: about 1 ms for every 250 pages of 4 KB on an
+ * SSD. With SQLite's default of 1000 pages, clients notice the pause.
  */
 const checkpointPages = 250;
-/** How many calls pass between two looks for what is to be forgotten. */
+/** After how many calls old open ones are deleted. */
 const expireEvery = 256;
 
 /**
- * Opens or makes the file. What a call returned from survives SIGKILL and a power cut.
- * @throws BufferError when it is open already, damaged or foreign
+ * Opens the file, and creates it if it does not exist. The effects of methods survive SIGKILL and a
+ * power failure.
+ * @throws BufferError when it is open already, damaged, or belongs to another program
  */
 export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions): TurnDatabase {
   const database = open(path);
@@ -71,7 +71,7 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
   });
   let sinceExpiry = 0;
 
-  const read = (step: number): Batch => ({ step, calls: sql.ofBatch.all(step).map(toRewarded) });
+  const batch = (step: number): Batch => ({ step, calls: sql.ofBatch.all(step).map(toRewarded) });
   return {
     starts,
     record: (calls) => {
@@ -88,25 +88,23 @@ export function openTurnDatabase({ path, maxOpen = 100_000 }: TurnStoreOptions):
       return session === undefined ? undefined : String(session);
     },
     reward: (feedback) => transaction(() => applyFeedback(sql, feedback)),
-    begin: (step) =>
-      transaction(() => Number(sql.assign.run(step).changes)) === 0 ? undefined : read(step),
-    begun: () => {
-      const step = sql.begun.get()?.['batch'];
-      return step === undefined ? undefined : read(Number(step));
+    startBatch: (step) =>
+      transaction(() => Number(sql.assign.run(step).changes)) === 0 ? undefined : batch(step),
+    unfinishedBatch: () => {
+      const step = sql.unfinished.get()?.['batch'];
+      return step === undefined ? undefined : batch(Number(step));
     },
-    settle: (step) =>
+    finishBatch: (step) =>
       transaction(() => {
-        sql.settle.run(step);
+        sql.finish.run(step);
         sql.setFact.run(step, 'step');
       }),
     lastStep: () => fact('step'),
     counts: () => {
       const row = sql.counts.get() ?? {};
-      const [total, unrewarded, ready] = [
-        Number(row['total']),
-        Number(row['open']),
-        Number(row['ready']),
-      ];
+      const total = Number(row['total']);
+      const unrewarded = Number(row['open']);
+      const ready = Number(row['ready']);
       return { total, open: unrewarded, ready, committed: total - unrewarded - ready };
     },
     close: () => database.close(),
@@ -125,7 +123,7 @@ function toRewarded(row: Record<string, unknown>): RewardedCall {
   };
 }
 
-/** Result code of SQLite for a database that somebody else holds. */
+/** SQLite's result code when another connection has locked the database. */
 const busy = 5;
 
 function open(path: string): DatabaseSync {
@@ -135,8 +133,8 @@ function open(path: string): DatabaseSync {
     // Loaded on first use: Node 22 prints a warning when it loads the module.
     const sqlite = process.getBuiltinModule('node:sqlite');
     database = new sqlite.DatabaseSync(path);
-    // EXCLUSIVE: held from the first read to the end of the process. FULL: a commit also survives a
-    // power cut.
+    // EXCLUSIVE: locked from the first read to the end of the process. FULL: a commit also survives
+    // a power failure.
     database.exec(
       `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${checkpointPages}`,
     );
@@ -145,12 +143,12 @@ function open(path: string): DatabaseSync {
   } catch (cause) {
     database?.close();
     if (TrinityError.is(cause)) throw cause;
-    const held = (cause as { readonly errcode?: number }).errcode === busy;
-    const what = held ? 'is open already' : `cannot be opened: ${describeError(cause)}`;
+    const isLocked = (cause as { readonly errcode?: number }).errcode === busy;
+    const what = isLocked ? 'is open already' : `cannot be opened: ${describeError(cause)}`;
     throw new BufferError(
-      `The store of served calls ${path} ${what}. Expected a file that only this store uses. End the other server.`,
+      `The store of served calls ${path} ${what}. Expected a file that only this store uses. Stop the other server.`,
       {
-        code: held ? 'SERVE_LOCKED' : 'SERVE_OPEN',
+        code: isLocked ? 'SERVE_LOCKED' : 'SERVE_OPEN',
         cause,
       },
     );
@@ -161,7 +159,7 @@ function rollBack(database: DatabaseSync): void {
   try {
     database.exec('ROLLBACK');
   } catch {
-    // After some errors (a full disk) SQLite has rolled back by itself: nothing to undo.
+    // After some errors (a full disk) SQLite has already rolled back.
   }
 }
 
@@ -176,11 +174,8 @@ function transactions(database: DatabaseSync, path: string): <T>(work: () => T) 
       rollBack(database);
       if (TrinityError.is(cause)) throw cause;
       throw new BufferError(
-        `${path} could not be written: ${describeError(cause)}. Nothing of the call was stored. Check the disk.`,
-        {
-          code: 'SERVE_STORAGE',
-          cause,
-        },
+        `${path} cannot be written: ${describeError(cause)}. Nothing of the call was stored. Check the disk.`,
+        { code: 'SERVE_STORAGE', cause },
       );
     }
   };

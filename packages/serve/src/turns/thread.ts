@@ -64,7 +64,7 @@ export class TurnThread {
   }
 
   /** Aborts, with the error as its reason, when the thread has ended by itself. */
-  get gone(): AbortSignal {
+  get failed(): AbortSignal {
     return this.#failed.signal;
   }
 

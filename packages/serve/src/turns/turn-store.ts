@@ -1,35 +1,32 @@
-/**
- * What is kept of every call that was served: until it is rewarded, until it is committed, and who
- * it was after that.
- */
+/** What the server stores of every call, from its answer until its reward is committed. */
 import type { Experience } from '@trinity-rft/core';
 
-/** A finished call, before its client can see the answer. */
+/** A finished call, before its client gets the answer. */
 export interface ServedCall {
-  /** The id that the client gets: of a completion or a response. */
+  /** The id of the completion or response that the client gets. */
   readonly msgId: string;
-  /** Whose conversation it belongs to. */
+  /** The session whose conversation it belongs to. */
   readonly session: string;
   /** One per choice, in order. */
   readonly experiences: readonly Experience[];
 }
 
-/** One call to `/feedback`. */
+/** One request to `/feedback`. */
 export interface Feedback {
   /** Finite. */
   readonly reward: number;
-  /** `ID` names all choices of a call, `ID:CHOICE` one of them, from 0. At least one. */
+  /** `ID` for all choices of a call, `ID:CHOICE` for one of them, from 0. At least one. */
   readonly msgIds: readonly string[];
-  /** Calls with the same one are compared. @default each call is a task of its own */
+  /** Calls with the same task are compared. @default each call is a task of its own */
   readonly taskId?: string;
   /** Attempt at the task, from 0. */
   readonly runId: number;
 }
 
 export interface FeedbackResult {
-  /** As they were named. */
+  /** Ids as in the request. */
   readonly applied: readonly string[];
-  /** Named, and rewarded before with the same reward, task and run: nothing changed. */
+  /** Ids that already had the same reward, task and run: unchanged. */
   readonly already: readonly string[];
 }
 
@@ -45,7 +42,7 @@ export interface RewardedCall {
   readonly experience: Experience;
 }
 
-/** A set of rewarded calls that goes into the experience store under one number. */
+/** Rewarded calls that enter the experience store together, under one number. */
 export interface Batch {
   readonly step: number;
   /** In the order in which they were served. */
@@ -57,47 +54,45 @@ export interface TurnCounts {
   readonly total: number;
   /** Without a reward. */
   readonly open: number;
-  /** Rewarded, for the next commit; with a commit that is in progress. */
+  /** Rewarded but not committed, including a commit in progress. */
   readonly ready: number;
   readonly committed: number;
 }
 
 /**
- * Calls happen in the order in which they are made, and are atomic: what resolved has happened for
- * good, what rejected has changed nothing. All reject with BufferError `SERVE_CLOSED` after
- * {@link close}, and with the reason of {@link gone} once that has aborted.
+ * Methods take effect in the order of their calls, and are atomic: once one has resolved, its
+ * effect is permanent; if it rejects, nothing has changed. All reject with BufferError
+ * `SERVE_CLOSED` after {@link close}, and with the reason of {@link failed} after a failure.
  */
 export interface TurnStore {
-  /** How often the store has been opened, this time included. */
+  /** How often the store has been opened, including this time. */
   readonly starts: number;
   /**
    * Aborts, with the error as its reason, when the store's thread has died (`SERVE_THREAD`) or
    * cannot write (`SERVE_STORAGE`).
    */
-  readonly gone: AbortSignal;
+  readonly failed: AbortSignal;
   /**
-   * Resolves without waiting for the disk, when the call survives the end of the process; a power
-   * cut may take those of the last moment. An id that is known already changes nothing. @throws
-   * InvariantError, BufferError
+   * Resolves when the call survives the end of the process, without waiting for the disk: a power
+   * failure may lose the calls of the last moment. A known id changes nothing.
+   * @throws InvariantError, BufferError
    */
   record(call: ServedCall): Promise<void>;
   sessionOf(msgId: string): Promise<string | undefined>;
   /**
-   * @throws ModelError 404 naming unknown ids, 409 naming those with another reward, task or run;
-   * nothing is applied then
+   * Applies to all ids or none.
+   * @throws ModelError 404 naming unknown ids, 409 naming ids with a different reward, task or run
    */
   reward(feedback: Feedback): Promise<FeedbackResult>;
-  /**
-   * All calls that are ready and in no batch become batch `step`; undefined when there are none.
-   */
-  begin(step: number): Promise<Batch | undefined>;
-  /** The batch that was begun and not settled. */
-  begun(): Promise<Batch | undefined>;
-  /** The batch is in the experience store: of its calls only ids and rewards are kept. */
-  settle(step: number): Promise<void>;
-  /** Of the last batch that was settled, 0 before the first. */
+  /** All ready calls that are in no batch become batch `step`; undefined when there are none. */
+  startBatch(step: number): Promise<Batch | undefined>;
+  /** The batch that was started and not finished. */
+  unfinishedBatch(): Promise<Batch | undefined>;
+  /** The batch is in the experience store: only ids and rewards of its calls are kept. */
+  finishBatch(step: number): Promise<void>;
+  /** Of the last finished batch, 0 before the first. */
   lastStep(): Promise<number>;
   counts(): Promise<TurnCounts>;
-  /** Waits for the calls that were made before, and ends the thread. */
+  /** Waits for earlier calls, then ends the thread. */
   close(): Promise<void>;
 }

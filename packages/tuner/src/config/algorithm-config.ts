@@ -1,4 +1,4 @@
-/** `AlgorithmConfig`: the algorithm and its sizes. */
+/** `AlgorithmConfig`: how is learned. */
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
@@ -12,23 +12,23 @@ const schema = z.strictObject({
 });
 
 export interface AlgorithmFields {
-  /** Any value of `algorithm.algorithm_type`. @default "multi_step_grpo" */
-  readonly algorithmType?: string;
+  /** Any name that `algorithm.algorithm_type` takes. @default "multi_step_grpo" */
+  readonly algorithmType?: string | undefined;
   /** @default 1e-6 */
-  readonly learningRate?: number;
-  /** Runs per task, which are compared with each other. @default 8 */
-  readonly groupSize?: number;
+  readonly learningRate?: number | undefined;
+  /** Runs of each task, compared with each other. @default 8 */
+  readonly groupSize?: number | undefined;
   /** Tasks per explore step. @default 32 */
-  readonly batchSize?: number;
+  readonly batchSize?: number | undefined;
   /** Train steps between checkpoints. @default 100 */
-  readonly saveIntervalSteps?: number;
+  readonly saveIntervalSteps?: number | undefined;
   /** Explore steps between evaluations. @default 100 */
-  readonly evalIntervalSteps?: number;
+  readonly evalIntervalSteps?: number | undefined;
 }
 
 export type AlgorithmConfig = z.output<typeof schema>;
 
-/** @throws ConfigError naming each invalid field */
+/** @throws ConfigError naming each wrong field */
 export function AlgorithmConfig(fields: AlgorithmFields = {}): AlgorithmConfig {
   return checkFields('AlgorithmConfig', schema, fields);
 }

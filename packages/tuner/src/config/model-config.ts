@@ -1,20 +1,20 @@
-/** `TunerModelConfig`: the trained model, an auxiliary model, or a candidate. */
+/** `TunerModelConfig`: the trained model, a helper, or a candidate. */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
-/** The Tinker service, which trains adapters of large models remotely. Not supported yet. */
+/** The Tinker service, which trains adapters of large models remotely. Known, but not built. */
 export interface TinkerFields {
   /** @default 16 */
-  readonly rank?: number;
-  readonly seed?: number;
+  readonly rank?: number | undefined;
+  readonly seed?: number | undefined;
   /** @default true */
-  readonly trainMlp?: boolean;
+  readonly trainMlp?: boolean | undefined;
   /** @default true */
-  readonly trainAttn?: boolean;
+  readonly trainAttn?: boolean | undefined;
   /** @default true */
-  readonly trainUnembed?: boolean;
-  readonly baseUrl?: string;
+  readonly trainUnembed?: boolean | undefined;
+  readonly baseUrl?: string | undefined;
 }
 
 const tinker = z.strictObject({
@@ -28,7 +28,7 @@ const tinker = z.strictObject({
 
 export type TinkerConfig = z.output<typeof tinker>;
 
-/** @throws ConfigError naming each invalid field; training a model with a TinkerConfig throws too */
+/** @throws ConfigError naming each wrong field. A model that has one is refused when it is used. */
 export function TinkerConfig(fields: TinkerFields = {}): TinkerConfig {
   return checkFields('TinkerConfig', tinker, fields);
 }
@@ -50,41 +50,44 @@ const schema = z.strictObject({
 });
 
 export interface TunerModelFields {
-  /** Folder of a Hugging Face model; with `baseUrl`, the name of the model at that service. */
+  /** Folder of a Hugging Face model; with `baseUrl` the name of the model there. */
   readonly modelPath: string;
   /** Tokens of prompt and response together. */
   readonly maxModelLen: number;
   /** Tokens of one response. @default 8192, at most half of `maxModelLen` */
-  readonly maxTokens?: number;
+  readonly maxTokens?: number | undefined;
   /** @default 1 */
-  readonly temperature?: number;
+  readonly temperature?: number | undefined;
   /** @default 1 */
-  readonly topP?: number;
+  readonly topP?: number | undefined;
   /** Passed to the chat template. @default not passed */
-  readonly enableThinking?: boolean;
-  /** Values other than 1 give a warning, because the embedded engine has one process. @default 1 */
-  readonly tensorParallelSize?: number;
-  /** Like `tensorParallelSize`. @default 1 */
-  readonly inferenceEngineNum?: number;
-  /** `null` leaves tool calls in the text. @default "hermes" */
-  readonly toolCallParser?: string | null;
-  /** `null` leaves reasoning in the text. @default "qwen3", which needs no tags in the answer */
-  readonly reasoningParser?: string | null;
-  readonly tinkerConfig?: TinkerFields;
+  readonly enableThinking?: boolean | undefined;
+  /** The embedded engine has one process: other numbers get a warning. @default 1 */
+  readonly tensorParallelSize?: number | undefined;
+  /** As `tensorParallelSize`. @default 1 */
+  readonly inferenceEngineNum?: number | undefined;
+  /** `null`: tool calls stay in the text. @default "hermes" */
+  readonly toolCallParser?: string | null | undefined;
   /**
-   * Of an OpenAI-compatible service, for auxiliary models and candidates only; ends with `/v1`.
-   * @default the model runs on the embedded engine
+   * `null`: reasoning stays in the text.
+   * @default "qwen3", which takes text without tags for the answer
    */
-  readonly baseUrl?: string;
-  /** The key of that service: a secret. */
-  readonly apiKey?: string;
+  readonly reasoningParser?: string | null | undefined;
+  readonly tinkerConfig?: TinkerFields | undefined;
+  /**
+   * Auxiliary models and candidates only: an OpenAI-compatible service, ending in `/v1`.
+   * @default the model runs here
+   */
+  readonly baseUrl?: string | undefined;
+  /** For that service. A secret. */
+  readonly apiKey?: string | undefined;
 }
 
 export type TunerModelConfig = z.output<typeof schema> & { readonly maxTokens: number };
 
 const longestResponse = 8192;
 
-/** @throws ConfigError naming each invalid field */
+/** @throws ConfigError naming each wrong field */
 export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   const config = checkFields('TunerModelConfig', schema, fields);
   return {
@@ -93,17 +96,17 @@ export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   };
 }
 
-/** @throws ConfigError for models that cannot be trained */
+/** @throws ConfigError for what no engine here can do */
 export function assertTrainable(model: TunerModelConfig): void {
   if (model.tinkerConfig !== undefined) {
     throw new ConfigError(
-      'TunerModelConfig.tinkerConfig: the Tinker service is not supported yet. Remove it, and set modelPath to a model folder.',
+      'TunerModelConfig.tinkerConfig: the Tinker service is not supported yet. Remove it: modelPath is then a model folder that trains here.',
       { code: 'TINKER_NOT_BUILT' },
     );
   }
   if (model.baseUrl !== undefined) {
     throw new ConfigError(
-      'TunerModelConfig.baseUrl: a model behind an API cannot be trained. Remove it, and set modelPath to a model folder.',
+      `TunerModelConfig.baseUrl: a model behind an API cannot be trained. Remove baseUrl and give modelPath the folder of a model.`,
       { code: 'MODEL_NOT_LOCAL' },
     );
   }

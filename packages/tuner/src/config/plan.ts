@@ -1,4 +1,6 @@
-/** The configuration of a run: arguments merged into a file, or into AgentScope's defaults. */
+/**
+ * The configuration of a run: arguments laid over a file, or over Trinity's defaults for agents.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
@@ -6,24 +8,28 @@ import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, systemClock, type Clock } from '@trinity-rft/core';
 import { engineTable, timestamp } from '@trinity-rft/launcher';
 import { parse, stringify } from 'yaml';
-import { defaultTree, isTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
+import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 
 export interface PlanSettings extends TuneSettings {
-  /** A YAML file; the arguments override its keys, except those that its stages set. */
-  readonly configPath?: string;
   /**
-   * Your own algorithms and parts of them, which `algorithm` or the file may name.
+   * YAML file; arguments that are given override it, key by key. Stages of the file keep what they
+   * set themselves.
+   */
+  readonly configPath?: string | undefined;
+  /**
+   * Algorithms of your own, and parts of them, which `algorithm` or the file may name.
    * @default none
    */
-  readonly algorithms?: readonly Definition[];
-  /** The variables of `${oc.env:...}`. @default the environment of the process */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The folder of relative paths. @default the working directory of the process */
-  readonly cwd?: string;
+  readonly algorithms?: readonly Definition[] | undefined;
+  /** What `${oc.env:...}` sees. @default the environment of the process */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** What relative paths start from. @default the working directory of the process */
+  readonly cwd?: string | undefined;
   /** @default the system clock */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
+/** A file that was read. */
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
@@ -31,13 +37,13 @@ export interface ConfigFile {
 
 export interface Plan {
   readonly loaded: LoadedConfig;
-  /** The file with the arguments merged into it. */
+  /** What is read: file and arguments together. */
   readonly tree: ConfigTree;
 }
 
 /**
- * @throws ConfigError with every problem; its place is file, line and column, or `caller` for
- * arguments
+ * @throws ConfigError with every problem: file, line and column of what the file says, `caller` for
+ * what the arguments say
  */
 export function plan(
   caller: string,
@@ -50,7 +56,7 @@ export function plan(
   const inFile = file ? plainTree(file.text) : {};
   const overrides = overridesOf(settings, inFile);
   const base = file ? inFile : defaultTree(now);
-  const tree = merge(base, overrides);
+  const tree = layOver(base, overrides);
   const loaded = parseConfig(file?.text ?? '{}', {
     file: file?.path ?? caller,
     overrides: file ? overrides : tree,
@@ -58,15 +64,15 @@ export function plan(
     timestamp: now,
     engines: engineTable(),
     algorithms: algorithms.length === 0 ? builtInTables : extendTables(builtInTables, algorithms),
-    env,
-    cwd,
+    ...(env && { env }),
+    ...(cwd !== undefined && { cwd }),
   });
   return { loaded, tree };
 }
 
 /**
- * The configuration as a file for `trinity run`, with a plugin that defines the workflow. API keys are
- * replaced by an environment variable.
+ * The configuration as a file for `trinity run`, whose plugin must then define the workflow. Keys
+ * of services are left out.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });
@@ -82,7 +88,10 @@ export function readConfigFile({
   } catch (cause) {
     throw new ConfigError(
       `${configPath} cannot be read: ${describeError(cause)}. Relative paths start at ${cwd}.`,
-      { code: 'CONFIG_UNREADABLE', cause },
+      {
+        code: 'CONFIG_UNREADABLE',
+        cause,
+      },
     );
   }
 }
@@ -91,12 +100,14 @@ function assertComplete(caller: string, { trainDataset, model }: TuneSettings): 
   const missing = [...(trainDataset ? [] : ['trainDataset']), ...(model ? [] : ['model'])];
   if (missing.length === 0) return;
   throw new ConfigError(
-    `${caller} needs ${missing.join(' and ')}. Pass ${missing.length === 1 ? 'it' : 'them'}, or configPath.`,
-    { code: 'ARGUMENTS_MISSING' },
+    `${caller} lacks ${missing.join(' and ')}. Pass ${missing.length === 1 ? 'it' : 'them'}, or configPath.`,
+    {
+      code: 'ARGUMENTS_MISSING',
+    },
   );
 }
 
-/** Ignores errors, which parseConfig reports with their positions. */
+/** Mistakes of the text are told by the parser of configurations, with their places. */
 function plainTree(text: string): ConfigTree {
   try {
     const tree: unknown = parse(text, { merge: true });
@@ -106,11 +117,11 @@ function plainTree(text: string): ConfigTree {
   }
 }
 
-function merge(base: ConfigTree, over: ConfigTree): ConfigTree {
+function layOver(base: ConfigTree, over: ConfigTree): ConfigTree {
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const old = result[key];
-    result[key] = isTree(old) && isTree(value) ? merge(old, value) : value;
+    result[key] = isTree(old) && isTree(value) ? layOver(old, value) : value;
   }
   return result;
 }
@@ -126,3 +137,6 @@ function withoutSecrets(value: unknown): unknown {
     ),
   );
 }
+
+const isTree = (value: unknown): value is ConfigTree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -5,16 +5,19 @@ import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './o
 
 type Awaitable<T> = T | Promise<T>;
 
-/** The input of one run. `Row` is a row of the data set, `Model` the result of the adapter. */
+/** Of one run. `Row` is a row of the data set, `Model` what the adapter makes. */
 export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
-  /** The row, unchanged. */
+  /** The row as it was read. */
   readonly task: Row;
-  /** The trained model of this run, so create agents that hold it inside of the function. */
+  /**
+   * Its calls are recorded and trained on. Of this run alone: make agents that hold it here, not
+   * outside.
+   */
   readonly model: Model;
-  /** Models by name that are not trained. */
+  /** By name; their calls are not trained on. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
-  /** Aborts when the run exceeds its deadline, or training stops. */
+  /** Aborts when the run takes too long, or everything stops. */
   readonly signal: AbortSignal;
 }
 
@@ -24,24 +27,30 @@ export type WorkflowType<Row = RawTask, Response = unknown, Model = AgentModel> 
 ) => Awaitable<WorkflowOutput<Response>>;
 
 export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentModel> {
-  /** The row, unchanged. */
+  /** The row as it was read. */
   readonly task: Row;
-  /** The response of the workflow function. */
+  /** What the workflow returned as its response. */
   readonly response: Response;
-  /** Models by name. */
+  /** By name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
 }
 
-/** Scores a response. */
+/** Says how good a response is. */
 export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
   input: JudgeInput<Row, Response, Model>,
 ) => Awaitable<JudgeOutput>;
 
-/** The model object of a framework: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
+/**
+ * Makes the model object of a framework from the address of one run's model: `(endpoint) =>
+ * aiSdkModel(endpoint, createOpenAI)`.
+ */
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
-/** @throws InvalidFunctionError when it is not a function of one object; its result is not checked */
+/**
+ * @throws InvalidFunctionError when it is no function of one object. What it returns is checked
+ * when it has run.
+ */
 export function checkWorkflowFunction(workflowFunc: unknown): void {
   checkFunction(
     'workflowFunc',
@@ -50,7 +59,10 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
   );
 }
 
-/** @throws InvalidFunctionError when it is not a function of one object; its result is not checked */
+/**
+ * @throws InvalidFunctionError when it is no function of one object. What it returns is checked
+ * when it has run.
+ */
 export function checkJudgeFunction(judgeFunc: unknown): void {
   checkFunction(
     'judgeFunc',
@@ -59,17 +71,19 @@ export function checkJudgeFunction(judgeFunc: unknown): void {
   );
 }
 
-/** Parameter names do not exist at run time, so only the number of parameters is checked. */
+/** Parameters have no names at run time: arity and, later, outputs are what can be checked. */
 function checkFunction(what: string, shape: string, value: unknown): void {
   if (typeof value !== 'function')
     throw new InvalidFunctionError(
       `${what} is ${value === null ? 'null' : `of type ${typeof value}`}; expected a function: ${shape}.`,
-      { code: 'FUNCTION_INVALID' },
+      {
+        code: 'FUNCTION_INVALID',
+      },
     );
   const { name, length } = value as (...args: never[]) => unknown;
   if (length > 1)
     throw new InvalidFunctionError(
-      `${what} "${name}" has ${length} parameters; expected one, an object: ${shape}.`,
+      `${what} "${name}" has ${length} parameters; expected one, an object whose fields it takes apart: ${shape}.`,
       { code: 'FUNCTION_INVALID' },
     );
   if (/^class\b/.test(Function.prototype.toString.call(value)))
@@ -78,6 +92,6 @@ function checkFunction(what: string, shape: string, value: unknown): void {
     });
 }
 
-/** The name of a function for messages. */
-export const nameOf = (value: { readonly name: string }, fallback: string): string =>
-  value.name === '' ? fallback : value.name;
+/** As messages call it. */
+export const nameOf = (value: { readonly name: string }, standard: string): string =>
+  value.name === '' ? standard : value.name;

@@ -1,4 +1,4 @@
-/** `selectModel`: finds the model with which a workflow does best. */
+/** `selectModel`: which of several models a workflow does best with. */
 import {
   ConfigError,
   describeError,
@@ -14,7 +14,7 @@ import {
 import type { AgentModel } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
 import { adaptModels } from '../functions/adapter-workflow.js';
-import { openCandidate, type Candidate } from './candidate.js';
+import { openCandidate, type RowContext } from './candidate.js';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
 import {
@@ -25,14 +25,18 @@ import {
   type ModelAdapter,
   type WorkflowType,
 } from '../functions/functions.js';
-import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
+import {
+  checkJudgeOutput,
+  checkWorkflowOutput,
+  type WorkflowOutput,
+} from '../functions/outputs.js';
 
-/** The input of the judge. */
+/** What the judge gets: the workflow's response, and its metrics with those of the run. */
 export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
-   * Those of the workflow function, and `execution_time` (seconds), `input_tokens`, `output_tokens`
-   * and `total_tokens` of all its calls.
+   * The workflow's own, and `execution_time` (seconds), `input_tokens`, `output_tokens`,
+   * `total_tokens` of all its calls.
    */
   readonly metrics: Metrics;
 }
@@ -40,21 +44,21 @@ export interface MeasuredResponse<Response = unknown> {
 export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = AgentModel> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
-  /** `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
+  /** `totalSteps` bounds how many rows are run; `totalEpochs` means nothing here. */
   readonly trainDataset: DatasetFields;
-  /** At least two: model folders, or models of a service with `baseUrl`. */
+  /** Two at least. Folders run here; those with `baseUrl` at their service. */
   readonly candidateModels: readonly TunerModelFields[];
-  /** Rows that run concurrently. @default 2 */
+  /** Rows in progress at once. @default 2 */
   readonly maxThreads?: number;
-  readonly adapter?: ModelAdapter<Model>;
-  /** Logs failed rows. @default silent */
+  readonly adapter?: ModelAdapter<Model> | undefined;
+  /** Hears of failed rows. @default silent */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** With an adapter, which other model types require. */
+/** With an adapter, as its models are not those of this project. */
 export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions<
   Row,
   Response,
@@ -65,24 +69,24 @@ export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions
 
 export interface CandidateResult {
   readonly model: TunerModelConfig;
-  /** Mean over the rows that succeeded; undefined when none did. */
+  /** Mean over the rows that ran; undefined when none did. */
   readonly reward: number | undefined;
   readonly failedRows: number;
-  /** Means over the rows that succeeded, named `<key>_avg`. */
+  /** Means over the rows that ran, named `<key>_avg`. */
   readonly metrics: Metrics;
 }
 
 export interface SelectedModel {
   readonly model: TunerModelConfig;
-  /** The metrics of that model. */
+  /** Of that model. */
   readonly metrics: Metrics;
-  /** All candidates, in the given order. */
+  /** All of them, in the order given. */
   readonly candidates: readonly CandidateResult[];
 }
 
 /**
- * Returns the model with the best mean reward, or the first of several equal ones. Candidates run one
- * after the other, and are neither trained nor recorded.
+ * The model with the best mean reward; of equal ones the first. Candidates run one after the other,
+ * nothing is trained or recorded.
  * @throws ConfigError for fewer than two candidates, and when every row of every candidate failed
  */
 export function selectModel<Row = RawTask, Response = unknown>(
@@ -99,8 +103,10 @@ export async function selectModel<Row, Response, Model>(
   const models = options.candidateModels.map(TunerModelConfig);
   if (models.length < 2)
     throw new ConfigError(
-      `selectModel() got ${models.length} candidate models; expected at least two.`,
-      { code: 'CANDIDATES_TOO_FEW' },
+      `selectModel() got ${models.length} candidate models; expected at least two to choose from.`,
+      {
+        code: 'CANDIDATES_TOO_FEW',
+      },
     );
   const candidates: CandidateResult[] = [];
   let firstError: unknown;
@@ -114,8 +120,11 @@ export async function selectModel<Row, Response, Model>(
   );
   if (best.reward === undefined)
     throw new ConfigError(
-      `selectModel(): every row failed with every model. The first error: ${describeError(firstError)}`,
-      { code: 'NO_ROW_RAN', cause: firstError },
+      `selectModel(): every row failed with every model; the first time: ${describeError(firstError)}`,
+      {
+        code: 'NO_ROW_RAN',
+        cause: firstError,
+      },
     );
   return { model: best.model, metrics: best.metrics, candidates };
 }
@@ -128,14 +137,37 @@ interface JudgedRow {
 
 async function runRows<Row, Response, Model>(
   model: TunerModelConfig,
-  options: SelectModelOptions<Row, Response, Model>,
+  {
+    workflowFunc,
+    judgeFunc,
+    adapter,
+    trainDataset,
+    maxThreads = 2,
+    logger = silentLogger,
+    clock = systemClock,
+    cwd,
+    signal,
+  }: SelectModelOptions<Row, Response, Model>,
 ): Promise<readonly JudgedRow[]> {
-  const { maxThreads = 2, logger = silentLogger, clock = systemClock, cwd, signal } = options;
-  const dataset = DatasetConfig(options.trainDataset);
+  const dataset = DatasetConfig(trainDataset);
   const candidate = await openCandidate(model, { dataset, logger, clock, cwd, signal });
-  const runRow = async (row: number): Promise<JudgedRow> => {
+  const judged = async (row: number): Promise<JudgedRow> => {
     try {
-      return await judgeRow(candidate, row, options, logger);
+      const { value, metrics } = await candidate.run(row, (context) =>
+        runFunction({ workflowFunc, adapter, logger }, context),
+      );
+      const given = {
+        response: value.response as Response,
+        metrics: { ...value.metrics, ...metrics },
+      };
+      const input = {
+        task: candidate.rows[row] as Row,
+        response: given,
+        auxiliaryModels: {},
+        logger,
+      };
+      const output = checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), await judgeFunc(input));
+      return { reward: output.reward, metrics: { ...given.metrics, ...output.metrics } };
     } catch (error) {
       signal?.throwIfAborted();
       logger.warn(`Row ${row} failed with ${model.modelPath}: ${describeError(error)}`);
@@ -145,43 +177,36 @@ async function runRows<Row, Response, Model>(
   try {
     const limit = pLimit(maxThreads);
     const count = Math.min(candidate.rows.length, dataset.totalSteps ?? Infinity);
-    return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
+    return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => judged(row))));
   } finally {
     await candidate.close();
   }
 }
 
-async function judgeRow<Row, Response, Model>(
-  candidate: Candidate,
-  row: number,
-  { workflowFunc, judgeFunc, adapter }: SelectModelOptions<Row, Response, Model>,
-  logger: Logger,
-): Promise<JudgedRow> {
-  const task = candidate.rows[row] as Row;
-  const { value, metrics } = await candidate.run(row, async ({ model, signal }) => {
-    const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
-    const output = await workflowFunc({ task, ...models, logger, signal });
-    return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
-  });
-  const response = {
-    response: value.response as Response,
-    metrics: { ...value.metrics, ...metrics },
-  };
-  const judged = checkJudgeOutput(
-    nameOf(judgeFunc, 'judgeFunc'),
-    await judgeFunc({ task, response, auxiliaryModels: {}, logger }),
-  );
-  return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
+async function runFunction<Row, Response, Model>(
+  {
+    workflowFunc,
+    adapter,
+    logger,
+  }: { readonly logger: Logger } & Pick<
+    SelectModelOptions<Row, Response, Model>,
+    'workflowFunc' | 'adapter'
+  >,
+  { task, model, signal }: RowContext,
+): Promise<WorkflowOutput> {
+  const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
+  const output = await workflowFunc({ task: task as Row, ...models, logger, signal });
+  return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
 }
 
 function summarize(model: TunerModelConfig, rows: readonly JudgedRow[]): CandidateResult {
-  const succeeded = rows.filter((row) => row.reward !== undefined);
-  const means = meanMetrics(succeeded.map(({ metrics = {} }) => metrics));
-  const rewards = succeeded.map(({ reward = 0 }) => reward);
+  const ran = rows.filter((row) => row.reward !== undefined);
+  const means = meanMetrics(ran.map(({ metrics = {} }) => metrics));
+  const rewards = ran.map(({ reward = 0 }) => reward);
   return {
     model,
     reward: rewards.length === 0 ? undefined : mean(rewards),
-    failedRows: rows.length - succeeded.length,
+    failedRows: rows.length - ran.length,
     metrics: Object.fromEntries(Object.entries(means).map(([key, value]) => [`${key}_avg`, value])),
   };
 }

@@ -1,4 +1,4 @@
-/** The HTTP endpoint through which agents reach the models of their runs. */
+/** Where the models of a stage's runs are reached by agents that speak HTTP. */
 import {
   openEndpointServer,
   type EndpointMount,
@@ -13,8 +13,8 @@ export function openEndpoint({ runtime }: StageContext): Promise<EndpointServer>
 }
 
 /**
- * Creates a model that stays mounted until the attempt is over. Its address is random, and only the
- * agent gets it.
+ * Makes a model that is mounted until the attempt is over. Its address is random and goes nowhere
+ * but to the agent.
  */
 export function mountedModel(
   server: EndpointServer,

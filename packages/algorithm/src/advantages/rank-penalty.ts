@@ -1,0 +1,33 @@
+/**
+ * Rewards that fall with the likelihood of a run among those of its task: rare good answers count
+ * more.
+ */
+import { actionCount, type Experience } from '@trinity-rft/core';
+
+/**
+ * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 by rising mean log-probability over
+ * trained tokens (`ignoreMask`: over all response tokens); equal ones rank in list order. A group
+ * of one keeps its reward.
+ * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
+ */
+export function penaliseRanks(
+  rewards: readonly number[],
+  experiences: readonly Experience[],
+  penalty: number,
+  ignoreMask = false,
+): readonly number[] {
+  const logprobs = experiences.map((experience) => meanLogprob(experience, ignoreMask));
+  const order = rewards.map((_, i) => i).toSorted((a, b) => logprobs[a]! - logprobs[b]!);
+  const out = [...rewards];
+  for (const [rank, i] of order.entries())
+    out[i] = rewards[i]! * (1 - (penalty * rank) / rewards.length);
+  return out;
+}
+
+function meanLogprob(experience: Experience, ignoreMask: boolean): number {
+  const { actionMask, logprobs } = experience;
+  let sum = 0;
+  for (let t = 0; t < logprobs.length; t++)
+    if (ignoreMask || actionMask[t] === 1) sum += logprobs[t]!;
+  return sum / Math.max(1, ignoreMask ? logprobs.length : actionCount(experience));
+}

@@ -1,2 +1,0 @@
-export { onnxCapabilities } from './capabilities.js';
-export { readModelFiles } from './folder/model-folder.js';

@@ -1,0 +1,53 @@
+/** Tracks the requests that are being answered, so that a server can stop without losing any. */
+import { ModelError, type Clock, type Logger } from '@trinity-rft/core';
+
+export interface InFlightRequests {
+  /** @throws ModelError 503 once {@link drain} was called */
+  start(): void;
+  finish(): void;
+  /**
+   * Accepts no more requests; resolves when the accepted ones have finished, or after `timeoutMs`.
+   */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** Seconds after which a restarted server is probably back. */
+const retryAfter = 5;
+
+export function trackInFlightRequests(clock: Clock, logger: Logger): InFlightRequests {
+  let count = 0;
+  let draining = false;
+  let onIdle: (() => void) | undefined;
+  return {
+    start: () => {
+      if (draining) throw stopping();
+      count++;
+    },
+    finish: () => {
+      if (--count === 0) onIdle?.();
+    },
+    drain: async (timeoutMs) => {
+      draining = true;
+      if (count === 0) return;
+      const timer = new AbortController();
+      const idle = new Promise<void>((resolve) => (onIdle = resolve));
+      const late = clock.sleep(timeoutMs, timer.signal).then(
+        () =>
+          logger.warn(
+            `${count} requests were not answered within ${timeoutMs / 1000} s. The server stops without waiting for them.`,
+          ),
+        () => undefined,
+      );
+      await Promise.race([idle, late]);
+      timer.abort();
+    },
+  };
+}
+
+const stopping = (): ModelError =>
+  new ModelError('The server is stopping. Repeat the request when it is back.', {
+    status: 503,
+    code: 'stopping',
+    retryable: true,
+    details: { retryAfter },
+  });

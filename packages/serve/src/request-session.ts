@@ -1,0 +1,78 @@
+/** The session that a request belongs to: whose conversation it continues. */
+import { hash } from 'node:crypto';
+
+/** Header, or key in `metadata`, with the name of the session. */
+export const sessionField = 'x-trinity-session';
+
+export interface SessionLookup {
+  /** The session of an earlier answer of this server. */
+  readonly sessionOfCall: (msgId: string) => Promise<string | undefined>;
+  /** Larger bodies are not read. */
+  readonly maxBodyBytes: number;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/**
+ * In this order: the header, the session of the stored response that is requested or continued,
+ * `metadata`, `user`, and otherwise the opening of the conversation: everything up to its first user
+ * message. So conversations also continue token by token for clients that do not identify
+ * themselves.
+ */
+export async function sessionOf(request: Request, lookup: SessionLookup): Promise<string> {
+  const named = request.headers.get(sessionField)?.trim();
+  if (named) return `name:${named.slice(0, 256)}`;
+  const stored = /\/v1\/responses\/([^/?#]+)/.exec(new URL(request.url).pathname)?.[1];
+  if (stored !== undefined) return (await lookup.sessionOfCall(decode(stored))) ?? 'none';
+  const body = await bodyOf(request, lookup.maxBodyBytes);
+  if (!body) return 'none';
+  const continued = text(body['previous_response_id']);
+  const known = continued === undefined ? undefined : await lookup.sessionOfCall(continued);
+  if (known !== undefined) return known;
+  const metadata = text(objectOf(body['metadata'])?.[sessionField]);
+  if (metadata !== undefined) return `name:${metadata.slice(0, 256)}`;
+  const user = text(body['user']);
+  return user === undefined ? `opening:${opening(body)}` : `user:${user.slice(0, 256)}`;
+}
+
+/** Reads a copy: the handler needs the body too, and reports what is wrong with it. */
+async function bodyOf(request: Request, maxBytes: number): Promise<Body | undefined> {
+  // A body of unknown length could be endless, and the copy would stay in memory.
+  const length = request.headers.get('content-length');
+  if (length === null || Number(length) > maxBytes || Number(length) === 0) return undefined;
+  try {
+    return objectOf(await request.clone().json());
+  } catch {
+    return undefined;
+  }
+}
+
+function opening({ messages, input, instructions, prompt }: Body): string {
+  const turns = Array.isArray(messages)
+    ? messages
+    : Array.isArray(input)
+      ? input
+      : [input ?? prompt];
+  const first = turns.findIndex((turn) => objectOf(turn)?.['role'] === 'user');
+  return hash(
+    'sha256',
+    JSON.stringify([instructions, turns.slice(0, first + 1 || 1)]),
+    'base64url',
+  );
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+const objectOf = (value: unknown): Body | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Body)
+    : undefined;
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,71 @@
+/** Records calls: first in the journal, soon after in the database, many in one transaction. */
+import { encodeExperience } from '@trinity-rft/core';
+import { openJournal, type Journal } from './journal.js';
+import type { EncodedCall } from './sqlite.js';
+import type { TurnThread } from './thread.js';
+import type { ServedCall } from './turn-store.js';
+
+export interface CallRecorder {
+  /** When it returns, the call survives the end of the process. @throws BufferError */
+  record(call: ServedCall): void;
+  /** Sends the calls to the thread, so that its next answers include them. */
+  flush(): void;
+  /** After {@link flush}, when the thread has ended. */
+  close(): void;
+}
+
+/** How long calls are collected for one transaction, in ms. */
+const collectMs = 10;
+
+/**
+ * Takes over what an earlier process left in the journal. The database must be locked by this
+ * process.
+ */
+export async function openCallRecorder(thread: TurnThread, path: string): Promise<CallRecorder> {
+  const journal = await openEmptyJournal(thread, path);
+  let collected: EncodedCall[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const flush = (): void => {
+    clearTimeout(timer);
+    if (collected.length === 0) return;
+    const calls = collected;
+    collected = [];
+    thread
+      .call('record', calls, { transfer: buffersOf(calls) })
+      .then(() => journal.stored(calls.length), thread.fail);
+  };
+  return {
+    record: (call) => {
+      thread.assertOpen();
+      const encoded = encode(call);
+      journal.append(encoded);
+      if (collected.push(encoded) === 1) timer = setTimeout(flush, collectMs);
+    },
+    flush,
+    close: () => journal.close(),
+  };
+}
+
+async function openEmptyJournal(thread: TurnThread, path: string): Promise<Journal> {
+  const journal = openJournal(path);
+  if (journal.left.length > 0) await thread.call('record', journal.left);
+  journal.clear();
+  return journal;
+}
+
+const encode = ({ msgId, session, experiences }: ServedCall): EncodedCall => ({
+  msgId,
+  session,
+  experiences: experiences.map((experience) => withOwnBuffer(encodeExperience(experience))),
+});
+
+const buffersOf = (calls: readonly EncodedCall[]): readonly ArrayBuffer[] =>
+  calls.flatMap(({ experiences }) => experiences.map(({ buffer }) => buffer));
+
+/** A buffer can be transferred only if it holds nothing else. */
+function withOwnBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = bytes;
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
+    ? new Uint8Array(buffer)
+    : new Uint8Array(bytes);
+}

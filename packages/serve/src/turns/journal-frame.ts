@@ -1,0 +1,65 @@
+/** A call as bytes of the journal. */
+import { crc32 } from 'node:zlib';
+import type { EncodedCall } from './sqlite.js';
+
+export interface Frame {
+  /** Frames of both journal files are numbered together. */
+  readonly order: number;
+  readonly call: EncodedCall;
+}
+
+/**
+ * Layout: size of the rest (uint32), CRC-32 of the rest (uint32), order (float64), size of the head
+ * (uint32), the head as JSON, the experiences. Little-endian.
+ */
+const prefixSize = 20;
+
+interface Head {
+  readonly msgId: string;
+  readonly session: string;
+  /** Bytes of each experience. */
+  readonly sizes: readonly number[];
+}
+
+export function toFrame(
+  order: number,
+  { msgId, session, experiences }: EncodedCall,
+): readonly Uint8Array[] {
+  const sizes = experiences.map(({ byteLength }) => byteLength);
+  const head = Buffer.from(JSON.stringify({ msgId, session, sizes } satisfies Head));
+  const prefix = Buffer.allocUnsafe(prefixSize);
+  prefix.writeUInt32LE(
+    sizes.reduce((sum, size) => sum + size, 12 + head.length),
+    0,
+  );
+  prefix.writeDoubleLE(order, 8);
+  prefix.writeUInt32LE(head.length, 16);
+  let checksum = crc32(head, crc32(prefix.subarray(8)));
+  for (const part of experiences) checksum = crc32(part, checksum);
+  prefix.writeUInt32LE(checksum, 4);
+  return [prefix, head, ...experiences];
+}
+
+/**
+ * Up to the first incomplete frame: the process may have been killed while it wrote, or the power
+ * may have failed.
+ */
+export function readFrames(bytes: Buffer): readonly Frame[] {
+  const frames: Frame[] = [];
+  for (let at = 0; at + prefixSize <= bytes.length;) {
+    const end = at + 8 + bytes.readUInt32LE(at);
+    if (end < at + prefixSize || end > bytes.length) break;
+    const rest = bytes.subarray(at + 8, end);
+    if (crc32(rest) !== bytes.readUInt32LE(at + 4)) break;
+    frames.push(fromRest(rest));
+    at = end;
+  }
+  return frames;
+}
+
+function fromRest(bytes: Buffer): Frame {
+  let at = 12 + bytes.readUInt32LE(8);
+  const { msgId, session, sizes } = JSON.parse(bytes.toString('utf8', 12, at)) as Head;
+  const experiences = sizes.map((size) => new Uint8Array(bytes.subarray(at, (at += size))));
+  return { order: bytes.readDoubleLE(0), call: { msgId, session, experiences } };
+}

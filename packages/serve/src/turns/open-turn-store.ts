@@ -1,0 +1,56 @@
+/** The turn store: a journal for new calls, and a thread for everything that waits for the disk. */
+import type { CallArguments, ResultOf } from '@trinity-rft/worker-link';
+import { openCallRecorder, type CallRecorder } from './call-recorder.js';
+import type { TurnStoreOptions } from './sqlite.js';
+import { TurnThread, type TurnMethods } from './thread.js';
+import type { TurnStore } from './turn-store.js';
+
+/**
+ * Opens the store, and creates it if it does not exist. The file is locked until the process ends.
+ * An open store without pending calls does not keep the process alive.
+ * @throws BufferError when another store has the file open, the file is damaged or belongs to
+ * another program, or the thread does not start
+ */
+export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStore> {
+  const { thread, starts } = await TurnThread.open(options);
+  const recorder = await openRecorder(thread, options.path);
+  const call = <M extends keyof TurnMethods>(
+    method: M,
+    ...args: CallArguments<TurnMethods[M]>
+  ): Promise<ResultOf<TurnMethods, M>> => {
+    recorder.flush();
+    return thread.call(method, ...args);
+  };
+  let closing: Promise<void> | undefined;
+  return {
+    starts,
+    failed: thread.failed,
+    record: async (served) => recorder.record(served),
+    sessionOf: (msgId) => call('sessionOf', msgId),
+    reward: (feedback) => call('reward', feedback),
+    startBatch: (step) => call('startBatch', step),
+    unfinishedBatch: () => call('unfinishedBatch'),
+    finishBatch: (step) => call('finishBatch', step),
+    lastStep: () => call('lastStep'),
+    counts: () => call('counts'),
+    close: () => (closing ??= close(thread, recorder)),
+  };
+}
+
+async function openRecorder(thread: TurnThread, path: string): Promise<CallRecorder> {
+  try {
+    return await openCallRecorder(thread, path);
+  } catch (error) {
+    await thread.close();
+    throw error;
+  }
+}
+
+async function close(thread: TurnThread, recorder: CallRecorder): Promise<void> {
+  recorder.flush();
+  try {
+    await thread.close();
+  } finally {
+    recorder.close();
+  }
+}
