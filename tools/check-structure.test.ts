@@ -115,6 +115,14 @@ describe('checkStructure', () => {
     },
   );
 
+  it('reports folders that import each other', () => {
+    write('packages/core/src/a/x.ts', `import { y } from '../b/y.js';\n`);
+    write('packages/core/src/b/y.ts', `import { x } from '../a/x.js';\n`);
+    expect(checkStructure(root)).toEqual([
+      expect.stringContaining('packages/core/src: a and b import each other'),
+    ]);
+  });
+
   it('reports code in index.ts', () => {
     write('packages/core/src/index.ts', `${index}export const g = 1;\n`);
     expect(checkStructure(root)).toEqual([expect.stringContaining('export const g = 1;')]);

@@ -3,6 +3,7 @@
 // dependencies, `publint` what is published.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkFolders } from './check-folders.ts';
 import { listPackages, type Manifest, type WorkspacePackage } from './workspace.ts';
 
 /** Returns one line per deviation; none when the repository is in order. */
@@ -20,6 +21,7 @@ export function checkStructure(root: string): readonly string[] {
       .filter((path) => !packages.some((pkg) => pkg.path === path))
       .map((path) => `CONTRIBUTING.md: the table of layers names ${path}, which does not exist`),
     ...strategyFolders.flatMap((folder) => longFiles(root, folder)),
+    ...checkFolders(root),
   ];
 }
 

@@ -3,7 +3,7 @@ import type { AdvantageInput, LossInput } from '../../packages/core/src/index.ts
 import { valueLoss } from '../../packages/algorithm/src/value-losses/value-loss.ts';
 import { trustMask } from '../../packages/algorithm/src/policy-losses/m2po-mask.ts';
 import { muAt } from '../../packages/algorithm/src/policy-losses/mix-chord.ts';
-import { whiten } from '../../packages/algorithm/src/advantages/whiten.ts';
+import { whiten } from '../../packages/algorithm/src/advantages/shared/whiten.ts';
 import {
   aggregateLoss,
   aggregationWeights,

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { toFailure } from '../src/exit-codes.js';
+import { toFailure } from '../src/shared/exit-codes.js';
 import { runHere } from './support/run-here.js';
 import { weightsDigest } from './support/run-record.js';
 import { startTrinity, runArgs } from './support/trinity.js';
@@ -261,7 +261,7 @@ describe('a run directory', () => {
       expect(toFailure((await runHere(workspace, config)).error)).toEqual({
         exitCode: 2,
         message: expect.stringMatching(
-          /stopped cannot go on after train step \d: its experience_buffer has storage: memory, which ended with its process\. Give the new run/,
+          /stopped cannot continue after train step \d: its experience_buffer has storage: memory, which ended with its process\. Give the new run/,
         ) as unknown,
       });
       expect((await run('emptied')).error).toBeUndefined();
@@ -269,7 +269,7 @@ describe('a run directory', () => {
       expect(toFailure((await run('emptied', { buffer: { total_steps: 8 } })).error)).toEqual({
         exitCode: 2,
         message: expect.stringMatching(
-          /emptied cannot go on after train step 6: its experiences are not in .*experience_buffer\.db\./,
+          /emptied cannot continue after train step 6: its experiences are not in .*experience_buffer\.db\./,
         ) as unknown,
       });
     },
@@ -303,7 +303,7 @@ describe('a run directory', () => {
     );
     expect(toFailure(error)).toEqual({
       exitCode: 1,
-      message: `${path.join(job('listed'), 'stage_meta.json')} is damaged; expected {"latest_stage": n}. Write the number of the stage to go on with into it, from 0.`,
+      message: `${path.join(job('listed'), 'stage_meta.json')} is damaged; expected {"latest_stage": n}. Write the number of the stage to continue with into it, counted from 0.`,
     });
   });
 

@@ -279,7 +279,7 @@ describe('trinity run', { timeout: 60_000 }, () => {
     );
     const report = readFileSync(path.join(workspace.root, 'runs/tests/angry/failure.txt'), 'utf8');
     expect(report).toMatch(
-      /^WorkflowError: Not one[^]*\[cause\]: WorkflowError: Workflow "angry" threw[^]*\[cause\]: Error: outer[^]*angry\.ts[^]*\[cause\]: TypeError: inner/,
+      /^WorkflowError: All 48 runs[^]*\[cause\]: WorkflowError: Workflow "angry" threw[^]*\[cause\]: Error: outer[^]*angry\.ts[^]*\[cause\]: TypeError: inner/,
     );
   });
 });

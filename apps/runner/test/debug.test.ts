@@ -156,7 +156,7 @@ describe('debugging a workflow', () => {
   it('leaves the conversation and the causes of a failure', async () => {
     const failed = await debug('failed', { configPath: failing });
     expect(failed.error).toBeDefined();
-    expect(failed.strays).toEqual([expect.stringContaining('nobody waits for me')]);
+    expect(failed.strayErrors).toEqual([expect.stringContaining('nobody waits for me')]);
     const left = JSON.parse(readFileSync(output('failed', debugFiles.failedTurns), 'utf8')) as {
       turns: object[];
     };
@@ -248,7 +248,7 @@ describe('finding records', () => {
       await trinity('debug', '-c', config, '-m', 'viewer', '-o', output('nowhere')),
     ).toMatchObject({
       code: 2,
-      text: expect.stringContaining('run it first'),
+      text: expect.stringContaining('Start the run or debug run first'),
     });
   });
 });

@@ -155,12 +155,12 @@ describe('an agent of which every fourth run', () => {
       expect(error).toBeUndefined();
       expect(
         output.match(
-          /A promise that nobody awaits was rejected \(in a workflow\?\): nobody waits for me/g,
+          /A promise was rejected and no code awaits it \(in a workflow\?\): nobody waits for me/g,
         ),
       ).toHaveLength(1);
       expect(
         output.match(
-          /An error that nobody catches was thrown \(in a workflow\?\): thrown in a timer/g,
+          /An error was thrown and no code catches it \(in a workflow\?\): thrown in a timer/g,
         ),
       ).toHaveLength(1);
     },

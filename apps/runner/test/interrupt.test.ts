@@ -62,10 +62,10 @@ describe('a signal', () => {
       const { exitCode, stdout, stderr } = await command.ended;
       expect([exitCode, stderr]).toEqual([130, '']);
       expect(stdout).toContain(
-        `${signal}: finishing the step and saving a checkpoint. Once more to stop at once.`,
+        `${signal}: finishing the step and saving a checkpoint. Press Ctrl-C again to stop at once.`,
       );
       const step = Number(
-        /Interrupted after train step (\d+)\. The same command goes on from there\.\n$/.exec(
+        /Interrupted after train step (\d+)\. The same command continues from there\.\n$/.exec(
           stdout,
         )?.[1],
       );

@@ -1,5 +1,5 @@
-export { byGroup, type RewardGroup, type ScoreGroup } from './advantages/group-scores.js';
-export { onExperiences, type OnExperiencesOptions } from './advantages/on-experiences.js';
+export { byGroup, type RewardGroup, type ScoreGroup } from './advantages/shared/group-scores.js';
+export { onExperiences, type OnExperiencesOptions } from './advantages/shared/on-experiences.js';
 export type { AdvantagePart, AdvantageStrategy } from './parts/advantage-part.js';
 export * from './advantages/table.js';
 export * from './parts/aggregate.js';

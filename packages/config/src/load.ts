@@ -4,7 +4,13 @@ import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError, boundary } from '@trinity-rft/core';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';
-import { diskAt, stageContext, type Findings, type StageContext } from './resolve/base/context.js';
+import {
+  stageContext,
+  type Findings,
+  type StageContext,
+  type StageSurroundings,
+} from './resolve/base/context.js';
+import { diskAt } from './resolve/base/disk.js';
 import { deriveRun } from './resolve/run.js';
 import { stageTrees } from './resolve/base/stages.js';
 import {
@@ -12,6 +18,7 @@ import {
   renderProblem,
   sortProblems,
   type ConfigProblem,
+  type LocatedProblem,
   type SourcePosition,
 } from './source/problem.js';
 import type { ResolvedConfig } from './resolve/base/resolved.js';
@@ -22,7 +29,7 @@ import { statusesOf } from './schema/status.js';
 import { decodeUtf8 } from './source/decode.js';
 import { interpolate } from './source/interpolate.js';
 import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './source/node.js';
-import { parseTree, type SyntaxProblem } from './source/parse.js';
+import { parseTree } from './source/parse.js';
 import { renameKeys } from './check/rename.js';
 
 export interface ParseConfigOptions {
@@ -88,7 +95,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): LoadedCo
   if (parsed.root === undefined)
     throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
   const whole = withOverrides(parsed.root, options.overrides);
-  const locate = (problem: SyntaxProblem): ConfigProblem =>
+  const locate = (problem: LocatedProblem): ConfigProblem =>
     locateProblem(
       problem.at.line === nowhere.line ? (options.overridesName ?? 'arguments') : file,
       problem,
@@ -133,7 +140,7 @@ function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']
 
 function contexts(
   root: MapNode,
-  surroundings: Parameters<typeof stageContext>[2],
+  surroundings: StageSurroundings,
 ): readonly [StageContext, ...StageContext[]] {
   const { findings, schema: run } = surroundings;
   const [first, ...others] = stageTrees(root).map((stage) => {
@@ -152,7 +159,7 @@ function positionsOf(root: MapNode): ReadonlyMap<string, SourcePosition> {
   return positions;
 }
 
-function locateProblem(file: string, problem: SyntaxProblem): ConfigProblem {
+function locateProblem(file: string, problem: LocatedProblem): ConfigProblem {
   return {
     file,
     line: problem.at.line,

@@ -1,4 +1,4 @@
-/** From scored experiences to what is stored: operators, advantages, shape. */
+/** From scored experiences to stored ones: operators, advantages, shape. */
 import {
   mergeCalls,
   prefixMetrics,
@@ -34,25 +34,29 @@ export function runPipeline(
   { operators = [], advantage, experienceShape }: PipelineOptions,
 ): PipelineResult {
   const operated = applyOperators(experiences, operators);
+  const droppedAll = operated.experiences.length === 0 && experiences.length > 0;
   const scored =
-    advantage && (operated.experiences.length > 0 || experiences.length === 0)
+    advantage && !droppedAll
       ? advantage(operated.experiences)
       : { experiences: operated.experiences, metrics: {} };
-  const { experiences: shaped, metrics } =
+  const shaped =
     experienceShape === 'trajectory'
       ? mergeCalls(scored.experiences)
       : { experiences: scored.experiences, metrics: {} };
+
   const dropped = operated.filtered + (scored.metrics['filtered_count'] ?? 0);
-  const counts: Metrics =
-    operators.length > 0 || 'filtered_count' in scored.metrics ? { filtered_count: dropped } : {};
-  const all = {
+  const mayDrop = operators.length > 0 || 'filtered_count' in scored.metrics;
+  const metrics = {
     ...operated.metrics,
     ...scored.metrics,
-    ...metrics,
-    ...counts,
-    experience_count: shaped.length,
+    ...shaped.metrics,
+    ...(mayDrop && { filtered_count: dropped }),
+    experience_count: shaped.experiences.length,
   };
-  return { experiences: shaped, metrics: prefixMetrics('experience_pipeline', all) };
+  return {
+    experiences: shaped.experiences,
+    metrics: prefixMetrics('experience_pipeline', metrics),
+  };
 }
 
 function applyOperators(

@@ -1,4 +1,4 @@
-/** Rows of a task set made into tasks. */
+/** Turns rows of a task set into tasks. */
 import type { FormatArgs, RolloutArgs, Task, TaskRow } from '@trinity-rft/core';
 
 /** What all tasks of one set share, by the names of a task set of the configuration. */
@@ -35,7 +35,7 @@ export function toTask(
   return {
     ...place,
     workflow: namedIn(rawTask, format.workflowKey) ?? settings.workflow ?? '',
-    ...(rewardFn !== undefined && { rewardFn }),
+    rewardFn,
     rawTask,
     formatArgs: format,
     rolloutArgs: settings.rolloutArgs,

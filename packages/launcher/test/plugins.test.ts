@@ -114,7 +114,8 @@ describe('loadPlugins', () => {
         export const keep = defineOperator({ name: 'keep', create: () => (experiences) => ({ experiences, metrics: {} }) });
       `,
     });
-    const { algorithms, plugins } = await loadExtensions({ pluginDirs: [directory] });
+    const { algorithms } = await loadExtensions({ pluginDirs: [directory] });
+    const plugins = await loadPlugins([directory]);
     expect(plugins.algorithms.map(({ kind, name }) => [kind, name])).toEqual([
       ['trinity-rft.algorithm', 'mine'],
       ['trinity-rft.advantage', 'best'],
@@ -198,7 +199,7 @@ describe('loadPlugins, told of mistakes,', () => {
     [
       'a name that YAML cannot hold',
       () => folder({ 'a.ts': reward('two words') }),
-      /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" cannot be used/,
+      /^Plugin .*a\.ts cannot be loaded: Reward function name "two words" is invalid/,
     ],
   ];
   it.each(failures)('names %s', async (_what, directory, message) => {

@@ -2,7 +2,7 @@
 import { pickRow, type RewardFn } from '@trinity-rft/core';
 import { accuracyReward } from './rewards/accuracy-reward.js';
 import { countdownReward } from './rewards/countdown-reward.js';
-import type { RewardKind, RewardTools } from './rewards/shared/define.js';
+import type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';
 import { exactMatchReward } from './rewards/exact-match-reward.js';
 import { formatReward } from './rewards/format-reward.js';
 import { lengthPenaltyReward } from './rewards/length-penalty-reward.js';
@@ -16,7 +16,7 @@ import { rmGalleryReward } from './rewards/rm-gallery-reward.js';
 import { toolCallReward } from './rewards/tool-call-reward.js';
 
 /**
- * Every built-in reward function, with what documents say of it. A new one is one file and one row.
+ * Every built-in reward function, with its description for the documentation. A new one is one file and one row.
  */
 export const rewardKinds: Readonly<Record<string, RewardKind>> = {
   accuracy_reward: accuracyReward,

@@ -1,7 +1,21 @@
-export * from './create.js';
-export * from './checker/checker.js';
+export {
+  createMathChecker,
+  type GivenUp,
+  type GiveUpReason,
+  type MathChecker,
+  type MathCheckerOptions,
+  type MathVerdict,
+} from './checker/checker.js';
 export type { MathPair, MathRule } from './checker/rules.js';
-export type { RewardKind, RewardTools } from './rewards/shared/define.js';
-export * from './math/check.js';
+export { createRewardFn, rewardFnNames, rewardKinds } from './create.js';
+export {
+  checkBoxedAnswer,
+  checkMathAnswer,
+  extractAnswer,
+  extractTruth,
+  normalizeAnswer,
+  sameMath,
+} from './math/check.js';
 export * as original from './original.js';
-export { overlongPenalty, type OverlongOptions } from './rewards/shared/overlong.js';
+export type { RewardKind, RewardTools } from './rewards/shared/reward-kind.js';
+export * from './internal.js';

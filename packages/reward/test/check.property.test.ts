@@ -8,10 +8,10 @@ import {
   checkBoxedAnswer,
   checkMathAnswer,
   extractAnswer,
-  maxAnswerLength,
   normalizeAnswer,
   sameMath,
 } from '../src/index.js';
+import { maxAnswerLength } from '../src/math/check.js';
 import { everyReward } from './every-reward.js';
 
 const integer = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });

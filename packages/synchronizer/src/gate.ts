@@ -1,20 +1,18 @@
-/**
- * Waiting for a condition over shared state: woken by events, bounded by a deadline, never polling.
- */
+/** Waits for a condition over shared state: woken by events, bounded by a deadline, never polling. */
 import { CancelledError, SyncError, type Clock } from '@trinity-rft/core';
 
 export interface WaitOptions {
-  /** What is waited for, for messages: "new weights from the trainer". */
+  /** For messages: "new weights from the trainer". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
-/** State changes call {@link notify}; waiters look again each time. */
+/** Changes of the state call `notify`; waiters evaluate their condition again each time. */
 export interface Gate {
   notify(): void;
-  /** Everyone waiting, now or later, rejects with `error`. */
+  /** All waits, now and later, reject with `error`. */
   fail(error: Error): void;
   /**
    * Resolves true once `condition` holds, false when the deadline passes first.
@@ -61,7 +59,7 @@ export function createGate(): Gate {
       try {
         for (;;) {
           if (failure)
-            throw new SyncError(`Gave up waiting for ${what}: the other side failed.`, {
+            throw new SyncError(`Stopped waiting for ${what}: the other side failed.`, {
               code: 'SYNC_PEER_FAILED',
               cause: failure,
             });
@@ -70,7 +68,7 @@ export function createGate(): Gate {
               reason: 'shutdown',
               cause: signal.reason,
             });
-          // Subscribed before looking, so that a change in between is not missed.
+          // Subscribed before the condition is evaluated, so that no change in between is missed.
           const changed = change(stop);
           if (await condition()) return true;
           if (late) return false;

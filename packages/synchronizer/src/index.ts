@@ -1,3 +1,9 @@
-export * from './gate.js';
-export * from './synchronizer.js';
-export * from './transport.js';
+export type {
+  SynchronizerOptions,
+  SynchronizerSettings,
+  SyncOutcome,
+  SyncResult,
+  SyncStyle,
+  WeightTransport,
+} from './sync-parts.js';
+export { createSynchronizer, type Synchronizer } from './synchronizer.js';

@@ -1,6 +1,7 @@
 import { testRuntime, type TestRuntime } from '@trinity-rft/testing';
 import { describe, expect, it } from 'vitest';
-import { createSynchronizer, type SyncStyle, type Synchronizer } from './synchronizer.js';
+import type { SyncStyle } from './sync-parts.js';
+import { createSynchronizer, type Synchronizer } from './synchronizer.js';
 
 interface Bench {
   readonly sync: Synchronizer;
@@ -73,7 +74,7 @@ describe('boundaries', () => {
 });
 
 describe('fixed style', () => {
-  it('hands each publication to the explorer before the trainer goes on', async () => {
+  it('hands each publication to the explorer before the trainer continues', async () => {
     const { sync, log } = await bench('fixed');
     const boundary = sync.exploreBoundary();
     expect(await settled(boundary)).toBe(false);
@@ -97,7 +98,7 @@ describe('fixed style', () => {
     expect(log).toEqual(['publish 0']);
   });
 
-  it('lets the explorer go on with old weights when the trainer has too little data', async () => {
+  it('lets the explorer continue with old weights when the trainer has too little data', async () => {
     const { sync, starve } = await bench('fixed');
     const boundary = sync.exploreBoundary();
     sync.setTrainerWaiting(true);
@@ -118,7 +119,7 @@ describe('fixed style', () => {
     expect(log.at(-1)).toBe('adopt 5');
   });
 
-  it('ends both waits at their deadline, says so, and both sides go on', async () => {
+  it('ends both waits at their deadline with a warning, and both sides continue', async () => {
     const { sync, runtime } = await bench('fixed');
     const boundary = sync.exploreBoundary();
     await runtime.clock.advance(1000);

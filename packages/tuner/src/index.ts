@@ -6,6 +6,7 @@ export {
   type TinkerFields,
   type TunerModelFields,
 } from './config/model-config.js';
+export { toYaml, type PlanSettings } from './config/plan.js';
 export type { TuneSettings } from './config/tree.js';
 export {
   checkJudgeFunction,
@@ -17,16 +18,33 @@ export {
   type WorkflowType,
 } from './functions/functions.js';
 export { avgTimeJudge, avgTokenConsumptionJudge } from './functions/judges.js';
-export * from './tune/learn.js';
 export {
   InvalidFunctionError,
   InvalidOutputError,
   JudgeOutput,
   WorkflowOutput,
 } from './functions/outputs.js';
-export { toYaml, type PlanSettings } from './config/plan.js';
-export * from './select-model/select-model.js';
+export {
+  selectModel,
+  type AdaptedSelectModelOptions,
+  type CandidateResult,
+  type MeasuredResponse,
+  type SelectedModel,
+  type SelectModelOptions,
+} from './select-model/select-model.js';
 export type { PromptInput, PromptWorkflowType } from './tune-prompt/evaluate-prompt.js';
 export type { Proposer } from './tune-prompt/propose-prompt.js';
-export * from './tune-prompt/tune-prompt.js';
+export {
+  tunePrompt,
+  type PromptTuneConfig,
+  type TunedPrompt,
+  type TunePromptOptions,
+} from './tune-prompt/tune-prompt.js';
+export {
+  learn,
+  LearnConfig,
+  type AdaptedLearnOptions,
+  type LearnOptions,
+  type LearnWorkflow,
+} from './tune/learn.js';
 export { tune, type AdaptedTuneOptions, type RunSettings, type TuneOptions } from './tune/tune.js';

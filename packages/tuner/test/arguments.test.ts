@@ -60,7 +60,7 @@ describe('the configuration classes', () => {
 
   it('name what is wrong, unknown fields too', () => {
     expect(() => AlgorithmConfig({ groupSize: 0, learningRat: 1 } as never)).toThrow(
-      /AlgorithmConfig cannot be used: groupSize: [\s\S]*learningRat/,
+      /AlgorithmConfig is invalid: groupSize: [\s\S]*learningRat/,
     );
     expect(() => TunerModelConfig({ modelPath: '' } as never)).toThrow(
       /modelPath: [\s\S]*maxModelLen: /,
@@ -94,7 +94,7 @@ describe('preview', () => {
 });
 
 describe('functions and outputs', () => {
-  it('are refused when they cannot be called with one object', () => {
+  it('are rejected unless they take one object', () => {
     expect(() => checkWorkflowFunction('solve')).toThrow(
       'workflowFunc is of type string; expected a function',
     );
@@ -107,7 +107,7 @@ describe('functions and outputs', () => {
 
   it('name the field that is wrong', () => {
     expect(() => JudgeOutput({} as never)).toThrow(
-      /Judge function "JudgeOutput" returned a wrong output: reward: /,
+      /Judge function "JudgeOutput" returned an invalid output: reward: /,
     );
     expect(() => JudgeOutput({ reward: Number.NaN })).toThrow(/reward: /);
     expect(() => WorkflowOutput({ metrics: { a: 'b' } } as never)).toThrow(/metrics\.a: /);
@@ -267,8 +267,8 @@ explorer:
   });
 
   it.each([
-    ['no rows', { model }, 'tune() lacks trainDataset. Pass it, or configPath.'],
-    ['nothing at all', {}, 'tune() lacks trainDataset and model. Pass them, or configPath.'],
+    ['no rows', { model }, 'tune() needs trainDataset. Pass it, or configPath.'],
+    ['nothing at all', {}, 'tune() needs trainDataset and model. Pass them, or configPath.'],
     [
       'Tinker',
       { trainDataset: data, model: { ...model, tinkerConfig: TinkerConfig() } },
@@ -279,7 +279,7 @@ explorer:
       { trainDataset: data, model: { ...model, baseUrl: 'https://example.com/v1' } },
       'cannot be trained',
     ],
-  ])('is refused with %s', async (_, settings, message) => {
+  ])('is rejected with %s', async (_, settings, message) => {
     await expect(tune({ workflowFunc: solve, cwd: world.cwd, ...settings })).rejects.toThrow(
       message,
     );

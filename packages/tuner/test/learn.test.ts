@@ -80,7 +80,7 @@ describe('learn', () => {
     });
     await expect(tried).rejects.toMatchObject({
       name: 'InvalidOutputError',
-      message: `Workflow function "solve" ${message}; learn() expects its reward, a finite number.`,
+      message: `Workflow function "solve" ${message}; learn() expects the reward, a finite number.`,
     });
   });
 });

@@ -102,7 +102,7 @@ describe('selectModel', () => {
     }
   });
 
-  it('refuses a single candidate, and says what was wrong when no row ran', async () => {
+  it('rejects a single candidate, and names the first error when no row succeeded', async () => {
     const judgeFunc = () => ({ reward: 1 });
     const options = {
       judgeFunc,

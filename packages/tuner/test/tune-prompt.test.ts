@@ -83,12 +83,12 @@ describe('tunePrompt', () => {
     expect(tuned.metrics['prompts_tried']).toBe(2);
   });
 
-  it('says that the proposer wrote nothing, and refuses settings it does not know', async () => {
+  it('says that the proposer wrote nothing, and rejects unknown settings', async () => {
     const { call } = options(['<prompt> </prompt>']);
     await expect(tunePrompt(call)).rejects.toMatchObject({ code: 'PROPOSAL_EMPTY' });
     await expect(
       tunePrompt({ ...call, config: { ...call.config, optimizationLevel: 'extreme' as 'light' } }),
-    ).rejects.toThrow('PromptTuneConfig cannot be used: optimizationLevel');
+    ).rejects.toThrow('PromptTuneConfig is invalid: optimizationLevel');
     await expect(
       tunePrompt({ ...call, config: { proposer: { modelPath: 'm', maxModelLen: 9 } } }),
     ).rejects.toMatchObject({

@@ -1,8 +1,8 @@
 /** Rewards above a baseline that is shifted away from the mean. */
 import { booleanArg, numberArg, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
-import { byGroup, type ScoreGroup } from './group-scores.js';
-import { groupMean, returnOf } from './groups.js';
+import { byGroup, type ScoreGroup } from './shared/group-scores.js';
+import { groupMean, returnOf } from './shared/groups.js';
 import { defineAdvantagePart, type AdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

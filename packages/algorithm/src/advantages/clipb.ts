@@ -9,8 +9,8 @@ import {
   type BatchAdvantageFn,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { clipMetrics, entropyEffects, trainedMoments } from './clip-tokens.js';
-import { byGroup } from './group-scores.js';
+import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
+import { byGroup } from './shared/group-scores.js';
 import { byDeviation } from './grpo-verl.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
@@ -60,7 +60,7 @@ function clip(input: AdvantageInput, compare: BatchAdvantageFn, mu: number): Adv
   const { actionMask } = input;
   const { advantages, returns, metrics } = compare(input);
   const effects = entropyEffects(input);
-  const { mean, variance } = trainedMoments(effects, actionMask);
+  const { mean, variance } = trainedSpread(effects, actionMask);
   const deviation = Math.sqrt(variance);
   const kept = actionMask.slice();
   if (deviation >= smallestDeviation) {

@@ -10,8 +10,8 @@ import {
   type BatchAdvantageFn,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { clipMetrics, entropyEffects, trainedMoments } from './clip-tokens.js';
-import { byGroup } from './group-scores.js';
+import { clipMetrics, entropyEffects, trainedSpread } from './shared/clip-tokens.js';
+import { byGroup } from './shared/group-scores.js';
 import { byDeviation } from './grpo-verl.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
@@ -79,7 +79,7 @@ function clip(
   const { advantages, returns, metrics } = compare(input);
   const gaps = entropyEffects(input);
   for (let t = 0; t < gaps.length; t++) if (actionMask[t] === 1) gaps[t] = necs[t]! - gaps[t]!;
-  const deviation = Math.sqrt(trainedMoments(gaps, actionMask).variance);
+  const deviation = Math.sqrt(trainedSpread(gaps, actionMask).variance);
   const kept = actionMask.slice();
   const negative: number[] = [];
   let [trained, clipped] = [0, 0];

@@ -4,18 +4,16 @@
  */
 import {
   choiceArg,
-  groupBy,
   mean,
   numberArg,
-  runKey,
   sampleStd,
-  taskKey,
   type AdvantageFn,
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { groupStats, withScore } from './groups.js';
-import { toSteps, type Step } from './steps.js';
+import { groupStats, withScore } from './shared/groups.js';
+import { byRun, byTask } from './shared/runs.js';
+import { byState, toSteps, type Step } from './shared/step-rewards.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
@@ -61,28 +59,29 @@ export const gigpo = defineAdvantagePart({
     },
   },
   comparesRuns: true,
+  experiencesPerRun: 'many',
   create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
 });
 
 function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: {} };
-  const tasks = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) =>
-    [...groupBy(members, ({ eid }) => runKey(eid)).values()].map((run) =>
-      toSteps(run, options.gamma),
-    ),
+  const tasks = byTask(experiences).map((members) =>
+    byRun(members).map((run) => toSteps(run, options.gamma)),
   );
-  const episode = new Map<Step, number>();
-  for (const runs of tasks) {
-    const advantages = centred(
-      runs.map(([first]) => first!.total),
-      options,
-    );
-    for (const [k, run] of runs.entries())
-      for (const step of run) episode.set(step, advantages[k]!);
-  }
-  const steps = tasks.flat(2);
-  const { anchored, groups } = compareAnchors(steps, options);
-  const totals = tasks.flat().map(([first]) => first!.total);
+  const runs = tasks.flat();
+  const steps = runs.flat();
+  const ofRuns = new Map(
+    tasks.flatMap((task) => centred(task, ([first]) => first!.total, options)),
+  );
+  const episode = new Map(
+    runs.flatMap((run) => run.map((step) => [step, ofRuns.get(run)!] as const)),
+  );
+  const anchors = byState(steps, options.anchorScope);
+  const compared = anchors.filter(({ length }) => length > 1);
+  const anchored = new Map(
+    compared.flatMap((group) => centred(group, ({ toGo }) => toGo, options)),
+  );
+  const totals = runs.map(([first]) => first!.total);
   const absolute = (values: ReadonlyMap<Step, number>): number =>
     mean(steps.map((step) => Math.abs(values.get(step) ?? 0)));
   return {
@@ -92,8 +91,8 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
     metrics: {
       'gigpo/episode_reward_mean': mean(totals),
       'gigpo/episode_reward_std': sampleStd(totals),
-      'gigpo/anchor_groups_total': groups.length,
-      'gigpo/anchor_groups_size_gt1': groups.filter(({ length }) => length > 1).length,
+      'gigpo/anchor_groups_total': anchors.length,
+      'gigpo/anchor_groups_size_gt1': compared.length,
       'gigpo/anchor_group_hit_ratio': anchored.size / steps.length,
       'gigpo/mean_abs_A_E': absolute(episode),
       'gigpo/mean_abs_A_S': absolute(anchored),
@@ -102,34 +101,13 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
   };
 }
 
-/** A^S of the steps that share their state with another one, and all groups of equal state. */
-function compareAnchors(
-  steps: readonly Step[],
-  options: Options,
-): { anchored: Map<Step, number>; groups: readonly (readonly Step[])[] } {
-  const hashed = steps.filter(({ experience }) => hashOf(experience) !== undefined);
-  const keyOf = ({ experience }: Step): string =>
-    `${options.anchorScope === 'task' ? taskKey(experience.eid) : ''}|${hashOf(experience)}`;
-  const groups = [...groupBy(hashed, keyOf).values()];
-  const anchored = new Map<Step, number>();
-  for (const group of groups.filter(({ length }) => length > 1)) {
-    const advantages = centred(
-      group.map(({ toGo }) => toGo),
-      options,
-    );
-    for (const [i, step] of group.entries()) anchored.set(step, advantages[i]!);
-  }
-  return { anchored, groups };
-}
-
-function hashOf({ info }: Experience): string | undefined {
-  const hash = info['env_state_hash'];
-  return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
-}
-
-/** (v - mean) / (d + epsilon); a single value stays itself. */
-function centred(values: readonly number[], { fnorm, epsilon }: Options): readonly number[] {
-  const stats = groupStats(values);
+/** Each item with (v - mean) / (d + epsilon); a single item has v. */
+function centred<Item>(
+  items: readonly Item[],
+  valueOf: (item: Item) => number,
+  { fnorm, epsilon }: Options,
+): readonly (readonly [Item, number])[] {
+  const stats = groupStats(items.map(valueOf));
   const divisor = (fnorm === 'std' ? stats.std : 1) + epsilon;
-  return values.map((value) => (value - stats.mean) / divisor);
+  return items.map((item) => [item, (valueOf(item) - stats.mean) / divisor]);
 }

@@ -1,7 +1,7 @@
 /** The group-relative advantage on train batches, where rewards may have been penalised. */
 import { numberArg } from '@trinity-rft/core';
-import { byGroup, type ScoreGroup } from './group-scores.js';
-import { batchStd, groupStats, returnOf, stdOf, type StdCalLevel } from './groups.js';
+import { byGroup, type ScoreGroup } from './shared/group-scores.js';
+import { batchStd, groupStats, returnOf, stdOf, type StdCalLevel } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = { epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.') };

@@ -2,31 +2,26 @@
 import {
   booleanArg,
   choiceArg,
-  ConfigError,
-  gatherMetrics,
-  groupBy,
   numberArg,
-  taskKey,
   type AdvantageFn,
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { byGroup } from './group-scores.js';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
 import { byDeviation } from './grpo-verl.js';
-import { duplicateGroups } from './duplicates.js';
 import {
   batchStd,
+  groupMetrics,
   groupStats,
   isDropped,
   rewardOf,
   stdCalLevels,
   stdOf,
   withScore,
-  zeroVarianceRatio,
-  type GroupStats,
-} from './groups.js';
-import { penaliseRanks } from './rank-penalty.js';
-import { defineAdvantagePart } from '../parts/advantage-part.js';
+} from './shared/groups.js';
+import { byGroup } from './shared/group-scores.js';
+import { checkDuplicates, duplicateGroups, penaliseRanks } from './shared/grpo-options.js';
+import { byTask } from './shared/runs.js';
 
 const args = {
   epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
@@ -57,13 +52,6 @@ const args = {
 
 type Options = ArgValues<typeof args>;
 
-interface Group {
-  readonly experiences: readonly Experience[];
-  /** What is compared: after the rank penalty. */
-  readonly rewards: readonly number[];
-  readonly stats: GroupStats;
-}
-
 /**
  * (R_i - mean(R)) / (std(R) + epsilon) over the experiences of one task, copied to each trained
  * token. Sample standard deviation; a group of one gets its reward / (1 + epsilon), equal rewards
@@ -87,12 +75,7 @@ export const grpo = defineAdvantagePart({
   },
   comparesRuns: true,
   create: (options, seed) => {
-    if (options.duplicateExperiences && options.stdThreshold === undefined) {
-      throw new ConfigError(
-        'The argument "duplicateExperiences" of advantage function "grpo" replaces groups that "stdThreshold" drops. Set "stdThreshold" too.',
-        { code: 'ARGUMENT_INVALID' },
-      );
-    }
+    checkDuplicates(options);
     const { batchAdvantage } = byGroup(byDeviation(options.epsilon, options.stdCalLevel));
     const selects = options.stdThreshold !== undefined || options.rankPenalty !== undefined;
     return {
@@ -108,49 +91,30 @@ function compare(
   seed: number,
 ): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: { filtered_count: 0 } };
-  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) =>
-    toGroup(members, options),
-  );
+  const groups = byTask(experiences).map((members) => toGroup(members, options));
   const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
-  const all = batchStd(experiences.map(rewardOf));
-  const scored = kept.map((group) =>
-    score(group, stdOf(options.stdCalLevel, group.stats, all, options.epsilon)),
-  );
-  const count = scored.reduce((sum, members) => sum + members.length, 0);
+  const ofBatch = batchStd(experiences.map(rewardOf));
+  const scored = kept.map(({ members, rewards, stats }) => {
+    const divisor = stdOf(options.stdCalLevel, stats, ofBatch, options.epsilon);
+    return members.map((each, i) => withScore(each, (rewards[i]! - stats.mean) / divisor));
+  });
   const copies = options.duplicateExperiences
     ? duplicateGroups(scored, groups.length - kept.length, seed)
     : [];
+  const count = scored.flat().length;
   return {
     experiences: [...scored.flat(), ...copies],
     metrics: {
-      ...gatherMetrics(
-        groups.map(({ stats }) => ({ reward_mean: stats.mean, reward_std: stats.std })),
-        'group_advantages',
-      ),
-      'group_advantages/zero_variance_ratio': zeroVarianceRatio(
-        groups.map((group) => group.experiences.map(rewardOf)),
-      ),
+      ...groupMetrics(groups.map(({ raw, stats }) => ({ rewards: raw, stats }))),
       filtered_count: experiences.length - count,
     },
   };
 }
 
-function toGroup(
-  experiences: readonly Experience[],
-  { rankPenalty = 0, rankPenaltyRawNumerator }: Options,
-): Group {
-  const raw = experiences.map(rewardOf);
-  const penalised =
-    rankPenalty === 0 ? raw : penaliseRanks(raw, experiences, rankPenalty, rankPenaltyRawNumerator);
-  return {
-    experiences,
-    rewards: rankPenaltyRawNumerator ? raw : penalised,
-    stats: groupStats(penalised),
-  };
-}
-
-function score({ experiences, rewards, stats }: Group, divisor: number): readonly Experience[] {
-  return experiences.map((experience, i) =>
-    withScore(experience, (rewards[i]! - stats.mean) / divisor),
-  );
+/** `rewards` are what is compared: after the rank penalty. */
+function toGroup(members: readonly Experience[], options: Options) {
+  const { rankPenalty = 0, rankPenaltyRawNumerator: isRaw } = options;
+  const raw = members.map(rewardOf);
+  const penalised = rankPenalty === 0 ? raw : penaliseRanks(raw, members, rankPenalty, isRaw);
+  return { members, raw, rewards: isRaw ? raw : penalised, stats: groupStats(penalised) };
 }

@@ -2,20 +2,10 @@
  * Distillation by the Jensen-Shannon divergence between student and teacher, on the student's own
  * samples.
  */
-import {
-  choiceArg,
-  numberArg,
-  type AdvantageInput,
-  type AdvantageOutput,
-  type ArgValues,
-} from '@trinity-rft/core';
-import { exponentials } from '../parts/exponential.js';
-import { logarithms } from '../parts/logarithm.js';
-import { blockSize } from '../parts/visit.js';
-import { onExperiences } from './on-experiences.js';
-import type { Take } from './pack-rows.js';
+import { choiceArg, numberArg, type ArgValues, type BatchAdvantageFn } from '@trinity-rft/core';
+import { onExperiences } from './shared/on-experiences.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { towardsTeacher, type Divergence } from './teacher.js';
+import { towardsTeacher } from './shared/teacher.js';
 
 const args = {
   lambdaCoef: numberArg(
@@ -60,8 +50,8 @@ export const jsd = defineAdvantagePart({
   comparesRuns: false,
   create: (options) => {
     const divergence = divergenceOf(options);
-    const compute = (input: AdvantageInput, take?: Take): AdvantageOutput =>
-      towardsTeacher(input, { name: 'jsd', coefficient: options.klCoef, divergence }, take);
+    const compute: BatchAdvantageFn = (input) =>
+      towardsTeacher(input, { name: 'jsd', coefficient: options.klCoef, divergence });
     return {
       advantage: onExperiences(compute, { rewards: false }),
       batchAdvantage: compute,
@@ -76,37 +66,24 @@ export const jsd = defineAdvantagePart({
  */
 const largestGap = 20;
 
-/** J as a function of t - s. */
-function divergenceOf({ lambdaCoef: b, form, temperature }: ArgValues<typeof args>): Divergence {
+/** J as a function of t - s before they are divided by the temperature. */
+function divergenceOf({
+  lambdaCoef: b,
+  form,
+  temperature,
+}: ArgValues<typeof args>): (gap: number) => number {
   const scale = 1 / temperature;
   if (form === 'gradient' && b === 0)
-    return eachOf((u) => 1 - Math.exp(Math.min(u * scale, largestGap)));
-  if (form === 'original' && b === 1) return eachOf((u) => u * scale);
-  if (b === 0 || b === 1) return eachOf((u) => -u * scale);
-  const exps = new Float64Array(blockSize);
-  if (form === 'gradient') {
-    return (u, size) => {
-      for (let i = 0; i < size; i++)
-        exps[i] = u[i]! * scale > largestGap ? largestGap : u[i]! * scale;
-      exponentials(exps, size, exps);
-      for (let i = 0; i < size; i++) exps[i] = 1 - b + b * exps[i]!;
-      logarithms(exps, size, exps);
-      for (let i = 0; i < size; i++) u[i] = -exps[i]! / b;
-    };
-  }
+    return (gap) => 1 - Math.exp(Math.min(gap * scale, largestGap));
+  if (form === 'original' && b === 1) return (gap) => gap * scale;
+  if (b === 0 || b === 1) return (gap) => -gap * scale;
+  if (form === 'gradient')
+    return (gap) => -Math.log(1 - b + b * Math.exp(Math.min(gap * scale, largestGap))) / b;
   // b u - log(1 - b + b e^u), around the larger of s and t, so that nothing overflows.
-  return (u, size) => {
-    for (let i = 0; i < size; i++) exps[i] = -Math.abs((u[i]! *= scale));
-    exponentials(exps, size, exps);
-    for (let i = 0; i < size; i++)
-      exps[i] = u[i]! <= 0 ? 1 - b + b * exps[i]! : b + (1 - b) * exps[i]!;
-    logarithms(exps, size, exps);
-    for (let i = 0; i < size; i++) u[i] = (u[i]! <= 0 ? b : b - 1) * u[i]! - exps[i]!;
-  };
-}
-
-function eachOf(divergence: (u: number) => number): Divergence {
-  return (u, size) => {
-    for (let i = 0; i < size; i++) u[i] = divergence(u[i]!);
+  return (gap) => {
+    const u = gap * scale;
+    return u <= 0
+      ? b * u - Math.log(1 - b + b * Math.exp(u))
+      : (b - 1) * u - Math.log(b + (1 - b) * Math.exp(-u));
   };
 }

@@ -1,9 +1,8 @@
 /** Distillation on the student's own samples. */
-import { numberArg, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
-import { onExperiences } from './on-experiences.js';
-import type { Take } from './pack-rows.js';
+import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
+import { onExperiences } from './shared/on-experiences.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { towardsTeacher, type Divergence } from './teacher.js';
+import { towardsTeacher } from './shared/teacher.js';
 
 const args = { klCoef: numberArg(1, { min: 0 }, 'Scale of the advantages.') };
 
@@ -24,8 +23,8 @@ export const onPolicyDistill = defineAdvantagePart({
   },
   comparesRuns: false,
   create: ({ klCoef }) => {
-    const compute = (input: AdvantageInput, take?: Take): AdvantageOutput =>
-      towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: negative }, take);
+    const compute: BatchAdvantageFn = (input) =>
+      towardsTeacher(input, { name: 'kl', coefficient: klCoef, divergence: (u) => -u });
     return {
       advantage: onExperiences(compute, { rewards: false }),
       batchAdvantage: compute,
@@ -33,7 +32,3 @@ export const onPolicyDistill = defineAdvantagePart({
     };
   },
 });
-
-const negative: Divergence = (u, size) => {
-  for (let i = 0; i < size; i++) u[i] = -u[i]!;
-};

@@ -3,8 +3,8 @@
  */
 import { choiceArg, mean, numberArg, type Experience } from '@trinity-rft/core';
 import type { PartDoc } from '../parts/part.js';
-import { byGroup, type ScoreGroup } from './group-scores.js';
-import { groupMean, returnOf } from './groups.js';
+import { byGroup, type ScoreGroup } from './shared/group-scores.js';
+import { groupMean, returnOf } from './shared/groups.js';
 import { defineAdvantagePart, type AdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

@@ -8,9 +8,9 @@ import {
   type ArgValues,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { eachRow } from '../parts/visit.js';
+import { rowSpans } from '../parts/rows.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { returnMetrics, whiten } from './whiten.js';
+import { returnMetrics, trainedMoments, whiten } from './shared/whiten.js';
 
 const args = {
   gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.'),
@@ -51,66 +51,34 @@ export const ppo = defineAdvantagePart({
   }),
 });
 
-type Options = ArgValues<typeof args>;
-
-function estimate(input: AdvantageInput, options: Options): AdvantageOutput {
+function estimate(
+  input: AdvantageInput,
+  { gamma, lam, skipMasked }: ArgValues<typeof args>,
+): AdvantageOutput {
   checkAdvantageInput(input, ['rewards', 'values']);
   const { offsets, actionMask, rewards, values } = input;
   if (!values)
     throw new InvariantError(
       'The advantage function "ppo" was given no values; the algorithm declares that it needs a critic.',
-      {
-        code: 'VALUES_MISSING',
-      },
+      { code: 'VALUES_MISSING' },
     );
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
-  let returned = 0;
-  eachRow(offsets, (start, end) => {
-    const row = {
-      rewards: rewards.subarray(start, end),
-      values: values.subarray(start, end),
-      actionMask: actionMask.subarray(start, end),
-    };
-    returned += estimateRow(
-      row,
-      options,
-      advantages.subarray(start, end),
-      returns.subarray(start, end),
-    );
-  });
-  const { trained } = whiten(advantages, actionMask);
-  return {
-    advantages,
-    returns,
-    metrics: { ...returnMetrics({ trained, mean: returned / trained }) },
-  };
-}
-
-type Row = Required<Pick<AdvantageInput, 'rewards' | 'values' | 'actionMask'>>;
-
-/** Fills advantages and returns, and gives back the sum of the returns of trained tokens. */
-function estimateRow(
-  { rewards, values, actionMask }: Row,
-  { gamma, lam, skipMasked }: Options,
-  advantages: Float32Array,
-  returns: Float32Array,
-): number {
-  const decay = gamma * lam;
-  let next = 0;
-  let nextValue = 0;
-  let carried = 0;
-  let returned = 0;
-  for (let t = rewards.length - 1; t >= 0; t--) {
-    carried += rewards[t]!;
-    if (skipMasked && actionMask[t] === 0) continue;
-    const value = values[t]!;
-    next = carried + gamma * nextValue - value + decay * next;
-    nextValue = value;
-    carried = 0;
-    advantages[t] = next;
-    returns[t] = next + value;
-    returned += actionMask[t]! * (next + value);
+  for (const { start, end } of rowSpans(offsets)) {
+    // After the last token of the row there is neither value nor advantage.
+    let [advantage, nextValue, reward] = [0, 0, 0];
+    for (let t = end - 1; t >= start; t--) {
+      reward += rewards[t]!;
+      if (skipMasked && actionMask[t] === 0) continue;
+      const delta = reward + gamma * nextValue - values[t]!;
+      advantage = delta + gamma * lam * advantage;
+      advantages[t] = advantage;
+      returns[t] = advantage + values[t]!;
+      nextValue = values[t]!;
+      reward = 0;
+    }
   }
-  return returned;
+  const metrics = { ...returnMetrics(trainedMoments(returns, actionMask)) };
+  whiten(advantages, actionMask);
+  return { advantages, returns, metrics };
 }

@@ -1,15 +1,13 @@
 /** Rejection sampling: which runs are imitated. */
 import {
   choiceArg,
-  groupBy,
   numberArg,
-  runKey,
-  taskKey,
   type AdvantageFn,
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
-import { rewardOf, withScore, zeroVarianceRatio } from './groups.js';
+import { rewardOf, withScore, zeroVarianceRatio } from './shared/groups.js';
+import { byRun, byTask, inOrderOfSteps } from './shared/runs.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {
@@ -53,7 +51,7 @@ export const raft = defineAdvantagePart({
 
 function select(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: {} };
-  const tasks = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map(toRuns);
+  const tasks = byTask(experiences).map(toRuns);
   const runs = tasks.flatMap((task) => kept(task, options));
   const out = runs.flatMap(({ steps }) => steps.map((experience) => withScore(experience, 1)));
   return {
@@ -80,8 +78,8 @@ function kept(runs: readonly Run[], { keep, minReward = -Infinity }: Options): r
 }
 
 function toRuns(experiences: readonly Experience[]): readonly Run[] {
-  return [...groupBy(experiences, ({ eid }) => runKey(eid)).values()].map((run) => {
-    const steps = run.toSorted((a, b) => a.eid.step - b.eid.step);
+  return byRun(experiences).map((run) => {
+    const steps = inOrderOfSteps(run);
     return { steps, reward: rewardOf(steps.at(-1)!) };
   });
 }

@@ -10,8 +10,8 @@ import {
   numberArg,
   populationStd,
 } from '@trinity-rft/core';
-import { byGroup, type ScoreGroup } from './group-scores.js';
-import { allEqual, groupMean } from './groups.js';
+import { byGroup, type ScoreGroup } from './shared/group-scores.js';
+import { allEqual, groupMean } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 const args = {

@@ -1,11 +1,10 @@
 /** REINFORCE++: discounted returns, whitened over the batch. */
-import { numberArg, type AdvantageInput, type AdvantageOutput } from '@trinity-rft/core';
+import { numberArg, type BatchAdvantageFn } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { eachRow } from '../parts/visit.js';
-import { onExperiences } from './on-experiences.js';
-import { fresh, type Take } from './pack-rows.js';
+import { rowSpans } from '../parts/rows.js';
+import { onExperiences } from './shared/on-experiences.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { returnMetrics, whiten } from './whiten.js';
+import { returnMetrics, whiten } from './shared/whiten.js';
 
 const args = { gamma: numberArg(1, { min: 0, max: 1 }, 'Discount of later rewards, per token.') };
 
@@ -30,26 +29,21 @@ export const reinforcePlusPlus = defineAdvantagePart({
   },
   comparesRuns: false,
   create: ({ gamma }) => {
-    const compute = (input: AdvantageInput, take: Take = fresh): AdvantageOutput => {
+    const compute: BatchAdvantageFn = (input) => {
       checkAdvantageInput(input, ['rewards']);
       const { offsets, actionMask, rewards } = input;
-      const returns = take('returns', rewards.length);
-      eachRow(offsets, (start, end) =>
-        discount(rewards.subarray(start, end), gamma, returns.subarray(start, end)),
-      );
-      const advantages = take('advantages', rewards.length);
-      advantages.set(returns);
+      const returns = new Float32Array(rewards.length);
+      for (const { start, end } of rowSpans(offsets)) {
+        let sum = 0;
+        for (let t = end - 1; t >= start; t--) {
+          sum = rewards[t]! + gamma * sum;
+          returns[t] = sum;
+        }
+      }
+      const advantages = returns.slice();
       const returned = whiten(advantages, actionMask, 'zero');
       return { advantages, returns, metrics: { ...returnMetrics(returned) } };
     };
     return { advantage: onExperiences(compute, { logprobs: false }), batchAdvantage: compute };
   },
 });
-
-function discount(rewards: Float32Array, gamma: number, returns: Float32Array): void {
-  let sum = 0;
-  for (let t = rewards.length - 1; t >= 0; t--) {
-    sum = rewards[t]! + gamma * sum;
-    returns[t] = sum;
-  }
-}

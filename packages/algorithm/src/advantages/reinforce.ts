@@ -1,6 +1,6 @@
 /** The reward itself: no baseline. */
-import { byGroup } from './group-scores.js';
-import { groupMean } from './groups.js';
+import { byGroup } from './shared/group-scores.js';
+import { groupMean } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 /**

@@ -9,9 +9,9 @@ import {
   type AdvantageOutput,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
-import { onExperiences } from './on-experiences.js';
+import { onExperiences } from './shared/on-experiences.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
-import { returnMetrics, trainedMean } from './whiten.js';
+import { returnMetrics, trainedMoments } from './shared/whiten.js';
 
 /**
  * returns_t = sum of the rewards from t on; A_t = returns_t - b on trained tokens, b the reward of
@@ -76,6 +76,6 @@ function compare(input: AdvantageInput): AdvantageOutput {
   return {
     advantages,
     returns,
-    metrics: { ...returnMetrics(trainedMean(returns, actionMask)), ...baselines },
+    metrics: { ...returnMetrics(trainedMoments(returns, actionMask)), ...baselines },
   };
 }

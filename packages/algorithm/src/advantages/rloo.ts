@@ -1,6 +1,6 @@
 /** Leave-one-out: a run is compared with the mean of the others of its task. */
-import { byGroup } from './group-scores.js';
-import { groupMean, returnOf } from './groups.js';
+import { byGroup } from './shared/group-scores.js';
+import { groupMean, returnOf } from './shared/groups.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 
 /**

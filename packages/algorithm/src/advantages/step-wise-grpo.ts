@@ -2,27 +2,24 @@
 import {
   booleanArg,
   choiceArg,
-  gatherMetrics,
-  groupBy,
   numberArg,
-  runKey,
-  taskKey,
   type AdvantageFn,
   type ArgValues,
   type Experience,
 } from '@trinity-rft/core';
+import { defineAdvantagePart } from '../parts/advantage-part.js';
 import {
   batchStd,
+  groupMetrics,
   groupStats,
   isDropped,
   rewardOf,
   stdCalLevels,
   stdOf,
   withScore,
-  zeroVarianceRatio,
   type GroupStats,
-} from './groups.js';
-import { defineAdvantagePart } from '../parts/advantage-part.js';
+} from './shared/groups.js';
+import { byRun, byTask, inOrderOfSteps } from './shared/runs.js';
 
 const args = {
   epsilon: numberArg(1e-6, { min: 0 }, 'Added to the standard deviation.'),
@@ -80,14 +77,13 @@ export const stepWiseGrpo = defineAdvantagePart({
     },
   },
   comparesRuns: true,
+  experiencesPerRun: 'many',
   create: (options) => ({ advantage: (experiences) => compare(experiences, options) }),
 });
 
 function compare(experiences: readonly Experience[], options: Options): ReturnType<AdvantageFn> {
   if (experiences.length === 0) return { experiences, metrics: {} };
-  const groups = [...groupBy(experiences, ({ eid }) => taskKey(eid)).values()].map((members) =>
-    toGroup(members, options),
-  );
+  const groups = byTask(experiences).map((members) => toGroup(members, options));
   const kept = groups.filter(({ stats }) => !isDropped(stats, options.stdThreshold));
   const all = batchStd(groups.flatMap(({ rewards }) => rewards));
   const scored = kept.flatMap(({ runs, rewards, stats }) => {
@@ -102,13 +98,7 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
   return {
     experiences: scored,
     metrics: {
-      ...gatherMetrics(
-        groups.map(({ stats }) => ({ reward_mean: stats.mean, reward_std: stats.std })),
-        'group_advantages',
-      ),
-      'group_advantages/zero_variance_ratio': zeroVarianceRatio(
-        groups.map(({ rewards }) => rewards),
-      ),
+      ...groupMetrics(groups),
       experience_count: scored.length,
       filtered_count: experiences.length - scored.length,
       skipped_group_ratio: (groups.length - kept.length) / groups.length,
@@ -117,11 +107,8 @@ function compare(experiences: readonly Experience[], options: Options): ReturnTy
 }
 
 function toGroup(experiences: readonly Experience[], { runReward }: Options): Group {
-  const listed = [...groupBy(experiences, ({ eid }) => runKey(eid)).values()];
-  const runs =
-    runReward === 'last_listed'
-      ? listed
-      : listed.map((run) => run.toSorted((a, b) => a.eid.step - b.eid.step));
+  const listed = byRun(experiences);
+  const runs = runReward === 'last_listed' ? listed : listed.map(inOrderOfSteps);
   const rewards = runs.map((run) => rewardOf(run.at(-1)!));
   return { runs, rewards, stats: groupStats(rewards) };
 }

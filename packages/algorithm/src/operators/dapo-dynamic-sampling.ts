@@ -1,8 +1,8 @@
 /** Keeps the groups that have something to compare: some runs correct, some not. */
 import { numberArg, stringArg, type Experience } from '@trinity-rft/core';
-import { rewardOf } from '../advantages/groups.js';
+import { rewardOf } from '../advantages/shared/groups.js';
+import { byRun, byTask, inOrderOfSteps } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
-import { taskGroups } from './group-runs.js';
 
 /**
  * A run is correct when its outcome is above the threshold: the metric of its last step, or the
@@ -23,13 +23,13 @@ export const dapoDynamicSampling: OperatorPart = definePart(
     return (experiences) => {
       const kept: Experience[] = [];
       const dropped = { dropped_all_correct: 0, dropped_all_wrong: 0 };
-      for (const group of taskGroups(experiences)) {
-        const correct = group.outcomes.filter(isCorrect).length;
-        const isAlone = group.outcomes.length < 2;
-        if (!isAlone && correct === 0) dropped.dropped_all_wrong += group.experiences.length;
-        else if (!isAlone && correct === group.outcomes.length)
-          dropped.dropped_all_correct += group.experiences.length;
-        else if (!isAlone) kept.push(...group.experiences);
+      for (const group of byTask(experiences)) {
+        const outcomes = byRun(group).map((run) => inOrderOfSteps(run).at(-1)!);
+        if (outcomes.length < 2) continue;
+        const correct = outcomes.filter(isCorrect).length;
+        if (correct === 0) dropped.dropped_all_wrong += group.length;
+        else if (correct === outcomes.length) dropped.dropped_all_correct += group.length;
+        else kept.push(...group);
       }
       return {
         experiences: kept,

@@ -6,7 +6,7 @@ import {
   responseLength,
   withFields,
 } from '@trinity-rft/core';
-import { rewardOf } from '../advantages/groups.js';
+import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /**

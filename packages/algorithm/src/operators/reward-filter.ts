@@ -1,6 +1,6 @@
 /** Keeps what was rewarded enough. */
 import { numberArg } from '@trinity-rft/core';
-import { rewardOf } from '../advantages/groups.js';
+import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /** Metrics: `filtered_count`. @throws RewardError for an experience without a finite reward */

@@ -7,7 +7,7 @@ import {
   withFields,
   type Experience,
 } from '@trinity-rft/core';
-import { rewardOf } from '../advantages/groups.js';
+import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 const operations = {

@@ -1,8 +1,8 @@
 /** Drops groups whose rewards hardly differ. */
 import { gatherMetrics, mean, numberArg, populationStd } from '@trinity-rft/core';
-import { rewardOf } from '../advantages/groups.js';
+import { rewardOf } from '../advantages/shared/groups.js';
+import { byTask } from '../advantages/shared/runs.js';
 import { definePart, type OperatorPart } from '../parts/part.js';
-import { taskGroups } from './group-runs.js';
 
 /**
  * Population standard deviation over the experiences of a task; equal rewards have exactly 0.
@@ -19,9 +19,9 @@ export const rewardStdFilter: OperatorPart = definePart(
   },
   ({ threshold }) =>
     (experiences) => {
-      const groups = taskGroups(experiences)
-        .map((group) => ({ ...group, rewards: group.experiences.map(rewardOf) }))
-        .filter(({ rewards }) => rewards.length > 1)
+      const groups = byTask(experiences)
+        .filter(({ length }) => length > 1)
+        .map((group) => ({ experiences: group, rewards: group.map(rewardOf) }))
         .map((group) => ({ ...group, std: deviation(group.rewards) }));
       const kept = groups
         .filter(({ std }) => std > threshold)

@@ -24,26 +24,40 @@ export interface AdvantageStrategy {
   readonly needs?: Partial<AlgorithmNeeds>;
 }
 
-/** Made from arguments and the run's seed. */
-export interface AdvantagePart extends Part<AdvantageStrategy, readonly [seed: number]> {
+/** What configuration and launcher know of an advantage function without making it. */
+export interface AdvantageFacts {
   /**
    * Runs are compared with others of their task, so a task with one run teaches little or nothing.
    */
   readonly comparesRuns: boolean;
+  /**
+   * `many`: a run may yield an experience per model call, as functions for runs of several steps
+   * expect, so that nobody knows beforehand how many experiences an explore step makes.
+   * @default "one"
+   */
+  readonly experiencesPerRun?: 'one' | 'many';
+}
+
+/** Made from arguments and the run's seed. */
+export interface AdvantagePart
+  extends Part<AdvantageStrategy, readonly [seed: number]>, Required<AdvantageFacts> {}
+
+export interface AdvantagePartDefinition<S extends ArgSpec> extends AdvantageFacts {
+  readonly args: S;
+  readonly doc: PartDoc;
+  readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
 }
 
 /** Types an advantage function by its arguments. */
-export function defineAdvantagePart<S extends ArgSpec>(options: {
-  readonly args: S;
-  readonly doc: PartDoc;
-  readonly comparesRuns: boolean;
-  readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
-}): AdvantagePart {
-  const { args, doc, comparesRuns, create } = options;
+export function defineAdvantagePart<S extends ArgSpec>(
+  definition: AdvantagePartDefinition<S>,
+): AdvantagePart {
+  const { args, doc, comparesRuns, experiencesPerRun = 'one', create } = definition;
   return {
     args,
     doc,
     comparesRuns,
+    experiencesPerRun,
     make: (owner, given, seed) => create(readArgs(owner, args, given), seed),
   };
 }

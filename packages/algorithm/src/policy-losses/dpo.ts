@@ -4,6 +4,7 @@
  */
 import { choiceArg, InvariantError, numberArg, type LossInput } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
+import { eachTrainedToken } from '../parts/rows.js';
 
 const args = {
   beta: numberArg(
@@ -59,11 +60,13 @@ export const dpo = definePolicyLoss({
     // By x of the chosen answer; by x of the rejected one it is the opposite.
     const slopes = z.map((value) => (beta * (sigmoid(value) - (1 - e))) / pairs);
     const loss = average(losses);
+    const gradLogprobs = new Float32Array(input.actionMask.length);
+    eachTrainedToken(input, (t, row) => {
+      gradLogprobs[t] = row % 2 === 0 ? slopes[pairOf(row)]! : -slopes[pairOf(row)]!;
+    });
     return {
       loss,
-      gradLogprobs: onTrainedTokens(input, (row) =>
-        row % 2 === 0 ? slopes[pairOf(row)]! : -slopes[pairOf(row)]!,
-      ),
+      gradLogprobs,
       metrics: {
         dpo_loss: loss,
         chosen_reward: average(chosen),
@@ -82,47 +85,23 @@ function pairsOf(rows: number): number {
   if (rows % 2 === 0) return rows / 2;
   throw new InvariantError(
     `The policy loss "dpo" was given ${rows} rows; expected pairs, a chosen row and the rejected one after it.`,
-    {
-      code: 'PAIRS_INCOMPLETE',
-    },
+    { code: 'PAIRS_INCOMPLETE' },
   );
 }
 
 /** Sum of x - f over trained tokens. [B] */
-function rowMargins({
-  offsets,
-  actionMask,
-  currentLogprobs,
-  refLogprobs,
-}: LossInput): Float64Array {
+function rowMargins(input: LossInput): Float64Array {
+  const { offsets, currentLogprobs, refLogprobs } = input;
   if (!refLogprobs)
     throw new InvariantError(
       'The policy loss "dpo" was given no log-probabilities of the reference; it declares that it needs them.',
-      {
-        code: 'REFERENCE_MISSING',
-      },
+      { code: 'REFERENCE_MISSING' },
     );
   const margins = new Float64Array(offsets.length - 1);
-  for (let row = 0; row < margins.length; row++) {
-    for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-      if (actionMask[t] === 1) margins[row]! += currentLogprobs[t]! - refLogprobs[t]!;
-    }
-  }
+  eachTrainedToken(input, (t, row) => {
+    margins[row]! += currentLogprobs[t]! - refLogprobs[t]!;
+  });
   return margins;
-}
-
-/** The same value for every trained token of a row. [N] */
-function onTrainedTokens(
-  { offsets, actionMask }: LossInput,
-  valueOf: (row: number) => number,
-): Float32Array {
-  const values = new Float32Array(actionMask.length);
-  for (let row = 0; row + 1 < offsets.length; row++) {
-    const value = valueOf(row);
-    for (let t = offsets[row]!; t < offsets[row + 1]!; t++)
-      if (actionMask[t] === 1) values[t] = value;
-  }
-  return values;
 }
 
 /** log(1 + e^z) without overflow: -log sigmoid(-z). */

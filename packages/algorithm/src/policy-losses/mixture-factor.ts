@@ -1,17 +1,23 @@
 /** The factors of `mix` and `mix_chord` that follow from batch sizes. */
-import { ConfigError } from '@trinity-rft/core';
+import { booleanArg, ConfigError, numberArg, type ArgValues } from '@trinity-rft/core';
 import { count } from '../parts/aggregate.js';
 
-/** Arguments of `mix` and `mix_chord`. */
-export interface BatchSizes {
+export const batchSizeArgs = {
+  useDynamicBsz: booleanArg(false, 'Of batch_sizes: micro-batches are packed by tokens.'),
+  ppoMiniBatchSize: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of an optimizer batch.'),
+  ppoMicroBatchSizePerGpu: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of a micro-batch.'),
+  ngpusTrainer: numberArg(1, { min: 1 }, 'Of batch_sizes: number of trainers.'),
+  trainBatchSizeUsual: numberArg(1, { min: 1 }, 'Of batch_sizes: sampled rows of a train batch.'),
+  trainBatchSizeExpert: numberArg(
+    1,
+    { min: 1 },
+    'Of batch_sizes: demonstrated rows of a train batch.',
+  ),
+};
+
+interface BatchSizes extends ArgValues<typeof batchSizeArgs> {
   /** Name of the policy loss, for messages. */
   readonly owner: string;
-  readonly useDynamicBsz: boolean;
-  readonly ppoMiniBatchSize: number;
-  readonly ppoMicroBatchSizePerGpu: number;
-  readonly ngpusTrainer: number;
-  readonly trainBatchSizeUsual: number;
-  readonly trainBatchSizeExpert: number;
 }
 
 /** Sampled by the policy, or demonstrated by an expert. */

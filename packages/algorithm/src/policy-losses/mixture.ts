@@ -3,10 +3,8 @@
  * demonstrated ones.
  */
 import {
-  booleanArg,
   choiceArg,
   InvariantError,
-  numberArg,
   prefixMetrics,
   type ArgValues,
   type LossInput,
@@ -14,7 +12,7 @@ import {
 } from '@trinity-rft/core';
 import { lossAggModeArg } from '../parts/aggregate.js';
 import type { LossPart, LossTerm, TermResult, TokenLoss } from '../parts/token-loss.js';
-import { batchSizeFactor, type RowKind } from './mixture-factor.js';
+import { batchSizeArgs, batchSizeFactor, type RowKind } from './mixture-factor.js';
 import { clipArgs, ppo } from './ppo.js';
 
 export const mixtureArgs = {
@@ -32,16 +30,7 @@ export const mixtureArgs = {
     'batch_sizes',
     'kinds: each loss is aggregated over its kind of rows in the whole batch. batch_sizes: times the factors that Trinity-RFT makes of the six arguments below.',
   ),
-  useDynamicBsz: booleanArg(false, 'Of batch_sizes: micro-batches are packed by tokens.'),
-  ppoMiniBatchSize: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of an optimizer batch.'),
-  ppoMicroBatchSizePerGpu: numberArg(1, { min: 1 }, 'Of batch_sizes: rows of a micro-batch.'),
-  ngpusTrainer: numberArg(1, { min: 1 }, 'Of batch_sizes: number of trainers.'),
-  trainBatchSizeUsual: numberArg(1, { min: 1 }, 'Of batch_sizes: sampled rows of a train batch.'),
-  trainBatchSizeExpert: numberArg(
-    1,
-    { min: 1 },
-    'Of batch_sizes: demonstrated rows of a train batch.',
-  ),
+  ...batchSizeArgs,
 };
 
 export interface MixtureOptions extends ArgValues<typeof mixtureArgs> {

@@ -11,6 +11,7 @@ import {
 } from '@trinity-rft/core';
 import {
   defineAdvantagePart,
+  type AdvantageFacts,
   type AdvantagePart,
   type AdvantageStrategy,
 } from '../parts/advantage-part.js';
@@ -110,21 +111,20 @@ export function defineAlgorithm(options: AlgorithmPluginOptions): AlgorithmDefin
 
 /**
  * Adds an `advantage_fn`. `byGroup` makes a strategy from a score per run; `onExperiences` one from
- * packed token arrays.
+ * packed token arrays. Unless `comparesRuns` is false, tasks with one run are reported.
  */
 export function defineAdvantage<S extends ArgSpec>(
-  options: Named & {
-    readonly args?: S;
-    /** Runs are compared with others of their task. @default true */
-    readonly comparesRuns?: boolean;
-    readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
-  },
+  options: Named &
+    Partial<AdvantageFacts> & {
+      readonly args?: S;
+      readonly create: (args: ArgValues<S>, seed: number) => AdvantageStrategy;
+    },
 ): AdvantageDefinition {
-  const { name, args = {} as S, doc = named(name), comparesRuns = true, create } = options;
+  const { name, args = {} as S, doc = named(name), comparesRuns = true, ...rest } = options;
   return {
     kind: 'trinity-rft.advantage',
     name: checkName(name),
-    row: defineAdvantagePart({ args, doc, comparesRuns, create }),
+    row: defineAdvantagePart({ ...rest, args, doc, comparesRuns }),
   };
 }
 

@@ -67,4 +67,11 @@ describe('the tables', () => {
     );
     expect(single).toEqual([]);
   });
+
+  it('say which advantage functions expect several experiences of a run', () => {
+    const many = Object.entries(builtInTables.advantageFns)
+      .filter(([, { experiencesPerRun }]) => experiencesPerRun === 'many')
+      .map(([name]) => name);
+    expect(many).toEqual(['step_wise_grpo', 'gigpo']);
+  });
 });

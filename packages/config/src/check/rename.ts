@@ -1,13 +1,13 @@
 /** Brings a tree to today's key names. */
 import { keyAliases, type KeyAlias } from '../schema/renamed.js';
 import type { Entry, MapNode, Node } from '../source/node.js';
-import type { SyntaxProblem } from '../source/parse.js';
+import type { LocatedProblem } from '../source/problem.js';
 
 export interface RenamedTree {
   readonly root: MapNode;
-  readonly problems: readonly SyntaxProblem[];
+  readonly problems: readonly LocatedProblem[];
   /** Old names that still work, to be warned about. */
-  readonly warnings: readonly SyntaxProblem[];
+  readonly warnings: readonly LocatedProblem[];
 }
 
 /**
@@ -15,8 +15,8 @@ export interface RenamedTree {
  * `tasksets`.
  */
 export function renameKeys(root: MapNode): RenamedTree {
-  const problems: SyntaxProblem[] = [];
-  const warnings: SyntaxProblem[] = [];
+  const problems: LocatedProblem[] = [];
+  const warnings: LocatedProblem[] = [];
   const walk = (node: Node, names: readonly string[]): Node => {
     if (node.kind === 'scalar') return node;
     if (node.kind === 'list')
@@ -64,7 +64,7 @@ function wrap(node: Node, alias: KeyAlias | undefined): Node {
 function singleTaskset(
   node: MapNode,
   names: readonly string[],
-  problems: SyntaxProblem[],
+  problems: LocatedProblem[],
 ): MapNode {
   const single = node.entries.get('taskset');
   if (single === undefined || !isSection(names, ['buffer', 'explorer_input'])) return node;

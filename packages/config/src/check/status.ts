@@ -8,11 +8,11 @@ import { filledInText } from '../schema/fields.js';
 import type { KeyStatus } from '../schema/status.js';
 import { showValue } from '../source/secrets.js';
 import { childOf, placeOf, type KeyPath, type Node } from '../source/node.js';
-import type { SyntaxProblem } from '../source/parse.js';
+import type { LocatedProblem } from '../source/problem.js';
 
 export interface StatusReport {
-  readonly problems: readonly SyntaxProblem[];
-  readonly warnings: readonly SyntaxProblem[];
+  readonly problems: readonly LocatedProblem[];
+  readonly warnings: readonly LocatedProblem[];
 }
 
 /** `values` is what the schema made of `tree`. */
@@ -22,8 +22,8 @@ export function checkStatus(
   schema: z.ZodType,
   rows: readonly KeyStatus[],
 ): StatusReport {
-  const problems: SyntaxProblem[] = [];
-  const warnings: SyntaxProblem[] = [];
+  const problems: LocatedProblem[] = [];
+  const warnings: LocatedProblem[] = [];
   for (const row of rows) {
     for (const path of matches(tree, row.path.split('.'))) {
       const value = valueAt(values, path);

@@ -25,13 +25,13 @@ import {
   type MapNode,
   type Node,
 } from '../source/node.js';
-import type { SyntaxProblem } from '../source/parse.js';
+import type { LocatedProblem } from '../source/problem.js';
 import { plainUnlessSecret } from '../source/interpolate.js';
 
 export interface CheckedTree {
   /** What is left is valid. */
   readonly root: MapNode;
-  readonly problems: readonly SyntaxProblem[];
+  readonly problems: readonly LocatedProblem[];
   /** Paths that were taken out. */
   readonly failed: readonly KeyPath[];
 }
@@ -43,7 +43,7 @@ export interface CheckedTree {
 const maxRounds = 8;
 
 export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
-  const problems: SyntaxProblem[] = [];
+  const problems: LocatedProblem[] = [];
   const failed: KeyPath[] = [];
   let current = dropEmpty(root, schema) as MapNode;
   for (let round = 0; round < maxRounds; round++) {
@@ -79,7 +79,7 @@ function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
 }
 
 interface FoundProblem {
-  readonly problem: SyntaxProblem;
+  readonly problem: LocatedProblem;
   /** What to take out. */
   readonly path: KeyPath;
 }
@@ -104,7 +104,7 @@ function showNode(node: Node): string {
 
 function missingKey(
   path: KeyPath,
-  place: { readonly at: SyntaxProblem['at'] },
+  place: { readonly at: LocatedProblem['at'] },
   schema: z.ZodType,
 ): FoundProblem {
   const message = `is missing, expected ${expectedText(schemaAt(schema, path))}.`;

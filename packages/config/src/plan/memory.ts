@@ -1,5 +1,5 @@
 /** How much memory the embedded engine needs for a model, from its shape alone. */
-import type { Disk } from '../resolve/base/context.js';
+import type { Disk } from '../resolve/base/disk.js';
 import { readModelFolder, type ModelShape } from '../resolve/model/model-folder.js';
 import type { LoraConfig, StageConfig } from '../resolve/base/resolved.js';
 

@@ -1,7 +1,7 @@
 /**
  * What a configuration would do, as plain data: stages, steps, batch arithmetic, memory and files.
  */
-import { diskAt } from '../resolve/base/context.js';
+import { diskAt } from '../resolve/base/disk.js';
 import type { Mode, ResolvedConfig, StageConfig } from '../resolve/base/resolved.js';
 import { planFiles } from './files.js';
 import { planParts, type PlannedPart } from './recipe.js';

@@ -1,23 +1,24 @@
 /** One run from its stages: folders, names, and every section of every stage. */
 import { join } from 'node:path';
-import type { Mode, ResolvedConfig, StageConfig } from './base/resolved.js';
-import { deriveAlgorithm } from './algorithm/algorithm.js';
-import { deriveEngine } from './algorithm/engine.js';
-import { deriveBuffer } from './buffer/buffer.js';
-import type { StageContext } from './base/context.js';
 import { resolveSection } from '../schema/resolve-section.js';
-import { deriveExplorer, deriveTrainer } from './loop.js';
-import { deriveModel } from './model/model.js';
-import { deriveOperators } from './algorithm/operators.js';
-import { checkName, unfitName } from './base/paths.js';
-import { checkSampling } from './buffer/sample-strategy.js';
-import { checkDistribution } from './sampling-distribution.js';
-import { checkTeacher } from './teacher.js';
 import { placeOf } from '../source/node.js';
+import { checkNeeds } from './algorithm/algorithm-needs.js';
+import { deriveAlgorithm } from './algorithm/algorithm.js';
+import { checkEngine, deriveEngine } from './algorithm/engine.js';
+import { deriveOperators } from './algorithm/operators.js';
+import { deriveCritic } from './algorithm/optimizer.js';
+import type { StageContext } from './base/context.js';
+import { checkName, invalidName } from './base/paths.js';
+import type { Mode, ResolvedConfig, StageConfig } from './base/resolved.js';
+import { deriveBuffer } from './buffer/buffer.js';
+import { checkSampling } from './buffer/sample-strategy.js';
+import { deriveExplorer } from './explorer.js';
+import { deriveModel } from './model/model.js';
+import { checkDistribution } from './sampling-distribution.js';
 
 type Stages = readonly [StageContext, ...StageContext[]];
 
-/** `timestamp`: suffix of the name of a run that must not continue what is in its folder. */
+/** `timestamp`: suffix of the name of a run that must not continue what its folder contains. */
 export function deriveRun(stages: Stages, timestamp: string | undefined): ResolvedConfig {
   const [first] = stages;
   checkStageNames(stages);
@@ -30,6 +31,7 @@ export function deriveRun(stages: Stages, timestamp: string | undefined): Resolv
   return { ...identity, stages: [head as StageConfig, ...tail] };
 }
 
+/** What all stages of a run share. */
 type Identity = Omit<ResolvedConfig, 'stages'>;
 
 function deriveIdentity(
@@ -37,45 +39,41 @@ function deriveIdentity(
   isBench: boolean,
   timestamp: string | undefined,
 ): Identity {
-  const {
-    project,
-    group,
-    name,
-    seed,
-    checkpoint_root_dir: root,
-    continue_from_checkpoint: continues,
-  } = context.input;
+  const { project, group, name, seed } = context.input;
   for (const [key, value] of Object.entries({ project, group, name }))
     checkName(context, [key], value);
-  const checkpointRootDir = context.disk.resolve(root === '' ? 'checkpoints' : root);
-  if (context.disk.kind(checkpointRootDir) === 'file')
-    context.report(
-      ['checkpoint_root_dir'],
-      `got "${root}", which is a file. Give a folder; it is made when it does not exist.`,
-    );
+  const checkpointRootDir = deriveRoot(context);
   const folder = join(checkpointRootDir, project, group, name);
   const inUse = context.disk.kind(folder) === 'folder' && !context.disk.isEmptyFolder(folder);
-  const resume = inUse && (continues || isBench);
-  if (isBench && !continues)
-    context.warn(
-      ['continue_from_checkpoint'],
-      'ignored. Mode bench evaluates the checkpoints of the run.',
+  const resume = inUse && (context.input.continue_from_checkpoint || isBench);
+  const isRenamed = inUse && !resume && timestamp !== undefined;
+  warnOfContinuing(context, { isBench, isBlocked: inUse && !resume && !isRenamed, folder });
+  const ownName = isRenamed ? `${name}_${timestamp}` : name;
+  const jobDirectory = join(checkpointRootDir, project, group, ownName);
+  return { project, group, name: ownName, checkpointRootDir, jobDirectory, resume, seed };
+}
+
+function deriveRoot(context: StageContext): string {
+  const { checkpoint_root_dir: given } = context.input;
+  const root = context.disk.resolve(given === '' ? 'checkpoints' : given);
+  if (context.disk.kind(root) === 'file')
+    context.report(
+      ['checkpoint_root_dir'],
+      `got "${given}", which is a file. Give a folder; it is created when it does not exist.`,
     );
-  if (inUse && !resume && timestamp === undefined)
-    context.warn(
-      ['continue_from_checkpoint'],
-      `${folder} has content; the run gets a name with the time in it.`,
-    );
-  const ownName = inUse && !resume && timestamp !== undefined ? `${name}_${timestamp}` : name;
-  return {
-    project,
-    group,
-    name: ownName,
-    checkpointRootDir,
-    jobDirectory: join(checkpointRootDir, project, group, ownName),
-    resume,
-    seed,
-  };
+  return root;
+}
+
+/** `isBlocked`: the folder has content that is not continued, and there is no time for a new name. */
+function warnOfContinuing(
+  context: StageContext,
+  run: { readonly isBench: boolean; readonly isBlocked: boolean; readonly folder: string },
+): void {
+  const key = ['continue_from_checkpoint'];
+  if (run.isBench && !context.input.continue_from_checkpoint)
+    context.warn(key, 'ignored. Mode bench evaluates the checkpoints of the run.');
+  if (run.isBlocked)
+    context.warn(key, `${run.folder} has content; the run gets a name with the time in it.`);
 }
 
 function checkStageNames(stages: Stages): void {
@@ -88,7 +86,7 @@ function checkStageNames(stages: Stages): void {
         ? 'is missing. Name the stage, for example sft_warmup; the name becomes a folder inside the run.'
         : seen.has(stageName)
           ? `got "${stageName}", which an earlier stage has already. Names must differ: each stage has a folder of its own.`
-          : unfitName(stageName);
+          : invalidName(stageName);
     if (message !== undefined) add([{ at, key: path, message }]);
     seen.add(stageName);
   }
@@ -96,36 +94,40 @@ function checkStageNames(stages: Stages): void {
 
 function deriveStage(context: StageContext, identity: Identity): StageConfig {
   const { stageName, stageIndex, input, sections } = context;
+  const { project, group, seed } = identity;
   const jobDirectory =
     stageName === undefined ? identity.jobDirectory : join(identity.jobDirectory, stageName);
   const engine = deriveEngine(context);
   const { model, rolloutModel, auxiliaryModels } = deriveModel(context, engine);
-  const algorithm = deriveAlgorithm(context, model, engine);
+  const algorithm = deriveAlgorithm(context, model);
   const buffer = deriveBuffer(context, { model, algorithm, jobDirectory });
+  checkNeeds(context, algorithm, auxiliaryModels);
+  checkEngine(context, { engine, algorithm, model });
   checkSampling(context, algorithm);
   checkDistribution(context, algorithm, { buffer, rolloutModel });
-  checkTeacher(context, algorithm, auxiliaryModels);
   return {
     stageName,
     stageIndex,
-    // Other modes are refused by the status table; colocate is both.
+    // Any other mode has a status that is a problem; colocate is both.
     mode: (input.mode === 'colocate' ? 'both' : input.mode) as Mode,
-    project: identity.project,
-    group: identity.group,
+    project,
+    group,
     name: stageName === undefined ? identity.name : `${identity.name}/${stageName}`,
-    seed: identity.seed,
+    seed,
     engine,
     jobDirectory,
     algorithm,
     model,
     buffer,
-    explorer: deriveExplorer(
-      context,
-      { rolloutModel, auxiliaryModels },
+    explorer: deriveExplorer(context, {
+      models: { rolloutModel, auxiliaryModels },
       buffer,
-      algorithm.repeatTimes,
-    ),
-    trainer: deriveTrainer(context, algorithm.optimizer),
+      algorithm,
+    }),
+    trainer: {
+      ...resolveSection(sections.trainer, input.trainer),
+      critic: deriveCritic(context, algorithm.optimizer),
+    },
     dataProcessor: { experiencePipeline: { operators: deriveOperators(context) } },
     synchronizer: resolveSection(sections.synchronizer, input.synchronizer),
     monitor: {

@@ -1,7 +1,7 @@
 /** Bytes to text, with the line of the first byte that is not UTF-8. */
-import type { SyntaxProblem } from './parse.js';
+import type { LocatedProblem } from './problem.js';
 
-export function decodeUtf8(bytes: Uint8Array): string | SyntaxProblem {
+export function decodeUtf8(bytes: Uint8Array): string | LocatedProblem {
   const text = tryDecode(bytes);
   if (text !== undefined) return text;
   const utf16 =

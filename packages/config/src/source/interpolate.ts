@@ -21,7 +21,7 @@ import {
   type Scalar,
   type ScalarNode,
 } from './node.js';
-import type { SyntaxProblem } from './parse.js';
+import type { LocatedProblem } from './problem.js';
 
 export interface InterpolationContext {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,7 +31,7 @@ export interface InterpolationContext {
 
 export interface InterpolatedTree {
   readonly root: MapNode;
-  readonly problems: readonly SyntaxProblem[];
+  readonly problems: readonly LocatedProblem[];
   /** Paths that have no value because of a problem. */
   readonly failed: readonly KeyPath[];
 }
@@ -56,7 +56,7 @@ interface Found {
 }
 
 class Interpolator {
-  readonly problems: SyntaxProblem[] = [];
+  readonly problems: LocatedProblem[] = [];
   readonly failed: KeyPath[] = [];
   readonly #root: MapNode;
   readonly #context: InterpolationContext;

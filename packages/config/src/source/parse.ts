@@ -16,24 +16,17 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import type { SourcePosition } from './problem.js';
 import type { Entry, KeyPath, MapNode, Node, Scalar } from './node.js';
-
-/** A problem that has no key yet: the file could not be read as a tree. */
-export interface SyntaxProblem {
-  readonly at: SourcePosition;
-  readonly key: KeyPath;
-  readonly message: string;
-}
+import type { LocatedProblem, SourcePosition } from './problem.js';
 
 export interface ParsedTree {
   /** Undefined when the text is not a map of keys. */
   readonly root: MapNode | undefined;
-  readonly problems: readonly SyntaxProblem[];
+  readonly problems: readonly LocatedProblem[];
 }
 
-/** What to do about the mistakes that the YAML library names by code. */
-const cures: Readonly<Record<string, string>> = {
+/** What to do about mistakes, by the codes of the YAML library. */
+const fixes: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'A tab indents this line; YAML allows only spaces. Replace the tab by two spaces.',
   DUPLICATE_KEY: 'This key is already set in the same section; keep one of the two.',
   BAD_INDENT:
@@ -54,7 +47,7 @@ const cures: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'A value that starts with "*" refers to an anchor. Quote it if it is text.',
 };
 
-/** Deep enough for any configuration; stops anchors that multiply. */
+/** More than any configuration needs; stops anchors that expand exponentially. */
 const maxNodes = 100_000;
 
 export function parseTree(text: string): ParsedTree {
@@ -99,19 +92,19 @@ function positionIn(counter: LineCounter): Locate {
   };
 }
 
-function syntaxProblem(error: YAMLError, position: Locate): SyntaxProblem {
-  const cure = cures[error.code];
+function syntaxProblem(error: YAMLError, position: Locate): LocatedProblem {
+  const fix = fixes[error.code];
   const reason = error.message.replaceAll(/\s+/g, ' ').replace(/[.:]?$/, '.');
   return {
     at: position(error.pos[0]),
     key: [],
-    message: cure === undefined ? `This is not valid YAML: ${reason}` : `${cure} (YAML: ${reason})`,
+    message: fix === undefined ? `This is not valid YAML: ${reason}` : `${fix} (YAML: ${reason})`,
   };
 }
 
-/** Turns the nodes of the YAML library into ours, following aliases. */
+/** Converts the nodes of the YAML library into ours, following aliases. */
 class TreeReader {
-  readonly problems: SyntaxProblem[] = [];
+  readonly problems: LocatedProblem[] = [];
   readonly #document: Document;
   readonly #position: Locate;
   readonly #following = new Set<unknown>();

@@ -1,10 +1,18 @@
-/** Problems of a configuration file: collected, sorted by place, and shown with value and cure. */
+/** Problems of a configuration: what is wrong, where, and what to do. */
 import { ConfigError } from '@trinity-rft/core';
 
 /** From 1; 0 for a value that is in no file. */
 export interface SourcePosition {
   readonly line: number;
   readonly column: number;
+}
+
+/** A problem at a key; an empty path when the file could not be read as a tree. */
+export interface LocatedProblem {
+  readonly at: SourcePosition;
+  /** Keys and list indices from the root of the file. */
+  readonly key: readonly (string | number)[];
+  readonly message: string;
 }
 
 /** One thing that is wrong, for people and for editors. */

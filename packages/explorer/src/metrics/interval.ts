@@ -14,10 +14,10 @@ const z = 1.959963984540054;
 
 /**
  * Interval of the mean of one number per task. Numbers in [0, 1] are rates: Wilson's score
- * interval, which is right near 0 and 1 where there is no spread to measure, with the effective
+ * interval, which holds near 0 and 1 where there is no spread to measure, with the effective
  * sample size mean (1 - mean) / variance of the mean, that is the number of tasks for one run each
  * and more when runs agree less within a task than between tasks. Other numbers: Student's t.
- * Undefined for less than two tasks. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard
+ * Undefined for fewer than two tasks. Sources: Wilson 1927, doi:10.2307/2276774; Korn and Graubard
  * 1998.
  */
 export function meanInterval(perTask: readonly number[]): Interval | undefined {
@@ -32,7 +32,7 @@ export function meanInterval(perTask: readonly number[]): Interval | undefined {
 
 function effectiveSize(perTask: readonly number[], average: number): number {
   const variance = populationStd(perTask) ** 2 / perTask.length;
-  // Without spread nothing is known of how runs agree: as if there was one run per task.
+  // Without spread the agreement of runs is unknown: count one run per task.
   return variance > 1e-15 ? (average * (1 - average)) / variance : perTask.length;
 }
 

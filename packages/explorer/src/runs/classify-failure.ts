@@ -15,8 +15,8 @@ export interface Failure {
 }
 
 /**
- * An error that is not ours, nor made of an answer of a model, becomes a WorkflowError
- * `WORKFLOW_THREW`.
+ * Finds a known error among the causes, or an answer of a model server in an error of its client.
+ * Any other error becomes a WorkflowError `WORKFLOW_THREW`.
  */
 export function classifyFailure(error: unknown, workflow: string): Failure {
   const known = findKnown(error);
@@ -34,7 +34,7 @@ export function classifyFailure(error: unknown, workflow: string): Failure {
   };
 }
 
-/** The agent itself failed: not its deadline, the engine, or a reward function. */
+/** The agent itself failed: no deadline, engine or reward function did. */
 export function isOwnFailure({ kind, error }: Failure): boolean {
   return (
     kind === 'prompt_too_long' ||
@@ -43,8 +43,8 @@ export function isOwnFailure({ kind, error }: Failure): boolean {
 }
 
 /**
- * What is configured or written wrongly stays wrong, and a request that a model refuses, such as
- * one whose prompt does not fit, is refused again.
+ * False where the next attempt would fail in the same way: wrong configuration, and requests that a
+ * model rejects, such as one whose prompt is too long.
  */
 export function isWorthRetrying(error: Error): boolean {
   if (error instanceof ConfigError || (TrinityError.is(error) && error.code === 'REWARD_MISSING'))
@@ -57,26 +57,21 @@ export function isWorthRetrying(error: Error): boolean {
   );
 }
 
-/** Causes may go in circles. */
-const mostCauses = 16;
+/** Chains of causes may be circular. */
+const maxCauses = 16;
 
-/**
- * The error itself or the first that is known among its causes: client libraries wrap what the
- * model said.
- */
+/** The error itself or the first known one among its causes: client libraries wrap our errors. */
 function findKnown(error: unknown): TrinityError | undefined {
   let current = error;
-  for (let depth = 0; depth < mostCauses && current instanceof Error; depth++) {
-    const known = TrinityError.is(current) ? current : answeredBy(current);
+  for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
+    const known = TrinityError.is(current) ? current : serverAnswer(current);
     if (known) return known;
     current = current.cause;
   }
   return undefined;
 }
 
-/**
- * Names of statuses and codes in the errors of clients: the `openai` package's, and the AI SDK's.
- */
+/** Where errors of the `openai` package and the AI SDK keep status and code. */
 interface ClientError {
   readonly status?: unknown;
   readonly statusCode?: unknown;
@@ -85,11 +80,11 @@ interface ClientError {
 }
 
 /**
- * What an answer of a server says that clients made an error of, where that is no behaviour of the
- * agent: prompts that are too long, and servers that fail or are busy, be it the model's or that of
- * a tool. Other refusals the agent has brought about.
+ * The answer of a server behind an error of its client, where it tells of more than the agent: a
+ * prompt that is too long, or a server, of the model or of a tool, that fails or is busy. Other
+ * rejected requests are the agent's own fault.
  */
-function answeredBy(error: Error): ModelError | undefined {
+function serverAnswer(error: Error): ModelError | undefined {
   const { status: own, statusCode, code: ownCode, data } = error as ClientError;
   const status = own ?? statusCode;
   if (typeof status !== 'number') return undefined;
@@ -100,6 +95,6 @@ function answeredBy(error: Error): ModelError | undefined {
     status,
     retryable: busy,
     cause: error,
-    ...(typeof code === 'string' && { code }),
+    code: typeof code === 'string' ? code : undefined,
   });
 }

@@ -54,13 +54,8 @@ export function finishRuns(result: WorkflowResult, options: FinishOptions): read
       'returned no experiences',
       'Return at least one, or a reward after calling the model at least once.',
     );
-  const runs = new Map<number, Experience[]>();
-  for (const experience of experiences) {
-    const complete = completed(experience, recorded, options);
-    const members = runs.get(complete.eid.run);
-    if (members) members.push(complete);
-    else runs.set(complete.eid.run, [complete]);
-  }
+  const complete = experiences.map((experience) => completed(experience, recorded, options));
+  const runs = Map.groupBy(complete, (experience) => experience.eid.run);
   for (let run = range.firstRun; run < range.firstRun + range.count; run++) {
     if (!runs.has(run))
       throw invalid(
@@ -160,7 +155,7 @@ function finishRun(
 ): FinishedRun {
   // A stable sort: experiences of one step keep the order in which the workflow returned them.
   const steps = members.toSorted((a, b) => a.eid.step - b.eid.step);
-  const reward = steps.at(-1)!.reward ?? Number.NaN;
+  const reward = steps.at(-1)?.reward ?? Number.NaN;
   const own = meanMetrics(steps.map((step) => step.metrics));
   return {
     run,

@@ -1,4 +1,4 @@
-/** What the log says of math answers that cannot be compared. */
+/** Warnings about math answers that could not be compared. */
 import type { Logger } from '@trinity-rft/core';
 import type { GiveUpReason, GivenUp, MathChecker } from '@trinity-rft/reward';
 
@@ -8,14 +8,14 @@ const reasons: Readonly<Record<GiveUpReason, (givenUp: GivenUp) => string>> = {
 };
 
 /**
- * Warns of every answer that counts as wrong because it could not be compared; returns how to stop
- * that.
+ * Warns of every answer that counts as wrong because it could not be compared. Returns a function
+ * that ends the warnings.
  */
-export function warnOfGivenUp(checker: MathChecker, logger: Logger): () => void {
+export function warnOfUncheckedMath(checker: MathChecker, logger: Logger): () => void {
   return checker.onGivenUp((givenUp) => {
     const { reason, responseLength } = givenUp;
     logger.warn(
-      `A math answer ${reasons[reason](givenUp)} and counts as wrong (its text has ${responseLength} characters). The run goes on.`,
+      `A math answer ${reasons[reason](givenUp)} and counts as wrong (its text has ${responseLength} characters). The run continues.`,
       { code: 'MATH_ANSWER_GIVEN_UP', reason },
     );
   });

@@ -13,15 +13,13 @@ import {
   type Terminal,
 } from '@trinity-rft/monitor';
 
-export type { Terminal };
-
 export interface StageMonitor {
   readonly logger: Logger;
-  /** For what the console is told by somebody else. */
+  /** For messages that other code already shows on the console. */
   readonly fileLogger: Logger;
-  /** Metrics from here on; those beyond the resume point are made again, so their records go. */
+  /** Metrics from the resume point on. Later records are deleted: their steps will be repeated. */
   openSink(resume: ResumePoint): MetricSink;
-  /** For the time left. */
+  /** To estimate the remaining time. */
   expectSteps(total: number | undefined): void;
   close(): Promise<void>;
 }
@@ -40,7 +38,7 @@ export function openMonitor(
     terminal,
     clock,
     env,
-    ...(stage.stageName !== undefined && { label: stage.stageName }),
+    label: stage.stageName,
   });
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };

@@ -1,6 +1,41 @@
-/** Resources that close at the end of a block, also after an error. */
+/** Resources that have to be closed. */
 
-/** For `await using`. */
-export function disposable<T extends { close(): Promise<void> }>(resource: T): T & AsyncDisposable {
+export interface Closable {
+  close(): Promise<void>;
+}
+
+/** Makes a resource close at the end of its block, also after an error: `await using`. */
+export function disposable<T extends Closable>(resource: T): T & AsyncDisposable {
   return Object.assign(resource, { [Symbol.asyncDispose]: () => resource.close() });
+}
+
+/** Resources that are opened one after the other and closed together. */
+export interface ResourceStack extends Closable {
+  /** Closes `resource` with the stack. */
+  use<T extends Closable>(resource: T): T;
+  /** In reverse order; rejects with the first error once all are closed. */
+  close(): Promise<void>;
+}
+
+/** Calls `open`. If it throws, what it has put on the stack is closed. */
+export async function openTogether<T>(open: (stack: ResourceStack) => Promise<T>): Promise<T> {
+  const resources: Closable[] = [];
+  const stack: ResourceStack = {
+    use: (resource) => {
+      resources.push(resource);
+      return resource;
+    },
+    close: async () => {
+      const errors: unknown[] = [];
+      for (const resource of resources.splice(0).toReversed())
+        await resource.close().catch((error: unknown) => errors.push(error));
+      if (errors.length > 0) throw errors[0];
+    },
+  };
+  try {
+    return await open(stack);
+  } catch (error) {
+    await stack.close().catch(() => undefined);
+    throw error;
+  }
 }

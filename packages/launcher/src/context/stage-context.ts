@@ -1,26 +1,33 @@
-/** What every mode gets: the stage to run and what all stages share. */
+/** What every mode gets: the stage to run, and what all stages share. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
-import type { MetricSink, RewardFn, Runtime, Task } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
+import type { EngineFactory, MetricSink, Runtime } from '@trinity-rft/core';
 import type { ResumePoint } from '@trinity-rft/monitor';
 import type { Registry, RewardDefinition, WorkflowDefinition } from '@trinity-rft/workflow';
 
-export interface StageContext {
-  readonly stage: StageConfig;
-  /** Model folder that the stage begins with. */
-  readonly startModel: string;
-  /** An earlier process ended the stage; it may have become longer since. */
-  readonly endedBefore: boolean;
-  readonly runtime: Runtime;
-  /** Opens the metric files, once it is known where the stage goes on. */
-  readonly openSink: (resume: ResumePoint) => MetricSink;
+/** Engines by name. */
+export type EngineTable = Readonly<Record<string, EngineFactory>>;
+
+/** What a configuration may name: the built-in parts, those of plugins and those of programs. */
+export interface Extensions {
   readonly workflows: Registry<WorkflowDefinition>;
   readonly rewardFns: Registry<RewardDefinition>;
-  /** With those of plugins. */
   readonly algorithms: AlgorithmTables;
+  readonly engines: EngineTable;
+}
+
+export interface StageContext extends Extensions {
+  readonly stage: StageConfig;
+  /** Model folder that the stage starts from. */
+  readonly startModel: string;
+  /** An earlier process completed the stage, which may have become longer since. */
+  readonly endedBefore: boolean;
+  readonly runtime: Runtime;
+  /** Opens the metric files, once it is known at which step the stage continues. */
+  readonly openSink: (resume: ResumePoint) => MetricSink;
   /** Interrupts the run: finish the step, save, stop. */
   readonly signal: AbortSignal;
-  /** Told how many train steps are to come, as soon as that is known. */
+  /** Called with the number of train steps as soon as it is known. */
   readonly expectSteps: (total: number | undefined) => void;
   /** Mode `serve`. */
   readonly serve?: ServeOptions;
@@ -30,15 +37,15 @@ export interface StageContext {
 export interface ServeOptions {
   /** @default `explorer.listen_address` */
   readonly host?: string;
-  /** 0 = any that is free. @default `explorer.proxy_port` */
+  /** 0 = any free port. @default `explorer.proxy_port` */
   readonly port?: number;
-  /** That clients have to send. @default a random one */
+  /** The key that clients have to send. @default a random one */
   readonly apiKey?: string;
   /** False: another process trains, in mode `train`. @default true */
   readonly train?: boolean;
-  /** How long requests in progress are waited for at the end, in ms. @default 30_000 */
+  /** How long to wait at the end for requests in progress, in ms. @default 30_000 */
   readonly drainMs?: number;
-  /** Requests are served from now on. */
+  /** Called when the server accepts requests. */
   readonly onOpen?: (address: ServeAddress) => void;
 }
 
@@ -51,26 +58,10 @@ export interface ServeAddress {
 
 export interface StageResult {
   readonly interrupted: boolean;
-  /** An earlier process ended the stage, and nothing was left to do. */
+  /** An earlier process completed the stage, and nothing was left to do. */
   readonly doneBefore: boolean;
   /** Optimizer steps made in the whole stage. */
   readonly trainStep: number;
-  /** Folder of the last checkpoint, when there is one. */
+  /** Folder of the last checkpoint, if there is one. */
   readonly checkpoint: string | undefined;
-}
-
-/** Looks up, once per name and arguments, the reward function a task names. */
-export function rewardFnFinder(
-  registry: Registry<RewardDefinition>,
-): (task: Task) => RewardFn | undefined {
-  const made = new Map<string, RewardFn>();
-  return ({ rewardFn, rewardFnArgs }) => {
-    if (rewardFn === undefined) return undefined;
-    const key = `${rewardFn}\n${JSON.stringify(rewardFnArgs)}`;
-    const known = made.get(key);
-    if (known) return known;
-    const created = registry.get(rewardFn).create(rewardFnArgs);
-    made.set(key, created);
-    return created;
-  };
 }

@@ -1,98 +1,90 @@
-/**
- * What all debug commands begin with: a configuration, its plugins, and the stage and weights to
- * debug with.
- */
+/** What all debug commands start with: a configuration, and the stage and weights to debug with. */
 import path from 'node:path';
-import type { Definition } from '@trinity-rft/algorithm';
 import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
-import { createRuntime, systemClock, type Clock } from '@trinity-rft/core';
+import type { Clock, Logger } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import {
-  createRewardRegistry,
-  createWorkflowRegistry,
-  type RewardDefinition,
-  type WorkflowDefinition,
-} from '@trinity-rft/workflow';
 import { resolveModelFolder } from '../assembly/models/model-folder.js';
-import { readConfiguration } from '../run/configuration.js';
 import type { StageContext } from '../context/stage-context.js';
-import { exploringStage } from './rollouts.js';
-import { collectNotices } from './notices.js';
+import { readConfiguration, type ExtensionOptions } from '../run/configuration.js';
+import { exploringStage, frozenContext } from './frozen-context.js';
 
-export interface DebugOptions {
+export interface DebugOptions extends ExtensionOptions {
   /** YAML file. */
   readonly configPath: string;
-  /** Directories whose modules export workflows, reward functions and algorithms. @default none */
-  readonly pluginDirs?: readonly string[];
-  /** More workflows and reward functions, for programs. */
-  readonly workflows?: readonly WorkflowDefinition[];
-  readonly rewardFns?: readonly RewardDefinition[];
-  /** More algorithms and parts of them, for programs. */
-  readonly algorithms?: readonly Definition[];
   /**
-   * Where the command leaves files, and where a served model is found again.
+   * Where the command writes files, and where it looks for a served model.
    * @default "debug_output"
    */
   readonly outputDirectory?: string;
-  /** Take the newest checkpoint of the run instead of the model it begins with. @default false */
+  /** Take the newest checkpoint of the run instead of the model it starts from. @default false */
   readonly newestCheckpoint?: boolean;
   readonly signal?: AbortSignal;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** @default the working directory of the process */
-  readonly cwd?: string;
   /** @default the system clock */
   readonly clock?: Clock;
 }
 
 export interface DebugContext {
-  readonly config: ResolvedConfig;
   readonly context: StageContext;
-  /** Warnings of the configuration, then what was logged, which goes on growing. */
+  /** Warnings of the configuration, then what is logged. It grows. */
   readonly notices: readonly string[];
+  /** Absolute. */
+  readonly outputDirectory: string;
 }
 
-/** Nothing of the run's folder is changed. @throws ConfigError */
+/** Changes nothing in the run's folder. @throws ConfigError */
 export async function openDebugContext(options: DebugOptions): Promise<DebugContext> {
-  const { clock = systemClock } = options;
-  const {
-    loaded: { config, warnings },
-    plugins,
-    algorithms,
-  } = await readConfiguration(options);
+  const { cwd = '.', outputDirectory = 'debug_output', clock, signal } = options;
+  const { loaded, ...extensions } = await readConfiguration(options);
+  const { config, warnings } = loaded;
   const stage = exploringStage(config);
-  const { logger, lines } = collectNotices();
-  for (const warning of warnings) logger.warn(warning);
+  const notices = [...warnings];
   const startModel =
     options.newestCheckpoint === true
       ? await newestWeights(config, stage)
-      : await resolveModelFolder(config.stages[0] ?? stage);
-  const context: StageContext = {
-    stage: path.dirname(startModel) === stage.jobDirectory ? withoutAdapter(stage) : stage,
+      : await resolveModelFolder(config.stages[0]);
+  const isCheckpoint = path.dirname(startModel) === stage.jobDirectory;
+  const context = frozenContext({
+    stage: isCheckpoint ? withoutAdapter(stage) : stage,
     startModel,
-    endedBefore: false,
-    runtime: createRuntime({ seed: stage.seed, clock, logger }),
-    openSink: () => ({ write: () => undefined, close: () => Promise.resolve() }),
-    workflows: createWorkflowRegistry([...plugins.workflows, ...(options.workflows ?? [])]),
-    rewardFns: createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]),
-    algorithms,
-    signal: options.signal ?? new AbortController().signal,
-    expectSteps: () => undefined,
-  };
-  return { config, context, notices: lines };
+    extensions,
+    logger: noticeLogger(notices),
+    clock,
+    signal,
+  });
+  return { context, notices, outputDirectory: path.resolve(cwd, outputDirectory) };
 }
 
-/** Its checkpoints have the adapter in them. */
+/** The adapter is already merged into the checkpoints of the stage. */
 const withoutAdapter = (stage: StageConfig): StageConfig => ({
   ...stage,
   model: { ...stage.model, lora: undefined },
 });
 
-/** Of the stage, else of the stages before it, else what the run begins with. */
+/** The newest checkpoint of the stage or of one before it, else the model of the run. */
 async function newestWeights(config: ResolvedConfig, stage: StageConfig): Promise<string> {
   for (const { jobDirectory } of config.stages.slice(0, stage.stageIndex + 1).toReversed()) {
     const newest = (await listCheckpoints(jobDirectory)).at(-1);
     if (newest) return newest.directory;
   }
-  return resolveModelFolder(config.stages[0] ?? stage);
+  return resolveModelFolder(config.stages[0]);
+}
+
+/**
+ * Collects what a run would log, from `info` on. Failures of the attempt are left out: the report
+ * shows them separately.
+ */
+function noticeLogger(notices: string[]): Logger {
+  const keep = (message: string, fields?: Readonly<Record<string, unknown>>): void => {
+    if (fields?.['attempt'] === undefined) notices.push(message);
+  };
+  const logger: Logger = {
+    debug: () => undefined,
+    info: keep,
+    warn: keep,
+    error: keep,
+    child: () => logger,
+  };
+  return logger;
 }

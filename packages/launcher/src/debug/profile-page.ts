@@ -1,7 +1,4 @@
-/**
- * The profile as one page that needs nothing else: bars over time, and a table. No script runs on
- * it.
- */
+/** The profile as a self-contained page without scripts: bars over time, and a table. */
 import type { Span } from './report.js';
 
 const colours: Readonly<Record<Span['kind'], string>> = {
@@ -77,6 +74,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Names come from models and users. */
+/** For HTML: names come from models and users. */
 const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => entities[character]!);
+  text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);

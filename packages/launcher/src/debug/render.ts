@@ -7,15 +7,15 @@ import type { Turn } from './turns.js';
 
 export interface RenderOptions {
   /**
-   * Colours by escape codes: context grey, sampled tokens from green (certain) to red (unlikely).
-   * Else context stands in ⟦ ⟧.
+   * True: escape codes show context in grey and sampled tokens from green (likely) to red
+   * (unlikely). False: context is put into ⟦ ⟧.
    */
   readonly colour: boolean;
 }
 
 /**
- * Every experience with its tokens, then the error if there is one. Control characters of the texts
- * are made visible. Ends with a line break.
+ * Every experience with its tokens, then the error if there is one. Escapes control characters.
+ * Ends with a line break.
  */
 export function renderWorkflowDebug(
   report: WorkflowDebugReport,
@@ -27,7 +27,7 @@ export function renderWorkflowDebug(
     metrics,
     error,
     notices,
-    strays,
+    strayErrors,
     turns,
     forks,
     seconds,
@@ -45,7 +45,7 @@ export function renderWorkflowDebug(
     ...(notices.length > 0 ? [visible(redactText(notices.join('\n')))] : []),
     ...experiences.map((experience, i) => renderExperience(experience, i, report, paint)),
     ...forks.map((fork) => renderFork(fork, paint)),
-    ...strays.map((stray) => paint.problem(visible(redactText(stray)))),
+    ...strayErrors.map((line) => paint.problem(visible(redactText(line)))),
     ...(error ? [renderFailure(error, turns, paint)] : []),
     `${turns.length} calls of the model in ${seconds.toFixed(2)} s${reward === undefined ? '' : `, reward ${number(reward)}`}. Metrics: ${listed(metrics)}`,
     `Written to ${outputDirectory}: ${files.join(', ')}`,
@@ -67,7 +67,7 @@ const plain: Paint = {
   sampled: (text) => text,
 };
 
-/** Escape codes of 256 colours: least probability, colour. */
+/** From this probability on, this colour of the 256-colour palette. */
 const heat = [
   [0.9, 34],
   [0.5, 106],
@@ -111,7 +111,7 @@ function renderExperience(
   return `${head}${own}\n${paint.context(texts.slice(0, promptLength).join(''))}${response(experience, texts, paint)}`;
 }
 
-/** Runs of context in one piece, sampled tokens one by one. */
+/** Context in whole pieces, sampled tokens one by one. */
 function response(
   { promptLength, actionMask, logprobs }: Experience,
   texts: readonly string[],
@@ -175,9 +175,9 @@ const listed = (facts: Metrics | Readonly<Record<string, string | number>>): str
     .map(([name, value]) => `${name} ${typeof value === 'number' ? number(value) : value}`)
     .join(', ') || 'none';
 
-/** What a terminal would act on, as `\x1b`; line breaks and tabs stay. */
+/** Escapes characters that a terminal would act on (`\x1b`), except line breaks and tabs. */
 const visible = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- These are what it looks for.
+  // oxlint-disable-next-line no-control-regex -- It matches control characters on purpose.
   text.replaceAll(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
     (character) => {

@@ -1,6 +1,6 @@
 /**
- * A model that stays loaded between debug runs: its sampler over loopback HTTP, and the file that
- * says where it is.
+ * A model that stays loaded between debug runs: its sampler over loopback HTTP, and the file with
+ * its address.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,16 +14,16 @@ import {
   type SamplingOptions,
 } from '@trinity-rft/core';
 
-/** In the output directory, readable by its owner only: it holds the key. */
+/** In the output directory. Only its owner may read it, because it holds the key. */
 const servedModelFile = 'inference_model.json';
 
-/** Where a served model is. */
+/** The content of the file. */
 export interface ServedModel {
   /** The model folder. */
   readonly model: string;
   readonly maxModelLen: number;
   readonly policyVersion: number;
-  /** For debug runs, token ids in and out. */
+  /** For debug runs: takes and returns token ids. */
   readonly samplerURL: string;
   readonly samplerKey: string;
   /** OpenAI routes. */
@@ -32,6 +32,7 @@ export interface ServedModel {
   readonly pid: number;
 }
 
+/** Returns a function that removes the file. */
 export async function writeServedModel(
   outputDirectory: string,
   served: ServedModel,
@@ -42,10 +43,7 @@ export async function writeServedModel(
   return () => rm(file, { force: true });
 }
 
-/**
- * The served model of this folder, when it answers. What its file says may be outdated: then there
- * is none.
- */
+/** The served model of this folder, if it answers. The file may be left over from another one. */
 export async function findServedModel(
   outputDirectory: string,
   modelFolder: string,
@@ -58,12 +56,12 @@ export async function findServedModel(
   if (served?.model !== modelFolder) return undefined;
   const answer = await fetch(served.samplerURL, {
     headers: bearer(served.samplerKey),
-    signal: AbortSignal.timeout(answersWithinMs),
+    signal: AbortSignal.timeout(answerTimeoutMs),
   }).catch(() => undefined);
   return answer?.ok === true ? { sampler: remoteSampler(served), url: served.baseURL } : undefined;
 }
 
-const answersWithinMs = 2000;
+const answerTimeoutMs = 2000;
 
 function parse(text: string): ServedModel | undefined {
   try {
@@ -75,13 +73,13 @@ function parse(text: string): ServedModel | undefined {
 
 const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
-/** What {@link samplerHandler} is asked. */
+/** Body of a request to {@link samplerHandler}. */
 interface SampleRequest {
   readonly prompt: readonly number[];
   readonly options: SamplingOptions;
 }
 
-/** As plain JSON: doubles hold a float32 exactly. */
+/** As JSON. Doubles hold a float32 exactly. */
 type PlainSequence = Omit<SampledSequence, 'tokens' | 'logprobs'> & {
   readonly tokens: readonly number[];
   readonly logprobs: readonly number[];
@@ -109,7 +107,7 @@ export function samplerHandler(sampler: Sampler): (request: Request) => Promise<
   };
 }
 
-/** Samples in the process that has the model. Equal seeds give what the embedded engine gives. */
+/** Samples in the process that has the model, with the same result for the same seed. */
 function remoteSampler({
   samplerURL,
   samplerKey,
@@ -122,7 +120,7 @@ function remoteSampler({
     adopt: () =>
       Promise.reject(
         new EngineError(
-          'A served model keeps its weights; expected no adopt(). Open an engine here instead.',
+          'A served model cannot adopt other weights. Open an engine in this process instead.',
         ),
       ),
     sample: async (prompt, options, signal) => {
@@ -132,18 +130,16 @@ function remoteSampler({
         method: 'POST',
         headers,
         body,
-        ...(signal && { signal }),
+        signal,
       }).catch((cause: unknown) => {
         if (signal?.aborted) throw signal.reason;
         throw new EngineError(
-          'The served model does not answer; expected the process of --module inference_model. Start it again.',
-          {
-            cause,
-          },
+          'The served model does not answer. Start it again with --module inference_model.',
+          { cause },
         );
       });
       const answer: unknown = await response.json();
-      if (!response.ok) throw refused(answer, response.status);
+      if (!response.ok) throw errorOf(answer, response.status);
       return (answer as readonly PlainSequence[]).map((sequence) => ({
         ...sequence,
         tokens: Int32Array.from(sequence.tokens),
@@ -153,12 +149,10 @@ function remoteSampler({
   };
 }
 
-function refused(answer: unknown, status: number): Error {
+function errorOf(answer: unknown, status: number): Error {
   const { message = `The served model answered with status ${status}.`, code } = answer as {
     message?: string;
     code?: string;
   };
-  return status === 500
-    ? new EngineError(message)
-    : new ModelError(message, { status, ...(code !== undefined && { code }) });
+  return status === 500 ? new EngineError(message) : new ModelError(message, { status, code });
 }

@@ -2,62 +2,60 @@
 import type { Span } from './report.js';
 import type { Turn } from './turns.js';
 
-export interface SpanInput {
+/** In milliseconds since the epoch. */
+export interface TimeRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface SpanInput extends TimeRange {
   /** Name of the workflow. */
   readonly name: string;
-  /** Milliseconds since the epoch, as all times here. */
-  readonly begun: number;
-  readonly ended: number;
   readonly turns: readonly Turn[];
-  readonly rewards: readonly { readonly begun: number; readonly ended: number }[];
+  /** Calls of the reward function. */
+  readonly rewards: readonly TimeRange[];
 }
 
 /**
- * The attempt, its calls of the model and of the reward function as measured. Between two calls of
- * the model runs the agent's own code; which tools it ran is known from the tool calls before the
- * gap, how long each took is not.
+ * The attempt, its model calls and its reward calls as measured. The agent's own code runs between
+ * two model calls. The tool calls before such a gap say which tools ran in it; how long each tool
+ * took is not known.
  */
-export function toSpans({ name, begun, ended, turns, rewards }: SpanInput): readonly Span[] {
-  const at = (time: number): number => time - begun;
-  const calls = turns.map((turn, i): Span => ({
-    kind: 'model',
-    name: `model call ${i}`,
-    begin: at(turn.begun),
-    end: at(turn.ended),
-    details: detailsOf(turn),
-  }));
-  const scores = rewards.map((reward): Span => ({
-    kind: 'reward',
-    name: 'reward',
-    begin: at(reward.begun),
-    end: at(reward.ended),
-    details: {},
-  }));
-  const whole: Span = {
-    kind: 'attempt',
-    name,
-    begin: 0,
-    end: at(ended),
-    details: { calls: turns.length },
-  };
+export function toSpans({ name, start, end, turns, rewards }: SpanInput): readonly Span[] {
+  const relative = (range: TimeRange) => ({ begin: range.start - start, end: range.end - start });
   return [
-    whole,
-    ...calls,
-    ...gaps(turns).map((gap) => ({ ...gap, begin: at(gap.begin), end: at(gap.end) })),
-    ...scores,
+    { kind: 'attempt', name, begin: 0, end: end - start, details: { calls: turns.length } },
+    ...turns.map((turn, i): Span => ({
+      kind: 'model',
+      name: `model call ${i}`,
+      ...relative(turn),
+      details: detailsOf(turn),
+    })),
+    ...gapsBetween(turns).map((gap): Span => ({
+      kind: 'tools',
+      name: gap.name,
+      ...relative(gap),
+      details: {},
+    })),
+    ...rewards.map((reward): Span => ({
+      kind: 'reward',
+      name: 'reward',
+      ...relative(reward),
+      details: {},
+    })),
   ];
 }
 
 function detailsOf({
-  begun,
-  ended,
+  start,
+  end,
   promptTokens,
   answers,
   policyVersion,
   error,
 }: Turn): Span['details'] {
   const responseTokens = answers.reduce((sum, answer) => sum + answer.tokens, 0);
-  const seconds = (ended - begun) / 1000;
+  const seconds = (end - start) / 1000;
   return {
     prompt_tokens: promptTokens,
     response_tokens: responseTokens,
@@ -68,22 +66,26 @@ function detailsOf({
   };
 }
 
-/** From the end of all calls so far to the beginning of the next. */
-function gaps(turns: readonly Turn[]): readonly Span[] {
-  const found: Span[] = [];
+interface Gap extends TimeRange {
+  readonly name: string;
+}
+
+/** The times in which no model call was in progress, except before the first and after the last. */
+function gapsBetween(turns: readonly Turn[]): readonly Gap[] {
+  const gaps: Gap[] = [];
   let busyUntil: number | undefined;
   let tools: readonly string[] = [];
   for (const turn of turns) {
-    if (busyUntil !== undefined && turn.begun > busyUntil) {
+    if (busyUntil !== undefined && turn.start > busyUntil) {
       const name = tools.length > 0 ? `tools: ${tools.join(', ')}` : 'agent';
-      found.push({ kind: 'tools', name, begin: busyUntil, end: turn.begun, details: {} });
+      gaps.push({ name, start: busyUntil, end: turn.start });
     }
-    if (busyUntil === undefined || turn.ended >= busyUntil) {
-      busyUntil = turn.ended;
+    if (busyUntil === undefined || turn.end >= busyUntil) {
+      busyUntil = turn.end;
       tools = turn.answers.flatMap(({ toolCalls }) => toolCalls);
     }
   }
-  return found;
+  return gaps;
 }
 
 const tracks: Readonly<Record<Span['kind'], number>> = {

@@ -1,25 +1,25 @@
 /**
- * Every call of the model in one attempt, as the sampler saw it: whatever way the agent asked, and
- * whether or not its answer was kept.
+ * Every model call of an attempt as the sampler saw it, whichever way the agent made it and whether
+ * or not its answer was recorded.
  */
 import type { ChatFormat } from '@trinity-rft/chat';
-import { describeError, type Sampler, type SampledSequence } from '@trinity-rft/core';
+import { describeError, type Clock, type Sampler, type SampledSequence } from '@trinity-rft/core';
 
 /** One answer of one call. */
 interface TurnAnswer {
-  /** With the tokens that mark structure. */
+  /** Including special tokens. */
   readonly text: string;
   readonly tokens: number;
   readonly stopReason: SampledSequence['stopReason'];
-  /** Names of the tools it calls, where it is written as tool calls. */
+  /** Names of the tools that it calls, as far as the parser finds them. */
   readonly toolCalls: readonly string[];
 }
 
 /** One call of the model. Times are milliseconds since the epoch. */
 export interface Turn {
-  readonly begun: number;
-  readonly ended: number;
-  /** With the tokens that mark structure. */
+  readonly start: number;
+  readonly end: number;
+  /** Including special tokens. */
   readonly prompt: string;
   readonly promptTokens: number;
   readonly answers: readonly TurnAnswer[];
@@ -31,14 +31,13 @@ export interface Turn {
 
 export interface TurnRecorder {
   readonly sampler: Sampler;
-  /** Calls that have ended, in the order in which they began. */
+  /** Calls that have ended, ordered by their start. */
   turns(): readonly Turn[];
 }
 
-/** @param now the clock of the turns, in milliseconds */
-export function recordTurns(sampler: Sampler, format: ChatFormat, now: () => number): TurnRecorder {
+export function recordTurns(sampler: Sampler, format: ChatFormat, clock: Clock): TurnRecorder {
   const turns: Turn[] = [];
-  const answer = ({ tokens, stopReason }: SampledSequence): TurnAnswer => ({
+  const answerOf = ({ tokens, stopReason }: SampledSequence): TurnAnswer => ({
     text: format.tokenizer.decode(tokens),
     tokens: tokens.length,
     stopReason,
@@ -51,26 +50,23 @@ export function recordTurns(sampler: Sampler, format: ChatFormat, now: () => num
     },
     adopt: (source, version) => sampler.adopt(source, version),
     sample: async (prompt, options, signal) => {
-      const asked = {
-        begun: now(),
+      const call = {
+        start: clock.now(),
         prompt: format.tokenizer.decode(prompt),
         promptTokens: prompt.length,
       };
       try {
         const sequences = await sampler.sample(prompt, options, signal);
-        const policyVersion = sequences[0]?.policyVersion;
-        turns.push({
-          ...asked,
-          ended: now(),
-          answers: sequences.map(answer),
-          ...(policyVersion !== undefined && { policyVersion }),
-        });
+        const end = clock.now();
+        const [first] = sequences;
+        const answers = sequences.map(answerOf);
+        turns.push({ ...call, end, answers, policyVersion: first?.policyVersion });
         return sequences;
       } catch (error) {
-        turns.push({ ...asked, ended: now(), answers: [], error: describeError(error) });
+        turns.push({ ...call, end: clock.now(), answers: [], error: describeError(error) });
         throw error;
       }
     },
   };
-  return { sampler: recorded, turns: () => turns.toSorted((a, b) => a.begun - b.begun) };
+  return { sampler: recorded, turns: () => turns.toSorted((a, b) => a.start - b.start) };
 }

@@ -1,65 +1,48 @@
-/**
- * One attempt at the first task, with everything that is known about it: for trying a workflow
- * before it trains.
- */
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { sqliteExperienceStore } from '@trinity-rft/buffer';
-import type { ChatFormat } from '@trinity-rft/chat';
+/** One attempt at the first task, with everything there is to know about it. */
 import {
-  describeError,
-  redactText,
   systemClock,
   TaskError,
   withFields,
-  type Experience,
+  type Clock,
   type RewardFn,
   type Task,
 } from '@trinity-rft/core';
+import type { ChatFormat } from '@trinity-rft/chat';
 import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
-import type { RecordedFork } from '@trinity-rft/model';
-import { openChatFormat } from '../assembly/models/chat-format.js';
-import { setEnvironment } from '../assembly/environment.js';
-import { modelFactory, type RecordedAttempt } from '../assembly/models/rollout-model.js';
 import { readTasks } from '../assembly/data/tasks.js';
-import { rewardFnFinder, type StageContext } from '../context/stage-context.js';
-import { catchStrays, firstCause } from '../run/failure.js';
+import { setEnvironment } from '../assembly/environment.js';
+import { openChatFormat } from '../assembly/models/chat-format.js';
+import { modelFactory, type RecordedAttempt } from '../assembly/models/rollout-model.js';
+import { rewardFnFinder } from '../assembly/reward-functions.js';
+import type { StageContext } from '../context/stage-context.js';
 import { timestamp } from '../run/configuration.js';
-import { openDebugModels, type DebugModels } from './models.js';
+import { catchStrayErrors } from '../run/failure.js';
+import { prepareFolder, writeReport } from './files.js';
+import { openFrozenModels, type FrozenModels } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';
-import { profilePage } from './profile-page.js';
 import type { WorkflowDebugReport } from './report.js';
-import { chromeTrace, toSpans } from './spans.js';
-import { recordTurns, type Turn, type TurnRecorder } from './turns.js';
+import { toSpans, type TimeRange } from './spans.js';
+import { recordTurns } from './turns.js';
 
 export interface DebugWorkflowOptions extends DebugOptions {
   /**
-   * Replace what an earlier debug run left; else the files go into a folder with the time in its
+   * Replace the files of an earlier debug run. False: write to a new folder with the time in its
    * name.
    * @default true
    */
   readonly overwrite?: boolean;
-  /** Also write where the time went. @default false */
+  /** Also write a profile of the attempt. @default false */
   readonly profile?: boolean;
 }
 
-/** Names of the files in the output directory. `trinity view` and the viewer read the first. */
-export const debugFiles = {
-  experiences: 'experiences.db',
-  failedTurns: 'failed_turns.json',
-  profile: 'profile.html',
-  trace: 'trace.json',
-  facts: 'debug.json',
-} as const;
-
 /**
- * Runs the first task once; what the workflow does wrong is in the report. Nothing of the run's own
- * folder is written.
- * @throws ConfigError, TaskError when there is nothing that could be run
+ * Runs the first task once. Errors of the workflow are part of the report. Writes nothing into the
+ * run's own folder.
+ * @throws ConfigError, TaskError when there is nothing to run
  */
 export async function debugWorkflow(options: DebugWorkflowOptions): Promise<WorkflowDebugReport> {
-  const { context, notices } = await openDebugContext(options);
-  const directory = path.resolve(options.cwd ?? '.', options.outputDirectory ?? 'debug_output');
+  const { overwrite = true, profile = false, clock = systemClock } = options;
+  const { context, notices, outputDirectory } = await openDebugContext(options);
   const [task] = await readTasks(context, 'debug');
   if (!task)
     throw new TaskError(
@@ -69,22 +52,20 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   const format = await openChatFormat(context);
   const restoreEnvironment = setEnvironment(context.stage.explorer.envVars);
   try {
-    const models = await openDebugModels(context, format, directory);
+    const models = await openFrozenModels(context, format, outputDirectory);
     try {
-      const attempt = await withStrays(() =>
+      const { result: attempt, strayErrors } = await withStrayErrors(() =>
         runOnce(context, { ...task, repeatTimes: 1 }, format, models),
       );
-      const outputDirectory = await prepare(directory, options);
+      const folder = await prepareFolder(outputDirectory, overwrite ? undefined : timestamp(clock));
       const report = {
         ...attempt,
+        strayErrors,
         notices,
-        outputDirectory,
-        ...(models.servedAt !== undefined && { servedAt: models.servedAt }),
+        outputDirectory: folder,
+        servedAt: models.servedAt,
       };
-      const files = await writeFiles(report, {
-        model: context.startModel,
-        profile: options.profile ?? false,
-      });
+      const files = await writeReport(report, { model: context.startModel, profile });
       return { ...report, files };
     } finally {
       await models.close();
@@ -94,67 +75,65 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
   }
 }
 
-type Attempt = Omit<
-  WorkflowDebugReport,
-  'outputDirectory' | 'files' | 'servedAt' | 'strays' | 'notices'
->;
-
-async function withStrays<T>(
+/** Also collects errors that no code handles while `work` runs. */
+async function withStrayErrors<T>(
   work: () => Promise<T>,
-): Promise<T & { readonly strays: readonly string[] }> {
-  const strays: string[] = [];
-  const caught = catchStrays((line) => strays.push(line));
+): Promise<{ readonly result: T; readonly strayErrors: readonly string[] }> {
+  const strayErrors: string[] = [];
+  const caught = catchStrayErrors((line) => strayErrors.push(line));
   try {
     const result = await work();
-    // Node reports a rejection that nobody awaits after the turn in which it happened.
+    // Node reports an unhandled rejection only after the turn of the event loop it happened in.
     await new Promise((resolve) => setImmediate(resolve));
-    return { ...result, strays };
+    return { result, strayErrors };
   } finally {
     caught.stop();
   }
 }
 
+type Attempt = Omit<
+  WorkflowDebugReport,
+  'outputDirectory' | 'files' | 'servedAt' | 'strayErrors' | 'notices'
+>;
+
 async function runOnce(
   context: StageContext,
   task: Task,
   format: ChatFormat,
-  models: DebugModels,
+  models: FrozenModels,
 ): Promise<Attempt> {
   const { stage, runtime, signal } = context;
   const { clock } = runtime;
-  const recorder = recordTurns(models.sampler, format, () => clock.now());
-  const rewards: { begun: number; ended: number }[] = [];
-  const rewardFn = rewardFnFinder(context.rewardFns)(task);
-  const timedRewardFn: RewardFn | undefined =
-    rewardFn && timed(rewardFn, () => clock.now(), rewards);
-  // Prompts as text, so that records are readable where the tokenizer is not at hand.
+  const recorder = recordTurns(models.sampler, format, clock);
+  const rewards: TimeRange[] = [];
+  // Prompts are stored as text too, so that records can be read without the tokenizer.
   const readable = {
     ...context,
     stage: { ...stage, trainer: { ...stage.trainer, enablePreview: true } },
   };
   const createModel = modelFactory(readable, { ...models, sampler: recorder.sampler, format });
   let attempt: RecordedAttempt | undefined;
-  const begun = clock.now();
+  const start = clock.now();
   const { runs } = await runTask(task, {
     definition: context.workflows.get(task.workflow),
-    ...(timedRewardFn && { rewardFn: timedRewardFn }),
+    rewardFn: timed(rewardFnFinder(context.rewardFns)(task), clock, rewards),
     createModel: (key) => (attempt = createModel(key)),
     settings: { maxTimeoutMs: stage.explorer.maxTimeoutMs, maxRetryTimes: 0 },
     limit: (work) => work(),
     pool: createInstancePool(),
     runtime,
-    signal: AbortSignal.any([signal, models.gone]),
+    signal: AbortSignal.any([signal, models.engineFailed]),
   });
-  const ended = clock.now();
-  const outcome = runs[0]!;
-  const spans = toSpans({ begun, ended, turns: recorder.turns(), rewards, name: task.workflow });
+  const end = clock.now();
+  const turns = recorder.turns();
   return {
     task,
     tokenizer: format.tokenizer,
-    seconds: (ended - begun) / 1000,
-    ...resultOf(outcome, task, attempt),
-    ...recordsOf(recorder, attempt),
-    spans,
+    seconds: (end - start) / 1000,
+    ...resultOf(runs[0]!, task, attempt),
+    turns,
+    forks: attempt?.model.forks() ?? [],
+    spans: toSpans({ start, end, turns, rewards, name: task.workflow }),
   };
 }
 
@@ -164,7 +143,7 @@ function resultOf(
   attempt: RecordedAttempt | undefined,
 ): Pick<Attempt, 'experiences' | 'reward' | 'metrics' | 'error'> {
   if (outcome.status === 'failed') {
-    // What has been checked as a result is gone from the history; the turns still tell of it.
+    // The history no longer has what was already checked as a result; the turns still show it.
     const recorded = attempt?.model.extractExperiencesFromHistory() ?? [];
     const eid = { batch: task.batchId, task: task.taskId, run: 0 };
     const experiences = recorded.map((experience) =>
@@ -173,128 +152,24 @@ function resultOf(
     return { experiences, metrics: attempt?.metrics() ?? {}, error: outcome.error };
   }
   const { experiences, reward, metrics } = outcome;
-  return { experiences, metrics, ...(Number.isFinite(reward) && { reward }) };
+  return { experiences, metrics, reward: Number.isFinite(reward) ? reward : undefined };
 }
 
-function recordsOf(
-  recorder: TurnRecorder,
-  attempt: RecordedAttempt | undefined,
-): { turns: readonly Turn[]; forks: readonly RecordedFork[] } {
-  return { turns: recorder.turns(), forks: attempt?.model.forks() ?? [] };
-}
-
+/** Adds the time of every call to `times`. */
 function timed(
-  rewardFn: RewardFn,
-  now: () => number,
-  times: { begun: number; ended: number }[],
-): RewardFn {
-  return async (input) => {
-    const begun = now();
-    try {
-      return await rewardFn(input);
-    } finally {
-      times.push({ begun, ended: now() });
-    }
-  };
+  rewardFn: RewardFn | undefined,
+  clock: Clock,
+  times: TimeRange[],
+): RewardFn | undefined {
+  return (
+    rewardFn &&
+    (async (input) => {
+      const start = clock.now();
+      try {
+        return await rewardFn(input);
+      } finally {
+        times.push({ start, end: clock.now() });
+      }
+    })
+  );
 }
-
-/**
- * The folder to write to, without what an earlier debug run left there. A served model's file
- * stays.
- */
-async function prepare(
-  directory: string,
-  { overwrite = true, clock = systemClock }: DebugWorkflowOptions,
-): Promise<string> {
-  const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);
-  const target = used && !overwrite ? `${directory}_${timestamp(clock)}` : directory;
-  await mkdir(target, { recursive: true });
-  const { experiences, ...others } = debugFiles;
-  const databaseFiles = ['', '-wal', '-shm', '.lock'].map((end) => `${experiences}${end}`);
-  for (const name of [...databaseFiles, ...Object.values(others)])
-    await rm(path.join(target, name), { force: true });
-  return target;
-}
-
-interface WriteOptions {
-  /** Folder of the model, for the tokenizer of the viewer. */
-  readonly model: string;
-  readonly profile: boolean;
-}
-
-async function writeFiles(
-  report: Omit<WorkflowDebugReport, 'files'>,
-  { model, profile }: WriteOptions,
-): Promise<readonly string[]> {
-  const { outputDirectory, experiences, error, turns, forks, spans, task } = report;
-  const contents: Record<string, string> = {};
-  if (error) contents[debugFiles.failedTurns] = json(failure(report, error));
-  if (profile) {
-    contents[debugFiles.trace] = json(chromeTrace(spans));
-    contents[debugFiles.profile] = profilePage(spans, task.workflow);
-  }
-  contents[debugFiles.facts] = json({
-    model,
-    workflow: task.workflow,
-    task: task.index,
-    turns: turns.length,
-    forks,
-    ...numbers(report),
-  });
-  for (const [name, text] of Object.entries(contents))
-    await writeFile(path.join(outputDirectory, name), text);
-  if (experiences.length === 0) return Object.keys(contents);
-  await storeExperiences(path.join(outputDirectory, debugFiles.experiences), experiences);
-  return [debugFiles.experiences, ...Object.keys(contents)];
-}
-
-const numbers = ({
-  seconds,
-  reward,
-  metrics,
-}: Pick<WorkflowDebugReport, 'seconds' | 'reward' | 'metrics'>): object => ({
-  seconds,
-  ...(reward !== undefined && { reward }),
-  metrics,
-});
-
-/** What a person needs to see why: the error with its causes, and the conversation up to it. */
-function failure(
-  { task, turns, forks, spans }: Pick<WorkflowDebugReport, 'task' | 'turns' | 'forks' | 'spans'>,
-  error: Error,
-): object {
-  const first = firstCause(error);
-  const stack = first instanceof Error ? first.stack : undefined;
-  return {
-    error: redactText(describeError(error)),
-    ...(stack !== undefined && { stack: redactText(causes(error)).split('\n') }),
-    task: { workflow: task.workflow, ...task.index, rawTask: task.rawTask },
-    turns: turns.map(({ begun, ended, ...turn }, i) => ({
-      call: i,
-      seconds: (ended - begun) / 1000,
-      ...turn,
-    })),
-    forks,
-    spans,
-  };
-}
-
-/** Stacks of the error and what caused it. */
-function causes(error: unknown, depth = 0): string {
-  if (!(error instanceof Error)) return describeError(error);
-  const { stack = error.message, cause } = error;
-  return cause === undefined || depth >= 8
-    ? stack
-    : `${stack}\nCaused by: ${causes(cause, depth + 1)}`;
-}
-
-async function storeExperiences(file: string, experiences: readonly Experience[]): Promise<void> {
-  const store = sqliteExperienceStore({ path: file, capacity: Infinity });
-  try {
-    await store.put(experiences);
-  } finally {
-    await store.close();
-  }
-}
-
-const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

@@ -1,13 +1,13 @@
-/** Mode `train`: optimizer steps on data that is already there. */
+/** Mode `train`: optimizer steps on data that already exists. */
 import { BufferError } from '@trinity-rft/core';
 import { createTrainer, listCheckpoints, loadTrainer } from '@trinity-rft/trainer';
 import { algorithmOf } from '../assembly/algorithm.js';
+import { openTrainingData } from '../assembly/data/training-data.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
 import { openCritic } from '../assembly/models/critic.js';
-import { disposable } from '../context/disposable.js';
 import { openEngine } from '../assembly/models/engine.js';
-import { openTrainingData } from '../assembly/data/training-data.js';
 import { trainerOptions } from '../assembly/trainer-options.js';
+import { disposable } from '../context/disposable.js';
 import type { StageContext, StageResult } from '../context/stage-context.js';
 
 export async function runTrain(context: StageContext): Promise<StageResult> {
@@ -18,40 +18,25 @@ export async function runTrain(context: StageContext): Promise<StageResult> {
   const totalSteps = stage.trainer.totalSteps ?? data.totalSteps;
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   const from = newest?.manifest.step ?? 0;
-  if (newest?.manifest.final && context.endedBefore && from >= (totalSteps ?? 0)) {
+  if (newest?.manifest.final && context.endedBefore && from >= (totalSteps ?? 0))
     return { interrupted: false, doneBefore: true, trainStep: from, checkpoint: newest.directory };
-  }
-  await using engine = disposable(
-    await openEngine(context, { reference: algorithm.needs.referenceLogprobs, format }),
-  );
+  const reference = algorithm.needs.referenceLogprobs;
+  await using engine = disposable(await openEngine(context, { reference, format }));
   await using critic = await openCritic(context, algorithm);
   context.expectSteps(totalSteps);
-  const state = newest
-    ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) })
-    : {};
+  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, critic }) : {};
   if (newest) runtime.logger.info(`Resumes at train step ${from}.`);
   await data.source.rollback(from);
   const sink = context.openSink({ trainer: from });
-  const options = trainerOptions(context, {
-    engine,
-    critic,
-    algorithm,
-    sampling: data,
-    state,
-    totalSteps,
-    sink,
-  });
-  const trainer = createTrainer({
-    ...options,
-    settings: { ...options.settings, totalSteps },
-    signal,
-  });
+  const parts = { engine, critic, algorithm, sampling: data, state, totalSteps, sink };
+  const options = trainerOptions(context, parts);
+  const settings = { ...options.settings, totalSteps };
+  const trainer = createTrainer({ ...options, settings, signal });
   const { step, interrupted, checkpoint } = await trainer.run(from);
-  if (step === 0 && !interrupted) {
+  if (step === 0 && !interrupted)
     throw new BufferError(
       'The stage ended without a train step: its experience buffer holds nothing to train on. Give the data of a run that has explored.',
       { code: 'NOTHING_TRAINED' },
     );
-  }
   return { interrupted, doneBefore: false, trainStep: step, checkpoint: checkpoint.directory };
 }

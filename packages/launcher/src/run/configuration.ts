@@ -1,29 +1,37 @@
 /**
- * A configuration and the plugins that it may name: those come first, because it is read by what
- * they define.
+ * A configuration together with what it may name. Plugins are loaded first, because the
+ * configuration is checked against what they define.
  */
-import {
-  builtInTables,
-  extendTables,
-  type AlgorithmTables,
-  type Definition,
-} from '@trinity-rft/algorithm';
+import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
 import { loadConfig, type LoadedConfig, type ParseConfigOptions } from '@trinity-rft/config';
-import { systemClock, type Clock } from '@trinity-rft/core';
-import { engineTable, type EngineTable } from '../assembly/models/engines.js';
-import { loadPlugins, type Plugins } from './plugins.js';
+import { systemClock, type Clock, type EngineFactory } from '@trinity-rft/core';
+import {
+  createRewardRegistry,
+  createWorkflowRegistry,
+  type RewardDefinition,
+  type WorkflowDefinition,
+} from '@trinity-rft/workflow';
+import { engineTable } from '../assembly/models/engines.js';
+import type { Extensions } from '../context/stage-context.js';
+import { loadPlugins } from './plugins.js';
 
-export interface PluginOptions {
+/** What a program adds to the names that a configuration may use. */
+export interface ExtensionOptions {
   /** Directories whose modules export workflows, reward functions and algorithms. @default none */
   readonly pluginDirs?: readonly string[];
-  /** More algorithms and parts of them, for programs. */
+  /** More workflows and reward functions. */
+  readonly workflows?: readonly WorkflowDefinition[];
+  readonly rewardFns?: readonly RewardDefinition[];
+  /** More algorithms and parts of algorithms. */
   readonly algorithms?: readonly Definition[];
+  /** More engines. */
+  readonly engines?: readonly EngineFactory[];
   /** @default the working directory of the process */
   readonly cwd?: string;
 }
 
 export interface ConfigurationOptions
-  extends PluginOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
+  extends ExtensionOptions, Pick<ParseConfigOptions, 'overrides' | 'overridesName'> {
   /** YAML file. */
   readonly configPath: string;
   /** @default the environment of the process */
@@ -32,30 +40,26 @@ export interface ConfigurationOptions
   readonly clock?: Clock;
 }
 
-/** What plugins and programs add to what is built in. */
-export interface Extensions {
-  readonly plugins: Plugins;
-  /** The built-in ones and those of plugins. */
-  readonly algorithms: AlgorithmTables;
-  readonly engines: EngineTable;
-}
-
 export interface Configuration extends Extensions {
   readonly loaded: LoadedConfig;
 }
 
-/** @throws ConfigError for plugins that cannot be loaded or use a name that is taken */
+/** @throws ConfigError for plugins that cannot be loaded, and for names that are used twice */
 export async function loadExtensions({
   pluginDirs = [],
+  workflows = [],
+  rewardFns = [],
   algorithms = [],
+  engines,
   cwd,
-}: PluginOptions): Promise<Extensions> {
+}: ExtensionOptions): Promise<Extensions> {
   const plugins = await loadPlugins(pluginDirs, cwd);
   const definitions = [...plugins.algorithms, ...algorithms];
   return {
-    plugins,
+    workflows: createWorkflowRegistry([...plugins.workflows, ...workflows]),
+    rewardFns: createRewardRegistry([...plugins.rewardFns, ...rewardFns]),
     algorithms: definitions.length === 0 ? builtInTables : extendTables(builtInTables, definitions),
-    engines: engineTable(),
+    engines: engineTable(engines),
   };
 }
 
@@ -67,10 +71,10 @@ export async function readConfiguration(options: ConfigurationOptions): Promise<
     timestamp: timestamp(clock),
     algorithms: extensions.algorithms,
     engines: extensions.engines,
-    ...(env && { env }),
-    ...(cwd !== undefined && { cwd }),
-    ...(overrides && { overrides }),
-    ...(overridesName !== undefined && { overridesName }),
+    env,
+    cwd,
+    overrides,
+    overridesName,
   });
   return { ...extensions, loaded };
 }

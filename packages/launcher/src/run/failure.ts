@@ -1,11 +1,11 @@
-/** What is left of a run that failed, and errors that reach nobody. */
+/** What a failed run leaves behind, and errors that no code handles. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CancelledError, describeError, redactText } from '@trinity-rft/core';
 
 export const failureFile = 'failure.txt';
 
-/** The error that the others follow from: closing what it left open may have failed as well. */
+/** The original error, where closing resources after it failed as well. */
 export function firstCause(error: unknown): unknown {
   let cause = error;
   while (cause instanceof Error && cause.name === 'SuppressedError' && 'suppressed' in cause)
@@ -13,7 +13,7 @@ export function firstCause(error: unknown): unknown {
   return cause;
 }
 
-/** True for work that was given up because `signal` said so. */
+/** True for an error that only says that `signal` stopped the work. */
 export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   for (let current = error; current instanceof Error; current = current.cause) {
@@ -28,8 +28,8 @@ export function isInterrupt(error: unknown, signal: AbortSignal): boolean {
 }
 
 /**
- * Leaves the error with its causes and stacks in `directory`. Never rejects: what is to be told is
- * the error itself.
+ * Writes the error with its causes and stacks into `directory`. Never rejects: the error itself is
+ * more important than this file.
  */
 export async function writeFailure(directory: string, error: unknown): Promise<void> {
   await writeFile(path.join(directory, failureFile), `${redactText(stacksOf(error))}\n`).catch(
@@ -37,35 +37,37 @@ export async function writeFailure(directory: string, error: unknown): Promise<v
   );
 }
 
+const mostCauses = 8;
+
 /**
- * Stacks only: other fields of a client library's errors hold requests, with the keys in them.
- * Causes may go in circles.
+ * Only stacks: other fields of a client library's errors hold requests, with the keys in them.
+ * Causes may be circular, so they are cut off at {@link mostCauses}.
  */
-function stacksOf(error: unknown, depth = 0): string {
+export function stacksOf(error: unknown, depth = 0): string {
   if (!(error instanceof Error)) return describeError(error);
   const { stack = error.message, cause } = error;
-  if (cause === undefined || depth >= 8) return stack;
+  if (cause === undefined || depth >= mostCauses) return stack;
   return `${stack}\n  [cause]: ${stacksOf(cause, depth + 1).replaceAll('\n', '\n  ')}`;
 }
 
-/** Of one run; messages with times or ids in them all differ. */
+/** Per run. Messages that contain times or ids all differ, so their number needs a limit. */
 const mostReports = 100;
 
-const strays = {
-  unhandledRejection: 'A promise that nobody awaits was rejected',
-  uncaughtException: 'An error that nobody catches was thrown',
+const strayErrors = {
+  unhandledRejection: 'A promise was rejected and no code awaits it',
+  uncaughtException: 'An error was thrown and no code catches it',
 } as const;
 
 /**
- * What a user's agent left behind (a promise nobody awaits, a throw in a timer) must not end the
- * run: it is reported, once per message. The attempt it belongs to ends by its own answer or its
- * deadline.
+ * Reports unhandled rejections and uncaught exceptions, once per message, instead of letting them
+ * end the process: a user's agent may leave a promise or a timer behind. The attempt that it
+ * belongs to ends with its own result or its deadline.
  */
-export function catchStrays(report: (line: string) => void): { stop(): void } {
+export function catchStrayErrors(report: (line: string) => void): { stop(): void } {
   const seen = new Set<string>();
-  const listeners = Object.entries(strays).map(([event, what]) => {
+  const stops = Object.entries(strayErrors).map(([event, description]) => {
     const listener = (reason: unknown): void => {
-      const line = `${what} (in a workflow?): ${describeError(reason)}`;
+      const line = `${description} (in a workflow?): ${describeError(reason)}`;
       if (seen.has(line) || seen.size >= mostReports) return;
       seen.add(line);
       report(line);
@@ -73,5 +75,5 @@ export function catchStrays(report: (line: string) => void): { stop(): void } {
     process.on(event, listener);
     return () => void process.off(event, listener);
   });
-  return { stop: () => listeners.forEach((stop) => stop()) };
+  return { stop: () => stops.forEach((stop) => stop()) };
 }

@@ -4,15 +4,15 @@ import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { ConfigError, describeError } from '@trinity-rft/core';
 
-/** SQLite's result code for "somebody else has it". */
+/** SQLITE_BUSY: another connection holds the lock. */
 const busy = 5;
 
 /**
- * Takes the run directory, which is made if need be, and returns its release. The lock is the
- * operating system's, on the empty database `<role>.lock`: it ends with the process that holds it,
- * however that ends, and cannot be mistaken for that of another process with the same id.
- * `<role>.pid` beside it is for messages only. A server without a trainer of its own has another
- * lock than whatever trains beside it.
+ * Locks the run directory, which is created if it does not exist, and returns its release. It is a
+ * lock of the operating system on the empty database `<role>.lock`, so it is released however the
+ * process ends, and a new process with the same id does not inherit it. `<role>.pid` beside it is
+ * only for messages. A server without a trainer has a lock of its own (`serve`), since another
+ * process trains in the same directory.
  * @throws ConfigError naming the process that holds the lock, or the folder that cannot be written
  */
 export async function lockRun(
@@ -23,7 +23,7 @@ export async function lockRun(
   let holder: DatabaseSync | undefined;
   try {
     await mkdir(jobDirectory, { recursive: true });
-    // Loaded on first use: Node 22 prints a warning when it loads the module.
+    // Loaded lazily: Node 22 prints a warning when the module is loaded.
     const sqlite = process.getBuiltinModule('node:sqlite');
     holder = new sqlite.DatabaseSync(path.join(jobDirectory, `${role}.lock`));
     holder.exec('BEGIN EXCLUSIVE');
@@ -51,9 +51,7 @@ async function inUse(jobDirectory: string, pidFile: string): Promise<ConfigError
         : `process ${pid}`;
   return new ConfigError(
     `Run directory ${jobDirectory} is in use by ${who}. Wait for it, stop it, or give this run another name.`,
-    {
-      code: 'RUN_LOCKED',
-    },
+    { code: 'RUN_LOCKED' },
   );
 }
 

@@ -1,7 +1,4 @@
-/**
- * A user's modules: every workflow, reward function and algorithm that the plugin directories
- * export.
- */
+/** Workflows, reward functions and algorithms that the modules of plugin directories export. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import * as algorithm from '@trinity-rft/algorithm';
@@ -22,9 +19,8 @@ export interface Plugins {
 }
 
 /**
- * What modules of plugins get for these names: the very copies that this program runs with. A
- * folder of plugins therefore needs no `node_modules` for them, and sources, builds and installed
- * packages behave alike.
+ * Modules of plugins get this program's own copies of these packages. A plugin directory therefore
+ * needs no `node_modules` for them, whether the program runs from sources or as installed.
  */
 const virtualModules = {
   '@trinity-rft/algorithm': algorithm,
@@ -44,10 +40,10 @@ const modulePattern = /^[^_.].*\.(?:ts|mts|js|mjs)$/;
 const notModules = /\.(?:d\.m?ts|(?:test|spec)\.\w+)$/;
 
 /**
- * Loads every module at the top of each directory (TypeScript as is; modules may import each other
- * and packages) and collects what `defineWorkflow`, `defineReward`, `defineAlgorithm` and those of
- * its parts made. Relative directories start at `cwd`. Names beginning with `_` or `.`, tests and
- * declarations are left alone.
+ * Loads every module at the top level of each directory and collects the exports that
+ * `defineWorkflow`, `defineReward`, `defineAlgorithm` or a function for its parts created.
+ * TypeScript needs no build; modules may import each other and packages. Relative directories start
+ * at `cwd`. Files whose name begins with `_` or `.`, tests and declarations are skipped.
  * @throws ConfigError naming the directory or file that cannot be loaded, or the two files that use
  * one name
  */
@@ -56,9 +52,7 @@ export async function loadPlugins(
   cwd = process.cwd(),
 ): Promise<Plugins> {
   const jiti = createJiti(import.meta.url, { virtualModules });
-  /**
-   * With the file that exported it first; a definition that two modules export is one definition.
-   */
+  /** Each with the file that exports it first: several modules may export one definition. */
   const definitions = new Map<unknown, string>();
   for (const directory of new Set(directories.map((each) => path.resolve(cwd, each)))) {
     for (const file of await modulesOf(directory)) {
@@ -84,10 +78,7 @@ async function modulesOf(directory: string): Promise<readonly string[]> {
   const names = await readdir(directory).catch((cause: unknown) => {
     throw new ConfigError(
       `Plugin directory ${directory} cannot be read. Give --plugin-dir a directory that exists.`,
-      {
-        code: 'PLUGIN_DIR',
-        cause,
-      },
+      { code: 'PLUGIN_DIR', cause },
     );
   });
   return names
@@ -123,9 +114,7 @@ function distinct<T extends { readonly name: string }>(
     if (other !== undefined) {
       throw new ConfigError(
         `Two plugins define a ${kind} named "${value.name}": ${other} and ${file}. Give one of them another name.`,
-        {
-          code: 'DUPLICATE_NAME',
-        },
+        { code: 'DUPLICATE_NAME' },
       );
     }
     files.set(value.name, file);

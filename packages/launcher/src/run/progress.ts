@@ -7,7 +7,7 @@ import { writeAtomically } from '@trinity-rft/trainer';
 const fileName = 'stage_meta.json';
 
 export interface StageProgress {
-  /** Stage in progress; equal to the number of stages when all are done. */
+  /** Index of the stage in progress; equal to the number of stages when all are done. */
   readonly latestStage: number;
 }
 
@@ -25,10 +25,10 @@ export async function readStageProgress(jobDirectory: string): Promise<StageProg
   throw damaged(file);
 }
 
-/** True when a run of so many stages was begun in `jobDirectory` and has not come to its end. */
+/** True when a run with this many stages was started in `jobDirectory` and is not complete. */
 export async function isUnfinished(jobDirectory: string, stages: number): Promise<boolean> {
-  const begun = await stat(path.join(jobDirectory, fileName)).catch(() => undefined);
-  return begun !== undefined && (await readStageProgress(jobDirectory)).latestStage < stages;
+  const started = await stat(path.join(jobDirectory, fileName)).catch(() => undefined);
+  return started !== undefined && (await readStageProgress(jobDirectory)).latestStage < stages;
 }
 
 export async function writeStageProgress(
@@ -44,7 +44,7 @@ export async function writeStageProgress(
 
 function damaged(file: string, cause?: unknown): CheckpointError {
   return new CheckpointError(
-    `${file} is damaged; expected {"latest_stage": n}. Write the number of the stage to go on with into it, from 0.`,
+    `${file} is damaged; expected {"latest_stage": n}. Write the number of the stage to continue with into it, counted from 0.`,
     { code: 'STAGE_META', cause },
   );
 }

@@ -1,42 +1,29 @@
 /** A whole run: configuration, plugins, lock, and the stages in order. */
-import type { Definition } from '@trinity-rft/algorithm';
 import type { LoadedConfig, ResolvedConfig } from '@trinity-rft/config';
 import { systemClock, type Clock } from '@trinity-rft/core';
-import {
-  createRewardRegistry,
-  createWorkflowRegistry,
-  type RewardDefinition,
-  type WorkflowDefinition,
-} from '@trinity-rft/workflow';
-import { assertTrainable } from '../assembly/algorithm.js';
-import type { Terminal } from '../assembly/monitor.js';
-import { loadExtensions, readConfiguration, type Extensions } from './configuration.js';
-import type { ServeOptions, StageResult } from '../context/stage-context.js';
-import { catchStrays } from './failure.js';
+import type { Terminal } from '@trinity-rft/monitor';
+import type { Extensions, ServeOptions, StageResult } from '../context/stage-context.js';
+import { loadExtensions, readConfiguration, type ExtensionOptions } from './configuration.js';
+import { catchStrayErrors } from './failure.js';
 import { lockRun } from './lock.js';
-import { checkData, runStage, type Registries, type Surroundings } from './stage.js';
 import { readStageProgress, writeStageProgress } from './progress.js';
+import { checkData, runStage, type StageSurroundings } from './stage.js';
 
-export interface RunOptions {
-  /** YAML file, or what `parseConfig` made of something else, with the same algorithms. */
+export interface RunOptions extends ExtensionOptions {
+  /**
+   * YAML file, or what `parseConfig` returned for another source. It must have been parsed with the
+   * same algorithms and engines.
+   */
   readonly configPath: string | Pick<LoadedConfig, 'config' | 'warnings'>;
-  /** Directories whose modules export workflows, reward functions and algorithms. @default none */
-  readonly pluginDirs?: readonly string[];
-  /** More workflows and reward functions, for programs. */
-  readonly workflows?: readonly WorkflowDefinition[];
-  readonly rewardFns?: readonly RewardDefinition[];
-  /** More algorithms and parts of them, for programs. */
-  readonly algorithms?: readonly Definition[];
-  /** Where progress goes. */
+  /** Where progress is written. */
   readonly terminal: Terminal;
   /**
-   * Interrupts: the step in progress is finished, a checkpoint written, and the run can be resumed.
+   * Interrupts the run: it finishes the step in progress and writes a checkpoint, so that it can be
+   * resumed.
    */
   readonly signal?: AbortSignal;
   /** @default the environment of the process */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** @default the working directory of the process */
-  readonly cwd?: string;
   /** @default the system clock */
   readonly clock?: Clock;
   /** For stages of mode `serve`. */
@@ -45,53 +32,35 @@ export interface RunOptions {
 
 export interface RunSummary {
   readonly interrupted: boolean;
-  /** An earlier process ended the run, and nothing was left to do. */
+  /** An earlier process completed the run, and nothing was left to do. */
   readonly doneBefore: boolean;
   readonly jobDirectory: string;
   /** Of the stage that ran last. */
   readonly trainStep: number;
-  /** Folder of the last checkpoint; undefined when nothing trained. */
+  /** Folder of the last checkpoint; undefined when nothing was trained. */
   readonly checkpoint: string | undefined;
 }
 
 /**
- * Runs, or resumes, what `configPath` describes. Until it resolves, the process catches errors that
- * nobody else catches.
- * @throws ConfigError and TaskError for what the user can mend, other errors for the rest
+ * Runs, or resumes, what `configPath` describes. Until it resolves, uncaught errors of the process
+ * are reported instead of ending it.
+ * @throws ConfigError and TaskError for what the user can fix, other errors for the rest
  */
 export async function run(options: RunOptions): Promise<RunSummary> {
-  const { terminal, clock = systemClock } = options;
-  const {
-    loaded: { config, warnings },
-    plugins,
-    algorithms,
-  } = await readAll(options);
+  const { terminal, clock = systemClock, env = process.env, serve } = options;
+  const { loaded, ...extensions } = await readAll(options);
+  const { config, warnings } = loaded;
   for (const warning of warnings) terminal.write(`${warning}\n`);
-  const registries: Registries = {
-    workflows: createWorkflowRegistry([...plugins.workflows, ...(options.workflows ?? [])]),
-    rewardFns: createRewardRegistry([...plugins.rewardFns, ...(options.rewardFns ?? [])]),
-    algorithms,
-  };
-  assertNamesKnown(config, registries);
-  assertTrainable(config.stages, { algorithms });
+  assertNamesKnown(config, extensions);
 
-  const unlock = await lockRun(
-    config.jobDirectory,
-    options.serve?.train === false ? 'serve' : 'run',
-  );
-  const strays = catchStrays((line) => terminal.write(`${line}\n`));
+  const role = serve?.train === false ? 'serve' : 'run';
+  const unlock = await lockRun(config.jobDirectory, role);
+  const strayErrors = catchStrayErrors((line) => terminal.write(`${line}\n`));
   try {
-    const { signal = new AbortController().signal, env = process.env, serve } = options;
-    return await runStages(config, {
-      terminal,
-      clock,
-      signal,
-      env,
-      registries,
-      ...(serve && { serve }),
-    });
+    const { signal = new AbortController().signal } = options;
+    return await runStages(config, { terminal, clock, signal, env, extensions, serve });
   } finally {
-    strays.stop();
+    strayErrors.stop();
     await unlock();
   }
 }
@@ -104,25 +73,25 @@ async function readAll(
   return { ...(await loadExtensions(options)), loaded: configPath };
 }
 
-/** Wrong names are found before anything starts. */
-function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Registries): void {
+/** Finds unknown names before anything starts. */
+function assertNamesKnown(config: ResolvedConfig, { workflows, rewardFns }: Extensions): void {
   for (const { buffer } of config.stages) {
-    for (const taskset of [
-      ...buffer.explorerInput.tasksets,
-      ...buffer.explorerInput.evalTasksets,
-    ]) {
-      if (taskset.workflow !== undefined) workflows.get(taskset.workflow);
-      if (taskset.rewardFn !== undefined)
-        rewardFns.get(taskset.rewardFn).create(taskset.rewardFnArgs);
+    const { tasksets, evalTasksets } = buffer.explorerInput;
+    for (const { workflow, rewardFn, rewardFnArgs } of [...tasksets, ...evalTasksets]) {
+      if (workflow !== undefined) workflows.get(workflow);
+      if (rewardFn !== undefined) rewardFns.get(rewardFn).create(rewardFnArgs);
     }
   }
 }
 
-/** Stages that ended before are passed over, except the last: it may have become longer. */
-async function runStages(config: ResolvedConfig, surroundings: Surroundings): Promise<RunSummary> {
+/** Skips stages that were completed before, except the last one, which may have become longer. */
+async function runStages(
+  config: ResolvedConfig,
+  surroundings: StageSurroundings,
+): Promise<RunSummary> {
   const { jobDirectory, stages } = config;
   const { latestStage } = await readStageProgress(jobDirectory);
-  // Neither is part of the run whose checkpoints are used.
+  // Benchmarks, and servers beside a trainer, use the checkpoints of a run without being part of it.
   const isGuest =
     stages.every(({ mode }) => mode === 'bench') || surroundings.serve?.train === false;
   const save = async (stage: number): Promise<void> => {

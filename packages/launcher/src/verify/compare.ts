@@ -1,4 +1,4 @@
-/** Recorded log-probabilities against recomputed ones, token by token. */
+/** Compares recorded log-probabilities with recomputed ones, token by token. */
 import { uid, type CallSpan, type Experience } from '@trinity-rft/core';
 import type { Worst } from './report.js';
 
@@ -9,15 +9,9 @@ export interface Recorded {
 }
 
 export interface Comparison {
-  /**
-   * @param recomputed log-probabilities of all response tokens. When it is left out, tokens are
-   * only counted
-   */
+  /** @param recomputed log-probabilities of all response tokens. Without it, tokens are counted. */
   add(record: Recorded, recomputed?: Float32Array): void;
-  /**
-   * `largest` and `mean` are over all tokens so far; Infinity where a recomputed number is not
-   * finite.
-   */
+  /** `largest` and `mean` are over all tokens. Infinity if a recomputed number is not finite. */
   result(): {
     readonly tokens: number;
     readonly largest: number;
@@ -39,7 +33,7 @@ export function createComparison(): Comparison {
     recomputed: number,
   ): void => {
     const recorded = logprobs[token]!;
-    // A comparison with NaN is never true: such weights must not pass.
+    // Comparisons with NaN are never true, so without this, broken weights would pass.
     const difference = Number.isFinite(recomputed) ? Math.abs(recorded - recomputed) : Infinity;
     sum += difference;
     if (difference <= largest && worst) return;

@@ -1,9 +1,7 @@
-/** A verification as text. */
+/** The result of a verification as text. */
 import type { Verification, VerifiedVersion } from './report.js';
 
-/**
- * A table per store, then one line that says whether the records are exact. Ends with a line break.
- */
+/** A table per store, then the verdict in one line. Ends with a line break. */
 export function renderVerification(verification: Verification): string {
   const { stores, checkedTokens, uncheckedTokens, largest, tolerance, ok } = verification;
   const tables = stores.map(({ database, versions }) =>
@@ -26,19 +24,15 @@ function row({ policyVersion, tokens, largest = 0, mean = 0, worst }: VerifiedVe
   return `  version ${String(policyVersion).padStart(5)}  ${String(tokens).padStart(8)} tokens  largest ${largest.toExponential(2)}  mean ${mean.toExponential(2)}${where}`;
 }
 
-/** One line per reason, whatever the number in it. */
+/** One line per reason; reasons that differ only in a step number are one. */
 function uncheckedRows(versions: readonly VerifiedVersion[]): readonly string[] {
   const skipped = versions.filter((version) => !isChecked(version));
-  const reasons = new Map<string, VerifiedVersion[]>();
-  for (const version of skipped) {
-    const key = version.unchecked!.replace(/_\d+:/, '_*:');
-    reasons.set(key, [...(reasons.get(key) ?? []), version]);
-  }
+  const reasons = Map.groupBy(skipped, ({ unchecked = '' }) => unchecked.replace(/_\d+:/, '_*:'));
   return [...reasons].map(([reason, members]) => {
     const tokens = members.reduce((sum, version) => sum + version.tokens, 0);
     const names = members.map(({ policyVersion }) => policyVersion);
     const which =
-      names.length > 6 ? `${names.slice(0, 3).join(', ')} ... ${names.at(-1)!}` : names.join(', ');
+      names.length > 6 ? `${names.slice(0, 3).join(', ')} ... ${names.at(-1)}` : names.join(', ');
     return `  not checked: ${members.length} version${members.length > 1 ? 's' : ''} (${which}), ${tokens} tokens: ${reason}`;
   });
 }

@@ -1,4 +1,4 @@
-/** What a verification found. */
+/** The result of a verification. */
 
 /** The recorded token that differs most. */
 export interface Worst {
@@ -15,11 +15,11 @@ export interface Worst {
 /** One policy version of a store. */
 export interface VerifiedVersion {
   readonly policyVersion: number;
-  /** Sampled tokens that were recorded under it. */
+  /** Number of sampled tokens recorded under it. */
   readonly tokens: number;
   /** Folder of the weights. */
   readonly weights?: string;
-  /** Why it could not be checked; then there is no difference either. */
+  /** Why it could not be checked. Then it has no differences either. */
   readonly unchecked?: string;
   /** Largest |recorded - recomputed| log-probability. */
   readonly largest?: number;
@@ -27,7 +27,7 @@ export interface VerifiedVersion {
   readonly worst?: Worst;
 }
 
-/** One experience store: that of a stage. */
+/** The experience store of a stage. */
 export interface VerifiedStore {
   readonly database: string;
   readonly versions: readonly VerifiedVersion[];
@@ -38,8 +38,8 @@ export interface Verification {
   readonly stores: readonly VerifiedStore[];
   readonly checkedTokens: number;
   readonly uncheckedTokens: number;
-  /** Over all that was checked; 0 when nothing was. */
+  /** Over all checked tokens; 0 if there are none. */
   readonly largest: number;
-  /** Something was checked, and nothing differs by more than the tolerance. */
+  /** Tokens were checked, and none differs by more than the tolerance. */
   readonly ok: boolean;
 }

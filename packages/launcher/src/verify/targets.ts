@@ -1,29 +1,32 @@
-/** What there is to verify: experience stores, and the weights of each version that still exist. */
+/** What can be verified: experience stores, and the versions whose weights still exist. */
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigError } from '@trinity-rft/core';
+import { ConfigError, type EngineFactory } from '@trinity-rft/core';
 import { listCheckpoints } from '@trinity-rft/trainer';
-import { readConfiguration } from '../run/configuration.js';
-import { startModelOf } from '../run/stage.js';
+import { defaultEngine, engineNamed } from '../assembly/models/engines.js';
+import { startModelOf } from '../assembly/models/model-folder.js';
+import { readConfiguration, type ConfigurationOptions } from '../run/configuration.js';
 
 /** The store of one stage. */
 export interface VerifyTarget {
   readonly database: string;
   /** Folders by policy version. */
   readonly weights: ReadonlyMap<number, string>;
-  /** Folder of the adapter that version 0 has on top of its folder. */
+  /** Folder of the adapter that version 0 has on top of its weights. */
   readonly adapter?: string;
+  /** Opens the weights. */
+  readonly engine: EngineFactory;
 }
 
-interface TargetOptions {
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly cwd?: string;
-  readonly pluginDirs?: readonly string[];
-}
+/** How a configuration is read, where one is named. */
+export type TargetOptions = Pick<
+  ConfigurationOptions,
+  'pluginDirs' | 'workflows' | 'rewardFns' | 'algorithms' | 'engines' | 'cwd' | 'env'
+>;
 
 /**
- * @param run a configuration, or the folder of a run or of one of its stages. Only the
- * configuration tells which weights a stage began with.
+ * @param run a configuration, or the folder of a run or of one of its stages. Only a configuration
+ * says which weights a stage starts from
  * @throws ConfigError when it is neither, or nothing was recorded
  */
 export async function findTargets(
@@ -41,7 +44,7 @@ export async function findTargets(
     : await targetsOfConfig(place, options);
   if (targets.length > 0) return targets;
   throw new ConfigError(
-    `${place} has no recorded experiences. Expected an experience store (buffer/*.db): run it first, and not with storage: memory.`,
+    `${place} has no recorded experiences. Expected an experience store (buffer/*.db). Run it first, with another storage than memory.`,
     { code: 'NOTHING_RECORDED' },
   );
 }
@@ -50,7 +53,8 @@ async function targetsOfConfig(
   configPath: string,
   options: TargetOptions,
 ): Promise<readonly VerifyTarget[]> {
-  const { config } = (await readConfiguration({ ...options, configPath })).loaded;
+  const { loaded, engines } = await readConfiguration({ ...options, configPath });
+  const { config } = loaded;
   const targets: VerifyTarget[] = [];
   for (const stage of config.stages) {
     const { experienceBuffer } = stage.buffer.trainerInput;
@@ -58,8 +62,8 @@ async function targetsOfConfig(
     if (stage.mode !== 'both' || database === undefined || !(await exists(database))) continue;
     const start = await startModelOf(config, stage);
     const weights = new Map([[0, start], ...(await checkpointsOf(stage.jobDirectory))]);
-    const adapter = stage.model.lora?.path;
-    targets.push({ database, weights, ...(adapter !== undefined && { adapter }) });
+    const engine = engineNamed(engines, stage.engine);
+    targets.push({ database, weights, adapter: stage.model.lora?.path, engine });
   }
   return targets;
 }
@@ -80,7 +84,11 @@ async function storesOf(jobDirectory: string): Promise<readonly VerifyTarget[]> 
   const databases = names.filter((name) => name.endsWith('.db')).toSorted();
   if (databases.length === 0) return [];
   const weights = new Map(await checkpointsOf(jobDirectory));
-  return databases.map((name) => ({ database: path.join(buffers, name), weights }));
+  return databases.map((name) => ({
+    database: path.join(buffers, name),
+    weights,
+    engine: defaultEngine,
+  }));
 }
 
 /** Weights after train step s are version s. */

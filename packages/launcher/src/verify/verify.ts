@@ -1,36 +1,27 @@
-/**
- * Records against weights: recomputes the log-probabilities of recorded tokens under the version
- * that sampled them.
- */
+/** Recomputes the log-probabilities of recorded tokens under the weights that sampled them. */
 import { readExperiences } from '@trinity-rft/buffer';
 import {
   CancelledError,
   spansOf,
   unknownPolicyVersion,
   type Engine,
+  type EngineOptions,
   type Experience,
   type TrainEngine,
 } from '@trinity-rft/core';
-import { createOnnxEngine, type OnnxEngineOptions } from '@trinity-rft/engine-onnx';
 import { packBatch } from '@trinity-rft/trainer';
 import { createComparison, type Recorded } from './compare.js';
 import type { Verification, VerifiedStore, VerifiedVersion } from './report.js';
-import { findTargets, type VerifyTarget } from './targets.js';
+import { findTargets, type TargetOptions, type VerifyTarget } from './targets.js';
 
-export interface VerifyOptions {
+export interface VerifyOptions extends TargetOptions {
   /**
-   * A configuration, or the folder of a run. Version 0 needs the configuration: it says where the
-   * model is that a stage begins with.
+   * A configuration, or the folder of a run. Version 0 needs the configuration, which says what
+   * model a stage starts from.
    */
   readonly run: string;
-  /** Largest difference of a log-probability that is still exact. @default 1e-5 */
+  /** Largest difference of a log-probability that counts as exact. @default 1e-5 */
   readonly tolerance?: number;
-  /** @default the environment of the process */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  /** @default the working directory of the process */
-  readonly cwd?: string;
-  /** Directories whose modules export what the configuration names. @default none */
-  readonly pluginDirs?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
@@ -39,9 +30,9 @@ const defaultTolerance = 1e-5;
 const chunkSize = 64;
 
 /**
- * Recomputes every recorded token whose weights are still there, at the temperature it was sampled
- * with. Sampling with top-p or top-k records the log-probabilities of the cut distribution, which
- * are larger: such records do not pass.
+ * Recomputes every recorded token whose weights still exist, at the temperature it was sampled
+ * with. Records sampled with top-p or top-k do not pass: their log-probabilities are those of the
+ * truncated distribution, which are larger.
  * @throws ConfigError when nothing was recorded, BufferError or CheckpointError when something
  * cannot be read
  */
@@ -72,16 +63,13 @@ async function verifyStore(
   signal: AbortSignal | undefined,
 ): Promise<VerifiedStore> {
   await using reader = closing(readExperiences(database));
-  // Merged calls are stored under their oldest version and wait here for the newer ones.
+  // A merged experience is stored under its oldest version; its calls under newer ones wait here.
   const later = new Map<number, Recorded[]>();
   const stored = new Set(reader.versions().map(({ policyVersion }) => policyVersion));
   await using engines = openEngines(target);
   const versions: VerifiedVersion[] = [];
-  for (
-    let version = nextVersion(stored, later);
-    version !== undefined;
-    version = nextVersion(stored, later)
-  ) {
+  while (stored.size + later.size > 0) {
+    const version = Math.min(...stored, ...later.keys());
     const records = recordsOf(
       version,
       stored.has(version) ? reader.experiences(version) : [],
@@ -104,14 +92,18 @@ async function verifyStore(
 }
 
 interface VersionEngines extends AsyncDisposable {
-  /** Has the weights of that version until the next call; undefined where they are gone. */
+  /** With the weights of that version until the next call; undefined if they no longer exist. */
   trainerAt(version: number): Promise<TrainEngine | undefined>;
 }
 
-function openEngines({ weights, adapter }: Omit<VerifyTarget, 'database'>): VersionEngines {
+function openEngines({
+  weights,
+  adapter,
+  engine: factory,
+}: Omit<VerifyTarget, 'database'>): VersionEngines {
   const opened = new Map<'first' | 'any', Engine>();
-  const open = async (kind: 'first' | 'any', options: OnnxEngineOptions): Promise<Engine> => {
-    const engine = opened.get(kind) ?? (await createOnnxEngine(options));
+  const open = async (kind: 'first' | 'any', options: EngineOptions): Promise<Engine> => {
+    const engine = opened.get(kind) ?? (await factory.open(options));
     opened.set(kind, engine);
     return engine;
   };
@@ -128,14 +120,6 @@ function openEngines({ weights, adapter }: Omit<VerifyTarget, 'database'>): Vers
     [Symbol.asyncDispose]: async () =>
       void (await Promise.all([...opened.values()].map((engine) => engine.close()))),
   };
-}
-
-function nextVersion(
-  stored: ReadonlySet<number>,
-  later: ReadonlyMap<number, unknown>,
-): number | undefined {
-  const versions = [...stored, ...later.keys()];
-  return versions.length === 0 ? undefined : Math.min(...versions);
 }
 
 function* recordsOf(
@@ -184,14 +168,14 @@ async function verifyVersion({
     chunk.forEach((record, i) => comparison.add(record, recomputed?.[i]));
   }
   const { tokens, largest, mean, worst } = comparison.result();
-  if (!checked) return { policyVersion: version, tokens, unchecked: whyNot(version) };
+  if (!checked) return { policyVersion: version, tokens, unchecked: uncheckedReason(version) };
   return {
     policyVersion: version,
     tokens,
     weights: folder,
     largest,
     mean,
-    ...(worst && { worst }),
+    worst,
   };
 }
 
@@ -205,10 +189,10 @@ async function recompute(
   return records.map((_, row) => logprobs.subarray(offsets[row], offsets[row + 1]));
 }
 
-function whyNot(version: number): string {
+function uncheckedReason(version: number): string {
   if (version === unknownPolicyVersion) return 'the version was not recorded';
   if (version === 0)
-    return 'the folder of a run does not say which model it began with: name its configuration instead';
+    return 'the folder of a run does not say which model it started from: name its configuration instead';
   return `there is no checkpoint global_step_${version}: keep one of each step with trainer.save_interval: 1`;
 }
 

@@ -1,23 +1,23 @@
-/** What is decided at once, because it is cheaper than telling another thread. */
+/** Comparisons that are cheaper than a message to another thread. */
 import { extractAnswer, extractTruth, sameMath } from '../math/check.js';
 import { boxedAnswer } from '../math/marks.js';
 import type { MathPair } from './rules.js';
 
 /**
- * Longer texts are left to the thread: to find the answer in one of these takes at most a few
- * milliseconds, whatever it is.
+ * Longer texts are left to the thread. Finding the answer in a text of this length takes a few
+ * milliseconds at most.
  */
 const longestText = 1_024;
 
-/** No plain number takes more than some microseconds to compare. */
+/** Numbers that are compared in microseconds. */
 const plainNumber = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
 
-/** The answers of a pair, without the text around them: what is left to compare. */
+/** The answers of a pair, without the text around them. */
 type Undecided = Pick<MathPair, 'response' | 'truth'>;
 
 /**
- * A short pair of equal texts or of plain numbers, or a response without any answer, is decided;
- * otherwise what is left to do.
+ * Decides a short pair of equal texts or plain numbers, and a response without any answer; otherwise
+ * returns what is left to compare.
  */
 export function decideInline(pair: MathPair): boolean | MathPair {
   const { rule, response, truth } = pair;
@@ -30,7 +30,7 @@ export function decideInline(pair: MathPair): boolean | MathPair {
   return rule === 'same' ? pair : { rule: 'same', ...answers };
 }
 
-/** Undefined for rules that find answers in ways of their own. */
+/** Undefined for rules that find answers in their own way. */
 function answersOf({ rule, response, truth }: MathPair): Undecided | 'none' | undefined {
   if (rule === 'same') return { response, truth };
   if (rule !== 'answer' && rule !== 'boxed') return undefined;

@@ -4,7 +4,7 @@ import { computeScoreV0 } from '../original/boxed.js';
 import { verifyMathAnswer } from '../original/math-equal.js';
 import { naiveDapoScore } from '../original/naive-dapo.js';
 
-/** Given a response and the truth; `limit` is the length up to which answers are read as math. */
+/** Answers longer than `limit` are compared as texts. */
 type Rule = (response: string, truth: string, limit: number) => boolean;
 
 /** By the names that a {@link MathPair} has. */
@@ -25,7 +25,7 @@ export const rules = {
 
 export type MathRule = keyof typeof rules;
 
-/** What is to be compared. */
+/** A response and the expected answer, to be compared by a rule. */
 export interface MathPair {
   readonly rule: MathRule;
   readonly response: string;

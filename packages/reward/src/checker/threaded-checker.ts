@@ -170,7 +170,7 @@ export class ThreadedChecker implements MathChecker {
     this.#restart();
   }
 
-  /** The comparisons behind the one that was given up are sent again. */
+  /** A new thread gets the comparisons that still wait. */
   #restart(): void {
     if (this.#open.size > 0 && !this.#thread && !this.#closed) this.#startThread();
   }

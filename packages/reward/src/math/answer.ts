@@ -8,7 +8,7 @@ import { readQuantity, type Quantity } from './quantity.js';
 
 export type Answer = Quantity | Group | Equation | Inequality | PlainText;
 
-/** `list` has no brackets. Others: `(,)`, `[,)` and so on. */
+/** A `list` has no brackets. Brackets: `(,)`, `[,)` and so on. */
 type GroupShape = 'list' | 'set' | 'union' | 'ratio' | 'matrix' | 'row' | `${string},${string}`;
 
 export interface Group {
@@ -34,25 +34,25 @@ export interface Inequality {
   readonly sides: readonly Answer[];
 }
 
-/** Whatever is nothing else; in lower case. */
+/** Everything else, in lower case. */
 interface PlainText {
   readonly kind: 'text';
   readonly text: string;
 }
 
 /**
- * What an answer may mean, the likelier first: `100,200` is a number, or a list of two. Never
+ * What an answer may mean, the likelier meaning first: `100,200` is a number, or a list of two. Never
  * empty.
  * @param text at most `maxAnswerLength` characters
  */
-export function readAnswer(text: string): readonly Answer[] {
+export function readAnswer(text: string): readonly [Answer, ...Answer[]] {
   const grouped = tokenize(text);
   const apart = tokenize(text, false);
   const same = grouped.length === apart.length;
   return same ? [read(grouped)] : [read(grouped), read(apart)];
 }
 
-/** Is there nothing in it that could not be read? */
+/** Could every part be read? */
 export function isMath(answer: Answer): boolean {
   switch (answer.kind) {
     case 'text':
@@ -67,7 +67,7 @@ export function isMath(answer: Answer): boolean {
   }
 }
 
-/** In order of how weakly they bind. */
+/** What binds most weakly comes first. */
 const readers: readonly ((tokens: readonly Token[]) => Answer | undefined)[] = [
   readNamedSet,
   readList,
@@ -90,9 +90,10 @@ function read(tokens: readonly Token[]): Answer {
 
 /** The empty set, and all real numbers. */
 function readNamedSet(tokens: readonly Token[]): Answer | undefined {
-  if (tokens.length !== 1) return undefined;
-  if (tokens[0]!.text === '\\emptyset') return { kind: 'group', shape: 'set', items: [] };
-  return tokens[0]!.text === '\\reals'
+  const [token, ...more] = tokens;
+  if (more.length > 0) return undefined;
+  if (token?.text === '\\emptyset') return { kind: 'group', shape: 'set', items: [] };
+  return token?.text === '\\reals'
     ? { kind: 'group', shape: '(,)', items: [infinity('-'), infinity('')] }
     : undefined;
 }
@@ -148,7 +149,7 @@ function readMatrix(tokens: readonly Token[]): Answer | undefined {
 }
 
 /**
- * `(1, 2)`, `[1, 2)`, `\{1, 2\}`; brackets around one thing are dropped, but for those of a set.
+ * `(1, 2)`, `[1, 2)`, `\{1, 2\}`; brackets around a single item are dropped, except those of a set.
  */
 function readBracketed(tokens: readonly Token[]): Answer | undefined {
   const open = tokens[0]?.text ?? '';
@@ -157,10 +158,10 @@ function readBracketed(tokens: readonly Token[]): Answer | undefined {
   const parts = splitAt(tokens.slice(1, -1), ({ text }) => text === ',' || text === ';');
   const items = parts.map(read);
   if (open === '\\{' || (open === '{' && items.length > 1))
-    return group('set', parts[0]!.length === 0 ? [] : items);
+    return group('set', parts[0].length === 0 ? [] : items);
   return items.length === 1
     ? items[0]
-    : { kind: 'group', shape: `${open},${tokens.at(-1)!.text}`, items };
+    : { kind: 'group', shape: `${open},${tokens.at(-1)?.text}`, items };
 }
 
 const relationSigns: ReadonlyMap<string, string> = new Map([
@@ -175,24 +176,24 @@ const relationSigns: ReadonlyMap<string, string> = new Map([
 ]);
 
 function readRelation(tokens: readonly Token[]): Answer | undefined {
-  const signs = topLevel(tokens).flatMap((index) => relationSigns.get(tokens[index]!.text) ?? []);
+  const signs = topLevel(tokens).flatMap(([, { text }]) => relationSigns.get(text) ?? []);
   const sides = splitAt(tokens, ({ text }) => relationSigns.has(text));
   if (signs.length === 0 || sides.some((side) => side.length === 0)) return undefined;
-  if (isLabel(sides[0]!) || (signs.length === 1 && signs[0] === '\\in'))
-    return sides.length === 2 ? read(sides[1]!) : undefined;
+  const [first, second] = sides;
+  if (isLabel(first) || (signs.length === 1 && signs[0] === '\\in'))
+    return second && sides.length === 2 ? read(second) : undefined;
   if (signs.every((sign) => sign === '=')) {
-    const turned =
-      nameOf(sides[0]!) === undefined && nameOf(sides.at(-1)!) !== undefined
-        ? sides.toReversed()
-        : sides;
-    return { kind: 'equation', name: nameOf(turned[0]!), sides: turned.map(read) };
+    const [name, lastName] = [nameOf(first), nameOf(sides.at(-1) ?? first)];
+    return name === undefined && lastName !== undefined
+      ? { kind: 'equation', name: lastName, sides: sides.toReversed().map(read) }
+      : { kind: 'equation', name, sides: sides.map(read) };
   }
   return readInequality(signs, sides);
 }
 
 /**
- * A variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two points or more with what
- * stands around them: `|AB|`, `\angle ABC`.
+ * A variable, `f(x)`, `f^{-1}(x)`, `y'`, a tuple of variables, or two points or more with the
+ * marks around them: `|AB|`, `\angle ABC`.
  */
 function nameOf(side: readonly Token[]): string | undefined {
   const shape = side
@@ -221,13 +222,13 @@ const mirrored: Readonly<Record<string, string>> = {
   '\\le': '\\ge',
 };
 
-/** From small to large, and an interval where it bounds one variable by numbers. */
+/** Turned to run from small to large; an interval where numbers bound one variable. */
 function readInequality(
   givenSigns: readonly string[],
   givenSides: readonly (readonly Token[])[],
 ): Answer {
   const turn = givenSigns.every((sign) => sign === '>' || sign === '\\ge');
-  const signs = turn ? givenSigns.toReversed().map((sign) => mirrored[sign]!) : givenSigns;
+  const signs = turn ? givenSigns.toReversed().map((sign) => mirrored[sign] ?? sign) : givenSigns;
   const sides = turn ? givenSides.toReversed() : givenSides;
   const answers = sides.map(read);
   const rises = signs.every((sign) => sign === '<' || sign === '\\le');
@@ -263,9 +264,9 @@ function intervalOf(signs: readonly string[], sides: readonly Answer[]): Group |
   };
 }
 
-const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0]!;
+const infinity = (sign: string): Answer => readAnswer(`${sign}\\infty`)[0];
 
-/** Lists in a list or a set are one with it, and a list of one is its item. */
+/** Lists inside a list or set are merged into it; a list of one is its item. */
 function group(shape: GroupShape, items: readonly Answer[]): Answer {
   const isFlat = shape === 'list' || shape === 'set';
   const flat = isFlat
@@ -273,22 +274,25 @@ function group(shape: GroupShape, items: readonly Answer[]): Answer {
         item.kind === 'group' && item.shape === 'list' ? item.items : [item],
       )
     : items;
-  return shape === 'list' && flat.length === 1 ? flat[0]! : { kind: 'group', shape, items: flat };
+  const [first, ...more] = flat;
+  return shape === 'list' && first && more.length === 0
+    ? first
+    : { kind: 'group', shape, items: flat };
 }
 
 const openers = new Set(['(', '[', '{', '\\{', '\\begin{matrix}']);
 const closers = new Set([')', ']', '}', '\\}', '\\end{matrix}']);
 
-/** Places outside of all brackets. */
-function topLevel(tokens: readonly Token[]): readonly number[] {
-  const places: number[] = [];
+/** Tokens outside of all brackets, with their places. */
+function topLevel(tokens: readonly Token[]): readonly (readonly [number, Token])[] {
+  const found: (readonly [number, Token])[] = [];
   let depth = 0;
-  for (const [index, { text }] of tokens.entries()) {
-    if (openers.has(text)) depth++;
-    else if (closers.has(text)) depth--;
-    else if (depth === 0) places.push(index);
+  for (const [index, token] of tokens.entries()) {
+    if (openers.has(token.text)) depth++;
+    else if (closers.has(token.text)) depth--;
+    else if (depth === 0) found.push([index, token]);
   }
-  return places;
+  return found;
 }
 
 /** The place of the bracket that closes the first one; -1 when there is none. */
@@ -304,9 +308,8 @@ function closing(tokens: readonly Token[]): number {
 function splitAt(
   tokens: readonly Token[],
   isSeparator: (token: Token) => boolean,
-): readonly (readonly Token[])[] {
-  const places = topLevel(tokens).filter((index) => isSeparator(tokens[index]!));
-  return [...places, tokens.length].map((place, index) =>
-    tokens.slice(index === 0 ? 0 : places[index - 1]! + 1, place),
-  );
+): readonly [readonly Token[], ...(readonly Token[])[]] {
+  const ends = topLevel(tokens).flatMap(([index, token]) => (isSeparator(token) ? index : []));
+  const rest = ends.map((end, i) => tokens.slice(end + 1, ends[i + 1]));
+  return [tokens.slice(0, ends[0]), ...rest];
 }

@@ -19,8 +19,8 @@ import { functionNames, numberWords } from './vocabulary.js';
 export const maxAnswerLength = 1_000;
 
 /**
- * Does the final answer of `response`, wherever it stands, equal that of `truth`? Total, and linear
- * in the length of both.
+ * Does the final answer of `response`, wherever it is, equal that of `truth`? Never throws; linear in
+ * the length of both.
  */
 export function checkMathAnswer(response: string, truth: string, limit = maxAnswerLength): boolean {
   const answer = extractAnswer(response);
@@ -38,10 +38,10 @@ export function checkBoxedAnswer(
 }
 
 /**
- * The final answer of a response, as written. The first of these that is there, and the last of its
- * kind: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
- * an answer, the formula that it ends with, the last number. What stands behind the last `</think>`
- * goes before the thought itself. Never empty.
+ * The final answer of a response, as written. The first of these kinds that occurs, and the last of
+ * that kind: `\boxed{..}`, `<answer>..</answer>`, `#### ..`, "answer is ..", a text that is nothing but
+ * an answer, the formula that it ends with, the last number. Text after the last
+ * `</think>` takes precedence over the thought itself. Never empty.
  */
 export function extractAnswer(response: string): string | undefined {
   const thought = response.lastIndexOf('</think>');
@@ -77,8 +77,8 @@ function bareAnswer(text: string): string | undefined {
 }
 
 /**
- * The formula that prose ends with: `So we get \frac{1}{2}.` Of an equation what stands behind its
- * last equals sign.
+ * The formula that ends a text: `So we get \frac{1}{2}.` Of an equation, the part after its last
+ * equals sign.
  */
 function lastFormula(text: string): string | undefined {
   const end = text
@@ -92,8 +92,8 @@ function lastFormula(text: string): string | undefined {
 }
 
 /**
- * What is meant in a marked text: all of it, or, where it is prose, its first (0) or last (-1)
- * formula or number.
+ * The answer in a marked text: all of it, or, where it is prose, its first (0) or last (-1) formula
+ * or number.
  */
 function settle(text: string | undefined, place: 0 | -1): string | undefined {
   if (!text || readsAsMath(text)) return text;
@@ -105,18 +105,18 @@ function settle(text: string | undefined, place: 0 | -1): string | undefined {
 }
 
 const readsAsMath = (text: string): boolean =>
-  text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]!);
+  text.length <= maxAnswerLength && !beginsAsProse(text) && isMath(readAnswer(text)[0]);
 
-/** `So we get 5` is no product of letters. */
+/** `So we get 5` is not a product of letters. */
 function beginsAsProse(text: string): boolean {
   const word = /^\s*([A-Za-z][a-z]{1,2})\s/.exec(text)?.[1]?.toLowerCase();
   return word !== undefined && !functionNames.has(word) && !numberWords.has(word);
 }
 
 /**
- * Do two answers, without the text around them, mean the same? Longer ones than `limit` characters
- * only as equal texts. Total up to {@link maxAnswerLength}; with a higher limit it may take long or
- * run out of stack, which is for a thread with a deadline, as `createMathChecker` has.
+ * Do two answers, without the text around them, mean the same? Answers longer than `limit` characters
+ * are compared as texts. Never throws up to {@link maxAnswerLength}; with a higher limit it may take
+ * long or run out of stack, so use it in a thread with a deadline, as `createMathChecker` does.
  */
 export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean {
   if (a.trim() === b.trim()) return true;
@@ -130,8 +130,8 @@ export function sameMath(a: string, b: string, limit = maxAnswerLength): boolean
 }
 
 /**
- * An answer in one spelling: tokens with a space between them. Idempotent; it changes spelling, not
- * values.
+ * An answer in one spelling: tokens with a space between them. Idempotent; changes the spelling, not
+ * the value.
  */
 export function normalizeAnswer(text: string): string {
   return tokenize(text)
@@ -139,7 +139,7 @@ export function normalizeAnswer(text: string): string {
     .join(' ');
 }
 
-/** Case counts in formulas, but not in words, nor in the letter of a choice: `(b)` is `B`. */
+/** Case matters in formulas, but not in words or in the letter of a choice: `(b)` is `B`. */
 function keyOf(text: string): string {
   const key = normalizeAnswer(text).replace(/^\( (\S+) \)$/, '$1');
   const isPhrase = /^[\p{L} ]+$/u.test(key) && /\p{L}{2}/u.test(key);

@@ -1,4 +1,4 @@
-/** Expressions: what the parser makes of tokens, and their values. */
+/** Expressions, which the parser makes of tokens, and their values. */
 import { absolute, ceil, factorial, floor } from './functions.js';
 import {
   add,
@@ -106,20 +106,20 @@ export function sameTree(a: Expression, b: Expression): boolean {
   if (a.kind === 'apply' && b.kind === 'apply') {
     return (
       a.operator === b.operator &&
-      a.operands.every((operand, index) => sameTree(operand, b.operands[index]!))
+      a.operands.every((operand, index) => sameTree(operand, b.operands[index] ?? invalid))
     );
   }
   if (a.kind === 'number' && b.kind === 'number') return a.digits === b.digits;
   return a.kind === 'symbol' && b.kind === 'symbol' && a.name === b.name;
 }
 
-/** Does every part have a meaning? Says nothing of values: 1/0 is readable. */
+/** Could every part be read? It need not have a value: 1/0 is readable. */
 export function isReadable(expression: Expression): boolean {
   if (expression.kind === 'apply') return expression.operands.every(isReadable);
   return expression.kind !== 'invalid';
 }
 
-/** More variables than these are not compared. */
+/** One for each variable; expressions with more variables are not compared. */
 const primes = [
   7919, 6389, 5003, 4001, 3299, 2711, 2203, 1811, 1511, 1259, 1049, 863, 719, 607, 499, 421,
 ] as const;
@@ -129,7 +129,7 @@ const divisors = [991n, 1777n, -9973n, 1n] as const;
 /**
  * Points to compare expressions at, where every variable has a value of its own; none for more than
  * 16 variables. Polynomials of moderate degree that agree at all of them are the same (the idea of
- * Schwartz 1980 and Zippel 1979, with fixed points that no answer is written for).
+ * Schwartz 1980 and Zippel 1979, with fixed points that no answer anticipates).
  */
 export function testPoints(variables: ReadonlySet<string>): readonly Assignment[] {
   if (variables.size === 0) return [new Map()];

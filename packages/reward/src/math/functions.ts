@@ -6,7 +6,7 @@ export function absolute(a: MaybeNum): MaybeNum {
   return a && approximate(Math.abs(a.value), a.error);
 }
 
-/** Undefined for a float so near to a whole number that its error decides. */
+/** Undefined for a float so close to a whole number that its error decides. */
 export function floor(a: MaybeNum): MaybeNum {
   if (a?.kind === 'exact') {
     const { numerator, denominator } = a;
@@ -21,7 +21,7 @@ export const ceil = (a: MaybeNum): MaybeNum => negateOf(floor(negateOf(a)));
 
 const negateOf = (a: MaybeNum): MaybeNum => a && negate(a);
 
-/** Above it the result has more bits than a fraction may have. */
+/** The largest one whose bits a fraction may have. */
 const largestFactorial = 500n;
 
 /** Exact for whole numbers up to 500; the gamma function of a + 1 for others above -1. */
@@ -41,8 +41,7 @@ export function factorial(a: MaybeNum): MaybeNum {
 }
 
 /**
- * Of 0, 1, 2, .., as far as one was asked for: a hostile answer asks for the same one again and
- * again.
+ * Those computed so far, because a hostile answer may contain the same one many times.
  */
 const factorials: bigint[] = [1n];
 

@@ -1,6 +1,6 @@
 /**
- * Cuts an answer, LaTeX or plain, into tokens. One pass; every rule looks ahead only over what it
- * then takes.
+ * Cuts an answer, LaTeX or plain, into tokens. One pass: a rule looks ahead only over what it then
+ * takes.
  */
 import {
   characterTexts,
@@ -24,7 +24,7 @@ export interface Token {
 }
 
 /**
- * The tokens of an answer. Style is gone: dollars, spacing, fonts, sizes, thousands separators,
+ * The tokens of an answer. Without style: dollars, spacing, fonts, sizes, thousands separators,
  * marks around the whole. `grouping`: does a comma before three digits separate thousands? Between
  * brackets it does only where nothing else is possible.
  */
@@ -34,12 +34,12 @@ export function tokenize(text: string, grouping = true): readonly Token[] {
   return trimMarks(scanner.tokens);
 }
 
-/** Takes what it knows at the scanner's place; false when it knows nothing there. */
+/** Takes the token at the scanner's place; false when the rule does not match there. */
 type Rule = (scanner: Scanner) => boolean;
 
 class Scanner {
   readonly tokens: Token[] = [];
-  /** Per open brace: is it the argument of a wrapper like \text, whose closing brace goes too? */
+  /** Per open brace: is it the argument of a wrapper like \text, whose closing brace is dropped too? */
   readonly braces: boolean[] = [];
   readonly grouping: boolean;
   brackets = 0;
@@ -56,7 +56,7 @@ class Scanner {
     return this.#at >= this.#source.length;
   }
 
-  /** The match of a sticky pattern at the current place, which moves behind it. */
+  /** The match of a sticky pattern at the current place, which moves past it. */
   take(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#source);
@@ -121,7 +121,7 @@ const rules: readonly Rule[] = [
     const relation = scanner.take(/<=|>=|!=/y);
     return relation !== null && scanner.push('command', relations[relation[0]]!);
   },
-  // Any other backslash says nothing.
+  // Any other backslash has no meaning.
   (scanner) => scanner.take(/\\/y) !== null,
   takeMark,
 ];
@@ -145,7 +145,7 @@ function takeName(scanner: Scanner, name: string | undefined): boolean {
     : scanner.push('symbol', name + takeSubscript(scanner));
 }
 
-/** `_{12}`, in one spelling; empty where there is none. */
+/** `_{12}`, in one spelling; empty without one. */
 function takeSubscript(scanner: Scanner): string {
   const match = scanner.take(subscript);
   return match ? `_{${(match[1] ?? match[2] ?? '').replace(/\s/g, '')}}` : '';
@@ -188,7 +188,8 @@ function takeMark(scanner: Scanner): boolean {
 }
 
 const raised = new RegExp(`[${superscripts}]+`, 'g');
-const unraised = (character: string): string => '0123456789-+'[superscripts.indexOf(character)]!;
+const unraised = (character: string): string =>
+  '0123456789-+'.charAt(superscripts.indexOf(character));
 
 /**
  * One character for every way to write it; Unicode compatibility forms (full width, styled letters)
@@ -213,7 +214,7 @@ function foldCompatible(character: string): string {
 function isFactorial(tokens: readonly Token[], at: number): boolean {
   const before = tokens.slice(0, at).findLast(({ text }) => text !== '!');
   return (
-    tokens[at]!.text === '!' &&
+    tokens[at]?.text === '!' &&
     before !== undefined &&
     (before.kind === 'number' || before.kind === 'symbol' || ')]}|'.includes(before.text))
   );
@@ -225,7 +226,7 @@ function trimMarks(tokens: readonly Token[]): readonly Token[] {
     token?.kind === 'mark' && '^*.,;:!?='.includes(token.text);
   let start = 0;
   let end = tokens.length;
-  while (start < end && (isLoose(tokens[start]) || tokens[start]!.text === '\\approx')) start++;
+  while (start < end && (isLoose(tokens[start]) || tokens[start]?.text === '\\approx')) start++;
   while (end > start && isLoose(tokens[end - 1]) && !isFactorial(tokens, end - 1)) end--;
   return tokens.slice(start, end);
 }

@@ -1,13 +1,10 @@
-/**
- * Places where answers stand in what models and data sets write. Every search is linear in the
- * length of the text.
- */
+/** Finds answers in texts of models and data sets. Every search is linear in the text's length. */
 
-/** A box and where it stands. */
+/** A box and its place in the text. */
 interface Box {
-  /** Of its backslash. */
+  /** Place of its backslash. */
   readonly start: number;
-  /** After its closing brace. */
+  /** Place after its closing brace. */
   readonly end: number;
   readonly content: string;
 }
@@ -18,18 +15,19 @@ interface Box {
  * closed.
  */
 export function boxedAnswer(text: string): string | undefined {
-  const boxes = findBoxes(text);
-  const last = boxes.at(-1);
+  const [last, ...earlier] = findBoxes(text).toReversed();
   if (!last) return undefined;
   const contents = [last.content.trim()];
-  for (let index = boxes.length - 2; index >= 0; index--) {
-    if (!isConnector(text.slice(boxes[index]!.end, boxes[index + 1]!.start))) break;
-    contents.push(boxes[index]!.content.trim());
+  let { start } = last;
+  for (const box of earlier) {
+    if (!isConnector(text.slice(box.end, start))) break;
+    contents.push(box.content.trim());
+    ({ start } = box);
   }
   return contents.toReversed().join(', ');
 }
 
-/** Boxes that are in no other box, by their ends. One pass: braces are matched with a stack. */
+/** Boxes outside of other boxes, in order of their ends. One pass: a stack matches the braces. */
 function findBoxes(text: string): readonly Box[] {
   const boxes: Box[] = [];
   /** Per open brace: where its content starts, and where its box command does, if it has one. */
@@ -52,8 +50,8 @@ function closeBrace(
   boxes: Box[],
 ): void {
   if (brace?.box === undefined) return;
-  // Boxes in this box have been found already.
-  while (boxes.length > 0 && boxes.at(-1)!.start > brace.box) boxes.pop();
+  // Boxes inside this box have been found already.
+  while ((boxes.at(-1)?.start ?? -1) > brace.box) boxes.pop();
   boxes.push({ start: brace.box, end: at + 1, content: text.slice(brace.content, at) });
 }
 
@@ -77,13 +75,13 @@ export function taggedAnswer(text: string): string | undefined {
   return open < 0 ? undefined : text.slice(open + '<answer>'.length, close).trim();
 }
 
-/** The first line behind the last `####`, as GSM8K ends its solutions. */
+/** The first line after the last `####`, with which GSM8K ends its solutions. */
 export function hashedAnswer(text: string): string | undefined {
   const at = text.lastIndexOf('####');
   return at < 0 ? undefined : firstLine(text.slice(at + '####'.length));
 }
 
-/** The sentence behind the last "answer is", "answer:" or 答案是. */
+/** The sentence after the last "answer is", "answer:" or 答案是. */
 export function announcedAnswer(text: string): string | undefined {
   let end = -1;
   for (const match of text.matchAll(/\banswer[ \t*_]{0,8}(?:is\b|:)|答案(?:是|为)?/gi))

@@ -1,8 +1,8 @@
-/** Numbers that know how sure they are: exact fractions, and floats with a bound on their error. */
+/** Numbers with known precision: exact fractions, and floats with a bound on their error. */
 
 /**
  * `numerator / denominator`, denominator > 0, not reduced: comparison multiplies crosswise, so
- * nothing is gained by a gcd.
+ * a gcd would gain nothing.
  */
 export interface Exact {
   readonly kind: 'exact';
@@ -10,7 +10,7 @@ export interface Exact {
   readonly denominator: bigint;
 }
 
-/** A float and how far at most, to first order, it is from the true value. Both finite. */
+/** A float and the most, to first order, by which it differs from the true value. Both finite. */
 export interface Approximate {
   readonly kind: 'approximate';
   readonly value: number;
@@ -20,12 +20,12 @@ export interface Approximate {
 export type Num = Exact | Approximate;
 
 /**
- * Undefined where there is no value, or none that can be had at a bounded price: 1/0, the root of
+ * Undefined without a value, or without one that can be computed at bounded cost: 1/0, the root of
  * -1, 9^9^9^9.
  */
 export type MaybeNum = Num | undefined;
 
-/** Fractions of more bits become floats: it bounds the price of one operation. */
+/** Fractions of more bits become floats: which bounds the cost of one operation. */
 const maxBits = 4096;
 /** Largest magnitude that a fraction of `maxBits` can have, in decimal digits. */
 const maxDigits = 1233;

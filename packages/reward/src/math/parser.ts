@@ -13,7 +13,7 @@ import { functionNames, symbolCommands } from './vocabulary.js';
 /** Deeper nesting is invalid: the stack cannot overflow. */
 const maxDepth = 100;
 
-/** All tokens as one expression; undefined when they are none. */
+/** All tokens as one expression; undefined when they are not one. */
 export function parseExpression(tokens: readonly Token[]): Expression | undefined {
   const parser = new Parser(tokens);
   const expression = parser.sum();
@@ -32,7 +32,7 @@ const roundings: Readonly<Record<string, readonly [close: string, operator: Oper
   '\\lfloor': ['\\rfloor', 'floor'],
   '\\lceil': ['\\rceil', 'ceil'],
 };
-/** `\sin^{-1}` and what it is. */
+/** Functions that `\sin^{-1}` and the like name. */
 const inverses: Readonly<Record<string, Operator>> = {
   sin: 'arcsin',
   cos: 'arccos',
@@ -251,7 +251,7 @@ class Parser {
     return true;
   }
 
-  /** Can the next token be a factor of what stands before it, without a sign? */
+  /** Can the next token be a factor of what precedes it, without a sign? */
   #startsFactor(): boolean {
     const token = this.#tokens[this.#at];
     if (token === undefined || token.kind === 'number') return false;
@@ -291,7 +291,7 @@ function isProper(fraction: Expression): boolean {
   );
 }
 
-/** A few letters side by side are variables to multiply; a longer word is none. */
+/** Two or three adjacent letters are variables to multiply; a longer word is not. */
 function lettersOf(word: string): Expression {
   if (!/^[A-Za-z]{2,3}$/.test(word)) return invalid;
   return [...word]

@@ -1,4 +1,4 @@
-/** Reads arithmetic as Python writes it: no LaTeX, no products that are only implied. */
+/** Reads arithmetic as Python writes it: no LaTeX, no implied products. */
 import { apply, numeral, type Expression, type Operator } from './expression.js';
 
 /** Longer or deeper texts are not read. */
@@ -25,7 +25,7 @@ const constants: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Undefined where the text is no such expression. `^` is a power, as `**` is. Numbers have no
+ * Undefined where the text is not such an expression. `^` is a power, as `**` is. Numbers have no
  * leading zeros.
  */
 export function readPython(text: string): Expression | undefined {
@@ -35,7 +35,7 @@ export function readPython(text: string): Expression | undefined {
   return reader.atEnd() ? expression : undefined;
 }
 
-/** Recursive descent over Python's grammar of arithmetic; undefined where the text is none. */
+/** Recursive descent over Python's grammar of arithmetic; undefined where the text does not follow it. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -75,7 +75,7 @@ class Reader {
     return left;
   }
 
-  /** Every way down leads through here. */
+  /** Every nesting passes through here. */
   #signed(): Expression | undefined {
     if (this.#depth >= maxDepth) return undefined;
     this.#depth++;

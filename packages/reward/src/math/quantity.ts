@@ -1,4 +1,4 @@
-/** Quantities: an expression, and what may stand behind it: a unit, a percent sign, a remark. */
+/** Quantities: an expression with what may follow it: a unit, a percent sign, a remark. */
 import { apply, numeral, variablesOf, type Expression } from './expression.js';
 import type { Token } from './lexer.js';
 import { parseExpression } from './parser.js';
@@ -8,19 +8,19 @@ export interface Quantity {
   readonly kind: 'quantity';
   readonly expression: Expression;
   /**
-   * A known unit in its one spelling; undefined when there is none, or words that are no unit: `5
-   * apples`.
+   * A known unit in its one spelling; undefined without one, also for words that are not units:
+   * `5 apples`.
    */
   readonly unit: string | undefined;
   /** `50%` may mean 50 or a half. */
   readonly percent: boolean;
 }
 
-/** Undefined when the tokens are no quantity. */
+/** Undefined when the tokens are not a quantity. */
 export function readQuantity(tokens: readonly Token[]): Quantity | undefined {
   const counted = withNumerals(tokens);
   const start = counted.findIndex((token, index) => isUnitStart(token, counted[index - 1]));
-  // The sine of 30 degrees is no number of degrees.
+  // The sine of 30 degrees is not a number of degrees.
   const isAngle =
     counted[start]?.text === '°' &&
     counted
@@ -43,7 +43,7 @@ function readPlain(tokens: readonly Token[]): Quantity | undefined {
 function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quantity | undefined {
   const quantity = readPlain(amount);
   if (!quantity || variablesOf(quantity.expression).size > 0 || !isRemark(suffix)) return undefined;
-  const first = suffix[0]!.text.toLowerCase();
+  const first = suffix[0]?.text.toLowerCase() ?? '';
   const scale = scaleWords.get(first.replace(/s$/, ''));
   const rest = scale === undefined ? suffix : suffix.slice(1);
   const expression =
@@ -58,7 +58,7 @@ function readMeasured(amount: readonly Token[], suffix: readonly Token[]): Quant
   };
 }
 
-/** A unit or a word can only start behind a number, and must not be a product of variables. */
+/** A unit or a word can only start after a number, and must not be a product of variables. */
 function isUnitStart({ kind, text, apart }: Token, previous: Token | undefined): boolean {
   if (
     previous === undefined ||
@@ -99,7 +99,7 @@ const textBefore = (tokens: readonly Token[], index: number, count: number): str
     .join('');
 
 /**
- * The unit in one spelling: `sq cm` and `cm^2` are one. Undefined as soon as one word is no unit.
+ * The unit in one spelling: `sq cm` and `cm^2` are one. Undefined when any word is not a unit.
  */
 function unitOf(tokens: readonly Token[]): string | undefined {
   const parts: string[] = [];

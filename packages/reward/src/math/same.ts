@@ -29,22 +29,25 @@ export function sameAnswer(a: Answer, b: Answer): boolean {
 
 /** `\{5\}` and `5`. */
 const isSetOf = (group: Group, item: Answer): boolean =>
-  group.shape === 'set' && group.items.length === 1 && sameAnswer(group.items[0]!, item);
+  group.shape === 'set' &&
+  group.items.length === 1 &&
+  group.items.every((only) => sameAnswer(only, item));
 
-/** `x = 5` is 5, and `6 + 30 = 36` is 36; `2x + 3y = 6` is no value. */
+/** `x = 5` is 5, and `6 + 30 = 36` is 36; `2x + 3y = 6` has no value. */
 function sameAsValueOf(equation: Equation, value: Answer): boolean {
   const isValue =
     equation.name !== undefined ||
     equation.sides.every(
       (side) => side.kind === 'quantity' && variablesOf(side.expression).size === 0,
     );
-  return isValue && sameAnswer(equation.sides.at(-1)!, value);
+  return isValue && sameAnswer(lastSide(equation), value);
 }
 
-/** The same variable has the same value, or both sides' differences vanish together. */
+const lastSide = ({ sides }: Equation): Answer => sides.at(-1) ?? { kind: 'text', text: '' };
+
+/** The same variable has the same value, or the differences of the sides are 0 together. */
 function sameEquation(a: Equation, b: Equation): boolean {
-  if (a.name !== undefined && a.name === b.name)
-    return sameAnswer(a.sides.at(-1)!, b.sides.at(-1)!);
+  if (a.name !== undefined && a.name === b.name) return sameAnswer(lastSide(a), lastSide(b));
   const [left, right] = [differenceOf(a), differenceOf(b)];
   return left !== undefined && right !== undefined && areProportional(left, right);
 }
@@ -71,20 +74,19 @@ function areProportional(a: Expression, b: Expression): boolean {
 }
 
 function sameInequality(a: Inequality, b: Inequality): boolean {
-  const isSame = (sides: readonly Answer[]): boolean =>
-    a.sides.every((side, index) => sameAnswer(side, sides[index]!));
+  const isSame = (sides: readonly Answer[]): boolean => sameInOrder(a.sides, sides);
   return (
     a.signs.join() === b.signs.join() &&
     (isSame(b.sides) || (a.signs.join() === '\\ne' && isSame(b.sides.toReversed())))
   );
 }
 
-/** Above this many items, order counts: the search for partners is quadratic. */
+/** With more items than this, order counts, because the search for equal items is quadratic. */
 const maxUnordered = 32;
 
 /**
- * Brackets must agree; a list without brackets takes the order of a tuple, and the freedom of a set
- * or another list.
+ * Brackets must agree. A list without brackets is ordered when compared with a tuple, and unordered
+ * when compared with a set or another list.
  */
 function sameGroup(a: Group, b: Group): boolean {
   const [left, right] = [vectorOf(a), vectorOf(b)];
@@ -93,19 +95,26 @@ function sameGroup(a: Group, b: Group): boolean {
   const lists = [a, b].filter(({ shape }) => shape === 'list').length;
   if (a.shape !== b.shape && (lists === 0 || !isListLike(a) || !isListLike(b))) return false;
   const free = lists === 2 || [a, b].some(({ shape }) => shape === 'set' || shape === 'union');
-  if (!free || a.items.length > maxUnordered)
-    return a.items.every((item, index) => sameAnswer(item, b.items[index]!));
+  if (!free || a.items.length > maxUnordered) return sameInOrder(a.items, b.items);
   const rest = [...b.items];
   return a.items.every((item) => {
-    const partner = rest.findIndex((candidate) => sameAnswer(item, candidate));
-    return partner >= 0 && rest.splice(partner, 1).length === 1;
+    const match = rest.findIndex((candidate) => sameAnswer(item, candidate));
+    return match >= 0 && rest.splice(match, 1).length === 1;
+  });
+}
+
+/** Compares the items of lists of equal length in order. */
+function sameInOrder(a: readonly Answer[], b: readonly Answer[]): boolean {
+  return a.every((item, index) => {
+    const other = b[index];
+    return other !== undefined && sameAnswer(item, other);
   });
 }
 
 const isListLike = ({ shape }: Group): boolean =>
   shape === 'list' || shape === 'set' || shape === 'union' || shape.includes(',');
 
-/** A matrix of one row or column as a tuple, and a tuple as it is; undefined for others. */
+/** A tuple, or a matrix of one row or column as a tuple; undefined for others. */
 function vectorOf(group: Group): Group | undefined {
   if (group.shape === '(,)') return group;
   const rows = group.items.flatMap((row) =>
@@ -119,7 +128,10 @@ function vectorOf(group: Group): Group | undefined {
 
 /** Units must agree where both are known. A percent sign on one side only is worth 1 or 1/100. */
 function sameQuantity(a: Quantity, b: Quantity): boolean {
-  if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) return sameMeasure(a, b);
+  if (a.unit !== undefined && b.unit !== undefined && a.unit !== b.unit) {
+    const ratio = unitRatio(a.unit, b.unit);
+    return ratio !== undefined && isMultiple(a, b, ratio);
+  }
   if (sameExpression(a.expression, b.expression)) return true;
   if (a.percent === b.percent) return false;
   const hundredth: Expression = apply(
@@ -131,15 +143,14 @@ function sameQuantity(a: Quantity, b: Quantity): boolean {
   return sameExpression(apply('multiply', part.expression, hundredth), whole.expression);
 }
 
-/** `100 cm` and `1 m`. */
-function sameMeasure(a: Quantity, b: Quantity): boolean {
-  const ratio = unitRatio(a.unit!, b.unit!);
-  if (ratio === undefined) return false;
-  const [numerator, denominator] = ratio.map((side) => numeral(String(side)));
-  return sameExpression(
-    apply('divide', apply('multiply', a.expression, numerator!), denominator!),
-    b.expression,
-  );
+/** `100 cm` and `1 m`: is `a` times the ratio of the units equal to `b`? */
+function isMultiple(
+  a: Quantity,
+  b: Quantity,
+  [numerator, denominator]: readonly [bigint, bigint],
+): boolean {
+  const scaled = apply('multiply', a.expression, numeral(String(numerator)));
+  return sameExpression(apply('divide', scaled, numeral(String(denominator))), b.expression);
 }
 
 /** Equal wherever both have a value, and at two points at least if there are variables. */
@@ -167,8 +178,8 @@ function valuesAt(
 }
 
 /**
- * A decimal of six significant digits or more stands for a number without a finite one that differs
- * by less than its last digit.
+ * A decimal of six significant digits or more equals a number that no finite decimal equals, when
+ * the two differ by less than the last digit.
  */
 function rounds(expression: Expression, rounded: Num, value: Num): boolean {
   const literal =
@@ -178,9 +189,8 @@ function rounds(expression: Expression, rounded: Num, value: Num): boolean {
   if (literal?.kind !== 'number' || (value.kind === 'exact' && isFiniteDecimal(value)))
     return false;
   const match = /^(\d*)\.(\d+)$/.exec(literal.digits);
-  if (match === null || (match[1]! + match[2]!).replace(/^0+/, '').length < 6) return false;
+  const [, whole = '', decimals = ''] = match ?? [];
+  if ((whole + decimals).replace(/^0+/, '').length < 6) return false;
   const [x, y] = [toApproximate(rounded), toApproximate(value)];
-  return (
-    x !== undefined && y !== undefined && Math.abs(x.value - y.value) < 10 ** -match[2]!.length
-  );
+  return x !== undefined && y !== undefined && Math.abs(x.value - y.value) < 10 ** -decimals.length;
 }

@@ -3,7 +3,7 @@
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /**
- * LaTeX commands that stand for another token. An empty text: the command only sets space or size.
+ * LaTeX commands that mean another token. Empty: the command only sets space or size.
  */
 export const commandTokens: ReadonlyMap<string, string> = new Map([
   ...words(
@@ -147,7 +147,7 @@ export const unitNames: ReadonlyMap<string, string> = new Map(
     .trim()
     .split('\n')
     .map(words)
-    .flatMap((row) => row.map((spelling) => [spelling, row[0]!] as const)),
+    .flatMap((row) => row.map((spelling) => [spelling, row[0] ?? spelling] as const)),
 );
 
 /** `2 million`. */

@@ -5,20 +5,20 @@
 import { stripString } from './strip-string.js';
 
 /**
- * `last_boxed_only_string`: with its command. Where the text holds `\boxed ` (with a blank), what
- * follows the last such up to a dollar; else the last `\boxed`, or without any `\fbox`, with
+ * `last_boxed_only_string`: with its command. Where the text holds `\boxed ` (with a blank), the
+ * last one up to a dollar; else the last `\boxed`, or without any `\fbox`, with
  * balanced braces. Null when there is none or it is not closed.
  */
 export function lastBoxedOnlyString(text: string): string | null {
   const blank = text.lastIndexOf('\\boxed ');
-  if (blank >= 0) return text.slice(blank).split('$', 1)[0]!;
+  if (blank >= 0) return text.slice(blank).replace(/\$[^]*$/, '');
   const boxed = text.lastIndexOf('\\boxed');
   const start = boxed >= 0 ? boxed : text.lastIndexOf('\\fbox');
   const end = start < 0 ? -1 : balancedEnd(text, start);
   return end < 0 ? null : text.slice(start, end);
 }
 
-/** Behind the brace that closes the first one at or after `from`; -1 when none does. */
+/** The place after the brace that closes the first one at or after `from`; -1 without one. */
 export function balancedEnd(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

@@ -3,9 +3,9 @@ import { balancedEnd } from './boxed.js';
 import { stripString } from './strip-string.js';
 
 /**
- * The answer of a response, after {@link stripString}: the last "boxed", else the line behind "the
+ * The answer of a response, after {@link stripString}: the last "boxed", else the line after "the
  * answer is" or 答案是, else the last number, commas removed. Null when there is none, when it is
- * empty, and for what is no text. Linear in the length.
+ * empty, and for values that are not texts. Linear in the length.
  */
 export function extractAnswer(response: unknown): string | null {
   if (typeof response !== 'string') return null;
@@ -42,12 +42,12 @@ function announcedPart(text: string): string | undefined {
 const colon = /\s*:?\s*/y;
 
 /**
- * White space, a colon, white space, and then the line; where nothing else follows, the last of
- * these that is no line break is it.
+ * The line after white space, a colon and white space. Where nothing else follows, the last of these
+ * characters that is not a line break is the line.
  */
 function lineAfter(text: string, from: number): string | undefined {
   colon.lastIndex = from;
-  const skipped = colon.exec(text)![0];
+  const skipped = colon.exec(text)?.[0] ?? '';
   const start = from + skipped.length;
   if (start < text.length) {
     const end = text.indexOf('\n', start);

@@ -1,4 +1,4 @@
-/** LaTeX commands without arguments, and what stands for them in plain text. */
+/** LaTeX commands without arguments, and their plain text. */
 
 /** In the spelling of Trinity-RFT's DAPO grader, which then reads `pi`, `inf`, `U` and `*`. */
 const named =
@@ -14,7 +14,7 @@ export const latexSigns: ReadonlyMap<string, string> = new Map([
   ['qquad', '    '],
 ]);
 
-/** Single characters behind a backslash. */
+/** Single characters after a backslash. */
 export const latexEscapes: ReadonlyMap<string, string> = new Map([
   ...pairs('{ { } } % % $ $ & & # # _ _'),
   [' ', ' '],
@@ -27,12 +27,12 @@ export const latexEscapes: ReadonlyMap<string, string> = new Map([
 function pairs(text: string): readonly (readonly [string, string])[] {
   const words = text.split(' ');
   return words.flatMap((word, index) =>
-    index % 2 === 0 ? [[word, words[index + 1]!] as const] : [],
+    index % 2 === 0 ? [[word, words[index + 1] ?? ''] as const] : [],
   );
 }
 
 /** `\mathbf` of a letter. */
 export const boldLetter = (letter: string): string => {
   const start = /[A-Z]/.test(letter) ? 0x1d400 - 65 : /[a-z]/.test(letter) ? 0x1d41a - 97 : 0;
-  return String.fromCodePoint(start + letter.codePointAt(0)!);
+  return String.fromCodePoint(start + (letter.codePointAt(0) ?? 0));
 };

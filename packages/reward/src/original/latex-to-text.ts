@@ -1,6 +1,6 @@
 /**
- * LaTeX as plain text, the little of it that answers hold, in the spelling that Trinity-RFT's DAPO
- * grader continues with.
+ * LaTeX as plain text, as far as answers use it, in the spelling that Trinity-RFT's DAPO grader
+ * expects.
  */
 import { balancedEnd } from './boxed.js';
 import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
@@ -9,8 +9,8 @@ import { boldLetter, latexEscapes, latexSigns } from './latex-signs.js';
 const maxDepth = 50;
 
 /**
- * `\frac{a}{b}` is `a/b`, `\sqrt{a}` is `sqrt(a)`, a matrix is `[ 1 2; 3 4 ]`, braces and fonts go,
- * signs are letters. Blanks around the whole go.
+ * `\frac{a}{b}` is `a/b`, `\sqrt{a}` is `sqrt(a)`, a matrix is `[ 1 2; 3 4 ]`, braces and fonts are
+ * dropped, signs are letters. Surrounding white space is removed.
  */
 export function latexToText(latex: string): string {
   return convert(
@@ -33,11 +33,11 @@ function convert(latex: string, depth: number): string {
   let text = '';
   const token = /\\([A-Za-z]+)[ \t]*\n?[ \t]*|\\([^A-Za-z])|([^\\])/suy;
   for (let match = token.exec(latex); match; match = token.exec(latex)) {
-    const [, name, escaped, plain] = match;
+    const [, name = '', escaped, plain] = match;
     if (plain !== undefined) text += plainSigns.get(plain) ?? plain;
     else if (escaped !== undefined) text += latexEscapes.get(escaped) ?? '';
     else {
-      const { content, end } = command(latex, name!, token.lastIndex, depth + 1);
+      const { content, end } = command(latex, name, token.lastIndex, depth + 1);
       text += content;
       token.lastIndex = end;
     }
@@ -52,7 +52,7 @@ const plainSigns: ReadonlyMap<string, string> = new Map([
   ['&', '   '],
 ]);
 
-/** The text of a command; `from` is behind its name. */
+/** The text of a command; `from` is the place after its name. */
 function command(latex: string, name: string, from: number, depth: number): Part {
   if (name === 'begin') return environment(latex, from, depth);
   if (!['sqrt', 'frac', 'mbox', 'mathbf'].includes(name))
@@ -66,7 +66,7 @@ function command(latex: string, name: string, from: number, depth: number): Part
   return { content: `${inner}/${convert(second.content, depth)}`, end: second.end };
 }
 
-/** A matrix in brackets or an array; others are what is in them. */
+/** A matrix in brackets or an array; of other environments, their content. */
 function environment(latex: string, from: number, depth: number): Part {
   const name = argument(latex, from);
   const start = name.content === 'array' ? argument(latex, name.end).end : name.end;

@@ -5,7 +5,7 @@ import { extractAnswer } from './extract-answer.js';
 import { isClose, pythonFloat } from './python.js';
 import { symbolicEqual } from './sympify.js';
 
-/** Longer answers equal only themselves. */
+/** Longer answers are equal only as texts. */
 const maxLength = 1_000;
 
 /** `verify_math_answer`: {@link mathEqual} of what {@link extractAnswer} finds in both texts. */
@@ -15,8 +15,8 @@ export function verifyMathAnswer(response: string, truth: string): boolean {
 
 /**
  * `math_equal` of two answers after `stripString`: equal texts; numbers within a ten-thousandth,
- * also of the hundredth and the hundredfold; intervals and matrices cell by cell; equations; else
- * expressions as sympy reads them, which is never LaTeX.
+ * also when one is a hundred times the other; intervals and matrices cell by cell; equations; otherwise
+ * expressions as sympy reads them, which excludes LaTeX.
  */
 export function mathEqual(answer: string | null, truth: string | null): boolean {
   if (answer === null || truth === null) return false;
@@ -28,46 +28,70 @@ export function mathEqual(answer: string | null, truth: string | null): boolean 
   );
 }
 
-/** Undefined when one of them is no number. */
+/** Undefined when one of them is not a number. */
 function sameDigits(answer: string, truth: string): boolean | undefined {
-  const [a, b] = [answer, truth].map((text) => pythonFloat(text.replaceAll(',', '')));
-  if (a === undefined || b === undefined) return undefined;
-  return [b, b / 100, b * 100].some((value) => isClose(value, a, 1e-4));
+  const given = pythonFloat(answer.replaceAll(',', ''));
+  const expected = pythonFloat(truth.replaceAll(',', ''));
+  if (given === undefined || expected === undefined) return undefined;
+  return [expected, expected / 100, expected * 100].some((value) => isClose(value, given, 1e-4));
+}
+
+const sameStructure = (answer: string, truth: string): boolean =>
+  sameTuple(answer, truth) || sameMatrix(answer, truth);
+
+const isBracketed = (text: string): boolean => /^[([]/.test(text) && /[)\]]$/.test(text);
+
+function sameTuple(answer: string, truth: string): boolean {
+  if (!isBracketed(answer) || !isBracketed(truth)) return false;
+  const given = answer.slice(1, -1).split(',');
+  const expected = truth.slice(1, -1).split(',');
+  return given.length === expected.length && allEqual(given, expected);
 }
 
 const matrix = '\\begin{pmatrix}';
 
-function sameStructure(answer: string, truth: string): boolean {
-  const texts = [answer, truth];
-  if (texts.every((text) => /^[([]/.test(text) && /[)\]]$/.test(text))) {
-    const [a, b] = texts.map((text) => text.slice(1, -1).split(','));
-    if (a!.length === b!.length && allEqual(a!, b!)) return true;
-  }
-  if (!texts.every((text) => text.startsWith(matrix))) return false;
-  const [a, b] = texts.map((text) =>
-    text
-      .slice(matrix.length, -matrix.length + 2)
-      .split('\\\\')
-      .map((row) => row.split('&')),
-  );
+function sameMatrix(answer: string, truth: string): boolean {
+  if (!answer.startsWith(matrix) || !truth.startsWith(matrix)) return false;
+  const given = matrixRows(answer);
+  const expected = matrixRows(truth);
   return (
-    a!.length === b!.length &&
-    a![0]!.length === b![0]!.length &&
-    a!.every((row, index) => allEqual(row, b![index]!))
+    given.length === expected.length &&
+    given[0]?.length === expected[0]?.length &&
+    given.every((row, index) => allEqual(row, expected[index] ?? []))
   );
 }
 
-/** As far as both lists reach. */
+const matrixRows = (text: string): readonly (readonly string[])[] =>
+  text
+    .slice(matrix.length, -matrix.length + 2)
+    .split('\\\\')
+    .map((row) => row.split('&'));
+
+/** Compares as many items as both lists have. */
 function allEqual(a: readonly string[], b: readonly string[]): boolean {
-  return a.every(
-    (item, index) => b[index] === undefined || mathEqual(item.trim(), b[index].trim()),
-  );
+  return a.every((item, index) => {
+    const other = b[index];
+    return other === undefined || mathEqual(item.trim(), other.trim());
+  });
 }
 
 function sameEquation(answer: string, truth: string): boolean {
-  const [a, b] = [answer, truth].map((text) => text.split('=').map((side) => side.trim()));
-  if (a!.length === 2 && b!.length === 2)
-    return symbolicEqual(`(${a![0]})-(${a![1]})`, `(${b![0]})-(${b![1]})`);
-  if (a!.length === 2 && b!.length === 1) return a![0]!.length <= 2 && mathEqual(a![1]!, truth);
-  return a!.length === 1 && b!.length === 2 && b![0]!.length <= 2 && mathEqual(answer, b![1]!);
+  const given = equationSides(answer);
+  const expected = equationSides(truth);
+  if (given && expected) return symbolicEqual(difference(given), difference(expected));
+  if (given && !truth.includes('=')) return isShortName(given) && mathEqual(given[1], truth);
+  if (expected && !answer.includes('='))
+    return isShortName(expected) && mathEqual(answer, expected[1]);
+  return false;
 }
+
+type Sides = readonly [left: string, right: string];
+
+/** Undefined unless there is exactly one equals sign. */
+function equationSides(text: string): Sides | undefined {
+  const [left, right, ...more] = text.split('=').map((side) => side.trim());
+  return left === undefined || right === undefined || more.length > 0 ? undefined : [left, right];
+}
+
+const difference = ([left, right]: Sides): string => `(${left})-(${right})`;
+const isShortName = ([left]: Sides): boolean => left.length <= 2;

@@ -7,7 +7,7 @@ import { fixFractions } from './strip-string.js';
 export function mathdNormalize(answer: string): string {
   const trimmed = answer.trim();
   const text = /^\\text\{(.+)\}$/.exec(trimmed)?.[1]?.trim() ?? trimmed;
-  // A unit in \text{ ..} ends the answer; two of them are no answer that is known.
+  // A unit in \text{ ..} ends the answer; an answer with two of them is not known.
   const [amount = '', ...units] = withoutStyle(text).split('\\text{ ');
   if (units.length > 1) return text;
   const plain = amount
@@ -15,8 +15,8 @@ export function mathdNormalize(answer: string): string {
     .replaceAll(' .', ' 0.')
     .replaceAll('{.', '{0.')
     .replace(/^\./, '0.');
-  const sides = plain.split('=');
-  const value = sides.length === 2 && sides[0]!.length <= 2 ? sides[1]! : plain;
+  const [name = '', side, ...more] = plain.split('=');
+  const value = side !== undefined && more.length === 0 && name.length <= 2 ? side : plain;
   if (value.endsWith('\\sqrt')) return text;
   const repaired = fixFractions(value.replace(/\\sqrt([^{])/g, '\\sqrt{$1}').replaceAll(' ', ''));
   if (repaired === '0.5') return '\\frac{1}{2}';

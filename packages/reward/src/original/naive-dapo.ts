@@ -8,7 +8,7 @@ import { mathEqual } from './math-equal.js';
 import { mathdNormalize } from './mathd.js';
 import { pythonFloat, wholeDigits } from './python.js';
 
-/** Longer answers are wrong: none is that long, and it bounds the work. */
+/** Longer answers are equal only as texts: no real answer is that long, and it bounds the work. */
 const maxLength = 1_000;
 
 const units =
@@ -80,12 +80,12 @@ export function shouldAllowEval(text: string): boolean {
 }
 
 /**
- * The score: 1 when the last box behind the last `</think>`, or all of that text, equals the truth
- * in one of both spellings or by {@link mathEqual}, which stands for the one of PRIME that the
- * original asks last, else 0. As there, a text with `\pi` is compared as text.
+ * The score: 1 when the last box after the last `</think>`, or all of that text, equals the truth in
+ * one of the two spellings or by {@link mathEqual}, which takes the place of PRIME's comparison that
+ * the original tries last, else 0. As there, a text with `\pi` is compared as text.
  */
 export function naiveDapoScore(response: string, truth: string): number {
-  const final = response.split('</think>').at(-1)!;
+  const final = response.split('</think>').at(-1) ?? '';
   const answer = lastBox(final) || final;
   if (answer.length > maxLength || truth.length > maxLength) return Number(answer === truth);
   if (
@@ -103,7 +103,7 @@ function gradeSpelling(answer: string, truth: string): boolean {
   if (given.length === 0 || given.length !== expected.length) return false;
   if (expected.length > 1 && (answer[0] !== truth[0] || answer.at(-1) !== truth.at(-1)))
     return false;
-  // Fractions are right as texts; what is left to compare symbolically is wrong.
+  // Equal fractions are right as texts; the original's symbolic comparison is left out.
   return given.every((item, index) => item === expected[index] && isFraction(item));
 }
 

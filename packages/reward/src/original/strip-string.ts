@@ -6,7 +6,7 @@ import { trimEnd } from './python.js';
 import { eraseUnits } from './units.js';
 import { wordNumber } from './word-number.js';
 
-/** Longer texts stay as they are: no answer is that long, and it bounds the work. */
+/** Longer texts stay as they are: no real answer is that long, and it bounds the work. */
 const maxLength = 1_000;
 
 const latexRules: readonly (readonly [string | RegExp, string])[] = [
@@ -37,7 +37,7 @@ const latexRules: readonly (readonly [string | RegExp, string])[] = [
 const numberRules: readonly (readonly [string | RegExp, string])[] = [
   [/^[a-zA-Z]\s*=\s*/, ''],
   ['infinity', '\\infty'],
-  // Also inside of \infty, which becomes \\inftyty: the original's.
+  // Also inside of \infty, which becomes \\inftyty, as in the original.
   ['inf', '\\infty'],
   [/(\d+)\.0+(\D|$)/g, '$1$2'],
   [' .', ' 0.'],
@@ -47,8 +47,9 @@ const numberRules: readonly (readonly [string | RegExp, string])[] = [
 ];
 
 /**
- * The answer in one spelling; null for null and for what leaves nothing. Single letters go as if
- * they were units, a number word makes the whole text that number, outer brackets go.
+ * The answer in one spelling; null for null and for texts of which nothing is left. Single letters are
+ * removed as if they were units, a number word makes the whole text that number, outer brackets are
+ * removed.
  */
 export function stripString(text: string | null): string | null {
   if (text === null) return null;
@@ -64,8 +65,7 @@ export function stripString(text: string | null): string | null {
 }
 
 function rewrite(text: string, rules: readonly (readonly [string | RegExp, string])[]): string {
-  // A function as replacement: a dollar sign is no pattern in the texts, but is one in those of
-  // expressions.
+  // The replacement is a function, so that a dollar sign in it is not special.
   return rules.reduce(
     (current, [from, to]) =>
       typeof from === 'string' ? current.replaceAll(from, () => to) : current.replace(from, to),
@@ -74,8 +74,8 @@ function rewrite(text: string, rules: readonly (readonly [string | RegExp, strin
 }
 
 /**
- * `\frac12` is `\frac{1}{2}`; a `\frac` with less than two characters behind it leaves the text as
- * it is.
+ * `\frac12` is `\frac{1}{2}`; a `\frac` with fewer than two characters after it leaves the text
+ * unchanged.
  */
 export function fixFractions(text: string): string {
   const [start = '', ...parts] = text.split('\\frac');

@@ -1,6 +1,6 @@
 /**
- * What of sympy's `sympify` the comparisons of Trinity-RFT need: Python expressions, without
- * products that are only implied.
+ * The part of sympy's `sympify` that the comparisons of Trinity-RFT need: Python expressions, without
+ * implied products.
  */
 import { evaluate, variablesOf } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';

@@ -1,6 +1,6 @@
 /**
- * The words that Trinity-RFT takes for units, from MathQA, single letters included; as patterns,
- * for some hold a dot.
+ * The words that Trinity-RFT takes for units, from MathQA, single letters included. They are
+ * patterns, because some contain a dot.
  */
 
 const units =
@@ -12,7 +12,7 @@ const units =
     .replaceAll('\n', '')
     .split('|');
 
-/** A unit between its neighbours, which stay. */
+/** A unit and its neighbours, which are kept. */
 interface UnitPattern {
   /**
    * Texts without it need no search; undefined for units with a dot, which stands for any
@@ -23,8 +23,8 @@ interface UnitPattern {
 }
 
 /**
- * All of them, and then all again in the plural. The order is the original's: one may uncover
- * another.
+ * All of them, and then all again in the plural. The order is the original's, because removing one
+ * may reveal another.
  */
 const patterns: readonly UnitPattern[] = [...units, ...units.map((unit) => `${unit}s`)].map(
   (unit) => ({

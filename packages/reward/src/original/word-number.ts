@@ -15,9 +15,9 @@ const scales: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The number that the number words of a text make; whatever else stands in the text is ignored
- * ("about twenty two apples" is 22). Undefined when it has none, or when a scale comes twice or
- * behind a smaller one. Digits alone are that number.
+ * The number that the number words of a text make; other words are ignored
+ * ("about twenty two apples" is 22). Undefined without number words, or when a scale comes twice or
+ * after a smaller one. Digits alone are that number.
  */
 export function wordNumber(text: string): string | undefined {
   if (/^\d+$/.test(text)) return BigInt(text).toString();
@@ -42,7 +42,7 @@ function wholeOf(words: readonly string[]): number | undefined {
   for (const word of words) {
     const scale = scales.get(word);
     if (scale === undefined) {
-      group = word === 'hundred' ? Math.max(1, group) * 100 : group + values.get(word)!;
+      group = word === 'hundred' ? Math.max(1, group) * 100 : group + (values.get(word) ?? 0);
       continue;
     }
     if (scale >= smallest) return undefined;

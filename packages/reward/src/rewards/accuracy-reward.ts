@@ -1,14 +1,14 @@
 /** `accuracy_reward`: is the answer mathematically the expected one? */
-import { rewardKind } from './shared/define.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef } from './shared/weights.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { requireTruth } from './shared/inputs.js';
+import { accuracyCoef } from './shared/arguments.js';
 
 /**
  * By rule `answer` of the checker. Trinity-RFT 0.5.2, `accuracy_reward`; there with gold and
  * response swapped.
  */
 export const accuracyReward = rewardKind('accuracy_reward', {
-  summary: 'Is the answer, wherever it stands, mathematically the expected one?',
+  summary: 'Is the answer, wherever it is, mathematically the expected one?',
   parts: { accuracy: '1 when it is, else 0' },
   args: { accuracy_coef: accuracyCoef },
   create:

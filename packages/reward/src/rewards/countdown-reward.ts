@@ -1,10 +1,10 @@
-/** `countdown_reward`: an expression that makes the target of all the given numbers. */
+/** `countdown_reward`: an expression over all the given numbers that reaches the target. */
 import { booleanArg, numberArg, RewardError, type RewardInput } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
+import { rewardKind } from './shared/reward-kind.js';
 import { evaluate } from '../math/expression.js';
 import { toApproximate } from '../math/number.js';
 import { readPython } from '../math/python-expression.js';
-import { requireTruth } from './shared/truth.js';
+import { requireTruth } from './shared/inputs.js';
 
 interface Puzzle {
   readonly target: number;
@@ -13,7 +13,7 @@ interface Puzzle {
 
 /**
  * By the last `<answer>..</answer>` of the last line: `score` when its value is within 1e-5 of the
- * target, `format_score` when it is there but wrong, 0 when it is not there. Truth: JSON
+ * target, `format_score` when there is one but it is wrong, 0 without one. Truth: JSON
  * `{"target": 98, "numbers": [44, 19, 35]}`; each number is used exactly once. Trinity-RFT 0.5.2,
  * `countdown_reward` (after TinyZero), with an evaluator of its own instead of Python's.
  */
@@ -69,7 +69,9 @@ function readPuzzle(input: RewardInput): Puzzle {
   }
   if (isPuzzle(puzzle)) return puzzle;
   throw new RewardError(
-    `The expected answer of a countdown_reward task is ${truth.slice(0, 80)}; expected JSON like {"target": 98, "numbers": [44, 19, 35]}. Change the row, or name the right column in format.response_key of the task set.`,
+    `The expected answer of a countdown_reward task is ${truth.slice(0, 80)}; expected JSON like ` +
+      '{"target": 98, "numbers": [44, 19, 35]}. Change the row, or name the right column in ' +
+      'format.response_key of the task set.',
     { code: 'REWARD_TRUTH_INVALID', cause },
   );
 }

@@ -1,8 +1,8 @@
 /** `exact_match_reward`: is the response, as text, the expected answer? */
 import { booleanArg } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef } from './shared/weights.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { requireTruth } from './shared/inputs.js';
+import { accuracyCoef } from './shared/arguments.js';
 
 /** Equal texts, the white space around them aside. */
 export const exactMatchReward = rewardKind('exact_match_reward', {

@@ -1,8 +1,9 @@
 /** `format_reward`: does the response keep to the layout of thought and answer? */
 import { choiceArg } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
-import { hasLooseLayout, hasStrictLayout, wholeResponse } from './shared/layout.js';
-import { formatScoreCoef, signed } from './shared/weights.js';
+import { wholeResponse } from './shared/inputs.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { hasLooseLayout, hasStrictLayout } from './shared/layout.js';
+import { formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
  * By {@link hasStrictLayout} or {@link hasLooseLayout}. Needs no truth. Trinity-RFT 0.5.2,

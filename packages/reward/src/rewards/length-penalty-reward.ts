@@ -1,13 +1,12 @@
 /** `length_penalty_reward`: a right answer, and a cost for every token. */
 import { ConfigError, numberArg } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
-import { requireTokens } from './shared/overlong.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef } from './shared/weights.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { requireTokens, requireTruth } from './shared/inputs.js';
+import { accuracyCoef } from './shared/arguments.js';
 
 /**
  * Accuracy by rule `answer` of the checker, and -length_coef * min(1, tokens /
- * max_response_length). With `length_coef` below `accuracy_coef` a right long answer is still
+ * max_response_length). With `length_coef` below `accuracy_coef` a long right answer is still
  * better than a wrong short one. Source: the token cost of Arora and Zanette, arXiv:2502.04463,
  * without its normalisation within the group.
  */
@@ -32,10 +31,8 @@ export const lengthPenaltyReward = rewardKind('length_penalty_reward', {
   ) => {
     if (longest === undefined) {
       throw new ConfigError(
-        'length_penalty_reward needs max_response_length, the tokens at which its cost is largest. Set it.',
-        {
-          code: 'REWARD_LENGTHS_MISSING',
-        },
+        'length_penalty_reward needs max_response_length, the number of tokens at which the cost is largest. Set it.',
+        { code: 'REWARD_LENGTHS_MISSING' },
       );
     }
     return async (input) => ({

@@ -1,9 +1,9 @@
-/** `math_boxed_reward`: the answer must stand in a box. */
+/** `math_boxed_reward`: the answer must be in a box. */
 import { booleanArg } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
-import { hasOneThought, wholeResponse } from './shared/layout.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef, checkerArg, formatScoreCoef } from './shared/weights.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { hasOneThought } from './shared/layout.js';
+import { requireTruth, wholeResponse } from './shared/inputs.js';
+import { accuracyCoef, checkerArg, formatScoreCoef } from './shared/arguments.js';
 
 /**
  * By rule `boxed` or `trinity_boxed` of the checker, and {@link hasOneThought}. Trinity-RFT 0.5.2,

@@ -1,10 +1,9 @@
 /** `math_dapo_reward`: accuracy, and a penalty for overlong responses. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
-import { overlongPenalty, readOverlong, requireTokens } from './shared/overlong.js';
-import { overlongArgs } from './overlong-penalty-reward.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef, checkerArg } from './shared/weights.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { overlongPenalty, readOverlong } from './shared/overlong.js';
+import { requireTokens, requireTruth } from './shared/inputs.js';
+import { accuracyCoef, checkerArg, overlongArgs } from './shared/arguments.js';
 
 /**
  * Accuracy by rule `answer` or `trinity_dapo` of the checker, and {@link overlongPenalty}. Source:

@@ -1,7 +1,7 @@
 /** `math_eval_reward`: accuracy as evaluations count it. */
-import { rewardKind } from './shared/define.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef, checkerArg } from './shared/weights.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { requireTruth } from './shared/inputs.js';
+import { accuracyCoef, checkerArg } from './shared/arguments.js';
 
 /**
  * By rule `answer` of the checker, or with `checker: trinity` `trinity_eval` (after Qwen2.5-Math).

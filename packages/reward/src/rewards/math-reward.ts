@@ -1,8 +1,8 @@
 /** `math_reward`: accuracy of the answer, and a little for the layout around it. */
-import { rewardKind } from './shared/define.js';
-import { hasLooseLayout, wholeResponse } from './shared/layout.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef, formatScoreCoef, signed } from './shared/weights.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { hasLooseLayout } from './shared/layout.js';
+import { requireTruth, wholeResponse } from './shared/inputs.js';
+import { accuracyCoef, formatScoreCoef, signed } from './shared/arguments.js';
 
 /**
  * By rule `answer` of the checker and {@link hasLooseLayout}; from -0.1 to 1.1 by default.

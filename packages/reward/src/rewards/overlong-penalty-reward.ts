@@ -1,22 +1,8 @@
 /** `overlong_penalty_reward`: nothing but a penalty for long responses. */
-import { numberArg } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
-import { overlongPenalty, readOverlong, requireTokens } from './shared/overlong.js';
-
-/** The arguments of {@link overlongPenalty}, as configurations write them. */
-export const overlongArgs = {
-  max_response_length: numberArg(
-    undefined,
-    { min: 1 },
-    'L: responses of more tokens get the whole penalty.',
-  ),
-  cache_length: numberArg(
-    undefined,
-    { min: 0 },
-    'c: the penalty grows linearly over this many tokens before L.',
-  ),
-  penalty_factor: numberArg(1, { min: 0 }, 'f: size of the whole penalty.'),
-};
+import { overlongArgs } from './shared/arguments.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { requireTokens } from './shared/inputs.js';
+import { overlongPenalty, readOverlong } from './shared/overlong.js';
 
 /** By {@link overlongPenalty}. Source: DAPO, arXiv:2503.14476, equation 13. */
 export const overlongPenaltyReward = rewardKind('overlong_penalty_reward', {

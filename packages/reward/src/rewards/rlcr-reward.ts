@@ -1,9 +1,8 @@
-/** `rlcr_reward`: right answers, and knowing how sure one is. */
+/** `rlcr_reward`: right answers with a calibrated confidence. */
 import type { Arg } from '@trinity-rft/core';
 import { readConfidence, readRlcrLayout } from './shared/confidence.js';
-import { rewardKind } from './shared/define.js';
-import { wholeResponse } from './shared/layout.js';
-import { requireTruth } from './shared/truth.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { requireTruth, wholeResponse } from './shared/inputs.js';
 
 const standardWeights = {
   format: 0.5,
@@ -27,7 +26,7 @@ const weightsArg: Arg<Partial<Weights>> = {
 };
 
 /**
- * Parts, each times its weight: `format` 1 for the layout, and when it is kept `accuracy` 1 for a
+ * The parts, each times its weight: `format` 1 for the layout, and only then `accuracy` 1 for a
  * right answer and `brier` 1 - (accuracy - confidence)^2; `mean_confidence`: the confidence;
  * `confidence_one_or_zero`: 1 for one below 0.01 or above 0.99. Source: RLCR, arXiv:2507.16806; the
  * weights of Trinity-RFT's `rlcr_reward` (2026).

@@ -1,10 +1,10 @@
 /** `tool_call_reward`: are the tools called that should be, with the right arguments? */
 import { booleanArg, numberArg, RewardError } from '@trinity-rft/core';
-import { rewardKind } from './shared/define.js';
-import { hasOneThought, wholeResponse } from './shared/layout.js';
+import { rewardKind } from './shared/reward-kind.js';
+import { hasOneThought } from './shared/layout.js';
 import { callsIn, readCalls, sameCalls, sameNames, type Call } from './shared/tool-calls.js';
-import { requireTruth } from './shared/truth.js';
-import { accuracyCoef } from './shared/weights.js';
+import { requireTruth, wholeResponse } from './shared/inputs.js';
+import { accuracyCoef } from './shared/arguments.js';
 
 /**
  * By the last `<tool_call>..</tool_call>`, JSON `[{"name": .., "arguments": ..}]`: all calls of the
@@ -29,7 +29,7 @@ export const toolCallReward = rewardKind('tool_call_reward', {
   },
   create: (options) => (input) => {
     const truth = requireTruth('tool_call_reward', input);
-    const expected = readCalls(truth) ?? wrongTruth(truth);
+    const expected = readCalls(truth) ?? invalidTruth(truth);
     const response = wholeResponse(input);
     const calls = callsIn(response);
     if (!calls || (options.with_think && !thinksFirst(response))) return { accuracy: 0 };
@@ -41,9 +41,11 @@ export const toolCallReward = rewardKind('tool_call_reward', {
 const thinksFirst = (response: string): boolean =>
   hasOneThought(response) && response.indexOf('</think>') < response.indexOf('<tool_call>');
 
-function wrongTruth(truth: string): readonly Call[] {
+function invalidTruth(truth: string): readonly Call[] {
   throw new RewardError(
-    `The expected answer of a tool_call_reward task is ${truth.slice(0, 80)}; expected JSON like [{"name": "f", "arguments": {"a": 1}}]. Change the row, or name the right column in format.response_key of the task set.`,
+    `The expected answer of a tool_call_reward task is ${truth.slice(0, 80)}; expected JSON like ` +
+      '[{"name": "f", "arguments": {"a": 1}}]. Change the row, or name the right column in ' +
+      'format.response_key of the task set.',
     { code: 'REWARD_TRUTH_INVALID' },
   );
 }

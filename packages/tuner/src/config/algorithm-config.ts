@@ -1,4 +1,4 @@
-/** `AlgorithmConfig`: how is learned. */
+/** `AlgorithmConfig`: the algorithm and its sizes. */
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
@@ -12,23 +12,23 @@ const schema = z.strictObject({
 });
 
 export interface AlgorithmFields {
-  /** Any name that `algorithm.algorithm_type` takes. @default "multi_step_grpo" */
-  readonly algorithmType?: string | undefined;
+  /** Any value of `algorithm.algorithm_type`. @default "multi_step_grpo" */
+  readonly algorithmType?: string;
   /** @default 1e-6 */
-  readonly learningRate?: number | undefined;
-  /** Runs of each task, compared with each other. @default 8 */
-  readonly groupSize?: number | undefined;
+  readonly learningRate?: number;
+  /** Runs per task, which are compared with each other. @default 8 */
+  readonly groupSize?: number;
   /** Tasks per explore step. @default 32 */
-  readonly batchSize?: number | undefined;
+  readonly batchSize?: number;
   /** Train steps between checkpoints. @default 100 */
-  readonly saveIntervalSteps?: number | undefined;
+  readonly saveIntervalSteps?: number;
   /** Explore steps between evaluations. @default 100 */
-  readonly evalIntervalSteps?: number | undefined;
+  readonly evalIntervalSteps?: number;
 }
 
 export type AlgorithmConfig = z.output<typeof schema>;
 
-/** @throws ConfigError naming each wrong field */
+/** @throws ConfigError naming each invalid field */
 export function AlgorithmConfig(fields: AlgorithmFields = {}): AlgorithmConfig {
   return checkFields('AlgorithmConfig', schema, fields);
 }

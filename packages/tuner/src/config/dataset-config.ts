@@ -1,4 +1,4 @@
-/** `DatasetConfig`: which rows are learned from, and a look at them. */
+/** `DatasetConfig`: the rows to train or evaluate on, and a preview of them. */
 import { readTaskRows } from '@trinity-rft/buffer';
 import { TaskError, type RawTask } from '@trinity-rft/core';
 import { z } from 'zod';
@@ -14,22 +14,22 @@ const schema = z.strictObject({
 
 export interface DatasetFields {
   /**
-   * A file, a folder as the Hugging Face `datasets` library lays them out (`train.jsonl`,
-   * `test.jsonl`), or the id of a data set of the hub.
+   * A file, a folder in the layout of Hugging Face `datasets` (`train.jsonl`, `test.jsonl`), or the
+   * id of a data set on the hub.
    */
   readonly path: string;
   /** Subset of the data set. @default the only one */
-  readonly name?: string | undefined;
+  readonly name?: string;
   /** @default "train" */
-  readonly split?: string | undefined;
+  readonly split?: string;
   /** Passes over the rows. @default 1 */
-  readonly totalEpochs?: number | undefined;
-  /** Explore steps; wins over `totalEpochs`. @default as many as the epochs make */
-  readonly totalSteps?: number | undefined;
+  readonly totalEpochs?: number;
+  /** Explore steps, instead of `totalEpochs`. @default those of the epochs */
+  readonly totalSteps?: number;
 }
 
 export interface PreviewOptions {
-  /** Gets the text. @default standard output */
+  /** @default standard output */
   readonly write?: (text: string) => unknown;
   readonly signal?: AbortSignal;
 }
@@ -38,24 +38,17 @@ export interface DatasetConfig extends DatasetFields {
   readonly split: string;
   readonly totalEpochs: number;
   /**
-   * Prints the first rows as JSON and returns them; fewer where there are fewer.
-   * @param n @default 5 @throws TaskError when the data set cannot be read, or has no such split
+   * Prints the first `n` rows (5) as JSON and returns them.
+   * @throws TaskError when the data set cannot be read, or has no such split
    */
   preview(n?: number, options?: PreviewOptions): Promise<readonly RawTask[]>;
 }
 
-/** @throws ConfigError naming each wrong field */
+/** @throws ConfigError naming each invalid field */
 export function DatasetConfig(fields: DatasetFields): DatasetConfig {
-  // One that was made before may be given again, with its preview.
-  const given = Object.entries(fields).filter(([key]) => key !== 'preview');
-  const config = checkFields(
-    'DatasetConfig',
-    schema,
-    Object.fromEntries(given),
-  ) as DatasetFields & {
-    readonly split: string;
-    readonly totalEpochs: number;
-  };
+  // The argument may be a DatasetConfig, which has a preview.
+  const { preview: _, ...plain } = fields as Partial<DatasetConfig>;
+  const config = checkFields('DatasetConfig', schema, plain);
   return { ...config, preview: (n = 5, options = {}) => preview(config, n, options) };
 }
 
@@ -65,19 +58,12 @@ async function preview(
   options: PreviewOptions,
 ): Promise<readonly RawTask[]> {
   if (!Number.isInteger(n) || n < 0)
-    throw new TaskError(
-      `preview(${n}): expected how many rows to show, an integer of at least 0.`,
-      { code: 'PREVIEW_COUNT' },
-    );
-  const { write = (shown) => process.stdout.write(shown), signal = new AbortController().signal } =
+    throw new TaskError(`preview(${n}): expected the number of rows, an integer of at least 0.`, {
+      code: 'PREVIEW_COUNT',
+    });
+  const { write = (json) => process.stdout.write(json), signal = new AbortController().signal } =
     options;
-  const rows = await readTaskRows({
-    name: 'preview',
-    path,
-    split,
-    signal,
-    ...(name !== undefined && { subsetName: name }),
-  });
+  const rows = await readTaskRows({ name: 'preview', path, split, signal, subsetName: name });
   const first = rows.slice(0, n);
   write(`${JSON.stringify(first, null, 2)}\n`);
   return first;

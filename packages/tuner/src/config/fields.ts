@@ -1,15 +1,15 @@
-/** Checking what users give and what their functions return. */
+/** Validation of arguments, and of results of users' functions. */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 
-/** `maxModelLen: got -1; expected a number of at least 2` for each wrong field. */
+/** `maxModelLen: got -1; expected a number of at least 2`, for each invalid field. */
 export function describeIssues(error: z.ZodError): string {
   return error.issues
     .map((issue) => `${issue.path.length === 0 ? 'it' : issue.path.join('.')}: ${issue.message}`)
     .join('; ');
 }
 
-/** @throws ConfigError naming the class and every wrong field; unknown fields are wrong too */
+/** @throws ConfigError naming every invalid or unknown field */
 export function checkFields<Schema extends z.ZodType>(
   what: string,
   schema: Schema,
@@ -17,7 +17,7 @@ export function checkFields<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const checked = schema.safeParse(fields);
   if (checked.success) return checked.data;
-  throw new ConfigError(`${what} cannot be used: ${describeIssues(checked.error)}.`, {
+  throw new ConfigError(`${what} is invalid: ${describeIssues(checked.error)}.`, {
     code: 'TUNER_FIELDS',
     cause: checked.error,
   });

@@ -1,20 +1,20 @@
-/** `TunerModelConfig`: the trained model, a helper, or a candidate. */
+/** `TunerModelConfig`: the trained model, an auxiliary model, or a candidate. */
 import { ConfigError } from '@trinity-rft/core';
 import { z } from 'zod';
 import { checkFields, count, text } from './fields.js';
 
-/** The Tinker service, which trains adapters of large models remotely. Known, but not built. */
+/** The Tinker service, which trains adapters of large models remotely. Not supported yet. */
 export interface TinkerFields {
   /** @default 16 */
-  readonly rank?: number | undefined;
-  readonly seed?: number | undefined;
+  readonly rank?: number;
+  readonly seed?: number;
   /** @default true */
-  readonly trainMlp?: boolean | undefined;
+  readonly trainMlp?: boolean;
   /** @default true */
-  readonly trainAttn?: boolean | undefined;
+  readonly trainAttn?: boolean;
   /** @default true */
-  readonly trainUnembed?: boolean | undefined;
-  readonly baseUrl?: string | undefined;
+  readonly trainUnembed?: boolean;
+  readonly baseUrl?: string;
 }
 
 const tinker = z.strictObject({
@@ -28,7 +28,7 @@ const tinker = z.strictObject({
 
 export type TinkerConfig = z.output<typeof tinker>;
 
-/** @throws ConfigError naming each wrong field. A model that has one is refused when it is used. */
+/** @throws ConfigError naming each invalid field; training a model with a TinkerConfig throws too */
 export function TinkerConfig(fields: TinkerFields = {}): TinkerConfig {
   return checkFields('TinkerConfig', tinker, fields);
 }
@@ -50,44 +50,41 @@ const schema = z.strictObject({
 });
 
 export interface TunerModelFields {
-  /** Folder of a Hugging Face model; with `baseUrl` the name of the model there. */
+  /** Folder of a Hugging Face model; with `baseUrl`, the name of the model at that service. */
   readonly modelPath: string;
   /** Tokens of prompt and response together. */
   readonly maxModelLen: number;
   /** Tokens of one response. @default 8192, at most half of `maxModelLen` */
-  readonly maxTokens?: number | undefined;
+  readonly maxTokens?: number;
   /** @default 1 */
-  readonly temperature?: number | undefined;
+  readonly temperature?: number;
   /** @default 1 */
-  readonly topP?: number | undefined;
+  readonly topP?: number;
   /** Passed to the chat template. @default not passed */
-  readonly enableThinking?: boolean | undefined;
-  /** The embedded engine has one process: other numbers get a warning. @default 1 */
-  readonly tensorParallelSize?: number | undefined;
-  /** As `tensorParallelSize`. @default 1 */
-  readonly inferenceEngineNum?: number | undefined;
-  /** `null`: tool calls stay in the text. @default "hermes" */
-  readonly toolCallParser?: string | null | undefined;
+  readonly enableThinking?: boolean;
+  /** Values other than 1 give a warning, because the embedded engine has one process. @default 1 */
+  readonly tensorParallelSize?: number;
+  /** Like `tensorParallelSize`. @default 1 */
+  readonly inferenceEngineNum?: number;
+  /** `null` leaves tool calls in the text. @default "hermes" */
+  readonly toolCallParser?: string | null;
+  /** `null` leaves reasoning in the text. @default "qwen3", which needs no tags in the answer */
+  readonly reasoningParser?: string | null;
+  readonly tinkerConfig?: TinkerFields;
   /**
-   * `null`: reasoning stays in the text.
-   * @default "qwen3", which takes text without tags for the answer
+   * Of an OpenAI-compatible service, for auxiliary models and candidates only; ends with `/v1`.
+   * @default the model runs on the embedded engine
    */
-  readonly reasoningParser?: string | null | undefined;
-  readonly tinkerConfig?: TinkerFields | undefined;
-  /**
-   * Auxiliary models and candidates only: an OpenAI-compatible service, ending in `/v1`.
-   * @default the model runs here
-   */
-  readonly baseUrl?: string | undefined;
-  /** For that service. A secret. */
-  readonly apiKey?: string | undefined;
+  readonly baseUrl?: string;
+  /** The key of that service: a secret. */
+  readonly apiKey?: string;
 }
 
 export type TunerModelConfig = z.output<typeof schema> & { readonly maxTokens: number };
 
 const longestResponse = 8192;
 
-/** @throws ConfigError naming each wrong field */
+/** @throws ConfigError naming each invalid field */
 export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   const config = checkFields('TunerModelConfig', schema, fields);
   return {
@@ -96,17 +93,17 @@ export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
   };
 }
 
-/** @throws ConfigError for what no engine here can do */
+/** @throws ConfigError for models that cannot be trained */
 export function assertTrainable(model: TunerModelConfig): void {
   if (model.tinkerConfig !== undefined) {
     throw new ConfigError(
-      'TunerModelConfig.tinkerConfig: the Tinker service is not supported yet. Remove it: modelPath is then a model folder that trains here.',
+      'TunerModelConfig.tinkerConfig: the Tinker service is not supported yet. Remove it, and set modelPath to a model folder.',
       { code: 'TINKER_NOT_BUILT' },
     );
   }
   if (model.baseUrl !== undefined) {
     throw new ConfigError(
-      `TunerModelConfig.baseUrl: a model behind an API cannot be trained. Remove baseUrl and give modelPath the folder of a model.`,
+      'TunerModelConfig.baseUrl: a model behind an API cannot be trained. Remove it, and set modelPath to a model folder.',
       { code: 'MODEL_NOT_LOCAL' },
     );
   }

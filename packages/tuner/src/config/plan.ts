@@ -1,6 +1,4 @@
-/**
- * The configuration of a run: arguments laid over a file, or over Trinity's defaults for agents.
- */
+/** The configuration of a run: arguments merged into a file, or into AgentScope's defaults. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { builtInTables, extendTables, type Definition } from '@trinity-rft/algorithm';
@@ -8,28 +6,24 @@ import { parseConfig, type LoadedConfig } from '@trinity-rft/config';
 import { ConfigError, describeError, systemClock, type Clock } from '@trinity-rft/core';
 import { engineTable, timestamp } from '@trinity-rft/launcher';
 import { parse, stringify } from 'yaml';
-import { defaultTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
+import { defaultTree, isTree, overridesOf, type ConfigTree, type TuneSettings } from './tree.js';
 
 export interface PlanSettings extends TuneSettings {
+  /** A YAML file; the arguments override its keys, except those that its stages set. */
+  readonly configPath?: string;
   /**
-   * YAML file; arguments that are given override it, key by key. Stages of the file keep what they
-   * set themselves.
-   */
-  readonly configPath?: string | undefined;
-  /**
-   * Algorithms of your own, and parts of them, which `algorithm` or the file may name.
+   * Your own algorithms and parts of them, which `algorithm` or the file may name.
    * @default none
    */
-  readonly algorithms?: readonly Definition[] | undefined;
-  /** What `${oc.env:...}` sees. @default the environment of the process */
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** What relative paths start from. @default the working directory of the process */
-  readonly cwd?: string | undefined;
+  readonly algorithms?: readonly Definition[];
+  /** The variables of `${oc.env:...}`. @default the environment of the process */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The folder of relative paths. @default the working directory of the process */
+  readonly cwd?: string;
   /** @default the system clock */
-  readonly clock?: Clock | undefined;
+  readonly clock?: Clock;
 }
 
-/** A file that was read. */
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
@@ -37,13 +31,13 @@ export interface ConfigFile {
 
 export interface Plan {
   readonly loaded: LoadedConfig;
-  /** What is read: file and arguments together. */
+  /** The file with the arguments merged into it. */
   readonly tree: ConfigTree;
 }
 
 /**
- * @throws ConfigError with every problem: file, line and column of what the file says, `caller` for
- * what the arguments say
+ * @throws ConfigError with every problem; its place is file, line and column, or `caller` for
+ * arguments
  */
 export function plan(
   caller: string,
@@ -56,7 +50,7 @@ export function plan(
   const inFile = file ? plainTree(file.text) : {};
   const overrides = overridesOf(settings, inFile);
   const base = file ? inFile : defaultTree(now);
-  const tree = layOver(base, overrides);
+  const tree = merge(base, overrides);
   const loaded = parseConfig(file?.text ?? '{}', {
     file: file?.path ?? caller,
     overrides: file ? overrides : tree,
@@ -64,15 +58,15 @@ export function plan(
     timestamp: now,
     engines: engineTable(),
     algorithms: algorithms.length === 0 ? builtInTables : extendTables(builtInTables, algorithms),
-    ...(env && { env }),
-    ...(cwd !== undefined && { cwd }),
+    env,
+    cwd,
   });
   return { loaded, tree };
 }
 
 /**
- * The configuration as a file for `trinity run`, whose plugin must then define the workflow. Keys
- * of services are left out.
+ * The configuration as a file for `trinity run`, with a plugin that defines the workflow. API keys are
+ * replaced by an environment variable.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });
@@ -88,10 +82,7 @@ export function readConfigFile({
   } catch (cause) {
     throw new ConfigError(
       `${configPath} cannot be read: ${describeError(cause)}. Relative paths start at ${cwd}.`,
-      {
-        code: 'CONFIG_UNREADABLE',
-        cause,
-      },
+      { code: 'CONFIG_UNREADABLE', cause },
     );
   }
 }
@@ -100,14 +91,12 @@ function assertComplete(caller: string, { trainDataset, model }: TuneSettings): 
   const missing = [...(trainDataset ? [] : ['trainDataset']), ...(model ? [] : ['model'])];
   if (missing.length === 0) return;
   throw new ConfigError(
-    `${caller} lacks ${missing.join(' and ')}. Pass ${missing.length === 1 ? 'it' : 'them'}, or configPath.`,
-    {
-      code: 'ARGUMENTS_MISSING',
-    },
+    `${caller} needs ${missing.join(' and ')}. Pass ${missing.length === 1 ? 'it' : 'them'}, or configPath.`,
+    { code: 'ARGUMENTS_MISSING' },
   );
 }
 
-/** Mistakes of the text are told by the parser of configurations, with their places. */
+/** Ignores errors, which parseConfig reports with their positions. */
 function plainTree(text: string): ConfigTree {
   try {
     const tree: unknown = parse(text, { merge: true });
@@ -117,11 +106,11 @@ function plainTree(text: string): ConfigTree {
   }
 }
 
-function layOver(base: ConfigTree, over: ConfigTree): ConfigTree {
+function merge(base: ConfigTree, over: ConfigTree): ConfigTree {
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const old = result[key];
-    result[key] = isTree(old) && isTree(value) ? layOver(old, value) : value;
+    result[key] = isTree(old) && isTree(value) ? merge(old, value) : value;
   }
   return result;
 }
@@ -137,6 +126,3 @@ function withoutSecrets(value: unknown): unknown {
     ),
   );
 }
-
-const isTree = (value: unknown): value is ConfigTree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-/** The rows of a data set, for functions that run on rows without an explorer. */
+/** The rows of a data set, for functions that run without an explorer. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readTaskRows } from '@trinity-rft/buffer';
@@ -10,16 +10,10 @@ export function readDataset(
   cwd: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly RawTask[]> {
-  return readTaskRows({
-    name: 'rows',
-    path: inFolder(path, cwd),
-    split,
-    signal,
-    ...(name !== undefined && { subsetName: name }),
-  });
+  return readTaskRows({ name: 'rows', path: inFolder(path, cwd), split, signal, subsetName: name });
 }
 
-/** What is not there may be the id of a data set of the hub. */
+/** A path that does not exist may be the id of a data set on the hub. */
 function inFolder(path: string, cwd: string | undefined): string {
   const local = cwd === undefined ? path : resolve(cwd, path);
   return existsSync(local) ? local : path;

@@ -1,4 +1,4 @@
-/** From arguments to the tree of a configuration, with Trinity's keys. */
+/** From arguments to a configuration tree with Trinity's keys. */
 import { AlgorithmConfig, type AlgorithmFields } from './algorithm-config.js';
 import { DatasetConfig, type DatasetFields } from './dataset-config.js';
 import { assertTrainable, TunerModelConfig, type TunerModelFields } from './model-config.js';
@@ -6,26 +6,23 @@ import { assertTrainable, TunerModelConfig, type TunerModelFields } from './mode
 /** The workflow that calls the user's functions, as Trinity's configurations name it. */
 export const adapterWorkflowName = 'agentscope_workflow_adapter_v1';
 
-/** What `tune` can be told about the run; plain objects are checked as their constructors would. */
+/** Settings of a run; plain objects are checked like the arguments of their constructors. */
 export interface TuneSettings {
   /** Rows to learn from. @default those of the file */
-  readonly trainDataset?: DatasetFields | undefined;
-  /** Rows to evaluate on; `totalEpochs` and `totalSteps` mean nothing there. */
-  readonly evalDataset?: DatasetFields | undefined;
-  /** The model that is trained. @default that of the file */
-  readonly model?: TunerModelFields | undefined;
-  /**
-   * Models for workflow and judge, by name; never trained. They replace those of the file with the
-   * same name.
-   */
-  readonly auxiliaryModels?: Readonly<Record<string, TunerModelFields>> | undefined;
-  readonly algorithm?: AlgorithmFields | undefined;
+  readonly trainDataset?: DatasetFields;
+  /** Rows to evaluate on; `totalEpochs` and `totalSteps` are ignored. */
+  readonly evalDataset?: DatasetFields;
+  /** The trained model. @default that of the file */
+  readonly model?: TunerModelFields;
+  /** Models for workflow and judge, by name; they replace those of the file with the same name. */
+  readonly auxiliaryModels?: Readonly<Record<string, TunerModelFields>>;
+  readonly algorithm?: AlgorithmFields;
   /** @default "AgentScope" */
-  readonly projectName?: string | undefined;
+  readonly projectName?: string;
   /** @default "Experiment-" and the time, to seconds */
-  readonly experimentName?: string | undefined;
+  readonly experimentName?: string;
   /** @default "tensorboard" */
-  readonly monitorType?: string | undefined;
+  readonly monitorType?: string;
 }
 
 /** Plain data, keys in snake case. */
@@ -33,7 +30,7 @@ export type ConfigTree = Readonly<Record<string, unknown>>;
 
 type Tree = Record<string, unknown>;
 
-/** Used when no file is given. `timestamp`: `20260701093000`. */
+/** The tree without a file; `timestamp` is like `20260701093000`. */
 export function defaultTree(timestamp: string): ConfigTree {
   return {
     project: 'AgentScope',
@@ -53,40 +50,34 @@ export function defaultTree(timestamp: string): ConfigTree {
   };
 }
 
-/**
- * `file` is the tree that the arguments are laid over: what they replace in its lists is looked up
- * there.
- */
+/** The settings as a tree to merge into `file`, whose lists they replace entry by entry. */
 export function overridesOf(settings: TuneSettings, file: ConfigTree): ConfigTree {
-  const { trainDataset, evalDataset, model, auxiliaryModels, algorithm } = settings;
-  return withoutNothing({
+  const { evalDataset, auxiliaryModels, projectName, experimentName, monitorType } = settings;
+  const algorithm = settings.algorithm && AlgorithmConfig(settings.algorithm);
+  const model = settings.model && TunerModelConfig(settings.model);
+  const trainDataset = settings.trainDataset && DatasetConfig(settings.trainDataset);
+  const inFile = at(file, 'buffer', 'explorer_input');
+  return withoutEmpty({
     mode: file['mode'] === undefined ? 'both' : undefined,
-    project: settings.projectName,
-    name: settings.experimentName,
-    algorithm: algorithm && algorithmSection(AlgorithmConfig(algorithm)),
-    model: model && modelSection(TunerModelConfig(model)),
+    project: projectName,
+    name: experimentName,
+    algorithm: algorithm && algorithmSection(algorithm),
+    model: model && trainedModelSection(model),
     buffer: {
-      ...(algorithm && { batch_size: AlgorithmConfig(algorithm).batchSize }),
-      ...(trainDataset && {
-        total_epochs: DatasetConfig(trainDataset).totalEpochs,
-        total_steps: DatasetConfig(trainDataset).totalSteps,
-      }),
-      explorer_input: explorerInput(
-        trainDataset,
-        evalDataset,
-        at(file, 'buffer', 'explorer_input'),
-      ),
+      batch_size: algorithm?.batchSize,
+      total_epochs: trainDataset?.totalEpochs,
+      total_steps: trainDataset?.totalSteps,
+      explorer_input: explorerInput(trainDataset, evalDataset, inFile),
     },
     explorer: {
-      ...(algorithm && { eval_interval: AlgorithmConfig(algorithm).evalIntervalSteps }),
-      rollout_model: model && rolloutModelSection(TunerModelConfig(model)),
+      eval_interval: algorithm?.evalIntervalSteps,
+      rollout_model: model && { ...servingSection(model), enable_history: true },
       auxiliary_models:
         auxiliaryModels &&
         auxiliarySection(auxiliaryModels, at(file, 'explorer')['auxiliary_models']),
     },
-    trainer: algorithm && { save_interval: AlgorithmConfig(algorithm).saveIntervalSteps },
-    monitor:
-      settings.monitorType === undefined ? undefined : { monitor_type: settings.monitorType },
+    trainer: { save_interval: algorithm?.saveIntervalSteps },
+    monitor: { monitor_type: monitorType },
   });
 }
 
@@ -96,22 +87,24 @@ const algorithmSection = ({ algorithmType, learningRate, groupSize }: AlgorithmC
   optimizer: { lr: learningRate },
 });
 
-function modelSection(model: TunerModelConfig): Tree {
+function trainedModelSection(model: TunerModelConfig): Tree {
   assertTrainable(model);
-  return {
-    model_path: model.modelPath,
-    max_model_len: model.maxModelLen,
-    max_response_tokens: model.maxTokens,
-    temperature: model.temperature,
-    top_p: model.topP,
-    enable_thinking: model.enableThinking,
-  };
+  return modelSection(model);
 }
 
-/** What trained and auxiliary models have in common. */
-function speechSection(model: TunerModelConfig): Tree {
+const modelSection = (model: TunerModelConfig): Tree => ({
+  model_path: model.modelPath,
+  max_model_len: model.maxModelLen,
+  max_response_tokens: model.maxTokens,
+  temperature: model.temperature,
+  top_p: model.topP,
+  enable_thinking: model.enableThinking,
+});
+
+/** The serving settings that trained and auxiliary models share. */
+function servingSection(model: TunerModelConfig): Tree {
   return {
-    // One is the default of the engines, and says nothing.
+    // 1 is the default of the engines.
     tensor_parallel_size: model.tensorParallelSize === 1 ? undefined : model.tensorParallelSize,
     engine_num: model.inferenceEngineNum === 1 ? undefined : model.inferenceEngineNum,
     enable_openai_api: true,
@@ -121,11 +114,6 @@ function speechSection(model: TunerModelConfig): Tree {
   };
 }
 
-const rolloutModelSection = (model: TunerModelConfig): Tree => ({
-  ...speechSection(model),
-  enable_history: true,
-});
-
 function auxiliarySection(
   models: Readonly<Record<string, TunerModelFields>>,
   inFile: unknown,
@@ -133,62 +121,66 @@ function auxiliarySection(
   const own = Object.entries(models).map(([name, fields]) => {
     const model = TunerModelConfig(fields);
     const { baseUrl, apiKey } = model;
-    return { name, ...modelAt(model), ...speechSection(model), base_url: baseUrl, api_key: apiKey };
+    return {
+      name,
+      ...modelSection(model),
+      ...servingSection(model),
+      base_url: baseUrl,
+      api_key: apiKey,
+    };
   });
   const names = new Set(own.map(({ name }) => name));
-  const kept = listOf(inFile).filter((model) => !names.has(String((model as Tree)['name'])));
+  const kept = treesOf(inFile).filter(({ name }) => !names.has(String(name)));
   return [...kept, ...own];
 }
 
-const modelAt = (model: TunerModelConfig): Tree => ({
-  model_path: model.modelPath,
-  max_model_len: model.maxModelLen,
-  max_response_tokens: model.maxTokens,
-  temperature: model.temperature,
-  top_p: model.topP,
-  enable_thinking: model.enableThinking,
-});
-
 /**
- * The file's first task set keeps what the arguments do not say: its format, its selector. Every
- * row goes to the user's function.
+ * `buffer.explorer_input`: the arguments replace the task sets of the file, and keep what they do not
+ * set of the first one, such as its format. Every row goes to the user's function.
  */
 function explorerInput(
-  train: DatasetFields | undefined,
+  train: DatasetConfig | undefined,
   evaluation: DatasetFields | undefined,
   inFile: Tree,
 ): Tree {
-  const sets: Tree = { default_workflow_type: adapterWorkflowName };
-  for (const key of [...singleKeys, ...listKeys]) {
-    const given = listOf(inFile[key]) as readonly Tree[];
-    if (!given.some((set) => set['default_workflow_type'] !== undefined)) continue;
-    const own = given.map((set) => ({ ...set, default_workflow_type: adapterWorkflowName }));
-    sets[key] = Array.isArray(inFile[key]) ? own : own[0];
-  }
+  const sets: Tree = { default_workflow_type: adapterWorkflowName, ...ownWorkflow(inFile) };
   if (train) {
-    const [first] = [
-      ...listOf(inFile['taskset']),
-      ...listOf(inFile['task_set']),
-      ...listOf(inFile['tasksets']),
-    ] as readonly Tree[];
-    // Nothing takes the place of a single one: the list holds it.
+    // The list replaces a single task set.
     for (const key of singleKeys) if (inFile[key] !== undefined) sets[key] = null;
-    const own =
-      first?.['default_workflow_type'] === undefined
-        ? {}
-        : { default_workflow_type: adapterWorkflowName };
-    sets['tasksets'] = [
-      { name: 'train', ...first, ...own, ...datasetSection(DatasetConfig(train)) },
-    ];
+    sets['tasksets'] = [trainSection(train, inFile)];
   }
   if (evaluation) {
     const key = inFile['eval_taskset'] === undefined ? 'eval_tasksets' : 'eval_taskset';
-    const others = listOf(sets[key] ?? inFile[key]).filter(
-      (set) => (set as Tree)['name'] !== evalName,
-    );
+    const others = treesOf(sets[key] ?? inFile[key]).filter(({ name }) => name !== evalName);
     sets[key] = [...others, { name: evalName, ...datasetSection(DatasetConfig(evaluation)) }];
   }
   return sets;
+}
+
+/** The task sets of the file that name a workflow, with ours instead. */
+function ownWorkflow(inFile: Tree): Tree {
+  const namesWorkflow = (set: Tree): boolean => set['default_workflow_type'] !== undefined;
+  const changed = [...singleKeys, ...listKeys]
+    .filter((key) => treesOf(inFile[key]).some(namesWorkflow))
+    .map((key) => {
+      const sets = treesOf(inFile[key]).map((set) => ({
+        ...set,
+        default_workflow_type: adapterWorkflowName,
+      }));
+      return [key, Array.isArray(inFile[key]) ? sets : sets[0]] as const;
+    });
+  return Object.fromEntries(changed);
+}
+
+function trainSection(train: DatasetConfig, inFile: Tree): Tree {
+  const [first] = ['taskset', 'task_set', 'tasksets'].flatMap((key) => treesOf(inFile[key]));
+  return {
+    name: 'train',
+    ...first,
+    default_workflow_type:
+      first?.['default_workflow_type'] === undefined ? undefined : adapterWorkflowName,
+    ...datasetSection(train),
+  };
 }
 
 const evalName = 'eval_taskset';
@@ -201,30 +193,30 @@ const datasetSection = ({ path, name, split }: DatasetConfig): Tree => ({
   split,
 });
 
-const listOf = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+/** A list, or a single entry as a list. */
+const treesOf = (value: unknown): readonly Tree[] =>
+  Array.isArray(value) ? (value as readonly Tree[]) : isTree(value) ? [value] : [];
 
 function at(tree: ConfigTree, ...keys: readonly string[]): Tree {
   let current: unknown = tree;
-  for (const key of keys)
-    current = typeof current === 'object' && current !== null ? (current as Tree)[key] : undefined;
-  return typeof current === 'object' && current !== null ? (current as Tree) : {};
+  for (const key of keys) current = isTree(current) ? current[key] : undefined;
+  return isTree(current) ? current : {};
 }
 
-/** Neither keys without a value nor sections without keys. */
-function withoutNothing(tree: Tree): ConfigTree {
-  const kept = Object.entries(tree).flatMap(
-    ([key, value]): readonly (readonly [string, unknown])[] => {
-      if (value === undefined) return [];
-      if (Array.isArray(value))
-        return [[key, value.map((item) => (isTree(item) ? withoutNothing(item) : item))]];
-      if (!isTree(value)) return [[key, value]];
-      const inner = withoutNothing(value);
-      return Object.keys(inner).length === 0 ? [] : [[key, inner]];
-    },
-  );
-  return Object.fromEntries(kept);
+/** Without keys that are undefined and sections that are empty. */
+function withoutEmpty(tree: Tree): ConfigTree {
+  const kept: Tree = {};
+  for (const [key, value] of Object.entries(tree)) {
+    const cleaned = Array.isArray(value)
+      ? value.map((item: unknown) => (isTree(item) ? withoutEmpty(item) : item))
+      : isTree(value)
+        ? withoutEmpty(value)
+        : value;
+    const isEmpty = cleaned === undefined || (isTree(cleaned) && Object.keys(cleaned).length === 0);
+    if (!isEmpty) kept[key] = cleaned;
+  }
+  return kept;
 }
 
-const isTree = (value: unknown): value is Tree =>
+export const isTree = (value: unknown): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

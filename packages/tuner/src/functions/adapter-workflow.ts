@@ -1,4 +1,4 @@
-/** Workflow and judge function as a workflow that the launcher runs. */
+/** A workflow function and a judge function as a workflow that the launcher runs. */
 import type { Metrics } from '@trinity-rft/core';
 import {
   defineWorkflow,
@@ -12,11 +12,11 @@ import { checkJudgeOutput, checkWorkflowOutput, rewardOf } from './outputs.js';
 
 export interface Functions<Row, Response, Model> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
-  readonly judgeFunc?: JudgeType<Row, Response, Model> | undefined;
-  readonly adapter?: ModelAdapter<Model> | undefined;
+  readonly judgeFunc?: JudgeType<Row, Response, Model>;
+  readonly adapter?: ModelAdapter<Model>;
 }
 
-/** Outputs are checked; the reward goes to every call of the run, and the judge's metrics win. */
+/** Checks the outputs of both. Metrics of the judge override those of the workflow function. */
 export function adapterWorkflow<Row, Response, Model>(
   functions: Functions<Row, Response, Model>,
 ): WorkflowDefinition {
@@ -53,16 +53,16 @@ export interface AdaptedModels<Model> {
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
 }
 
-/** Without an adapter models are those of `@trinity-rft/workflow`. */
+/** Applies the adapter to all models; without one they stay as they are. */
 export async function adaptModels<Model>(
   adapter: ModelAdapter<Model> | undefined,
   { model, auxiliaryModels }: Pick<WorkflowContext, 'model' | 'auxiliaryModels'>,
 ): Promise<AdaptedModels<Model>> {
-  // The types of `tune` ask for an adapter where the model is something else.
+  // Without an adapter, Model is AgentModel: the overloads of `tune` require one otherwise.
   const adapt = async (one: AgentModel): Promise<Model> =>
     adapter ? adapter(one.endpoint()) : (one as Model);
-  const helpers = await Promise.all(
-    [...auxiliaryModels].map(async ([name, helper]) => [name, await adapt(helper)] as const),
+  const adapted = await Promise.all(
+    [...auxiliaryModels].map(async ([name, one]) => [name, await adapt(one)] as const),
   );
-  return { model: await adapt(model), auxiliaryModels: Object.fromEntries(helpers) };
+  return { model: await adapt(model), auxiliaryModels: Object.fromEntries(adapted) };
 }

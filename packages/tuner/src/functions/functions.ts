@@ -5,19 +5,16 @@ import { InvalidFunctionError, type JudgeOutput, type WorkflowOutput } from './o
 
 type Awaitable<T> = T | Promise<T>;
 
-/** Of one run. `Row` is a row of the data set, `Model` what the adapter makes. */
+/** The input of one run. `Row` is a row of the data set, `Model` the result of the adapter. */
 export interface WorkflowInput<Row = RawTask, Model = AgentModel> {
-  /** The row as it was read. */
+  /** The row, unchanged. */
   readonly task: Row;
-  /**
-   * Its calls are recorded and trained on. Of this run alone: make agents that hold it here, not
-   * outside.
-   */
+  /** The trained model of this run, so create agents that hold it inside of the function. */
   readonly model: Model;
-  /** By name; their calls are not trained on. */
+  /** Models by name that are not trained. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
-  /** Aborts when the run takes too long, or everything stops. */
+  /** Aborts when the run exceeds its deadline, or training stops. */
   readonly signal: AbortSignal;
 }
 
@@ -27,30 +24,24 @@ export type WorkflowType<Row = RawTask, Response = unknown, Model = AgentModel> 
 ) => Awaitable<WorkflowOutput<Response>>;
 
 export interface JudgeInput<Row = RawTask, Response = unknown, Model = AgentModel> {
-  /** The row as it was read. */
+  /** The row, unchanged. */
   readonly task: Row;
-  /** What the workflow returned as its response. */
+  /** The response of the workflow function. */
   readonly response: Response;
-  /** By name. */
+  /** Models by name. */
   readonly auxiliaryModels: Readonly<Record<string, Model>>;
   readonly logger: Logger;
 }
 
-/** Says how good a response is. */
+/** Scores a response. */
 export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
   input: JudgeInput<Row, Response, Model>,
 ) => Awaitable<JudgeOutput>;
 
-/**
- * Makes the model object of a framework from the address of one run's model: `(endpoint) =>
- * aiSdkModel(endpoint, createOpenAI)`.
- */
+/** The model object of a framework: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
-/**
- * @throws InvalidFunctionError when it is no function of one object. What it returns is checked
- * when it has run.
- */
+/** @throws InvalidFunctionError when it is not a function of one object; its result is not checked */
 export function checkWorkflowFunction(workflowFunc: unknown): void {
   checkFunction(
     'workflowFunc',
@@ -59,10 +50,7 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
   );
 }
 
-/**
- * @throws InvalidFunctionError when it is no function of one object. What it returns is checked
- * when it has run.
- */
+/** @throws InvalidFunctionError when it is not a function of one object; its result is not checked */
 export function checkJudgeFunction(judgeFunc: unknown): void {
   checkFunction(
     'judgeFunc',
@@ -71,19 +59,17 @@ export function checkJudgeFunction(judgeFunc: unknown): void {
   );
 }
 
-/** Parameters have no names at run time: arity and, later, outputs are what can be checked. */
+/** Parameter names do not exist at run time, so only the number of parameters is checked. */
 function checkFunction(what: string, shape: string, value: unknown): void {
   if (typeof value !== 'function')
     throw new InvalidFunctionError(
       `${what} is ${value === null ? 'null' : `of type ${typeof value}`}; expected a function: ${shape}.`,
-      {
-        code: 'FUNCTION_INVALID',
-      },
+      { code: 'FUNCTION_INVALID' },
     );
   const { name, length } = value as (...args: never[]) => unknown;
   if (length > 1)
     throw new InvalidFunctionError(
-      `${what} "${name}" has ${length} parameters; expected one, an object whose fields it takes apart: ${shape}.`,
+      `${what} "${name}" has ${length} parameters; expected one, an object: ${shape}.`,
       { code: 'FUNCTION_INVALID' },
     );
   if (/^class\b/.test(Function.prototype.toString.call(value)))
@@ -92,6 +78,6 @@ function checkFunction(what: string, shape: string, value: unknown): void {
     });
 }
 
-/** As messages call it. */
-export const nameOf = (value: { readonly name: string }, standard: string): string =>
-  value.name === '' ? standard : value.name;
+/** The name of a function for messages. */
+export const nameOf = (value: { readonly name: string }, fallback: string): string =>
+  value.name === '' ? fallback : value.name;

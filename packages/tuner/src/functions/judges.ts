@@ -1,4 +1,4 @@
-/** Ready-made judges for `selectModel`: the cheapest run is the best. */
+/** Judges for `selectModel` that prefer the cheapest model. */
 import type { Metrics } from '@trinity-rft/core';
 import { InvalidOutputError, type JudgeOutput } from './outputs.js';
 
@@ -6,12 +6,12 @@ interface Measured {
   readonly response: { readonly metrics: Metrics };
 }
 
-/** Less time is better: the reward is minus the seconds of the run. */
+/** The reward is minus the seconds of the run. */
 export function avgTimeJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'execution_time') };
 }
 
-/** Fewer tokens are better: the reward is minus the tokens of all calls, prompts and responses. */
+/** The reward is minus the tokens of all calls, prompts and responses. */
 export function avgTokenConsumptionJudge({ response }: Measured): JudgeOutput {
   return { reward: -measure(response, 'total_tokens') };
 }
@@ -21,9 +21,6 @@ function measure({ metrics }: Measured['response'], key: string): number {
   if (value !== undefined) return value;
   throw new InvalidOutputError(
     `The response has no metric "${key}". Use this judge with selectModel, which measures it.`,
-    {
-      code: 'METRIC_MISSING',
-      details: { field: key },
-    },
+    { code: 'METRIC_MISSING', details: { field: key } },
   );
 }

@@ -1,4 +1,4 @@
-/** What workflow and judge functions return. Plain objects of the same fields do as well. */
+/** Results of workflow and judge functions, which may be plain objects. */
 import { WorkflowError, type Metrics } from '@trinity-rft/core';
 import { z } from 'zod';
 import { describeIssues } from '../config/fields.js';
@@ -11,45 +11,42 @@ const workflowSchema = z.strictObject({
 });
 const judgeSchema = z.strictObject({ reward: z.number(), metrics });
 
-/** Of one run. */
+/** The result of a workflow function. */
 export interface WorkflowOutput<Response = unknown> {
-  /** Where there is no judge. Ignored where there is one. */
-  readonly reward?: number | null | undefined;
-  /** What the judge judges. */
-  readonly response?: Response | undefined;
-  /** Numbers for the curves. */
-  readonly metrics?: Metrics | null | undefined;
+  /** Required without a judge, ignored with one. */
+  readonly reward?: number | null;
+  /** The input of the judge. */
+  readonly response?: Response;
+  /** Reported as metrics of the run. */
+  readonly metrics?: Metrics | null;
 }
 
 export interface JudgeOutput {
   /** A finite number. */
   readonly reward: number;
-  /** Numbers for the curves; they win over those of the workflow. */
-  readonly metrics?: Metrics | null | undefined;
+  /** Reported as metrics of the run; they override those of the workflow function. */
+  readonly metrics?: Metrics | null;
 }
 
-/**
- * A function returned something else than it must. `details.field` is the wrong field, empty when
- * the whole is wrong.
- */
+/** The result of a function is invalid. `details.field` names the field, or is empty. */
 export class InvalidOutputError extends WorkflowError {}
 
-/** A function cannot be used as workflow or judge. */
+/** A value is not a workflow or judge function. */
 export class InvalidFunctionError extends WorkflowError {}
 
-/** @throws InvalidOutputError naming the wrong field */
+/** @throws InvalidOutputError naming the invalid field */
 export function WorkflowOutput<Response = undefined>(
   output: WorkflowOutput<Response>,
 ): WorkflowOutput<Response> {
   return checkWorkflowOutput('WorkflowOutput', output) as WorkflowOutput<Response>;
 }
 
-/** @throws InvalidOutputError naming the wrong field */
+/** @throws InvalidOutputError naming the invalid field */
 export function JudgeOutput(output: JudgeOutput): JudgeOutput {
   return checkJudgeOutput('JudgeOutput', output);
 }
 
-/** @throws InvalidOutputError naming the function and the wrong field */
+/** @throws InvalidOutputError naming the function and the invalid field */
 export function checkWorkflowOutput(name: string, output: unknown): WorkflowOutput {
   return check(
     `Workflow function "${name}"`,
@@ -59,7 +56,7 @@ export function checkWorkflowOutput(name: string, output: unknown): WorkflowOutp
   );
 }
 
-/** @throws InvalidOutputError naming the function and the wrong field */
+/** @throws InvalidOutputError naming the function and the invalid field */
 export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
   return check(`Judge function "${name}"`, '{ reward, metrics }', judgeSchema, output);
 }
@@ -68,7 +65,7 @@ export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
 export function rewardOf(name: string, { reward }: WorkflowOutput): number {
   if (typeof reward === 'number') return reward;
   throw new InvalidOutputError(
-    `Workflow function "${name}" returned no reward, and there is no judgeFunc to give one. Return { reward }, or pass a judgeFunc.`,
+    `Workflow function "${name}" returned no reward, and there is no judgeFunc. Return { reward }, or pass a judgeFunc.`,
     { code: 'REWARD_MISSING', details: { function: name, field: 'reward' } },
   );
 }
@@ -82,7 +79,7 @@ function check<Output>(
   const checked = schema.safeParse(output);
   if (checked.success) return checked.data;
   const field = checked.error.issues[0]?.path.join('.') ?? '';
-  const got = field === '' ? `returned ${shown(output)}` : `returned a wrong output`;
+  const got = field === '' ? `returned ${shown(output)}` : 'returned an invalid output';
   throw new InvalidOutputError(
     `${what} ${got}: ${describeIssues(checked.error)}. Expected ${shape}.`,
     {

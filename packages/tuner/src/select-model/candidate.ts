@@ -1,8 +1,11 @@
-/**
- * A model that is not trained, and rows to run a function on: here, or behind an OpenAI-compatible
- * service.
- */
-import type { Clock, Logger, Metrics, RawTask } from '@trinity-rft/core';
+/** A candidate model, local or behind an OpenAI-compatible service, and the rows to run it on. */
+import {
+  InvariantError,
+  type Clock,
+  type Logger,
+  type Metrics,
+  type RawTask,
+} from '@trinity-rft/core';
 import { openRollouts, type Rollouts } from '@trinity-rft/launcher';
 import { createRemoteModel, defineWorkflow, type AgentModel } from '@trinity-rft/workflow';
 import type { DatasetConfig } from '../config/dataset-config.js';
@@ -14,11 +17,11 @@ export interface CandidateOptions {
   readonly dataset: DatasetConfig;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly cwd?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
 }
 
-/** What a function gets for one row. */
+/** The input for one row. */
 export interface RowContext {
   readonly task: RawTask;
   readonly model: AgentModel;
@@ -35,12 +38,12 @@ interface Measured<T> {
 
 export interface Candidate {
   readonly rows: readonly RawTask[];
-  /** Rejects with what the function threw, after further attempts where the model runs here. */
+  /** Rejects with the error of `work`; local models retry like training does. */
   run<T>(row: number, work: (context: RowContext) => Promise<T>): Promise<Measured<T>>;
   close(): Promise<void>;
 }
 
-/** @throws ConfigError, TaskError when model or data cannot be used */
+/** @throws ConfigError, TaskError for an invalid model or data set */
 export async function openCandidate(
   model: TunerModelConfig,
   options: CandidateOptions,
@@ -62,7 +65,7 @@ async function openLocal(model: TunerModelConfig, options: CandidateOptions): Pr
     config: loaded.config,
     logger,
     clock,
-    ...(signal && { signal }),
+    signal,
   });
   return {
     rows: rollouts.tasks.map(({ rawTask }) => rawTask),
@@ -71,22 +74,19 @@ async function openLocal(model: TunerModelConfig, options: CandidateOptions): Pr
   };
 }
 
-/**
- * Runs as a workflow does, so deadlines and further attempts are those of training; the reward is
- * not looked at.
- */
+/** Runs `work` as a workflow, with the deadline and the retries of training; the reward is ignored. */
 async function runLocal<T>(
   rollouts: Rollouts,
   row: number,
   work: (context: RowContext) => Promise<T>,
   clock: Clock,
 ): Promise<Measured<T>> {
-  const task = rollouts.tasks[row]!;
+  const task = at(rollouts.tasks, row);
   let measured: Measured<T> | undefined;
   const workflow = defineWorkflow({
     name: task.workflow,
     run: async ({ model, signal }) => {
-      const begun = clock.now();
+      const startMs = clock.now();
       const value = await work({ task: task.rawTask, model, signal });
       const calls = model.extractExperiencesFromHistory({ clear: false });
       const input = calls.reduce((sum, { promptLength }) => sum + promptLength, 0);
@@ -94,7 +94,7 @@ async function runLocal<T>(
       measured = {
         value,
         metrics: {
-          execution_time: (clock.now() - begun) / 1000,
+          execution_time: (clock.now() - startMs) / 1000,
           ...tokenMetrics(input, total - input),
         },
       };
@@ -103,7 +103,8 @@ async function runLocal<T>(
   });
   const outcome = await rollouts.run(task, workflow);
   if (outcome.status === 'failed') throw outcome.error;
-  return measured!;
+  if (!measured) throw new InvariantError('A run succeeded without running its workflow.');
+  return measured;
 }
 
 const tokenMetrics = (input: number, output: number): Metrics => ({
@@ -112,7 +113,7 @@ const tokenMetrics = (input: number, output: number): Metrics => ({
   total_tokens: input + output,
 });
 
-/** Of one row, as for a run of training. */
+/** The deadline of one row, as in training. */
 const timeoutMs = 3_600_000;
 
 async function openRemote(
@@ -131,16 +132,16 @@ async function openRemote(
         apiKey: model.apiKey ?? 'EMPTY',
         modelPath: model.modelPath,
         defaults: { temperature: model.temperature, topP: model.topP, maxTokens: model.maxTokens },
-        ...(model.enableThinking !== undefined && { enableThinking: model.enableThinking }),
+        enableThinking: model.enableThinking,
         timeoutMs,
         fetch: counter.fetch,
         signal,
       });
-      const begun = clock.now();
-      const value = await work({ task: rows[row]!, model: remote, signal });
+      const startMs = clock.now();
+      const value = await work({ task: at(rows, row), model: remote, signal });
       return {
         value,
-        metrics: { execution_time: (clock.now() - begun) / 1000, ...counter.metrics() },
+        metrics: { execution_time: (clock.now() - startMs) / 1000, ...counter.metrics() },
       };
     },
     close: () => Promise.resolve(),
@@ -152,7 +153,7 @@ interface Usage {
   readonly completion_tokens?: number;
 }
 
-/** Reads what the service says that its answers cost; streams do not say it. */
+/** Counts the tokens that a service reports; streamed answers do not report any. */
 function usageCounter() {
   let input = 0;
   let output = 0;
@@ -166,4 +167,10 @@ function usageCounter() {
     return response;
   };
   return { fetch: counting, metrics: () => tokenMetrics(input, output) };
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new InvariantError(`There is no row ${index}.`);
+  return item;
 }

@@ -1,4 +1,4 @@
-/** `selectModel`: which of several models a workflow does best with. */
+/** `selectModel`: finds the model with which a workflow does best. */
 import {
   ConfigError,
   describeError,
@@ -14,7 +14,7 @@ import {
 import type { AgentModel } from '@trinity-rft/workflow';
 import pLimit from 'p-limit';
 import { adaptModels } from '../functions/adapter-workflow.js';
-import { openCandidate, type RowContext } from './candidate.js';
+import { openCandidate, type Candidate } from './candidate.js';
 import { DatasetConfig, type DatasetFields } from '../config/dataset-config.js';
 import { TunerModelConfig, type TunerModelFields } from '../config/model-config.js';
 import {
@@ -25,18 +25,14 @@ import {
   type ModelAdapter,
   type WorkflowType,
 } from '../functions/functions.js';
-import {
-  checkJudgeOutput,
-  checkWorkflowOutput,
-  type WorkflowOutput,
-} from '../functions/outputs.js';
+import { checkJudgeOutput, checkWorkflowOutput } from '../functions/outputs.js';
 
-/** What the judge gets: the workflow's response, and its metrics with those of the run. */
+/** The input of the judge. */
 export interface MeasuredResponse<Response = unknown> {
   readonly response: Response;
   /**
-   * The workflow's own, and `execution_time` (seconds), `input_tokens`, `output_tokens`,
-   * `total_tokens` of all its calls.
+   * Those of the workflow function, and `execution_time` (seconds), `input_tokens`, `output_tokens`
+   * and `total_tokens` of all its calls.
    */
   readonly metrics: Metrics;
 }
@@ -44,21 +40,21 @@ export interface MeasuredResponse<Response = unknown> {
 export interface SelectModelOptions<Row = RawTask, Response = unknown, Model = AgentModel> {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
   readonly judgeFunc: JudgeType<Row, MeasuredResponse<Response>, Model>;
-  /** `totalSteps` bounds how many rows are run; `totalEpochs` means nothing here. */
+  /** `totalSteps` limits the number of rows; `totalEpochs` is ignored. */
   readonly trainDataset: DatasetFields;
-  /** Two at least. Folders run here; those with `baseUrl` at their service. */
+  /** At least two: model folders, or models of a service with `baseUrl`. */
   readonly candidateModels: readonly TunerModelFields[];
-  /** Rows in progress at once. @default 2 */
+  /** Rows that run concurrently. @default 2 */
   readonly maxThreads?: number;
-  readonly adapter?: ModelAdapter<Model> | undefined;
-  /** Hears of failed rows. @default silent */
+  readonly adapter?: ModelAdapter<Model>;
+  /** Logs failed rows. @default silent */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** With an adapter, as its models are not those of this project. */
+/** With an adapter, which other model types require. */
 export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions<
   Row,
   Response,
@@ -69,24 +65,24 @@ export type AdaptedSelectModelOptions<Row, Response, Model> = SelectModelOptions
 
 export interface CandidateResult {
   readonly model: TunerModelConfig;
-  /** Mean over the rows that ran; undefined when none did. */
+  /** Mean over the rows that succeeded; undefined when none did. */
   readonly reward: number | undefined;
   readonly failedRows: number;
-  /** Means over the rows that ran, named `<key>_avg`. */
+  /** Means over the rows that succeeded, named `<key>_avg`. */
   readonly metrics: Metrics;
 }
 
 export interface SelectedModel {
   readonly model: TunerModelConfig;
-  /** Of that model. */
+  /** The metrics of that model. */
   readonly metrics: Metrics;
-  /** All of them, in the order given. */
+  /** All candidates, in the given order. */
   readonly candidates: readonly CandidateResult[];
 }
 
 /**
- * The model with the best mean reward; of equal ones the first. Candidates run one after the other,
- * nothing is trained or recorded.
+ * Returns the model with the best mean reward, or the first of several equal ones. Candidates run one
+ * after the other, and are neither trained nor recorded.
  * @throws ConfigError for fewer than two candidates, and when every row of every candidate failed
  */
 export function selectModel<Row = RawTask, Response = unknown>(
@@ -103,10 +99,8 @@ export async function selectModel<Row, Response, Model>(
   const models = options.candidateModels.map(TunerModelConfig);
   if (models.length < 2)
     throw new ConfigError(
-      `selectModel() got ${models.length} candidate models; expected at least two to choose from.`,
-      {
-        code: 'CANDIDATES_TOO_FEW',
-      },
+      `selectModel() got ${models.length} candidate models; expected at least two.`,
+      { code: 'CANDIDATES_TOO_FEW' },
     );
   const candidates: CandidateResult[] = [];
   let firstError: unknown;
@@ -120,11 +114,8 @@ export async function selectModel<Row, Response, Model>(
   );
   if (best.reward === undefined)
     throw new ConfigError(
-      `selectModel(): every row failed with every model; the first time: ${describeError(firstError)}`,
-      {
-        code: 'NO_ROW_RAN',
-        cause: firstError,
-      },
+      `selectModel(): every row failed with every model. The first error: ${describeError(firstError)}`,
+      { code: 'NO_ROW_RAN', cause: firstError },
     );
   return { model: best.model, metrics: best.metrics, candidates };
 }
@@ -137,37 +128,14 @@ interface JudgedRow {
 
 async function runRows<Row, Response, Model>(
   model: TunerModelConfig,
-  {
-    workflowFunc,
-    judgeFunc,
-    adapter,
-    trainDataset,
-    maxThreads = 2,
-    logger = silentLogger,
-    clock = systemClock,
-    cwd,
-    signal,
-  }: SelectModelOptions<Row, Response, Model>,
+  options: SelectModelOptions<Row, Response, Model>,
 ): Promise<readonly JudgedRow[]> {
-  const dataset = DatasetConfig(trainDataset);
+  const { maxThreads = 2, logger = silentLogger, clock = systemClock, cwd, signal } = options;
+  const dataset = DatasetConfig(options.trainDataset);
   const candidate = await openCandidate(model, { dataset, logger, clock, cwd, signal });
-  const judged = async (row: number): Promise<JudgedRow> => {
+  const runRow = async (row: number): Promise<JudgedRow> => {
     try {
-      const { value, metrics } = await candidate.run(row, (context) =>
-        runFunction({ workflowFunc, adapter, logger }, context),
-      );
-      const given = {
-        response: value.response as Response,
-        metrics: { ...value.metrics, ...metrics },
-      };
-      const input = {
-        task: candidate.rows[row] as Row,
-        response: given,
-        auxiliaryModels: {},
-        logger,
-      };
-      const output = checkJudgeOutput(nameOf(judgeFunc, 'judgeFunc'), await judgeFunc(input));
-      return { reward: output.reward, metrics: { ...given.metrics, ...output.metrics } };
+      return await judgeRow(candidate, row, options, logger);
     } catch (error) {
       signal?.throwIfAborted();
       logger.warn(`Row ${row} failed with ${model.modelPath}: ${describeError(error)}`);
@@ -177,36 +145,43 @@ async function runRows<Row, Response, Model>(
   try {
     const limit = pLimit(maxThreads);
     const count = Math.min(candidate.rows.length, dataset.totalSteps ?? Infinity);
-    return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => judged(row))));
+    return await Promise.all(Array.from({ length: count }, (_, row) => limit(() => runRow(row))));
   } finally {
     await candidate.close();
   }
 }
 
-async function runFunction<Row, Response, Model>(
-  {
-    workflowFunc,
-    adapter,
-    logger,
-  }: { readonly logger: Logger } & Pick<
-    SelectModelOptions<Row, Response, Model>,
-    'workflowFunc' | 'adapter'
-  >,
-  { task, model, signal }: RowContext,
-): Promise<WorkflowOutput> {
-  const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
-  const output = await workflowFunc({ task: task as Row, ...models, logger, signal });
-  return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
+async function judgeRow<Row, Response, Model>(
+  candidate: Candidate,
+  row: number,
+  { workflowFunc, judgeFunc, adapter }: SelectModelOptions<Row, Response, Model>,
+  logger: Logger,
+): Promise<JudgedRow> {
+  const task = candidate.rows[row] as Row;
+  const { value, metrics } = await candidate.run(row, async ({ model, signal }) => {
+    const models = await adaptModels<Model>(adapter, { model, auxiliaryModels: new Map() });
+    const output = await workflowFunc({ task, ...models, logger, signal });
+    return checkWorkflowOutput(nameOf(workflowFunc, 'workflowFunc'), output);
+  });
+  const response = {
+    response: value.response as Response,
+    metrics: { ...value.metrics, ...metrics },
+  };
+  const judged = checkJudgeOutput(
+    nameOf(judgeFunc, 'judgeFunc'),
+    await judgeFunc({ task, response, auxiliaryModels: {}, logger }),
+  );
+  return { reward: judged.reward, metrics: { ...response.metrics, ...judged.metrics } };
 }
 
 function summarize(model: TunerModelConfig, rows: readonly JudgedRow[]): CandidateResult {
-  const ran = rows.filter((row) => row.reward !== undefined);
-  const means = meanMetrics(ran.map(({ metrics = {} }) => metrics));
-  const rewards = ran.map(({ reward = 0 }) => reward);
+  const succeeded = rows.filter((row) => row.reward !== undefined);
+  const means = meanMetrics(succeeded.map(({ metrics = {} }) => metrics));
+  const rewards = succeeded.map(({ reward = 0 }) => reward);
   return {
     model,
     reward: rewards.length === 0 ? undefined : mean(rewards),
-    failedRows: rows.length - ran.length,
+    failedRows: rows.length - succeeded.length,
     metrics: Object.fromEntries(Object.entries(means).map(([key, value]) => [`${key}_avg`, value])),
   };
 }

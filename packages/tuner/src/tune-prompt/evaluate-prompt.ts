@@ -1,4 +1,4 @@
-/** How good a system prompt is: the mean reward of a workflow over rows. */
+/** Evaluates a system prompt: the mean reward of a workflow over rows. */
 import { describeError, mean, type Logger, type RawTask } from '@trinity-rft/core';
 import pLimit from 'p-limit';
 import type { DatasetConfig } from '../config/dataset-config.js';
@@ -11,17 +11,14 @@ import {
 } from '../functions/outputs.js';
 
 export interface PromptInput<Row = RawTask> {
-  /** The row as it was read. */
+  /** The row, unchanged. */
   readonly task: Row;
   readonly systemPrompt: string;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
-/**
- * Runs the agent, on a model of its own, with the prompt. Its reward, if it gives one, is not
- * looked at.
- */
+/** Runs the agent with the prompt, on a model of its own. A reward in its output is ignored. */
 export type PromptWorkflowType<Row = RawTask, Response = unknown> = (
   input: PromptInput<Row>,
 ) => WorkflowOutput<Response> | Promise<WorkflowOutput<Response>>;
@@ -49,7 +46,7 @@ interface EvaluatorOptions<Row, Response> {
   readonly signal: AbortSignal;
 }
 
-/** Reads the rows once. */
+/** Reads the rows once, and returns the function that evaluates a prompt on them. */
 export async function createEvaluator<Row, Response>(
   { workflowFunc, judgeFunc, threads, logger, cwd, signal }: EvaluatorOptions<Row, Response>,
   dataset: DatasetConfig,

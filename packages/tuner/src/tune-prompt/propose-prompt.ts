@@ -8,13 +8,13 @@ export type Proposer = Pick<AgentModel, 'chat'>;
 
 const shownFailures = 4;
 const shownPrompts = 5;
-/** Characters of one task or response. */
+/** Maximum length of one task or response, in characters. */
 const shownLength = 600;
 
 interface ProposalOptions {
   readonly best: Evaluation;
   readonly tried: readonly Evaluation[];
-  /** Chooses among rows of equal reward. */
+  /** For choosing among rows of equal reward. */
   readonly random: Random;
   readonly signal: AbortSignal;
 }
@@ -23,7 +23,7 @@ const instructions = `You improve the system prompt of an agent. You see its bes
 worst on, and other prompts with their rewards. Find out what the responses lack, and write one complete new system prompt, general
 enough for tasks that you do not see; never answer the tasks, and never quote them. Write it between <prompt> and </prompt>.`;
 
-/** @throws ModelError when the proposer fails or writes nothing */
+/** @throws ModelError when the proposer fails or returns no text */
 export async function proposePrompt(proposer: Proposer, options: ProposalOptions): Promise<string> {
   const question = [describeBest(options), ...describeOthers(options)].join('\n\n');
   const messages = [
@@ -34,7 +34,7 @@ export async function proposePrompt(proposer: Proposer, options: ProposalOptions
   const text = answer?.responseText ?? '';
   const prompt = (/<prompt>([\s\S]*?)<\/prompt>/.exec(text)?.[1] ?? text).trim();
   if (prompt === '')
-    throw new ModelError('The proposer wrote no prompt.', {
+    throw new ModelError('The proposer returned no prompt.', {
       status: 502,
       code: 'PROPOSAL_EMPTY',
       retryable: true,

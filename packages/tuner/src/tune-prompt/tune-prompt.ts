@@ -1,7 +1,4 @@
-/**
- * `tunePrompt`: searches for a system prompt that a workflow does better with. Weights stay as they
- * are.
- */
+/** `tunePrompt`: searches for a better system prompt of a workflow. Weights are not trained. */
 import {
   ConfigError,
   createRuntime,
@@ -11,6 +8,7 @@ import {
   type Logger,
   type Metrics,
   type RawTask,
+  type Runtime,
 } from '@trinity-rft/core';
 import { createRemoteModel } from '@trinity-rft/workflow';
 import { z } from 'zod';
@@ -26,18 +24,15 @@ import { createEvaluator, type Evaluation, type PromptWorkflowType } from './eva
 import { proposePrompt, type Proposer } from './propose-prompt.js';
 
 export interface PromptTuneConfig {
-  /**
-   * A model that writes prompts: an OpenAI-compatible service (`baseUrl`, `apiKey`), or anything
-   * that can `chat`.
-   */
+  /** The model that writes prompts: one of a service with `baseUrl`, or an object with `chat`. */
   readonly proposer: TunerModelFields | Proposer;
-  /** How many prompts are tried: light 6, medium 20, heavy 60. @default "light" */
+  /** Number of prompts to try: light 6, medium 20, heavy 60. @default "light" */
   readonly optimizationLevel?: 'light' | 'medium' | 'heavy';
-  /** Rows in progress at once. @default 16 */
+  /** Rows that run concurrently. @default 16 */
   readonly evalNumThreads?: number;
-  /** Whether first and last prompt are compared on `evalDataset`. @default true */
+  /** Whether to compare the first and the best prompt on `evalDataset`. @default true */
   readonly comparePerformance?: boolean;
-  /** Of the choice of failures that the proposer sees. @default 42 */
+  /** Seed for choosing among rows of equal reward. @default 42 */
   readonly seed?: number;
 }
 
@@ -45,11 +40,11 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
   readonly workflowFunc: PromptWorkflowType<Row, Response>;
   readonly judgeFunc: JudgeType<Row, Response>;
   readonly initSystemPrompt: string;
-  /** `totalSteps` bounds how many rows are run. */
+  /** `totalSteps` limits the number of rows. */
   readonly trainDataset: DatasetFields;
-  readonly evalDataset?: DatasetFields | undefined;
+  readonly evalDataset?: DatasetFields;
   readonly config: PromptTuneConfig;
-  /** Hears of failed rows and of every prompt's reward. @default silent */
+  /** Logs failed rows and the reward of every prompt. @default silent */
   readonly logger?: Logger;
   readonly cwd?: string;
   readonly clock?: Clock;
@@ -59,14 +54,14 @@ export interface TunePromptOptions<Row = RawTask, Response = unknown> {
 export interface TunedPrompt {
   readonly prompt: string;
   /**
-   * `trainset_reward` of the first prompt and `trainset_reward_best`, `prompts_tried`; with an
-   * evaluation set `valset_reward`, `valset_reward_best` and `valset_improvement`, in percent of
-   * the former, which is left out where that is 0.
+   * `trainset_reward` (of the first prompt), `trainset_reward_best` and `prompts_tried`; with an
+   * evaluation set also `valset_reward`, `valset_reward_best` and, unless the first is 0,
+   * `valset_improvement` in percent.
    */
   readonly metrics: Metrics;
 }
 
-/** Rounds, and prompts that each of them tries. */
+/** Number of rounds, and of prompts that each round tries. */
 const levels = {
   light: { rounds: 3, proposals: 2 },
   medium: { rounds: 5, proposals: 4 },
@@ -81,11 +76,11 @@ const schema = z.object({
 });
 
 /**
- * In each round the proposer sees the best prompt, its worst rows and the rewards of all prompts,
- * and writes new ones; one with a better mean reward on the training rows takes the place of the
- * best. A row that fails counts as reward 0.
- * @throws ConfigError, InvalidFunctionError for what is wrong with the arguments; TaskError for the
- * data; ModelError of the proposer
+ * In each round the proposer sees the best prompt, its worst rows and the rewards of all prompts, and
+ * writes new ones. The prompt with the best mean reward on the training rows wins; failed rows count
+ * as reward 0.
+ * @throws ConfigError or InvalidFunctionError for invalid arguments; TaskError for the data set;
+ * ModelError of the proposer
  */
 export async function tunePrompt<Row = RawTask, Response = unknown>(
   options: TunePromptOptions<Row, Response>,
@@ -93,51 +88,70 @@ export async function tunePrompt<Row = RawTask, Response = unknown>(
   checkWorkflowFunction(options.workflowFunc);
   checkJudgeFunction(options.judgeFunc);
   const config = checkFields('PromptTuneConfig', schema, options.config);
-  const {
-    logger = silentLogger,
-    clock = systemClock,
-    signal = new AbortController().signal,
-  } = options;
-  const runtime = createRuntime({ seed: config.seed, clock, logger });
+  const { logger = silentLogger, clock = systemClock, evalDataset, initSystemPrompt } = options;
+  const { signal = new AbortController().signal } = options;
   const evaluator = { ...options, logger, signal, threads: config.evalNumThreads };
   const onTrain = await createEvaluator(evaluator, DatasetConfig(options.trainDataset));
-  const proposer = toProposer(options.config.proposer, signal);
+  const first = await onTrain(initSystemPrompt);
+  const { best, tried } = await search(first, {
+    ...levels[config.optimizationLevel],
+    evaluate: onTrain,
+    proposer: toProposer(options.config.proposer, signal),
+    runtime: createRuntime({ seed: config.seed, clock, logger }),
+    signal,
+  });
+  const metrics = {
+    trainset_reward: first.reward,
+    trainset_reward_best: best.reward,
+    prompts_tried: tried,
+  };
+  if (!evalDataset || !config.comparePerformance) return { prompt: best.prompt, metrics };
+  const onEval = await createEvaluator(evaluator, DatasetConfig(evalDataset));
+  const before = (await onEval(initSystemPrompt)).reward;
+  const after = best === first ? before : (await onEval(best.prompt)).reward;
+  return { prompt: best.prompt, metrics: { ...metrics, ...evalMetrics(before, after) } };
+}
 
-  const tried: Evaluation[] = [await onTrain(options.initSystemPrompt)];
-  let best = tried[0]!;
-  const { rounds, proposals } = levels[config.optimizationLevel];
+interface SearchOptions {
+  readonly rounds: number;
+  /** Prompts per round. */
+  readonly proposals: number;
+  readonly evaluate: (prompt: string) => Promise<Evaluation>;
+  readonly proposer: Proposer;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
+async function search(
+  first: Evaluation,
+  { rounds, proposals, evaluate, proposer, runtime, signal }: SearchOptions,
+): Promise<{ readonly best: Evaluation; readonly tried: number }> {
+  const tried = [first];
+  let best = first;
   for (let round = 0; round < rounds; round++) {
-    const from = best;
+    const bestOfLastRound = best;
     for (let i = 0; i < proposals; i++) {
+      const random = runtime.random('failures', round, i);
       const prompt = await proposePrompt(proposer, {
-        best: from,
+        best: bestOfLastRound,
         tried,
-        random: runtime.random('failures', round, i),
+        random,
         signal,
       });
       if (tried.some((other) => other.prompt === prompt)) continue;
-      const evaluation = await onTrain(prompt);
-      logger.info(`Prompt ${tried.length}: reward ${evaluation.reward.toFixed(3)}`);
+      const evaluation = await evaluate(prompt);
+      runtime.logger.info(`Prompt ${tried.length}: reward ${evaluation.reward.toFixed(3)}`);
       tried.push(evaluation);
       if (evaluation.reward > best.reward) best = evaluation;
     }
   }
-  const trained = {
-    trainset_reward: tried[0]!.reward,
-    trainset_reward_best: best.reward,
-    prompts_tried: tried.length,
-  };
-  if (!options.evalDataset || !config.comparePerformance)
-    return { prompt: best.prompt, metrics: trained };
-  const onEval = await createEvaluator(evaluator, DatasetConfig(options.evalDataset));
-  const before = (await onEval(options.initSystemPrompt)).reward;
-  const after = best === tried[0] ? before : (await onEval(best.prompt)).reward;
-  const improvement: Metrics =
-    before === 0 ? {} : { valset_improvement: (100 * (after - before)) / Math.abs(before) };
-  return {
-    prompt: best.prompt,
-    metrics: { ...trained, valset_reward: before, valset_reward_best: after, ...improvement },
-  };
+  return { best, tried: tried.length };
+}
+
+function evalMetrics(before: number, after: number): Metrics {
+  const rewards = { valset_reward: before, valset_reward_best: after };
+  if (before === 0) return rewards;
+  return { ...rewards, valset_improvement: (100 * (after - before)) / Math.abs(before) };
 }
 
 function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal): Proposer {
@@ -152,10 +166,8 @@ function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal):
   } = TunerModelConfig(proposer);
   if (baseUrl === undefined)
     throw new ConfigError(
-      'PromptTuneConfig.proposer: a model folder cannot write prompts here. Give baseUrl of an OpenAI-compatible service, or an object with chat().',
-      {
-        code: 'PROPOSER_NOT_REMOTE',
-      },
+      'PromptTuneConfig.proposer: a model folder is not supported. Set baseUrl of an OpenAI-compatible service, or pass an object with chat().',
+      { code: 'PROPOSER_NOT_REMOTE' },
     );
   return createRemoteModel({
     baseURL: baseUrl,

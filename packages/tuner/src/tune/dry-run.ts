@@ -1,7 +1,4 @@
-/**
- * One row, run once with the untrained model and thrown away: broken functions are found before
- * anything is trained.
- */
+/** Runs one row with the untrained model and discards the result, to find broken functions early. */
 import type { ResolvedConfig } from '@trinity-rft/config';
 import {
   describeError,
@@ -17,14 +14,12 @@ export interface DryRunOptions {
   readonly config: ResolvedConfig;
   readonly workflow: WorkflowDefinition;
   readonly logger?: Logger;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /**
- * Attempts are repeated as in training, since a model that knows nothing may write what an agent
- * cannot read.
- * @throws the function's own InvalidOutputError, WorkflowError DRY_RUN_FAILED when no attempt
- * succeeds
+ * Failures are retried as in training, because an agent may fail on the output of an untrained model.
+ * @throws InvalidOutputError of the function; WorkflowError DRY_RUN_FAILED when no attempt succeeds
  */
 export async function dryRun({
   config,
@@ -36,21 +31,21 @@ export async function dryRun({
     config,
     workflows: [workflow],
     logger,
-    ...(signal && { signal }),
+    signal,
   });
   try {
     const [task] = rollouts.tasks;
     if (!task)
-      throw new TaskError('The data set holds no rows; expected at least one.', {
+      throw new TaskError('The data set is empty; expected at least one row.', {
         code: 'TASKSET_EMPTY',
       });
     const outcome = await rollouts.run(task, workflow);
-    // Not the function's fault: such rows are counted in training, and passed over.
+    // Training counts and skips rows whose prompt is too long, so they say nothing of the function.
     if (outcome.status === 'ok' || outcome.kind === 'prompt_too_long') return;
     const { error } = outcome;
     if (error instanceof WorkflowError && error.code !== 'WORKFLOW_THREW') throw error;
     throw new WorkflowError(
-      `The dry run on the first row failed, and nothing was trained: ${describeError(error)} Correct the function; pass dryRun: false if it fails only at times.`,
+      `The dry run on the first row failed, so nothing was trained: ${describeError(error)} Fix the function, or pass dryRun: false if it fails only occasionally.`,
       { code: 'DRY_RUN_FAILED', cause: error },
     );
   } finally {

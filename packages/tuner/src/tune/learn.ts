@@ -1,7 +1,4 @@
-/**
- * `learn`: the older form of `tune`. The workflow function returns its reward, and a file says the
- * rest.
- */
+/** `learn`: the older form of `tune`, with a workflow function that returns its reward and a file. */
 import type { RawTask } from '@trinity-rft/core';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { AgentModel } from '@trinity-rft/workflow';
@@ -17,7 +14,7 @@ import { train, type RunSettings } from './tune.js';
 
 type Surroundings = Pick<PlanSettings, 'env' | 'cwd' | 'clock' | 'algorithms'>;
 
-/** A configuration that was read and checked. */
+/** A validated configuration file. */
 export interface LearnConfig {
   readonly file: ConfigFile;
   readonly surroundings: Surroundings;
@@ -25,7 +22,7 @@ export interface LearnConfig {
 
 /** `LearnConfig.loadConfig('config.yaml')` */
 export const LearnConfig = {
-  /** @throws ConfigError with every problem of the file: line, column, value and cure */
+  /** @throws ConfigError with every problem of the file: line, column, value and fix */
   loadConfig(path: string, surroundings: Surroundings = {}): LearnConfig {
     const file = readConfigFile({ ...surroundings, configPath: path }) as ConfigFile;
     plan('learn()', surroundings, file);
@@ -33,7 +30,7 @@ export const LearnConfig = {
   },
 } as const;
 
-/** Runs the agent on one task, and returns how good that was. */
+/** Runs the agent on one task and returns the reward. */
 export type LearnWorkflow<Row = RawTask, Model = AgentModel> = (
   input: WorkflowInput<Row, Model>,
 ) => number | Promise<number>;
@@ -42,16 +39,16 @@ export type LearnWorkflow<Row = RawTask, Model = AgentModel> = (
 export interface LearnOptions<Row = RawTask, Model = AgentModel> extends RunSettings {
   readonly workflowFunc: LearnWorkflow<Row, Model>;
   readonly config: LearnConfig;
-  /** Makes the models of your framework. */
-  readonly adapter?: ModelAdapter<Model> | undefined;
+  /** Creates the model objects of your framework. */
+  readonly adapter?: ModelAdapter<Model>;
 }
 
-/** With an adapter, as its models are not those of this project. */
+/** With an adapter, which other model types require. */
 export type AdaptedLearnOptions<Row, Model> = LearnOptions<Row, Model> & {
   readonly adapter: ModelAdapter<Model>;
 };
 
-/** As `tune`. @throws InvalidOutputError when the function returns no finite number */
+/** Trains like `tune`. @throws InvalidOutputError when the function returns no finite number */
 export function learn<Row = RawTask>(options: LearnOptions<Row>): Promise<RunSummary>;
 export function learn<Row, Model>(options: AdaptedLearnOptions<Row, Model>): Promise<RunSummary>;
 export async function learn<Row, Model>({
@@ -74,17 +71,14 @@ export async function learn<Row, Model>({
 
 function finite(name: string, reward: unknown): number {
   if (typeof reward === 'number' && Number.isFinite(reward)) return reward;
-  const got =
+  const actual =
     typeof reward === 'number'
       ? String(reward)
       : reward === undefined
         ? 'nothing'
         : `a value of type ${typeof reward}`;
   throw new InvalidOutputError(
-    `Workflow function "${name}" returned ${got}; learn() expects its reward, a finite number.`,
-    {
-      code: 'OUTPUT_INVALID',
-      details: { function: name, field: 'reward' },
-    },
+    `Workflow function "${name}" returned ${actual}; learn() expects the reward, a finite number.`,
+    { code: 'OUTPUT_INVALID', details: { function: name, field: 'reward' } },
   );
 }

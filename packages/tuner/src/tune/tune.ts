@@ -13,42 +13,36 @@ import {
 } from '../functions/functions.js';
 import { plan, type ConfigFile, type PlanSettings } from '../config/plan.js';
 
-/** Beside the functions and the configuration. */
+/** Settings that are not part of the configuration. */
 export interface RunSettings {
-  /**
-   * Interrupts: the step in progress is finished, a checkpoint written; the same call goes on from
-   * there.
-   */
-  readonly signal?: AbortSignal | undefined;
-  /** Where progress goes. @default standard output */
-  readonly terminal?: Terminal | undefined;
-  /** Try the first row before anything is trained. @default true */
-  readonly dryRun?: boolean | undefined;
+  /** Interrupts after the current step, with a checkpoint from which the same call resumes. */
+  readonly signal?: AbortSignal;
+  /** Shows the progress. @default standard output */
+  readonly terminal?: Terminal;
+  /** Whether to run the first row once before training. @default true */
+  readonly dryRun?: boolean;
 }
 
 /** Without `adapter` the model is an {@link AgentModel}. */
 export interface TuneOptions<Row = RawTask, Response = unknown, Model = AgentModel>
   extends PlanSettings, RunSettings {
   readonly workflowFunc: WorkflowType<Row, Response, Model>;
-  /**
-   * Its reward counts, and that of the workflow does not.
-   * @default the workflow gives the reward
-   */
-  readonly judgeFunc?: JudgeType<Row, Response, Model> | undefined;
-  /** Makes the models of your framework. */
-  readonly adapter?: ModelAdapter<Model> | undefined;
+  /** Its reward replaces that of the workflow function. @default the workflow function's reward */
+  readonly judgeFunc?: JudgeType<Row, Response, Model>;
+  /** Creates the model objects of your framework. */
+  readonly adapter?: ModelAdapter<Model>;
 }
 
-/** With an adapter, as its models are not those of this project. */
+/** With an adapter, which other model types require. */
 export type AdaptedTuneOptions<Row, Response, Model> = TuneOptions<Row, Response, Model> & {
   readonly adapter: ModelAdapter<Model>;
 };
 
 /**
- * Trains. Checkpoints and curves go to `checkpoints/<project>/<experiment>/`; an experiment of the
- * same name goes on where it was.
- * @throws InvalidFunctionError, ConfigError, TaskError for what is wrong with functions, arguments,
- * file or data; InvalidOutputError and WorkflowError DRY_RUN_FAILED from the dry run
+ * Trains. Checkpoints and curves go to `checkpoints/<project>/<experiment>/`; an experiment with the
+ * same name resumes.
+ * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, arguments, files or
+ * data; InvalidOutputError or WorkflowError DRY_RUN_FAILED from the dry run
  */
 export function tune<Row = RawTask, Response = unknown>(
   options: TuneOptions<Row, Response>,
@@ -74,17 +68,17 @@ export async function train<Row, Response, Model>(
   const { loaded } = plan(caller, settings, file);
   const { signal, env, cwd, clock, algorithms, terminal = standardTerminal() } = settings;
   const workflow = adapterWorkflow(functions);
-  // A run that goes on has passed it before.
+  // A run that resumes has passed its dry run before.
   if (settings.dryRun !== false && !loaded.config.resume)
     await dryRun({ config: loaded.config, workflow, signal });
   return run({
     configPath: loaded,
     workflows: [workflow],
-    ...(algorithms && { algorithms }),
+    algorithms,
     terminal,
-    ...(signal && { signal }),
-    ...(env && { env }),
-    ...(cwd !== undefined && { cwd }),
-    ...(clock && { clock }),
+    signal,
+    env,
+    cwd,
+    clock,
   });
 }

@@ -1,25 +1,22 @@
-/** What an algorithm needs from the rest of the file, and what the engine can give it. */
-import { unmetNeeds } from './unmet-needs.js';
-import type { AlgorithmConfig } from '../base/resolved.js';
+/** What an algorithm needs of the rest of the file: pairs, experts, a teacher. */
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
+import type { AlgorithmConfig, AuxiliaryModelConfig } from '../base/resolved.js';
 
 const lossKey: KeyPath = ['algorithm', 'policy_loss_fn'];
 const entropyKey: KeyPath = ['algorithm', 'entropy_loss_fn'];
 const strategyKey: KeyPath = ['algorithm', 'sample_strategy'];
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/** Problems stand at the key that the file sets, else at the algorithm. */
-export function checkNeeds(context: StageContext, config: AlgorithmConfig, engine: string): void {
+/** Problems are reported at the key that the file sets, else at the algorithm. */
+export function checkNeeds(
+  context: StageContext,
+  config: AlgorithmConfig,
+  auxiliaryModels: readonly AuxiliaryModelConfig[],
+): void {
   checkPairs(context, config);
   checkExperts(context, config);
-  if (context.input.mode === 'bench') return;
-  const facts = context.engines[engine];
-  if (facts === undefined) return;
-  for (const { reason, fix, keys } of unmetNeeds(config.needs, facts)) {
-    const path = setOne(context, ...keys);
-    context.report(path, `${config.algorithmType} ${reason}. ${fix}.`, [typeKey, ...keys]);
-  }
+  checkTeacher(context, config, auxiliaryModels);
 }
 
 const setOne = (context: StageContext, ...paths: readonly KeyPath[]): KeyPath =>
@@ -71,4 +68,20 @@ function checkExperts(
       [typeKey, strategyKey],
     );
   }
+}
+
+/** A warning only: a workflow may know a teacher of its own. */
+function checkTeacher(
+  context: StageContext,
+  { needs, algorithmType }: AlgorithmConfig,
+  models: readonly AuxiliaryModelConfig[],
+): void {
+  const { mode } = context.input;
+  if (!needs.teacherLogprobs || models.length > 0 || (mode !== 'both' && mode !== 'colocate'))
+    return;
+  const key = context.isSet('algorithm', 'advantage_fn') ? 'advantage_fn' : 'algorithm_type';
+  context.warn(
+    ['algorithm', key],
+    `${algorithmType} learns from the log-probabilities that a teacher gives every token, and explorer.auxiliary_models is empty. Add the teacher there, and use a workflow that asks it, such as on_policy_distill_workflow.`,
+  );
 }

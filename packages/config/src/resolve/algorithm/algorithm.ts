@@ -1,53 +1,36 @@
 /** The algorithm: its preset, completed by the file and checked. */
-import {
-  createAlgorithm,
-  type AdvantagePart,
-  type AlgorithmPreset,
-  type AlgorithmTables,
-  type PartRef,
+import type {
+  AdvantagePart,
+  AlgorithmPreset,
+  AlgorithmTables,
+  PartRef,
 } from '@trinity-rft/algorithm';
-import { ConfigError, noNeeds, type AlgorithmNeeds } from '@trinity-rft/core';
+import { ConfigError } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
 import type { PartKey } from '../../schema/algorithm.js';
 import { resolveSection } from '../../schema/resolve-section.js';
 import type { KeyPath } from '../../source/node.js';
-import { checkNeeds } from './algorithm-needs.js';
 import type { StageContext } from '../base/context.js';
 import { deriveOptimizer } from './optimizer.js';
-import { derivePart, madeOf } from './parts.js';
-
-const kinds: Readonly<Record<PartKey, string>> = {
-  sample_strategy: 'sample strategy',
-  advantage_fn: 'advantage function',
-  kl_penalty_fn: 'KL penalty',
-  policy_loss_fn: 'policy loss',
-  kl_loss_fn: 'KL loss',
-  entropy_loss_fn: 'entropy loss',
-};
+import { needsOf } from './part-needs.js';
+import { derivePart, placeOf } from './parts.js';
 
 const none: PartRef = { name: 'none' };
 const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/**
- * The preset of the stage's algorithm; any other where there is none, which the schema or the
- * status table have told.
- */
+/** The preset of the algorithm; any other one when its name is unknown, which is reported already. */
 export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
   const { presets } = tables;
   const name = input.algorithm.algorithm_type;
   const [first] = Object.values(presets);
   if (first === undefined)
-    throw new ConfigError('The tables hold no algorithm. Pass some with at least one preset.', {
+    throw new ConfigError('The tables have no algorithm. Pass tables with at least one preset.', {
       code: 'TABLES_EMPTY',
     });
   return (Object.hasOwn(presets, name) ? presets[name] : presets['grpo']) ?? first;
 }
 
-export function deriveAlgorithm(
-  context: StageContext,
-  model: ModelConfig,
-  engine: string,
-): AlgorithmConfig {
+export function deriveAlgorithm(context: StageContext, model: ModelConfig): AlgorithmConfig {
   const { algorithm } = context.input;
   const { tables } = context;
   const preset = presetOf(context);
@@ -79,16 +62,8 @@ export function deriveAlgorithm(
       preset.schema === 'dpo' ? keepReference(context, preset, parts.klLossFn) : parts.klLossFn,
     ...deriveAggregation(context, preset, parts.policyLossFn, model),
   };
-  const needs = needsOf(context, tables, config);
-  checkNeeds(context, { ...config, needs }, engine);
-  return { ...config, needs };
+  return { ...config, needs: needsOf(context, config) };
 }
-
-const placeOf = (key: PartKey) => ({
-  name: ['algorithm', key],
-  args: ['algorithm', `${key}_args`],
-  kind: kinds[key],
-});
 
 function deriveAdvantage(
   context: StageContext,
@@ -132,8 +107,8 @@ function deriveRepeatTimes(
 }
 
 /**
- * `algorithm.loss_agg_mode` is for all terms, the argument of the policy loss for that one; both
- * and different is refused.
+ * `algorithm.loss_agg_mode` is for all terms, the argument of the policy loss for that term; they
+ * must not contradict each other.
  */
 function deriveAggregation(
   context: StageContext,
@@ -158,7 +133,7 @@ function deriveAggregation(
   };
 }
 
-/** As the original does, a KL loss belongs to dpo; its coefficient may be 0. */
+/** As in the original, dpo always has a KL loss, whose coefficient may be 0. */
 function keepReference(
   context: StageContext,
   preset: AlgorithmPreset,
@@ -176,73 +151,4 @@ function keepReference(
       preset: preset.klLossFn,
     }) ?? { name, args }
   );
-}
-
-type Parts = Pick<
-  AlgorithmConfig,
-  'advantageFn' | 'policyLossFn' | 'klLossFn' | 'klPenaltyFn' | 'entropyLossFn' | 'lossAggMode'
->;
-
-/**
- * Makes every part, and then the whole, only to see whether they can be made and what they need.
- */
-function needsOf(context: StageContext, tables: AlgorithmTables, parts: Parts): AlgorithmNeeds {
-  const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn } = parts;
-  const check = <P extends MadePart>(
-    key: PartKey,
-    { name }: PartConfig,
-    table: Readonly<Record<string, P>>,
-    make: (row: P, owner: string) => unknown,
-  ) => {
-    const row = table[name];
-    return (
-      row !== undefined &&
-      madeOf(context, placeOf(key), row.args, () => [make(row, `${kinds[key]} "${name}"`)]) !==
-        undefined
-    );
-  };
-  const rollouts = advantageFn !== undefined;
-  const all = [
-    !rollouts ||
-      check('advantage_fn', advantageFn, tables.advantageFns, (row, owner) =>
-        row.make(owner, advantageFn.args, 0),
-      ),
-    check('policy_loss_fn', policyLossFn, tables.policyLossFns, (row, owner) =>
-      row.make(owner, policyLossFn.args),
-    ),
-    check('kl_loss_fn', klLossFn, tables.klFns, (row, owner) => row.make(owner, klLossFn.args)),
-    check('entropy_loss_fn', entropyLossFn, tables.entropyLossFns, (row, owner) =>
-      row.make(owner, entropyLossFn.args),
-    ),
-  ];
-  if (all.includes(false) || !advantagesThere(context, tables, parts)) return noNeeds;
-  const name: KeyPath = context.isSet('algorithm', 'kl_penalty_fn')
-    ? ['algorithm', 'kl_penalty_fn']
-    : typeKey;
-  const spec = tables.klFns[klPenaltyFn.name]?.args ?? {};
-  return (
-    madeOf(context, { ...placeOf('kl_penalty_fn'), name }, spec, () =>
-      createAlgorithm(parts, { tables }),
-    )?.needs ?? noNeeds
-  );
-}
-
-type MadePart = Pick<AlgorithmTables['policyLossFns'][string], 'args'>;
-
-/** A loss over rollouts has advantages to weigh them by. */
-function advantagesThere(
-  context: StageContext,
-  tables: AlgorithmTables,
-  { advantageFn, policyLossFn }: Parts,
-): boolean {
-  const row = tables.policyLossFns[policyLossFn.name];
-  const needs = row?.make(`policy loss "${policyLossFn.name}"`, policyLossFn.args).needs;
-  if (needs?.rollouts !== true || advantageFn !== undefined) return true;
-  const name = context.input.algorithm.algorithm_type;
-  context.report(
-    ['algorithm', 'policy_loss_fn'],
-    `got "${policyLossFn.name}", which needs advantages, and ${name} has none. Use sft, or another algorithm_type.`,
-    [typeKey],
-  );
-  return false;
 }

@@ -1,16 +1,17 @@
-/** The engine that trains and samples. */
+/** The engine that trains and samples, and whether it can do what the file asks for. */
 import { ConfigError } from '@trinity-rft/core';
 import { defaultEngine } from '../../schema/engines.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
+import type { AlgorithmConfig, StageConfig } from '../base/resolved.js';
+import { unmetNeeds } from './unmet-needs.js';
 
 const trainerKey: KeyPath = ['trainer', 'trainer_type'];
 const samplerKey: KeyPath = ['explorer', 'rollout_model', 'engine_type'];
+const loraKey: KeyPath = ['model', 'lora_configs'];
+const algorithmKey: KeyPath = ['algorithm', 'algorithm_type'];
 
-/**
- * The name of the engine in the table. Names of the original that have a status (`verl`, `vllm`)
- * choose nothing.
- */
+/** The name of the engine in the table. Names with a status, such as `verl`, choose nothing. */
 export function deriveEngine(context: StageContext): string {
   const { input, engines } = context;
   if (Object.keys(engines).length === 0)
@@ -28,4 +29,36 @@ export function deriveEngine(context: StageContext): string {
       [trainerKey],
     );
   return trains ?? samples ?? defaultEngine(engines);
+}
+
+/** Nothing is asked of the training half where nothing is trained. */
+export function checkEngine(
+  context: StageContext,
+  { engine, algorithm, model }: Pick<StageConfig, 'engine' | 'algorithm' | 'model'>,
+): void {
+  const facts = context.engines[engine];
+  if (facts === undefined || context.input.mode === 'bench') return;
+  checkNeeds(context, algorithm, unmetNeeds(algorithm.needs, facts));
+  const { lora, fullParameter } = facts.capabilities;
+  if (model.lora !== undefined && !lora)
+    context.report(loraKey, `the engine "${engine}" trains no adapters. Remove lora_configs.`);
+  if (model.lora === undefined && !fullParameter)
+    context.report(
+      context.isSet(...trainerKey) ? trainerKey : samplerKey,
+      `the engine "${engine}" trains adapters only. Set model.lora_configs.`,
+      [loraKey],
+    );
+}
+
+/** A problem stands at the key of the part that has the need, else at the algorithm. */
+function checkNeeds(
+  context: StageContext,
+  { algorithmType }: AlgorithmConfig,
+  unmet: ReturnType<typeof unmetNeeds>,
+): void {
+  for (const { reason, fix, keys } of unmet) {
+    const paths = keys.map((key): KeyPath => ['algorithm', key]);
+    const place = paths.find((path) => context.isSet(...path)) ?? algorithmKey;
+    context.report(place, `${algorithmType} ${reason}. ${fix}.`, [algorithmKey, ...paths]);
+  }
 }

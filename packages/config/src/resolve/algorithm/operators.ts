@@ -1,6 +1,5 @@
 /**
- * The operators of experiences: those of the file, else those of the algorithm; none where nothing
- * is explored.
+ * The operators of experiences: those of the file, else those of the algorithm; none in mode train.
  */
 import { didYouMean } from '@trinity-rft/core';
 import type { PartConfig } from '../base/resolved.js';
@@ -8,20 +7,20 @@ import { missingNames } from '../../schema/known-names.js';
 import type { KeyPath } from '../../source/node.js';
 import { presetOf } from './algorithm.js';
 import type { StageContext } from '../base/context.js';
-import { derivePart, madeOf } from './parts.js';
+import { derivePart, tryBuild } from './parts.js';
 
 const section: KeyPath = ['data_processor', 'experience_pipeline', 'operators'];
 
 export function deriveOperators(context: StageContext): readonly PartConfig[] {
   const chosen = chosenOperators(context);
   if (context.input.mode !== 'train') return chosen;
-  // What the top level says is for the stages that explore.
-  const meant =
+  // What the top level sets is meant for the stages that explore.
+  const isMeant =
     context.stageName === undefined ? context.isSet(...section) : context.stageSets(...section);
-  if (meant && context.input.data_processor.experience_pipeline.operators.length > 0) {
+  if (isMeant && context.input.data_processor.experience_pipeline.operators.length > 0) {
     context.warn(
       section,
-      'ignored. Mode train reads what is stored already, and operators see experiences before they are stored. Set them in the run or stage that makes the experiences (mode both or serve), or remove the key.',
+      'ignored. Mode train reads experiences that are stored already, and operators work on them before they are stored. Set them in the run or stage that makes the experiences (mode both or serve), or remove the key.',
     );
   }
   return [];
@@ -49,7 +48,7 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
     }
     const part = derivePart(context, place, table, { name, preset: undefined });
     if (part !== undefined)
-      madeOf(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
+      tryBuild(context, place, row.args, () => row.make(`operator "${name}"`, part.args));
     return part ?? [];
   });
 }

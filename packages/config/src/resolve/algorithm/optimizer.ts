@@ -27,7 +27,7 @@ export function deriveOptimizer(context: StageContext): OptimizerConfig {
 
 const criticKeys: KeyPath = ['trainer', 'trainer_config', 'critic'];
 
-/** What the file does not say of the critic is as for the policy. */
+/** What the file does not set for the critic is as for the policy. */
 export function deriveCritic(context: StageContext, policy: OptimizerConfig): CriticConfig {
   const { critic } = context.input.trainer.trainer_config;
   const { optim } = critic;
@@ -55,8 +55,8 @@ export function deriveCritic(context: StageContext, policy: OptimizerConfig): Cr
 type Keyed<T> = readonly [path: KeyPath, value: T];
 
 /**
- * Two keys bound the gradient norm: the first where the file sets it, else the second; both and
- * different is refused.
+ * Two keys limit the gradient norm: the first counts where the file sets it, else the second. They
+ * must not contradict each other.
  */
 function oneBound<T extends number | null>(
   context: StageContext,
@@ -67,7 +67,7 @@ function oneBound<T extends number | null>(
   if (context.isSet(...second) && own !== other) {
     context.report(
       second,
-      `got ${other}, but ${first.join('.')} says ${own}, and both bound the gradient norm. Keep one of the two.`,
+      `got ${other}, but ${first.join('.')} is ${own}, and both limit the gradient norm. Keep one of the two.`,
       [first],
     );
   }

@@ -6,26 +6,42 @@ import type { Part, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError, type ArgSpec } from '@trinity-rft/core';
 import { checkStructure } from '../../check/structure.js';
 import type { PartConfig } from '../base/resolved.js';
+import type { PartKey } from '../../schema/algorithm.js';
 import { argsSchema, fromYaml, yamlName } from '../../schema/args.js';
 import { showValue } from '../../source/secrets.js';
-import { nodeAt, placeOf, toPlain, type KeyPath } from '../../source/node.js';
+import { nodeAt, placeOf as placeInTree, toPlain, type KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 
 /** Where the file chooses a part. */
 export interface PartPlace {
-  /** Of the name. */
+  /** The key of the name. */
   readonly name: KeyPath;
   readonly args: KeyPath;
   /** What the part is called in messages: `policy loss`. */
   readonly kind: string;
 }
 
+export const kinds: Readonly<Record<PartKey, string>> = {
+  sample_strategy: 'sample strategy',
+  advantage_fn: 'advantage function',
+  kl_penalty_fn: 'KL penalty',
+  policy_loss_fn: 'policy loss',
+  kl_loss_fn: 'KL loss',
+  entropy_loss_fn: 'entropy loss',
+};
+
+export const placeOf = (key: PartKey): PartPlace => ({
+  name: ['algorithm', key],
+  args: ['algorithm', `${key}_args`],
+  kind: kinds[key],
+});
+
 type Table = Readonly<Record<string, Pick<Part<unknown>, 'args'>>>;
 
 /**
- * The part that the file chooses, else that of the preset, whose arguments hold as long as its part
- * does. Undefined where there is no such row, which the schema or the status table tell. Unknown
- * and wrong arguments are reported where they stand.
+ * The part that the file chooses, else that of the preset. Arguments of the preset count when its
+ * part is chosen. Undefined when the table has no such row, which is reported elsewhere. Unknown
+ * and invalid arguments are reported at their keys.
  */
 export function derivePart(
   context: StageContext,
@@ -46,36 +62,42 @@ export function derivePart(
 }
 
 /**
- * Arguments that contradict each other: what the part itself says of them, at the argument that it
- * names. Undefined when it has said something.
+ * Builds something from arguments. When they contradict each other, the error is reported at the
+ * argument that it names, and the result is undefined.
  */
-export function madeOf<Made>(
+export function tryBuild<Built>(
   context: StageContext,
   place: PartPlace,
   spec: ArgSpec,
-  make: () => Made,
-): Made | undefined {
+  build: () => Built,
+): Built | undefined {
   try {
-    return make();
+    return build();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const names = Object.keys(spec);
-    const node = nodeAt(context.tree, place.args);
-    const named = names.filter((name) => quotes(error.message, name));
-    const given = named.find((name) => node?.kind === 'map' && node.entries.has(yamlName(name)));
-    const message = names.reduce(
-      (text, name) => text.replaceAll(`"${name}"`, `"${yamlName(name)}"`),
-      error.message,
-    );
-    const path = given === undefined ? place.name : [...place.args, yamlName(given)];
-    const value = given === undefined ? undefined : placeOf(context.tree, path).node;
-    context.report(
-      path,
-      `${value === undefined ? '' : `got ${showValue(toPlain(value), path)}. `}${message}`,
-      [place.name],
-    );
+    reportArguments(context, place, Object.keys(spec), error.message);
     return undefined;
   }
 }
 
-const quotes = (text: string, name: string): boolean => text.includes(`"${name}"`);
+/** `message` names arguments as in the code; in the file they have the names of YAML. */
+function reportArguments(
+  context: StageContext,
+  place: PartPlace,
+  names: readonly string[],
+  message: string,
+): void {
+  const args = nodeAt(context.tree, place.args);
+  const given = names.find(
+    (name) =>
+      message.includes(`"${name}"`) && args?.kind === 'map' && args.entries.has(yamlName(name)),
+  );
+  const inYaml = names.reduce(
+    (text, name) => text.replaceAll(`"${name}"`, `"${yamlName(name)}"`),
+    message,
+  );
+  const path = given === undefined ? place.name : [...place.args, yamlName(given)];
+  const node = given === undefined ? undefined : placeInTree(context.tree, path).node;
+  const got = node === undefined ? '' : `got ${showValue(toPlain(node), path)}. `;
+  context.report(path, `${got}${inYaml}`, [place.name]);
+}

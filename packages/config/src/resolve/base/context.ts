@@ -1,21 +1,11 @@
-/** What deriving a stage needs: the values, where they stand, and a way to complain. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+/** What resolving a stage needs: its values, where they are in the file, and a way to report. */
 import type { EngineTable } from '../../schema/engines.js';
 import type { RunInput, RunSchema } from '../../schema/root.js';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.js';
-import type { SyntaxProblem } from '../../source/parse.js';
+import type { LocatedProblem } from '../../source/problem.js';
+import type { Disk } from './disk.js';
 import type { StageTree } from './stages.js';
-
-/** Read-only looks at the disk. */
-export interface Disk {
-  readonly resolve: (path: string) => string;
-  readonly kind: (path: string) => 'file' | 'folder' | undefined;
-  /** Undefined when it cannot be read as UTF-8 text. */
-  readonly readText: (path: string) => string | undefined;
-  readonly isEmptyFolder: (path: string) => boolean;
-}
 
 export interface StageContext extends StageTree {
   readonly input: RunInput;
@@ -31,24 +21,24 @@ export interface StageContext extends StageTree {
   /** The stage itself sets it, not only the top level. */
   readonly stageSets: (...path: KeyPath) => boolean;
   /**
-   * Reports a problem at a key. `uses` are other keys that the check has read: it stays silent when
-   * one of them was wrong by itself, since the file then means something else than was checked.
+   * Reports a problem at a key. `uses` are other keys that the check has read: nothing is reported
+   * when one of them is invalid itself, because the check has then seen a wrong value.
    */
   readonly report: (path: KeyPath, message: string, uses?: readonly KeyPath[]) => void;
   readonly warn: (path: KeyPath, message: string) => void;
-  /** Takes over problems that know their place already. */
-  readonly add: (problems: readonly SyntaxProblem[]) => void;
+  /** Adds problems that have a position already. */
+  readonly add: (problems: readonly LocatedProblem[]) => void;
 }
 
 export interface Findings {
-  readonly problems: SyntaxProblem[];
-  readonly warnings: SyntaxProblem[];
+  readonly problems: LocatedProblem[];
+  readonly warnings: LocatedProblem[];
   /** Paths that have no value because of an earlier problem. */
   readonly failed: readonly KeyPath[];
 }
 
 /** What is the same for all stages. */
-interface Surroundings {
+export interface StageSurroundings {
   readonly disk: Disk;
   readonly tables: AlgorithmTables;
   readonly engines: EngineTable;
@@ -59,7 +49,7 @@ interface Surroundings {
 export function stageContext(
   stage: StageTree,
   input: RunInput,
-  { disk, tables, engines, schema, findings }: Surroundings,
+  { disk, tables, engines, schema, findings }: StageSurroundings,
 ): StageContext {
   const failed = findings.failed.map(inStage);
   const isFailed = (path: KeyPath): boolean =>
@@ -108,23 +98,4 @@ function startsWith(path: KeyPath, start: KeyPath): boolean {
 function isGiven(tree: MapNode, path: KeyPath): boolean {
   const node = nodeAt(tree, path);
   return node !== undefined && !(node.kind === 'scalar' && node.value === null);
-}
-
-/** The real disk; relative paths start at `cwd`. */
-export function diskAt(cwd: string): Disk {
-  return {
-    resolve: (path) => resolve(cwd, path),
-    kind: (path) => {
-      const stats = statSync(path, { throwIfNoEntry: false });
-      return stats === undefined ? undefined : stats.isDirectory() ? 'folder' : 'file';
-    },
-    readText: (path) => {
-      try {
-        return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
-      } catch {
-        return undefined;
-      }
-    },
-    isEmptyFolder: (path) => !existsSync(path) || readdirSync(path).length === 0,
-  };
 }

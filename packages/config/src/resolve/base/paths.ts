@@ -1,4 +1,4 @@
-/** Paths and hub ids: what stands in the file, as an absolute path or a name on the hub. */
+/** Paths and hub ids: from the text of the file to an absolute path or a name on the hub. */
 import { isAbsolute } from 'node:path';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from './context.js';
@@ -33,10 +33,10 @@ export function locate(
     return undefined;
   }
   if (isHubId(value)) return { path: value, isLocal: false };
-  const cure = value.startsWith('~')
+  const fix = value.startsWith('~')
     ? '"~" is not expanded; write ${oc.env:HOME} instead.'
     : `Relative paths start at the working directory, ${context.disk.resolve('.')}.`;
-  context.report(path, `got "${value}", but there is no ${full}. ${cure}`);
+  context.report(path, `got "${value}", but there is no ${full}. ${fix}`);
   return undefined;
 }
 
@@ -50,12 +50,12 @@ function isHubId(value: string): boolean {
 
 /** A name that becomes part of a path below the run's folder, or of a metric. */
 export function checkName(context: StageContext, path: KeyPath, name: string): void {
-  const message = unfitName(name);
+  const message = invalidName(name);
   if (message !== undefined) context.report(path, message);
 }
 
-/** What is wrong with such a name; undefined when nothing is. */
-export function unfitName(name: string): string | undefined {
+/** What is wrong with such a name; undefined when it is valid. */
+export function invalidName(name: string): string | undefined {
   const reason = nameFaults.find(([fault]) => fault.test(name))?.[1];
   return reason === undefined
     ? undefined

@@ -119,13 +119,11 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
   const experts = expertCount(share, buffer.train_batch_size);
   const explored = buffer.train_batch_size - experts;
   const shortage = explored > perStep;
+  const advantage = context.tables.advantageFns[algorithm.advantageFn?.name ?? ''];
+  const mayMakeMore = advantage?.experiencesPerRun === 'many';
   const sum = `batch_size ${buffer.batch_size} x repeat_times ${algorithm.repeatTimes} = ${perStep}`;
   const own = experts === 0 ? '' : `, ${explored} of them from the explorer`;
-  if (
-    shortage &&
-    synchronizer.sync_style === 'fixed' &&
-    !manyPerRun.has(algorithm.advantageFn?.name ?? '')
-  ) {
+  if (shortage && synchronizer.sync_style === 'fixed' && !mayMakeMore) {
     const message = `got ${buffer.train_batch_size}${own}, but an explore step makes ${sum} experiences, so with sync_style fixed explorer and trainer would wait for each other. Use at most ${batchWith(perStep, share)}, or sync_style: explorer_driven.`;
     context.report(path, message, [...uses, ['synchronizer', 'sync_style']]);
   } else if (!shortage && explored > 0 && perStep % explored !== 0) {
@@ -136,9 +134,6 @@ function deriveTrainBatchSize(context: StageContext, algorithm: AlgorithmConfig)
   }
   return buffer.train_batch_size;
 }
-
-/** Advantages for runs of several calls, each of which is an experience. */
-const manyPerRun: ReadonlySet<string> = new Set(['step_wise_grpo', 'gigpo']);
 
 /**
  * Rows of a batch that has so many of the model beside its share of experts; 1e-9 is for the

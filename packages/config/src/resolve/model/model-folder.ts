@@ -1,7 +1,7 @@
 /** What `config.json` of a model folder says about its size. */
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Disk } from '../base/context.js';
+import type { Disk } from '../base/disk.js';
 
 /** The shape of a decoder in the names of Hugging Face, completed. */
 export interface ModelShape {

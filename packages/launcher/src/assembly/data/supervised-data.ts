@@ -11,7 +11,7 @@ import {
 } from '@trinity-rft/core';
 import { readModelFiles } from '@trinity-rft/engine-onnx';
 import type { StageContext } from '../../context/stage-context.js';
-import { aboutModel } from '../models/model-folder.js';
+import { explainFolderErrors, modelOfStage } from '../models/model-folder.js';
 
 /** What rows hold: answers to imitate, or pairs of a better and a worse one. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
@@ -49,7 +49,9 @@ export async function openRows(
   schema: RowSchema,
 ): Promise<{ readonly rows: readonly RawTask[]; readonly toExperiences: RowEncoder }> {
   const rows = await readSupervisedRows(config, schema, context.signal);
-  const { config: model } = await aboutModel(context, () => readModelFiles(context.startModel));
+  const { config: model } = await explainFolderErrors(modelOfStage(context), () =>
+    readModelFiles(context.startModel),
+  );
   const encode = rowEncoder(format, config, schema);
   const toExperiences: RowEncoder = (rawTask, row) => {
     const experiences = encode(rawTask, row);

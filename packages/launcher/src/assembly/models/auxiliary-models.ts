@@ -1,39 +1,37 @@
-/** The models of a stage that workflows may use and that are never trained. */
-import {
-  createChatFormat,
-  loadTokenizer,
-  tokenByteTable,
-  type ChatFormat,
-} from '@trinity-rft/chat';
+/** Models that workflows may call and that are never trained: judges, critics, users. */
+import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
 import type { AuxiliaryModelConfig, AuxiliarySource } from '@trinity-rft/config';
-import { CheckpointError, ConfigError, EngineError, taskKey, type Engine } from '@trinity-rft/core';
-import { createOnnxEngine } from '@trinity-rft/engine-onnx';
+import { taskKey, type Engine } from '@trinity-rft/core';
 import type { AttemptKey } from '@trinity-rft/explorer';
 import { createRolloutModel, type EndpointServer } from '@trinity-rft/model';
 import { createRemoteModel, type AgentModel } from '@trinity-rft/workflow';
 import type { StageContext } from '../../context/stage-context.js';
+import { readChatFormat } from './chat-format.js';
 import { mountedModel } from './endpoint.js';
-import { watched } from './engine.js';
+import { watchSampler } from './engine.js';
+import { engineNamed } from './engines.js';
+import { explainFolderErrors } from './model-folder.js';
+import { modelSettings } from './model-settings.js';
 
 export interface AuxiliaryModels {
-  /** A model for one attempt each, by name, in the order of the file. */
+  /** One model of each name for one attempt, in the order of the configuration. */
   models(key: AttemptKey): ReadonlyMap<string, AgentModel>;
-  /** Aborts with the engine's error when one of them cannot sample any more. */
-  readonly gone: AbortSignal;
+  /** Aborts with the engine's error once one of the models can no longer sample. */
+  readonly failed: AbortSignal;
   close(): Promise<void>;
 }
 
 type CreateModel = (key: AttemptKey) => AgentModel;
 
 /**
- * Folders get an engine of their own in a worker of this process, one for all models of one folder.
+ * Each model folder gets an engine of its own, which all models of that folder share.
  * @throws ConfigError when a folder cannot be used
  */
 export async function openAuxiliaryModels(
   context: StageContext,
   endpoint: EndpointServer,
 ): Promise<AuxiliaryModels> {
-  const gone = new AbortController();
+  const failure = new AbortController();
   const engines = new Map<string, Engine>();
   const close = async (): Promise<void> => {
     await Promise.all([...engines.values()].map((engine) => engine.close()));
@@ -45,43 +43,47 @@ export async function openAuxiliaryModels(
       const { source } = model;
       const factory =
         source.kind === 'remote'
-          ? remote(context, model, source)
-          : await embedded(context, { model, source, engines, gone, endpoint });
+          ? remoteModel(context, model, source)
+          : await embeddedModel(context, { model, source, engines, failure, endpoint });
       factories.set(model.name, factory);
     }
-    const models: AuxiliaryModels['models'] = (key) =>
-      new Map([...factories].map(([name, create]) => [name, create(key)]));
-    return { models, gone: gone.signal, close };
+    return {
+      models: (key) => new Map([...factories].map(([name, create]) => [name, create(key)])),
+      failed: failure.signal,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** A call may take as long as an attempt. */
-function remote(
+/** One call may take as long as a whole attempt. */
+function remoteModel(
   { stage }: StageContext,
-  model: AuxiliaryModelConfig,
-  source: AuxiliarySource & { readonly kind: 'remote' },
+  { temperature, topP, maxResponseTokens, enableThinking }: AuxiliaryModelConfig,
+  { baseUrl, apiKey, modelPath }: AuxiliarySource & { readonly kind: 'remote' },
 ): CreateModel {
-  const { temperature, topP, maxResponseTokens: maxTokens, enableThinking } = model;
   return ({ signal }) =>
     createRemoteModel({
-      baseURL: source.baseUrl,
-      apiKey: source.apiKey,
-      modelPath: source.modelPath,
-      defaults: { temperature, topP, maxTokens },
-      ...(enableThinking !== undefined && { enableThinking }),
+      baseURL: baseUrl,
+      apiKey,
+      modelPath,
+      defaults: { temperature, topP, maxTokens: maxResponseTokens },
+      enableThinking,
       timeoutMs: stage.explorer.maxTimeoutMs,
       signal,
     });
 }
 
+type FolderSource = AuxiliarySource & { readonly kind: 'folder' };
+
 interface EmbeddedParts {
   readonly model: AuxiliaryModelConfig;
-  readonly source: AuxiliarySource & { readonly kind: 'folder' };
+  readonly source: FolderSource;
+  /** Open engines by their kind and model folder. */
   readonly engines: Map<string, Engine>;
-  readonly gone: AbortController;
+  readonly failure: AbortController;
   readonly endpoint: EndpointServer;
 }
 
@@ -89,93 +91,54 @@ interface EmbeddedParts {
  * Seeds derive from (run seed, stage, model, batch, task, run, attempt, call), as those of the
  * trained model do.
  */
-async function embedded(
+async function embeddedModel(
   context: StageContext,
-  { model, source, engines, gone, endpoint }: EmbeddedParts,
+  { model, source, engines, failure, endpoint }: EmbeddedParts,
 ): Promise<CreateModel> {
   const { stage, runtime } = context;
-  const { modelPath } = source;
-  const format = await aboutFolder(model, modelPath, () => openFormat(model, modelPath));
+  const { modelPath: folder, engine: engineName } = source;
+  const id = `${engineName}:${folder}`;
+  const key = `explorer.auxiliary_models "${model.name}"`;
+  const format = await explainFolderErrors({ key, folder }, () => readChatFormat(folder, model));
   const engine =
-    engines.get(modelPath) ??
-    (await aboutFolder(model, modelPath, () => openSampler(context, modelPath, format)));
-  engines.set(modelPath, engine);
-  const sampler = watched(engine.sampler, gone);
-  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } =
-    model;
-  const notices = new Set<string>();
+    engines.get(id) ??
+    (await explainFolderErrors({ key, folder }, () => openSampler(context, source, format)));
+  engines.set(id, engine);
+  const shared = {
+    ...modelSettings(model),
+    sampler: watchSampler(engine.sampler, failure),
+    format,
+    modelPath: model.name,
+    clientSampling: 'respect',
+    recordHistory: false,
+    runtime,
+    notices: new Set<string>(),
+  } as const;
   return ({ task, run, attempt, signal }) => {
-    const key = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
+    const attemptId = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
     return mountedModel(endpoint, signal, (mounted) =>
       createRolloutModel({
+        ...shared,
         mounted,
-        sampler,
-        format,
-        modelPath: model.name,
-        limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
-        defaults: {
-          minTokens: minResponseTokens,
-          temperature: model.temperature,
-          topP: model.topP,
-          topK: model.topK,
-          maxTokens: maxResponseTokens,
-        },
-        ...(enableThinking !== undefined && { enableThinking }),
-        clientSampling: 'respect',
-        recordHistory: false,
         seedFor: (call) =>
-          runtime.seedFor('auxiliary', stage.stageIndex, model.name, key, run, attempt, call),
+          runtime.seedFor('auxiliary', stage.stageIndex, model.name, attemptId, run, attempt, call),
         signal,
-        runtime,
-        notices,
       }),
     );
   };
 }
 
-async function openFormat(model: AuxiliaryModelConfig, modelPath: string): Promise<ChatFormat> {
-  const { chatTemplate, toolCallParser, reasoningParser } = model;
-  return createChatFormat({
-    tokenizer: await loadTokenizer(modelPath),
-    ...(chatTemplate !== undefined && { chatTemplate }),
-    ...(toolCallParser !== undefined && { toolCallParser }),
-    ...(reasoningParser !== undefined && { reasoningParser }),
-  });
-}
-
-/** It samples from the weights it opens with: version -1, since nothing is ever published to it. */
+/** It samples from the weights it opens with, as version -1: nothing is ever published to it. */
 function openSampler(
-  { stage }: StageContext,
-  modelPath: string,
-  format: ChatFormat,
+  { stage, engines }: StageContext,
+  { modelPath, engine }: FolderSource,
+  { tokenizer }: ChatFormat,
 ): Promise<Engine> {
   const { threads, memoryBudgetMb } = stage.model;
-  return createOnnxEngine({
+  return engineNamed(engines, engine).open({
     modelPath,
-    tokenBytes: tokenByteTable(format.tokenizer),
-    ...(threads !== undefined && { threads }),
-    ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * 2 ** 20 }),
+    threads,
+    memoryBudgetMb,
+    tokenBytes: tokenByteTable(tokenizer),
   });
-}
-
-/** A folder that cannot be used is the user's to mend. */
-async function aboutFolder<T>(
-  { name }: AuxiliaryModelConfig,
-  modelPath: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    const unusable =
-      cause instanceof CheckpointError ||
-      cause instanceof ConfigError ||
-      (cause instanceof EngineError && cause.code === 'ENGINE_OPTIONS');
-    if (!unusable) throw cause;
-    const folder = cause.message.includes(modelPath) ? '' : ` ${modelPath}`;
-    throw new ConfigError(`explorer.auxiliary_models "${name}"${folder}: ${cause.message}`, {
-      code: 'MODEL_UNUSABLE',
-      cause,
-    });
-  }
 }

@@ -1,4 +1,4 @@
-/** Where the models of a stage's runs are reached by agents that speak HTTP. */
+/** The HTTP endpoint through which agents reach the models of their runs. */
 import {
   openEndpointServer,
   type EndpointMount,
@@ -13,8 +13,8 @@ export function openEndpoint({ runtime }: StageContext): Promise<EndpointServer>
 }
 
 /**
- * Makes a model that is mounted until the attempt is over. Its address is random and goes nowhere
- * but to the agent.
+ * Creates a model that stays mounted until the attempt is over. Its address is random, and only the
+ * agent gets it.
  */
 export function mountedModel(
   server: EndpointServer,

@@ -1,72 +1,80 @@
-/** The engine of a stage, and what becomes of the stage when the engine dies. */
+/** The engine of a stage, and the signal that it failed. */
 import { tokenByteTable, type ChatFormat } from '@trinity-rft/chat';
-import type { LoraConfig } from '@trinity-rft/config';
 import { EngineError, type Engine, type Sampler } from '@trinity-rft/core';
-import { createOnnxEngine, type LoraOptions } from '@trinity-rft/engine-onnx';
 import type { StageContext } from '../../context/stage-context.js';
-import { aboutModel } from './model-folder.js';
-
-export const bytesPerMebibyte = 2 ** 20;
+import { engineNamed } from './engines.js';
+import { explainFolderErrors, modelOfStage } from './model-folder.js';
 
 export interface StageEngine extends Engine {
   /**
-   * Aborts with the engine's error when it cannot sample any more: runs fail one by one then, and
-   * none is the workflow's fault.
+   * Aborts with the engine's error once it can no longer sample. Runs then fail one by one, through
+   * no fault of their workflow.
    */
-  readonly gone: AbortSignal;
+  readonly failed: AbortSignal;
 }
 
 /**
- * Opens the stage's model, with adapters if it trains some; `reference` keeps its first weights for
- * the KL term: with adapters, those without.
+ * Opens the stage's model, with adapters if it trains them. `reference` keeps the initial weights
+ * for the KL term; of a model with adapters, these are the weights without them.
  * @throws ConfigError when the model cannot be used
  */
 export async function openEngine(
   context: StageContext,
-  options: { readonly reference: boolean; readonly format: ChatFormat },
+  { reference, format }: { readonly reference: boolean; readonly format: ChatFormat },
 ): Promise<StageEngine> {
-  const { stage, startModel, runtime } = context;
+  const { stage, startModel, runtime, engines } = context;
   const { threads, memoryBudgetMb, maxModelLen, lora } = stage.model;
-  const engine = await aboutModel(context, () =>
-    createOnnxEngine({
+  const engine = await explainFolderErrors(modelOfStage(context), () =>
+    engineNamed(engines, stage.engine).open({
       modelPath: startModel,
-      reference: options.reference,
+      reference,
+      threads,
+      memoryBudgetMb,
       maxModelLen,
-      tokenBytes: tokenByteTable(options.format.tokenizer),
-      ...(lora && { lora: adaptersOf(lora, runtime.seedFor('lora', stage.stageIndex)) }),
-      ...(threads !== undefined && { threads }),
-      ...(memoryBudgetMb !== undefined && { memoryBudgetBytes: memoryBudgetMb * bytesPerMebibyte }),
+      lora,
+      seed: runtime.seedFor('lora', stage.stageIndex),
+      tokenBytes: tokenByteTable(format.tokenizer),
     }),
   );
-  const gone = new AbortController();
-  const { capabilities, trainer } = engine;
+  const failure = new AbortController();
   return {
-    capabilities,
-    trainer,
-    sampler: watched(engine.sampler, gone),
-    gone: gone.signal,
+    capabilities: engine.capabilities,
+    trainer: engine.trainer,
+    sampler: watchSampler(engine.sampler, failure),
+    failed: failure.signal,
     close: () => engine.close(),
   };
 }
 
-function adaptersOf(lora: LoraConfig, seed: number): LoraOptions {
-  if (lora.path !== undefined) return { path: lora.path };
-  const { rank, alpha, targetModules } = lora;
-  return { rank, alpha, targetModules, seed };
+/** The engine of a stage that only samples, from the weights it was opened with: version 0. */
+export async function openFrozenEngine(
+  context: StageContext,
+  format: ChatFormat,
+): Promise<StageEngine> {
+  const engine = await openEngine(context, { reference: false, format });
+  try {
+    await engine.trainer.publish(0);
+    await engine.sampler.adopt({ kind: 'published' }, 0);
+    return engine;
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }
 
-const goneCodes = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
+const fatalCodes: ReadonlySet<string> = new Set(['ENGINE_WORKER_DIED', 'ENGINE_CLOSED']);
 
-/** `gone` aborts when the engine behind the sampler has died. */
-export function watched(sampler: Sampler, gone: AbortController): Sampler {
+/** The same sampler, which aborts `failure` once the engine behind it has died. */
+export function watchSampler(sampler: Sampler, failure: AbortController): Sampler {
   const watch = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof EngineError && goneCodes.has(error.code)) gone.abort(error);
+      if (error instanceof EngineError && fatalCodes.has(error.code)) failure.abort(error);
       throw error;
     }
   };
+  const score = sampler.score?.bind(sampler);
   return {
     maxModelLen: sampler.maxModelLen,
     get policyVersion() {
@@ -74,6 +82,23 @@ export function watched(sampler: Sampler, gone: AbortController): Sampler {
     },
     adopt: (source, version) => sampler.adopt(source, version),
     sample: (prompt, options, signal) => watch(() => sampler.sample(prompt, options, signal)),
-    ...(sampler.score && { score: (row, signal) => watch(() => sampler.score!(row, signal)) }),
+    score: score && ((row, signal) => watch(() => score(row, signal))),
   };
+}
+
+/**
+ * Work that ends with `engineFailed`: rejects with the engine's error, also where the work itself
+ * only noticed that it was stopped.
+ */
+export async function unlessEngineFails<T>(
+  engineFailed: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await work();
+    engineFailed.throwIfAborted();
+    return result;
+  } catch (error) {
+    throw engineFailed.aborted ? engineFailed.reason : error;
+  }
 }

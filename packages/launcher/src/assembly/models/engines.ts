@@ -1,10 +1,10 @@
 /** The engines that configurations can choose. */
-import type { StageConfig } from '@trinity-rft/config';
 import { ConfigError, pickRow, type EngineFactory } from '@trinity-rft/core';
-import { onnxEngine as defaultEngine } from '@trinity-rft/engine-onnx';
+import { onnxEngine } from '@trinity-rft/engine-onnx';
+import type { EngineTable } from '../../context/stage-context.js';
 
-/** By name. */
-export type EngineTable = Readonly<Record<string, EngineFactory>>;
+/** For model folders of which no configuration says more. */
+export const defaultEngine: EngineFactory = onnxEngine;
 
 /**
  * The built-in engine and those that a program adds.
@@ -23,7 +23,6 @@ export function engineTable(added: readonly EngineFactory[] = []): EngineTable {
   return table;
 }
 
-/** The engine that opens the models of a stage. */
-export function engineOf(stage: Pick<StageConfig, 'engine'>, engines: EngineTable): EngineFactory {
-  return pickRow('engine', engines, stage.engine);
-}
+/** @param name as the resolved configuration has it: `engine` of a stage or an auxiliary model */
+export const engineNamed = (engines: EngineTable, name: string): EngineFactory =>
+  pickRow('engine', engines, name);

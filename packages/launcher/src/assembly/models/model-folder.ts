@@ -1,9 +1,25 @@
-/** The model folder that a stage begins with: a local one. */
+/** The folders of models: which one a stage starts from, and whose mistake it is if it is broken. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { StageConfig } from '@trinity-rft/config';
+import type { ResolvedConfig, StageConfig } from '@trinity-rft/config';
 import { CheckpointError, ConfigError, EngineError } from '@trinity-rft/core';
+import { listCheckpoints } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
+
+/**
+ * The folder whose weights are version 0 of the stage.
+ * @throws ConfigError, CheckpointError when it is not there
+ */
+export async function startModelOf(config: ResolvedConfig, stage: StageConfig): Promise<string> {
+  if (!stage.model.fromPreviousStage) return resolveModelFolder(stage);
+  const previous = config.stages[stage.stageIndex - 1];
+  const checkpoint = previous && (await listCheckpoints(previous.jobDirectory)).at(-1);
+  if (checkpoint) return checkpoint.directory;
+  throw new CheckpointError(
+    `Stage "${stage.stageName}" starts from the checkpoint of the previous stage, but ${previous?.jobDirectory ?? 'there'} has none. Delete stage_meta.json to start again from the first stage.`,
+    { code: 'STAGE_CHECKPOINT_MISSING' },
+  );
+}
 
 /** @throws ConfigError naming the folder and what it lacks */
 export async function resolveModelFolder({ model }: StageConfig): Promise<string> {
@@ -12,9 +28,7 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
   if (!isLocal || !folder?.isDirectory()) {
     throw new ConfigError(
       `model.model_path: there is no folder ${modelPath}. Give the path of a Hugging Face model folder (config.json, *.safetensors, tokenizer.json).`,
-      {
-        code: 'MODEL_MISSING',
-      },
+      { code: 'MODEL_MISSING' },
     );
   }
   for (const name of ['config.json', 'tokenizer.json']) {
@@ -22,28 +36,29 @@ export async function resolveModelFolder({ model }: StageConfig): Promise<string
     if (!file)
       throw new ConfigError(
         `model.model_path: ${modelPath} has no ${name}. Give a complete Hugging Face model folder.`,
-        {
-          code: 'MODEL_INCOMPLETE',
-        },
+        { code: 'MODEL_INCOMPLETE' },
       );
   }
   return modelPath;
 }
 
-/** A folder by the key that names it; undefined where it is a checkpoint of ours. */
-type GivenFolder = { readonly key: string; readonly folder: string } | undefined;
+/** A folder that the configuration names, with the key that names it. */
+export interface GivenFolder {
+  readonly key: string;
+  readonly folder: string;
+}
 
-const givenModel = ({ stage: { model } }: StageContext): GivenFolder =>
+/** Undefined where the stage starts from a checkpoint of the run. */
+export const modelOfStage = ({ stage: { model } }: StageContext): GivenFolder | undefined =>
   model.fromPreviousStage ? undefined : { key: 'model.model_path', folder: model.modelPath };
 
 /**
- * Runs what reads a model. A folder that the user gave and that cannot be used is the user's to
- * mend; a checkpoint of ours is not.
+ * Runs `work`, which reads a model folder. If a folder from the configuration cannot be used, the
+ * error becomes a `ConfigError` that names the key; errors of the run's own checkpoints stay.
  */
-export async function aboutModel<T>(
-  context: StageContext,
+export async function explainFolderErrors<T>(
+  given: GivenFolder | undefined,
   work: () => Promise<T>,
-  given = givenModel(context),
 ): Promise<T> {
   try {
     return await work();

@@ -1,23 +1,19 @@
-/** A rollout model for each attempt. */
+/** A rollout model for each attempt of a run. */
 import type { ChatFormat } from '@trinity-rft/chat';
 import { taskKey, type Sampler } from '@trinity-rft/core';
 import type { AttemptKey, AttemptModel } from '@trinity-rft/explorer';
-import {
-  createRolloutModel,
-  type EndpointMount,
-  type EndpointServer,
-  type RecordingModel,
-} from '@trinity-rft/model';
+import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
 import type { StageContext } from '../../context/stage-context.js';
 import type { AuxiliaryModels } from './auxiliary-models.js';
 import { mountedModel } from './endpoint.js';
+import { modelSettings } from './model-settings.js';
 
-/** With what the model knows about its records. */
+/** With the model's view of what it recorded. */
 export type RecordedAttempt = AttemptModel & { readonly model: RecordingModel };
 
 /**
- * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so an attempt samples the
- * same however often it is made.
+ * Seeds derive from (run seed, stage, batch, task, run, attempt, call), so repeating an attempt
+ * samples the same tokens.
  */
 export function modelFactory(
   { stage, runtime }: StageContext,
@@ -28,43 +24,41 @@ export function modelFactory(
     readonly endpoint: EndpointServer;
   },
 ): (key: AttemptKey) => RecordedAttempt {
-  const { rolloutModel } = stage.explorer;
-  const { maxPromptTokens, maxResponseTokens, maxModelLen, minResponseTokens, enableThinking } =
-    rolloutModel;
-  const notices = new Set<string>();
+  const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
+  const { defaults, ...settings } = modelSettings(rolloutModel);
   const shared = {
+    ...settings,
     sampler: parts.sampler,
     format: parts.format,
     modelPath: rolloutModel.name ?? stage.model.modelPath,
-    limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
-    ...(enableThinking !== undefined && { enableThinking }),
-    reasoning: stage.explorer.reasoningHistory,
-    constrainedDecoding: stage.explorer.constrainedDecoding,
+    reasoning: reasoningHistory,
+    constrainedDecoding,
+    includePromptText: stage.trainer.enablePreview,
     runtime,
-    notices,
+    notices: new Set<string>(),
   };
-  return ({ task, run, attempt, signal }) => {
+  return (key) => {
+    const { task, run, attempt, signal } = key;
     const { temperature, topP, topK, maxTokens } = task.rolloutArgs;
-    const key = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
-    const create = (mounted: EndpointMount): RecordingModel =>
+    const id = taskKey({ batch: task.batchId, task: task.taskId, run, step: 0, suffix: '' });
+    const model = mountedModel(parts.endpoint, signal, (mounted) =>
       createRolloutModel({
         ...shared,
         mounted,
         defaults: {
-          minTokens: minResponseTokens,
-          temperature: temperature ?? rolloutModel.temperature,
-          topP: topP ?? rolloutModel.topP,
-          topK: topK ?? rolloutModel.topK,
-          maxTokens: maxTokens ?? maxResponseTokens,
+          minTokens: defaults.minTokens,
+          temperature: temperature ?? defaults.temperature,
+          topP: topP ?? defaults.topP,
+          topK: topK ?? defaults.topK,
+          maxTokens: maxTokens ?? defaults.maxTokens,
         },
-        includePromptText: stage.trainer.enablePreview,
-        seedFor: (call) => runtime.seedFor('sample', stage.stageIndex, key, run, attempt, call),
+        seedFor: (call) => runtime.seedFor('sample', stage.stageIndex, id, run, attempt, call),
         signal,
-      });
-    const model = mountedModel(parts.endpoint, signal, create);
+      }),
+    );
     return {
       model,
-      auxiliaryModels: parts.auxiliary.models({ task, run, attempt, signal }),
+      auxiliaryModels: parts.auxiliary.models(key),
       metrics: () => model.metrics(),
     };
   };

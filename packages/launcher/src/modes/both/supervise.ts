@@ -1,92 +1,98 @@
-/**
- * Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted.
- */
+/** Explorer and trainer side by side: what happens when one of them ends, fails or is interrupted. */
 import {
   CancelledError,
   describeError,
   TrinityError,
   type ExperienceStore,
 } from '@trinity-rft/core';
-import type { Explorer, ExplorerState } from '@trinity-rft/explorer';
-import type { Synchronizer } from '@trinity-rft/synchronizer';
-import type { Trainer, TrainerResult } from '@trinity-rft/trainer';
-import type { ResumePoint } from './resume.js';
+import type { ExplorerState } from '@trinity-rft/explorer';
+import type { TrainerResult } from '@trinity-rft/trainer';
+import type { Loop } from './loop.js';
 
-export interface Supervised {
-  readonly explorer: Explorer;
-  readonly trainer: Trainer;
+export interface Supervised extends Pick<
+  Loop,
+  'explorer' | 'trainer' | 'synchronizer' | 'point' | 'stop'
+> {
   readonly store: ExperienceStore;
-  readonly synchronizer: Synchronizer;
-  /** Where the explorer goes on. */
+  /** Where the explorer continues. */
   readonly state: ExplorerState | undefined;
-  readonly point: ResumePoint;
   /** The user's interrupt. */
   readonly interrupt: AbortSignal;
-  /** Aborts with an error when the engine is dead. */
-  readonly gone: AbortSignal;
-  /** Stops both sides. */
-  readonly stop: AbortController;
+  /** Aborts with an error once the engine can no longer sample. */
+  readonly engineFailed: AbortSignal;
 }
 
-/** The first failure of either side reaches the other at once and is what the run fails with. */
-export async function superviseBoth({
-  explorer,
-  trainer,
-  store,
-  synchronizer,
-  state,
-  point,
-  interrupt,
-  gone,
-  stop,
-}: Supervised): Promise<TrainerResult> {
-  let firstCause: Error | undefined;
-  const fail = (thrown: unknown): void => {
-    const error =
-      thrown instanceof Error
-        ? thrown
-        : new TrinityError(`Something that is no error was thrown: ${describeError(thrown)}`, {
-            cause: thrown,
-          });
-    firstCause ??= error;
-    store.fail(error);
-    synchronizer.fail(error);
-    stop.abort(error);
-  };
-  // Runs that fail because the engine is dead are not data.
-  const onGone = (): void => fail(gone.reason);
-  gone.addEventListener('abort', onGone, { once: true });
-  const explore = async (): Promise<void> => {
-    try {
-      if (point.catchUp) await synchronizer.exploreBoundary(stop.signal);
-      await explorer.run(state);
-      store.finish();
-    } catch (error) {
-      if (!isShutdown(error, interrupt, stop.signal)) fail(error);
-    } finally {
-      synchronizer.explorerStopped();
-    }
-  };
-  const train = async (): Promise<TrainerResult | undefined> => {
-    try {
-      return await trainer.run(point.trainStep);
-    } catch (error) {
-      fail(error);
-      return undefined;
-    } finally {
-      const ended = new CancelledError('The trainer has ended.', { reason: 'shutdown' });
-      synchronizer.trainerStopped();
-      stop.abort(ended);
-      // An explorer that waits for room in the buffer would wait for ever.
-      store.fail(ended);
-    }
-  };
-  const [trained] = await Promise.all([train(), explore()]);
-  gone.removeEventListener('abort', onGone);
+/** Rejects with the first failure of either side, which also stops the other side at once. */
+export async function superviseBoth(parts: Supervised): Promise<TrainerResult> {
+  const { engineFailed, interrupt } = parts;
+  const failure = sharedFailure(parts);
+  // Without this, runs that fail because the engine is dead would count as results.
+  const onEngineFailed = (): void => failure.report(engineFailed.reason);
+  engineFailed.addEventListener('abort', onEngineFailed, { once: true });
+  const [trained] = await Promise.allSettled([train(parts, failure), explore(parts, failure)]);
+  engineFailed.removeEventListener('abort', onEngineFailed);
+  const firstCause = failure.firstCause();
   if (firstCause) throw firstCause;
-  return { ...trained!, interrupted: trained!.interrupted || interrupt.aborted };
+  if (trained.status === 'rejected') throw trained.reason as Error;
+  return { ...trained.value, interrupted: trained.value.interrupted || interrupt.aborted };
 }
 
-function isShutdown(error: unknown, ...signals: readonly AbortSignal[]): boolean {
-  return error instanceof CancelledError && signals.some((signal) => signal.aborted);
+interface SharedFailure {
+  /** Stops both sides. */
+  report(thrown: unknown): void;
+  firstCause(): Error | undefined;
+}
+
+function sharedFailure({ store, synchronizer, stop }: Supervised): SharedFailure {
+  let firstCause: Error | undefined;
+  return {
+    report: (thrown) => {
+      const error =
+        thrown instanceof Error
+          ? thrown
+          : new TrinityError(`A value that is not an error was thrown: ${describeError(thrown)}`, {
+              cause: thrown,
+            });
+      firstCause ??= error;
+      store.fail(error);
+      synchronizer.fail(error);
+      stop.abort(error);
+    },
+    firstCause: () => firstCause,
+  };
+}
+
+async function explore(
+  { explorer, synchronizer, store, state, point, interrupt, stop }: Supervised,
+  failure: SharedFailure,
+): Promise<void> {
+  try {
+    if (point.catchUp) await synchronizer.exploreBoundary(stop.signal);
+    await explorer.run(state);
+    store.finish();
+  } catch (error) {
+    const isShutdown =
+      error instanceof CancelledError && (interrupt.aborted || stop.signal.aborted);
+    if (!isShutdown) failure.report(error);
+  } finally {
+    synchronizer.explorerStopped();
+  }
+}
+
+async function train(
+  { trainer, synchronizer, store, point, stop }: Supervised,
+  failure: SharedFailure,
+): Promise<TrainerResult> {
+  try {
+    return await trainer.run(point.trainStep);
+  } catch (error) {
+    failure.report(error);
+    throw error;
+  } finally {
+    const ended = new CancelledError('The trainer has ended.', { reason: 'shutdown' });
+    synchronizer.trainerStopped();
+    stop.abort(ended);
+    // Otherwise an explorer that waits for room in the buffer would wait forever.
+    store.fail(ended);
+  }
 }

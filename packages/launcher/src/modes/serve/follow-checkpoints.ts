@@ -1,16 +1,16 @@
-/** Weights of a trainer in another process: its newest checkpoint. */
+/** The weights of a trainer in another process: its newest checkpoint. */
 import { describeError, type Engine } from '@trinity-rft/core';
 import { listCheckpoints, verifyCheckpoint, type Checkpoint } from '@trinity-rft/trainer';
 import type { StageContext } from '../../context/stage-context.js';
 
-export interface Followed {
+export interface ServedWeights {
   /** Train step of the weights in use. */
   readonly step: number;
   readonly checkpoint: Checkpoint | undefined;
 }
 
-/** The sampler starts with the newest checkpoint, else with the model of the stage. */
-export async function adoptNewest({ stage }: StageContext, engine: Engine): Promise<Followed> {
+/** The sampler starts with the newest checkpoint if there is one, else with the stage's model. */
+export async function adoptNewest({ stage }: StageContext, engine: Engine): Promise<ServedWeights> {
   const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
   if (newest) return adopt(newest, engine);
   await engine.trainer.publish(0);
@@ -18,36 +18,36 @@ export async function adoptNewest({ stage }: StageContext, engine: Engine): Prom
   return { step: 0, checkpoint: undefined };
 }
 
-/** Takes newer checkpoints as they come, until the signal aborts. */
+/** Adopts newer checkpoints as they appear, until the signal aborts. */
 export async function followCheckpoints(
   { stage, runtime }: StageContext,
   engine: Engine,
-  start: Followed,
+  start: ServedWeights,
   signal: AbortSignal,
-): Promise<Followed> {
+): Promise<ServedWeights> {
   const { clock, logger } = runtime;
   let current = start;
   for (;;) {
-    const over = await clock.sleep(stage.explorer.serve.checkIntervalMs, signal).then(
+    const ended = await clock.sleep(stage.explorer.serve.checkIntervalMs, signal).then(
       () => false,
       () => true,
     );
-    if (over) return current;
+    if (ended) return current;
     try {
       const newest = (await listCheckpoints(stage.jobDirectory)).at(-1);
       if (!newest || newest.manifest.step <= current.step) continue;
       current = await adopt(newest, engine);
       logger.info(`Serves train step ${current.step}.`);
     } catch (error) {
-      // It may have been removed for a newer one in the meantime.
+      // The trainer may have deleted it for a newer one meanwhile.
       logger.warn(
-        `New weights could not be taken: ${describeError(error)}. The old ones stay until the next look.`,
+        `New weights could not be loaded: ${describeError(error)}. The old ones are used until the next check.`,
       );
     }
   }
 }
 
-async function adopt(checkpoint: Checkpoint, engine: Engine): Promise<Followed> {
+async function adopt(checkpoint: Checkpoint, engine: Engine): Promise<ServedWeights> {
   const { step } = checkpoint.manifest;
   await verifyCheckpoint(checkpoint);
   await engine.sampler.adopt({ kind: 'checkpoint', directory: checkpoint.directory }, step);

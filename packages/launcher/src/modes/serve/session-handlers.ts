@@ -1,65 +1,47 @@
-/** What serves the clients of a product: a recording model for each session. */
+/** The handlers that answer a product's clients: one recording model per session. */
 import { randomBytes } from 'node:crypto';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { Sampler } from '@trinity-rft/core';
 import { createRolloutModel } from '@trinity-rft/model';
 import type { ServeOptions } from '@trinity-rft/serve';
+import { modelSettings } from '../../assembly/models/model-settings.js';
 import type { StageContext } from '../../context/stage-context.js';
 
 interface Parts {
   readonly sampler: Sampler;
   readonly format: ChatFormat;
-  /** Differs from process to process. */
+  /** How often the server was started; makes the seeds of each process differ. */
   readonly start: number;
 }
 
-/**
- * A recording model for each session. Ids are random, so that those of an earlier process stay what
- * they are.
- */
+/** Ids are random, so that they never repeat ids from an earlier process. */
 export function sessionHandlers(
   { stage, runtime }: StageContext,
   { sampler, format, start }: Parts,
 ): ServeOptions['createHandler'] {
   const { rolloutModel, reasoningHistory, constrainedDecoding } = stage.explorer;
-  const {
-    maxPromptTokens,
-    maxResponseTokens,
-    maxModelLen,
-    minResponseTokens,
-    enableThinking,
-    temperature,
-    topP,
-    topK,
-  } = rolloutModel;
   const { clock, logger } = runtime;
-  const notices = new Set<string>();
+  const shared = {
+    ...modelSettings(rolloutModel),
+    sampler,
+    format,
+    modelPath: rolloutModel.name ?? stage.model.modelPath,
+    reasoning: reasoningHistory,
+    constrainedDecoding,
+    // The turn store records instead.
+    recordHistory: false,
+    runtime: {
+      clock,
+      logger,
+      newId: (prefix: string) => `${prefix}_${randomBytes(12).toString('base64url')}`,
+    },
+    notices: new Set<string>(),
+  };
   let calls = 0;
-  return (_, onCall) =>
+  return (_session, onCall) =>
     createRolloutModel({
-      sampler,
-      format,
-      modelPath: rolloutModel.name ?? stage.model.modelPath,
-      limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
-      defaults: {
-        temperature,
-        topP,
-        topK,
-        maxTokens: maxResponseTokens,
-        minTokens: minResponseTokens,
-      },
-      ...(enableThinking !== undefined && { enableThinking }),
-      reasoning: reasoningHistory,
-      constrainedDecoding,
-      // The turn store records.
-      recordHistory: false,
+      ...shared,
       onAnswer: ({ id, experiences }) => onCall({ msgId: id, experiences }),
       seedFor: () => runtime.seedFor('serve', start, calls++),
-      runtime: {
-        clock,
-        logger,
-        newId: (prefix) => `${prefix}_${randomBytes(12).toString('base64url')}`,
-      },
-      notices,
     }).handler;
 }

@@ -1,6 +1,6 @@
 /**
- * Training in the process that serves: one engine, whose sampler takes new weights between two
- * calls.
+ * Training in the process that serves. Both use one engine, whose sampler takes new weights between
+ * two calls.
  */
 import type {
   Algorithm,
@@ -21,7 +21,7 @@ import { trainerOptions } from '../../assembly/trainer-options.js';
 import type { StageTransport } from '../../assembly/transport.js';
 import type { StageContext } from '../../context/stage-context.js';
 
-export interface GoOn {
+interface ResumeParts {
   readonly newest: Checkpoint | undefined;
   readonly engine: Engine;
   readonly critic: ValueEngine | undefined;
@@ -29,23 +29,21 @@ export interface GoOn {
   readonly transport: StageTransport;
 }
 
-/** Puts trainer, store and sampler where the newest checkpoint stands. */
-export async function goOn({
+/** Puts trainer, store and sampler to the newest checkpoint. */
+export async function resumeTraining({
   newest,
   engine,
   critic,
   source,
   transport,
-}: GoOn): Promise<{ readonly from: number; readonly state: TrainerState }> {
-  const step = newest?.manifest.step ?? 0;
-  const state = newest
-    ? await loadTrainer(newest, { engine: engine.trainer, ...(critic && { critic }) })
-    : {};
-  // What later steps had used is trained on again.
-  await source.rollback(step);
-  await transport.publish(step);
-  await transport.adopt(step);
-  return { from: step, state };
+}: ResumeParts): Promise<{ readonly from: number; readonly state: TrainerState }> {
+  const from = newest?.manifest.step ?? 0;
+  const state = newest ? await loadTrainer(newest, { engine: engine.trainer, critic }) : {};
+  // What later steps had used will be trained on again.
+  await source.rollback(from);
+  await transport.publish(from);
+  await transport.adopt(from);
+  return { from, state };
 }
 
 export interface TrainHere {
@@ -56,22 +54,22 @@ export interface TrainHere {
   readonly transport: StageTransport;
   readonly sink: MetricSink;
   readonly from: number;
-  /** Of the checkpoint of that step. */
+  /** From the checkpoint of that step. */
   readonly state: TrainerState;
   /** Ends it after the step in progress, with a checkpoint. */
   readonly signal: AbortSignal;
 }
 
-/** What is being sampled when new weights come ends on those it began with. */
+/** Sequences in flight finish on the weights that they started with. */
 export function trainHere(
   context: StageContext,
-  { engine, critic, algorithm, sampling, transport, sink, from, state, signal }: TrainHere,
+  { transport, from, signal, ...parts }: TrainHere,
 ): Promise<TrainerResult> {
   const { syncInterval } = context.stage.synchronizer;
   const { totalSteps } = context.stage.trainer;
   context.expectSteps(totalSteps);
   const trainer = createTrainer({
-    ...trainerOptions(context, { engine, critic, algorithm, sampling, state, totalSteps, sink }),
+    ...trainerOptions(context, { ...parts, totalSteps }),
     sync: {
       trainStepDone: async (step) => {
         if (step % syncInterval !== 0) return;

@@ -14,9 +14,9 @@ const chain = [
 const tagPattern = /<\/?(?:think|answer|analysis|confidence)>/g;
 
 /**
- * Answer and confidence of a response that ends with the four parts in order, with nothing but
- * white space between and behind them; before them may stand other parts, none in another.
- * Undefined when it does not, or the confidence is no number in [0, 1].
+ * Answer and confidence of a response that ends with the four parts in order, with only white space
+ * between and after them. Other parts may come before; no part may contain another. Undefined when
+ * the layout differs, or the confidence is not a number in [0, 1].
  */
 export function readRlcrLayout(
   response: string,
@@ -26,26 +26,26 @@ export function readRlcrLayout(
   const last = tags.slice(-chain.length);
   if (last.length < chain.length || last.some(([tag], index) => tag !== chain[index]))
     return undefined;
-  const after = (index: number): string =>
-    response.slice(
-      last[index]!.index + last[index]![0].length,
-      last[index + 1]?.index ?? response.length,
-    );
-  if ([1, 3, 5, 7].some((index) => after(index).trim() !== '')) return undefined;
-  const confidence = probability(after(6));
-  return confidence === undefined ? undefined : { answer: after(2), confidence };
+  /** The text after each of the last tags, up to the next one. */
+  const after = last.map(({ 0: tag, index }, i) =>
+    response.slice(index + tag.length, last[i + 1]?.index),
+  );
+  if (after.some((text, i) => i % 2 === 1 && text.trim() !== '')) return undefined;
+  const [, , answer = '', , , , confidenceText = ''] = after;
+  const confidence = probability(confidenceText);
+  return confidence === undefined ? undefined : { answer, confidence };
 }
 
 /** Every part is closed before the next one opens. */
 const areClosed = (tags: readonly string[]): boolean =>
   tags.length % 2 === 0 &&
   tags.every((tag, index) =>
-    index % 2 === 0 ? !tag.startsWith('</') : tag === tags[index - 1]!.replace('<', '</'),
+    index % 2 === 0 ? !tag.startsWith('</') : tag === tags[index - 1]?.replace('<', '</'),
   );
 
 /**
- * The confidence between the last tags of it, whatever the rest of the response is like; undefined
- * when it is no number in [0, 1].
+ * The confidence between the last pair of its tags, whatever the layout of the rest; undefined when
+ * it is not a number in [0, 1].
  */
 export function readConfidence(response: string): number | undefined {
   const open = response.lastIndexOf('<confidence>');

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasLooseLayout, hasOneThought, hasStrictLayout, wholeResponse } from './layout.js';
+import { wholeResponse } from './inputs.js';
+import { hasLooseLayout, hasOneThought, hasStrictLayout } from './layout.js';
 
 /**
  * Texts of the marks that layouts are made of: short, so that the patterns below, which may

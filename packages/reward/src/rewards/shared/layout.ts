@@ -1,17 +1,7 @@
-/** Layouts of thought and answer. Every check reads the response once, from left to right. */
-import type { RewardInput } from '@trinity-rft/core';
-
-/** The response with its reasoning back where a reasoning parser took it from. */
-export function wholeResponse({
-  response,
-  reasoning,
-}: Pick<RewardInput, 'response' | 'reasoning'>): string {
-  return reasoning === undefined ? response : `<think>\n${reasoning}\n</think>\n${response}`;
-}
-
+/** Layouts of thought and answer. Every check reads the response once. */
 /**
- * `<think>`, `</think>`, `<answer>`, `</answer>`, each on a line of its own, from the very start;
- * further lines may follow. Trinity-RFT's default pattern of format_reward:
+ * `<think>`, `</think>`, `<answer>`, `</answer>`, each on a line of its own, from the first
+ * character; further lines may follow. Trinity-RFT's default pattern of format_reward:
  * `^<think>\n.*?\n</think>\n<answer>\n.*?\n</answer>$`.
  */
 export function hasStrictLayout(response: string): boolean {
@@ -58,7 +48,7 @@ export function hasOneThought(response: string): boolean {
   );
 }
 
-/** Does any occurrence of `mark` at or after `from` satisfy the test of the position behind it? */
+/** Does any occurrence of `mark` at or after `from` satisfy the test of the position after it? */
 function anyAfter(
   text: string,
   mark: string,

@@ -1,5 +1,5 @@
-/** What long responses cost, by their number of tokens. */
-import { ConfigError, RewardError, type RewardInput } from '@trinity-rft/core';
+/** The penalty for long responses, by their number of tokens. */
+import { ConfigError } from '@trinity-rft/core';
 
 /** Lengths in tokens; `maxResponseLength > cacheLength >= 0`. */
 export interface OverlongOptions {
@@ -32,7 +32,7 @@ interface GivenLengths {
 }
 
 /**
- * @throws ConfigError when a length is missing, or the penalty would begin below the first token
+ * @throws ConfigError when a length is missing, or the penalty would start before the first token
  */
 export function readOverlong(owner: string, given: GivenLengths): OverlongOptions {
   const {
@@ -42,26 +42,17 @@ export function readOverlong(owner: string, given: GivenLengths): OverlongOption
   } = given;
   if (maxResponseLength === undefined || cacheLength === undefined || penaltyFactor === undefined) {
     throw new ConfigError(
-      `The overlong penalty of ${owner} needs max_response_length, cache_length and penalty_factor. Set all three.`,
-      {
-        code: 'REWARD_LENGTHS_MISSING',
-      },
+      `The overlong penalty of ${owner} needs max_response_length, cache_length and ` +
+        'penalty_factor. Set all three.',
+      { code: 'REWARD_LENGTHS_MISSING' },
     );
   }
   if (cacheLength >= maxResponseLength) {
     throw new ConfigError(
-      `cache_length of ${owner} is ${cacheLength} and max_response_length ${maxResponseLength}; expected a cache_length below it, for the penalty begins that many tokens before the maximum.`,
+      `cache_length of ${owner} is ${cacheLength} and max_response_length ${maxResponseLength}; ` +
+        'expected a smaller cache_length, because the penalty starts that many tokens before the maximum.',
       { code: 'REWARD_LENGTHS_INVALID' },
     );
   }
   return { maxResponseLength, cacheLength, penaltyFactor };
-}
-
-/** @throws RewardError when the workflow does not say how many tokens the response has */
-export function requireTokens(owner: string, { responseTokens }: RewardInput): number {
-  if (responseTokens !== undefined) return responseTokens;
-  throw new RewardError(
-    `${owner} needs the number of response tokens, which the workflow does not give. Use a workflow of one answer (simple_workflow, math_workflow, math_boxed_workflow), or give scoreResponse the number.`,
-    { code: 'REWARD_TOKENS_MISSING', details: { owner } },
-  );
 }

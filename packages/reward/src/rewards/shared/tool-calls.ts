@@ -35,7 +35,7 @@ export function readCalls(json: string): readonly Call[] | undefined {
     const calls = items.map(readCall);
     return calls.every((call) => call !== undefined) ? calls : undefined;
   } catch {
-    // No JSON, or nested deeper than the stack: what a model wrote is no call.
+    // Not JSON, or nested deeper than the stack: not a call.
     return undefined;
   }
 }
@@ -50,8 +50,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Whole numbers that a float cannot hold keep their digits: two long ids are not the same because
- * they are close.
+ * Whole numbers that a float cannot hold keep their digits: two long ids that are close are not the
+ * same.
  */
 function parseJson(text: string): unknown {
   const keepDigits = (
@@ -68,7 +68,7 @@ function parseJson(text: string): unknown {
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
-  // As pairs: an object would put keys like "10" first, and treats __proto__ as none.
+  // As pairs: an object would put keys like "10" first, and loses __proto__.
   return {
     sorted: Object.keys(value)
       .toSorted()
@@ -76,7 +76,7 @@ function sortKeys(value: unknown): unknown {
   };
 }
 
-/** The same calls, as often, in any order. */
+/** The same calls, each equally often, in any order. */
 export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   return (
     keysOf(a, ({ name, args }) => `${name} ${args}`) ===
@@ -84,7 +84,7 @@ export function sameCalls(a: readonly Call[], b: readonly Call[]): boolean {
   );
 }
 
-/** The same tools, as often, in any order. */
+/** The same tools, each equally often, in any order. */
 export function sameNames(a: readonly Call[], b: readonly Call[]): boolean {
   return keysOf(a, ({ name }) => name) === keysOf(b, ({ name }) => name);
 }

@@ -1,0 +1,45 @@
+/** `trinity algorithms [NAME]`: what configurations may name under `algorithm`, from the tables. */
+import { algorithmReference, type AlgorithmReference } from '@trinity-rft/config';
+import { ConfigError, didYouMean } from '@trinity-rft/core';
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { pluginDirOption, readVocabulary, type PluginDirOption } from '../shared/options.js';
+import { renderInFull, renderTable } from './render-algorithms.js';
+
+interface AlgorithmsArguments extends PluginDirOption {
+  readonly json?: boolean;
+}
+
+export const addAlgorithms: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('algorithms [name]')
+    .description(
+      'the algorithms and their parts, or one of them in full: formula, arguments, source',
+    )
+    .option(...pluginDirOption)
+    .option('--json', 'as JSON')
+    .action(
+      exitWith(async (name: string | undefined, given: AlgorithmsArguments) => {
+        const { algorithms } = await readVocabulary(given);
+        const reference = algorithmReference(algorithms);
+        const found = name === undefined ? reference : named(reference, name);
+        if (given.json === true) write(`${JSON.stringify(found, null, 2)}\n`);
+        else write(name === undefined ? renderTable(reference) : renderInFull(found));
+        return exitCodes.done;
+      }),
+    );
+
+/**
+ * One name may stand for several things: grpo is an algorithm and an advantage function.
+ * @throws ConfigError when there is none
+ */
+function named({ presets, parts }: AlgorithmReference, name: string): AlgorithmReference {
+  const hasName = (each: { readonly name: string }): boolean => each.name === name;
+  const found = { presets: presets.filter(hasName), parts: parts.filter(hasName) };
+  if (found.presets.length + found.parts.length > 0) return found;
+  const known = [...presets, ...parts].map((each) => each.name);
+  throw new ConfigError(
+    `There is no algorithm or part named "${name}".${didYouMean(name, known)} "trinity algorithms" lists all names.`,
+    { code: 'NAME_UNKNOWN' },
+  );
+}

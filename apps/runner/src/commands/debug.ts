@@ -1,0 +1,121 @@
+/**
+ * `trinity debug`: keeps the model loaded, runs a workflow once, or shows what that attempt
+ * recorded.
+ */
+import { copyFile } from 'node:fs/promises';
+import path from 'node:path';
+import { ConfigError } from '@trinity-rft/core';
+import type { DebugOptions } from '@trinity-rft/launcher';
+import type { AddCommand, Write } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { untilInterrupted } from '../shared/interrupt.js';
+import { allPluginDirs, pluginDirOption, portOf, type PluginDirOption } from '../shared/options.js';
+import { viewRecords } from './view.js';
+
+interface DebugArguments extends PluginDirOption {
+  readonly config: string;
+  readonly module: string;
+  readonly outputDir: string;
+  readonly disableOverwrite?: boolean;
+  readonly enableProfiling?: boolean;
+  readonly newestCheckpoint?: boolean;
+  /** For the page of the profile. */
+  readonly outputFile?: string;
+  readonly port?: string;
+}
+
+export const addDebug: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('debug')
+    .description(
+      'try parts of a run separately: keep its model served, run its workflow once, look at what was recorded',
+    )
+    .requiredOption('-c, --config <file>', 'YAML file')
+    .requiredOption('-m, --module <name>', 'inference_model, workflow or viewer')
+    .option(...pluginDirOption)
+    .option(
+      '-o, --output-dir <directory>',
+      'for the files of the workflow; a served model is found there too',
+      'debug_output',
+    )
+    .option('--disable-overwrite', 'keep the files in the output directory: write to a new one')
+    .option('--enable-profiling', 'also write a profile, as a page and as a Chrome trace')
+    .option('--output-file <file>', 'also write a profile, as a page, to this file')
+    .option(
+      '--newest-checkpoint',
+      'take the newest checkpoint of the run instead of the model it starts from',
+    )
+    .option('-p, --port <number>', 'of inference_model and viewer; 0 = any free port')
+    .action(exitWith((given: DebugArguments) => moduleOf(given.module)(given, write)));
+
+type DebugModule = (given: DebugArguments, write: Write) => Promise<number>;
+
+const modules: Readonly<Record<string, DebugModule>> = {
+  inference_model: serveModel,
+  workflow: runWorkflow,
+  viewer: viewExperiences,
+};
+
+function moduleOf(name: string): DebugModule {
+  const module = modules[name];
+  if (module) return module;
+  throw new ConfigError(
+    `--module is "${name}". Expected one of ${Object.keys(modules).join(', ')}.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}
+
+const debugOptions = (given: DebugArguments): DebugOptions => ({
+  configPath: given.config,
+  pluginDirs: allPluginDirs(given),
+  outputDirectory: given.outputDir,
+  newestCheckpoint: given.newestCheckpoint,
+});
+
+async function serveModel(given: DebugArguments, write: Write): Promise<number> {
+  const { serveDebugModel } = await import('@trinity-rft/launcher');
+  const served = await serveDebugModel({ ...debugOptions(given), port: portOf(given.port) });
+  const { baseURL, apiKey, model, folder } = served;
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  const quoted = `'${body.replaceAll("'", String.raw`'\''`)}'`;
+  try {
+    write(
+      `Serving ${folder} until Ctrl-C.
+
+baseURL  ${baseURL}
+apiKey   ${apiKey}
+
+curl ${baseURL}/chat/completions -H 'Authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d ${quoted}
+
+Try workflows with it: trinity debug --config ${given.config} --module workflow --output-dir ${given.outputDir}
+`,
+    );
+    await untilInterrupted(served.engineFailed);
+  } finally {
+    await served.close();
+  }
+  return exitCodes.done;
+}
+
+/** Exit code 1 when the workflow failed. */
+async function runWorkflow(given: DebugArguments, write: Write): Promise<number> {
+  const { debugFiles, debugWorkflow, renderWorkflowDebug, standardTerminal } =
+    await import('@trinity-rft/launcher');
+  const { outputFile, disableOverwrite = false, enableProfiling = false } = given;
+  const report = await debugWorkflow({
+    ...debugOptions(given),
+    overwrite: !disableOverwrite,
+    profile: enableProfiling || outputFile !== undefined,
+  });
+  if (outputFile !== undefined)
+    await copyFile(path.join(report.outputDirectory, debugFiles.profile), outputFile);
+  const colour = standardTerminal().isTTY && !process.env['NO_COLOR'];
+  write(renderWorkflowDebug(report, { colour }));
+  return report.error ? exitCodes.failed : exitCodes.done;
+}
+
+async function viewExperiences(given: DebugArguments, write: Write): Promise<number> {
+  const { debugFiles } = await import('@trinity-rft/launcher');
+  const { port, pluginDir, outputDir } = given;
+  return viewRecords(path.join(outputDir, debugFiles.experiences), { port, pluginDir }, write);
+}

@@ -1,0 +1,38 @@
+/** `trinity verify`: are the recorded log-probabilities those of the weights that sampled? */
+import { ConfigError } from '@trinity-rft/core';
+import type { AddCommand } from '../shared/command.js';
+import { exitCodes } from '../shared/exit-codes.js';
+import { allPluginDirs, pluginDirOption, type PluginDirOption } from '../shared/options.js';
+
+interface VerifyArguments extends PluginDirOption {
+  readonly tolerance: string;
+}
+
+/** Exit code 1 when a difference is above the tolerance, or when nothing could be checked. */
+export const addVerify: AddCommand = (program, { exitWith, write }) =>
+  void program
+    .command('verify <run>')
+    .description(
+      'recompute the log-probabilities of recorded tokens under the weights that sampled them',
+    )
+    .option('--tolerance <number>', 'largest difference of a log-probability', '1e-5')
+    .option(...pluginDirOption)
+    .addHelpText('after', '\n<run> is a configuration, or the folder of a run.')
+    .action(
+      exitWith(async (run: string, given: VerifyArguments) => {
+        const { renderVerification, verifyRun } = await import('@trinity-rft/launcher');
+        const tolerance = toleranceOf(given.tolerance);
+        const verification = await verifyRun({ run, tolerance, pluginDirs: allPluginDirs(given) });
+        write(renderVerification(verification));
+        return verification.ok ? exitCodes.done : exitCodes.failed;
+      }),
+    );
+
+function toleranceOf(text: string): number {
+  const tolerance = Number(text);
+  if (tolerance >= 0) return tolerance;
+  throw new ConfigError(
+    `--tolerance is "${text}". Expected a number of at least 0, such as 1e-5.`,
+    { code: 'ARGUMENT_INVALID' },
+  );
+}

@@ -1,0 +1,53 @@
+/** Ctrl-C: the first one stops the run cleanly, the second one ends the process. */
+import type { Terminal } from '@trinity-rft/launcher';
+import { exitCodes } from './exit-codes.js';
+
+const signals = ['SIGINT', 'SIGTERM'] as const;
+
+/** Calls `work` with a signal that aborts at the first Ctrl-C. */
+export async function interruptible<T>(
+  terminal: Terminal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const interrupt = new AbortController();
+  const release = onInterrupt((name) => {
+    terminal.write(
+      `\n${name}: finishing the step and saving a checkpoint. Press Ctrl-C again to stop at once.\n`,
+    );
+    interrupt.abort(new Error(`The process received ${name}.`));
+  });
+  try {
+    return await work(interrupt.signal);
+  } finally {
+    release();
+  }
+}
+
+/**
+ * Resolves at the first Ctrl-C. A second one, while resources are being closed, ends the process.
+ * @param engineFailed rejects with its reason when it aborts
+ */
+export function untilInterrupted(engineFailed?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const release = onInterrupt(() => resolve());
+    const onFailure = (): void => {
+      release();
+      reject(engineFailed?.reason as Error);
+    };
+    engineFailed?.addEventListener('abort', onFailure, { once: true });
+  });
+}
+
+/** Calls `stop` at the first signal and ends the process at the second. Returns the release. */
+function onInterrupt(stop: (name: NodeJS.Signals) => void): () => void {
+  let interrupted = false;
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (interrupted) process.exit(exitCodes.interrupted);
+    interrupted = true;
+    stop(name);
+  };
+  for (const name of signals) process.on(name, onSignal);
+  return () => {
+    for (const name of signals) process.off(name, onSignal);
+  };
+}

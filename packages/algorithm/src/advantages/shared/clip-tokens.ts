@@ -1,0 +1,66 @@
+/**
+ * What the functions that take tokens out of training share: statistics over trained tokens, and
+ * how many were taken out.
+ */
+import { InvariantError, type AdvantageInput, type Metrics } from '@trinity-rft/core';
+import { trainedMoments } from './whiten.js';
+
+/**
+ * How much raising a token's probability changes the entropy, to first order: p (H + log p), p its
+ * probability at sampling. 0 on masked tokens. [N]
+ * @see On the Entropy Dynamics in Reinforcement Fine-Tuning of Large Language Models,
+ * arXiv:2602.03392
+ * @throws InvariantError without entropies
+ */
+export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageInput): Float64Array {
+  if (!entropy)
+    throw new InvariantError(
+      'The advantage function was given no entropies; the algorithm declares that it needs them.',
+      {
+        code: 'ENTROPY_MISSING',
+      },
+    );
+  const effects = new Float64Array(actionMask.length);
+  for (let t = 0; t < effects.length; t++) {
+    if (actionMask[t] === 1)
+      effects[t] = Math.exp(oldLogprobs[t]!) * (entropy[t]! + oldLogprobs[t]!);
+  }
+  return effects;
+}
+
+/** Mean and population variance over tokens where the mask is 1; zeros where there are none. */
+export function trainedSpread(
+  values: Float64Array,
+  actionMask: Uint8Array,
+): { readonly mean: number; readonly variance: number } {
+  const { trained, mean, squares } = trainedMoments(values, actionMask);
+  return { mean, variance: squares / Math.max(trained, 1) };
+}
+
+/**
+ * `frac_clipped`: share of trained tokens taken out; `frac_clipped_pos`, `frac_clipped_neg`: among
+ * those of such advantage, 0 where there are none.
+ */
+export function clipMetrics(
+  before: Uint8Array,
+  after: Uint8Array,
+  advantages: Float32Array,
+): Metrics {
+  // By the sign of the advantage: below, at, above 0.
+  const [all, taken] = [
+    [0, 0, 0],
+    [0, 0, 0],
+  ];
+  for (let t = 0; t < before.length; t++) {
+    if (before[t] === 0) continue;
+    const sign = advantages[t]! > 0 ? 2 : advantages[t]! < 0 ? 0 : 1;
+    all[sign]!++;
+    if (after[t] === 0) taken[sign]!++;
+  }
+  const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+  return {
+    frac_clipped: share(taken[0]! + taken[1]! + taken[2]!, all[0]! + all[1]! + all[2]!),
+    frac_clipped_pos: share(taken[2]!, all[2]!),
+    frac_clipped_neg: share(taken[0]!, all[0]!),
+  };
+}

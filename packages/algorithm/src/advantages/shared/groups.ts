@@ -1,0 +1,110 @@
+/** What the group-relative advantages share: rewards of groups, and writing a score onto tokens. */
+import {
+  gatherMetrics,
+  mean,
+  RewardError,
+  sampleStd,
+  uid,
+  withFields,
+  type Experience,
+  type Metrics,
+} from '@trinity-rft/core';
+
+/** @throws RewardError when it has none, or one that is not finite */
+export function rewardOf(experience: Experience): number {
+  const { reward } = experience;
+  if (reward !== undefined && Number.isFinite(reward)) return reward;
+  const what = reward === undefined ? 'has no reward' : `has the reward ${reward}`;
+  throw new RewardError(
+    `Experience ${uid(experience.eid)} ${what}; a group-relative advantage needs a finite number. Let the workflow set \`reward\` on every experience.`,
+    {
+      code: 'REWARD_MISSING',
+      details: { uid: uid(experience.eid) },
+    },
+  );
+}
+
+/**
+ * The sum of its token rewards, where it has some; its reward otherwise.
+ * @throws RewardError when it has none of them
+ */
+export function returnOf(experience: Experience): number {
+  const { tokenRewards } = experience;
+  if (!tokenRewards) return rewardOf(experience);
+  let sum = 0;
+  for (const reward of tokenRewards) sum += reward;
+  return rewardOf({ ...experience, reward: sum });
+}
+
+export interface GroupStats {
+  readonly mean: number;
+  /** Of the sample (n - 1). */
+  readonly std: number;
+  readonly size: number;
+}
+
+/**
+ * Mean and sample standard deviation of the rewards of a group. A group of one has mean 0 and
+ * deviation 1, so that its score is its reward. Equal rewards have deviation exactly 0, whatever
+ * their rounding.
+ */
+export function groupStats(rewards: readonly number[]): GroupStats {
+  const size = rewards.length;
+  if (size === 1) return { mean: 0, std: 1, size };
+  return { mean: groupMean(rewards), std: allEqual(rewards) ? 0 : sampleStd(rewards), size };
+}
+
+/** Deviation over all rewards of a batch; 1 for a single one. */
+export const batchStd = (rewards: readonly number[]): number =>
+  rewards.length <= 1 ? 1 : groupStats(rewards).std;
+
+/** What divides a score: of the group, of the batch, or 1. */
+export const stdCalLevels = ['group', 'batch', 'none'] as const;
+export type StdCalLevel = (typeof stdCalLevels)[number];
+
+export function stdOf(
+  level: StdCalLevel,
+  group: GroupStats,
+  batch: number,
+  epsilon: number,
+): number {
+  return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
+}
+
+/** A threshold drops groups that tell nothing: single runs and rewards that hardly differ. */
+export const isDropped = (stats: GroupStats, threshold: number | undefined): boolean =>
+  threshold !== undefined && (stats.size === 1 || stats.std <= threshold);
+
+/** Share of groups whose rewards are all equal: they teach nothing relative to each other. */
+export function zeroVarianceRatio(groups: readonly (readonly number[])[]): number {
+  return groups.filter(allEqual).length / groups.length;
+}
+
+/**
+ * `group_advantages/{reward_mean,reward_std}/{mean,max,min}`,
+ * `group_advantages/zero_variance_ratio`.
+ */
+export const groupMetrics = (
+  groups: readonly { readonly stats: GroupStats; readonly rewards: readonly number[] }[],
+): Metrics => ({
+  ...gatherMetrics(
+    groups.map(({ stats }) => ({ reward_mean: stats.mean, reward_std: stats.std })),
+    'group_advantages',
+  ),
+  'group_advantages/zero_variance_ratio': zeroVarianceRatio(groups.map(({ rewards }) => rewards)),
+});
+
+export const allEqual = (rewards: readonly number[]): boolean =>
+  rewards.every((reward) => reward === rewards[0]);
+
+/** Arithmetic mean; of equal rewards exactly that reward, whatever the rounding. */
+export const groupMean = (rewards: readonly number[]): number =>
+  allEqual(rewards) ? rewards[0]! : mean(rewards);
+
+/** A copy with `advantages` and `returns` = score * actionMask. */
+export function withScore(experience: Experience, score: number): Experience {
+  const { actionMask } = experience;
+  const advantages = new Float32Array(actionMask.length);
+  for (let t = 0; t < actionMask.length; t++) if (actionMask[t] === 1) advantages[t] = score;
+  return withFields(experience, { advantages, returns: advantages.slice() });
+}

@@ -1,0 +1,70 @@
+/** Two options of grpo: rewards that fall with the likelihood of a run, and copies of groups. */
+import {
+  actionCount,
+  ConfigError,
+  createRandom,
+  deriveSeed,
+  uid,
+  withFields,
+  type Experience,
+} from '@trinity-rft/core';
+
+/**
+ * R'_i = R_i (1 - penalty * q_i / n), with q the rank from 0 by rising mean log-probability over
+ * trained tokens (`ignoreMask`: over all response tokens); equal ones rank in list order. A group
+ * of one keeps its reward.
+ * @see He et al., Rewarding the Unlikely, arXiv:2506.02355, section 4
+ */
+export function penaliseRanks(
+  rewards: readonly number[],
+  experiences: readonly Experience[],
+  penalty: number,
+  ignoreMask = false,
+): readonly number[] {
+  const logprobs = experiences.map((experience) => meanLogprob(experience, ignoreMask));
+  const order = rewards.map((_, i) => i).toSorted((a, b) => logprobs[a]! - logprobs[b]!);
+  const out = [...rewards];
+  for (const [rank, i] of order.entries())
+    out[i] = rewards[i]! * (1 - (penalty * rank) / rewards.length);
+  return out;
+}
+
+function meanLogprob(experience: Experience, ignoreMask: boolean): number {
+  const { actionMask, logprobs } = experience;
+  let sum = 0;
+  for (let t = 0; t < logprobs.length; t++)
+    if (ignoreMask || actionMask[t] === 1) sum += logprobs[t]!;
+  return sum / Math.max(1, ignoreMask ? logprobs.length : actionCount(experience));
+}
+
+/**
+ * `count` random groups, with replacement. The choice follows from the seed and the batch; copies
+ * get ids of their own.
+ */
+export function duplicateGroups(
+  groups: readonly (readonly Experience[])[],
+  count: number,
+  seed: number,
+): readonly Experience[] {
+  if (groups.length === 0) return [];
+  const random = createRandom(deriveSeed(seed, 'duplicate_experiences', uid(groups[0]![0]!.eid)));
+  return Array.from({ length: count }, (_, copy) =>
+    groups[random.integer(groups.length)]!.map((experience) =>
+      withFields(experience, {
+        eid: { ...experience.eid, suffix: `${experience.eid.suffix}+${copy + 1}` },
+      }),
+    ),
+  ).flat();
+}
+
+/** @throws ConfigError for duplicates without the threshold that drops groups */
+export function checkDuplicates(options: {
+  readonly duplicateExperiences: boolean;
+  readonly stdThreshold: number | undefined;
+}): void {
+  if (!options.duplicateExperiences || options.stdThreshold !== undefined) return;
+  throw new ConfigError(
+    'The argument "duplicateExperiences" of advantage function "grpo" replaces groups that "stdThreshold" drops. Set "stdThreshold" too.',
+    { code: 'ARGUMENT_INVALID' },
+  );
+}

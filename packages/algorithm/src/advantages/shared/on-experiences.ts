@@ -1,0 +1,78 @@
+/** Runs a function over packed token arrays on experiences. */
+import {
+  responseLength,
+  withFields,
+  type AdvantageFn,
+  type AdvantageOutput,
+  type BatchAdvantageFn,
+  type Experience,
+} from '@trinity-rft/core';
+import { pack, rowsOf, type Row } from './pack-rows.js';
+
+export interface OnExperiencesOptions {
+  /**
+   * Whether the function reads rewards: then every call needs one, or token rewards.
+   * @default true
+   */
+  readonly rewards?: boolean;
+  /**
+   * Whether it reads log-probabilities: otherwise those of the policy are 0, and there are none of
+   * a teacher.
+   * @default true
+   */
+  readonly logprobs?: boolean;
+}
+
+/**
+ * Each model call becomes a row: an experience, or each span of one that holds several. Its reward
+ * lies on its last response token, trained or not, unless it has token rewards. Tasks are those of
+ * `eid`; tokens between the calls of an experience get 0. A mask that the function changes replaces
+ * that of the experience.
+ * @throws RewardError for a call without a finite reward
+ */
+export function onExperiences(
+  compute: BatchAdvantageFn,
+  { rewards = true, logprobs = true }: OnExperiencesOptions = {},
+): AdvantageFn {
+  return (experiences) => {
+    if (experiences.length === 0) return { experiences, metrics: {} };
+    const rows = experiences.map(rowsOf);
+    const input = pack(rows.flat(), { rewards, logprobs });
+    const output = compute(input);
+    let row = 0;
+    const out = experiences.map((experience, i) => {
+      const own = rows[i]!;
+      const first = row;
+      row += own.length;
+      return withOutput(experience, own, input.offsets.subarray(first, row + 1), output);
+    });
+    return { experiences: out, metrics: output.metrics };
+  };
+}
+
+/**
+ * Copies what was computed for its rows back to where they lie in the response; between them is 0.
+ */
+function withOutput(
+  experience: Experience,
+  rows: readonly Row[],
+  offsets: Int32Array,
+  output: AdvantageOutput,
+): Experience {
+  const size = responseLength(experience);
+  const gather = <A extends Float32Array | Uint8Array>(from: A, empty: (size: number) => A): A => {
+    if (rows[0]?.start === 0 && rows[0].end === size)
+      return from.slice(offsets[0], offsets[1]) as A;
+    const target = empty(size);
+    for (const [i, row] of rows.entries())
+      target.set(from.subarray(offsets[i], offsets[i + 1]), row.start);
+    return target;
+  };
+  const { advantages, returns, actionMask } = output;
+  const own = gather(advantages, (length) => new Float32Array(length));
+  return withFields(experience, {
+    advantages: own,
+    returns: returns === advantages ? own : gather(returns, (length) => new Float32Array(length)),
+    ...(actionMask && { actionMask: gather(actionMask, (length) => new Uint8Array(length)) }),
+  });
+}

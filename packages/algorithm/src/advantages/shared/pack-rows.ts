@@ -1,0 +1,80 @@
+/** Packs the model calls of experiences into token arrays. */
+import { groupBy, spansOf, taskKey, type AdvantageInput, type Experience } from '@trinity-rft/core';
+import { rewardOf } from './groups.js';
+
+/** A model call: of an experience, or a span of one. */
+export interface Row {
+  readonly experience: Experience;
+  /** Response tokens [start, end). */
+  readonly start: number;
+  readonly end: number;
+  readonly reward: number | undefined;
+}
+
+export function rowsOf(experience: Experience): readonly Row[] {
+  const spans = spansOf(experience);
+  return spans.map(({ start, end, reward }, i) => ({
+    experience,
+    start,
+    end,
+    reward: reward ?? (i === spans.length - 1 ? experience.reward : undefined),
+  }));
+}
+
+/** Which columns are filled; those that are not are 0, or absent where they may be. */
+export interface PackOptions {
+  readonly rewards: boolean;
+  readonly logprobs: boolean;
+}
+
+/** @throws RewardError for a call without a finite reward, where rewards are read */
+export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
+  const offsets = new Int32Array(rows.length + 1);
+  for (const [i, { start, end }] of rows.entries()) offsets[i + 1] = offsets[i]! + end - start;
+  const size = offsets.at(-1)!;
+  const experiences = rows.map(({ experience }) => experience);
+  const baselines = experiences.map(({ info }) => info['reward_baseline']);
+  const hasTeacher = reads.logprobs && experiences.every((each) => each.teacherLogprobs);
+  const input = {
+    offsets,
+    actionMask: new Uint8Array(size),
+    rewards: new Float32Array(size),
+    tasks: tasksOf(experiences),
+    oldLogprobs: new Float32Array(size),
+    ...(baselines.every(isNumber) && { rewardBaselines: Float32Array.from(baselines) }),
+    ...(hasTeacher && { teacherLogprobs: new Float32Array(size) }),
+  };
+  for (const [i, row] of rows.entries()) {
+    const { experience, start, end } = row;
+    const at = offsets[i]!;
+    input.actionMask.set(experience.actionMask.subarray(start, end), at);
+    if (reads.logprobs) input.oldLogprobs.set(experience.logprobs.subarray(start, end), at);
+    input.teacherLogprobs?.set(experience.teacherLogprobs!.subarray(start, end), at);
+    if (reads.rewards) input.rewards.set(tokenRewards(row), at);
+  }
+  return input;
+}
+
+/** The rewards of its tokens; a single reward is that of the last one. */
+function tokenRewards({ experience, start, end, reward }: Row): Float32Array {
+  if (experience.tokenRewards) return experience.tokenRewards.subarray(start, end);
+  const rewards = new Float32Array(end - start);
+  rewards[rewards.length - 1] = rewardOf(
+    reward === experience.reward ? experience : withReward(experience, reward),
+  );
+  return rewards;
+}
+
+/** The same number for experiences of the same task, by first appearance. [B] */
+function tasksOf(experiences: readonly Experience[]): Int32Array {
+  const keys = experiences.map(({ eid }) => taskKey(eid));
+  const numbers = new Map([...groupBy(keys, (key) => key).keys()].map((key, i) => [key, i]));
+  return Int32Array.from(keys, (key) => numbers.get(key)!);
+}
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+
+function withReward(experience: Experience, reward: number | undefined): Experience {
+  const { reward: _, ...rest } = experience;
+  return reward === undefined ? rest : { ...rest, reward };
+}

@@ -1,0 +1,16 @@
+/** Experiences by task and by run; both keep the order of first appearance. */
+import { groupBy, runKey, taskKey, type Experience } from '@trinity-rft/core';
+
+type Experiences = readonly Experience[];
+
+export const byTask = (experiences: Experiences): readonly Experiences[] => [
+  ...groupBy(experiences, ({ eid }) => taskKey(eid)).values(),
+];
+
+export const byRun = (experiences: Experiences): readonly Experiences[] => [
+  ...groupBy(experiences, ({ eid }) => runKey(eid)).values(),
+];
+
+/** By rising `eid.step`. */
+export const inOrderOfSteps = (run: Experiences): Experiences =>
+  run.toSorted((a, b) => a.eid.step - b.eid.step);

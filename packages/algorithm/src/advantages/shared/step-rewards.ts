@@ -1,0 +1,54 @@
+/** The steps of a run with the rewards that follow them. */
+import { groupBy, taskKey, type Experience } from '@trinity-rft/core';
+import { rewardOf } from './groups.js';
+import { inOrderOfSteps } from './runs.js';
+
+export interface Step {
+  readonly experience: Experience;
+  /** Discounted sum of this and later step rewards. */
+  readonly toGo: number;
+  /** Undiscounted sum over its run. */
+  readonly total: number;
+  /** `info.env_state_hash`: in which state of the environment the step began. */
+  readonly state: string | undefined;
+}
+
+/**
+ * By rising `eid.step`. A step's reward is its `info.step_reward`, 0 where it has none; where no
+ * step of the run has one, the last step has the run's reward and the others 0.
+ * @throws RewardError for a reward that is missing or not finite
+ */
+export function toSteps(run: readonly Experience[], gamma: number): readonly Step[] {
+  const ordered = inOrderOfSteps(run);
+  const given = ordered
+    .map(({ info }) => info['step_reward'])
+    .map((value) => (typeof value === 'number' ? value : undefined));
+  const rewards = given.every((value) => value === undefined)
+    ? ordered.map((experience, i) => (i === ordered.length - 1 ? rewardOf(experience) : 0))
+    : given.map((value, i) => rewardOf({ ...ordered[i]!, reward: value ?? 0 }));
+  const total = rewards.reduce((sum, reward) => sum + reward, 0);
+  const toGo = [...rewards];
+  for (let t = toGo.length - 2; t >= 0; t--) toGo[t]! += gamma * toGo[t + 1]!;
+  return ordered.map((experience, t) => ({
+    experience,
+    toGo: toGo[t]!,
+    total,
+    state: stateOf(experience),
+  }));
+}
+
+function stateOf({ info }: Experience): string | undefined {
+  const hash = info['env_state_hash'];
+  return typeof hash === 'string' || typeof hash === 'number' ? String(hash) : undefined;
+}
+
+/** Steps that began in the same state, within their task or across the batch. */
+export function byState(
+  steps: readonly Step[],
+  scope: 'task' | 'batch',
+): readonly (readonly Step[])[] {
+  const hashed = steps.filter(({ state }) => state !== undefined);
+  const keyOf = ({ experience, state }: Step): string =>
+    `${scope === 'task' ? taskKey(experience.eid) : ''}|${state}`;
+  return [...groupBy(hashed, keyOf).values()];
+}

@@ -1,0 +1,56 @@
+/** What the advantages of distillation share: a divergence from the teacher per sampled token. */
+import {
+  InvariantError,
+  mean,
+  sampleStd,
+  type AdvantageInput,
+  type AdvantageOutput,
+} from '@trinity-rft/core';
+import { checkAdvantageInput } from '../../parts/check-input.js';
+import { rowSpans } from '../../parts/rows.js';
+
+export interface DistillOptions {
+  /** Prefix of the metrics. */
+  readonly name: string;
+  readonly coefficient: number;
+  /** Of u = teacher - student log-probability of a sampled token. */
+  readonly divergence: (u: number) => number;
+}
+
+/**
+ * A_t = -coefficient * divergence(u_t) on trained tokens, the student's log-probability being that
+ * at sampling. `returns` is the same array. Rewards and groups do not matter. Metrics:
+ * `<name>/mean` and `<name>/std` of the sum of the divergence over each row (sample deviation, 0
+ * for one row), `advantages/mean` of the sum of the advantages over each row.
+ * @throws InvariantError without log-probabilities of a teacher
+ */
+export function towardsTeacher(
+  input: AdvantageInput,
+  { name, coefficient, divergence }: DistillOptions,
+): AdvantageOutput {
+  checkAdvantageInput(input, ['oldLogprobs', 'teacherLogprobs']);
+  const { offsets, actionMask, oldLogprobs, teacherLogprobs } = input;
+  if (!teacherLogprobs)
+    throw new InvariantError(
+      'Distillation was given no log-probabilities of a teacher; let the workflow write `teacherLogprobs` on every experience.',
+      { code: 'TEACHER_MISSING' },
+    );
+  const advantages = new Float32Array(actionMask.length);
+  const sums = rowSpans(offsets).map(({ start, end }) => {
+    let sum = 0;
+    for (let t = start; t < end; t++) {
+      if (actionMask[t] === 0) continue;
+      const value = divergence(teacherLogprobs[t]! - oldLogprobs[t]!);
+      advantages[t] = -coefficient * value;
+      sum += value;
+    }
+    return sum;
+  });
+  if (sums.length === 0) return { advantages, returns: advantages, metrics: {} };
+  const metrics = {
+    [`${name}/mean`]: mean(sums),
+    [`${name}/std`]: sampleStd(sums),
+    'advantages/mean': -coefficient * mean(sums),
+  };
+  return { advantages, returns: advantages, metrics };
+}

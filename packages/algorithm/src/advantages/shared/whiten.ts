@@ -1,0 +1,61 @@
+/** Mean and deviation over the trained tokens of a batch, and advantages that have 0 and 1. */
+
+/** Keeps equal values from dividing by zero; the value of the original. */
+const epsilon = 1e-8;
+
+/** Statistics over tokens where the action mask is 1; zeros where there are none. */
+export interface TrainedMoments {
+  readonly trained: number;
+  readonly mean: number;
+  /** Sum of the squared distances from the mean. */
+  readonly squares: number;
+}
+
+/** Sums in float64. */
+export function trainedMoments(
+  values: Float32Array | Float64Array,
+  actionMask: Uint8Array,
+): TrainedMoments {
+  let trained = 0;
+  let sum = 0;
+  for (let t = 0; t < values.length; t++) {
+    if (actionMask[t] === 0) continue;
+    trained++;
+    sum += values[t]!;
+  }
+  if (trained === 0) return { trained: 0, mean: 0, squares: 0 };
+  const mean = sum / trained;
+  let squares = 0;
+  for (let t = 0; t < values.length; t++)
+    if (actionMask[t] === 1) squares += (values[t]! - mean) ** 2;
+  return { trained, mean, squares };
+}
+
+/**
+ * In place: (v - mean) / sqrt(var + 1e-8), mean and variance (n - 1) over trained tokens. A single
+ * trained token keeps its value, as does everything where there is none. [N]
+ * @param masked what becomes of masked tokens: they are shifted and scaled with the others, or set
+ * to 0
+ * @returns the moments before
+ */
+export function whiten(
+  values: Float32Array,
+  actionMask: Uint8Array,
+  masked: 'scaled' | 'zero' = 'scaled',
+): TrainedMoments {
+  const moments = trainedMoments(values, actionMask);
+  const { trained, mean, squares } = moments;
+  const isSpread = trained > 1;
+  const shift = isSpread ? mean : 0;
+  const scale = isSpread ? 1 / Math.sqrt(squares / (trained - 1) + epsilon) : 1;
+  for (let t = 0; t < values.length; t++)
+    values[t] = masked === 'zero' && actionMask[t] === 0 ? 0 : (values[t]! - shift) * scale;
+  return moments;
+}
+
+/** Metric `returns/mean`: over trained tokens; absent where there are none. */
+export const returnMetrics = ({
+  trained,
+  mean,
+}: Pick<TrainedMoments, 'trained' | 'mean'>): { readonly 'returns/mean'?: number } =>
+  trained === 0 ? {} : { 'returns/mean': mean };

@@ -1,0 +1,31 @@
+/** The disk, which a configuration is checked against. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/** Everything that is read of the disk; nothing is written. */
+export interface Disk {
+  readonly resolve: (path: string) => string;
+  readonly kind: (path: string) => 'file' | 'folder' | undefined;
+  /** Undefined when it cannot be read as UTF-8 text. */
+  readonly readText: (path: string) => string | undefined;
+  readonly isEmptyFolder: (path: string) => boolean;
+}
+
+/** The real disk; relative paths start at `cwd`. */
+export function diskAt(cwd: string): Disk {
+  return {
+    resolve: (path) => resolve(cwd, path),
+    kind: (path) => {
+      const stats = statSync(path, { throwIfNoEntry: false });
+      return stats === undefined ? undefined : stats.isDirectory() ? 'folder' : 'file';
+    },
+    readText: (path) => {
+      try {
+        return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+      } catch {
+        return undefined;
+      }
+    },
+    isEmptyFolder: (path) => !existsSync(path) || readdirSync(path).length === 0,
+  };
+}

@@ -1,0 +1,79 @@
+/** The explorer: what its section says, and what follows from batches and weight updates. */
+import { resolveSection } from '../schema/resolve-section.js';
+import { showValue } from '../source/secrets.js';
+import type { StageContext } from './base/context.js';
+import type { AlgorithmConfig, BufferConfig, ExplorerConfig } from './base/resolved.js';
+
+interface ExplorerNeeds {
+  readonly models: Pick<ExplorerConfig, 'rolloutModel' | 'auxiliaryModels'>;
+  readonly buffer: BufferConfig;
+  readonly algorithm: AlgorithmConfig;
+}
+
+export function deriveExplorer(
+  context: StageContext,
+  { models, buffer, algorithm }: ExplorerNeeds,
+): ExplorerConfig {
+  const { explorer } = context.input;
+  const { host, port, checkIntervalMs, ...own } = resolveSection(
+    context.sections.explorer,
+    explorer,
+  );
+  return {
+    ...own,
+    ...models,
+    concurrency: deriveConcurrency(context, buffer.batchSize * algorithm.repeatTimes, algorithm),
+    envVars: deriveEnvVars(context),
+    evalInterval: deriveEvalInterval(context),
+    serve: { host, port, checkIntervalMs },
+  };
+}
+
+/** Enough to fill the batches of the engine in an evaluation, however small a step is. */
+const leastConcurrency = 64;
+
+/** A runner of the original works on one task with all its repeats. Default: a whole step. */
+function deriveConcurrency(
+  context: StageContext,
+  runsPerStep: number,
+  { repeatTimes }: AlgorithmConfig,
+): number {
+  const { explorer } = context.input;
+  if (explorer.runner_num !== null)
+    context.warn(['explorer', 'runner_num'], 'is an old name; it is read as runner_per_model.');
+  const runners = explorer.runner_per_model ?? explorer.runner_num;
+  return runners === null ? Math.max(leastConcurrency, runsPerStep) : runners * repeatTimes;
+}
+
+function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {
+  const entries = Object.entries(context.input.explorer.env_vars).map(([name, value]) => {
+    if (typeof value !== 'object') return [name, String(value)] as const;
+    if (value !== null)
+      context.report(
+        ['explorer', 'env_vars', name],
+        `got ${showValue(value, [name])}, expected text.`,
+      );
+    return [name, ''] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Evaluation happens right before weights are updated, so its interval is a multiple of
+ * `sync_interval`: rounded down, at least once that.
+ */
+function deriveEvalInterval(context: StageContext): number | undefined {
+  const { explorer, synchronizer, mode } = context.input;
+  const { eval_interval: given } = explorer;
+  if (given === 0) return undefined;
+  if (mode === 'bench' || mode === 'train') return given;
+  const rounded =
+    Math.max(1, Math.floor(given / synchronizer.sync_interval)) * synchronizer.sync_interval;
+  if (rounded !== given && context.isSet('explorer', 'eval_interval')) {
+    context.warn(
+      ['explorer', 'eval_interval'],
+      `${given} becomes ${rounded}, a multiple of sync_interval ${synchronizer.sync_interval}: evaluation happens where weights move.`,
+    );
+  }
+  return rounded;
+}

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import type { EngineCapabilities } from '@trinity-rft/core';
+import { configJsonSchema } from '../src/index.js';
+import { createWorkspace, engines, problems, stageOf, parse, yaml } from './workspace.js';
+
+const cwd = createWorkspace();
+
+/** The embedded engine, and one that cannot do some of what it can. */
+const withOther = (capabilities: Partial<EngineCapabilities> = {}) => ({
+  engines: {
+    ...engines,
+    other: {
+      name: 'other',
+      capabilities: { ...engines.onnx.capabilities, ...capabilities },
+    },
+  },
+});
+
+const trainer = (name: string): string => `trainer:\n  trainer_type: ${name}`;
+const sampler = (name: string): string => `explorer:\n  rollout_model:\n    engine_type: ${name}`;
+
+describe('the engine of a stage', () => {
+  it.each([
+    ['', 'onnx'],
+    [trainer('other'), 'other'],
+    [trainer('Other'), 'other'],
+    [sampler('other'), 'other'],
+    [`${trainer('other')}\n${sampler('other')}`, 'other'],
+    [`${trainer('verl')}\n${sampler('vllm')}`, 'onnx'],
+    [`${trainer('other')}\n${sampler('vllm')}`, 'other'],
+  ])('follows from trainer_type and engine_type: %j', (rest, engine) => {
+    expect(stageOf(cwd, yaml({ rest }), withOther())).toMatchObject({ engine });
+  });
+
+  it('is the first of the table when no key names one', () => {
+    const { other, onnx } = withOther().engines;
+    expect(stageOf(cwd, yaml(), { engines: { other, onnx } })).toMatchObject({ engine: 'other' });
+  });
+
+  it('both trains and samples', () => {
+    const [problem] = problems(
+      cwd,
+      yaml({ rest: `${trainer('onnx')}\n${sampler('other')}` }),
+      withOther(),
+    );
+    expect(problem).toMatchObject({
+      key: 'explorer.rollout_model.engine_type',
+      message:
+        'got "other", but trainer.trainer_type is "onnx", and one engine trains and samples. Remove one of the two keys.',
+    });
+  });
+
+  it('is one of the table', () => {
+    expect(problems(cwd, yaml({ rest: trainer('other') }))[0]).toMatchObject({
+      key: 'trainer.trainer_type',
+      message: 'got "other", expected one of onnx, verl, tinker.',
+    });
+  });
+
+  it('can have a name that is otherwise ignored or not built', () => {
+    const tinker = { name: 'tinker', capabilities: engines.onnx.capabilities };
+    const { config, warnings } = parse(cwd, yaml({ rest: trainer('tinker') }), {
+      engines: { ...engines, tinker },
+    });
+    expect([config.stages[0].engine, warnings]).toEqual(['tinker', []]);
+  });
+
+  it('is a choice of the JSON Schema', () => {
+    expect(JSON.stringify(configJsonSchema(withOther()))).toContain('["onnx","other","verl"');
+  });
+});
+
+describe('auxiliary models', () => {
+  const model = (engine: string): string =>
+    `${trainer('other')}\nexplorer:\n  auxiliary_models:\n    - model_path: ./tiny${engine}`;
+
+  it.each([
+    ['', 'other'],
+    ['\n      engine_type: onnx', 'onnx'],
+    ['\n      engine_type: vllm', 'other'],
+  ])('run on the engine that they name, else on that of the stage: %j', (own, engine) => {
+    const [auxiliary] = stageOf(cwd, yaml({ rest: model(own) }), withOther()).explorer
+      .auxiliaryModels;
+    expect(auxiliary?.source).toMatchObject({ kind: 'folder', engine });
+  });
+});
+
+describe('an algorithm that needs more than its engine can do', () => {
+  const ppo = 'algorithm:\n  algorithm_type: ppo';
+  const grpo = 'algorithm:\n  algorithm_type: grpo';
+
+  it.each([
+    [
+      { valueHead: false },
+      ppo,
+      'algorithm.algorithm_type',
+      'ppo estimates advantages with a critic, and the engine "other" has no value head. Choose an advantage function without a critic: advantage_fn: grpo.',
+    ],
+    [
+      { referenceModel: false },
+      `${grpo}\n  kl_loss_fn: k2`,
+      'algorithm.kl_loss_fn',
+      'the engine "other" keeps none',
+    ],
+    [
+      { entropyGradient: 'none' },
+      `${grpo}\n  entropy_loss_fn_args: {entropy_coef: 0.1}`,
+      'algorithm.entropy_loss_fn_args',
+      'the engine "other" cannot',
+    ],
+    [
+      { necs: false },
+      `${grpo}\n  advantage_fn: clipv`,
+      'algorithm.advantage_fn',
+      'the engine "other" computes none',
+    ],
+  ] as const)('is reported: %j', (capabilities, algorithm, key, message) => {
+    const table = withOther(capabilities);
+    const found = problems(cwd, yaml({ algorithm, rest: trainer('other') }), table);
+    expect(found).toEqual([
+      expect.objectContaining({ key, message: expect.stringContaining(message) }),
+    ]);
+    expect(problems(cwd, yaml({ algorithm }), table)).toEqual([]);
+  });
+
+  it('is fine where nothing is trained', () => {
+    const found = problems(
+      cwd,
+      yaml({ top: 'mode: bench', algorithm: ppo, rest: trainer('other') }),
+      withOther({ valueHead: false }),
+    );
+    expect(found.filter(({ key }) => key.startsWith('algorithm'))).toEqual([]);
+  });
+});
+
+describe('what is trained', () => {
+  const lora = 'model:\n  model_path: ./tiny\n  lora_configs: [{}]';
+
+  it.each([
+    [{ lora: false }, lora, 'model.lora_configs', 'trains no adapters. Remove lora_configs.'],
+    [
+      { fullParameter: false },
+      'model:\n  model_path: ./tiny',
+      'trainer.trainer_type',
+      'trains adapters only. Set model.lora_configs.',
+    ],
+  ])('is something that the engine can train: %j', (capabilities, model, key, message) => {
+    const rest = trainer('other');
+    const found = problems(cwd, yaml({ model, rest }), withOther(capabilities));
+    expect(found).toEqual([
+      expect.objectContaining({ key, message: expect.stringContaining(message) }),
+    ]);
+    expect(problems(cwd, yaml({ model, rest }), withOther())).toEqual([]);
+  });
+});

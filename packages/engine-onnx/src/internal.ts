@@ -1,0 +1,2 @@
+export { onnxCapabilities } from './capabilities.js';
+export { readModelFiles } from './folder/model-folder.js';

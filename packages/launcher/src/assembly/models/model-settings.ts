@@ -1,0 +1,27 @@
+/** How a model samples. */
+import type { RolloutModelConfig } from '@trinity-rft/config';
+import type { RolloutModelOptions } from '@trinity-rft/model';
+
+/** The part of a rollout model's options that the configuration decides. */
+export function modelSettings({
+  maxPromptTokens,
+  maxResponseTokens,
+  maxModelLen,
+  minResponseTokens,
+  enableThinking,
+  temperature,
+  topP,
+  topK,
+}: Omit<RolloutModelConfig, 'name'>) {
+  return {
+    limits: { maxPromptTokens, maxResponseTokens, maxModelLen },
+    defaults: {
+      temperature,
+      topP,
+      topK,
+      maxTokens: maxResponseTokens,
+      minTokens: minResponseTokens,
+    },
+    enableThinking,
+  } satisfies Partial<RolloutModelOptions>;
+}

@@ -1,0 +1,17 @@
+/** The reward functions that tasks name. */
+import type { RewardFn, Task } from '@trinity-rft/core';
+import type { Registry, RewardDefinition } from '@trinity-rft/workflow';
+
+/** Creates each reward function once per name and arguments. */
+export function rewardFnFinder(
+  registry: Registry<RewardDefinition>,
+): (task: Task) => RewardFn | undefined {
+  const created = new Map<string, RewardFn>();
+  return ({ rewardFn: name, rewardFnArgs }) => {
+    if (name === undefined) return undefined;
+    const key = `${name}\n${JSON.stringify(rewardFnArgs)}`;
+    const rewardFn = created.get(key) ?? registry.get(name).create(rewardFnArgs);
+    created.set(key, rewardFn);
+    return rewardFn;
+  };
+}

@@ -1,0 +1,105 @@
+/** The files that a debug run writes. */
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { sqliteExperienceStore } from '@trinity-rft/buffer';
+import { describeError, redactText, type Experience } from '@trinity-rft/core';
+import { firstCause, stacksOf } from '../run/failure.js';
+import { profilePage } from './profile-page.js';
+import type { WorkflowDebugReport } from './report.js';
+import { chromeTrace } from './spans.js';
+
+/** Their names in the output directory. `trinity view` and the viewer read the first. */
+export const debugFiles = {
+  experiences: 'experiences.db',
+  failedTurns: 'failed_turns.json',
+  profile: 'profile.html',
+  trace: 'trace.json',
+  facts: 'debug.json',
+} as const;
+
+/**
+ * The folder to write to: `directory`, cleared of the files of an earlier debug run, or with
+ * `suffix` a new folder beside it if there was one. The file of a served model stays.
+ */
+export async function prepareFolder(directory: string, suffix?: string): Promise<string> {
+  const used = await stat(path.join(directory, debugFiles.facts)).catch(() => undefined);
+  const target = used && suffix !== undefined ? `${directory}_${suffix}` : directory;
+  await mkdir(target, { recursive: true });
+  const { experiences, ...others } = debugFiles;
+  const databaseFiles = ['', '-wal', '-shm', '.lock'].map((end) => `${experiences}${end}`);
+  for (const name of [...databaseFiles, ...Object.values(others)])
+    await rm(path.join(target, name), { force: true });
+  return target;
+}
+
+interface WriteOptions {
+  /** Folder of the model, for the tokenizer of the viewer. */
+  readonly model: string;
+  readonly profile: boolean;
+}
+
+/** Returns the names of the files. */
+export async function writeReport(
+  report: Omit<WorkflowDebugReport, 'files'>,
+  { model, profile }: WriteOptions,
+): Promise<readonly string[]> {
+  const { outputDirectory, experiences, error, spans, task } = report;
+  const contents: Record<string, string> = {};
+  if (error) contents[debugFiles.failedTurns] = json(failureOf(report, error));
+  if (profile) {
+    contents[debugFiles.trace] = json(chromeTrace(spans));
+    contents[debugFiles.profile] = profilePage(spans, task.workflow);
+  }
+  contents[debugFiles.facts] = json(factsOf(report, model));
+  for (const [name, text] of Object.entries(contents))
+    await writeFile(path.join(outputDirectory, name), text);
+  if (experiences.length === 0) return Object.keys(contents);
+  await storeExperiences(path.join(outputDirectory, debugFiles.experiences), experiences);
+  return [debugFiles.experiences, ...Object.keys(contents)];
+}
+
+const factsOf = (
+  { task, turns, forks, seconds, reward, metrics }: Omit<WorkflowDebugReport, 'files'>,
+  model: string,
+): object => ({
+  model,
+  workflow: task.workflow,
+  task: task.index,
+  turns: turns.length,
+  forks,
+  seconds,
+  reward,
+  metrics,
+});
+
+/** What a person needs to find the reason: the error with its causes, and the conversation. */
+function failureOf(
+  { task, turns, forks, spans }: Omit<WorkflowDebugReport, 'files'>,
+  error: Error,
+): object {
+  const first = firstCause(error);
+  const hasStack = first instanceof Error && first.stack !== undefined;
+  return {
+    error: redactText(describeError(error)),
+    stack: hasStack ? redactText(stacksOf(error)).split('\n') : undefined,
+    task: { workflow: task.workflow, ...task.index, rawTask: task.rawTask },
+    turns: turns.map(({ start, end, ...turn }, call) => ({
+      call,
+      seconds: (end - start) / 1000,
+      ...turn,
+    })),
+    forks,
+    spans,
+  };
+}
+
+async function storeExperiences(file: string, experiences: readonly Experience[]): Promise<void> {
+  const store = sqliteExperienceStore({ path: file, capacity: Infinity });
+  try {
+    await store.put(experiences);
+  } finally {
+    await store.close();
+  }
+}
+
+const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

@@ -1,0 +1,120 @@
+/** Explorer, trainer and synchronizer of a stage, at the point where it continues. */
+import type { ExperienceStore, MetricSink } from '@trinity-rft/core';
+import { createExplorer, type Explorer } from '@trinity-rft/explorer';
+import { createSynchronizer, type Synchronizer } from '@trinity-rft/synchronizer';
+import { createTrainer, loadTrainer, type Trainer, type TrainerState } from '@trinity-rft/trainer';
+import { explorerOptions } from '../../assembly/explorer-options.js';
+import { trainerOptions } from '../../assembly/trainer-options.js';
+import type { StageContext } from '../../context/stage-context.js';
+import type { LoopParts } from './open.js';
+import type { Progress } from './progress.js';
+import { findResumePoint, type ResumePoint } from './resume-point.js';
+
+export interface Loop {
+  readonly explorer: Explorer;
+  readonly trainer: Trainer;
+  readonly synchronizer: Synchronizer;
+  readonly point: ResumePoint;
+  readonly sink: MetricSink;
+  /** Stops explorer and trainer. */
+  readonly stop: AbortController;
+  /** Another explorer of the same parts, which `stop` does not stop. */
+  readonly createEvaluator: () => Explorer;
+}
+
+export async function assembleLoop(
+  context: StageContext,
+  parts: LoopParts,
+  progress: Progress,
+): Promise<Loop> {
+  const { stage, runtime } = context;
+  const { store, sampling, engine, transport, algorithm, engineFailed } = parts;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const synchronizer = createSynchronizer({
+    settings: stage.synchronizer,
+    transport,
+    starved: () => hasTooFew(store, sampling.fromBuffer),
+    clock: runtime.clock,
+    logger: runtime.logger,
+  });
+  const { point, state } = await resume(context, parts, { synchronizer, progress });
+  // If no explore step was stored, the evaluation before the first one is repeated as well.
+  const sink = context.openSink({
+    explorer: progress.explorer?.step ?? -1,
+    trainer: point.trainStep,
+  });
+  const totalSteps = totalTrainSteps(context, parts);
+  context.expectSteps(totalSteps);
+  const trainer = createTrainer({
+    ...trainerOptions(context, { ...parts, state, totalSteps, sink }),
+    sync: synchronizer,
+    signal,
+  });
+  const shared = {
+    ...explorerOptions(context, { ...parts, sampler: engine.sampler, sink }),
+    store,
+    sync: synchronizer,
+    advantage: algorithm.advantage,
+  };
+  return {
+    explorer: createExplorer({ ...shared, signal }),
+    trainer,
+    synchronizer,
+    point,
+    sink,
+    stop,
+    createEvaluator: () =>
+      createExplorer({ ...shared, signal: AbortSignal.any([context.signal, engineFailed]) }),
+  };
+}
+
+/** True when the trainer's next batch is neither complete nor on its way. */
+async function hasTooFew(store: ExperienceStore, needed: number): Promise<boolean> {
+  const { waiting, leased } = await store.counts();
+  return leased === 0 && waiting < needed;
+}
+
+interface ResumeParts {
+  readonly synchronizer: Synchronizer;
+  readonly progress: Progress;
+}
+
+/** Puts trainer, store and sampler to where the run continues. */
+async function resume(
+  { stage, runtime }: StageContext,
+  { engine, critic, sampling, transport }: LoopParts,
+  { synchronizer, progress: { checkpoints, explorer } }: ResumeParts,
+): Promise<{ readonly point: ResumePoint; readonly state: TrainerState }> {
+  const point = findResumePoint({
+    checkpoints,
+    explorer,
+    settings: stage.synchronizer,
+    isBoundary: (step) => synchronizer.isBoundary(step),
+  });
+  const { checkpoint, trainStep, explorerVersion } = point;
+  const state = checkpoint ? await loadTrainer(checkpoint, { engine: engine.trainer, critic }) : {};
+  if (explorer || checkpoint)
+    runtime.logger.info(
+      `Resumes at explore step ${explorer?.step ?? 0} and train step ${trainStep}.`,
+    );
+  await sampling.source.rollback(trainStep);
+  await synchronizer.start({ trainStep, explorerVersion });
+  if (!point.catchUp) await transport.adopt(trainStep);
+  return { point, state };
+}
+
+/**
+ * Train steps of the whole stage; unknown where a run yields as many experiences as it makes calls.
+ */
+function totalTrainSteps(
+  { stage: { trainer, buffer, algorithm }, algorithms }: StageContext,
+  { tasks, sampling }: LoopParts,
+): number | undefined {
+  if (trainer.totalSteps !== undefined) return trainer.totalSteps;
+  const advantage = algorithms.advantageFns[algorithm.advantageFn?.name ?? ''];
+  if (advantage?.experiencesPerRun === 'many') return undefined;
+  return Math.ceil(
+    (tasks.exploreSteps * buffer.batchSize * algorithm.repeatTimes) / sampling.fromBuffer,
+  );
+}

@@ -1,0 +1,72 @@
+/** How far an earlier process got with the stage. */
+import { ConfigError, type ExperienceStore } from '@trinity-rft/core';
+import type { ExplorerState } from '@trinity-rft/explorer';
+import { listCheckpoints, type Checkpoint } from '@trinity-rft/trainer';
+import type { StageTasks } from '../../assembly/data/tasks.js';
+import type { StageContext, StageResult } from '../../context/stage-context.js';
+
+export interface Progress {
+  /** Complete ones, oldest first. */
+  readonly checkpoints: readonly Checkpoint[];
+  /** Stored with the last explore step; undefined when there was none. */
+  readonly explorer: ExplorerState | undefined;
+}
+
+export async function readProgress(
+  { stage }: StageContext,
+  store: ExperienceStore,
+): Promise<Progress> {
+  return {
+    checkpoints: await listCheckpoints(stage.jobDirectory),
+    explorer: (await store.explorerState()) as ExplorerState | undefined,
+  };
+}
+
+/** The result of a stage that was completed before and has not become longer since. */
+export function earlierResult(
+  context: StageContext,
+  tasks: StageTasks,
+  progress: Progress,
+): StageResult | undefined {
+  const last = progress.checkpoints.at(-1);
+  if (!last || !context.endedBefore || !isComplete(context, tasks, last, progress))
+    return undefined;
+  return {
+    interrupted: false,
+    doneBefore: true,
+    trainStep: last.manifest.step,
+    checkpoint: last.directory,
+  };
+}
+
+function isComplete(
+  { stage }: StageContext,
+  tasks: StageTasks,
+  { manifest }: Checkpoint,
+  { explorer }: Progress,
+): boolean {
+  if (!manifest.final) return false;
+  // A buffer in memory does not survive its process, so nothing is known about it.
+  if (stage.buffer.trainerInput.experienceBuffer.path === undefined) return true;
+  const { totalSteps } = stage.trainer;
+  const allTrained = totalSteps !== undefined && manifest.step >= totalSteps;
+  return allTrained || (explorer !== undefined && explorer.step >= tasks.exploreSteps);
+}
+
+/** @throws ConfigError when there are weights, but not the experiences that they come from */
+export function assertResumable(
+  { stage }: StageContext,
+  { checkpoints, explorer }: Progress,
+): void {
+  const step = checkpoints.at(-1)?.manifest.step ?? 0;
+  if (step === 0 || explorer) return;
+  const { path } = stage.buffer.trainerInput.experienceBuffer;
+  const reason =
+    path === undefined
+      ? 'its experience_buffer has storage: memory, which ended with its process'
+      : `its experiences are not in ${path}`;
+  throw new ConfigError(
+    `The run in ${stage.jobDirectory} cannot continue after train step ${step}: ${reason}. Give the new run another name, or delete that folder.`,
+    { code: 'RUN_NOT_RESUMABLE' },
+  );
+}

@@ -1,0 +1,90 @@
+/** The server of mode `serve`: opens, runs until it is interrupted, and ends cleanly. */
+import { openEndpointServer, type EndpointServer } from '@trinity-rft/model';
+import { createServe, type Commit, type ServeOptions, type TurnStore } from '@trinity-rft/serve';
+import type { StageEngine } from '../../assembly/models/engine.js';
+import type { ServeAddress, StageContext, StageResult } from '../../context/stage-context.js';
+import type { ServedWeights } from './follow-checkpoints.js';
+
+const defaultDrainMs = 30_000;
+
+export interface ServerParts {
+  readonly turns: TurnStore;
+  readonly engine: StageEngine;
+  readonly handlers: ServeOptions['createHandler'];
+  readonly commit: Commit;
+  /** More entries for `/metrics`. */
+  readonly extraMetrics?: ServeOptions['extraMetrics'];
+  /**
+   * Brings new weights while the server runs, until the signal. It may end earlier; if it rejects,
+   * the server ends with that error.
+   */
+  readonly updateWeights: (signal: AbortSignal) => Promise<ServedWeights>;
+}
+
+export async function serveUntilInterrupted(
+  context: StageContext,
+  parts: ServerParts,
+): Promise<StageResult> {
+  const { runtime, serve: options = {} } = context;
+  const { turns, engine, updateWeights } = parts;
+  // An earlier process ended within a commit: finish it now, not with the next one.
+  if (await turns.unfinishedBatch()) await parts.commit();
+  const serve = createServe({
+    turns,
+    createHandler: parts.handlers,
+    commit: parts.commit,
+    policyVersion: () => engine.sampler.policyVersion,
+    extraMetrics: parts.extraMetrics,
+    clock: runtime.clock,
+    logger: runtime.logger,
+  });
+  const { endpoint, address } = await openServer(context, serve.handler);
+  const stop = new AbortController();
+  const update = updateWeights(stop.signal);
+  try {
+    runtime.logger.info(`Serves train step ${engine.sampler.policyVersion} on ${endpoint.url}.`);
+    options.onOpen?.(address);
+    await Promise.race([
+      untilAborted(context.signal),
+      rejectWhenAborted(engine.failed),
+      rejectWhenAborted(turns.failed),
+      update.then(() => untilAborted(context.signal)),
+    ]);
+    await serve.drain(options.drainMs ?? defaultDrainMs);
+  } finally {
+    await endpoint.close();
+    stop.abort();
+    // If it failed, the race above has rejected with the first cause, or `await update` will.
+    await update.catch(() => undefined);
+  }
+  const { step, checkpoint } = await update;
+  return {
+    interrupted: true,
+    doneBefore: false,
+    trainStep: step,
+    checkpoint: checkpoint?.directory,
+  };
+}
+
+async function openServer(
+  { stage, runtime, serve: options = {} }: StageContext,
+  handler: (request: Request) => Promise<Response>,
+): Promise<{ readonly endpoint: EndpointServer; readonly address: ServeAddress }> {
+  const { host = stage.explorer.serve.host, port = stage.explorer.serve.port } = options;
+  const endpoint = await openEndpointServer({ host, port, runtime });
+  const { apiKey } = endpoint.mount({ handler, ownMetrics: true, apiKey: options.apiKey });
+  return { endpoint, address: { url: endpoint.url, apiKey } };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Rejects with the signal's reason. */
+async function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  await untilAborted(signal);
+  throw signal.reason as Error;
+}

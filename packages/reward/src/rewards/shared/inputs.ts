@@ -1,0 +1,35 @@
+/** What reward functions read of their input, and what they require of it. */
+import { RewardError, type RewardInput } from '@trinity-rft/core';
+
+/**
+ * @throws RewardError when the task has no expected answer: that is a mistake in the data, not in
+ * the response
+ */
+export function requireTruth(owner: string, { truth, rawTask }: RewardInput): string {
+  if (truth !== undefined) return truth;
+  const columns = Object.keys(rawTask).join(', ') || 'none';
+  throw new RewardError(
+    `The task has no expected answer, which ${owner} needs; the columns of its row are ${columns}. ` +
+      'Name the right one in format.response_key of the task set.',
+    { code: 'REWARD_TRUTH_MISSING', details: { owner } },
+  );
+}
+
+/** @throws RewardError when the workflow does not report how many tokens the response has */
+export function requireTokens(owner: string, { responseTokens }: RewardInput): number {
+  if (responseTokens !== undefined) return responseTokens;
+  throw new RewardError(
+    `${owner} needs the number of response tokens, which the workflow does not report. Use a ` +
+      'workflow with one answer (simple_workflow, math_workflow, math_boxed_workflow), or pass ' +
+      'the number to scoreResponse.',
+    { code: 'REWARD_TOKENS_MISSING', details: { owner } },
+  );
+}
+
+/** The response, with the reasoning put back that a reasoning parser took out. */
+export function wholeResponse({
+  response,
+  reasoning,
+}: Pick<RewardInput, 'response' | 'reasoning'>): string {
+  return reasoning === undefined ? response : `<think>\n${reasoning}\n</think>\n${response}`;
+}

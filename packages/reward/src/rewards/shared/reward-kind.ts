@@ -1,0 +1,51 @@
+/** How a built-in reward function is declared: what it is, what it takes, what it returns. */
+import { readArgs, type ArgSpec, type ArgValues, type RewardFn } from '@trinity-rft/core';
+import { sharedMathChecker, type MathChecker } from '../../checker/checker.js';
+import type { MathRule } from '../../checker/rules.js';
+
+/** What reward functions are given besides their arguments. */
+export interface RewardTools {
+  /**
+   * Compares answers within its deadline.
+   * @default the checker that all reward functions of the process share
+   */
+  readonly mathChecker?: MathChecker;
+}
+
+/** A row of the table of reward functions. */
+export interface RewardKind {
+  /** One sentence. */
+  readonly summary: string;
+  /**
+   * What each part measures, and its range under the default weights. The reward is the
+   * sum of the parts.
+   */
+  readonly parts: Readonly<Record<string, string>>;
+  readonly args: ArgSpec;
+  /** @throws ConfigError for an unknown argument or a value out of range */
+  readonly create: (args: Readonly<Record<string, unknown>>, tools?: RewardTools) => RewardFn;
+}
+
+/** Is the answer in `response` the one in `truth`? An answer that cannot be compared in time is wrong. */
+type IsRight = (rule: MathRule, response: string, truth: string) => Promise<boolean>;
+
+/**
+ * Declares a reward function. `create` gets the arguments, checked and with defaults, and a function
+ * that compares answers.
+ */
+export function rewardKind<S extends ArgSpec>(
+  name: string,
+  kind: Omit<RewardKind, 'args' | 'create'> & {
+    readonly args: S;
+    readonly create: (args: ArgValues<S>, isRight: IsRight) => RewardFn;
+  },
+): RewardKind {
+  return {
+    ...kind,
+    create: (given, { mathChecker = sharedMathChecker } = {}) =>
+      kind.create(
+        readArgs(`reward function "${name}"`, kind.args, given),
+        async (rule, response, truth) => (await mathChecker.check({ rule, response, truth })).equal,
+      ),
+  };
+}
