@@ -37,6 +37,50 @@ describe('golden vectors of the original', () => {
   });
 });
 
+describe('a case that states less', () => {
+  const failuresOf = (vectors: object): readonly string[] =>
+    casesOf({ inputs: file.inputs, ...vectors }).flatMap(({ cases }) =>
+      cases.flatMap(({ run }) => {
+        try {
+          void run();
+          return [];
+        } catch (error) {
+          return [(error as Error).message];
+        }
+      }),
+    );
+
+  it('is compared in what it states', () => {
+    const loss = { id: 'x', fn: 'sft', args: {}, input: 'small_4x5' };
+    const kl = { id: 'x', fn: 'k2', kl_coef: 1, input: 'small_4x5', with_old_logprob: true };
+    expect(failuresOf({ policy_loss: [{ ...loss, expect: {} }], kl: [kl] })).toEqual([]);
+    expect(failuresOf({ policy_loss: [{ ...loss, expect: { loss: 100 } }] })).toHaveLength(1);
+    const penalty = { token_level_scores: [[1]], input: 'one', cases: [{ fn: 'k1', kl_coef: 1 }] };
+    const inputs = { one: { logprob: [[-1]], action_mask: 'all one' } };
+    expect(failuresOf({ inputs, kl_penalty_in_reward: penalty })).toEqual([]);
+  });
+
+  it('may say a mask in words', () => {
+    const vector = { log_ratio: [[1, 1]], advantages: [[1, 1]], threshold: 0.5 };
+    const cases = [
+      { ...vector, action_mask: 'all one', mask: 'all zero' },
+      { ...vector, action_mask: 'all zero', mask: 'all zero' },
+      { ...vector, action_mask: 'all one', mask: 'all one' },
+      { ...vector, action_mask: 'some', mask: 'all one' },
+    ];
+    expect(failuresOf({ newer_upstream: { m2po_mask: { cases } } })).toEqual([
+      expect.stringContaining('mask[0] is 0; expected 1'),
+      expect.stringContaining('the mask is "some"; expected numbers, "all zero" or "all one"'),
+    ]);
+  });
+
+  it('of mix, without batch sizes, has the figure that the test of the original states', () => {
+    const vector = { id: 'mix', fn: 'mix', args: { mu: 0.1, clip_range: 0.2 } };
+    const stated = { input: 'seed42_5x20', expect: { loss: 0.6298247575759888 } };
+    expect(failuresOf({ policy_loss: [{ ...vector, ...stated }] })).toEqual([]);
+  });
+});
+
 it('reads log-probabilities above 0 in their order', () => {
   const run = (run: number, reward: number, logprob: number): object => ({
     task: 0,

@@ -1,18 +1,24 @@
 // Advantages over groups of experiences, and over packed train batches.
-import { createExperience, type AdvantageInput } from '../../packages/core/src/index.ts';
+import {
+  createExperience,
+  type AdvantageFn,
+  type AdvantageInput,
+  type Experience,
+} from '../../packages/core/src/index.ts';
 import { builtInTables, createAlgorithm } from '../../packages/algorithm/src/index.ts';
 import { advantageTolerance, expectSame } from './compare.ts';
 import {
   camelCased,
   flat,
+  maskOf,
   offsetsOf,
   toExperience,
   type ExperienceVector,
+  type Mask,
   type Matrix,
-} from '../../packages/algorithm/test/vector-inputs.ts';
+} from './inputs.ts';
 import {
   inputOf,
-  rowsLike,
   type InputVectors,
   type Numbers,
   type VectorCase,
@@ -40,20 +46,23 @@ function argsOf(fn: string, given: Readonly<Record<string, unknown>>): object {
   return { ...camelCased(given), ...Object.fromEntries(restoring) };
 }
 
+/** An experience of the output. */
+interface Scored {
+  readonly task: number;
+  readonly run: number;
+  readonly step: number;
+  readonly advantages?: readonly number[];
+}
+
 interface GroupVector {
   readonly id: string;
   readonly fn: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly experiences: readonly ExperienceVector[];
   readonly expect: {
-    readonly output: readonly {
-      readonly task: number;
-      readonly run: number;
-      readonly step: number;
-      readonly advantages: readonly number[];
-    }[];
+    readonly output?: readonly Scored[];
     readonly returns_equal_advantages?: boolean;
-    readonly metrics: Numbers;
+    readonly metrics?: Numbers;
   };
 }
 
@@ -76,7 +85,8 @@ export function groupAdvantages(vectors: readonly GroupVector[]): readonly Vecto
         step,
         advantages: [...advantages!],
       }));
-      expectSame(sorted(output), sorted(expect.output), advantageTolerance, 'output');
+      if (expect.output)
+        expectSame(sorted(output), sorted(expect.output), advantageTolerance, 'output');
       expectSame(result.metrics, expect.metrics, advantageTolerance, 'metrics');
       if (expect.returns_equal_advantages) {
         for (const { advantages, returns } of result.experiences)
@@ -86,14 +96,13 @@ export function groupAdvantages(vectors: readonly GroupVector[]): readonly Vecto
   }));
 }
 
-type Output = GroupVector['expect']['output'];
-const sorted = (output: Output): Output =>
+const sorted = (output: readonly Scored[]): readonly Scored[] =>
   output.toSorted(
     (a, b) =>
       a.task - b.task ||
       a.run - b.run ||
       a.step - b.step ||
-      (a.advantages[0] ?? 0) - (b.advantages[0] ?? 0),
+      (a.advantages?.[0] ?? 0) - (b.advantages?.[0] ?? 0),
   );
 
 interface BatchVector {
@@ -102,16 +111,16 @@ interface BatchVector {
   readonly args: Readonly<Record<string, unknown>>;
   readonly input: string;
   readonly expect: {
-    readonly advantages: Matrix;
+    readonly advantages?: Matrix;
     readonly returns?: Matrix;
-    readonly response_mask?: Matrix;
-    readonly metrics: Numbers;
+    readonly response_mask?: Mask;
+    readonly metrics?: Numbers;
   };
 }
 
 /**
- * Rows of the original are padded; here each is a whole row, so what stands in masked places is
- * compared on trained ones.
+ * Rows of the original are padded. Each case runs on the padded rows and without the padding, and
+ * as experiences where the function takes them: what trained tokens get is the same.
  */
 export function batchAdvantages(
   vectors: readonly BatchVector[],
@@ -122,52 +131,99 @@ export function batchAdvantages(
     run: () => {
       const row = builtInTables.advantageFns[fn];
       if (!row) throw new RangeError(`there is no advantage function "${fn}"`);
-      const input = advantageInput(inputOf(file, name));
-      const { batchAdvantage } = row.make(`advantage function "${fn}"`, argsOf(fn, args), 0);
-      const { advantages, returns, actionMask, metrics } = batchAdvantage!(input);
-      const trained = (values: ArrayLike<number>): number[] =>
-        Array.from(values).filter((_, t) => input.actionMask[t] === 1);
-      expectSame(
-        trained(advantages),
-        trained(expect.advantages.flat()),
-        advantageTolerance,
-        'advantages',
+      const given = inputOf(file, name);
+      const padded = given['response_mask']!;
+      const { batchAdvantage, advantage } = row.make(
+        `advantage function "${fn}"`,
+        argsOf(fn, args),
+        0,
       );
-      if (expect.returns)
-        expectSame(trained(returns), trained(expect.returns.flat()), advantageTolerance, 'returns');
-      if (expect.response_mask)
+      const lengths = padded.map((mask) => mask.lastIndexOf(1) + 1);
+      for (const vectors of [given, withoutPadding(given, lengths)]) {
+        const input = advantageInput(vectors);
+        const { advantages, returns, actionMask, metrics } = batchAdvantage!(input);
+        const trained = (values: ArrayLike<number>): number[] =>
+          Array.from(values).filter((_, t) => input.actionMask[t] === 1);
+        const stated = (matrix: Matrix | undefined): number[] | undefined =>
+          matrix?.flat().filter((_, t) => padded.flat()[t] === 1);
         expectSame(
-          rowsLike(actionMask ?? input.actionMask, expect.response_mask),
-          expect.response_mask,
-          0,
-          'mask',
+          trained(advantages),
+          stated(expect.advantages),
+          advantageTolerance,
+          'advantages',
         );
-      expectSame(metrics, expect.metrics, advantageTolerance, 'metrics');
+        expectSame(trained(returns), stated(expect.returns), advantageTolerance, 'returns');
+        expectSame(metrics, expect.metrics, advantageTolerance, 'metrics');
+        if (expect.response_mask) {
+          const mask = maskOf(expect.response_mask, padded);
+          expectSame(trained(actionMask ?? input.actionMask), stated(mask), 0, 'mask');
+        }
+      }
+      if (advantage) expectOfExperiences(advantage(toExperiences(given, lengths)), lengths, expect);
     },
   }));
+}
+
+function expectOfExperiences(
+  { experiences, metrics }: ReturnType<AdvantageFn>,
+  lengths: readonly number[],
+  expect: BatchVector['expect'],
+): void {
+  for (const { eid, advantages } of experiences) {
+    const stated = expect.advantages?.[eid.run]?.slice(0, lengths[eid.run]);
+    expectSame(advantages, stated, advantageTolerance, `advantages of experience ${eid.run}`);
+  }
+  expectSame(metrics, expect.metrics, advantageTolerance, 'metrics of experiences');
+}
+
+const withoutPadding = (vectors: InputVectors, lengths: readonly number[]): InputVectors =>
+  Object.fromEntries(
+    Object.entries(vectors).map(([name, column]) => [
+      name,
+      column.map((row, i) => (Array.isArray(row) ? row.slice(0, lengths[i]) : row)),
+    ]),
+  );
+
+/** The rows as experiences, those of a task one after the other. */
+function toExperiences(vectors: InputVectors, lengths: readonly number[]): readonly Experience[] {
+  const { response_mask: masks = [], reward_baselines: baselines } = vectors;
+  const tasks = vectors['uid'] as unknown as readonly string[];
+  const rewards = vectors['token_level_rewards']!;
+  const experiences = masks.map((mask, row) => {
+    const cut = (name: string) => vectors[name]?.[row]?.slice(0, lengths[row]);
+    return createExperience({
+      tokens: Array.from({ length: lengths[row]! + 1 }, () => 1),
+      promptLength: 1,
+      actionMask: mask.slice(0, lengths[row]),
+      logprobs: cut('old_log_probs')!,
+      teacherLogprobs: cut('teacher_logprobs'),
+      reward: rewards[row]!.reduce((sum, reward) => sum + reward, 0),
+      info: { reward_baseline: baselines?.[row] as number | undefined },
+      eid: { batch: 0, task: tasks[row]!, run: row, step: 0 },
+    });
+  });
+  return experiences.toSorted(
+    (a, b) => tasks.indexOf(String(a.eid.task)) - tasks.indexOf(String(b.eid.task)),
+  );
 }
 
 function advantageInput(vectors: InputVectors): AdvantageInput {
   const mask = vectors['response_mask']!;
   const names = vectors['uid'] as unknown as readonly string[];
   const known = [...new Set(names)];
-  const optional = (field: string, name: string): object =>
-    vectors[name] ? { [field]: flat(vectors[name]) } : {};
+  const column = (name: string): Float32Array | undefined => vectors[name] && flat(vectors[name]);
+  const zeros = mask.map((row) => row.map(() => 0));
   return {
     offsets: offsetsOf(mask),
     actionMask: Uint8Array.from(mask.flat()),
-    rewards: flat(vectors['token_level_rewards']!),
+    rewards: flat(vectors['token_level_rewards'] ?? zeros),
     tasks: Int32Array.from(names, (name) => known.indexOf(name)),
-    oldLogprobs: flat(vectors['old_log_probs']!),
-    ...optional('values', 'values'),
-    ...optional('teacherLogprobs', 'teacher_logprobs'),
-    ...optional('entropy', 'entropys'),
-    ...optional('necs', 'necs'),
-    ...(vectors['reward_baselines'] && {
-      rewardBaselines: Float32Array.from(
-        vectors['reward_baselines'] as unknown as readonly number[],
-      ),
-    }),
+    oldLogprobs: flat(vectors['old_log_probs'] ?? zeros),
+    values: column('values'),
+    teacherLogprobs: column('teacher_logprobs'),
+    entropy: column('entropys'),
+    necs: column('necs'),
+    rewardBaselines: column('reward_baselines'),
   };
 }
 

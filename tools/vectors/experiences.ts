@@ -13,7 +13,7 @@ import {
 } from '../../packages/core/src/index.ts';
 import { packBatch } from '../../packages/trainer/src/step/pack.ts';
 import { expectSame } from './compare.ts';
-import type { Matrix } from '../../packages/algorithm/test/vector-inputs.ts';
+import type { Matrix } from './inputs.ts';
 import type { VectorCase } from './suite.ts';
 
 const eidOf = (text: string): Eid => {

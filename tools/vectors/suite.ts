@@ -1,6 +1,6 @@
 // What a suite of vectors is: a key of the file, made into cases that can be run one by one.
 
-import type { Matrix } from '../../packages/algorithm/test/vector-inputs.ts';
+import type { Matrix } from './inputs.ts';
 
 export type Numbers = Readonly<Record<string, number>>;
 

@@ -310,6 +310,19 @@ describe.each(['on_policy_distill', 'jsd'])('%s', (name) => {
 });
 
 describe('remax', () => {
+  it('takes the reward of the greedy answer off the returns of trained tokens', () => {
+    const { advantages, returns } = make('remax').batchAdvantage!({
+      offsets: Int32Array.of(0, 3, 5),
+      actionMask: Uint8Array.of(1, 0, 1, 1, 1),
+      rewards: Float32Array.of(0, 0.5, 1, 0, 2),
+      tasks: Int32Array.of(0, 1),
+      oldLogprobs: new Float32Array(5),
+      rewardBaselines: Float32Array.of(0.5, 1),
+    });
+    expect([...returns]).toEqual([1.5, 1.5, 1, 2, 2]);
+    expect([...advantages]).toEqual([1, 1.5, 0.5, 1, 1]);
+  });
+
   it('names the experience whose greedy answer has no reward', () => {
     const call = createExperience({
       tokens: [1, 2],

@@ -68,6 +68,13 @@ describe('the tables', () => {
     expect(single).toEqual([]);
   });
 
+  it('have an advantage for the explorer, unless it needs a critic or entropies', () => {
+    const missing = Object.entries(builtInTables.advantageFns).filter(
+      ([, part]) => !part.make('it', {}, 0).advantage,
+    );
+    expect(missing.map(([name]) => name)).toEqual(['ppo', 'clipb', 'clipv']);
+  });
+
   it('say which advantage functions expect several experiences of a run', () => {
     const many = Object.entries(builtInTables.advantageFns)
       .filter(([, { experiencesPerRun }]) => experiencesPerRun === 'many')

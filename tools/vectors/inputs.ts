@@ -1,13 +1,18 @@
-/**
- * What golden vectors state, as loss inputs, experiences and arguments. Without a test runner:
- * `pnpm vectors` reads its files with it too.
- */
-import { createExperience, withFields, type Experience, type LossInput } from '@trinity-rft/core';
+// What golden vectors state, as loss inputs, experiences and arguments.
+import {
+  createExperience,
+  withFields,
+  type Experience,
+  type LossInput,
+} from '../../packages/core/src/index.ts';
 
 export type Matrix = readonly (readonly number[])[];
 
-export interface InputVectors {
-  readonly action_mask: Matrix;
+/** Numbers, or words for a mask that is the same everywhere: "all zero", "all one". */
+export type Mask = Matrix | string;
+
+export interface LossVectors {
+  readonly action_mask: Mask;
   readonly logprob: Matrix;
   readonly old_logprob?: Matrix;
   readonly ref_logprob?: Matrix;
@@ -25,15 +30,16 @@ export interface ExperienceVector {
   readonly step: number;
   readonly reward: number;
   readonly response_length: number;
-  readonly action_mask?: readonly number[];
+  readonly action_mask?: readonly number[] | string;
   readonly logprobs?: readonly number[];
 }
 
 export const flat = (matrix: Matrix): Float32Array => Float32Array.from(matrix.flat());
 
 /** Rows are whole, padding included; a column that is not stated is 0. */
-export function toLossInput(vectors: InputVectors): LossInput {
-  const { action_mask: mask, entropy, expert_mask: experts } = vectors;
+export function toLossInput(vectors: LossVectors): LossInput {
+  const { entropy, expert_mask: experts } = vectors;
+  const mask = maskOf(vectors.action_mask, vectors.logprob);
   const column = (matrix: Matrix | undefined): Float32Array =>
     matrix ? flat(matrix) : new Float32Array(mask.flat().length);
   return {
@@ -49,6 +55,19 @@ export function toLossInput(vectors: InputVectors): LossInput {
   };
 }
 
+/** @param like rows of the lengths that the mask has */
+export const maskOf = (mask: Mask, like: Matrix): Matrix =>
+  typeof mask === 'string' ? like.map((row) => row.map(() => bitOf(mask))) : mask;
+
+/** @throws RangeError for words that are none of those known */
+function bitOf(words: string): 0 | 1 {
+  if (/^all[ -](zeros?|0)$/i.test(words)) return 0;
+  if (/^all[ -](ones?|1)$/i.test(words)) return 1;
+  throw new RangeError(
+    `the mask is ${JSON.stringify(words)}; expected numbers, "all zero" or "all one"`,
+  );
+}
+
 /** Positions where rows begin, and the end of the last. */
 export function offsetsOf(matrix: Matrix): Int32Array {
   const offsets = new Int32Array(matrix.length + 1);
@@ -61,7 +80,8 @@ export function offsetsOf(matrix: Matrix): Int32Array {
  * response.
  */
 export function toExperience(vector: ExperienceVector): Experience {
-  const actionMask = vector.action_mask ?? Array.from({ length: vector.response_length }, () => 1);
+  const { action_mask: mask = 'all one', response_length: length } = vector;
+  const actionMask = typeof mask === 'string' ? Array<number>(length).fill(bitOf(mask)) : mask;
   const experience = createExperience({
     tokens: Array.from({ length: actionMask.length + 1 }, () => 1),
     promptLength: 1,
