@@ -339,7 +339,7 @@ describe('trinity serve', () => {
           },
         }),
       );
-      expect(error?.message).toContain('must outlive it');
+      expect(error?.message).toContain('must keep its experiences');
     },
   );
 });

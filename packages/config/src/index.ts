@@ -1,6 +1,3 @@
-export { unmetNeeds, type UnmetNeed } from './resolve/algorithm/unmet-needs.js';
-export { flattenConfig } from './flatten.js';
-export { configJsonSchema, type JsonSchema } from './reference/json-schema.js';
 export { loadConfig, parseConfig, type LoadedConfig, type ParseConfigOptions } from './load.js';
 export type { MemoryPlan } from './plan/memory.js';
 export { planConfig, type PlanOptions, type RunPlan, type StagePlan } from './plan/plan.js';
@@ -8,12 +5,24 @@ export type { PlannedPart } from './plan/recipe.js';
 export { renderPlan } from './plan/render.js';
 export type { StepPlan } from './plan/steps.js';
 export {
+  algorithmReference,
+  type AlgorithmReference,
+  type ArgReference,
+  type ChosenPart,
+  type PartReference,
+  type PresetReference,
+} from './reference/algorithms.js';
+export {
+  configJsonSchema,
+  type JsonSchema,
+  type JsonSchemaOptions,
+} from './reference/json-schema.js';
+export type * from './resolve/base/resolved.js';
+export type { EngineTable } from './schema/engines.js';
+export {
   problemsOf,
   renderProblem,
   type ConfigProblem,
   type SourcePosition,
 } from './source/problem.js';
-export * from './reference/algorithms.js';
-export type * from './resolve/base/resolved.js';
-export type { EngineTable } from './schema/engines.js';
-export type { Vocabulary } from './schema/root.js';
+export * from './internal.js';

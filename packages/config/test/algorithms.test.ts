@@ -120,7 +120,7 @@ describe('an algorithm', () => {
     expect(stageOf(cwd, fileOf(lines, 'grpo')).algorithm.lossAggNorm).toBe(norm);
   });
 
-  it('reads kl_loss_fn none of dpo as the original does, and tells so', () => {
+  it('reads kl_loss_fn none of dpo as the original does, with a warning', () => {
     const loaded = parse(cwd, fileOf('kl_loss_fn: none', 'dpo'));
     expect(loaded.config.stages[0].algorithm).toMatchObject({
       repeatTimes: 1,
@@ -214,7 +214,7 @@ describe('what an algorithm needs', () => {
       'algorithm.kl_penalty_fn',
       'expected one of none, k1',
     ],
-  ])('is refused at its key: %s of %s', (lines, type, key, message) => {
+  ])('is rejected at its key: %s of %s', (lines, type, key, message) => {
     const found = problems(cwd, fileOf(lines, type));
     expect(found.map((problem) => problem.key)).toEqual([key]);
     expect(found[0]?.message).toContain(message);
@@ -284,7 +284,7 @@ describe('algorithms of plugins', () => {
     ]);
   });
 
-  it('have their mistakes told with place and cure', () => {
+  it('have their mistakes reported with position and fix', () => {
     expect(problems(cwd, file('  advantage_fn_args: {scael: 2}'), { algorithms })[0]).toMatchObject(
       {
         line: 3,

@@ -8,7 +8,7 @@ interface Broken {
   /** `«` marks where the one problem must be reported. */
   readonly file: string | Partial<typeof parts>;
   readonly key: string;
-  /** Parts of the message: what it got, and the cure. */
+  /** Parts of the message: the value, and the fix. */
   readonly says: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -104,7 +104,7 @@ const cases: readonly Broken[] = [
     says: ['Use algorithm.advantage_fn'],
   },
   {
-    name: 'a key that nobody knows',
+    name: 'an unknown key without a similar name',
     file: { rest: 'log:\n  «zebra: 1' },
     key: 'log.zebra',
     says: ['Expected one of level'],
@@ -298,10 +298,10 @@ const cases: readonly Broken[] = [
         'model:\n  model_path: ./tiny\n  lora_configs:\n    - lora_rank: 8\n    - «lora_rank: 4',
     },
     key: 'model.lora_configs[1]',
-    says: ['a second adapter', 'keep one'],
+    says: ['a second adapter', 'remove the others'],
   },
   {
-    name: 'an adapter to go on from that is none',
+    name: 'an adapter to continue in a folder without one',
     file: {
       model: 'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: «./tiny, lora_rank: 4}',
     },
@@ -309,13 +309,13 @@ const cases: readonly Broken[] = [
     says: ['got "./tiny"', 'adapter_config.json', 'as PEFT saves it'],
   },
   {
-    name: 'an adapter to go on from, of another rank',
+    name: 'an adapter to continue, of another rank',
     file: {
       model:
         'model:\n  model_path: ./tiny\n  lora_configs:\n    - {path: ./adapter, lora_rank: «4}',
     },
     key: 'model.lora_configs[0].lora_rank',
-    says: ['got 4', 'is 8', 'Remove the key'],
+    says: ['got 4', 'has 8', 'Remove the key'],
   },
   {
     name: 'an adapter without a rank',
@@ -332,13 +332,13 @@ const cases: readonly Broken[] = [
     says: ['got "v_pro"', 'Did you mean "v_proj"?'],
   },
   {
-    name: 'an adapter of no layer',
+    name: 'an adapter without layers',
     file: {
       model:
         'model:\n  model_path: ./tiny\n  lora_configs: [{target_modules: q_proj, exclude_modules: «q_proj}]',
     },
     key: 'model.lora_configs[0].exclude_modules',
-    says: ['no layer', 'Name fewer'],
+    says: ['every layer', 'Name fewer'],
   },
   {
     name: 'a critic that is nowhere',
@@ -477,18 +477,18 @@ const cases: readonly Broken[] = [
     says: ['earlier auxiliary model'],
   },
   {
-    name: 'a judge at no address',
+    name: 'a judge without a valid URL',
     file: { rest: 'explorer:\n  auxiliary_models:\n    - {model_path: m, base_url: «localhost}' },
     key: 'explorer.auxiliary_models[0].base_url',
-    says: ['no address', 'https://'],
+    says: ['not a URL', 'https://'],
   },
   {
-    name: 'a judge whose address holds a secret',
+    name: 'a judge whose URL contains a secret',
     file: {
       rest: 'explorer:\n  auxiliary_models:\n    - {model_path: m, base_url: «"https://u:hunter22@x.test/v1"}',
     },
     key: 'explorer.auxiliary_models[0].base_url',
-    says: ['holds a secret', 'api_key'],
+    says: ['contains a secret', 'api_key'],
   },
   {
     name: 'a judge with longer texts than it can read',
@@ -704,10 +704,10 @@ const cases: readonly Broken[] = [
     says: ['4096', 'positions for 512'],
   },
   {
-    name: 'lengths that nothing tells',
+    name: 'lengths that neither the file nor the disk gives',
     file: { model: '«model:\n  model_path: Qwen/Qwen3-0.6B' },
     key: 'model.max_model_len',
-    says: ['nothing on this disk', 'Set it'],
+    says: ['no config.json on this disk', 'Set it'],
   },
   {
     name: 'more tokens than the model may hold',
@@ -882,7 +882,7 @@ const cases: readonly Broken[] = [
   },
 ];
 
-describe('a broken configuration is reported with place and cure', () => {
+describe('a broken configuration is reported with its position and a fix', () => {
   it.each(cases)('$name', ({ file, key, says, env = {} }) => {
     const marked = typeof file === 'string' ? file : yaml(file);
     const before = marked.slice(0, marked.indexOf('«')).split('\n');

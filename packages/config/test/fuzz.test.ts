@@ -8,7 +8,7 @@ import { createWorkspace, engines, parse, yaml } from './workspace.js';
 
 const cwd = createWorkspace();
 
-/** A file is either understood, or refused with places inside it; nothing else is thrown. */
+/** A file is either valid, or has problems with positions inside it; nothing else is thrown. */
 function settles(text: string): void {
   expect(badProblems(text)).toEqual([]);
 }
@@ -33,7 +33,7 @@ const sample = yaml({
 });
 
 describe('any text', () => {
-  it('is understood or refused: a valid file with a piece cut out or put in', () => {
+  it('is valid or has problems with positions: a valid file with a piece cut out or put in', () => {
     const snippet = fc.oneof(
       fc.constantFrom(
         ':',
@@ -67,7 +67,7 @@ describe('any text', () => {
     );
   });
 
-  it('is understood or refused: any value at any key', () => {
+  it('is valid or has problems with positions: any value at any key', () => {
     const paths = allPaths();
     const value = fc.oneof(
       fc.constantFrom<unknown>(
@@ -137,9 +137,9 @@ describe('any algorithm', () => {
     }),
   );
 
-  it('of known parts is refused at a place, or can be made with what was understood', () => {
+  it('of known parts has problems with positions, or can be built from the result', () => {
     const type = fc.constantFrom(...Object.keys(builtInTables.presets));
-    let made = 0;
+    let built = 0;
     fc.assert(
       fc.property(type, fc.array(part, { maxLength: 3 }), (algorithm_type, parts) => {
         const experts = { sft_dataset: { path: './tasks.jsonl' } };
@@ -165,11 +165,11 @@ describe('any algorithm', () => {
           valueLoss: { cliprangeValue: trainer.critic.cliprangeValue },
         });
         expect(needs).toEqual(algorithm.needs);
-        made++;
+        built++;
       }),
       { numRuns: 200 },
     );
-    expect(made).toBeGreaterThan(5);
+    expect(built).toBeGreaterThan(5);
   });
 });
 

@@ -17,7 +17,7 @@ function property(path: string, root: JsonSchema = schema): JsonSchema {
 }
 
 describe('the JSON Schema', () => {
-  it('is plain JSON of draft 7 that refuses unknown keys and requires nothing', () => {
+  it('is plain JSON of draft 7 that rejects unknown keys and requires nothing', () => {
     expect(schema).toMatchObject({
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { flattenConfig, planConfig, renderPlan } from '../src/index.js';
+import { planConfig, renderPlan } from '../src/index.js';
 import { countParameters } from '../src/plan/memory.js';
 import { createWorkspace, modelShape, parse, yaml } from './workspace.js';
 
@@ -196,32 +196,5 @@ describe('a plan', () => {
     expect(rendered).toContain('50 steps of 32 answers');
     expect(rendered).toContain('Stage 2 of 2 test: mode bench');
     expect(rendered).toContain('the last checkpoint of the stage before');
-  });
-});
-
-describe('a flat configuration', () => {
-  it('has one entry for each value, and no secrets', () => {
-    const { config } = parse(
-      cwd,
-      `${text}log: {level: DEBUG}\n`.replace(
-        'explorer: {',
-        'explorer: {env_vars: {MY_API_KEY: abc, PORT: 1}, ',
-      ),
-    );
-    const flat = flattenConfig(config);
-    expect(flat).toMatchObject({
-      name: 'plan',
-      seed: 7,
-      'stages.0.algorithm.repeatTimes': 4,
-      'stages.0.buffer.explorerInput.tasksets.0.name': 'sums',
-      'stages.0.explorer.envVars.MY_API_KEY': '[redacted]',
-      'stages.0.explorer.envVars.PORT': '1',
-      'stages.0.buffer.explorerInput.tasksets.0.format.promptKey': 'prompt',
-    });
-    expect(
-      Object.values(flat).every(
-        (value) => value === null || ['string', 'number', 'boolean'].includes(typeof value),
-      ),
-    ).toBe(true);
   });
 });

@@ -30,7 +30,7 @@ describe('the sample strategy mix', () => {
     });
   });
 
-  it('is refused without its buffer, at the key that names it', () => {
+  it('is rejected without its buffer, at the key that names it', () => {
     const message = expect.stringContaining(
       'under "teachers", which is not among sft_dataset. Add it',
     );
@@ -53,11 +53,11 @@ describe('the sample strategy mix', () => {
     expect(buffer.trainerInput.experts).toBeUndefined();
   });
 
-  it('is refused when it leaves nothing for the model', () => {
+  it('is rejected when it leaves no room for the model', () => {
     expect(found({ algorithm: mix('expert_data_ratio: 0.95'), buffer: withExperts })).toEqual([
       [
         'algorithm.sample_strategy_args.expert_data_ratio',
-        expect.stringContaining('0.95 of a train_batch_size of 8 leaves nothing'),
+        expect.stringContaining('0.95 of a train_batch_size of 8 leaves no room'),
       ],
     ]);
   });
@@ -90,7 +90,7 @@ it('says that rows of a data set have an order of their own', () => {
     buffer,
   };
   expect(found(file)).toEqual([]);
-  // Nor does it read the experts that it could not find.
+  // It does not read experts, so missing ones are no problem.
   expect(stageOf(cwd, yaml(file)).buffer.trainerInput.experts).toBeUndefined();
   expect(parse(cwd, yaml(file)).warnings.join('\n')).toContain(
     'ignored. sft reads the rows of its data set in the order of data_selector.',

@@ -20,13 +20,13 @@ const warned = (file: Partial<typeof parts>): readonly (string | undefined)[] =>
     .map((line) => /^run\.yaml:\d+:\d+ ([\w.[\]]+): /.exec(line)?.[1]);
 
 describe('a sampler that cuts the distribution', () => {
-  it('is warned of where it is set, with the value, the reason and the cure', () => {
+  it('causes a warning at its key, with the value, the reason and the fix', () => {
     const text = yaml({ model: model('top_p: 0.9') });
     const line = text.split('\n').findIndex((each) => each.includes('top_p')) + 1;
     expect(parse(cwd, text).warnings).toEqual([
       expect.stringMatching(
         new RegExp(
-          String.raw`^run\.yaml:${line}:3 model\.top_p: got 0\.9, so tokens are drawn.*the policy loss "ppo" differ from 1 on policy, by what training/rollout_logprobs_diff_\*.*Use 1, or`,
+          String.raw`^run\.yaml:${line}:3 model\.top_p: got 0\.9, so tokens are drawn.*the policy loss "ppo" differ from 1 on policy, as training/rollout_logprobs_diff_\*.*Use 1, or`,
         ),
       ),
     ]);

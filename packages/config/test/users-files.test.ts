@@ -178,7 +178,7 @@ describe('aliases and other spellings', () => {
     );
   });
 
-  it('reads an old name of a style that is not built, and refuses it', () => {
+  it('reads an old name of a style that is not built, and rejects it', () => {
     expect(
       problems(cwd, yaml({ rest: 'synchronizer:\n  sync_style: dynamic_by_trainer' }))[0]?.message,
     ).toContain('got "trainer_driven", which is known but not built');
@@ -219,7 +219,7 @@ describe('aliases and other spellings', () => {
     });
   });
 
-  it('reads warmup_style as lr_scheduler_type, and tells so', () => {
+  it('reads warmup_style as lr_scheduler_type, with a warning', () => {
     const loaded = parse(
       cwd,
       yaml({

@@ -1,4 +1,4 @@
-/** Brings a tree to today's key names. */
+/** Replaces old names of keys by today's. */
 import { keyAliases, type KeyAlias } from '../schema/renamed.js';
 import type { Entry, MapNode, Node } from '../source/node.js';
 import type { LocatedProblem } from '../source/problem.js';
@@ -6,7 +6,7 @@ import type { LocatedProblem } from '../source/problem.js';
 export interface RenamedTree {
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
-  /** Old names that still work, to be warned about. */
+  /** About old names that still work. */
   readonly warnings: readonly LocatedProblem[];
 }
 

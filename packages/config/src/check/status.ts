@@ -1,6 +1,6 @@
 /**
- * Applies the status table to one stage: features that are not built are refused, harmless keys are
- * warned about.
+ * Applies the statuses of the schema to one stage: a problem for every feature that is not built, a
+ * warning for every key that is ignored.
  */
 import type { z } from 'zod';
 import { defaultAt, schemaAt } from '../schema/introspect.js';
@@ -15,7 +15,7 @@ export interface StatusReport {
   readonly warnings: readonly LocatedProblem[];
 }
 
-/** `values` is what the schema made of `tree`. */
+/** `values` are the values of `tree` as the schema has parsed them. */
 export function checkStatus(
   tree: Node,
   values: unknown,
@@ -49,7 +49,7 @@ export function checkStatus(
     warnings.push({
       at: place.keyAt,
       key: place.path,
-      message: 'ignored. The run fills it in by itself.',
+      message: 'ignored. The run fills it in itself.',
     });
   }
   return { problems, warnings };

@@ -1,6 +1,6 @@
 /**
- * Names and types: does the tree have the shape of the schema? What does not is reported and taken
- * out, so that checking can go on.
+ * Names and types: does the tree have the shape of the schema? What does not is reported and removed,
+ * so that the rest can be checked.
  */
 import { didYouMean, nearest } from '@trinity-rft/core';
 import type { z } from 'zod';
@@ -32,14 +32,11 @@ export interface CheckedTree {
   /** What is left is valid. */
   readonly root: MapNode;
   readonly problems: readonly LocatedProblem[];
-  /** Paths that were taken out. */
+  /** Paths that were removed. */
   readonly failed: readonly KeyPath[];
 }
 
-/**
- * Each round of the schema can uncover problems that earlier ones hid; more rounds than any file
- * needs.
- */
+/** Removing a problem can uncover others, so the schema is applied again; no file needs more. */
 const maxRounds = 8;
 
 export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
@@ -60,7 +57,7 @@ export function checkStructure(root: MapNode, schema: z.ZodType): CheckedTree {
   return { root: current, problems, failed };
 }
 
-/** A section or list with nothing under it is the same as one that is not there. */
+/** A section or list without content is the same as one that is not set. */
 function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
   if (schema === undefined || node.kind === 'scalar') return node;
   if (node.kind === 'list')
@@ -80,7 +77,7 @@ function dropEmpty(node: Node, schema: z.ZodType | undefined): Node {
 
 interface FoundProblem {
   readonly problem: LocatedProblem;
-  /** What to take out. */
+  /** What to remove. */
   readonly path: KeyPath;
 }
 
@@ -141,14 +138,14 @@ function unknownKey(section: KeyPath, key: string, root: MapNode, schema: z.ZodT
     problem: {
       at: place.keyAt,
       key: place.path,
-      message: `unknown key "${key}". ${cureOf(section, key, schema)}`,
+      message: `unknown key "${key}". ${fixOf(section, key, schema)}`,
     },
     path,
   };
 }
 
-/** Its new name, a similar name here, its right place, or the names that there are. */
-function cureOf(section: KeyPath, key: string, schema: z.ZodType): string {
+/** Its new name, a similar name here, its right section, or the names that are known here. */
+function fixOf(section: KeyPath, key: string, schema: z.ZodType): string {
   const names = [...section, key].filter((part) => typeof part === 'string');
   const moved = movedKeys[(names[0] === 'stages' ? names.slice(1) : names).join('.')];
   if (moved !== undefined) return moved;
@@ -168,7 +165,7 @@ function cureOf(section: KeyPath, key: string, schema: z.ZodType): string {
     : `There is no such key in ${where}; remove it, or look for its name with "trinity config schema".`;
 }
 
-/** Of several places the ones nearest to the top, which is where most keys belong. */
+/** Of several sections the ones nearest to the top, where most keys belong. */
 function shallowest(paths: readonly string[]): readonly string[] {
   const depth = (path: string): number => path.split('.').length;
   const least = Math.min(...paths.map(depth));

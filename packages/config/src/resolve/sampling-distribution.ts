@@ -1,6 +1,6 @@
 /**
- * Whether experiences are drawn from the distribution that the trainer computes, where the
- * algorithm compares the two.
+ * Warns where the sampler draws from another distribution than the trainer computes, and the policy
+ * loss compares the two.
  */
 import { createAlgorithm } from '@trinity-rft/algorithm';
 import { ConfigError, type LossInput } from '@trinity-rft/core';
@@ -9,15 +9,15 @@ import { showValue } from '../source/secrets.js';
 import { nodeAt, toPlain, type KeyPath } from '../source/node.js';
 import type { StageContext } from './base/context.js';
 
-/** A setting that takes tokens away from what is drawn from. */
+/** A setting that excludes tokens from sampling. */
 interface Cut {
   readonly path: KeyPath;
-  /** When it does, unless it is always. */
+  /** When it does, if not always. */
   readonly when?: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
-/** Of evaluation nothing is said: nobody trains on it. */
+/** Evaluation is left out, because its samples are not trained on. */
 export function checkDistribution(
   context: StageContext,
   algorithm: AlgorithmConfig,
@@ -28,12 +28,12 @@ export function checkDistribution(
 ): void {
   const cuts = cutsOf(context, buffer, rolloutModel);
   if (cuts.length === 0 || !readsRatios(context, algorithm)) return;
-  for (const { path, when = '', cure } of cuts) {
+  for (const { path, when = '', fix } of cuts) {
     const node = nodeAt(context.tree, path);
     const got = node === undefined ? '' : `got ${showValue(toPlain(node), path)}, so ${when}`;
     context.warn(
       path,
-      `${got}tokens are drawn from a part of the vocabulary and their log-probabilities are of that part, while the trainer's are of all of it: importance ratios of the policy loss "${algorithm.policyLossFn.name}" differ from 1 on policy, by what training/rollout_logprobs_diff_* says. ${cure}, or a policy loss without ratios, such as opmd.`,
+      `${got}tokens are drawn from a part of the vocabulary and their log-probabilities are of that part, while the trainer's are of all of it: importance ratios of the policy loss "${algorithm.policyLossFn.name}" differ from 1 on policy, as training/rollout_logprobs_diff_* shows. ${fix}, or a policy loss without ratios, such as opmd.`,
     );
   }
 }
@@ -46,15 +46,15 @@ function cutsOf(
   const { mode, explorer } = context.input;
   const explores = mode === 'both' || mode === 'colocate';
   if (!explores && mode !== 'serve') return [];
-  /** The section that decides: its own, where the file sets the key there, else the model's. */
+  /** The section that decides: this one where the file sets the key in it, else the model's. */
   const place = (section: KeyPath, key: string): KeyPath =>
     context.isSet(...section, key) ? [...section, key] : ['model', key];
   const sampler = (
     section: KeyPath,
     { topP, topK }: { readonly topP?: number; readonly topK?: number },
   ): readonly Cut[] => [
-    ...(topP !== undefined && topP < 1 ? [{ path: place(section, 'top_p'), cure: 'Use 1' }] : []),
-    ...(topK !== undefined && topK > 0 ? [{ path: place(section, 'top_k'), cure: 'Use -1' }] : []),
+    ...(topP !== undefined && topP < 1 ? [{ path: place(section, 'top_p'), fix: 'Use 1' }] : []),
+    ...(topK !== undefined && topK > 0 ? [{ path: place(section, 'top_k'), fix: 'Use -1' }] : []),
   ];
   const rolloutModel: KeyPath = ['explorer', 'rollout_model'];
   return [
@@ -68,7 +68,7 @@ function cutsOf(
           {
             path: place(rolloutModel, 'min_response_tokens'),
             when: 'up to that length ',
-            cure: 'Use 0',
+            fix: 'Use 0',
           },
         ]
       : []),
@@ -76,8 +76,8 @@ function cutsOf(
       ? [
           {
             path: ['explorer', 'constrained_decoding'],
-            when: 'where an agent asks for a form ',
-            cure: 'Use false',
+            when: 'where a request asks for a format ',
+            fix: 'Use false',
           },
         ]
       : []),
@@ -96,30 +96,30 @@ const probe: LossInput = {
   expertMask: Uint8Array.of(0, 0),
   step: 1,
 };
-/** Ratios on both sides of 1, within every clip and beyond. */
-const drawnOtherwise = [
+/** Log-probabilities whose ratios are on both sides of 1, inside and outside of every clip range. */
+const offPolicyLogprobs = [
   [-1.01, -1.99, -1.02, -2.01],
   [-2, -3, -2, -3],
   [-0.5, -1.5, -0.5, -1.5],
 ].map((logprobs) => Float32Array.from(logprobs));
 
 /**
- * Does the gradient change with the log-probabilities at sampling? Tried out, for no loss declares
- * it, those of plugins included, and an argument may turn ratios off.
+ * Does the gradient depend on the log-probabilities at sampling? Losses do not declare it, and an
+ * argument can turn ratios off, so the loss is evaluated on a small batch.
  */
 function readsRatios({ tables }: StageContext, algorithm: AlgorithmConfig): boolean {
   if (!algorithm.needs.rollouts) return false;
   try {
     const { loss } = createAlgorithm(algorithm, { tables });
     const onPolicy = loss(probe).gradLogprobs;
-    return drawnOtherwise.some((oldLogprobs) =>
+    return offPolicyLogprobs.some((oldLogprobs) =>
       loss({ ...probe, oldLogprobs }).gradLogprobs.some(
         (value, index) => value !== onPolicy[index],
       ),
     );
   } catch (error) {
-    // Parts that do not fit have been reported; one that cannot do with so little data may well
-    // read ratios.
+    // Parts that do not fit together are reported already. A loss that fails on so little data may
+    // well read ratios.
     return !(error instanceof ConfigError);
   }
 }

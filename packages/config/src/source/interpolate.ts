@@ -1,4 +1,4 @@
-/** Replaces every `${...}` of a tree by what it stands for. */
+/** Replaces every `${...}` of a tree by its value. */
 import { didYouMean, redacted } from '@trinity-rft/core';
 import { parse as parseYaml } from 'yaml';
 import { isSecretKey } from './secrets.js';
@@ -49,7 +49,7 @@ export function interpolate(root: MapNode, context: InterpolationContext): Inter
   };
 }
 
-/** A value on its way, and whether it may be shown. */
+/** The value of an expression. `secret`: it must not be shown. */
 interface Found {
   readonly value: Node | Scalar;
   readonly secret: boolean;
@@ -61,7 +61,7 @@ class Interpolator {
   readonly #root: MapNode;
   readonly #context: InterpolationContext;
   readonly #done = new Map<Node, Node | undefined>();
-  /** What is being resolved, outermost first: meeting one of it again is a cycle. */
+  /** Nodes that are being resolved, outermost first; reaching one of them again is a cycle. */
   readonly #open: Node[] = [];
 
   constructor(root: MapNode, context: InterpolationContext) {
@@ -69,7 +69,7 @@ class Interpolator {
     this.#context = context;
   }
 
-  /** The node without interpolations; undefined when it has none, which is then reported. */
+  /** The node without interpolations; undefined when its value is invalid, which is reported. */
   resolve(node: Node): Node | undefined {
     if (this.#done.has(node)) return this.#done.get(node);
     if (this.#open.includes(node)) throw this.#cycle(node);
@@ -107,10 +107,10 @@ class Interpolator {
   #place(found: Found, node: ScalarNode): Node {
     if (typeof found.value === 'object' && found.value !== null)
       return transplant(found.value, node.path, node.at);
-    return { ...node, value: found.value, ...(found.secret ? { secret: true } : {}) };
+    return { ...node, value: found.value, secret: found.secret || node.secret };
   }
 
-  /** One interpolation alone keeps its type; several, or text around, make a string. */
+  /** A single interpolation keeps its type; several, or text around one, become a string. */
   #evaluate(expression: Expression, owner: Node): Found {
     const [first] = expression;
     if (expression.length === 1 && first !== undefined) return this.#part(first, owner);
@@ -170,7 +170,7 @@ class Interpolator {
     const { value, secret } = this.#fallback(argument, owner);
     if (value === null) return { value, secret };
     if (typeof value !== 'string')
-      throw new ExpressionProblem('"oc.decode" takes text, and got something else.');
+      throw new ExpressionProblem('"oc.decode" takes text, but got another kind of value.');
     try {
       const decoded = fromPlain(parseYaml(value), owner.path, owner.at);
       return { value: decoded.kind === 'scalar' ? decoded.value : decoded, secret };

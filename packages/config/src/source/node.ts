@@ -1,4 +1,4 @@
-/** A configuration file as a tree in which every value knows where it stands. */
+/** A configuration file as a tree in which every value has its position. */
 import type { SourcePosition } from './problem.js';
 
 /** Keys and list indices from the root of the file. */
@@ -8,14 +8,14 @@ export type Scalar = string | number | boolean | null;
 
 interface NodeBase {
   readonly at: SourcePosition;
-  /** In the file, also after a stage was laid over the top level. */
+  /** In the file, even after a stage was merged into the top level. */
   readonly path: KeyPath;
 }
 
 export interface ScalarNode extends NodeBase {
   readonly kind: 'scalar';
   readonly value: Scalar;
-  /** Never to be shown: it came from a place whose name says so. */
+  /** It must not be shown: it comes from a key or variable with the name of a secret. */
   readonly secret?: boolean;
 }
 
@@ -65,7 +65,7 @@ export function nodeAt(root: Node, path: KeyPath): Node | undefined {
   return node;
 }
 
-/** Where a path stands, or the nearest thing around it that exists. */
+/** The position of a path, or of the nearest node around it that exists. */
 export interface Place {
   /** Of the value. */
   readonly at: SourcePosition;
@@ -76,7 +76,7 @@ export interface Place {
   readonly node: Node | undefined;
 }
 
-/** Finds a path in a tree (of the file, or of a stage laid over it). */
+/** Finds a path in a tree: of the file, or of a stage merged with it. */
 export function placeOf(root: Node, path: KeyPath): Place {
   let node: Node = root;
   let keyAt = root.at;
@@ -123,8 +123,8 @@ export function without(root: Node, path: KeyPath): Node {
 }
 
 /**
- * `over` laid over `base`: maps merge key by key, everything else is replaced. A merged map stands
- * where the one that `keep` names stands.
+ * `over` merged into `base`: maps merge key by key, everything else is replaced. A merged map has
+ * the position of the one that `keep` names.
  */
 export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): Node {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
@@ -138,7 +138,7 @@ export function merge(base: Node, over: Node, keep: 'base' | 'over' = 'over'): N
   return { ...base, at: keep === 'base' ? base.at : over.at, entries };
 }
 
-/** A copy of a subtree for another place; every value then stands at `at`. */
+/** A copy of a subtree at another path; every value has the position `at`. */
 export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node {
   if (node.kind === 'scalar') return { ...node, path, at };
   if (node.kind === 'list')
@@ -157,7 +157,7 @@ export function transplant(node: Node, path: KeyPath, at: SourcePosition): Node 
   return { ...node, path, at, entries };
 }
 
-/** Plain data as a tree whose values all stand at `at`. */
+/** Plain data as a tree whose values all have the position `at`. */
 export function fromPlain(value: unknown, path: KeyPath, at: SourcePosition): Node {
   if (Array.isArray(value))
     return {

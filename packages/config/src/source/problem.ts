@@ -33,7 +33,7 @@ export function renderProblem(problem: ConfigProblem): string {
   return `${place} ${key}${problem.message}`;
 }
 
-/** Sorted by place; the same problem of the same place once. */
+/** Sorted by position, without duplicates. */
 export function sortProblems<P extends ConfigProblem>(problems: readonly P[]): readonly P[] {
   const unique = new Map(problems.map((problem) => [renderProblem(problem), problem]));
   return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column);

@@ -1,4 +1,4 @@
-/** Values of a configuration, shown without their secrets. */
+/** Values of a configuration without their secrets. */
 import { isSecretName, redacted, redactText } from '@trinity-rft/core';
 
 /** `max_tokens` counts tokens; in a configuration no list of secret ones has that name. */

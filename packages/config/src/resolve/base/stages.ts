@@ -21,9 +21,9 @@ export interface StageTree {
 }
 
 /**
- * Sections merge key by key; lists are replaced. What belongs to another choice is not inherited:
- * when a stage changes `algorithm_type`, the functions of the top level and its experience buffer
- * are left behind; when it changes a function, the arguments of the old one are.
+ * Sections merge key by key; lists are replaced. What belongs to another choice is not inherited: a
+ * stage that changes `algorithm_type` does not inherit the functions of the top level and its
+ * experience buffer; one that changes a function does not inherit the arguments of the old one.
  */
 export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] {
   const stages = childOf(file, 'stages');
@@ -31,7 +31,7 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   if (stages?.kind !== 'list' || stages.items.length === 0)
     return [{ stageName: undefined, stageIndex: 0, item: undefined, tree: base }];
   const trees = stages.items.map((item, stageIndex): StageTree => {
-    const over = withoutNothing(without(item, ['stage_name']));
+    const over = withoutNulls(without(item, ['stage_name']));
     const merged = merge(inheritable(base, over), over);
     return {
       stageName: textAt(item, ['stage_name']) ?? `stage_${stageIndex}`,
@@ -43,8 +43,8 @@ export function stageTrees(file: MapNode): readonly [StageTree, ...StageTree[]] 
   return trees as [StageTree, ...StageTree[]];
 }
 
-/** A key that a stage sets to nothing is inherited. */
-function withoutNothing(stage: Node): Node {
+/** A key that a stage sets to null is inherited. */
+function withoutNulls(stage: Node): Node {
   if (stage.kind !== 'map') return stage;
   return {
     ...stage,

@@ -58,7 +58,7 @@ export function deriveAuxiliaryBuffers(
   return Object.fromEntries(buffers);
 }
 
-/** Answers of an expert. */
+/** Answers of an expert, to imitate. */
 function expertRows(
   context: StageContext,
   path: KeyPath,
@@ -97,7 +97,7 @@ function storedBuffer(
   ) {
     context.report(
       context.isSet(...path, 'path') ? [...path, 'path'] : path,
-      'holds no stored experiences. Use storage_type: sql with the path of the database of an earlier run, or schema_type: sft.',
+      'contains no stored experiences. Use storage_type: sql with the path of the database of an earlier run, or schema_type: sft.',
     );
   }
   return {
@@ -162,7 +162,7 @@ function store(context: StageContext, jobDirectory: string): ExperienceStoreConf
   if (mode === 'serve' && inMemory)
     context.report(
       at('storage'),
-      'got "memory", but what a server has taken must outlive it. Remove the key.',
+      'got "memory", but a server must keep its experiences when it restarts. Remove the key.',
       [['mode']],
     );
   if (mode === 'train' && input.storage_type !== 'file') checkStored(context, path);
@@ -179,20 +179,17 @@ function fileInsteadOfStore(context: StageContext, explores: boolean): void {
   if (explores)
     context.warn(
       at('storage_type'),
-      '"file" is read as "queue": the explorer hands its experiences to the trainer.',
+      '"file" is read as "queue": the explorer passes its experiences to the trainer.',
     );
   else
     context.report(
       at('storage_type'),
-      'got "file", which holds answers to imitate. Use sql with the database of an earlier run, or algorithm_type: sft.',
+      'got "file", which is for answers to imitate. Use sql with the database of an earlier run, or algorithm_type: sft.',
       [['mode'], ['algorithm', 'algorithm_type']],
     );
 }
 
-/**
- * The path of a queue was a copy for people to look at in the original: it does not decide where
- * the buffer is.
- */
+/** In the original the path of a queue was only a copy to look at, so it is ignored here. */
 function databasePath(
   context: StageContext,
   storageType: 'queue' | 'sql',
@@ -204,7 +201,7 @@ function databasePath(
   if (storageType === 'sql') return sqlitePath(context, at('path'), path);
   context.warn(
     at('path'),
-    `ignored. A queue lives in the folder of the run, as buffer/${name}.db; use storage_type: sql to choose the file.`,
+    `ignored. A queue is in the folder of the run, as buffer/${name}.db; use storage_type: sql to choose the file.`,
   );
   return own;
 }

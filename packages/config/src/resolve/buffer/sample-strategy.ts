@@ -1,6 +1,6 @@
 /**
- * What a sample strategy asks of the rest of the file: an expert buffer, and room for experiences
- * beside it; or weights that move on.
+ * What a sample strategy needs of the rest of the file: an expert buffer, and room in the batch for
+ * other experiences; or weights that are updated often enough.
  */
 import { expertCount } from '@trinity-rft/algorithm';
 import type { AlgorithmConfig, ExperienceBufferConfig, ExpertsConfig } from '../base/resolved.js';
@@ -12,7 +12,8 @@ const typeKey: KeyPath = ['algorithm', 'algorithm_type'];
 const argKey = (name: string): KeyPath => ['algorithm', 'sample_strategy_args', name];
 
 /**
- * Problems stand at the argument if the file sets it, else at the strategy, else at the algorithm.
+ * Problems are reported at the argument if the file sets it, else at the strategy, else at the
+ * algorithm.
  */
 export function checkSampling(
   context: StageContext,
@@ -30,10 +31,7 @@ export function checkSampling(
   if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
 }
 
-/**
- * Experts beside the experiences of the model; undefined without any, and where a problem of them
- * has been reported.
- */
+/** Experts beside the experiences of the model; undefined without any, or when they are invalid. */
 export function deriveExperts(
   context: StageContext,
   { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
@@ -64,20 +62,20 @@ export function deriveExperts(
   if (trainBatchSize > 0 && count >= trainBatchSize) {
     context.report(
       setOne(context, argKey('expert_data_ratio')),
-      `${String(expertDataRatio)} of a train_batch_size of ${trainBatchSize} leaves nothing for experiences of the model. Lower it, or raise buffer.train_batch_size; to learn from experts only use algorithm_type: sft.`,
+      `${String(expertDataRatio)} of a train_batch_size of ${trainBatchSize} leaves no room for experiences of the model. Lower it, or raise buffer.train_batch_size; to learn from experts only use algorithm_type: sft.`,
       [typeKey, ['buffer', 'train_batch_size']],
     );
   }
   return buffer === undefined || count === 0 || !isReadable(buffer) ? undefined : { count, buffer };
 }
 
-/** A buffer in memory holds nothing yet; that is reported where buffers are derived. */
+/** A buffer in memory is still empty, which is reported elsewhere. */
 const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['buffer'] =>
   buffer.storageType === 'file' || buffer.path !== undefined;
 
 /**
- * Between two publications the version stands still while steps go on: a step would wait for
- * weights that only come after it.
+ * Between two weight updates the trainer takes several steps on experiences of one version, each
+ * step staler than the one before.
  */
 function checkStaleness(context: StageContext, limit: unknown): void {
   const { mode, synchronizer } = context.input;
@@ -85,7 +83,7 @@ function checkStaleness(context: StageContext, limit: unknown): void {
   if (!fixed || typeof limit !== 'number' || limit >= synchronizer.sync_interval) return;
   context.report(
     argKey('max_staleness'),
-    `got ${limit}, but weights are published every ${synchronizer.sync_interval} train steps (synchronizer.sync_interval), so the later of them would wait for ever for fresh experiences. Use at least ${synchronizer.sync_interval}.`,
+    `got ${limit}, but weights are published every ${synchronizer.sync_interval} train steps (synchronizer.sync_interval), so the last of them would wait forever for fresher experiences. Use at least ${synchronizer.sync_interval}.`,
     [['synchronizer', 'sync_interval'], strategyKey],
   );
 }

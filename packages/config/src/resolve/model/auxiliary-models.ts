@@ -33,7 +33,7 @@ export function deriveAuxiliaryModels(
       if (names.has(name)) {
         context.report(
           [...section, 'name'],
-          `is "${name}", as that of an earlier auxiliary model. Give each a name of its own.`,
+          `got "${name}", which an earlier auxiliary model has already. Give each its own name.`,
         );
       }
       names.add(name);
@@ -53,54 +53,33 @@ interface Parts {
 }
 
 /**
- * The template is the model's own unless it is set: that of the trained model may be for another
- * family.
+ * The template is the model's own unless it is set: the template of the trained model may be for
+ * another family.
  */
-function derive(
-  context: StageContext,
-  section: KeyPath,
-  { input, name, modelPath, model, engine }: Parts,
-): AuxiliaryModelConfig {
+function derive(context: StageContext, section: KeyPath, parts: Parts): AuxiliaryModelConfig {
+  const { input, name, modelPath, model } = parts;
   const own = resolveSection(itemOf(context), input);
   const { chatTemplate } = own;
-  if (input.base_url !== null) {
-    const source = remoteSource(context, section, input, modelPath);
-    // What the service allows is not known here: lengths only bound what is asked for.
-    const lengths = {
-      maxModelLen: input.max_model_len ?? model.maxModelLen,
-      maxPromptTokens: input.max_prompt_tokens ?? model.maxPromptTokens,
-      maxResponseTokens: input.max_response_tokens ?? model.maxResponseTokens,
-      minResponseTokens: input.min_response_tokens ?? 0,
-    };
+  const inherited = { ...inherit(own, model), name, chatTemplate };
+  if (input.base_url !== null)
     return {
-      ...inherit(own, model),
-      ...lengths,
-      name,
-      source,
-      chatTemplate,
+      ...inherited,
+      source: remoteSource(context, section, input, modelPath),
+      // The limits of the service are not known here: lengths only limit what is requested.
+      minResponseTokens: own.minResponseTokens ?? 0,
       enableThinking: own.enableThinking,
     };
-  }
-  if (input.engine_type === 'external') {
+  if (input.engine_type === 'external')
     context.report(
       [...section, 'base_url'],
       'is not set, but engine_type is external. Give the address of the API, which ends in /v1.',
     );
-  }
   const { path, shape } = findFolder(context, [...section, 'model_path'], modelPath);
-  const lengths = deriveLengths(
-    context,
-    section,
-    folderLengths(input, model),
-    shape,
-    shape !== undefined,
-  );
+  const given = folderLengths(input, model);
   return {
-    ...inherit(own, model),
-    ...lengths,
-    name,
-    source: { kind: 'folder', modelPath: path, engine: engineOf(context, section, input, engine) },
-    chatTemplate,
+    ...inherited,
+    ...deriveLengths(context, section, given, shape, shape !== undefined),
+    source: { kind: 'folder', modelPath: path, engine: engineOf(context, section, parts) },
   };
 }
 
@@ -111,14 +90,13 @@ const itemOf = (context: StageContext) =>
 function engineOf(
   context: StageContext,
   section: KeyPath,
-  { engine_type: name }: AuxiliaryInput,
-  engine: string,
+  { input: { engine_type: name }, engine }: Parts,
 ): string {
   const isChosen = context.isSet(...section, 'engine_type') && Object.hasOwn(context.engines, name);
   return isChosen ? name : engine;
 }
 
-/** Both parts set: the whole is their sum, however long texts of the trained model may be. */
+/** When both parts are set, the whole is their sum, whatever the trained model allows. */
 function folderLengths(input: AuxiliaryInput, model: ModelConfig): ReturnType<typeof ownLengths> {
   const both =
     input.max_model_len === null &&
@@ -158,7 +136,7 @@ function remoteSource(
   if (url === null || !/^https?:$/.test(url.protocol)) {
     context.report(
       [...section, 'base_url'],
-      `is no address. Expected one as https://api.openai.com/v1.`,
+      `is not a URL. Expected one such as https://api.openai.com/v1.`,
     );
   } else if (
     url.username !== '' ||
@@ -167,7 +145,7 @@ function remoteSource(
   ) {
     context.report(
       [...section, 'base_url'],
-      'holds a secret. Put it into api_key, as ${oc.env:OPENAI_API_KEY}.',
+      'contains a secret. Move it to api_key, as ${oc.env:OPENAI_API_KEY}.',
     );
   }
   return { kind: 'remote', baseUrl: address.replace(/\/+$/, ''), apiKey: input.api_key, modelPath };

@@ -1,4 +1,4 @@
-/** How a model samples and speaks: what its section leaves out is as for the trained model. */
+/** Lengths and tool calls of the models of the explorer. */
 import type { RunInput } from '../../schema/root.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
@@ -9,10 +9,7 @@ export type InferenceInput = Omit<
   'model_path' | 'name' | 'api_key'
 >;
 
-/**
- * Lengths of a section that sets some of them; the others are completed from what the trained model
- * may have.
- */
+/** Lengths that a section sets; lengths of the trained model stand in for those it leaves out. */
 export function ownLengths(input: InferenceInput, model: CompleteLengths): Lengths {
   const {
     max_model_len: whole,

@@ -1,10 +1,10 @@
-/** How long prompts and responses of a model may be. */
+/** The longest prompt and response of a model. */
 import type { ModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import type { StageContext } from '../base/context.js';
 import type { ModelShape } from './model-folder.js';
 
-/** What a section says about lengths, in tokens; null = nothing. */
+/** Lengths that a section sets, in tokens; null = not set. */
 export interface Lengths {
   readonly maxModelLen: number | null;
   readonly maxPromptTokens: number | null;
@@ -26,7 +26,7 @@ export function deriveLengths(
   section: KeyPath,
   given: Lengths,
   shape: ModelShape | undefined,
-  /** False when the model could not be found, which is reported already. */
+  /** False when the model was not found, which is reported already. */
   mayReport = true,
 ): CompleteLengths {
   const at = (key: string): KeyPath => [...section, key];
@@ -43,7 +43,7 @@ export function deriveLengths(
   if (whole === undefined) {
     if (mayReport) {
       const message =
-        'is not set, and nothing on this disk says how long the texts of the model may be. Set it, or both max_prompt_tokens and max_response_tokens.';
+        'is not set, and no config.json on this disk says how long the texts of the model may be. Set it, or both max_prompt_tokens and max_response_tokens.';
       context.report(at('max_model_len'), message, uses);
     }
     return { maxModelLen: 2, maxPromptTokens: 1, maxResponseTokens: 1, minResponseTokens: 0 };
@@ -76,7 +76,7 @@ function checkLengths(
         : (['max_response_tokens', maxResponseTokens] as const);
     context.report(
       at(key),
-      `got ${part}, which leaves nothing of max_model_len ${maxModelLen} for the other side. Lower it, or raise max_model_len.`,
+      `got ${part}, which leaves nothing of max_model_len ${maxModelLen} for the rest. Lower it, or raise max_model_len.`,
       uses,
     );
   } else if (maxPromptTokens + maxResponseTokens > maxModelLen) {

@@ -17,7 +17,7 @@ export function deriveLora(context: StageContext): LoraConfig | undefined {
   if (others.length > 0)
     context.report(
       [...section, 1],
-      'is a second adapter. One is trained at a time; keep one of them.',
+      'is a second adapter. Only one can be trained; remove the others.',
     );
   if (typeof input.path === 'string') return deriveStored(context, input, input.path);
   const excluded: readonly string[] = input.exclude_modules ?? [];
@@ -28,7 +28,7 @@ export function deriveLora(context: StageContext): LoraConfig | undefined {
   if (targets.length === 0)
     context.report(
       first('exclude_modules'),
-      'leaves no layer with an adapter. Name fewer, or remove the key.',
+      'excludes every layer. Name fewer layers, or remove the key.',
       [first('target_modules')],
     );
   return {
@@ -42,7 +42,7 @@ export function deriveLora(context: StageContext): LoraConfig | undefined {
 
 const adapterSchema = z.object({ r: z.number(), lora_alpha: z.number() });
 
-/** The folder decides; keys that say something else are mistakes. */
+/** The folder decides; keys that contradict it are problems. */
 function deriveStored(context: StageContext, input: Input, given: string): StoredAdapter {
   const path = context.disk.resolve(given);
   const text = context.disk.readText(join(path, 'adapter_config.json'));
@@ -64,13 +64,13 @@ function deriveStored(context: StageContext, input: Input, given: string): Store
       if (context.isSet(...first(key)) && value !== own)
         context.report(
           first(key),
-          `got ${value}, but that of the adapter in ${path} is ${own}. Remove the key.`,
+          `got ${value}, but the adapter in ${path} has ${own}. Remove the key.`,
           [first('path')],
         );
   }
   for (const key of ['target_modules', 'exclude_modules'])
     if (context.isSet(...first(key)))
-      context.warn(first(key), 'ignored. The adapter in path says which layers have one.');
+      context.warn(first(key), 'ignored. The folder of the adapter names its layers.');
   return { name: input.name ?? undefined, path };
 }
 

@@ -14,7 +14,7 @@ export interface ModelShape {
   readonly keyValueHeads: number;
   readonly headDim: number;
   readonly tiedEmbeddings: boolean;
-  /** Longest sequence the positions were made for. */
+  /** Longest sequence that the position embeddings support. */
   readonly maxPositions: number | undefined;
 }
 
@@ -42,7 +42,7 @@ export function readModelFolder(disk: Disk, folder: string): ModelFolder {
   if (text === undefined)
     return {
       kind: 'problem',
-      message: 'has no readable config.json. Give the folder that a model was saved to',
+      message: 'has no readable config.json. Give the folder of a saved model',
     };
   try {
     const parsed = schema.safeParse(JSON.parse(text));

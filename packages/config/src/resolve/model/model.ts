@@ -1,4 +1,4 @@
-/** The model: where it is, how long its texts may be, how it samples. */
+/** The trained model: its folder, the lengths of its texts, its template, and how it samples. */
 import type { AuxiliaryModelConfig, ModelConfig, RolloutModelConfig } from '../base/resolved.js';
 import type { KeyPath } from '../../source/node.js';
 import { deriveAuxiliaryModels } from './auxiliary-models.js';
@@ -87,14 +87,14 @@ function deriveCriticPath(context: StageContext): string | undefined {
   return location.path;
 }
 
-/** The file wins over the inline text, as the original documents it. */
+/** The file takes precedence over the inline text, as in the original. */
 function deriveTemplate(context: StageContext): string | undefined {
   const { chat_template_path: file, custom_chat_template: inline } = context.input.model;
   if (file === null) return inline ?? undefined;
   if (inline !== null)
     context.warn(
       ['model', 'custom_chat_template'],
-      'ignored. chat_template_path is set too, and wins.',
+      'ignored. chat_template_path is set too, and takes precedence.',
     );
   const full = context.disk.resolve(file);
   const text = context.disk.kind(full) === 'file' ? context.disk.readText(full) : undefined;
@@ -112,7 +112,7 @@ function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutM
   if (input.max_model_len !== null && input.max_model_len > model.maxModelLen) {
     context.report(
       [...section, 'max_model_len'],
-      `got ${input.max_model_len}, but what is longer than model.max_model_len, ${model.maxModelLen}, cannot be trained on.`,
+      `got ${input.max_model_len}, but texts longer than model.max_model_len, ${model.maxModelLen}, cannot be trained on. Lower it.`,
       [['model', 'max_model_len']],
     );
   }
