@@ -16,7 +16,7 @@ const trained = (sink: MetricSink, step: number, loss = -0.0123): void =>
 describe('consoleSink on a terminal', () => {
   it('keeps one line with what is known so far, and ends it when closed', async () => {
     const [terminal, clock] = [fakeTerminal(), manualClock()];
-    const sink = consoleSink({ terminal, clock, label: 'grpo' });
+    const sink = consoleSink({ terminal, clock, stageName: 'grpo' });
     sink.setTotalSteps(60);
     explored(sink, 1, 0.125);
     expect(terminal.screen()).toEqual(['grpo  step 0/60  reward 0.125']);
@@ -64,7 +64,7 @@ describe('consoleSink on a terminal', () => {
 
   it('shows no reward where nothing explores', async () => {
     const [terminal, clock] = [fakeTerminal(), manualClock()];
-    const sink = consoleSink({ terminal, clock, label: 'warm-up' });
+    const sink = consoleSink({ terminal, clock, stageName: 'warm-up' });
     trained(sink, 1, 2.5);
     await sink.close();
     expect(terminal.screen()[0]).toBe('warm-up  step 1  loss 2.5  tokens/s 812');
@@ -106,7 +106,7 @@ describe('consoleSink on a terminal', () => {
     'leaves figures out rather than wrap in %i columns',
     async (columns) => {
       const terminal = fakeTerminal({ columns });
-      const sink = consoleSink({ terminal, clock: manualClock(), label: 'grpo' });
+      const sink = consoleSink({ terminal, clock: manualClock(), stageName: 'grpo' });
       trained(sink, 1);
       await sink.close();
       const shown = terminal.screen()[0]!;
@@ -129,7 +129,7 @@ describe('consoleSink on a terminal', () => {
 
   it('gives evaluations and benchmarks lines of their own', async () => {
     const terminal = fakeTerminal();
-    const sink = consoleSink({ terminal, clock: manualClock(), label: 'grpo' });
+    const sink = consoleSink({ terminal, clock: manualClock(), stageName: 'grpo' });
     trained(sink, 20);
     sink.write({
       role: 'explorer',
@@ -162,7 +162,7 @@ describe('consoleSink on a terminal', () => {
 describe('consoleSink into a pipe', () => {
   it('writes the first five train steps, then one a second, and the last', async () => {
     const [terminal, clock] = [fakeTerminal({ isTTY: false }), manualClock()];
-    const sink = consoleSink({ terminal, clock, label: 'grpo' });
+    const sink = consoleSink({ terminal, clock, stageName: 'grpo' });
     sink.setTotalSteps(38);
     for (let step = 1; step <= 38; step++) {
       explored(sink, step, step / 100);

@@ -3,7 +3,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock, MetricRecord, MetricSink } from '@trinity-rft/core';
 import { evaluationResults, figures, follow, type Progress } from './status.js';
 
-/** Standard output, or what stands in for it. */
+/** Standard output, or a replacement for it. */
 export interface Terminal {
   write(text: string): void;
   readonly isTTY: boolean;
@@ -14,8 +14,8 @@ export interface Terminal {
 export interface ConsoleSinkOptions {
   readonly terminal: Terminal;
   readonly clock: Pick<Clock, 'now'>;
-  /** Begins the line, e.g. the name of the stage. @default nothing */
-  readonly label?: string;
+  /** Starts the line. @default none */
+  readonly stageName?: string;
   /** `NO_COLOR` and `TERM=dumb` are obeyed. @default empty */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -28,131 +28,145 @@ export interface ConsoleSink extends MetricSink {
 }
 
 /** Milliseconds between two drawings of the live line. */
-const redrawEvery = 100;
-/** Train steps that all get a plain line; later ones one per `plainEvery` milliseconds. */
+const redrawEveryMs = 100;
+/** Each of the first train steps gets a plain line, later ones one per `plainEveryMs`. */
 const plainAtFirst = 5;
-const plainEvery = 1000;
+const plainEveryMs = 1000;
+const clearLine = '\r\u001B[2K';
 
 /**
- * Shows label, step, reward, loss, tokens per second and time left, each as soon as it is known:
+ * Shows stage, step, reward, loss, tokens per second and time left, each as soon as it is known:
  * reward from the explorer's `rollout/reward/mean`, loss from the trainer's `actor/final_loss`,
  * speed from `perf/throughput`, time left from the train steps done per elapsed time. Results of
  * evaluations get lines of their own. `close` shows the last step and ends the line.
  */
 export function consoleSink(options: ConsoleSinkOptions): ConsoleSink {
-  const { terminal, clock, env = {} } = options;
-  const live = terminal.isTTY && env['TERM'] !== 'dumb';
-  const painter: Painter =
-    live && !env['NO_COLOR']
-      ? (style, text) => styleText(style, text, { validateStream: false })
-      : (_style, text) => text;
-  const label = stripVTControlCharacters(options.label ?? '').replaceAll(/\s+/g, ' ');
-  const secondsPerStep = stopwatch(clock);
-  let progress: Progress = {};
-  /** The live line stands on the terminal's last line. */
-  let drawn = false;
-  /** Something of `progress` has not been shown. */
-  let stale = false;
-  let shownAt = -Infinity;
-  let plainLines = 0;
-  let closed = false;
-
-  const statusText = (room: number): string => renderLine(label, figures(progress), room, painter);
-
-  const show = (): void => {
-    if (live) terminal.write(`\r\u001B[2K${statusText(roomOf(terminal))}`);
-    else terminal.write(`${statusText(Infinity)}\n`);
-    drawn = live;
-    stale = false;
-    shownAt = clock.now();
-    plainLines++;
+  const { terminal, clock, stageName = '', env = {} } = options;
+  const isLive = terminal.isTTY && env['TERM'] !== 'dumb';
+  const isColored = isLive && !env['NO_COLOR'];
+  const screen: Screen = {
+    terminal,
+    clock,
+    isLive,
+    paint: (style, text) => (isColored ? styleText(style, text, { validateStream: false }) : text),
+    label: stripVTControlCharacters(stageName).replaceAll(/\s+/g, ' '),
+    progress: {},
+    isDrawn: false,
+    isStale: false,
+    shownAt: -Infinity,
+    plainLines: 0,
+    closed: false,
   };
-
-  const isDue = (record: MetricRecord): boolean => {
-    const since = clock.now() - shownAt;
-    if (live) return since >= redrawEvery;
-    return record.role === 'trainer' && (plainLines < plainAtFirst || since >= plainEvery);
-  };
-
-  const log = (line: string): void => {
-    terminal.write(`${drawn ? '\r\u001B[2K' : ''}${line}\n`);
-    if (drawn) show();
-  };
-
   return {
-    log,
-    setTotalSteps: (total) => {
-      const { totalSteps: _before, ...rest } = progress;
-      progress = { ...rest, ...(total !== undefined && { totalSteps: total }) };
+    log: (line) => log(screen, line),
+    setTotalSteps: (totalSteps) => {
+      screen.progress = { ...screen.progress, totalSteps };
     },
     write: (record) => {
-      if (closed) return;
-      const results = evaluationResults(record);
-      if (results.length > 0)
-        log(
-          `${label && `${label}  `}${record.role === 'bench' ? 'bench' : 'eval'} at step ${record.step}: ${results.join(', ')}`,
-        );
-      if (record.role === 'bench') return;
-      const before = progress;
-      progress = follow(progress, record);
-      const seconds = record.role === 'trainer' ? secondsPerStep(record.step) : undefined;
-      if (seconds !== undefined) progress = { ...progress, secondsPerStep: seconds };
-      stale ||= record.role === 'trainer' || progress.reward !== before.reward;
-      if (stale && isDue(record)) show();
+      if (!screen.closed) write(screen, record);
     },
-    close: async () => {
-      if (closed) return;
-      closed = true;
-      if (stale && (live || progress.step !== undefined)) show();
-      if (drawn) terminal.write('\n');
-      drawn = false;
-    },
+    close: async () => close(screen),
   };
 }
 
-type Painter = (style: 'bold' | 'dim', text: string) => string;
+interface Screen {
+  readonly terminal: Terminal;
+  readonly clock: Pick<Clock, 'now'>;
+  /** One line is redrawn; else each state gets a line. */
+  readonly isLive: boolean;
+  readonly paint: (style: 'bold' | 'dim', text: string) => string;
+  readonly label: string;
+  progress: Progress;
+  /** The first train step that was seen, and when. */
+  firstStep?: { readonly step: number; readonly at: number };
+  /** The live line is on the terminal's last line. */
+  isDrawn: boolean;
+  /** `progress` has something that has not been shown. */
+  isStale: boolean;
+  shownAt: number;
+  plainLines: number;
+  closed: boolean;
+}
+
+function write(screen: Screen, record: MetricRecord): void {
+  const { label } = screen;
+  const results = evaluationResults(record);
+  if (results.length > 0) {
+    const kind = record.role === 'bench' ? 'bench' : 'eval';
+    const start = label === '' ? '' : `${label}  `;
+    log(screen, `${start}${kind} at step ${record.step}: ${results.join(', ')}`);
+  }
+  if (record.role === 'bench') return;
+  const { reward } = screen.progress;
+  screen.progress = follow(screen.progress, record);
+  if (record.role === 'trainer') measureSpeed(screen, record.step);
+  screen.isStale ||= record.role === 'trainer' || screen.progress.reward !== reward;
+  if (screen.isStale && isDue(screen, record)) show(screen);
+}
 
 /**
- * Characters that fit without the terminal wrapping the line; a width of 0 is what some pseudo
- * terminals say.
+ * Mean seconds of the train steps seen. The first one only starts the clock: it includes the
+ * start-up.
  */
-function roomOf(terminal: Terminal): number {
+function measureSpeed(screen: Screen, step: number): void {
+  const now = screen.clock.now();
+  screen.firstStep ??= { step, at: now };
+  const { firstStep } = screen;
+  if (step <= firstStep.step) return;
+  const secondsPerStep = (now - firstStep.at) / 1000 / (step - firstStep.step);
+  screen.progress = { ...screen.progress, secondsPerStep };
+}
+
+function isDue({ clock, isLive, shownAt, plainLines }: Screen, { role }: MetricRecord): boolean {
+  const sinceMs = clock.now() - shownAt;
+  if (isLive) return sinceMs >= redrawEveryMs;
+  return role === 'trainer' && (plainLines < plainAtFirst || sinceMs >= plainEveryMs);
+}
+
+function show(screen: Screen): void {
+  const { terminal, isLive } = screen;
+  if (isLive) terminal.write(`${clearLine}${renderLine(screen, widthOf(terminal))}`);
+  else terminal.write(`${renderLine(screen, Infinity)}\n`);
+  screen.isDrawn = isLive;
+  screen.isStale = false;
+  screen.shownAt = screen.clock.now();
+  screen.plainLines++;
+}
+
+function log(screen: Screen, line: string): void {
+  screen.terminal.write(`${screen.isDrawn ? clearLine : ''}${line}\n`);
+  if (screen.isDrawn) show(screen);
+}
+
+function close(screen: Screen): void {
+  if (screen.closed) return;
+  screen.closed = true;
+  if (screen.isStale && (screen.isLive || screen.progress.step !== undefined)) show(screen);
+  if (screen.isDrawn) screen.terminal.write('\n');
+  screen.isDrawn = false;
+}
+
+/** Characters that fit without the terminal wrapping the line; some pseudo terminals report 0. */
+function widthOf(terminal: Terminal): number {
   return (terminal.columns() || 80) - 1;
 }
 
-/** As many figures as fit, from the left: colours take no room. */
-function renderLine(
-  label: string,
-  all: ReturnType<typeof figures>,
-  room: number,
-  painter: Painter,
-): string {
+/** As many figures as fit in `width` characters, from the left. */
+function renderLine({ label, progress, paint }: Screen, width: number): string {
   const parts = [
-    ...(label === '' ? [] : [{ plain: label, painted: painter('bold', label) }]),
-    ...all.map(([name, value]) => ({
+    ...(label === '' ? [] : [{ plain: label, painted: paint('bold', label) }]),
+    ...figures(progress).map(([name, value]) => ({
       plain: `${name} ${value}`,
-      painted: `${painter('dim', name)} ${value}`,
+      painted: `${paint('dim', name)} ${value}`,
     })),
   ];
   const shown: string[] = [];
   let used = 0;
   for (const { plain, painted } of parts) {
     const needed = plain.length + (shown.length > 0 ? 2 : 0);
-    if (used + needed > room) break;
+    if (used + needed > width) break;
     shown.push(painted);
     used += needed;
   }
   return shown.join('  ');
-}
-
-/**
- * Mean seconds of the train steps seen. The first one seen only starts the watch: it holds the
- * start-up.
- */
-function stopwatch(clock: Pick<Clock, 'now'>): (step: number) => number | undefined {
-  let first: { readonly step: number; readonly at: number } | undefined;
-  return (step) => {
-    first ??= { step, at: clock.now() };
-    return step > first.step ? (clock.now() - first.at) / 1000 / (step - first.step) : undefined;
-  };
 }

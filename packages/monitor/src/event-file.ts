@@ -15,8 +15,7 @@ export interface TensorBoardEvent {
   /** Scalars under their tags; kept as float32. */
   readonly scalars?: Metrics;
   /**
-   * Tells readers that a run starts (again) at `step`: they drop what earlier files have from there
-   * on.
+   * A run starts (again) at `step`: readers drop what earlier files have from there on.
    */
   readonly sessionStart?: boolean;
 }

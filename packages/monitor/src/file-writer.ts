@@ -15,19 +15,7 @@ export interface LineWriter {
  * @throws MonitorError when it cannot be opened or written
  */
 export function fileWriter(file: string): LineWriter {
-  const guarded = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (cause) {
-      throw new MonitorError(
-        `${file} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
-        {
-          code: 'LOG_FILE',
-          cause,
-        },
-      );
-    }
-  };
+  const guarded = fileGuard(file, 'LOG_FILE');
   let descriptor: number | undefined = guarded(() => {
     mkdirSync(path.dirname(file), { recursive: true });
     return openSync(file, 'a');
@@ -35,12 +23,26 @@ export function fileWriter(file: string): LineWriter {
   return {
     write: (line) => {
       const open = descriptor;
-      // A last word of somebody who outlives the run is not worth an error.
+      // Lines that come after the end of the run are dropped.
       if (open !== undefined) guarded(() => appendFileSync(open, `${line}\n`));
     },
     close: () => {
       if (descriptor !== undefined) closeSync(descriptor);
       descriptor = undefined;
     },
+  };
+}
+
+/** Runs file work; what it throws names the file. */
+export function fileGuard(file: string, code: string): <T>(work: () => T) => T {
+  return (work) => {
+    try {
+      return work();
+    } catch (cause) {
+      throw new MonitorError(
+        `${file} could not be written: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
+        { code, cause },
+      );
+    }
   };
 }

@@ -1,11 +1,15 @@
-export * from './console-sink.js';
-export * from './file-writer.js';
-export * from './jsonl-sink.js';
-export * from './logger.js';
-export * from './monitor-error.js';
-export * from './plot-curve.js';
-export * from './read-curve.js';
-export * from './resume-point.js';
-export * from './tee-sink.js';
-export * from './tensorboard-sink.js';
-export * from './timing-key.js';
+export {
+  consoleSink,
+  type ConsoleSink,
+  type ConsoleSinkOptions,
+  type Terminal,
+} from './console-sink.js';
+export { fileWriter, type LineWriter } from './file-writer.js';
+export { jsonlSink, type JsonlSinkOptions } from './jsonl-sink.js';
+export { createLogger, type LoggerOptions } from './logger.js';
+export { MonitorError } from './monitor-error.js';
+export { plotCurve, type PlotOptions } from './plot-curve.js';
+export { readCurve, type CurveOptions } from './read-curve.js';
+export type { ResumePoint } from './resume-point.js';
+export { teeSink, type TeeSinkOptions } from './tee-sink.js';
+export { tensorBoardSink, type TensorBoardSinkOptions } from './tensorboard-sink.js';

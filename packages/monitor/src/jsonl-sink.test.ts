@@ -96,8 +96,8 @@ describe('jsonlSink', () => {
       timing: {},
     });
     expect(logger.messages('warn')).toEqual([
-      'Metric nan is NaN at trainer step 1; it is written as null. Said once per metric.',
-      'Metric infinite is -Infinity at trainer step 1; it is written as null. Said once per metric.',
+      'Metric nan is NaN at trainer step 1; it is written as null. This is reported once per metric.',
+      'Metric infinite is -Infinity at trainer step 1; it is written as null. This is reported once per metric.',
     ]);
     await sink.close();
   });
@@ -106,7 +106,7 @@ describe('jsonlSink', () => {
     writeFileSync(inFolder('file'), '');
     expect(() => jsonlSink({ path: inFolder('file', 'metrics.jsonl') })).toThrow(MonitorError);
     expect(() => jsonlSink({ path: inFolder('file', 'metrics.jsonl') })).toThrow(
-      /metrics\.jsonl: .*writable/,
+      /metrics\.jsonl could not be written: .*writable/,
     );
     const sink = jsonlSink({ path: inFolder('metrics.jsonl') });
     await sink.close();

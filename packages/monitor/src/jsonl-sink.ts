@@ -1,16 +1,10 @@
 /** `metrics.jsonl`: one line per record, written before `write` returns. */
 import { appendFileSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import {
-  describeError,
-  silentLogger,
-  type Logger,
-  type MetricRecord,
-  type MetricSink,
-} from '@trinity-rft/core';
+import { silentLogger, type Logger, type MetricRecord, type MetricSink } from '@trinity-rft/core';
+import { fileGuard } from './file-writer.js';
 import { MonitorError } from './monitor-error.js';
 import type { ResumePoint } from './resume-point.js';
-import { isTimingKey } from './timing-key.js';
 import { trimJsonl } from './trim-jsonl.js';
 
 export interface JsonlSinkOptions {
@@ -18,15 +12,16 @@ export interface JsonlSinkOptions {
   readonly path: string;
   /** Steps up to which the lines of an earlier process stay. @default all stay */
   readonly resume?: ResumePoint;
-  /** Told once per metric that is not a finite number. @default silent */
+  /** Warned once per metric that is not a finite number. @default silent */
   readonly logger?: Pick<Logger, 'warn'>;
 }
 
 /**
- * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted and whatever
- * depends on the machine's speed ({@link isTimingKey}) is under `timing`, so that two runs of one
+ * Appends `{"role","step","metrics":{...},"timing":{...}}` per record. Keys are sorted and seconds and
+ * rates are under `timing`, so that two runs of one
  * seed agree on everything else, byte for byte. Numbers that are not finite become null. Opening
- * repairs what a killed process left: a torn line goes, and so do records beyond the resume point.
+ * repairs what a killed process left: a torn line is removed, and so are records beyond the resume
+ * point.
  * `write` throws on a disk error: put the sink under a tee.
  * @throws MonitorError when the file cannot be opened or written
  */
@@ -35,7 +30,7 @@ export function jsonlSink({
   resume = {},
   logger = silentLogger,
 }: JsonlSinkOptions): MetricSink {
-  const guarded = guardFile(file);
+  const guarded = fileGuard(file, 'METRICS_FILE');
   let descriptor: number | undefined = guarded(() => {
     mkdirSync(path.dirname(file), { recursive: true });
     trimJsonl(file, resume);
@@ -55,7 +50,7 @@ export function jsonlSink({
         if (reported.has(key)) continue;
         reported.add(key);
         logger.warn(
-          `Metric ${key} is ${record.metrics[key]} at ${record.role} step ${record.step}; it is written as null. Said once per metric.`,
+          `Metric ${key} is ${record.metrics[key]} at ${record.role} step ${record.step}; it is written as null. This is reported once per metric.`,
         );
       }
       // One append per line: a kill loses at most the line being written.
@@ -70,11 +65,9 @@ export function jsonlSink({
 
 /** The line of a record, newline included. */
 export function jsonlLine({ role, step, metrics }: MetricRecord): string {
-  const keys = Object.keys(metrics).sort();
-  const pick = (wanted: boolean): Record<string, number> =>
-    Object.fromEntries(
-      keys.filter((key) => isTimingKey(key) === wanted).map((key) => [key, metrics[key]!]),
-    );
+  const entries = Object.entries(metrics).sort(([a], [b]) => (a < b ? -1 : 1));
+  const pick = (isTiming: boolean): Record<string, number> =>
+    Object.fromEntries(entries.filter(([key]) => isTimingKey(key) === isTiming));
   return `${JSON.stringify({ role, step, metrics: pick(false), timing: pick(true) })}\n`;
 }
 
@@ -82,19 +75,13 @@ function notFinite({ metrics }: MetricRecord): readonly string[] {
   return Object.keys(metrics).filter((key) => !Number.isFinite(metrics[key]));
 }
 
-/** Runs file work, naming the file in whatever it throws. */
-function guardFile(file: string): <T>(work: () => T) => T {
-  return (work) => {
-    try {
-      return work();
-    } catch (cause) {
-      throw new MonitorError(
-        `Metrics could not be written to ${file}: ${describeError(cause)}. Check that the folder is writable and the disk has room.`,
-        {
-          code: 'METRICS_FILE',
-          cause,
-        },
-      );
-    }
-  };
+/** True for seconds and rates: the metrics in which two runs of one seed differ. */
+function isTimingKey(key: string): boolean {
+  return (
+    key.startsWith('time/') ||
+    key.startsWith('perf/') ||
+    key.includes('/perf/') ||
+    key.includes('/time/') ||
+    key.includes('timing')
+  );
 }

@@ -16,12 +16,12 @@ export interface LoggerOptions {
   /** Lowest level that `write` gets. */
   readonly level: LogLevel;
   /**
-   * Takes a full line without its newline, e.g. `fileWriter(path).write`. What it throws is said on
-   * `console`, once.
+   * Takes a full line without its newline, e.g. `fileWriter(path).write`. What it throws is reported
+   * once, on `console`.
    */
   readonly write: (line: string) => void;
   readonly clock: Pick<Clock, 'now'>;
-  /** Takes a short line for people, e.g. `consoleSink(...).log`. @default nobody */
+  /** Takes a short line for people, e.g. `consoleSink(...).log`. @default none */
   readonly console?: (line: string) => void;
   /** Lowest level that `console` gets. @default 'warn' */
   readonly minConsoleLevel?: LogLevel;
@@ -40,7 +40,7 @@ export function createLogger(options: LoggerOptions): Logger {
     try {
       options.console?.(line);
     } catch {
-      // There is nobody left to tell.
+      // No other place to report it.
     }
   };
 
@@ -92,10 +92,7 @@ function formatFields(fields: Fields): string {
     .join('');
 }
 
-/**
- * Words stay bare; whatever has spaces, quotes or `=` is JSON, so that a line can be taken apart
- * again.
- */
+/** Words stay bare; text with spaces, quotes or `=` is JSON, so that a line can be parsed. */
 function formatValue(value: unknown): string {
   const plain = value instanceof Error ? describeError(value) : value;
   if (typeof plain === 'string') return /^[^\s"=]+$/.test(plain) ? plain : JSON.stringify(plain);

@@ -1,4 +1,4 @@
-/** A line plot in characters. */
+/** A line plot in braille characters. */
 import { mean } from '@trinity-rft/core';
 import { shortNumber } from './status.js';
 
@@ -30,48 +30,45 @@ const dotBits = [
  * mean of an equal share of them. Values that are not finite leave gaps; values outside of the axis
  * are drawn at its ends.
  */
-export function plotCurve(
-  values: readonly number[],
-  { width = 72, height = 10, title, yMin, yMax }: PlotOptions = {},
-): string {
+export function plotCurve(values: readonly number[], options: PlotOptions = {}): string {
+  const { width = 72, title } = options;
+  const height = Math.max(1, options.height ?? 10);
   const heading = title === undefined ? [] : [title];
   const known = values.filter((value) => Number.isFinite(value));
   if (known.length === 0) return [...heading, '(no values)'].join('\n');
-  const bottom = yMin ?? known.reduce((a, b) => Math.min(a, b));
-  const top = Math.max(yMax ?? known.reduce((a, b) => Math.max(a, b)), bottom);
+  const bottom = options.yMin ?? known.reduce((a, b) => Math.min(a, b));
+  const top = Math.max(options.yMax ?? known.reduce((a, b) => Math.max(a, b)), bottom);
 
-  const labels = [shortNumber(top), shortNumber(bottom)] as const;
-  const margin = Math.max(...labels.map((label) => label.length));
+  const topLabel = shortNumber(top);
+  const bottomLabel = shortNumber(bottom);
+  const margin = Math.max(topLabel.length, bottomLabel.length);
   const columns = Math.max(1, width - margin - 2);
-  const dots = { across: columns * 2, down: Math.max(1, height) * 4 };
-  const rowOf = (value: number): number => {
-    // A flat curve runs through the middle.
-    const share = top > bottom ? (value - bottom) / (top - bottom) : 0.5;
-    return Math.round((1 - Math.min(1, Math.max(0, share))) * (dots.down - 1));
-  };
-  const cells = drawDots(
-    sampleAcross(values, dots.across).map((value) =>
-      Number.isFinite(value) ? rowOf(value) : undefined,
-    ),
-    columns,
-    Math.max(1, height),
+  const dotRows = sampleAcross(values, columns * 2).map((value) =>
+    Number.isFinite(value) ? dotRow(value, { bottom, top, dotsDown: height * 4 }) : undefined,
   );
-
-  const rows = cells.map((row, index) => {
-    const label = index === 0 ? labels[0] : index === cells.length - 1 ? labels[1] : '';
-    return `${label.padStart(margin)} ┤${row}`.trimEnd();
+  const curve = drawDots(dotRows, columns, height).map((line, index, { length }) => {
+    const label = index === 0 ? topLabel : index === length - 1 ? bottomLabel : '';
+    return `${label.padStart(margin)} ┤${line}`.trimEnd();
   });
-  const indent = ' '.repeat(margin + 2);
-  const ends = [
-    `1: ${shortNumber(values[0]!)}`,
-    `${values.length}: ${shortNumber(values.at(-1)!)}`,
-  ] as const;
-  return [
-    ...heading,
-    ...rows,
-    `${' '.repeat(margin)} └${'─'.repeat(columns)}`,
-    `${indent}${ends[0].padEnd(Math.max(ends[0].length + 1, columns - ends[1].length))}${ends[1]}`,
-  ].join('\n');
+  const axis = `${' '.repeat(margin)} └${'─'.repeat(columns)}`;
+  const ends = `${' '.repeat(margin + 2)}${endLabels(values, columns)}`;
+  return [...heading, ...curve, axis, ends].join('\n');
+}
+
+/** From 0 at the top; a flat curve runs through the middle. */
+function dotRow(
+  value: number,
+  { bottom, top, dotsDown }: { bottom: number; top: number; dotsDown: number },
+): number {
+  const share = top > bottom ? (value - bottom) / (top - bottom) : 0.5;
+  return Math.round((1 - Math.min(1, Math.max(0, share))) * (dotsDown - 1));
+}
+
+/** The first value at the left end of the axis, the last one at the right end. */
+function endLabels(values: readonly number[], columns: number): string {
+  const first = `1: ${shortNumber(values.at(0) ?? Number.NaN)}`;
+  const last = `${values.length}: ${shortNumber(values.at(-1) ?? Number.NaN)}`;
+  return `${first.padEnd(Math.max(first.length + 1, columns - last.length))}${last}`;
 }
 
 /**
@@ -81,41 +78,33 @@ export function plotCurve(
 function sampleAcross(values: readonly number[], across: number): readonly number[] {
   return Array.from({ length: across }, (_, column) => {
     if (values.length > across) {
-      const share = values.slice(
-        Math.floor((column * values.length) / across),
-        Math.floor(((column + 1) * values.length) / across),
-      );
-      return mean(share.filter((value) => Number.isFinite(value)));
+      const start = Math.floor((column * values.length) / across);
+      const end = Math.floor(((column + 1) * values.length) / across);
+      return mean(values.slice(start, end).filter((value) => Number.isFinite(value)));
     }
     const position = across === 1 ? 0 : (column / (across - 1)) * (values.length - 1);
-    const [before, share] = [Math.floor(position), position % 1];
-    return share === 0
-      ? values[before]!
-      : values[before]! * (1 - share) + values[before + 1]! * share;
+    const share = position % 1;
+    const [before = Number.NaN, after = Number.NaN] = values.slice(Math.floor(position));
+    return share === 0 ? before : before * (1 - share) + after * share;
   });
 }
 
-/**
- * Lines of braille. Neighbouring dots are joined by a vertical stroke, so that a steep curve stays
- * one curve.
- */
+/** Lines of braille. Neighbouring dots are joined vertically, so that a steep curve has no gaps. */
 function drawDots(
-  rows: readonly (number | undefined)[],
+  dotRows: readonly (number | undefined)[],
   columns: number,
   height: number,
 ): readonly string[] {
   const cells = Array.from({ length: height }, () => new Uint8Array(columns));
-  rows.forEach((row, x) => {
-    if (row === undefined) return;
-    const previous = rows[x - 1] ?? row;
+  for (const [x, row] of dotRows.entries()) {
+    if (row === undefined) continue;
+    const previous = dotRows[x - 1] ?? row;
     // The column before has its own dot already.
     const from = previous === row ? row : previous + Math.sign(row - previous);
     for (let y = Math.min(from, row); y <= Math.max(from, row); y++)
       cells[y >> 2]![x >> 1]! |= dotBits[x % 2]![y % 4]!;
-  });
-  return cells.map((line) =>
-    Array.from(line, (bits) => (bits === 0 ? ' ' : String.fromCodePoint(brailleBase + bits))).join(
-      '',
-    ),
-  );
+  }
+  const character = (bits: number): string =>
+    bits === 0 ? ' ' : String.fromCodePoint(brailleBase + bits);
+  return cells.map((line) => Array.from(line, character).join(''));
 }

@@ -31,7 +31,7 @@ describe('readCurve', () => {
     const reading = readCurve(file, { role: 'explorer', metric: 'a' });
     await expect(reading).rejects.toBeInstanceOf(MonitorError);
     await expect(reading).rejects.toThrow(
-      /^No metrics can be read from .*metrics\.jsonl: .*Give the metrics\.jsonl of a run\.$/,
+      /^No metrics can be read from .*metrics\.jsonl: .*Expected the metrics\.jsonl of a run\.$/,
     );
   });
 });

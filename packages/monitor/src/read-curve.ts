@@ -17,7 +17,8 @@ interface Line {
 
 /**
  * Values in the order of the file; records without the metric, and values that are not finite, are
- * left out. A line that is still being written does not count. @throws MonitorError when the file
+ * left out, and so is a line that is still being written.
+ * @throws MonitorError when the file
  * cannot be read
  */
 export async function readCurve(
@@ -33,11 +34,8 @@ export async function readCurve(
     });
   } catch (cause) {
     throw new MonitorError(
-      `No metrics can be read from ${file}: ${describeError(cause)}. Give the metrics.jsonl of a run.`,
-      {
-        code: 'METRICS_FILE',
-        cause,
-      },
+      `No metrics can be read from ${file}: ${describeError(cause)}. Expected the metrics.jsonl of a run.`,
+      { code: 'METRICS_FILE', cause },
     );
   }
 }

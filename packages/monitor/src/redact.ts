@@ -1,4 +1,4 @@
-/** Fields of log lines without their secrets. */
+/** Removes secrets from the fields of log lines. */
 import { isSecretName, redacted } from '@trinity-rft/core';
 
 /**

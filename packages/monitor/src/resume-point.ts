@@ -1,8 +1,8 @@
-/** Where a resumed run goes on, as far as metrics are concerned. */
+/** Where the metrics of a resumed run continue. */
 import type { MetricRole } from '@trinity-rft/core';
 
 /**
- * Per role the last step whose metrics stay. Records of a later step are made again; a role that is
- * not named keeps all of its own.
+ * Per role the last step whose metrics stay. Records of later steps are written again; a role that
+ * is not named keeps all of its own.
  */
 export type ResumePoint = Readonly<Partial<Record<MetricRole, number>>>;

@@ -1,4 +1,4 @@
-/** What the console says about a run's progress: the figures, and their text. */
+/** A run's progress as the console shows it: the figures, and their text. */
 import type { MetricRecord } from '@trinity-rft/core';
 
 /** All figures are of the latest record that had them. */
@@ -15,21 +15,20 @@ export interface Progress {
 
 /** Progress with the figures of one more record. */
 export function follow(progress: Progress, { role, step, metrics }: MetricRecord): Progress {
-  const reward = role === 'explorer' ? metrics['rollout/reward/mean'] : undefined;
-  const loss = role === 'trainer' ? metrics['actor/final_loss'] : undefined;
-  const tokensPerSecond = role === 'trainer' ? metrics['perf/throughput'] : undefined;
+  if (role === 'explorer')
+    return { ...progress, reward: metrics['rollout/reward/mean'] ?? progress.reward };
+  if (role !== 'trainer') return progress;
   return {
     ...progress,
-    ...(role === 'trainer' && { step }),
-    ...(reward !== undefined && { reward }),
-    ...(loss !== undefined && { loss }),
-    ...(tokensPerSecond !== undefined && { tokensPerSecond }),
+    step,
+    loss: metrics['actor/final_loss'] ?? progress.loss,
+    tokensPerSecond: metrics['perf/throughput'] ?? progress.tokensPerSecond,
   };
 }
 
 /**
- * Label and value of each figure that is known, in the order of the line. A total that was passed
- * was an estimate, and is not shown.
+ * Label and value of each known figure, in the order of the line. A total that has been passed was
+ * an estimate, and is not shown.
  */
 export function figures({
   step = 0,
@@ -59,7 +58,7 @@ export function evaluationResults({ metrics }: MetricRecord): readonly string[] 
   });
 }
 
-/** Three digits that count: `1234`, `12.3`, `0.0123`, `1.2e-7`. */
+/** Three significant digits: `1234`, `12.3`, `0.0123`, `1.2e-7`. */
 export function shortNumber(value: number): string {
   if (!Number.isFinite(value) || value === 0) return String(value);
   const size = Math.abs(value);

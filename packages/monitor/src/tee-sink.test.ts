@@ -23,7 +23,7 @@ function recordingSink(
 }
 
 describe('teeSink', () => {
-  it('writes to all, reports a sink that throws once, closes it and goes on without it', async () => {
+  it('writes to all, reports a sink that throws once, closes it and continues without it', async () => {
     const errors: MonitorError[] = [];
     const [good, bad] = [recordingSink(), recordingSink(2)];
     const tee = teeSink([bad, good], { onError: (error) => errors.push(error) });
@@ -32,7 +32,7 @@ describe('teeSink', () => {
     await tee.close();
     expect([good.closed, bad.closed]).toEqual([1, 1]);
     expect(errors.map((error) => error.message)).toEqual([
-      'A metric sink failed at trainer step 2: disk full. The run goes on without it.',
+      'A metric sink failed at trainer step 2: disk full. The run continues without it.',
     ]);
     expect(errors[0]).toMatchObject({
       code: 'SINK_FAILED',
@@ -50,7 +50,7 @@ describe('teeSink', () => {
     await teeSink([stuck, last], { onError: (error) => errors.push(error) }).close();
     expect(last.closed).toBe(1);
     expect(errors.map((error) => error.message)).toEqual([
-      'A metric sink could not be closed: busy. The run goes on without it.',
+      'A metric sink could not be closed: busy. The run continues without it.',
     ]);
   });
 

@@ -3,14 +3,14 @@ import { describeError, type MetricSink } from '@trinity-rft/core';
 import { MonitorError } from './monitor-error.js';
 
 export interface TeeSinkOptions {
-  /** Told of each sink that failed, once, when it is dropped. What it throws itself is ignored. */
+  /** Called once for each sink that failed, when it is dropped. What it throws is ignored. */
   readonly onError: (error: MonitorError) => void;
 }
 
 /**
  * Writes every record to every sink, in order. Never throws: a sink that does is reported, closed
- * and dropped, and the others go on, because a monitor must not end a run. `close` closes all that
- * are left, and writes after it go nowhere.
+ * and dropped, and the others continue, because a monitor must not end a run. `close` closes the
+ * remaining sinks; writes after it are ignored.
  */
 export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOptions): MetricSink {
   let alive = [...sinks];
@@ -18,13 +18,13 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
   const report = (what: string, cause: unknown): void => {
     try {
       onError(
-        new MonitorError(`${what}: ${describeError(cause)}. The run goes on without it.`, {
+        new MonitorError(`${what}: ${describeError(cause)}. The run continues without it.`, {
           code: 'SINK_FAILED',
           cause,
         }),
       );
     } catch {
-      // There is nobody left to tell.
+      // No other place to report it.
     }
   };
 
@@ -44,7 +44,7 @@ export function teeSink(sinks: readonly MetricSink[], { onError }: TeeSinkOption
         } catch (cause) {
           alive = alive.filter((other) => other !== sink);
           report(`A metric sink failed at ${record.role} step ${record.step}`, cause);
-          // A failure while closing what has just been reported is no news.
+          // Its failure has just been reported: one of closing it adds nothing.
           void Promise.resolve()
             .then(() => sink.close())
             .catch(() => undefined);

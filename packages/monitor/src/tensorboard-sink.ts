@@ -12,7 +12,7 @@ export interface TensorBoardSinkOptions {
   /** Wall time of the events and in the file names. */
   readonly clock: Pick<Clock, 'now'>;
   /**
-   * Tells TensorBoard to forget what earlier files have beyond these steps.
+   * Makes TensorBoard forget what earlier files have beyond these steps.
    * @default it forgets nothing
    */
   readonly resume?: ResumePoint;
@@ -69,10 +69,7 @@ export function tensorBoardSink({
   };
 }
 
-/**
- * A file that did not exist: TensorBoard takes names that hold `tfevents` and sorts them, so the
- * time comes first.
- */
+/** A new file. TensorBoard reads names with `tfevents` in sorted order, so the time comes first. */
 function createFile(folder: string, second: number): number {
   mkdirSync(folder, { recursive: true });
   for (let count = 0; ; count++) {

@@ -1,4 +1,4 @@
-/** Takes out of a metrics file what a killed process left behind. */
+/** Removes from a metrics file what a killed process left behind. */
 import {
   closeSync,
   existsSync,
@@ -12,8 +12,8 @@ import type { ResumePoint } from './resume-point.js';
 
 /**
  * Drops lines that are not JSON (torn by a kill) and records beyond the resume point of their role.
- * The file is written anew beside the old one and renamed over it, so that a kill in here loses
- * nothing. A missing file stays missing, a clean one untouched.
+ * The file is written anew beside the old one and renamed over it, so that a kill during this
+ * loses nothing. A missing file stays missing, a clean one is not rewritten.
  */
 export function trimJsonl(file: string, resume: ResumePoint): void {
   if (!existsSync(file)) return;
@@ -26,7 +26,7 @@ export function trimJsonl(file: string, resume: ResumePoint): void {
   if (after !== before) replaceFile(file, after);
 }
 
-/** JSON of another shape stays: it is not ours to judge. */
+/** JSON of another shape stays: we did not write it. */
 function stays(line: string, resume: ResumePoint): boolean {
   const record = parse(line);
   if (record === undefined) return false;

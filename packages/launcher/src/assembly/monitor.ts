@@ -38,7 +38,7 @@ export function openMonitor(
     terminal,
     clock,
     env,
-    label: stage.stageName,
+    stageName: stage.stageName,
   });
   const file = fileWriter(path.join(stage.log.directory, 'trinity.log'));
   const toFile = { level: stage.log.level, write: (line: string) => file.write(line), clock };
