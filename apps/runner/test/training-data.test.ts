@@ -180,7 +180,7 @@ describe('dpo on a file of pairs', () => {
       /1 of 2 rows cannot be learned from[^]*Row 1 of "experts": it has \d+ tokens with the chat template/,
     );
     expect(error?.message).toContain(
-      'expected at most 64, which is all the model has positions for. Shorten or remove the row.',
+      'expected at most 64, the positions of the model. Shorten or remove the row.',
     );
   });
 });

@@ -1,6 +1,6 @@
-/** `explorer.env_vars`: the environment of the user's workflows, which is that of the process. */
+/** `explorer.env_vars`: workflows run in this process, so its environment is theirs. */
 
-/** Sets the variables and returns what puts the old values back. */
+/** Sets the variables. Returns a function that restores the old values. */
 export function setEnvironment(variables: Readonly<Record<string, string>>): () => void {
   const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, variables);

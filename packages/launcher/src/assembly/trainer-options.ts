@@ -10,9 +10,9 @@ interface TrainerParts {
   readonly critic: ValueEngine | undefined;
   readonly algorithm: Algorithm;
   readonly sampling: Pick<Sampling, 'source' | 'filter'>;
-  /** Of the checkpoint that the stage goes on from. */
+  /** From the checkpoint that the stage continues from. */
   readonly state: TrainerState;
-  /** As far as it is known; a bound only where `trainer.total_steps` or supervised data say so. */
+  /** If known; it only ends the training where `trainer.total_steps` or supervised data say so. */
   readonly totalSteps: number | undefined;
   readonly sink: MetricSink;
 }
@@ -43,9 +43,9 @@ export function trainerOptions(
 }
 
 /**
- * While a stage runs in the fixed style it can only go on from a checkpoint that is not past the
- * explorer's version, and the trainer may be a whole interval past it: that many are kept, whatever
- * `max_checkpoints_to_keep` says, until the stage has ended.
+ * In the fixed style, a stage can only continue from a checkpoint that is not past the explorer's
+ * version, and the trainer may be a whole interval past that. So enough checkpoints to reach back
+ * are kept until the stage ends, even if `max_checkpoints_to_keep` is smaller.
  */
 function checkpointsNeeded({ mode, trainer, synchronizer }: StageConfig): number | undefined {
   const { saveInterval = Infinity, maxCheckpointsToKeep } = trainer;
@@ -60,7 +60,7 @@ function checkpointsNeeded({ mode, trainer, synchronizer }: StageConfig): number
   return Math.max(maxCheckpointsToKeep, Math.ceil(syncInterval / saveInterval) + 1);
 }
 
-/** Stored rows are there at once; only an explorer can keep the trainer waiting. */
+/** Only an explorer can keep the trainer waiting; rows of files are read at once. */
 function maxReadTimeoutOf({ buffer }: StageContext['stage']): number {
   const config = buffer.trainerInput.experienceBuffer;
   return config.storageType === 'file' ? defaultReadTimeoutMs : config.maxReadTimeoutMs;

@@ -1,4 +1,4 @@
-/** How weights move for each sync method. */
+/** How weights get from the trainer to the sampler, by sync method. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Engine } from '@trinity-rft/core';
@@ -6,14 +6,11 @@ import type { StageConfig } from '@trinity-rft/config';
 import type { WeightTransport } from '@trinity-rft/synchronizer';
 
 export interface StageTransport extends WeightTransport {
-  /** Leaves nothing behind. */
+  /** Removes its files. */
   close(): Promise<void>;
 }
 
-/**
- * `memory` switches arrays inside the engine; `checkpoint` writes and reads a model folder under
- * `sync/`.
- */
+/** `memory` switches arrays inside the engine, `checkpoint` uses a model folder under `sync/`. */
 export function createTransport(stage: StageConfig, engine: Engine): StageTransport {
   return stage.synchronizer.syncMethod === 'memory'
     ? memoryTransport(engine)
@@ -36,7 +33,7 @@ function checkpointTransport(stage: StageConfig, { trainer, sampler }: Engine): 
   let last: number | undefined;
   return {
     publish: async (version) => {
-      // At the first, also what a killed process left.
+      // The first time, also remove what a killed process left behind.
       if (last === undefined) await remove(root);
       await trainer.save(folder(version), { optimizer: false });
       if (last !== undefined && last !== version) await remove(folder(last));

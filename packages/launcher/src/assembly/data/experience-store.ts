@@ -9,21 +9,17 @@ import {
 import { InvariantError, type ExperienceStore } from '@trinity-rft/core';
 import type { StageConfig } from '@trinity-rft/config';
 
-/** For adding only: another process trains from it. */
+/** For writing only: another process trains on it. */
 export function openExperienceWriter({ buffer }: StageConfig): ExperienceWriter {
   const config = buffer.trainerInput.experienceBuffer;
   if (config.storageType === 'file' || config.path === undefined)
-    throw new InvariantError(
-      'Only a database can be written to by one process and read by another.',
-      { code: 'STORE_KIND' },
-    );
+    throw new InvariantError('Only a database can be written by one process and read by another.', {
+      code: 'STORE_KIND',
+    });
   return sqliteExperienceWriter({ path: config.path });
 }
 
-/**
- * `capacity` counts explore steps in the configuration and experiences in the store. `path`:
- * another database file than the configuration's.
- */
+/** @param path of the database, instead of the one in the configuration */
 export function openExperienceStore(
   { mode, buffer, algorithm, synchronizer }: StageConfig,
   { path, followWriter }: { readonly path?: string; readonly followWriter?: FollowOptions } = {},
@@ -33,15 +29,16 @@ export function openExperienceStore(
     throw new InvariantError('A file of supervised data cannot take experiences.', {
       code: 'STORE_KIND',
     });
-  // Where both sides meet at fixed steps, the meetings bound what waits. An explorer that waited
-  // for room as well, while the trainer waits for it to arrive, would never arrive. A product does
-  // not wait for training either.
+  // In the fixed style, synchronization already bounds how much waits. If the explorer also waited
+  // for room while the trainer waits for the explorer, neither would continue. A product must not
+  // wait for training either.
   const unbounded = mode === 'serve' || synchronizer.syncStyle === 'fixed';
+  // In explore steps in the configuration, in experiences in the store.
   const capacity = unbounded
     ? Infinity
     : config.capacity * buffer.batchSize * algorithm.repeatTimes;
   const file = path ?? config.path;
   return config.storage === 'memory' || file === undefined
     ? memoryExperienceStore({ capacity })
-    : sqliteExperienceStore({ path: file, capacity, ...(followWriter && { followWriter }) });
+    : sqliteExperienceStore({ path: file, capacity, followWriter });
 }

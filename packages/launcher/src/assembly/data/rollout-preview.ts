@@ -1,6 +1,4 @@
-/**
- * `rollouts.jsonl`: the best and the worst experience of each explore step, as people read them.
- */
+/** `rollouts.jsonl`: the best and the worst experience of each explore step as text. */
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer';
 import type { StageConfig } from '@trinity-rft/config';
@@ -9,13 +7,11 @@ import { fileWriter } from '@trinity-rft/monitor';
 
 export type OnStored = (step: number, experiences: readonly Experience[]) => void;
 
-/** A preview that cannot be written is reported and never ends a run. */
+/** If a preview cannot be written, it warns; the run continues. */
 export function previewWriter({ monitor }: StageConfig, logger: Logger): OnStored {
   const file = path.join(monitor.directory, 'rollouts.jsonl');
   return (step, experiences) => {
-    const scored = experiences
-      .filter(({ reward }) => reward !== undefined)
-      .toSorted((a, b) => a.reward! - b.reward!);
+    const scored = experiences.filter(({ reward }) => reward !== undefined).toSorted(byReward);
     const picked = [...new Set([scored.at(-1), scored[0]])].filter(
       (experience) => experience !== undefined,
     );
@@ -29,3 +25,7 @@ export function previewWriter({ monitor }: StageConfig, logger: Logger): OnStore
     }
   };
 }
+
+/** Ascending. */
+export const byReward = ({ reward: a = 0 }: Experience, { reward: b = 0 }: Experience): number =>
+  a - b;

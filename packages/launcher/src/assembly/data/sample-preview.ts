@@ -1,6 +1,6 @@
 /**
- * `samples.jsonl`: a few rows of each train batch that the explorer's preview does not show, as the
- * model reads them.
+ * `samples.jsonl`: a few rows of each train batch as text. It shows supervised and expert data,
+ * which the preview of rollouts does not.
  */
 import path from 'node:path';
 import { experienceJson } from '@trinity-rft/buffer';
@@ -8,11 +8,9 @@ import type { ChatFormat } from '@trinity-rft/chat';
 import type { Experience, ExperienceSource, Lease } from '@trinity-rft/core';
 import { fileWriter } from '@trinity-rft/monitor';
 import type { StageContext } from '../../context/stage-context.js';
+import { byReward } from './rollout-preview.js';
 
-/**
- * Writes once a batch has been trained on. A preview that cannot be written is reported and never
- * ends a run.
- */
+/** Writes after a batch was trained on. If that fails, it warns; the run continues. */
 export function withPreview(
   source: ExperienceSource,
   { stage, runtime }: Pick<StageContext, 'stage' | 'runtime'>,
@@ -47,21 +45,18 @@ export function withPreview(
   };
 }
 
-/**
- * The first pair or answer of a file or an expert, and of rollouts those with the highest and the
- * lowest reward.
- */
+/** The first answer or pair of a file or expert, and the best and the worst rollout. */
 function pick(experiences: readonly Experience[]): readonly Experience[] {
   const given = experiences.filter(({ policyVersion }) => policyVersion < 0);
   const scored = experiences
     .filter(({ policyVersion, reward }) => policyVersion >= 0 && reward !== undefined)
-    .toSorted((a, b) => a.reward! - b.reward!);
+    .toSorted(byReward);
   const isPair = given[0]?.info['preference'] !== undefined;
   const picked = [scored.at(-1), scored[0], ...given.slice(0, isPair ? 2 : 1)];
   return [...new Set(picked)].filter((experience) => experience !== undefined);
 }
 
-/** With the exact text of the tokens, where it is not there already. */
+/** Adds the text of the tokens where the experience has none. */
 function readable(experience: Experience, { tokenizer }: ChatFormat) {
   const { tokens, promptLength } = experience;
   return {

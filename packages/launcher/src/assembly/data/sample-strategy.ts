@@ -1,7 +1,4 @@
-/**
- * How the trainer of a stage takes experiences: the sample strategies of the algorithm, over the
- * stage's experience buffer.
- */
+/** The sample strategies: how the trainer takes experiences from the experience buffer. */
 import { fileExperienceSource, mixedExperienceSource, storedRows } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { ExpertsConfig, StageConfig } from '@trinity-rft/config';
@@ -12,37 +9,37 @@ import { openRows, readSupervisedRows } from './supervised-data.js';
 
 export interface Sampling {
   readonly source: ExperienceSource;
-  /** Which experiences a train step may read. @default all */
+  /** Which experiences a train step may use. @default all */
   readonly filter?: (step: number) => TakeFilter;
-  /** How many of a batch come from the experience buffer. */
+  /** Number of experiences in a batch that come from the experience buffer. */
   readonly fromBuffer: number;
-  /** Closes what it has opened; the experience buffer stays. */
+  /** Closes everything except the experience buffer. */
   close(): Promise<void>;
 }
 
-interface Given {
+interface StrategyInput {
   readonly context: StageContext;
   readonly format: ChatFormat;
   /** The experience buffer. */
   readonly experiences: ExperienceSource;
 }
 
-type Open = (given: Given) => Sampling | Promise<Sampling>;
+type OpenStrategy = (input: StrategyInput) => Sampling | Promise<Sampling>;
 
-const plain: Open = ({ context, experiences }) => ({
+const plain: OpenStrategy = ({ context, experiences }) => ({
   source: experiences,
   fromBuffer: context.stage.buffer.trainBatchSize,
   close: () => Promise.resolve(),
 });
 
-/** By the names of YAML's `sample_strategy`. */
-const strategies: Readonly<Record<string, Open>> = {
+/** By their names in `algorithm.sample_strategy`. */
+const strategies: Readonly<Record<string, OpenStrategy>> = {
   default: plain,
   warmup: plain,
-  staleness_control: async (given) => {
-    const filter = stalenessFilter(given.context.stage);
-    return { ...(await plain(given)), ...(filter && { filter }) };
-  },
+  staleness_control: async (input) => ({
+    ...(await plain(input)),
+    filter: stalenessFilter(input.context.stage),
+  }),
   mix: openMix,
 };
 
@@ -60,8 +57,8 @@ export async function openSampling(
 }
 
 /**
- * Those of policy version >= max(step - max_staleness, 0): weights after step s have version s, so
- * a limit of 1 takes on-policy experiences only.
+ * Policy version >= max(step - max_staleness, 0). Weights after step s have version s, so a limit
+ * of 1 allows only on-policy experiences.
  */
 function stalenessFilter({ algorithm }: StageConfig): Sampling['filter'] {
   const limit = algorithm.sampleStrategy.args['maxStaleness'];
@@ -70,11 +67,11 @@ function stalenessFilter({ algorithm }: StageConfig): Sampling['filter'] {
     : undefined;
 }
 
-async function openMix(given: Given): Promise<Sampling> {
-  const { context, format, experiences } = given;
+async function openMix(input: StrategyInput): Promise<Sampling> {
+  const { context, format, experiences } = input;
   const { stage } = context;
   const { experts: config } = stage.buffer.trainerInput;
-  if (config === undefined) return plain(given);
+  if (config === undefined) return plain(input);
   const { count, buffer } = config;
   const { close, ...data } = await openExperts(context, buffer, format);
   const selector = buffer.storageType === 'file' ? buffer.dataSelector : undefined;

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { BufferError, describeError } from '@trinity-rft/core';
 
 /**
- * Which train step used what is kept in the database itself, so training on another run's database
- * would change that run. It is copied into `jobDirectory` instead, once; a database that lies there
- * already is used as it is. Returns the path to open.
+ * The path of the database to open. The database records which train step used each experience, so
+ * training on another run's database would change that run. It is therefore copied once into
+ * `jobDirectory`; a database that is already there is used as it is.
  * @throws BufferError when the copy cannot be made
  */
 export async function ownDatabase(database: string, jobDirectory: string): Promise<string> {
@@ -24,16 +24,13 @@ export async function ownDatabase(database: string, jobDirectory: string): Promi
     return copy;
   } catch (cause) {
     throw new BufferError(
-      `The experiences in ${database} could not be copied to ${copy}: ${describeError(cause)}. Expected the database of an earlier run, and room for a copy.`,
-      {
-        code: 'BUFFER_COPY',
-        cause,
-      },
+      `The experiences in ${database} could not be copied to ${copy}: ${describeError(cause)}. Expected the database of an earlier run, and disk space for a copy.`,
+      { code: 'BUFFER_COPY', cause },
     );
   }
 }
 
-/** A snapshot, whatever else has the database open. */
+/** A snapshot, even while another process has the database open. */
 function copyDatabase(from: string, to: string): void {
   const sqlite = process.getBuiltinModule('node:sqlite');
   const database = new sqlite.DatabaseSync(from);

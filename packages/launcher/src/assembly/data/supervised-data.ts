@@ -1,4 +1,4 @@
-/** Rows of files that are learned from as they are: read, checked, and made into experiences. */
+/** Supervised data: rows of files, checked and turned into experiences. */
 import { checkRows, readPreferenceRow, readSupervisedRow, readTaskRows } from '@trinity-rft/buffer';
 import { encodeConversation, type ChatFormat, type ConversationInput } from '@trinity-rft/chat';
 import type { AlgorithmConfig, SupervisedBufferConfig } from '@trinity-rft/config';
@@ -13,10 +13,10 @@ import { readModelFiles } from '@trinity-rft/engine-onnx';
 import type { StageContext } from '../../context/stage-context.js';
 import { explainFolderErrors, modelOfStage } from '../models/model-folder.js';
 
-/** What rows hold: answers to imitate, or pairs of a better and a worse one. */
+/** `sft`: answers to imitate; `dpo`: pairs of a better and a worse answer. */
 export type RowSchema = Exclude<AlgorithmConfig['schema'], 'experience'>;
 
-/** @throws TaskError when the data cannot be read, or a row is not what the schema asks for */
+/** @throws TaskError when the data cannot be read, or a row does not match the schema */
 export async function readSupervisedRows(
   config: SupervisedBufferConfig,
   schema: RowSchema,
@@ -28,18 +28,18 @@ export async function readSupervisedRows(
     path,
     split,
     signal,
-    ...(subsetName !== undefined && { subsetName }),
+    subsetName,
   });
   const read = schema === 'dpo' ? readPreferenceRow : readSupervisedRow;
   checkRows(rows, placeOf(config), (rawTask, row) => read(rawTask, config.format, row));
   return rows;
 }
 
-/** Of a pair: the chosen answer, then the rejected one. */
+/** For a pair: the chosen answer, then the rejected one. */
 export type RowEncoder = (rawTask: RawTask, row: number) => readonly Experience[];
 
 /**
- * Rows ready to be read, and how they become experiences.
+ * The rows, and how they become experiences.
  * @throws TaskError also when a row has more tokens than the model has positions
  */
 export async function openRows(
@@ -60,8 +60,7 @@ export async function openRows(
         throw tooLong(config, row, tokens.length, model.maxPositions);
     return experiences;
   };
-  // A token stands for a byte or more: what is short in bytes need not be encoded to know that it
-  // fits.
+  // A token stands for at least one byte, so a row with few bytes fits without being encoded.
   const mayBeTooLong = (rawTask: RawTask): boolean =>
     Buffer.byteLength(JSON.stringify(rawTask)) + templateBytes > model.maxPositions;
   checkRows(
@@ -72,9 +71,7 @@ export async function openRows(
   return { rows, toExperiences };
 }
 
-/**
- * What a chat template adds at most, by experience; a row beyond it is found when its turn comes.
- */
+/** An estimate of what a chat template adds. A longer row is found when it is read. */
 const templateBytes = 256;
 
 const placeOf = ({ name, path }: SupervisedBufferConfig): string => `"${name}" (${path})`;
@@ -86,7 +83,7 @@ function tooLong(
   positions: number,
 ): TaskError {
   return new TaskError(
-    `Row ${row} of "${name}": it has ${tokens} tokens with the chat template; expected at most ${positions}, which is all the model has positions for. Shorten or remove the row.`,
+    `Row ${row} of "${name}": it has ${tokens} tokens with the chat template; expected at most ${positions}, the positions of the model. Shorten or remove the row.`,
     { code: 'SUPERVISED_ROW', details: { row, tokens } },
   );
 }
@@ -107,16 +104,13 @@ function rowEncoder(
       const { enableThinking } = layout;
       const encoded = encodeConversation(format, {
         ...input,
-        ...(enableThinking !== undefined && { enableThinking }),
+        enableThinking,
       });
       return createExperience({ ...encoded, eid: { batch: name, task: row, run }, info });
     } catch (cause) {
       throw new TaskError(
-        `Row ${row} of "${name}" (${path}) cannot be learned from: ${describeError(cause)}`,
-        {
-          code: 'SUPERVISED_ROW',
-          cause,
-        },
+        `Row ${row} of "${name}" (${path}) cannot be used for training: ${describeError(cause)}`,
+        { code: 'SUPERVISED_ROW', cause },
       );
     }
   };

@@ -1,4 +1,4 @@
-/** Task sets of a stage, opened: what is explored, and what is evaluated. */
+/** The task sets of a stage: those to explore and those to evaluate. */
 import { createTasksetScheduler, createTaskSource, readTaskRows } from '@trinity-rft/buffer';
 import type { TasksetConfig } from '@trinity-rft/config';
 import { ConfigError, TaskError, type RawTask, type Task } from '@trinity-rft/core';
@@ -8,13 +8,13 @@ import type { StageContext } from '../../context/stage-context.js';
 export interface StageTasks extends AsyncDisposable {
   readonly feed: TaskFeed;
   readonly evalSets: readonly EvalSet[];
-  /** Explore steps until the tasks end. */
+  /** Number of explore steps until the tasks are used up. */
   readonly exploreSteps: number;
 }
 
 export type TasksContext = Pick<StageContext, 'stage' | 'signal' | 'workflows' | 'rewardFns'>;
 
-/** Every file is read now, so that nothing starts with a broken one. @throws TaskError */
+/** Reads every file now, so that a broken one is found before anything starts. @throws TaskError */
 export async function openTasks(context: TasksContext): Promise<StageTasks> {
   const { tasksets, evalTasksets } = context.stage.buffer.explorerInput;
   const evalSets = await Promise.all(evalTasksets.map((taskset) => openEvalSet(taskset, context)));
@@ -54,7 +54,7 @@ async function openFeed(
     batchSize: buffer.batchSize,
     seed,
     totalEpochs: buffer.totalEpochs,
-    ...(buffer.totalSteps !== undefined && { totalSteps: buffer.totalSteps }),
+    totalSteps: buffer.totalSteps,
   });
   if (scheduler.totalSteps === 0) {
     const rows = sources.reduce((sum, source) => sum + source.size, 0);
@@ -114,9 +114,9 @@ async function readRows(
     path,
     split,
     signal: context.signal,
-    ...(subsetName !== undefined && { subsetName }),
+    subsetName,
   });
-  // The sets' own names are checked already.
+  // The names in the configuration itself have already been checked.
   if (format.workflowKey !== undefined || format.rewardFnKey !== undefined)
     rows.forEach((rawTask, row) => assertNamesKnown(rawTask, row, taskset, context));
   return rows;
@@ -124,7 +124,7 @@ async function readRows(
 
 /**
  * A row may name its own workflow and reward function.
- * @throws TaskError naming the row whose names are not known
+ * @throws TaskError naming the row with an unknown name
  */
 function assertNamesKnown(
   rawTask: RawTask,
@@ -137,14 +137,14 @@ function assertNamesKnown(
     taskId: row,
     isEval: taskset.isEval,
   });
-  const refuse = (problem: string, cause?: unknown): never => {
+  const reject = (problem: string, cause?: unknown): never => {
     throw new TaskError(`Row ${row} of task set "${taskset.name}" (${taskset.path}): ${problem}`, {
       code: 'TASK_NAMES',
       cause,
     });
   };
   if (workflow === '')
-    refuse(
+    reject(
       `it names no workflow under "${taskset.format.workflowKey}", and the task set has no default_workflow_type. Set one of them.`,
     );
   try {
@@ -152,6 +152,6 @@ function assertNamesKnown(
     if (rewardFn !== undefined) rewardFns.get(rewardFn).create(taskset.rewardFnArgs);
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause;
-    refuse(cause.message, cause);
+    reject(cause.message, cause);
   }
 }

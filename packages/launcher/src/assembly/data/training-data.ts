@@ -1,4 +1,4 @@
-/** What mode `train` reads: rows of a file, or experiences that are stored already. */
+/** The data of mode `train`: rows of a file, or experiences that are already stored. */
 import { fileExperienceSource } from '@trinity-rft/buffer';
 import type { ChatFormat } from '@trinity-rft/chat';
 import type { StageConfig } from '@trinity-rft/config';
@@ -11,12 +11,12 @@ import { ownDatabase } from './stored-experiences.js';
 import { openRows, readSupervisedRows } from './supervised-data.js';
 
 export interface TrainingData extends Pick<Sampling, 'source' | 'filter' | 'close'> {
-  /** Train steps until the data ends, when that is known. */
+  /** Number of train steps until the data is used up, if known. */
   readonly totalSteps: number | undefined;
 }
 
 /**
- * Of pairs, `train_batch_size` counts the pairs; both answers of a pair are in one batch, the
+ * For pairs, `train_batch_size` counts pairs. Both answers of a pair are in the same batch, the
  * chosen one first.
  */
 export async function openTrainingData(
@@ -30,9 +30,7 @@ export async function openTrainingData(
   if (algorithm.schema === 'experience') {
     throw new ConfigError(
       `${algorithm.algorithmType} learns from experiences; its experience_buffer is the file ${config.path}.`,
-      {
-        code: 'BUFFER_KIND',
-      },
+      { code: 'BUFFER_KIND' },
     );
   }
   const { name } = config;
@@ -51,7 +49,7 @@ export async function openTrainingData(
   return { source: withPreview(source, context, format), totalSteps, close: () => source.close() };
 }
 
-/** Reads what the trainer of a stage will read from files. @throws TaskError */
+/** Checks the files that the trainer of a stage will read. @throws TaskError */
 export async function checkTrainingData(stage: StageConfig, signal: AbortSignal): Promise<void> {
   const { algorithm, buffer } = stage;
   const { experienceBuffer } = buffer.trainerInput;
@@ -60,7 +58,7 @@ export async function checkTrainingData(stage: StageConfig, signal: AbortSignal)
   await checkExperts(stage, signal);
 }
 
-/** Experiences of an earlier run, or of a server in another process, until that has ended. */
+/** Experiences of an earlier run, or of a server in another process until it ends. */
 async function openStored(context: StageContext, format: ChatFormat): Promise<TrainingData> {
   const { stage, runtime } = context;
   const { path } = stage.buffer.trainerInput.experienceBuffer;
