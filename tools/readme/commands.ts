@@ -6,10 +6,10 @@ import { promisify } from 'node:util';
 import { listPackages } from '../workspace.ts';
 import { readBlocks } from './blocks.ts';
 
-/** What pnpm and npm know by themselves. */
-const ownCommands = new Set(['install', 'add', 'exec', 'create', 'ci', 'publish']);
+/** Commands that are built into pnpm and npm. */
+const builtInCommands = new Set(['install', 'add', 'exec', 'create', 'ci', 'publish']);
 
-const spoken = /^(?:pnpm|npm|trinity|node|tools\/(?:dev|trinity))(?: |$)/;
+const commandStart = /^(?:pnpm|npm|trinity|node|tools\/(?:dev|trinity))(?: |$)/;
 
 /** The lines of `sh` blocks, and code within sentences that begins like a command. */
 export function readCommands(root: string, file: string): readonly string[] {
@@ -19,7 +19,7 @@ export function readCommands(root: string, file: string): readonly string[] {
   const prose = readFileSync(join(root, file), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '');
   const inline = [...prose.matchAll(/`([^`]+)`/g)]
     .map(([, code = '']) => code.replaceAll('\n', ' '))
-    .filter((code) => spoken.test(code));
+    .filter((code) => commandStart.test(code));
   return [...lines, ...inline]
     .map((line) => line.replace(/(?:^|\s)#.*$/, '').trim())
     .filter((line) => line !== '');
@@ -59,7 +59,7 @@ function scriptFault(root: string, program: string, args: readonly string[]): st
   const { scripts = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
     scripts?: Record<string, string>;
   };
-  return script === '' || ownCommands.has(script) || script in scripts
+  return script === '' || builtInCommands.has(script) || script in scripts
     ? undefined
     : `${program} has no script ${script}`;
 }
