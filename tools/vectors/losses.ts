@@ -5,12 +5,11 @@ import { trustMask } from '../../packages/algorithm/src/policy-losses/m2po-mask.
 import { muAt } from '../../packages/algorithm/src/policy-losses/mix-chord.ts';
 import { whiten } from '../../packages/algorithm/src/advantages/shared/whiten.ts';
 import {
-  aggregateLoss,
-  aggregationWeights,
   builtInTables,
   createAlgorithm,
   type LossAggMode,
 } from '../../packages/algorithm/src/index.ts';
+import { aggregateLoss, aggregationWeights } from '../../packages/algorithm/src/parts/aggregate.ts';
 import { evaluate } from '../../packages/algorithm/test/evaluate.ts';
 import { expectSame } from './compare.ts';
 import {

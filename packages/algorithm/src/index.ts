@@ -1,25 +1,35 @@
+/** For users: algorithms by name, and how a plugin adds to them. */
+export {
+  defineAdvantage,
+  defineAlgorithm,
+  defineOperator,
+  definePolicyLoss,
+  type AdvantageDefinition,
+  type AlgorithmDefinition,
+  type AlgorithmPluginOptions,
+  type Definition,
+  type OperatorDefinition,
+  type PolicyLossFnDefinition,
+} from './registry/definitions.js';
+export { builtInTables, type AlgorithmTables } from './registry/tables.js';
+export { extendTables } from './registry/extend-tables.js';
+export {
+  createAlgorithm,
+  type AlgorithmContext,
+  type AlgorithmOptions,
+  type PartChoice,
+} from './registry/create-algorithm.js';
+export { createOperators } from './registry/create-operators.js';
 export { byGroup, type RewardGroup, type ScoreGroup } from './advantages/shared/group-scores.js';
 export { onExperiences, type OnExperiencesOptions } from './advantages/shared/on-experiences.js';
-export type { AdvantagePart, AdvantageStrategy } from './parts/advantage-part.js';
-export * from './advantages/table.js';
-export * from './parts/aggregate.js';
-export * from './registry/create-algorithm.js';
-export * from './registry/definitions.js';
-export * from './registry/extend-tables.js';
-export * from './entropy/table.js';
-export * from './kl/table.js';
-export * from './registry/create-operators.js';
-export * from './operators/table.js';
-export type { PaperRef, Part, PartDoc } from './parts/part.js';
-export * from './parts/token-loss.js';
+export type { AdvantageFacts, AdvantagePart, AdvantageStrategy } from './parts/advantage-part.js';
+export type { LossAggMode } from './parts/aggregate.js';
+export type { OperatorPart, PaperRef, Part, PartDoc } from './parts/part.js';
 export type {
   BatchLossDefinition,
   PolicyLossPart,
   TokenLossDefinition,
 } from './parts/policy-loss-part.js';
-export * from './parts/preset.js';
-export * from './policy-losses/table.js';
-export * from './presets/table.js';
-export * from './strategies/expert-count.js';
-export * from './strategies/table.js';
-export * from './registry/tables.js';
+export type { AlgorithmPreset, DataSchema, PartRef, SampleStrategy } from './parts/preset.js';
+export type { BatchLoss, RowQuantities, TokenQuantities, TokenResult } from './parts/token-loss.js';
+export * from './internal.js';

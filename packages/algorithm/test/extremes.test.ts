@@ -1,12 +1,10 @@
 import { ConfigError, EngineError, InvariantError, type LossInput } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import {
-  createAlgorithm,
-  entropyLossFns,
-  klLossFns,
-  lossAggModes,
-  policyLossFns,
-} from '../src/index.js';
+import { createAlgorithm } from '../src/index.js';
+import { entropyLossFns } from '../src/entropy/table.js';
+import { klFns } from '../src/kl/table.js';
+import { lossAggModes } from '../src/parts/aggregate.js';
+import { policyLossFns } from '../src/policy-losses/table.js';
 import { evaluate } from './evaluate.js';
 import { variants } from './variants.js';
 
@@ -76,12 +74,10 @@ describe('every policy loss', () => {
 });
 
 describe('KL losses', () => {
-  const names = Object.keys(klLossFns).filter(
-    (name) => name !== 'none',
-  ) as (keyof typeof klLossFns)[];
+  const names = Object.keys(klFns).filter((name) => name !== 'none') as (keyof typeof klFns)[];
 
   it.each(names)('%s is finite a hundred nats away, and pulls back or not at all', (name) => {
-    const part = klLossFns[name].make(name, {})!;
+    const part = klFns[name].make(name, {})!;
     const input = tokens(
       { current: [-100, 0, -100, 0], reference: [0, -100, 0, -100], old: [0, -100, -100, 0] },
       [1, 1, 1, 1],

@@ -1,13 +1,10 @@
 import type { LossInput } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  entropyLossFns,
-  klLossFns,
-  lossAggModes,
-  policyLossFns,
-  type LossAggMode,
-} from '../src/index.js';
+import { entropyLossFns } from '../src/entropy/table.js';
+import { klFns } from '../src/kl/table.js';
+import { lossAggModes, type LossAggMode } from '../src/parts/aggregate.js';
+import { policyLossFns } from '../src/policy-losses/table.js';
 import { lossInput, pairedInput } from './arbitrary.js';
 import { evaluate } from './evaluate.js';
 import { aggregate, literalKl, literalLoss, toRows } from './literal.js';
@@ -93,13 +90,11 @@ describe('policy losses are what they say, and their gradients are finite differ
 });
 
 describe('KL losses are what they say, and their gradients are finite differences', () => {
-  const names = Object.keys(klLossFns).filter(
-    (name) => name !== 'none',
-  ) as (keyof typeof klLossFns)[];
+  const names = Object.keys(klFns).filter((name) => name !== 'none') as (keyof typeof klFns)[];
   it.each(names.flatMap((name) => [true, false].map((rollouts) => [name, rollouts] as const)))(
     '%s, rollouts %s',
     (name, rollouts) => {
-      const part = klLossFns[name].make(name, { klCoef: 0.5 })!;
+      const part = klFns[name].make(name, { klCoef: 0.5 })!;
       const check = (input: LossInput, mode: LossAggMode): void => {
         const output = evaluate(part, input, { mode, needs: { rollouts } });
         const literal = (x: ArrayLike<number>): number =>

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import {
   aggregationWeights,
   lossAggModes,
-  policyLossFns,
   rowWeights,
   type LossAggMode,
-} from '../src/index.js';
+} from '../src/parts/aggregate.js';
+import { policyLossFns } from '../src/policy-losses/table.js';
 import { lossInput, pairedInput } from './arbitrary.js';
 import { permuteRows, repeatRows, rowsOf, sliceRows, withMaskedJunk } from './batches.js';
 import { evaluate as evaluateLoss } from './evaluate.js';

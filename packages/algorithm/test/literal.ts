@@ -3,7 +3,7 @@
  * formulas of the papers.
  */
 import type { LossInput } from '@trinity-rft/core';
-import type { LossAggMode } from '../src/index.js';
+import type { LossAggMode } from '../src/parts/aggregate.js';
 
 export interface Token {
   readonly trained: boolean;

@@ -6,7 +6,8 @@ import {
   type LossInput,
 } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { algorithmPresets, createAlgorithm, type AlgorithmPreset } from '../src/index.js';
+import { createAlgorithm, type AlgorithmPreset } from '../src/index.js';
+import { algorithmPresets } from '../src/presets/table.js';
 
 const presets = Object.entries<AlgorithmPreset>(algorithmPresets).map(([name, preset]) => ({
   name,

@@ -1,5 +1,5 @@
 /** Every policy loss with arguments that reach each of its branches. */
-import type { policyLossFns } from '../src/index.js';
+import type { policyLossFns } from '../src/policy-losses/table.js';
 
 export type PolicyLossName = keyof typeof policyLossFns;
 export type Variant = readonly [name: PolicyLossName, args: Readonly<Record<string, unknown>>];

@@ -1,7 +1,7 @@
 import { ConfigError, EngineError, type AdvantageInput } from '@trinity-rft/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { klLossFns } from './table.js';
+import { klFns } from './table.js';
 
 /** Two rows; the middle token of the first is masked. */
 const input = (oldLogprobs: readonly number[], refLogprobs: readonly number[]): AdvantageInput => ({
@@ -15,7 +15,7 @@ const input = (oldLogprobs: readonly number[], refLogprobs: readonly number[]): 
 
 describe('a KL penalty', () => {
   it('is taken off the rewards of trained tokens, and measured as the mean of the rows', () => {
-    const penalty = klLossFns.k1.makePenalty('KL penalty "k1"', { klCoef: 0.5 })!;
+    const penalty = klFns.k1.makePenalty('KL penalty "k1"', { klCoef: 0.5 })!;
     const { rewards, metrics, nextCoefficient } = penalty.apply(
       input([-1, NaN, -2, -1, -1], [-2, NaN, -2, -1.5, -1]),
       0.5,
@@ -26,10 +26,9 @@ describe('a KL penalty', () => {
   });
 
   it('is absent for none and for a coefficient of 0', () => {
-    expect([
-      klLossFns.none.makePenalty('none', {}),
-      klLossFns.k2.makePenalty('k2', { klCoef: 0 }),
-    ]).toEqual([undefined, undefined]);
+    expect([klFns.none.makePenalty('none', {}), klFns.k2.makePenalty('k2', { klCoef: 0 })]).toEqual(
+      [undefined, undefined],
+    );
   });
 
   it('steers its coefficient towards the target by at most a fifth per horizon', () => {
@@ -39,7 +38,7 @@ describe('a KL penalty', () => {
         fc.double({ min: 1e-3, max: 1, noNaN: true }),
         (gap, coefficient) => {
           const [targetKl, horizon] = [0.5, 10];
-          const penalty = klLossFns.abs.makePenalty('abs', {
+          const penalty = klFns.abs.makePenalty('abs', {
             klCoef: 0.1,
             adaptive: true,
             targetKl,
@@ -59,7 +58,7 @@ describe('a KL penalty', () => {
 
   it('needs a target and a horizon to be adaptive', () => {
     const make = (): unknown =>
-      klLossFns.k2.makePenalty('KL penalty "k2"', { adaptive: true, targetKl: 1 });
+      klFns.k2.makePenalty('KL penalty "k2"', { adaptive: true, targetKl: 1 });
     expect(make).toThrow(
       'The argument "adaptive" of KL penalty "k2" is true; expected "targetKl" and "horizon" beside it.',
     );
@@ -67,7 +66,7 @@ describe('a KL penalty', () => {
   });
 
   it('names the row of a number that is not finite', () => {
-    const penalty = klLossFns.k2.makePenalty('k2', {})!;
+    const penalty = klFns.k2.makePenalty('k2', {})!;
     const apply = (): unknown => penalty.apply(input([-1, 0, -1, -1, NaN], [-1, 0, -1, -1, -1]), 1);
     expect(apply).toThrow(
       'oldLogprobs is NaN at response token 1 of row 1; expected a finite number.',

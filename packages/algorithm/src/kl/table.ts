@@ -11,7 +11,7 @@ const approximating: PaperRef = {
   url: 'http://joschu.net/blog/kl-approx.html',
 };
 
-export const klLossFns = {
+export const klFns = {
   none: klFunction({
     summary: 'No divergence; the reference model does no work.',
     formula: '0',

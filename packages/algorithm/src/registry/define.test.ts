@@ -6,7 +6,8 @@ import {
   type LossInput,
 } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
-import { aggregateLoss, builtInTables, byGroup, createAlgorithm } from '../index.js';
+import { builtInTables, byGroup, createAlgorithm } from '../index.js';
+import { aggregateLoss } from '../parts/aggregate.js';
 import {
   defineAdvantage,
   defineAlgorithm,

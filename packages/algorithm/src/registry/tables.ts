@@ -4,7 +4,7 @@ import { advantageFns } from '../advantages/table.js';
 import type { EntropyPart } from '../entropy/entropy-loss.js';
 import { entropyLossFns } from '../entropy/table.js';
 import type { KlPart } from '../kl/kl-function.js';
-import { klLossFns } from '../kl/table.js';
+import { klFns } from '../kl/table.js';
 import { experienceOperators } from '../operators/table.js';
 import type { OperatorPart } from '../parts/part.js';
 import type { PolicyLossPart } from '../parts/policy-loss-part.js';
@@ -28,7 +28,7 @@ export const builtInTables: AlgorithmTables = {
   presets: algorithmPresets,
   advantageFns,
   policyLossFns,
-  klFns: klLossFns,
+  klFns: klFns,
   entropyLossFns,
   sampleStrategies,
   operators: experienceOperators,
