@@ -1,7 +1,4 @@
-/**
- * AgentScope's messages, as far as the wire needs them. Written from its behaviour: it is no
- * dependency, for npm does not have it.
- */
+/** The parts of AgentScope's messages that requests need. npm does not have the framework's types. */
 
 export interface TextBlock {
   type: 'text';
@@ -19,13 +16,13 @@ interface ToolCallBlock {
 
 interface ToolResultBlock {
   type: 'tool_result';
-  /** Of the call. */
+  /** The id of the call. */
   id: string;
   name: string;
   output: string | readonly OutputBlock[];
 }
 
-/** What a tool gave: text, or data with a source. */
+/** The output of a tool: text, or data with a source. */
 export interface OutputBlock {
   readonly type: string;
   readonly text?: string;
@@ -42,14 +39,11 @@ export type ContentBlock = TextBlock | ToolCallBlock | ToolResultBlock | OtherBl
 export interface Message<Block extends { type: string } = ContentBlock> {
   name: string;
   role: 'user' | 'assistant' | 'system';
-  /** In order of time. */
+  /** In chronological order. */
   content: Block[];
 }
 
-/**
- * Its texts, a line each; empty when it has none. The reply of an agent has one, that of its last
- * turn.
- */
+/** The text blocks of a message, one per line. The reply of an agent has one, of its last turn. */
 export function textOf({
   content,
 }: {

@@ -1,11 +1,11 @@
-/** The model of a run as AgentScope knows models. */
+/** The model of a run as settings of AgentScope's `OpenAIChatModel`. */
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { turnFormatter, type InnerFormatter, type TurnFormatter } from './turn-formatter.js';
 
 export interface AgentscopeModelOptions {
-  /** Prints each turn; needed where messages hold images. @default text, tool calls and results */
+  /** Formats each turn; required for images. @default text, tool calls and results */
   readonly formatter?: InnerFormatter;
-  /** Whether answers come in pieces. @default false */
+  /** Whether to stream answers. @default false */
   readonly stream?: boolean;
 }
 
@@ -18,10 +18,7 @@ export interface AgentscopeModelSettings extends Omit<
   readonly formatter: TurnFormatter;
 }
 
-/**
- * `endpoint.agentscope()` with the formatter that keeps turns apart. AgentScope reaches the model
- * over HTTP.
- */
+/** `endpoint.agentscope()` with the formatter that keeps turns apart. Calls go over HTTP. */
 export function agentscopeModel(
   endpoint: Pick<AgentEndpoint, 'agentscope'>,
   { formatter, stream = false }: AgentscopeModelOptions = {},

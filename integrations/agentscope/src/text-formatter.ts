@@ -1,13 +1,13 @@
-/** Messages as chat completions know them, for agents that read and write text. */
+/** Messages of chat completions for agents that read and write text. */
 import { ModelError } from '@trinity-rft/core';
 import type { ContentBlock, Message, OutputBlock, TextBlock } from './message.js';
 
 /**
- * Without thoughts, as AgentScope's own formatter.
- * @throws ModelError 400 for data: models are trained on text
+ * Leaves out thoughts, like AgentScope's own formatter.
+ * @throws ModelError 400 for data blocks
  */
 export function wireMessages({ role, name, content }: Message): Record<string, unknown>[] {
-  content.forEach(({ type }) => refuseData(type));
+  content.forEach(({ type }) => rejectData(type));
   const texts = content.filter((block) => block.type === 'text');
   const calls = content.filter((block) => block.type === 'tool_call');
   const results = content.filter((block) => block.type === 'tool_result');
@@ -16,14 +16,14 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
     type: 'function',
     function: { name: call.name, arguments: call.input },
   }));
-  const spoken = {
+  const message = {
     role,
     name,
     content: texts.length > 0 ? texts.map(({ text }) => ({ type: 'text', text })) : null,
     ...(calls.length > 0 && { tool_calls: toolCalls }),
   };
   return [
-    ...(isSaid(texts) || calls.length > 0 ? [spoken] : []),
+    ...(hasText(texts) || calls.length > 0 ? [message] : []),
     ...results.map(({ id, name: tool, output }) => ({
       role: 'tool',
       tool_call_id: id,
@@ -33,23 +33,20 @@ export function wireMessages({ role, name, content }: Message): Record<string, u
   ];
 }
 
-/** An agent without a system prompt has an empty one, which is not sent. */
-const isSaid = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
+/** An agent without a system prompt has an empty one, which is left out. */
+const hasText = (texts: readonly TextBlock[]): boolean => texts.some(({ text }) => text !== '');
 
-/** A line per block. */
+/** One line per block. */
 export function outputText(output: string | readonly OutputBlock[]): string {
   if (typeof output === 'string') return output;
-  output.forEach(({ type }) => refuseData(type));
+  output.forEach(({ type }) => rejectData(type));
   return output.map(({ text = '' }) => text).join('\n');
 }
 
-function refuseData(type: ContentBlock['type'] | (string & {})): void {
+function rejectData(type: ContentBlock['type'] | (string & {})): void {
   if (type !== 'data') return;
   throw new ModelError(
-    'A message holds data (an image or a sound). Expected text: give turnFormatter the formatter that prints it.',
-    {
-      code: 'UNSUPPORTED_CONTENT',
-      status: 400,
-    },
+    'A message holds data (an image or a sound); expected text. Pass turnFormatter a formatter that supports it.',
+    { code: 'UNSUPPORTED_CONTENT', status: 400 },
   );
 }

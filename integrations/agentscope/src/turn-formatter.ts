@@ -3,9 +3,9 @@ import type { ContentBlock, Message, OutputBlock } from './message.js';
 import { splitTurns } from './split-turns.js';
 import { outputText, wireMessages } from './text-formatter.js';
 
-/** What AgentScope's chat models want of a `formatter`. */
+/** The interface that AgentScope's chat models expect of a `formatter`. */
 export interface TurnFormatter {
-  /** The `messages` of a request. */
+  /** Returns the `messages` of a request. */
   format(options: {
     msgs: readonly Message<Pick<ContentBlock, 'type' | 'id'>>[];
   }): Promise<Record<string, unknown>[]>;
@@ -16,18 +16,16 @@ export interface TurnFormatter {
   };
 }
 
-/** A formatter of AgentScope, `new OpenAIChatFormatter()` say. */
+/** A formatter of AgentScope, such as `new OpenAIChatFormatter()`. */
 export interface InnerFormatter {
   format(options: { msgs: never[] }): Promise<Record<string, unknown>[]>;
 }
 
 /**
- * The agent keeps one assistant message per reply, and the default formatter sends first all its
- * texts and calls, then all results: from the third call of the model on, the prompt is not what
- * the model has read and written before. This one ends the message at the results of each turn, so
- * that every prompt continues the one before.
- * @param inner prints each turn; needed where messages hold images. @default text, tool calls and
- * results
+ * The agent keeps one assistant message per reply, and the default formatter sends all its texts and
+ * calls before all its results, so from the third call on the prompt does not continue the recorded
+ * conversation. This formatter ends the message after the results of each turn.
+ * @param inner formats each turn; required for images. @default text, tool calls and results
  */
 export function turnFormatter(inner?: InnerFormatter): TurnFormatter {
   return {

@@ -14,7 +14,7 @@ import {
   type AgentscopeModelSettings,
 } from './model-options.js';
 
-/** What the agent gets, besides everything a workflow has. */
+/** The context of a workflow, and what the agent needs. */
 export interface AgentscopeContext extends WorkflowContext {
   /** The task's prompt. */
   readonly question: string;
@@ -22,26 +22,22 @@ export interface AgentscopeContext extends WorkflowContext {
   readonly settings: AgentscopeModelSettings;
 }
 
-/** An agent's reply, as far as it matters here. */
+/** The relevant part of an agent's reply. */
 export interface Reply {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
 }
 
 export interface AgentscopeWorkflowOptions extends AgentscopeModelOptions {
-  /** What `default_workflow_type` says. */
+  /** The value of `default_workflow_type`. */
   readonly name: string;
   /**
-   * Runs an agent that is made for this run, for it keeps what was said: its reply, or a text, goes
-   * to the task's reward function; whoever knows the reward already returns that. No answer counts
-   * as an empty one.
+   * Creates an agent, which is stateful, and runs it. Returns its reply or a text, which the task's
+   * reward function scores (null counts as empty text), or the score itself.
    */
   readonly run: (context: AgentscopeContext) => Promise<string | null | Reply | WorkflowOutput>;
 }
 
-/**
- * What the model does wrong, the framework tells the model.
- * @throws ConfigError when the name cannot be used
- */
+/** The framework reports mistakes to the model. @throws ConfigError for an invalid name */
 export function agentscopeWorkflow({
   name,
   run,
@@ -53,10 +49,8 @@ export function agentscopeWorkflow({
       const settings = agentscopeModel(context.model.endpoint(), options);
       const result = await run({ ...context, question: taskPrompt(context.task) ?? '', settings });
       if (typeof result === 'object' && result !== null && 'reward' in result) return result;
-      return scoreAnswer(
-        context,
-        typeof result === 'object' && result !== null ? textOf(result) : (result ?? ''),
-      );
+      const text = typeof result === 'object' && result !== null ? textOf(result) : result;
+      return scoreAnswer(context, text ?? '');
     },
   });
 }

@@ -102,7 +102,7 @@ describe('turnFormatter', () => {
     expect(await turnFormatter().format({ msgs: [empty, message('t', 'user')] })).toHaveLength(1);
   });
 
-  it('refuses images, of users and of tools', async () => {
+  it('rejects images of users and of tools', async () => {
     const image = {
       type: 'data' as const,
       id: '0',

@@ -1,11 +1,8 @@
-/**
- * Models that an agent names as text, `model: 'openai/gpt-5'`, served by the run that the call
- * belongs to.
- */
+/** Serves models that an agent names as text (`model: 'openai/gpt-5'`) with the model of the run. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
 
-/** Resolves the name of a model to a model object of the AI SDK, any version of its interface. */
+/** Resolves a name to a model object of the AI SDK, of any version of its interface. */
 export type ResolveModel = (modelId: string) => unknown;
 
 interface DefaultProvider {
@@ -13,13 +10,10 @@ interface DefaultProvider {
   readonly languageModel: ResolveModel;
 }
 
-/** One per process, also when this package is loaded twice: plugins may bring a copy. */
+/** One per process, even if plugins load further copies of this package. */
 interface Shared {
   readonly scopes: AsyncLocalStorage<ResolveModel>;
-  /**
-   * While scopes are open. `before` is the provider that was there; it keeps embeddings, images and
-   * the like.
-   */
+  /** Set while scopes are open. `before` still serves embeddings, images and the like. */
   installed?:
     | {
         readonly before: DefaultProvider | undefined;
@@ -37,10 +31,10 @@ const global = globalThis as {
 const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 
 /**
- * While `work` runs, and in everything it starts, the names of language models stand for what
- * `resolve` gives. Scopes may run side by side: each call finds its own through the async context.
- * A call that belongs to none, because it was queued or scheduled by somebody else, is refused
- * rather than served by a guess. @throws WorkflowError AI_SDK_NO_SCOPE from such a call
+ * While `work` and everything it starts runs, `resolve` resolves the names of language models.
+ * Concurrent scopes are told apart by the async context. A call outside of every scope, for example
+ * from a queue that runs share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could belong to
+ * any of them.
  */
 export async function withDefaultProvider<Result>(
   resolve: ResolveModel,
@@ -65,8 +59,8 @@ function install(): NonNullable<Shared['installed']> {
       const resolve = shared.scopes.getStore();
       if (resolve) return resolve(modelId);
       throw new WorkflowError(
-        `The model "${modelId}" was asked for outside of any run, while runs are in progress: whose call it is cannot be known. ` +
-          'Call the model within the async context of the run (no queue that several runs share), or give the agent its model object.',
+        `The model "${modelId}" was requested outside of any run, while runs are in progress, so the call cannot be attributed to one. ` +
+          'Call the model within the async context of its run (not from a queue that runs share), or pass the agent its model object.',
         { code: 'AI_SDK_NO_SCOPE' },
       );
     },
@@ -77,7 +71,7 @@ function install(): NonNullable<Shared['installed']> {
 
 function uninstall(): void {
   const { installed } = shared;
-  // Somebody else may have set it meanwhile: theirs stays.
+  // A provider that was set in the meantime stays.
   if (installed && global.AI_SDK_DEFAULT_PROVIDER === installed.router)
     global.AI_SDK_DEFAULT_PROVIDER = installed.before;
   shared.installed = undefined;

@@ -1,32 +1,26 @@
-/** The model of a run as the AI SDK knows models. */
+/** The model of a run as a model object of the AI SDK. */
 import { describeError, ModelError } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
-/**
- * Settings as `createOpenAI` and `createOpenAICompatible` take them, and more that only the latter
- * knows.
- */
+/** Settings for `createOpenAI` and `createOpenAICompatible`; the former ignores the last two. */
 export interface ProviderSettings {
   readonly name: string;
   readonly baseURL: string;
   readonly apiKey: string;
   readonly fetch: typeof globalThis.fetch;
-  /** Sends schemas of `Output.object` in full; the endpoint does not force the model into them. */
+  /** Sends schemas of `Output.object` in full, although the endpoint does not enforce them. */
   readonly supportsStructuredOutputs: boolean;
-  /** Asks for token counts of streams as well. */
+  /** Requests token counts of streams too. */
   readonly includeUsage: boolean;
 }
 
-/**
- * `createOpenAI` of `@ai-sdk/openai`, or `createOpenAICompatible`; of any major, so that the model
- * fits your version of `ai`.
- */
+/** `createOpenAI` or `createOpenAICompatible`, of the major version that fits your `ai`. */
 export type CreateProvider<Model> = (settings: ProviderSettings) => (modelId: string) => Model;
 
 /**
- * The model of a run for `generateText`, `streamText` and agents. Whose provider it is decides
- * about the API: `createOpenAI` speaks Responses, `createOpenAICompatible` chat completions. A call
- * that fails is not repeated: the scheduler decides about that.
+ * The model of a run for `generateText`, `streamText` and agents. The provider determines the API:
+ * `createOpenAI` uses Responses, `createOpenAICompatible` chat completions. Failed calls are not
+ * retried, because the explorer retries whole runs.
  */
 export function aiSdkModel<Model>(
   endpoint: AgentEndpoint,
@@ -34,24 +28,21 @@ export function aiSdkModel<Model>(
 ): Model {
   const settings = {
     ...endpoint.aiSdk(),
-    fetch: failingFast(endpoint.fetch),
+    fetch: withoutRetries(endpoint.fetch),
     supportsStructuredOutputs: true,
     includeUsage: true,
   };
   return createProvider(settings)(endpoint.model);
 }
 
-/** Statuses after which the AI SDK waits and tries again. */
-const repeated = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
+/** Statuses after which the AI SDK would retry. */
+const isRetried = (status: number): boolean => status >= 500 || [408, 409, 429].includes(status);
 
-/**
- * What a `fetch` throws, other than a failed connection, reaches the caller of `generateText` as it
- * is.
- */
-function failingFast(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+/** The AI SDK does not retry errors that `fetch` throws, except failed connections. */
+function withoutRetries(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    if (!repeated(response.status)) return response;
+    if (!isRetried(response.status)) return response;
     throw await toModelError(response);
   };
 }
@@ -60,26 +51,18 @@ async function toModelError(response: Response): Promise<ModelError> {
   const { status } = response;
   const text = await response.text();
   const retryable = status >= 500 || status === 429;
-  let told: { readonly message?: unknown; readonly code?: unknown } = {};
+  let body: { readonly message?: unknown; readonly code?: unknown } = {};
   try {
-    told = (JSON.parse(text) as { readonly error?: typeof told }).error ?? {};
+    body = (JSON.parse(text) as { readonly error?: typeof body }).error ?? {};
   } catch (cause) {
     return new ModelError(
       `The model's endpoint answered with status ${status} and no JSON: ${describeError(cause)}`,
-      {
-        status,
-        retryable,
-        cause,
-      },
+      { status, retryable, cause },
     );
   }
-  const { message, code } = told;
+  const { message, code } = body;
   return new ModelError(
     typeof message === 'string' ? message : `The model's endpoint answered with status ${status}.`,
-    {
-      status,
-      retryable,
-      ...(typeof code === 'string' && { code }),
-    },
+    { status, retryable, code: typeof code === 'string' ? code : undefined },
   );
 }

@@ -1,30 +1,17 @@
-/**
- * Runs that end in an error because of what the model wrote: data for training, not faults of the
- * machine.
- */
-import type { AgentOutcome } from '@trinity-rft/workflow';
+/** Errors of an agent that the output of the model caused: data for training, not failures. */
+import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * `model_behavior`: an answer that does not fit its schema. What else a model does wrong, the
- * framework tells the model.
+ * `model_behavior`: an answer that does not fit its schema. The framework reports other mistakes to
+ * the model.
  */
 export type ModelFault = 'model_behavior';
 
-/** By name: several versions of the framework may be installed. */
-const isFault = ({ name }: Error): boolean => name === 'AI_NoObjectGeneratedError';
-
-/**
- * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A
- * workflow that throws instead is tried again, and its turns are lost. Rejects with every other
- * error.
- */
-export async function outcomeOf<Result>(
+/** Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. */
+export const outcomeOf = <Result>(
   run: Promise<Result>,
-): Promise<AgentOutcome<Result, ModelFault>> {
-  try {
-    return { result: await run };
-  } catch (error) {
-    if (!(error instanceof Error) || !isFault(error)) throw error;
-    return { fault: 'model_behavior', error };
-  }
-}
+): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
+
+/** Compares names, because several versions of the framework may be installed. */
+const faultOf = ({ name }: Error): ModelFault | undefined =>
+  name === 'AI_NoObjectGeneratedError' ? 'model_behavior' : undefined;

@@ -11,32 +11,32 @@ import { withDefaultProvider } from './default-provider.js';
 import { aiSdkModel, type CreateProvider } from './model.js';
 import { outcomeOf } from './outcome.js';
 
-/** What the agent gets, besides everything a workflow has. `Model` is the provider's model type. */
+/** The context of a workflow, and what the agent needs. `Model` is the provider's model type. */
 export interface AiSdkContext<Model> extends WorkflowContext {
   /** The task's prompt. */
   readonly question: string;
-  /** The trained model. Agents that name their model as text need not be given it. */
+  /** The trained model, for agents that do not name their model as text. */
   readonly languageModel: Model;
 }
 
 export interface AiSdkWorkflowOptions<Model> {
-  /** What `default_workflow_type` says. */
+  /** The value of `default_workflow_type`. */
   readonly name: string;
   /** `createOpenAI` (Responses) or `createOpenAICompatible` (chat completions). */
   readonly provider: CreateProvider<Model>;
-  /** Reward of runs that end in a `ModelFault`. @default 0 */
+  /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent: its answer as text goes to the task's reward function; whoever knows the reward
-   * already returns that. Pass `signal` to the agent as its `abortSignal`.
+   * Runs the agent, with `signal` as its `abortSignal`. Returns its answer, which the task's reward
+   * function scores, or the score itself.
    */
   readonly run: (context: AiSdkContext<Model>) => Promise<string | WorkflowOutput>;
 }
 
 /**
- * Models named as text anywhere in the agent are the trained one, or the auxiliary model of that
- * name. The metric `model_fault` is the share of runs that the model ended by what it wrote.
- * @throws ConfigError when the name cannot be used
+ * A model that the agent names as text is the auxiliary model of that name, else the trained model.
+ * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * @throws ConfigError for an invalid name
  */
 export function aiSdkWorkflow<Model>({
   name,
@@ -50,8 +50,8 @@ export function aiSdkWorkflow<Model>({
       const { task, model, auxiliaryModels } = context;
       const languageModel = aiSdkModel(model.endpoint(), provider);
       const byName = (modelId: string): Model => {
-        const helper = auxiliaryModels.get(modelId);
-        return helper ? aiSdkModel(helper.endpoint(), provider) : languageModel;
+        const auxiliary = auxiliaryModels.get(modelId);
+        return auxiliary ? aiSdkModel(auxiliary.endpoint(), provider) : languageModel;
       };
       const question = taskPrompt(task) ?? '';
       const outcome = await outcomeOf(

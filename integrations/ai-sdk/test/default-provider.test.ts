@@ -47,7 +47,7 @@ describe('withDefaultProvider', () => {
     expect(resolve).toHaveBeenCalledExactlyOnceWith('anthropic/claude');
   });
 
-  it('refuses a call that belongs to no scope while there are some', async () => {
+  it('rejects a call outside of every scope while some are open', async () => {
     const gate = Promise.withResolvers<void>();
     const queue = gate.promise.then(() => ask().catch((error: unknown) => error));
     await withDefaultProvider(await answering('a'), async () => {

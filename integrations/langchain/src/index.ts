@@ -1,6 +1,16 @@
-export * from './model.js';
-export * from './outcome.js';
-export { redirected, redirectModel, runConfig, runModel } from './redirect.js';
-export type { RunConfig, RunConfigOptions } from './redirect.js';
+export { langchainModel, type LangchainModelOptions } from './model.js';
+export { outcomeOf, type ModelFault } from './outcome.js';
+export {
+  redirected,
+  redirectModel,
+  runConfig,
+  runModel,
+  type RunConfig,
+  type RunConfigOptions,
+} from './redirect.js';
 export { unstableToolNames } from './unstable-tools.js';
-export * from './workflow.js';
+export {
+  langchainWorkflow,
+  type LangchainContext,
+  type LangchainWorkflowOptions,
+} from './workflow.js';

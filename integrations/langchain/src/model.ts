@@ -1,10 +1,10 @@
-/** The model of one run, as LangChain knows models. */
+/** The model of a run as a `ChatOpenAI` of LangChain. */
 import { ChatOpenAI, ChatOpenAICompletions, type ChatOpenAIFields } from '@langchain/openai';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
-import { refuseUnstableTools } from './unstable-tools.js';
+import { rejectUnstableTools } from './unstable-tools.js';
 
-/** Fields of `ChatOpenAI` that the endpoint gives. */
-type GivenFields =
+/** Fields of `ChatOpenAI` that the endpoint determines. */
+type EndpointFields =
   | 'model'
   | 'modelName'
   | 'apiKey'
@@ -13,44 +13,35 @@ type GivenFields =
   | 'configuration'
   | 'completions';
 
-/**
- * Everything `ChatOpenAI` takes but where it finds the model: `streaming`, `useResponsesApi` ...
- */
-export interface LangchainModelOptions extends Omit<ChatOpenAIFields, GivenFields> {
+/** Other fields of `ChatOpenAI`: `streaming`, `useResponsesApi` ... */
+export interface LangchainModelOptions extends Omit<ChatOpenAIFields, EndpointFields> {
   /**
-   * Whether calls with tools that are named anew for every call (`extract-1`, `extract-2` ...) are
-   * refused: their prompts differ between the turns of a run and between the runs of a group.
-   * @default "refuse"
+   * Whether to reject calls with tools whose names change with every call (`extract-1`, `extract-2`
+   * ...), so that no two prompts are equal.
+   * @default "reject"
    */
-  readonly unstableTools?: 'refuse' | 'allow';
+  readonly unstableTools?: 'reject' | 'allow';
 }
 
 /**
- * A `ChatOpenAI` whose calls belong to the run of `endpoint`. Make one for every run: LangChain
- * makes queued calls of a shared model with `maxConcurrency` in the name of whoever is served
- * before.
+ * A `ChatOpenAI` whose calls belong to the run of `endpoint`. Create one per run: in a shared model
+ * with `maxConcurrency`, LangChain makes queued calls in the async context of the previous call.
  */
 export function langchainModel(
   endpoint: AgentEndpoint,
   options: LangchainModelOptions = {},
 ): ChatOpenAI {
-  const { unstableTools = 'refuse', ...own } = options;
+  const { unstableTools = 'reject', ...own } = options;
   const { configuration, ...given } = endpoint.langchain();
   const fetch =
-    unstableTools === 'refuse' ? refuseUnstableTools(configuration.fetch) : configuration.fetch;
+    unstableTools === 'reject' ? rejectUnstableTools(configuration.fetch) : configuration.fetch;
   const fields = { ...own, ...given, configuration: { ...configuration, fetch } };
   return new ChatOpenAI({ ...fields, completions: new Completions(fields) });
 }
 
-/**
- * After a streamed call LangChain counts its tokens with a vocabulary that it downloads, and waits
- * for that where there is no network.
- */
+/** LangChain counts the tokens of streamed calls with a vocabulary that it would download. */
 class Completions extends ChatOpenAICompletions {
-  /**
-   * A guess at once, as LangChain makes it without the vocabulary; the endpoint sends the right
-   * count.
-   */
+  /** LangChain's estimate without the vocabulary; the endpoint sends the correct count. */
   override getNumTokens(
     ...[content]: Parameters<ChatOpenAICompletions['getNumTokens']>
   ): Promise<number> {

@@ -1,19 +1,13 @@
-/**
- * Runs that end in an error because of what the model wrote: data for training, not faults of the
- * machine.
- */
-import type { AgentOutcome } from '@trinity-rft/workflow';
+/** Errors of an agent that the output of the model caused: data for training, not failures. */
+import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * - `max_turns`: the agent had not answered when its steps or calls ran out
+ * - `max_turns`: the agent reached its limit of steps or calls without an answer
  * - `model_behavior`: a call or a final answer that does not fit its schema
  */
 export type ModelFault = 'max_turns' | 'model_behavior';
 
-/**
- * By class name of the error: there may be several copies of the framework, and middleware wraps
- * what it throws.
- */
+/** By class name, because several copies of the framework may be installed. */
 const faults: Readonly<Record<string, ModelFault>> = {
   GraphRecursionError: 'max_turns',
   ModelCallLimitMiddlewareError: 'max_turns',
@@ -25,35 +19,22 @@ const faults: Readonly<Record<string, ModelFault>> = {
   ToolInputParsingException: 'model_behavior',
   ToolInvocationError: 'model_behavior',
 };
-/**
- * What the `openai` package says of an answer that is not JSON where a schema was asked for; its
- * class is of no use.
- */
+
+/** The `openai` package reports a structured answer that is not JSON as a SyntaxError with this text. */
 const notJson = 'Error reading response';
 
-/**
- * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A
- * workflow that throws instead is tried again, and its turns are lost. Rejects with every other
- * error.
- */
-export async function outcomeOf<Result>(
+/** Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. */
+export const outcomeOf = <Result>(
   run: Promise<Result>,
-): Promise<AgentOutcome<Result, ModelFault>> {
-  try {
-    return { result: await run };
-  } catch (error) {
-    const fault = faultOf(error);
-    if (fault === undefined) throw error;
-    return { fault, error: error as Error };
-  }
-}
+): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
-/** Causes may go in circles. */
-const mostCauses = 16;
+/** Bounds the search, because causes may be cyclic. */
+const maxCauses = 16;
 
-function faultOf(error: unknown): ModelFault | undefined {
-  let current = error;
-  for (let depth = 0; depth < mostCauses && current instanceof Error; depth++) {
+/** Middleware may wrap an error, so the search includes its causes. */
+function faultOf(error: Error): ModelFault | undefined {
+  let current: unknown = error;
+  for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
     if (current instanceof SyntaxError && current.message.startsWith(notJson))
       return 'model_behavior';
     const fault = faults[current.constructor.name] ?? faults[current.name];

@@ -1,14 +1,11 @@
-/** The model of a run for graphs that were made before the run. */
+/** The model of a run for agents and graphs that exist before the run. */
 import type { ChatOpenAI } from '@langchain/openai';
 import type { Runtime } from '@trinity-rft/core';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent, createMiddleware, type AgentMiddleware, type ReactAgent } from 'langchain';
 import { langchainModel, type LangchainModelOptions } from './model.js';
 
-/**
- * Where the run's model travels in a run's configuration. LangGraph copies only plain values of it
- * into checkpoints.
- */
+/** The key of the model in a run's configuration. LangGraph's checkpoints hold plain values only. */
 const key = 'trinity_model' as const;
 
 interface WithConfigurable {
@@ -21,15 +18,15 @@ export interface RunConfigOptions extends LangchainModelOptions {
   readonly signal: AbortSignal;
 }
 
-/** What to pass to `invoke` and `stream` beside the input. */
+/** The second argument of `invoke` and `stream`. */
 export interface RunConfig {
   readonly configurable: { readonly thread_id: string; readonly [key]: ChatOpenAI };
   readonly signal: AbortSignal;
 }
 
 /**
- * The configuration of one run: its model for {@link redirectModel} and {@link runModel}, and a
- * thread that no other run shares.
+ * The configuration of a run: its model for {@link redirectModel} and {@link runModel}, and a thread
+ * of its own.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
   return {
@@ -44,7 +41,7 @@ export function modelOf({ configurable }: RunConfig): ChatOpenAI {
 }
 
 /**
- * The run's model within a node of a graph, or `own` where there is no run: `runModel(config,
+ * The model of the run in a node of a graph, or `own` outside of runs: `runModel(config,
  * productionModel).invoke(...)`.
  */
 export function runModel<Own>(config: WithConfigurable | undefined, own: Own): Own | ChatOpenAI {
@@ -52,9 +49,9 @@ export function runModel<Own>(config: WithConfigurable | undefined, own: Own): O
 }
 
 /**
- * Middleware of `createAgent` that asks the model of each invocation's {@link runConfig} in place
- * of the agent's own, which still serves invocations without one. So an agent object can serve many
- * runs at once. Put it last: what stands after it may choose another model.
+ * Middleware of `createAgent` that replaces the model of the agent by that of the {@link runConfig},
+ * so that one agent object can serve many runs. It must come last, because later middleware may
+ * choose another model.
  */
 export function redirectModel(): AgentMiddleware {
   return createMiddleware({
@@ -64,7 +61,7 @@ export function redirectModel(): AgentMiddleware {
   });
 }
 
-// The framework's own signatures take agents of any type this way.
+// The framework declares agents of any type like this.
 // oxlint-disable-next-line typescript/no-explicit-any
 type AnyAgent = ReactAgent<any>;
 

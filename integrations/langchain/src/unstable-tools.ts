@@ -1,16 +1,10 @@
-/** Finds tools whose names change from call to call. */
+/** Finds tools whose names change with every call. */
 import { ConfigError } from '@trinity-rft/core';
 
-/**
- * `createAgent({ responseFormat })` numbers what it makes of schemas without a title, in the order
- * in which a process makes them.
- */
+/** `createAgent({ responseFormat })` numbers the tools of schemas without a title. */
 const numbered = /^extract-\d+$/;
 
-/**
- * Names of tools in the body of a request, chat completion or response, that a counter made. Empty
- * for what is no JSON.
- */
+/** Numbered names of tools in the body of a request; none if it is not JSON. */
 export function unstableToolNames(body: string): readonly string[] {
   const { tools } = parse(body);
   if (!Array.isArray(tools)) return [];
@@ -19,8 +13,8 @@ export function unstableToolNames(body: string): readonly string[] {
     .filter((name): name is string => typeof name === 'string' && numbered.test(name));
 }
 
-/** `inner`, which is not called for requests with such tools. @throws ConfigError instead */
-export function refuseUnstableTools(inner: typeof globalThis.fetch): typeof globalThis.fetch {
+/** A `fetch` that throws a ConfigError for requests with such tools. */
+export function rejectUnstableTools(inner: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const names = typeof init?.body === 'string' ? unstableToolNames(init.body) : [];
     if (names.length > 0) throw unstable(names);
@@ -44,7 +38,9 @@ function parse(text: string): { readonly tools?: unknown } {
 
 function unstable(names: readonly string[]): ConfigError {
   return new ConfigError(
-    `The agent offers ${names.join(', ')}, a tool that LangChain names anew for every call, so no two prompts are equal. Give the schema of responseFormat a title, which becomes the name: z.object({ ... }).meta({ title: 'answer' }); or set unstableTools: 'allow'.`,
+    `LangChain renames the tool ${names.join(', ')} with every call, so no two prompts are equal. ` +
+      "Give the schema of responseFormat a title, which becomes its name: z.object({ ... }).meta({ title: 'answer' }); " +
+      "or set unstableTools: 'allow'.",
     { code: 'TOOL_NAME_UNSTABLE' },
   );
 }

@@ -12,34 +12,30 @@ import type { LangchainModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { modelOf, runConfig, type RunConfig } from './redirect.js';
 
-/** What the agent gets, besides everything a workflow has. */
+/** The context of a workflow, and what the agent needs. */
 export interface LangchainContext extends WorkflowContext {
   /** The task's prompt. */
   readonly question: string;
-  /** The model of this run, for agents that are made for each run. */
+  /** The model of this run, for agents that are created per run. */
   readonly chatModel: ChatOpenAI;
-  /**
-   * For `invoke` and `stream` of every agent: the signal, a thread of its own, and the model for
-   * {@link redirectModel}.
-   */
+  /** For `invoke` and `stream`: signal, thread, and the model for {@link redirectModel}. */
   readonly config: RunConfig;
 }
 
 export interface LangchainWorkflowOptions extends LangchainModelOptions {
-  /** What `default_workflow_type` says. */
+  /** The value of `default_workflow_type`. */
   readonly name: string;
-  /** Reward of runs that end in a `ModelFault`. @default 0 */
+  /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent: its answer as text goes to the task's reward function; whoever knows the reward
-   * already returns that.
+   * Runs the agent. Returns its answer, which the task's reward function scores, or the score itself.
    */
   readonly run: (context: LangchainContext) => Promise<string | undefined | WorkflowOutput>;
 }
 
 /**
- * Its metric `model_fault` is the share of runs that the model ended by what it wrote.
- * @throws ConfigError when the name cannot be used
+ * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * @throws ConfigError for an invalid name
  */
 export function langchainWorkflow({
   name,

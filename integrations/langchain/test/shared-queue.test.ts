@@ -51,7 +51,7 @@ it('makes all but one of concurrent runs fail that find a shared model by the as
     'fulfilled',
     ...Array.from({ length: runs - 1 }, () => 'rejected'),
   ]);
-  // The run that is served first is not told that the queue made the next one's call in its name.
+  // The first run does not notice that the queue made the next run's call in its name.
   expect(questions(rollouts)[0]).toEqual(['Question 0', 'Question 1']);
 });
 

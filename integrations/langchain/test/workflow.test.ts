@@ -138,7 +138,7 @@ it('passes on errors that are no fault of the model', async () => {
   await expect(attempt(workflow, []).result).rejects.toThrow('out of memory');
 });
 
-it('refuses tools that are named anew for every call, and takes them once their schema has a title', async () => {
+it('rejects tools whose names change with every call, and accepts them when their schema has a title', async () => {
   const structured = (schema: z.ZodObject<{ name: z.ZodString }>) => {
     const agent = redirected(
       createAgent({ model: somebodyElse, tools: [], responseFormat: schema }),

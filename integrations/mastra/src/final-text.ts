@@ -1,9 +1,6 @@
-/** The answer of an agent, apart from what it said on the way there. */
+/** The final answer of an agent, without the texts of earlier turns. */
 
-/**
- * What `agent.generate()` gives, and `getFullOutput()` of what `agent.stream()` gives, as far as it
- * matters here.
- */
+/** The relevant part of the result of `agent.generate()`, or of `getFullOutput()` of a stream. */
 export interface AgentOutput {
   readonly text: string;
   readonly steps: readonly { readonly text: string }[];
@@ -11,9 +8,9 @@ export interface AgentOutput {
 }
 
 /**
- * The text of the last turn: `generate().text` joins the texts of all turns. Empty when the agent
- * stopped on a tool call.
- * @throws what the run failed with, which a stream only tells
+ * The text of the last turn, whereas `generate().text` joins the texts of all turns. Empty when the
+ * agent stopped on a tool call.
+ * @throws the error of the run, which a stream only reports
  */
 export function finalText({ text, steps, error }: AgentOutput): string {
   if (error) throw error;

@@ -1,11 +1,11 @@
-/** The model of a run as Mastra knows models. */
+/** The model of a run as a model configuration of Mastra. */
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 
 export interface MastraModelOptions {
   /**
-   * Which API Mastra calls. Over `chat` it sends the text of a turn only once when two turns say
-   * the same, so the second prompt is not what was said, and its tokens are rendered anew
-   * (`model/fork/text_edited`). @default "responses"
+   * The API that Mastra calls. Over `chat`, it sends a text that two turns share only once, so the
+   * prompt is not the recorded conversation and is tokenized again (`model/fork/text_edited`).
+   * @default "responses"
    */
   readonly api?: 'chat' | 'responses';
 }
@@ -19,9 +19,9 @@ export interface MastraModel {
 }
 
 /**
- * For `new Agent({ model })`, for `agent.generate(messages, { model })`, and for what a `model`
- * function returns. Mastra reaches it over HTTP with the global `fetch`; to stay within the
- * process, pass a model of an AI SDK provider made with `endpoint.aiSdk()`.
+ * For `new Agent({ model })`, `agent.generate(messages, { model })` and `model` functions. Mastra
+ * calls it over HTTP with the global `fetch`. To stay in process, pass a model of an AI SDK provider
+ * created with `endpoint.aiSdk()`.
  */
 export function mastraModel(
   endpoint: AgentEndpoint,

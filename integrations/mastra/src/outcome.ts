@@ -1,14 +1,16 @@
-/**
- * Runs that end in an error because of what the model wrote: data for training, not faults of the
- * machine.
- */
-import type { AgentOutcome } from '@trinity-rft/workflow';
+/** Errors of an agent that the output of the model caused: data for training, not failures. */
+import { agentOutcome, type AgentOutcome } from '@trinity-rft/workflow';
 
 /**
- * `model_behavior`: an answer that does not fit its schema. What else a model does wrong, the
- * framework tells the model.
+ * `model_behavior`: an answer that does not fit its schema. The framework reports other mistakes to
+ * the model.
  */
 export type ModelFault = 'model_behavior';
+
+/** Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. */
+export const outcomeOf = <Result>(
+  run: Promise<Result>,
+): Promise<AgentOutcome<Result, ModelFault>> => agentOutcome(run, faultOf);
 
 /** Ids of Mastra's errors about `structuredOutput`. */
 const faults: ReadonlySet<unknown> = new Set([
@@ -17,20 +19,5 @@ const faults: ReadonlySet<unknown> = new Set([
   'STRUCTURED_OUTPUT_TRUNCATED',
 ]);
 
-const isFault = (error: Error): boolean => faults.has((error as { readonly id?: unknown }).id);
-
-/**
- * Settles an agent's run: give a fault the reward that it deserves, and its turns are trained on. A
- * workflow that throws instead is tried again, and its turns are lost. Rejects with every other
- * error.
- */
-export async function outcomeOf<Result>(
-  run: Promise<Result>,
-): Promise<AgentOutcome<Result, ModelFault>> {
-  try {
-    return { result: await run };
-  } catch (error) {
-    if (!(error instanceof Error) || !isFault(error)) throw error;
-    return { fault: 'model_behavior', error };
-  }
-}
+const faultOf = (error: Error): ModelFault | undefined =>
+  faults.has((error as { readonly id?: unknown }).id) ? 'model_behavior' : undefined;

@@ -11,29 +11,28 @@ import type { MastraModelOptions } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { mastraRunOptions, type MastraRunOptions } from './run-options.js';
 
-/** What the agent gets, besides everything a workflow has. */
+/** The context of a workflow, and what the agent needs. */
 export interface MastraContext extends WorkflowContext {
   /** The task's prompt. */
   readonly question: string;
-  /** For every call of the agent in this run. */
+  /** Options for every call of the agent in this run. */
   readonly options: MastraRunOptions;
 }
 
 export interface MastraWorkflowOptions extends MastraModelOptions {
-  /** What `default_workflow_type` says. */
+  /** The value of `default_workflow_type`. */
   readonly name: string;
-  /** Reward of runs that end in a `ModelFault`. @default 0 */
+  /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent: its answer as text goes to the task's reward function; whoever knows the reward
-   * already returns that.
+   * Runs the agent. Returns its answer, which the task's reward function scores, or the score itself.
    */
   readonly run: (context: MastraContext) => Promise<string | WorkflowOutput>;
 }
 
 /**
- * Its metric `model_fault` is the share of runs that the model ended by what it wrote.
- * @throws ConfigError when the name cannot be used
+ * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * @throws ConfigError for an invalid name
  */
 export function mastraWorkflow({
   name,

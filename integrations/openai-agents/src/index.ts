@@ -1,5 +1,9 @@
-export * from './model.js';
-export * from './outcome.js';
-export * from './runner.js';
-export * from './with-model.js';
-export * from './workflow.js';
+export { openaiAgentsModel, type OpenAIAgentsApi } from './model.js';
+export { outcomeOf, type ModelFault } from './outcome.js';
+export { openaiAgentsRunner, type OpenAIAgentsRunnerOptions } from './runner.js';
+export { withModel, type AgentToolMaker, type WithModelOptions } from './with-model.js';
+export {
+  openaiAgentsWorkflow,
+  type OpenAIAgentsContext,
+  type OpenAIAgentsWorkflowOptions,
+} from './workflow.js';

@@ -1,24 +1,19 @@
-/** The model of one run, as the Agents SDK knows models. */
+/** The model of a run as a `Model` of the Agents SDK. */
 import { OpenAIChatCompletionsModel, OpenAIResponsesModel, type Model } from '@openai/agents';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { OpenAI } from 'openai';
 
-/**
- * Which route of the endpoint is asked: `/v1/responses`, which is the SDK's own choice, or
- * `/v1/chat/completions`.
- */
+/** The API to call: `/v1/responses`, the default of the SDK, or `/v1/chat/completions`. */
 export type OpenAIAgentsApi = 'responses' | 'chat';
 
-/**
- * A `Model` whose calls belong to the run of `endpoint`. Environment variables of the `openai`
- * package have no influence.
- */
+/** A `Model` whose calls belong to the run of `endpoint`. */
 export function openaiAgentsModel(
   endpoint: AgentEndpoint,
   { api = 'responses' }: { readonly api?: OpenAIAgentsApi } = {},
 ): Model {
   const client = new OpenAI({
     ...endpoint.openai(),
+    // Nulls keep the openai package from reading its environment variables.
     adminAPIKey: null,
     organization: null,
     project: null,

@@ -1,28 +1,26 @@
-/** A runner of one run's own: its agents talk to the run's model, whatever model they name. */
+/** A `Runner` whose agents call the model of a run, whatever model they name. */
 import { Runner, type RunConfig } from '@openai/agents';
 import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { openaiAgentsModel, type OpenAIAgentsApi } from './model.js';
 
-/** Everything a `Runner` takes but the model. */
+/** The settings of a `Runner`, except its model. */
 export interface OpenAIAgentsRunnerOptions extends Partial<
   Omit<RunConfig, 'model' | 'modelProvider'>
 > {
-  /** @default "responses", as the SDK does by itself */
+  /** @default "responses", like the SDK */
   readonly api?: OpenAIAgentsApi;
 }
 
 /**
- * Agents that name a model, or none, are asked unchanged, and so are those that they hand over to
- * or use as tools. An agent with a `Model` instance keeps that: see {@link withModel}. Traces are
- * not sent anywhere, unless the options say so.
+ * Works for agents that name a model or none, and for their handoffs and tools. An agent with a
+ * `Model` instance keeps it: see {@link withModel}. Tracing is off by default.
  *
- * The SDK's global setters keep the first client they see, so there is no other way to keep
- * concurrent runs apart.
+ * Each run needs its own runner, because the SDK's global setters keep the first client they get.
  */
 export function openaiAgentsRunner(
   endpoint: AgentEndpoint,
   { api, ...config }: OpenAIAgentsRunnerOptions = {},
 ): Runner {
-  const model = openaiAgentsModel(endpoint, api ? { api } : {});
+  const model = openaiAgentsModel(endpoint, { api });
   return new Runner({ tracingDisabled: true, ...config, modelProvider: { getModel: () => model } });
 }

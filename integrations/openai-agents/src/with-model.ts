@@ -1,26 +1,26 @@
-/** Another model for agents that hold a `Model` instance, which no runner can override. */
+/** Replaces the `Model` instance of an agent, which a runner cannot override. */
 import { Handoff, type Agent, type Model, type Tool } from '@openai/agents';
 import { WorkflowError } from '@trinity-rft/core';
 
-/** How a tool that is an agent is made anew; `redirect` gives any agent the model. */
+/** Creates a tool that is an agent again; `redirect` copies an agent with the new model. */
 export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => Tool;
 
 export interface WithModelOptions {
   /**
-   * By tool name, for tools made with `asTool`: the SDK does not tell which agent is behind one.
-   * `keep` says that this agent names its model, or none, so that it follows the runner by itself.
+   * By tool name, for tools made with `asTool`, because the SDK does not expose their agents. `keep`
+   * is for agents without a `Model` instance, which use the model of the runner.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;
 }
 
-// The SDK's own signatures take agents of any context and output this way.
+// The SDK declares agents of any context and output like this.
 // oxlint-disable-next-line typescript/no-explicit-any
 type AnyAgent = Agent<any, any>;
 
 /**
- * A copy of `agent` that asks `model`, with copies of the agents it hands over to, cycles included.
- * The given agents stay as they are. Listeners on agents are not copied, because the SDK's `clone`
- * does not. @throws WorkflowError on an agent tool that the options do not name
+ * A copy of `agent` with `model`, and with copies of its handoffs, which may be cyclic. The SDK does
+ * not copy the listeners of agents.
+ * @throws WorkflowError for a tool that is an agent and is missing in the options
  */
 export function withModel<A extends AnyAgent>(
   agent: A,
@@ -53,13 +53,15 @@ export function withModel<A extends AnyAgent>(
   return redirect(agent);
 }
 
-/** Tools made with `asTool` are the ones with listeners. */
+/** Only tools made with `asTool` have listeners. */
 const isAgentTool = (tool: Tool): boolean =>
   tool.type === 'function' && typeof (tool as { readonly on?: unknown }).on === 'function';
 
 function unknownAgentTool(name: string): WorkflowError {
   return new WorkflowError(
-    `The tool "${name}" is an agent, and the SDK does not tell which one, so its model cannot be replaced. Say how to make the tool: withModel(agent, model, { agentTools: { ${JSON.stringify(name)}: (redirect) => redirect(itsAgent).asTool({ ... }) } }); or "keep", if that agent has no Model instance.`,
+    `The tool "${name}" is an agent that the SDK does not expose, so its model cannot be replaced. ` +
+      `Create the tool again: withModel(agent, model, { agentTools: { ${JSON.stringify(name)}: (redirect) => redirect(itsAgent).asTool({ ... }) } }); ` +
+      'or pass "keep", if that agent has no Model instance.',
     { code: 'AGENT_TOOL_UNKNOWN' },
   );
 }

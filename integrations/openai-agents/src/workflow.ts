@@ -12,31 +12,31 @@ import type { OpenAIAgentsApi } from './model.js';
 import { outcomeOf } from './outcome.js';
 import { openaiAgentsRunner } from './runner.js';
 
-/** What the agent gets, besides everything a workflow has. */
+/** The context of a workflow, and what the agent needs. */
 export interface OpenAIAgentsContext extends WorkflowContext {
   /** The task's prompt. */
   readonly question: string;
-  /** Of this run alone. */
+  /** The runner of this run. */
   readonly runner: Runner;
 }
 
 export interface OpenAIAgentsWorkflowOptions {
-  /** What `default_workflow_type` says. */
+  /** The value of `default_workflow_type`. */
   readonly name: string;
   /** @default "responses" */
   readonly api?: OpenAIAgentsApi;
-  /** Reward of runs that end in a `ModelFault`. @default 0 */
+  /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent with `runner` and `signal`: its answer as text goes to the task's reward
-   * function; whoever knows the reward already returns that. No answer counts as an empty one.
+   * Runs the agent with `runner` and `signal`. Returns its answer, which the task's reward function
+   * scores (undefined counts as empty text), or the score itself.
    */
   readonly run: (context: OpenAIAgentsContext) => Promise<string | undefined | WorkflowOutput>;
 }
 
 /**
- * Its metric `model_fault` is the share of runs that the model ended by what it wrote.
- * @throws ConfigError when the name cannot be used
+ * The metric `model_fault` is 1 for runs that end with a `ModelFault`, else 0.
+ * @throws ConfigError for an invalid name
  */
 export function openaiAgentsWorkflow({
   name,
@@ -48,7 +48,7 @@ export function openaiAgentsWorkflow({
     name,
     run: async (context) => {
       const { task, model } = context;
-      const runner = openaiAgentsRunner(model.endpoint(), api ? { api } : {});
+      const runner = openaiAgentsRunner(model.endpoint(), { api });
       const outcome = await outcomeOf(
         run({ ...context, question: taskPrompt(task) ?? '', runner }),
       );

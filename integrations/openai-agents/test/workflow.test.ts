@@ -134,7 +134,7 @@ it('gives the model to agents that hold another one, through hand-overs in a cir
   expect([front.model, expert.model]).toEqual([elsewhere, elsewhere]);
 });
 
-it('follows agents that are tools: by name through the runner, with a model of their own when it is told how', async () => {
+it('follows agents that are tools: by name through the runner, with a model of their own through agentTools', async () => {
   const named = new Agent({ name: 'Named', model: 'gpt-5' }).asTool({
     toolName: 'named',
     toolDescription: 'An agent.',
@@ -165,7 +165,7 @@ it('follows agents that are tools: by name through the runner, with a model of t
   expect(model.calls).toHaveLength(5);
 });
 
-it('names an agent that is a tool and that nobody said how to make', () => {
+it('names an agent tool that agentTools lacks', () => {
   const expert = new Agent({ name: 'Expert', model: elsewhere });
   const front = new Agent({
     name: 'Front',

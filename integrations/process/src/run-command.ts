@@ -1,7 +1,4 @@
-/**
- * A program as an agent: it gets the address and key of its run's model in its environment, and
- * leaves nothing running.
- */
+/** Runs a program as an agent: its environment holds the address and the key of the run's model. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -15,42 +12,37 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createTranscript, type TranscriptLine } from './transcript.js';
 
 export interface Command {
-  /** Program, found as a shell finds it; no shell is started. */
+  /** A program in PATH; no shell is started. */
   readonly command: string;
   readonly args?: readonly string[];
-  /** @default the directory of this process */
+  /** @default the working directory of this process */
   readonly cwd?: string;
-  /** Variables besides those of this process; they win over the endpoint's. */
+  /** Further variables, which override those of this process and of the endpoint. */
   readonly env?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is then closed. @default "" */
   readonly input?: string;
-  /**
-   * How many characters of its output are kept, the newest; more are counted.
-   * @default 1,000,000
-   */
+  /** Maximum length of the transcript, in characters; older output is dropped. @default 1,000,000 */
   readonly transcriptLimit?: number;
 }
 
 export interface CommandResult {
-  /** Its standard output, without white space around it. */
+  /** Its standard output, trimmed. */
   readonly text: string;
   readonly exitCode: number;
   /** Both outputs, line by line, in order of arrival. */
   readonly transcript: readonly TranscriptLine[];
-  /** Wall time. */
+  /** Wall-clock time. */
   readonly seconds: number;
 }
 
-/** Time between asking a program to end and ending it, in milliseconds. */
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
 const graceMs = 1000;
 
 /**
  * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
- * it has ended, or `signal` aborts, every process that it started and that is still in its process
- * group is ended too (on Windows: the program itself).
- * @throws WorkflowError `PROCESS_START` when it cannot be started, `PROCESS_FAILED` when it exits
- * with another code than 0, with the end of its output in the message; CancelledError when `signal`
- * aborts
+ * it exits or `signal` aborts, its whole process group is killed (on Windows, only the program).
+ * @throws WorkflowError `PROCESS_START` when it cannot be started; `PROCESS_FAILED`, with the end of
+ * its output, when its exit code is not 0; CancelledError when `signal` aborts
  */
 export async function runCommand(
   endpoint: AgentEndpoint,
@@ -59,77 +51,72 @@ export async function runCommand(
 ): Promise<CommandResult> {
   requireHttp(endpoint);
   if (signal.aborted) throw cancelled(command, signal);
-  const begun = performance.now();
+  const startMs = performance.now();
   const transcript = createTranscript(command.transcriptLimit);
   const child = start(endpoint, command);
-  // Without file descriptors to spare there are no pipes; the child says so in an event.
+  // Without free file descriptors there are no pipes, and the child emits an error.
   child.stdout?.setEncoding('utf8').on('data', (text: string) => transcript.add('stdout', text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => transcript.add('stderr', text));
-  // A program that does not read its input is no error.
+  // A program need not read its input.
   child.stdin?.on('error', () => undefined).end(command.input ?? '');
-  const exitCode = await untilOver(child, command, signal);
+  const exitCode = await untilExit(child, command, signal);
   const result = {
     text: transcript.text('stdout').trim(),
     exitCode,
     transcript: transcript.lines(),
-    seconds: (performance.now() - begun) / 1000,
+    seconds: (performance.now() - startMs) / 1000,
   };
   if (exitCode !== 0) throw failed(command, result);
   return result;
 }
 
-/**
- * @throws WorkflowError for what no program can be started with: arguments that are too long, or
- * hold a zero byte
- */
+/** @throws WorkflowError for invalid arguments, such as too long ones */
 function start(endpoint: AgentEndpoint, given: Command): ChildProcess {
   const { command, args = [], cwd, env } = given;
   try {
     return spawn(command, args, {
-      // A group of its own, so that its children can be ended with it.
+      // Its own process group, so that its children can be killed with it.
       detached: process.platform !== 'win32',
       env: { ...process.env, ...endpoint.env(), TRINITY_MODEL: endpoint.model, ...env },
       stdio: 'pipe',
-      ...(cwd !== undefined && { cwd }),
+      cwd,
     });
   } catch (cause) {
     throw notStarted(given, cause);
   }
 }
 
-/** Resolves with the exit code once the program has ended and its output is read. */
-async function untilOver(
+/** Resolves with the exit code after the output has been read. */
+async function untilExit(
   child: ChildProcess,
   command: Command,
   signal: AbortSignal,
 ): Promise<number> {
-  const { promise: over, resolve, reject } = Promise.withResolvers<number>();
+  const { promise: exited, resolve, reject } = Promise.withResolvers<number>();
   const closed = new Promise<void>((done) => child.once('close', () => done()));
   child.once('error', (cause) => reject(notStarted(command, cause)));
-  // A child of the program may hold its output open: what counts is its own end.
+  // Not 'close', because a child of the program may keep its output open.
   child.once('exit', (code) => resolve(code ?? -1));
   const aborted = (): void => reject(cancelled(command, signal));
   signal.addEventListener('abort', aborted, { once: true });
   try {
-    return await over;
+    return await exited;
   } finally {
     signal.removeEventListener('abort', aborted);
     await endGroup(child, closed);
   }
 }
 
-/**
- * Ends the program and its group, first asked to, then forced to; and reads what they have written.
- */
+/** Kills the process group with SIGTERM, then SIGKILL, and waits for the rest of the output. */
 async function endGroup(child: ChildProcess, closed: Promise<void>): Promise<void> {
   kill(child, 'SIGTERM');
   for (let waited = 0; waited < graceMs && kill(child, 0); waited += 20) await sleep(20);
   kill(child, 'SIGKILL');
-  // Somebody outside of the group may hold the output open.
+  // A process outside of the group may keep the output open.
   await Promise.race([closed, sleep(graceMs, undefined, { ref: false })]);
 }
 
-/** False when nobody is left to get it. */
+/** Returns false when no process is left. */
 function kill(child: ChildProcess, name: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false;
   try {
@@ -142,12 +129,12 @@ function kill(child: ChildProcess, name: NodeJS.Signals | 0): boolean {
 function requireHttp({ baseURL }: AgentEndpoint): void {
   if (!new URL(baseURL).hostname.endsWith('.invalid')) return;
   throw new WorkflowError(
-    'The model of this run has no HTTP address, which a process of its own needs. Mount it with openEndpointServer, as the launcher does.',
+    'The model of this run has no HTTP address, which a child process needs. Mount it with openEndpointServer, as the launcher does.',
     { code: 'NO_HTTP_ADDRESS' },
   );
 }
 
-/** Characters of a command that a message shows. */
+/** Maximum length of a command in a message. */
 const shownLength = 300;
 
 function line({ command, args = [] }: Command): string {
@@ -158,32 +145,26 @@ function line({ command, args = [] }: Command): string {
 function notStarted(command: Command, cause: unknown): WorkflowError {
   return new WorkflowError(
     `\`${line(command)}\` cannot be started: ${describeError(cause)}. Check the command and its directory.`,
-    {
-      code: 'PROCESS_START',
-      cause,
-    },
+    { code: 'PROCESS_START', cause },
   );
 }
 
 function cancelled(command: Command, { reason }: AbortSignal): TrinityError {
   if (TrinityError.is(reason)) return reason;
-  return new CancelledError(`\`${line(command)}\` was ended: its run is over.`, {
+  return new CancelledError(`\`${line(command)}\` was killed, because its run has ended.`, {
     reason: 'aborted',
     cause: reason,
   });
 }
 
-/** Lines of output that a message shows. */
+/** Maximum number of output lines in a message. */
 const shownLines = 8;
 
 function failed(command: Command, { exitCode, transcript }: CommandResult): WorkflowError {
   const end = transcript.slice(-shownLines).map(({ text }) => `  ${text}`);
-  const said = end.length > 0 ? `It said last:\n${end.join('\n')}` : 'It said nothing.';
+  const output = end.length > 0 ? `Its last output:\n${end.join('\n')}` : 'It had no output.';
   return new WorkflowError(
-    redactText(`\`${line(command)}\` ended with exit code ${exitCode}. ${said}`),
-    {
-      code: 'PROCESS_FAILED',
-      details: { exitCode },
-    },
+    redactText(`\`${line(command)}\` exited with code ${exitCode}. ${output}`),
+    { code: 'PROCESS_FAILED', details: { exitCode } },
   );
 }

@@ -1,4 +1,4 @@
-/** What a program said, line by line. */
+/** The output of a program, line by line. */
 
 export interface TranscriptLine {
   readonly stream: 'stdout' | 'stderr';
@@ -7,21 +7,21 @@ export interface TranscriptLine {
 
 export interface Transcript {
   add(stream: TranscriptLine['stream'], text: string): void;
-  /** All text of one stream that was kept. */
+  /** The kept text of one stream. */
   text(stream: TranscriptLine['stream']): string;
-  /** A first line says how many characters were dropped, if any were. */
+  /** With a first line about dropped characters, if there are any. */
   lines(): readonly TranscriptLine[];
 }
 
 const defaultLimit = 1_000_000;
 
-/** Longer pieces are not added to, so that dropping a part of one is cheap. */
+/** Pieces grow up to this length, so that dropping a part of one stays cheap. */
 const pieceLength = 16_384;
 
 /** Keeps the newest `limit` characters. */
 export function createTranscript(limit = defaultLimit): Transcript {
   let pieces: TranscriptLine[] = [];
-  /** Index of the oldest piece; those before it are dropped a few at a time. */
+  /** Index of the oldest piece; those before it are removed in batches. */
   let first = 0;
   let kept = 0;
   let dropped = 0;
@@ -29,9 +29,9 @@ export function createTranscript(limit = defaultLimit): Transcript {
     const { stream, text } = pieces[first]!;
     if (excess < text.length) pieces[first] = { stream, text: text.slice(excess) };
     else first++;
-    const gone = Math.min(excess, text.length);
-    kept -= gone;
-    dropped += gone;
+    const removed = Math.min(excess, text.length);
+    kept -= removed;
+    dropped += removed;
     if (first * 2 < pieces.length) return;
     pieces = pieces.slice(first);
     first = 0;
@@ -64,7 +64,7 @@ export function createTranscript(limit = defaultLimit): Transcript {
 const joined = (pieces: readonly TranscriptLine[]): string =>
   pieces.map(({ text }) => text).join('');
 
-/** Pieces of one stream in a row as one. */
+/** Consecutive pieces of one stream as one. */
 function runsOf(pieces: readonly TranscriptLine[]): readonly TranscriptLine[] {
   const runs: TranscriptLine[] = [];
   for (const piece of pieces) {

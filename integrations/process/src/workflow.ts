@@ -15,11 +15,11 @@ export interface ProcessContext extends WorkflowContext {
 }
 
 export interface ProcessWorkflowOptions {
-  /** What `default_workflow_type` says. */
+  /** The value of `default_workflow_type`. */
   readonly name: string;
-  /** What to run for a task. */
+  /** The command for a task. */
   readonly command: (context: ProcessContext) => Command;
-  /** @default what the program wrote to its standard output goes to the task's reward function */
+  /** @default the task's reward function scores the standard output */
   readonly score?: (
     result: CommandResult,
     context: ProcessContext,
@@ -27,9 +27,9 @@ export interface ProcessWorkflowOptions {
 }
 
 /**
- * Every run starts the program anew. Its calls to the model are recorded whatever language it is
- * written in. Metrics of the run: `process_seconds`. @throws ConfigError when the name cannot be
- * used
+ * Every run starts the program once and records its calls of the model. The metric
+ * `process_seconds` is its duration.
+ * @throws ConfigError for an invalid name
  */
 export function processWorkflow({
   name,

@@ -27,7 +27,7 @@ const run = (
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
-    // A zombie that nobody has waited for is dead.
+    // A zombie that was not waited for is dead.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
@@ -62,16 +62,18 @@ describe('a program', () => {
 });
 
 describe('a program that fails', () => {
-  it('is told with its exit code and what it said last, without its key', async () => {
+  it('is reported with its exit code and its last output, without its key', async () => {
     await expect(
       run(`console.error('no such tool, key ' + process.env.OPENAI_API_KEY); process.exit(3)`),
     ).rejects.toMatchObject({
       code: 'PROCESS_FAILED',
-      message: expect.stringMatching(/exit code 3[^]*no such tool, key \[redacted\]/) as string,
+      message: expect.stringMatching(
+        /exited with code 3[^]*no such tool, key \[redacted\]/,
+      ) as string,
     });
   });
 
-  it('is told when it cannot be started, or was killed', async () => {
+  it('is reported when it cannot be started or was killed', async () => {
     await expect(run('', { command: path.join(folder, 'missing') })).rejects.toMatchObject({
       code: 'PROCESS_START',
     });
@@ -83,7 +85,7 @@ describe('a program that fails', () => {
     });
   });
 
-  it('is told when its arguments are none, shortly and without keys', async () => {
+  it('is reported when its arguments are invalid, briefly and without keys', async () => {
     await expect(run('', { args: ['x'.repeat(1 << 22)] })).rejects.toMatchObject({
       code: 'PROCESS_START',
       message: expect.stringMatching(/^[^]{300,600}$/) as string,
@@ -100,7 +102,7 @@ describe('a program that fails', () => {
     await expect(run(`console.log('started')`, {}, over)).rejects.toBeInstanceOf(CancelledError);
   });
 
-  it('is refused a model without an address', async () => {
+  it('is rejected without an HTTP address', async () => {
     const nowhere = createAgentEndpoint({ ...endpoint, baseURL: 'http://rollout.invalid/v1' });
     await expect(
       runCommand(nowhere, { command: 'true' }, new AbortController().signal),

@@ -19,7 +19,12 @@ export { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 export { MultiTurnWorkflow } from './built-in/multi-turn/multi-turn-workflow.js';
 export { RewardPropagationWorkflow } from './built-in/multi-turn/reward-propagation-workflow.js';
 export { StepWiseRewardWorkflow } from './built-in/multi-turn/step-wise-reward-workflow.js';
-export { scoreAnswer, scoreOutcome, type AgentOutcome } from './scoring/agent-outcome.js';
+export {
+  agentOutcome,
+  scoreAnswer,
+  scoreOutcome,
+  type AgentOutcome,
+} from './scoring/agent-outcome.js';
 export { scoreChoice, scoreResponse, type Score } from './scoring/score-response.js';
 export { auxiliaryModel } from './auxiliary/find-auxiliary-model.js';
 export { askJudge, type JudgeQuestion, type Verdict } from './built-in/judge/ask-judge.js';

@@ -165,8 +165,10 @@ describe('logprobs of a remote model', () => {
       code: 'remote_error',
     });
     await expect(model.logprobs([1, 2], 1, { temperature: 0.7 })).rejects.toThrow(
-      'services score at 1 only',
+      'at temperature 1 only',
     );
-    await expect(model.logprobs([1], 1)).rejects.toThrow('expected at least one of either');
+    await expect(model.logprobs([1], 1)).rejects.toThrow(
+      'expected at least one prompt and one response token',
+    );
   });
 });

@@ -9,6 +9,23 @@ export type AgentOutcome<Result, Fault extends string = string> =
   | { readonly fault: Fault; readonly error: Error; readonly result?: undefined };
 
 /**
+ * Settles the run of an agent. A fault can be given a reward and trained on, whereas a workflow that
+ * throws is retried without its recorded calls. Rejects with errors that are not a fault.
+ */
+export async function agentOutcome<Result, Fault extends string>(
+  run: Promise<Result>,
+  faultOf: (error: Error) => Fault | undefined,
+): Promise<AgentOutcome<Result, Fault>> {
+  try {
+    return { result: await run };
+  } catch (error) {
+    const fault = error instanceof Error ? faultOf(error) : undefined;
+    if (fault === undefined) throw error;
+    return { fault, error: error as Error };
+  }
+}
+
+/**
  * Scores the answer of an agent with the task's reward function, whose parts become metrics.
  * @throws WorkflowError `REWARD_MISSING` when the task names no reward function; RewardError when it
  * fails
