@@ -48,8 +48,8 @@ function readImports(source: string): readonly Import[] {
   });
 }
 
-/** `... from './a.js'`, `import './a.js'` and `import('./a.js')`. */
-const relativeImport = /\b(?:from |import ?\(?\s*)'(\.{1,2}\/[^']+)'/g;
+/** `... from './a.js'`, `import './a.js'`, `import('./a.js')`, and `new URL('./a.js', ...)` of threads. */
+const relativeImport = /\b(?:from |import ?\(?\s*|new URL\()'(\.{1,2}\/[^']+)'/g;
 
 const sourceFiles = (source: string): readonly string[] =>
   readdirSync(source, { recursive: true, withFileTypes: true })
