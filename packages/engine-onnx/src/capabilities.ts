@@ -1,7 +1,7 @@
 /** What the embedded engine can do. */
 import type { EngineCapabilities } from '@trinity-rft/core';
 
-/** Known before an engine is opened; one that was opened without a reference says so itself. */
+/** Known before an engine is opened; an opened engine also reports whether it has a reference. */
 export const onnxCapabilities: EngineCapabilities = {
   entropyGradient: 'exact',
   necs: true,

@@ -13,16 +13,16 @@ import { startWorker } from './worker/start-worker.js';
 
 export interface OnnxCriticOptions {
   /**
-   * A Hugging Face model folder (qwen3, qwen2 or llama). One of a language model gets a head of
-   * zeros, so that every value begins at 0; one with a head of one label (`score.weight`) keeps it.
+   * A Hugging Face model folder (qwen3, qwen2 or llama). A language model gets a head of zeros, so
+   * that every value starts at 0; a model with a head of one label (`score.weight`) keeps it.
    */
   readonly modelPath: string;
   /**
-   * Threads inside one operator; results depend on their number in the last bits.
+   * Threads inside one operator; their number changes results in the last bits.
    * @default the machine's cores, at most 8
    */
   readonly threads?: number;
-  /** What activations of one micro-batch may take. @default 384 MiB */
+  /** Memory for the activations of one micro-batch. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
   /** @default silent */
   readonly logger?: Logger;
@@ -48,7 +48,7 @@ export async function createOnnxCritic(options: OnnxCriticOptions): Promise<Valu
   return critic;
 }
 
-/** The options as the worker gets them. */
+/** The options with defaults, as the worker thread gets them. */
 export function completeCriticOptions(options: OnnxCriticOptions): CriticOptions {
   return {
     modelPath: options.modelPath,

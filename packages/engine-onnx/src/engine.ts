@@ -18,29 +18,31 @@ export interface OnnxEngineOptions {
   /** A Hugging Face model folder: config.json (qwen3, qwen2 or llama) and safetensors. */
   readonly modelPath: string;
   /**
-   * Threads that compute. A model of a few million parameters is sampled by as many samplers side
-   * by side; else, and for training, they share operators, and results depend on their number in
-   * the last bits. @default the machine's cores, at most 8
+   * Threads that compute. A model of a few million parameters gets one sampler per thread. A larger
+   * model, and training, share the threads inside each operator; their number changes results in
+   * the last bits.
+   * @default the machine's cores, at most 8
    */
   readonly threads?: number;
   /**
-   * Keep the weights of `modelPath` as a frozen reference; costs their memory once more, unless
-   * adapters are trained.
+   * Keep the weights of `modelPath` as a frozen reference, in a second copy unless adapters are
+   * trained.
    * @default false
    */
   readonly reference?: boolean;
   /**
-   * Train low-rank adapters; the weights of `modelPath` stay as they are. The sampler has the
-   * adapters, the reference has not. Checkpoints hold the adapted weights, and the adapters in
-   * `lora_adapter` as PEFT reads them. @default all weights are trained
+   * Train low-rank adapters; the weights of `modelPath` stay unchanged. The sampler uses the
+   * adapters, the reference does not. Checkpoints hold the merged weights, and in `lora_adapter`
+   * the adapters as PEFT reads them.
+   * @default all weights are trained
    */
   readonly lora?: LoraOptions;
-  /** Longest prompt + response. @default what the model was made for */
+  /** Longest prompt and response together, in tokens. @default the model's own limit */
   readonly maxModelLen?: number;
-  /** The byte string of each token id; stop strings need it. @default none */
+  /** The bytes of each token id; stop strings and grammars need them. @default none */
   readonly tokenBytes?: readonly Uint8Array[];
   /**
-   * What activations of one training micro-batch may take, and likewise the sampler's cache.
+   * Memory for the activations of one training micro-batch, and as much for the sampler's cache.
    * @default 384 MiB
    */
   readonly memoryBudgetBytes?: number;
@@ -51,8 +53,8 @@ export interface OnnxEngineOptions {
 }
 
 /**
- * Opens a model folder in a worker thread; those that only sample start with the first request. The
- * process stays alive until the engine is closed.
+ * Opens a model folder in a worker thread; further threads for sampling start with the first
+ * request. The process stays alive until the engine is closed.
  * @throws CheckpointError when the folder cannot be used, EngineError when the options do not fit
  * it
  */
@@ -75,7 +77,7 @@ export async function createOnnxEngine(options: OnnxEngineOptions): Promise<Engi
   return engine;
 }
 
-/** The options as the worker gets them. */
+/** The options with defaults, as the worker thread gets them. */
 export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
   const { modelPath, maxModelLen, tokenBytes, lora } = options;
   return {
@@ -84,8 +86,8 @@ export function completeOptions(options: OnnxEngineOptions): WorkerOptions {
     reference: options.reference ?? false,
     memoryBudgetBytes: options.memoryBudgetBytes ?? defaultMemoryBudget,
     maxBatchSize: options.maxBatchSize ?? 256,
-    ...(maxModelLen !== undefined && { maxModelLen }),
-    ...(lora && { lora }),
-    ...(tokenBytes && { tokenBytes: packTokenBytes(tokenBytes) }),
+    maxModelLen,
+    lora,
+    tokenBytes: tokenBytes && packTokenBytes(tokenBytes),
   };
 }

@@ -1,4 +1,4 @@
-/** The embedded engine as configurations choose it. */
+/** The embedded engine as an `EngineFactory`, which configurations choose by name. */
 import type { AdapterOptions, CriticEngineOptions, EngineFactory } from '@trinity-rft/core';
 
 import { onnxCapabilities } from './capabilities.js';

@@ -6,9 +6,9 @@ import { MessagePort, type Transferable } from 'node:worker_threads';
 
 import type { SampledSequence, TokenBatch, TokenLogprob } from '@trinity-rft/core';
 
-/** A batch without one object per row. */
+/** A batch in a few arrays instead of an object per row. */
 export interface PackedBatch {
-  /** Rows one after the other. */
+  /** The tokens of all rows in sequence. */
   readonly tokens: Int32Array;
   /** Tokens per row; float64, so that invalid numbers arrive unchanged and are rejected. */
   readonly lengths: Float64Array;
@@ -44,27 +44,28 @@ export function unpackBatch(packed: PackedBatch): TokenBatch {
 
 /** The choices of one request. */
 export interface PackedSequences {
-  /** Choices one after the other. */
+  /** The tokens of all choices in sequence. */
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
-  readonly lengths: readonly number[];
-  readonly ends: readonly Pick<SampledSequence, 'stopReason' | 'stopString'>[];
+  readonly choices: readonly ({ readonly length: number } & Pick<
+    SampledSequence,
+    'stopReason' | 'stopString'
+  >)[];
   readonly policyVersion: number;
   readonly top?: PackedTop;
 }
 
-/** Alternatives of all tokens of all choices, one after the other. */
+/** Alternatives of all tokens of all choices in sequence. */
 interface PackedTop {
   /** Alternatives per token. */
   readonly counts: Uint8Array;
   readonly tokens: Int32Array;
-  /** Float64: log-probabilities of a cut distribution are computed in it. */
+  /** float64, in which log-probabilities of a truncated distribution are computed. */
   readonly logprobs: Float64Array;
 }
 
 export function packSequences(sequences: readonly SampledSequence[]): PackedSequences {
-  const lengths = sequences.map((sequence) => sequence.tokens.length);
-  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const total = sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
   const tokens = new Int32Array(total);
   const logprobs = new Float32Array(total);
   let at = 0;
@@ -73,15 +74,17 @@ export function packSequences(sequences: readonly SampledSequence[]): PackedSequ
     logprobs.set(sequence.logprobs, at);
     at += sequence.tokens.length;
   }
-  const ends = sequences.map(({ stopReason, stopString }) => ({ stopReason, stopString }));
-  const hasTop = sequences[0]?.topLogprobs !== undefined;
+  const [first] = sequences;
   return {
     tokens,
     logprobs,
-    lengths,
-    ends,
-    policyVersion: sequences[0]!.policyVersion,
-    ...(hasTop && { top: packTop(sequences) }),
+    choices: sequences.map(({ tokens: { length }, stopReason, stopString }) => ({
+      length,
+      stopReason,
+      stopString,
+    })),
+    policyVersion: first?.policyVersion ?? -1,
+    top: first?.topLogprobs && packTop(sequences),
   };
 }
 
@@ -98,13 +101,13 @@ function packTop(sequences: readonly SampledSequence[]): PackedTop {
 export function unpackSequences(packed: PackedSequences): SampledSequence[] {
   const top = packed.top && unpackTop(packed.top);
   let at = 0;
-  return packed.lengths.map((length, i) => {
+  return packed.choices.map(({ length, ...ending }) => {
     const [start, end] = [at, (at += length)];
     return {
       tokens: packed.tokens.subarray(start, end),
       logprobs: packed.logprobs.subarray(start, end),
-      ...packed.ends[i]!,
-      ...(top && { topLogprobs: top.slice(start, end) }),
+      ...ending,
+      topLogprobs: top?.slice(start, end),
       policyVersion: packed.policyVersion,
     };
   });

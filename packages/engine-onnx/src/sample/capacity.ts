@@ -1,11 +1,11 @@
 /**
- * Which cache capacity each sequence gets: short ones should not pay for long ones, nor every run
- * carry few rows.
+ * Chooses the cache capacity of each sequence: short sequences should not pay for long ones, and
+ * runs should not have too few rows.
  */
 
-/** What decides between one run with wasted positions and two runs. */
+/** The costs that decide between one run with unused positions and two runs. */
 export interface CapacityCosts {
-  /** Bytes that a run reads apart from the cache. */
+  /** Bytes that a run reads besides the cache. */
   readonly runBytes: number;
   /** Cache bytes per row and position. */
   readonly positionBytes: number;
@@ -13,7 +13,7 @@ export interface CapacityCosts {
 
 /**
  * The smallest capacity that holds `positions`: four steps per doubling, multiples of 16. Attention
- * over a padded cache adds exact zeros at the end of the same chain, so a capacity never changes a
+ * over a padded cache adds exact zeros at the end of each sum, so the capacity never changes a
  * result.
  */
 export function capacityFor(positions: number): number {
@@ -22,23 +22,27 @@ export function capacityFor(positions: number): number {
 }
 
 /**
- * A capacity for every sequence. Beginning with the shortest, sequences join the next larger class
- * when reading the padding costs less than a run of their own would.
+ * A capacity for every sequence. Starting with the shortest, sequences join the next larger class
+ * when reading the padding costs less than a separate run.
  * @param positions that each sequence needs @returns capacities in the same order
  */
 export function planCapacities(positions: readonly number[], costs: CapacityCosts): number[] {
   const own = positions.map(capacityFor);
   const classes = [...new Set(own)].toSorted((a, b) => a - b);
+  /** The class that each class joined. */
   const joined = new Map<number, number>();
+  /** Classes that join the next one that gets a run. */
+  let waiting: number[] = [];
   let rows = 0;
-  let from = 0;
-  classes.forEach((capacity, i) => {
-    rows += own.filter((c) => c === capacity).length;
+  for (const [i, capacity] of classes.entries()) {
+    waiting.push(capacity);
+    rows += own.filter((other) => other === capacity).length;
     const next = classes[i + 1];
     if (next !== undefined && rows * (next - capacity) * costs.positionBytes < costs.runBytes)
-      return;
-    for (; from <= i; from++) joined.set(classes[from]!, capacity);
+      continue;
+    for (const smaller of waiting) joined.set(smaller, capacity);
+    waiting = [];
     rows = 0;
-  });
-  return own.map((capacity) => joined.get(capacity)!);
+  }
+  return own.map((capacity) => joined.get(capacity) ?? capacity);
 }

@@ -1,4 +1,4 @@
-/** One sequence being sampled, and the request it belongs to. */
+/** A sequence that is being sampled, and the request it belongs to. */
 import {
   createRandom,
   deriveSeed,
@@ -19,18 +19,18 @@ export interface Request {
   readonly plan: SamplePlan;
   /** Choices that have been given a row so far. */
   admitted: number;
-  /** Weights that all its choices are sampled from; set with the first row. */
+  /** Version of the weights that all its choices are sampled from; set with the first row. */
   policyVersion: number;
   /** Keys and values of the prompt, while choices still wait for a row. */
   prefix?: PromptCache | undefined;
   readonly results: (SampledSequence | undefined)[];
-  /** Answered, failed or given up: whatever is still computed for it is dropped. */
+  /** Answered, failed or cancelled: what is still computed for it is dropped. */
   settled: boolean;
   readonly resolve: (sequences: readonly SampledSequence[]) => void;
   readonly reject: (error: TrinityError) => void;
 }
 
-/** A row of what a prefill run returned. */
+/** One row of the result of a prefill run. */
 interface PromptCache {
   /** [B, 2 L KV, stride, D] */
   readonly data: Float32Array;
@@ -52,13 +52,13 @@ export interface Choice extends KvOwner {
   finished: boolean;
 }
 
-/** What the engine knows of the texts of its tokens. */
+/** What the engine knows about the text of its tokens. */
 export interface TokenTexts {
   readonly tokenBytes: TokenBytes;
   readonly constraints: ConstraintFactory;
 }
 
-/** Choice k of a request draws from the stream (seed, k), one number per token. */
+/** Choice k of a request draws one number per token from the stream (seed, k). */
 export function createChoice(
   request: Request,
   index: number,
@@ -70,9 +70,9 @@ export function createChoice(
     request,
     index,
     random: createRandom(deriveSeed(plan.seed, plan.firstChoice + index)),
-    ...(plan.stops.length > 0 &&
-      texts && { matcher: createStopMatcher(plan.stops, texts.tokenBytes) }),
-    ...(plan.grammar && texts && { constraint: texts.constraints.begin(plan.grammar) }),
+    matcher:
+      plan.stops.length > 0 && texts ? createStopMatcher(plan.stops, texts.tokenBytes) : undefined,
+    constraint: plan.grammar && texts?.constraints.begin(plan.grammar),
     newest: plan.prompt.at(-1)!,
     tokens: [],
     logprobs: [],
@@ -84,7 +84,7 @@ export function createChoice(
   };
 }
 
-/** Takes a drawn token; finishes the choice, and with the last one its request. */
+/** Appends a drawn token; may finish the choice, and with its last choice the request. */
 export function acceptToken(
   choice: Choice,
   token: number,
@@ -111,8 +111,8 @@ function finish(choice: Choice, stopReason: SampleStop, stopString?: string): vo
     tokens: Int32Array.from(choice.tokens),
     logprobs: Float32Array.from(choice.logprobs),
     stopReason,
-    ...(stopString !== undefined && { stopString }),
-    ...(request.plan.topLogprobs > 0 && { topLogprobs: choice.top }),
+    stopString,
+    topLogprobs: request.plan.topLogprobs > 0 ? choice.top : undefined,
     policyVersion: request.policyVersion,
   };
   if (request.settled || request.results.includes(undefined)) return;
@@ -120,7 +120,7 @@ function finish(choice: Choice, stopReason: SampleStop, stopString?: string): vo
   request.resolve(request.results as SampledSequence[]);
 }
 
-/** Answers a request with an error; its rows are freed after the run in progress. */
+/** Rejects a request; its rows are freed after the run in progress. */
 export function failRequest(request: Request, error: TrinityError): void {
   if (request.settled) return;
   request.settled = true;

@@ -1,4 +1,4 @@
-/** One more token for every row of a pool. */
+/** Samples one more token for every row of a pool. */
 import { EngineError, ModelError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
 
@@ -23,7 +23,7 @@ export async function decodeRows(
   const runs = Math.ceil(rows / kernels.window.max);
   const size = Math.max(Math.ceil(rows / runs), kernels.window.min);
   for (let start = 0; start < rows; start += size) {
-    // The last run is filled up with rows that have no owner.
+    // The last run is filled up with rows without an owner.
     await decodeRun(
       kernels,
       weights,
@@ -47,17 +47,15 @@ async function decodeRun(
   const feeds = { ...rowInputs(variant, choices, uniforms, count), ...pool.feeds(start, count) };
   const result = await kernels.decode(variant, weights, feeds, pool.capacity);
   const vocabulary = kernels.config.vocabSize;
-  choices.forEach((choice, i) => {
-    if (isDone(choice)) return;
+  for (const [i, choice] of choices.entries()) {
+    if (isDone(choice)) continue;
     pool.append(choice, result.newKeyValues, i);
-    if (variant === 'sampled') accept(choice, result.tokens![i]!, result.tokenLogprobs![i]!);
-    else
-      drawFrom(
-        choice,
-        result.logprobs!.subarray(i * vocabulary, (i + 1) * vocabulary),
-        uniforms[i]!,
-      );
-  });
+    if (result.kind === 'sampled') accept(choice, result.tokens[i]!, result.logprobs[i]!);
+    else {
+      const distribution = result.logprobs.subarray(i * vocabulary, (i + 1) * vocabulary);
+      drawFrom(choice, distribution, uniforms[i]!);
+    }
+  }
 }
 
 /** The inputs that are not weights or cache. Rows beyond the choices read token 0 at position 0. */
@@ -93,7 +91,7 @@ function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): 
   const forbidden = choice.tokens.length < plan.minTokens ? plan.stopTokenIds : undefined;
   const allowed = choice.constraint && allowedTokens(choice.constraint, plan.stopTokenIds);
   if (allowed?.every((may, id) => may === 0 || forbidden?.has(id) === true)) {
-    failRequest(choice.request, noWayOn(choice));
+    failRequest(choice.request, constraintUnreachable(choice));
     return;
   }
   const { token, logprob, top } = drawToken(distribution, uniform, {
@@ -107,7 +105,7 @@ function drawFrom(choice: Choice, distribution: Float32Array, uniform: number): 
   accept(choice, token, logprob, top);
 }
 
-/** Those that go on with the answer, and the stop tokens where it is complete. [V] */
+/** Tokens that continue the answer, and the stop tokens where it is complete. [V] */
 function allowedTokens(
   constraint: AnswerConstraint,
   stopTokenIds: ReadonlySet<number>,
@@ -118,10 +116,11 @@ function allowedTokens(
   return allowed;
 }
 
-function noWayOn(choice: Choice): ModelError {
+function constraintUnreachable(choice: Choice): ModelError {
   return new ModelError(
-    `After ${choice.tokens.length} tokens, no token of the vocabulary goes on with the form that the answer must have. ` +
-      'Ask for a form that can be written with this vocabulary, or do not constrain the answer.',
+    `After ${choice.tokens.length} tokens, no token of the vocabulary continues the format that the ` +
+      'answer must have. Ask for a format that can be written with this vocabulary, or do not ' +
+      'constrain the answer.',
     { status: 400, code: 'constraint_unreachable', details: { tokens: choice.tokens.length } },
   );
 }
@@ -141,8 +140,8 @@ function accept(
 
 function notFinite(policyVersion: number): EngineError {
   return new EngineError(
-    `Sampling from policy version ${policyVersion} gave a log-probability that is not finite: the weights hold NaN or infinity. ` +
-      'Go back to an earlier checkpoint and lower the learning rate.',
+    `Sampling from policy version ${policyVersion} gave a log-probability that is not finite: ` +
+      'the weights contain NaN or infinity. Load an earlier checkpoint and lower the learning rate.',
     { code: 'ENGINE_NOT_FINITE', details: { policyVersion } },
   );
 }

@@ -6,8 +6,8 @@ import type { TokenLogprob } from '@trinity-rft/core';
 
 export interface DrawOptions {
   /**
-   * Take the most probable token; of equal ones the smallest id. Log-probabilities stay those of
-   * the distribution given.
+   * Take the most probable token; of equally probable ones the smallest id. Log-probabilities stay
+   * those of the given distribution.
    */
   readonly greedy: boolean;
   /** In (0, 1]. */
@@ -16,7 +16,7 @@ export interface DrawOptions {
   readonly topK: number;
   /** Ids that may not be drawn. */
   readonly forbidden?: ReadonlySet<number> | undefined;
-  /** The only ids that may be drawn: 1 = may. [V] @default all */
+  /** 1 for each id that may be drawn. [V] @default all */
   readonly allowed?: Uint8Array | undefined;
   /** How many alternatives to report. */
   readonly topLogprobs: number;
@@ -25,8 +25,8 @@ export interface DrawOptions {
 export interface Draw {
   readonly token: number;
   /**
-   * Natural log of its probability in the distribution that was drawn from; not finite when a
-   * log-probability was not.
+   * Natural log of its probability in the distribution that was drawn from; not finite when a given
+   * log-probability is not.
    */
   readonly logprob: number;
   /** The most probable tokens of that distribution, best first; equal ones by id. */
@@ -35,9 +35,9 @@ export interface Draw {
 
 /**
  * The token is the first one, by id, whose cumulative probability exceeds `uniform` times the
- * total: no token of probability 0 can be drawn, and rounding of the total favours none. The graph
- * that draws by itself follows the same rule in float32, so the two agree except where `uniform`
- * falls within rounding of a boundary.
+ * total: no token of probability 0 can be drawn, and rounding of the total favours no token. The
+ * graph that draws by itself follows the same rule in float32, so the two agree unless `uniform` is
+ * within rounding of a boundary.
  * @param logprobs [V] @param uniform in [0, 1)
  */
 export function drawToken(logprobs: Float32Array, uniform: number, options: DrawOptions): Draw {
@@ -49,7 +49,7 @@ export function drawToken(logprobs: Float32Array, uniform: number, options: Draw
   const kept = keepNucleus(keepTopK(weights, options.topK), weights, options.topP, all);
   if (kept !== undefined) dropOthers(weights, kept);
   const total = kept === undefined ? all : sum(weights);
-  // A whole distribution keeps the graph's own log-probabilities, which are the trainer's to the
+  // A complete distribution keeps the graph's log-probabilities, which equal the trainer's to the
   // last bits.
   const logTotal = kept === undefined && !options.forbidden?.size && !allowed ? 0 : Math.log(total);
   const token = options.greedy ? argMax(weights) : firstAbove(weights, uniform * total);
@@ -68,8 +68,8 @@ function sum(weights: Float64Array): number {
 }
 
 /**
- * The ids of the `count` largest weights, unordered; of equal ones the smaller ids. `undefined` =
- * all.
+ * The ids of the `count` largest weights, unordered; of equal weights the smaller ids.
+ * `undefined` = all.
  */
 function keepTopK(weights: Float64Array, count: number): Int32Array | undefined {
   if (count >= weights.length) return undefined;
@@ -113,8 +113,8 @@ function keepNucleus(
 ): Int32Array | undefined {
   if (topP >= 1) return candidates;
   const total = candidates?.reduce((share, id) => share + weights[id]!, 0) ?? all;
-  // Those below this bound have less than 1 - topP together, so the set never needs them: most of a
-  // vocabulary is not sorted.
+  // Tokens below this bound have less than 1 - topP together, so the set never needs them and most
+  // of a vocabulary is not sorted.
   const bound = ((1 - topP) * total) / weights.length;
   const ids = sortByWeight(
     (candidates ?? Int32Array.from(weights, (_, id) => id)).filter((id) => weights[id]! >= bound),

@@ -1,4 +1,4 @@
-/** The sampler's graphs, loaded: reads prompts and continues rows over one set of weights. */
+/** The sampler's graphs, loaded: they read prompts and continue rows with given weights. */
 import { EngineError } from '@trinity-rft/core';
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
@@ -12,9 +12,9 @@ import { rowWindow, type RowWindow } from '../model/row-window.js';
 
 export interface SamplerKernels {
   readonly config: ModelConfig;
-  /** Rows that one run takes. */
+  /** Rows that one run may have. */
   readonly window: RowWindow;
-  /** Bytes that a run reads besides the cache: what a run costs before its first row. */
+  /** Bytes that every run reads besides the cache, however few its rows. */
   readonly weightBytes: number;
   /** Keys and values of all positions: [rows, 2 L KV, length, D]. @param ids [rows, length] */
   prefill(weights: Feeds, ids: Int32Array, rows: number, length: number): Promise<Float32Array>;
@@ -31,15 +31,21 @@ export interface SamplerKernels {
   close(): Promise<void>;
 }
 
-interface DecodeResult {
-  /** [B, 2 L KV, 1, D] */
-  readonly newKeyValues: Float32Array;
-  /** `sampled`: ids drawn and their log-probabilities. [B] */
-  readonly tokens?: Int32Array;
-  readonly tokenLogprobs?: Float32Array;
-  /** `logprobs`: the distributions. [B, V] */
-  readonly logprobs?: Float32Array;
-}
+/** One more position of every row: its keys and values [B, 2 L KV, 1, D], and its token. */
+type DecodeResult = { readonly newKeyValues: Float32Array } & (
+  | {
+      readonly kind: 'sampled';
+      /** Drawn ids. [B] */
+      readonly tokens: Int32Array;
+      /** Their log-probabilities. [B] */
+      readonly logprobs: Float32Array;
+    }
+  | {
+      readonly kind: 'logprobs';
+      /** The distributions to draw from. [B, V] */
+      readonly logprobs: Float32Array;
+    }
+);
 
 export interface KernelOptions {
   /** Threads inside one operator. */
@@ -67,25 +73,25 @@ export function createSamplerKernels(config: ModelConfig, options: KernelOptions
         ...rope.feeds(length),
         ids: new Tensor('int32', ids, [rows, length]),
       });
-      return out['new_kv']!.data as Float32Array;
+      return floats(out, 'new_kv');
     },
     decode: async (variant, weights, feeds, capacity) => {
       const graph = await session(variant, () => decodeGraph(config, { variant }));
       const out = await run(graph, { ...weights, ...rope.feeds(capacity), ...feeds });
-      const newKeyValues = out['new_kv']!.data as Float32Array;
+      const newKeyValues = floats(out, 'new_kv');
       if (variant === 'logprobs')
-        return { newKeyValues, logprobs: out['logprobs']!.data as Float32Array };
-      return {
-        newKeyValues,
-        tokens: out['token']!.data as Int32Array,
-        tokenLogprobs: out['logprob']!.data as Float32Array,
-      };
+        return { kind: variant, newKeyValues, logprobs: floats(out, 'logprobs') };
+      const tokens = out['token']?.data as Int32Array;
+      return { kind: variant, newKeyValues, tokens, logprobs: floats(out, 'logprob') };
     },
     close: async () => {
       for (const loading of sessions.values()) await (await loading).release();
     },
   };
 }
+
+const floats = (out: InferenceSession.OnnxValueMapType, name: string): Float32Array =>
+  out[name]?.data as Float32Array;
 
 async function run(
   session: InferenceSession,
@@ -95,11 +101,9 @@ async function run(
     return await session.run(feeds);
   } catch (cause) {
     throw new EngineError(
-      'The runtime failed while sampling; the machine may be out of memory: lower max_batch_size or max_model_len.',
-      {
-        code: 'ENGINE_RUN',
-        cause,
-      },
+      'ONNX Runtime failed while sampling; the machine may be out of memory: lower max_batch_size ' +
+        'or max_model_len.',
+      { code: 'ENGINE_RUN', cause },
     );
   }
 }

@@ -1,7 +1,4 @@
-/**
- * The pools of all sequences: which one a sequence belongs in, and how much memory they may take
- * together.
- */
+/** The cache pools of all sequences: which pool a sequence belongs in, and how much memory all take. */
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import { capacityFor, planCapacities } from './capacity.js';
 import type { Choice } from './choice.js';
@@ -9,7 +6,7 @@ import type { SamplerKernels } from './kernels.js';
 import { KvPool } from './kv-pool.js';
 import type { SamplePlan } from './plan.js';
 
-/** What starting a run costs, in bytes of memory traffic of the same time. */
+/** Cost of starting a run, as the bytes of memory traffic that take the same time. */
 const runOverheadBytes = 4 << 20;
 
 export class KvCache {
@@ -17,30 +14,30 @@ export class KvCache {
   readonly #bytes: number;
   readonly #pools = new Map<string, KvPool>();
 
-  /** @param bytes that the caller means to stay within, see {@link rowBytes} */
+  /** @param bytes the caller stays within them by {@link rowBytes} */
   constructor(kernels: SamplerKernels, bytes: number) {
     this.#kernels = kernels;
     this.#bytes = bytes;
   }
 
-  /** Those that hold sequences. */
+  /** Pools that hold sequences. */
   pools(): KvPool[] {
     return [...this.#pools.values()].filter((pool) => pool.owners.length > 0);
   }
 
-  /** Where a sequence begins. */
+  /** The pool in which a sequence starts. */
   firstPool(plan: SamplePlan): KvPool {
     return this.#pool(plan.variant, capacityFor(plan.prompt.length));
   }
 
-  /** What a sequence may need at its longest. */
+  /** Bytes that a sequence needs at its longest. */
   rowBytes(plan: SamplePlan): number {
     return capacityFor(plan.prompt.length + plan.maxTokens) * this.#positionBytes;
   }
 
   /**
-   * Moves sequences to the pools they belong in now; each has room for one more position
-   * afterwards.
+   * Moves sequences to the pools where they now belong. Afterwards each has room for one more
+   * position.
    */
   regroup(choices: readonly Choice[]): void {
     const costs = {
@@ -52,9 +49,10 @@ export class KvCache {
         group.map((choice) => choice.cached + 1),
         costs,
       );
-      const moves = group.map((choice, i) => ({ choice, capacity: capacities[i]! }));
-      const needed = moves.filter(({ choice, capacity }) => choice.pool.capacity !== capacity);
-      for (const [capacity, movers] of Map.groupBy(needed, (move) => move.capacity)) {
+      const moves = capacities
+        .map((capacity, i) => ({ capacity, choice: group[i]! }))
+        .filter(({ capacity, choice }) => choice.pool.capacity !== capacity);
+      for (const [capacity, movers] of Map.groupBy(moves, (move) => move.capacity)) {
         const pool = this.#pool(variant, capacity);
         pool.reserve(movers.length);
         for (const { choice } of movers) pool.take(choice);
@@ -77,8 +75,8 @@ export class KvCache {
   }
 
   /**
-   * Empty pools are kept for the next sequences of their length, as long as all pools together take
-   * half the memory at most.
+   * Empty pools are kept for the next sequences of their length while all pools together take at
+   * most half the memory.
    */
   #dropEmptyPools(): void {
     let bytes = this.#pools.values().reduce((sum, pool) => sum + pool.bytes, 0);

@@ -1,7 +1,7 @@
 /**
- * Keys and values of the sequences being sampled, owned by JavaScript because the runtime copies
- * whatever it returns. A pool holds rows of one capacity that one graph reads; they are packed from
- * 0, so a run's tensors are views of its arrays.
+ * Keys and values of the sequences being sampled. JavaScript owns them, because the runtime copies
+ * everything that it returns. A pool holds rows of one capacity for one graph, without gaps, so a
+ * run's tensors are views of its arrays.
  */
 import { Tensor } from 'onnxruntime-node';
 
@@ -9,7 +9,7 @@ import type { ModelConfig } from '../model/config.js';
 import type { DecodeVariant } from '../model/sampling-graphs.js';
 import type { Feeds } from '../model/weights.js';
 
-/** What a row of a pool belongs to. */
+/** The owner of a row in a pool. */
 export interface KvOwner {
   /** Tokens whose keys and values are stored. */
   cached: number;
@@ -19,9 +19,9 @@ export interface KvOwner {
 
 /** Sizes of one row. */
 interface Layout {
-  /** Key heads. */
+  /** Key and value heads. */
   readonly heads: number;
-  /** Head width. */
+  /** Width of a head. */
   readonly width: number;
   /** Arrays: keys and values of each layer, `k.0, v.0, k.1 ...`. */
   readonly names: readonly string[];
@@ -31,7 +31,7 @@ export class KvPool {
   readonly variant: DecodeVariant;
   /** Positions per row. */
   readonly capacity: number;
-  /** Who has row i. */
+  /** The owner of each row. */
   readonly owners: KvOwner[] = [];
   readonly #layout: Layout;
   readonly #margin: number;
@@ -66,7 +66,7 @@ export class KvPool {
     this.#tensors.clear();
   }
 
-  /** Gives the next row to `owner`. */
+  /** Gives the next free row to `owner`. */
   add(owner: KvOwner): void {
     this.reserve(1);
     owner.pool = this;
@@ -92,8 +92,7 @@ export class KvPool {
   }
 
   /**
-   * Overwrites a row with zeros: what is left in a freed row must be finite, because attention
-   * multiplies it by 0.
+   * Overwrites a row with zeros. A freed row must stay finite, because attention multiplies it by 0.
    */
   clear(owner: KvOwner): void {
     for (const array of this.#arrays)
@@ -129,7 +128,7 @@ export class KvPool {
     for (const array of this.#arrays) {
       for (let head = 0; head < heads; head++) {
         const to = this.#at(owner.row, head, owner.cached);
-        // By hand: for so few numbers it is several times faster than set(subarray).
+        // A loop: for so few numbers it is several times faster than set(subarray).
         for (let i = 0; i < width; i++) array[to + i] = source[from + i]!;
         from += width;
       }
@@ -157,7 +156,7 @@ export class KvPool {
     return feeds;
   }
 
-  /** Memory held, owners or not. */
+  /** Memory of all rows, with or without an owner. */
   get bytes(): number {
     return 4 * this.#arrays.length * this.#rows * this.#rowSize;
   }
@@ -170,7 +169,7 @@ export class KvPool {
     return ((row * this.#layout.heads + head) * this.capacity + position) * this.#layout.width;
   }
 
-  /** Copies what `owner` has cached, from its pool and row, to row `to` of this pool. */
+  /** Copies the cached positions of `owner` from its pool and row to row `to` of this pool. */
   #copyRow(owner: KvOwner, to: number): void {
     const { heads, width } = this.#layout;
     const from = owner.pool;

@@ -1,4 +1,4 @@
-/** Sampling options checked and completed: what the sampler does for one request. */
+/** Sampling options, checked and with defaults: what the sampler does for one request. */
 import { ModelError, type SamplingOptions, type TextGrammar } from '@trinity-rft/core';
 
 import type { DecodeVariant } from '../model/sampling-graphs.js';
@@ -7,18 +7,17 @@ import type { DecodeVariant } from '../model/sampling-graphs.js';
 export interface SamplePlan {
   readonly prompt: Int32Array;
   readonly choices: number;
-  /** Choices of the same request that are sampled elsewhere and come before these. */
+  /** Choices of the same request that another sampler has and that come before these. */
   readonly firstChoice: number;
   /** 0 = greedy. */
   readonly temperature: number;
   readonly topP: number;
   /** Tokens that may be drawn; Infinity = all. */
   readonly topK: number;
-  /** Never more than the room that the prompt leaves. */
+  /** At most the room that the prompt leaves. */
   readonly maxTokens: number;
   readonly minTokens: number;
   readonly stopTokenIds: ReadonlySet<number>;
-  /** Bytes (UTF-8) and the string they came from. */
   readonly stops: readonly StopString[];
   readonly seed: number;
   readonly topLogprobs: number;
@@ -32,10 +31,11 @@ export interface SamplePlan {
 
 export interface StopString {
   readonly text: string;
+  /** UTF-8. */
   readonly bytes: Uint8Array;
 }
 
-/** What a request must fit. */
+/** What a request must fit into. */
 export interface SampleLimits {
   readonly vocabSize: number;
   readonly maxModelLen: number;
@@ -43,8 +43,8 @@ export interface SampleLimits {
   readonly hasTokenBytes: boolean;
 }
 
-/** Alternatives per token that can be asked for. */
-const mostTopLogprobs = 100;
+/** Alternatives per token that can be requested. */
+const maxTopLogprobs = 100;
 
 /** @throws ModelError 400 that names the option, its value and what is possible */
 export function planSample(
@@ -53,63 +53,13 @@ export function planSample(
   limits: SampleLimits,
   firstChoice = 0,
 ): SamplePlan {
+  const complete = withDefaults(options);
+  const { n, temperature, topP, topK, minTokens, topLogprobs, stop, grammar } = complete;
   checkPrompt(prompt, limits);
-  const {
-    n = 1,
-    temperature = 1,
-    topP = 1,
-    topK = -1,
-    minTokens = 0,
-    topLogprobs = 0,
-    stop = [],
-    grammar,
-  } = options;
-  demand(Number.isInteger(n) && n >= 1, 'n', n, 'a whole number of at least 1');
-  demand(
-    Number.isFinite(temperature) && temperature >= 0,
-    'temperature',
-    temperature,
-    'a number of at least 0 (0 = greedy)',
-  );
-  demand(topP > 0 && topP <= 1, 'topP', topP, 'a number above 0 and at most 1');
-  demand(
-    Number.isInteger(topK) && (topK >= 1 || topK === -1),
-    'topK',
-    topK,
-    'a whole number of at least 1, or -1 for all tokens',
-  );
-  demand(
-    Number.isInteger(options.maxTokens) && options.maxTokens >= 1,
-    'maxTokens',
-    options.maxTokens,
-    'a whole number of at least 1',
-  );
-  demand(
-    Number.isInteger(minTokens) && minTokens >= 0 && minTokens <= options.maxTokens,
-    'minTokens',
-    minTokens,
-    'a whole number from 0 to maxTokens',
-  );
-  demand(
-    Number.isInteger(topLogprobs) && topLogprobs >= 0 && topLogprobs <= mostTopLogprobs,
-    'topLogprobs',
-    topLogprobs,
-    `0 to ${mostTopLogprobs}`,
-  );
-  demand(!stop.includes(''), 'stop', '', 'strings that are not empty');
-  demand(
-    stop.length === 0 || limits.hasTokenBytes,
-    'stop',
-    stop,
-    'none, because the engine was created without tokenBytes',
-  );
-  demand(
-    !grammar || limits.hasTokenBytes,
-    'grammar',
-    'set',
-    'none, because the engine was created without tokenBytes',
-  );
-  const plain =
+  checkLengths(complete);
+  checkDistribution(complete);
+  checkTexts(complete, limits);
+  const isPlain =
     temperature > 0 &&
     topP === 1 &&
     topK === -1 &&
@@ -129,10 +79,64 @@ export function planSample(
     stops: stop.map((text) => ({ text, bytes: Buffer.from(text, 'utf8') })),
     seed: options.seed,
     topLogprobs,
-    ...(grammar && { grammar }),
-    variant: plain ? 'sampled' : 'logprobs',
+    grammar,
+    variant: isPlain ? 'sampled' : 'logprobs',
   };
 }
+
+function withDefaults(options: SamplingOptions) {
+  const { n = 1, temperature = 1, topP = 1, topK = -1 } = options;
+  const { minTokens = 0, topLogprobs = 0, stop = [] } = options;
+  return { ...options, n, temperature, topP, topK, minTokens, topLogprobs, stop };
+}
+type CompleteOptions = ReturnType<typeof withDefaults>;
+
+function checkLengths({ n, maxTokens, minTokens }: CompleteOptions): void {
+  demand(isWhole(n) && n >= 1, 'n', n, 'a whole number of at least 1');
+  demand(
+    isWhole(maxTokens) && maxTokens >= 1,
+    'maxTokens',
+    maxTokens,
+    'a whole number of at least 1',
+  );
+  demand(
+    isWhole(minTokens) && minTokens >= 0 && minTokens <= maxTokens,
+    'minTokens',
+    minTokens,
+    'a whole number from 0 to maxTokens',
+  );
+}
+
+function checkDistribution({ temperature, topP, topK, topLogprobs }: CompleteOptions): void {
+  demand(
+    Number.isFinite(temperature) && temperature >= 0,
+    'temperature',
+    temperature,
+    'a number of at least 0 (0 = greedy)',
+  );
+  demand(topP > 0 && topP <= 1, 'topP', topP, 'a number above 0 and at most 1');
+  demand(
+    isWhole(topK) && (topK >= 1 || topK === -1),
+    'topK',
+    topK,
+    'a whole number of at least 1, or -1 for all tokens',
+  );
+  demand(
+    isWhole(topLogprobs) && topLogprobs >= 0 && topLogprobs <= maxTopLogprobs,
+    'topLogprobs',
+    topLogprobs,
+    `0 to ${maxTopLogprobs}`,
+  );
+}
+
+function checkTexts({ stop, grammar }: CompleteOptions, { hasTokenBytes }: SampleLimits): void {
+  const needsBytes = 'none, because the engine was created without tokenBytes';
+  demand(!stop.includes(''), 'stop', '', 'strings that are not empty');
+  demand(stop.length === 0 || hasTokenBytes, 'stop', stop, needsBytes);
+  demand(!grammar || hasTokenBytes, 'grammar', 'set', needsBytes);
+}
+
+const isWhole = Number.isInteger;
 
 /** @throws ModelError 400 when a prompt leaves no room for an answer */
 export function assertRoom(
@@ -141,8 +145,9 @@ export function assertRoom(
 ): void {
   if (promptLength < maxModelLen) return;
   throw new ModelError(
-    `The prompt has ${promptLength} tokens and leaves no room for an answer: prompt and answer together have at most ${maxModelLen}. ` +
-      'Shorten the prompt, or raise max_model_len if the model was made for more.',
+    `The prompt has ${promptLength} tokens and leaves no room for an answer: prompt and answer ` +
+      `together have at most ${maxModelLen}. Shorten the prompt, or raise max_model_len if the ` +
+      'model was made for more.',
     { status: 400, code: 'context_length_exceeded', details: { promptLength, maxModelLen } },
   );
 }
@@ -152,13 +157,12 @@ function checkPrompt(prompt: Int32Array, limits: SampleLimits): void {
   assertRoom(prompt.length, limits);
   demand(prompt.length > 0, 'prompt', '[]', 'at least one token');
   const outside = prompt.findIndex((id) => id < 0 || id >= vocabSize);
-  if (outside >= 0)
-    demand(
-      false,
-      `prompt[${outside}]`,
-      prompt[outside],
-      `a token id from 0 to ${vocabSize - 1}; prompt and model belong to different tokenizers`,
-    );
+  demand(
+    outside < 0,
+    `prompt[${outside}]`,
+    prompt[outside],
+    `a token id from 0 to ${vocabSize - 1}; prompt and model belong to different tokenizers`,
+  );
 }
 
 function demand(holds: boolean, option: string, value: unknown, expected: string): void {

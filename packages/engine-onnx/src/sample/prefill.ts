@@ -1,15 +1,12 @@
-/**
- * Reads prompts into keys and values: all tokens but the last, which is the first one that decoding
- * reads.
- */
+/** Reads prompts into keys and values: all tokens except the last, with which decoding starts. */
 import type { Feeds } from '../model/weights.js';
 import type { Request } from './choice.js';
 import type { SamplerKernels } from './kernels.js';
 
 /**
- * Reads the prompts of `requests` and leaves each its {@link PromptCache}. Prompts share a run only
- * with prompts of the same padded length, and runs stay inside the row window, so a prompt's
- * numbers depend on nothing but the prompt.
+ * Reads the prompts of `requests` and sets the `prefix` of each. Prompts share a run only with
+ * prompts of the same padded length, and runs stay inside the row window, so a prompt's numbers
+ * depend on the prompt alone.
  */
 export async function prefillPrompts(
   kernels: SamplerKernels,
@@ -31,8 +28,8 @@ export async function prefillPrompts(
 }
 
 /**
- * A function of the prompt alone. Short prompts are often equally long and would suffer from
- * padding; long ones gain by sharing runs.
+ * Depends on the prompt alone. Short prompts are often equally long, and padding would cost them
+ * much; long ones gain by sharing runs.
  */
 function paddedLength(length: number): number {
   return length <= 16 ? length : Math.ceil(length / 16) * 16;

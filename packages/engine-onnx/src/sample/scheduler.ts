@@ -1,7 +1,7 @@
 /**
  * Continuous batching: requests wait in order of arrival, their choices get rows as rows become
- * free, and every turn of the loop reads one token per row. What a request gets depends on its
- * prompt, options and seed alone, never on what else is running.
+ * free, and every turn of the loop reads one token per row. The result of a request depends on its
+ * prompt, options, seed and weights alone, never on what else is running.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -32,8 +32,8 @@ export interface SchedulerOptions {
   readonly cacheBytes: number;
   /** Requests that may wait. */
   readonly maxQueue: number;
-  readonly tokenBytes?: TokenBytes | undefined;
-  /** Waits with a turn of the loop until the thread is the sampler's. @default runs at once */
+  readonly tokenBytes?: TokenBytes;
+  /** Delays a turn of the loop until the thread is free for the sampler. @default runs at once */
   readonly turn?: (run: () => Promise<void>) => Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface SamplingWeights {
   readonly flat: Float32Array;
   readonly feeds: Feeds;
   readonly version: number;
-  /** The same weights for somebody else, who releases them too. */
+  /** The same weights for another user, who releases them separately. */
   share(): Omit<SamplingWeights, 'version'>;
   release(): void;
 }
@@ -50,30 +50,30 @@ export interface SamplingWeights {
 export interface SampleTicket {
   readonly result: Promise<readonly SampledSequence[]>;
   /**
-   * Gives the request up: it is answered with `error`, and its rows are free from the next turn on.
+   * Rejects the request with `error`; its rows are free from the next turn on.
    */
   cancel(error: TrinityError): void;
 }
 
 /**
- * A change of weights: what was submitted before it gets the old ones, what is submitted after it
- * the new ones.
+ * A change of weights: requests submitted before it get the old weights, later ones the new weights.
  */
 interface Switch {
   readonly take: () => SamplingWeights | Promise<SamplingWeights>;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-  /** Who else waits for the weights that are in use after it. */
+  /** Other users who wait for the weights that are in use after it. */
   readonly borrowers: Borrower[];
 }
 
 type Borrower = Pick<PromiseWithResolvers<SamplingWeights>, 'resolve' | 'reject'>;
 
 /**
- * Prompt tokens read between two turns, so that a flood of prompts does not hold up the sequences
- * that are running.
+ * Prompt tokens read between two turns, so that many prompts do not delay the sequences that are
+ * running.
  */
 const prefillTokensPerTurn = 4096;
+
 export class SampleScheduler {
   readonly #kernels: SamplerKernels;
   readonly #options: SchedulerOptions;
@@ -105,7 +105,7 @@ export class SampleScheduler {
     return this.#weights.version;
   }
 
-  /** Tokens sampled so far, those of given-up requests included. */
+  /** Tokens sampled so far, including those of cancelled requests. */
   get sampledTokens(): number {
     return this.#sampledTokens;
   }
@@ -131,8 +131,8 @@ export class SampleScheduler {
   }
 
   /**
-   * Takes new weights once every request submitted before is answered; requests submitted
-   * afterwards wait for it. So the order of the calls alone decides who gets which weights.
+   * Switches weights once every request submitted before is answered; later requests wait for it.
+   * So the order of the calls alone decides which request gets which weights.
    */
   adopt(take: Switch['take']): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -143,8 +143,7 @@ export class SampleScheduler {
   }
 
   /**
-   * The weights that a request submitted now gets, once they are there: for those who use them
-   * beside the sampler.
+   * Resolves with the weights that a request submitted now would get, for use outside the sampler.
    */
   borrow(): Promise<SamplingWeights> {
     const { promise, resolve, reject } = Promise.withResolvers<SamplingWeights>();
@@ -160,8 +159,7 @@ export class SampleScheduler {
   }
 
   /**
-   * Answers everything that is open with `error`; nothing is accepted afterwards. Resolves when no
-   * run is in progress.
+   * Rejects everything open and every later call with `error`. Resolves when no run is in progress.
    */
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
@@ -179,8 +177,8 @@ export class SampleScheduler {
   }
 
   async #runLoop(): Promise<void> {
-    // Requests that were sent together arrive in one turn and should share runs from the first
-    // token on.
+    // Requests that were sent together arrive in one turn of the event loop and should share runs
+    // from the first token on.
     await nextTurn();
     while (this.#queue.length + this.#choices.length > 0) {
       try {
@@ -190,7 +188,7 @@ export class SampleScheduler {
           await this.#decode();
         });
       } catch (cause) {
-        this.#abandon(
+        this.#failStarted(
           TrinityError.is(cause)
             ? cause
             : new InvariantError('The sampler failed; this is a bug, please report it.', { cause }),
@@ -220,43 +218,14 @@ export class SampleScheduler {
   /** Gives free rows to waiting choices, in order, and reads their prompts. */
   async #admit(): Promise<void> {
     this.#queue = this.#queue.filter((entry) => isSwitch(entry) || !entry.settled);
-    const starts: { request: Request; count: number }[] = [];
-    let rows = this.#choices.length;
-    let bytes = this.#choices.reduce(
-      (sum, choice) => sum + this.#cache.rowBytes(choice.request.plan),
-      0,
-    );
-    let promptTokens = 0;
-    for (const request of this.#queue) {
-      if (isSwitch(request)) break;
-      const room = Math.min(
-        this.#options.maxBatchSize - rows,
-        Math.floor((this.#options.cacheBytes - bytes) / this.#cache.rowBytes(request.plan)),
-      );
-      // One sequence always runs, however large.
-      const count = Math.min(
-        request.plan.choices - request.admitted,
-        rows === 0 ? Math.max(1, room) : room,
-      );
-      if (
-        count <= 0 ||
-        (promptTokens > 0 && promptTokens + request.plan.prompt.length > prefillTokensPerTurn)
-      )
-        break;
-      starts.push({ request, count });
-      rows += count;
-      bytes += count * this.#cache.rowBytes(request.plan);
-      if (!isStarted(request)) promptTokens += request.plan.prompt.length;
-      if (request.admitted + count < request.plan.choices) break;
-    }
-    if (starts.length === 0) return;
-    const fresh = starts.map(({ request }) => request).filter((request) => !isStarted(request));
+    const admissions = this.#planAdmissions();
+    if (admissions.length === 0) return;
+    const fresh = admissions.map(({ request }) => request).filter((each) => !isStarted(each));
     for (const request of fresh) request.policyVersion = this.#weights.version;
-    for (const { request, count } of starts) request.admitted += count;
+    for (const { request, count } of admissions) request.admitted += count;
     await prefillPrompts(this.#kernels, this.#weights.feeds, fresh);
-    for (const [pool, group] of Map.groupBy(starts, ({ request }) =>
-      this.#cache.firstPool(request.plan),
-    )) {
+    const byPool = Map.groupBy(admissions, ({ request }) => this.#cache.firstPool(request.plan));
+    for (const [pool, group] of byPool) {
       pool.reserve(group.reduce((sum, { count }) => sum + count, 0));
       for (const { request, count } of group) this.#start(request, count, pool);
     }
@@ -264,6 +233,34 @@ export class SampleScheduler {
       (entry) => isSwitch(entry) || entry.admitted < entry.plan.choices,
     );
     this.#regroupNeeded = true;
+  }
+
+  /** How many choices of which waiting requests fit into the free rows, memory and time. */
+  #planAdmissions(): readonly Admission[] {
+    const { maxBatchSize, cacheBytes } = this.#options;
+    const admissions: Admission[] = [];
+    let rows = this.#choices.length;
+    let bytes = 0;
+    for (const { request } of this.#choices) bytes += this.#cache.rowBytes(request.plan);
+    let promptTokens = 0;
+    for (const request of this.#queue) {
+      if (isSwitch(request)) break;
+      const { plan } = request;
+      const rowBytes = this.#cache.rowBytes(plan);
+      const room = Math.min(maxBatchSize - rows, Math.floor((cacheBytes - bytes) / rowBytes));
+      const waiting = plan.choices - request.admitted;
+      // One sequence always runs, however large.
+      const count = Math.min(waiting, rows === 0 ? Math.max(1, room) : room);
+      const exceedsPrefill =
+        promptTokens > 0 && promptTokens + plan.prompt.length > prefillTokensPerTurn;
+      if (count <= 0 || exceedsPrefill) break;
+      admissions.push({ request, count });
+      rows += count;
+      bytes += count * rowBytes;
+      if (!isStarted(request)) promptTokens += plan.prompt.length;
+      if (count < waiting) break;
+    }
+    return admissions;
   }
 
   /** Gives rows to the last `count` choices that were admitted. */
@@ -308,12 +305,12 @@ export class SampleScheduler {
   }
 
   /**
-   * Answers everything that has begun with an error. The cache goes too: it may hold numbers that
-   * are not finite.
+   * Rejects every request that has started. The cache is dropped too, because it may contain
+   * numbers that are not finite.
    */
-  #abandon(error: TrinityError): void {
+  #failStarted(error: TrinityError): void {
     const open = this.#openRequests();
-    // When nothing has begun, what failed is the way to begin: the next attempt would fail too.
+    // When none has started, starting itself failed, and the next attempt would fail too.
     for (const request of open.some(isStarted) ? open.filter(isStarted) : open)
       failRequest(request, error);
     this.#choices = [];
@@ -328,6 +325,12 @@ export class SampleScheduler {
       ]),
     ];
   }
+}
+
+/** The next `count` choices of a request get rows. */
+interface Admission {
+  readonly request: Request;
+  readonly count: number;
 }
 
 function isSwitch(entry: Request | Switch): entry is Switch {

@@ -1,4 +1,4 @@
-/** Scores text by the weights that the sampler uses: calls that come together share runs. */
+/** Scores text with the sampler's weights. Calls that arrive together share runs. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import {
@@ -19,13 +19,14 @@ import type { SamplingWeights } from './scheduler.js';
 
 export interface ScorerOptions {
   /**
-   * Log-probabilities of all rows by the weights that are fed. A row's do not depend on the others.
+   * Log-probabilities of all rows with the given weights. A row's result does not depend on the
+   * others.
    */
   readonly read: (
     batch: TokenBatch,
     feeds: Feeds,
   ) => Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>>;
-  /** Rows read at once. */
+  /** Rows of one batch. */
   readonly maxRows: number;
 }
 
@@ -35,7 +36,7 @@ export type ScoringWeights = Pick<SamplingWeights, 'feeds' | 'version' | 'releas
 export interface ScoreTicket {
   /** [R] */
   readonly result: Promise<Float32Array>;
-  /** Answers with `error`; the row is left out unless it is being read. */
+  /** Rejects with `error`; the row is not read unless it is being read already. */
   cancel(error: TrinityError): void;
 }
 
@@ -45,6 +46,9 @@ interface Entry {
   settled: boolean;
   settle(outcome: Float32Array | TrinityError): void;
 }
+
+type Group = readonly [Entry, ...Entry[]];
+const isGroup = (entries: readonly Entry[]): entries is Group => entries.length > 0;
 
 export class Scorer {
   readonly #options: ScorerOptions;
@@ -56,7 +60,7 @@ export class Scorer {
     this.#options = options;
   }
 
-  /** @param weights are released when the row is answered */
+  /** @param weights released when the row is answered */
   submit(row: TokenRow, weights: ScoringWeights): ScoreTicket {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
     const entry: Entry = {
@@ -77,7 +81,7 @@ export class Scorer {
     return { result: promise, cancel: (error) => entry.settle(error) };
   }
 
-  /** Answers everything that is open with `error`. Resolves when no run is in progress. */
+  /** Rejects everything open with `error`. Resolves when no run is in progress. */
   async close(error: TrinityError): Promise<void> {
     this.#closed ??= error;
     for (const entry of this.#queue.splice(0)) entry.settle(error);
@@ -85,13 +89,13 @@ export class Scorer {
   }
 
   async #run(): Promise<void> {
-    // Rows that were sent together arrive in one turn and should share runs.
+    // Rows that were sent together arrive in one turn of the event loop and should share runs.
     await nextTurn();
-    for (let group = this.#next(); group.length > 0; group = this.#next()) await this.#score(group);
+    for (let group = this.#next(); isGroup(group); group = this.#next()) await this.#score(group);
     this.#loop = undefined;
   }
 
-  /** Rows that wait, as far as the same weights score them. */
+  /** The next waiting rows that the same weights score. */
   #next(): readonly Entry[] {
     this.#queue = this.#queue.filter((entry) => !entry.settled);
     const feeds = this.#queue[0]?.weights.feeds;
@@ -99,16 +103,17 @@ export class Scorer {
     return this.#queue.splice(0, Math.min(other < 0 ? Infinity : other, this.#options.maxRows));
   }
 
-  async #score(group: readonly Entry[]): Promise<void> {
+  async #score(group: Group): Promise<void> {
+    const [{ weights }] = group;
     try {
       const { offsets, logprobs } = await this.#options.read(
         { rows: group.map(({ row }) => row) },
-        group[0]!.weights.feeds,
+        weights.feeds,
       );
-      group.forEach((entry, i) => {
+      for (const [i, entry] of group.entries()) {
         const own = logprobs.slice(offsets[i], offsets[i + 1]);
         entry.settle(own.every(Number.isFinite) ? own : notFinite(entry.weights.version));
-      });
+      }
     } catch (cause) {
       const error = TrinityError.is(cause)
         ? cause
@@ -128,7 +133,8 @@ export function checkScore(
   assertRoom(row.promptLength, limits);
   if (row.tokens.length > maxModelLen) {
     throw new ModelError(
-      `The row to score has ${row.tokens.length} tokens, prompt and response together; expected at most ${maxModelLen}. Raise max_model_len if the model was made for more.`,
+      `The row to score has ${row.tokens.length} tokens, prompt and response together; expected at ` +
+        `most ${maxModelLen}. Raise max_model_len if the model was made for more.`,
       {
         status: 400,
         code: 'context_length_exceeded',
@@ -150,7 +156,8 @@ export function checkScore(
 
 function notFinite(policyVersion: number): EngineError {
   return new EngineError(
-    `Scoring by policy version ${policyVersion} gave a log-probability that is not finite: the weights hold NaN or infinity. Use another checkpoint.`,
+    `Scoring with policy version ${policyVersion} gave a log-probability that is not finite: the ` +
+      'weights contain NaN or infinity. Use another checkpoint.',
     { code: 'ENGINE_NOT_FINITE', details: { policyVersion } },
   );
 }

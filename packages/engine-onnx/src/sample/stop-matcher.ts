@@ -1,16 +1,16 @@
 /**
- * Finds stop strings in a stream of tokens, on bytes, also where a string spans tokens or ends
+ * Finds stop strings in a stream of tokens. It compares bytes, so a string may span tokens or end
  * inside one.
  */
 import type { TokenBytes } from '../model/token-bytes.js';
 import type { StopString } from './plan.js';
 
 export interface StopMatcher {
-  /** Takes the next token; returns the stop string that it completes, the one that ends first. */
+  /** Adds a token; returns the stop string that it completes, of several the one that ends first. */
   push(token: number): string | undefined;
 }
 
-/** Remembers no more of the past than the longest stop string can reach back. */
+/** Keeps only as many past bytes as the longest stop string needs. */
 export function createStopMatcher(
   stops: readonly StopString[],
   tokenBytes: TokenBytes,
