@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { completeConfig, type NewModelConfig } from '../src/folder/new-model.js';
+import { completeConfig, type NewModelConfig } from '../src/storage/new-model.js';
 import { parameterCount } from '../src/model/parameters.js';
 
 export const benchModels = {

@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import { createOnnxEngine } from '../src/engine.js';
-import { completeConfig } from '../src/folder/new-model.js';
+import { completeConfig } from '../src/storage/new-model.js';
 import { capacityFor } from '../src/sample/capacity.js';
 import { planSamplerThreads } from '../src/sample/sampler-threads.js';
 import { decodeMatmuls } from './matmul.js';

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { createOnnxCritic } from './critic.js';
 import { createOnnxEngine } from './engine.js';
-import { createModelFolder } from './folder/new-model.js';
+import { createModelFolder } from './storage/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'critic-thread-'));
 const modelPath = join(root, 'model');
@@ -57,7 +57,7 @@ async function fit(critic: ValueEngine, steps: number): Promise<number[]> {
 }
 
 describe('the critic in its thread', () => {
-  it('begins at 0 on a language model and learns what it is told', async () => {
+  it('begins at 0 on a language model and learns from its targets', async () => {
     const critic = await open();
     expect((await critic.forward({ rows })).values.every((value) => value === 0)).toBe(true);
     const errors = await fit(critic, 40);
@@ -68,7 +68,7 @@ describe('the critic in its thread', () => {
     });
   });
 
-  it('goes on from a checkpoint as if nothing had happened, in a thread that opens it as its model too', async () => {
+  it('continues from a checkpoint as if never interrupted, in a thread that opens it as its model too', async () => {
     const directory = join(root, 'checkpoint');
     const critic = await open();
     await fit(critic, 3);
@@ -104,7 +104,7 @@ describe('the critic in its thread', () => {
     expect(engine.capabilities.valueHead).toBe(true);
   });
 
-  it('gives up open calls when it is closed, and refuses later ones', async () => {
+  it('cancels open calls when it is closed, and rejects later ones', async () => {
     const critic = await open();
     const outcomes = Promise.allSettled([critic.forward({ rows }), critic.stats()]);
     await critic.close();

@@ -6,7 +6,7 @@ import { describeEngine } from '@trinity-rft/testing';
 import { afterAll, beforeAll } from 'vitest';
 
 import { createEngineInThread } from '../test/support/engine.js';
-import { createModelFolder } from './folder/new-model.js';
+import { createModelFolder } from './storage/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'engine-onnx-'));
 const modelPath = join(root, 'model');

@@ -15,7 +15,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { createOnnxEngine, type OnnxEngineOptions } from './engine.js';
-import { createModelFolder } from './folder/new-model.js';
+import { createModelFolder } from './storage/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'engine-thread-'));
 const modelPath = join(root, 'model');
@@ -214,7 +214,7 @@ describe('samplers side by side', () => {
     expect(bits(two!)).toEqual(bits(one!));
   });
 
-  it('refuse what one alone refuses, and go on', async () => {
+  it('reject what one alone rejects, and continue', async () => {
     const engine = await open({ threads: 2 });
     const before = bits(await engine.sampler.sample(prompt, options));
     await expect(engine.sampler.adopt({ kind: 'published' }, 1)).rejects.toMatchObject({
@@ -304,7 +304,7 @@ describe('scores', () => {
 });
 
 describe('an engine that ends', () => {
-  it('gives up open calls when it is closed, and refuses later ones', async () => {
+  it('cancels open calls when it is closed, and rejects later ones', async () => {
     const engine = await open();
     const outcomes = Promise.allSettled([
       engine.sampler.sample(prompt, { maxTokens: 200, seed: 1, n: 64 }),

@@ -6,12 +6,12 @@ export {
   saveModelFolder,
   type ModelFiles,
   type ModelFolder,
-} from './folder/model-folder.js';
+} from './storage/model-folder.js';
 export {
   createModelFolder,
   type NewModelConfig,
   type NewModelOptions,
-} from './folder/new-model.js';
+} from './storage/new-model.js';
 export type { LoraOptions, NewAdapters, StoredAdapters } from './lora/plan.js';
 export type { ModelConfig, ModelFamily, RopeScaling } from './model/config.js';
 export * from './internal.js';

@@ -1,2 +1,2 @@
 export { onnxCapabilities } from './capabilities.js';
-export { readModelFiles } from './folder/model-folder.js';
+export { readModelFiles } from './storage/model-folder.js';

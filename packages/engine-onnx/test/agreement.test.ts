@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createRandom, type Engine, type SampledSequence, type TokenRow } from '@trinity-rft/core';
 import { afterAll, expect, it } from 'vitest';
 
-import { createModelFolder } from '../src/folder/new-model.js';
+import { createModelFolder } from '../src/storage/new-model.js';
 import { createEngineInThread } from './support/engine.js';
 
 const root = mkdtempSync(join(tmpdir(), 'agreement-'));

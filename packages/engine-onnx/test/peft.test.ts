@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { loadModelFolder } from '../src/folder/model-folder.js';
-import { writeSafetensors, type NamedTensor } from '../src/folder/safetensors.js';
+import { loadModelFolder } from '../src/storage/model-folder.js';
+import { writeSafetensors, type NamedTensor } from '../src/storage/safetensors.js';
 import { openAdapters } from '../src/lora/open.js';
 import { loadAdapters, saveAdapters } from '../src/lora/peft-folder.js';
 import { WeightBuffers } from '../src/model/weights.js';
@@ -112,7 +112,7 @@ describe('an adapter of PEFT', () => {
   });
 });
 
-describe('a folder that is no adapter of the model is refused', () => {
+describe('a folder that is no adapter of the model is rejected', () => {
   const change = async (
     edit: (config: Record<string, unknown>) => Record<string, unknown>,
   ): Promise<void> => {

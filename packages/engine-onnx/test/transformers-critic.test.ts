@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parameterSpecs } from '../src/model/parameters.js';
 import { WeightBuffers } from '../src/model/weights.js';
-import { openCriticFolder } from '../src/value/critic-folder.js';
-import { ValueTrainer } from '../src/value/value-trainer.js';
+import { openCriticFolder } from '../src/critic/critic-folder.js';
+import { ValueTrainer } from '../src/critic/value-trainer.js';
 import { distance, largest, readBatch, readTensors } from './support/fixtures.js';
 
 const fixture = (name: string): string =>

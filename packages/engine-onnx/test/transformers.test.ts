@@ -3,7 +3,7 @@
  * tools/fixtures/transformers_models.py.
  */
 import { describe, expect, test } from 'vitest';
-import { loadModelFolder } from '../src/folder/model-folder.js';
+import { loadModelFolder } from '../src/storage/model-folder.js';
 import { parameterSpecs } from '../src/model/parameters.js';
 import { WeightBuffers } from '../src/model/weights.js';
 import { adamW, clipScale, globalNorm } from '../src/train/adamw.js';

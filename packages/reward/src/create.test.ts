@@ -46,13 +46,13 @@ describe('createRewardFn', () => {
     }
   });
 
-  it('refuses RM-Gallery and says what to use instead', () => {
+  it('rejects RM-Gallery and says what to use instead', () => {
     expect(() => createRewardFn('rm_gallery_reward', { reward_name: 'x' })).toThrow(
       /rubric_judge_workflow.*defineReward/,
     );
   });
 
-  it('refuses a name it does not know and suggests one that it does', () => {
+  it('rejects a name it does not know and suggests one that it does', () => {
     expect(() => createRewardFn('math_rewards', {})).toThrow(ConfigError);
     expect(() => createRewardFn('math_rewards', {})).toThrow(
       /no reward function "math_rewards".*"math_reward"/,
@@ -60,7 +60,7 @@ describe('createRewardFn', () => {
     expect(() => createRewardFn('constructor', {})).toThrow(ConfigError);
   });
 
-  it('refuses arguments it does not know, and values out of range', () => {
+  it('rejects arguments it does not know, and values out of range', () => {
     expect(() => createRewardFn('math_reward', { format_score_coeff: 1 })).toThrow(
       /"format_score_coeff".*"format_score_coef"/,
     );
@@ -75,7 +75,7 @@ describe('createRewardFn', () => {
 });
 
 describe('rewards', () => {
-  it('weigh accuracy and format as told, and a weight of zero is zero', async () => {
+  it('weigh accuracy and format as reported, and a weight of zero is zero', async () => {
     expect(await parts('math_reward', {}, tidy, '4')).toEqual({ accuracy: 1, format_score: 0.1 });
     expect(
       await parts('math_reward', { accuracy_coef: 2, format_score_coef: 0.5 }, '4', '4'),

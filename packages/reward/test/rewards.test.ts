@@ -200,7 +200,7 @@ describe('rewards of length', () => {
 });
 
 describe('math_dapo_reward', () => {
-  it('is worth what it is told to be, by either checker', async () => {
+  it('is worth what it is reported to be, by either checker', async () => {
     const half = (response: string) => ({ response, truth: '\\frac{1}{2}' });
     expect(await parts('math_dapo_reward', {}, half('\\boxed{0.50}'))).toEqual({
       accuracy: 1,
@@ -302,7 +302,7 @@ describe('rlcr_reward', () => {
     });
   });
 
-  it('keeps the weights that are not given, and refuses unknown ones', async () => {
+  it('keeps the weights that are not given, and rejects unknown ones', async () => {
     expect(await rlcr(response('4', 1), { weights: { format: 0 } })).toMatchObject({
       format: 0,
       accuracy: 0.5,

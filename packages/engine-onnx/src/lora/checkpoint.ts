@@ -7,10 +7,10 @@ import { join, resolve } from 'node:path';
 
 import { CheckpointError } from '@trinity-rft/core';
 
-import { adapterFolder, loadWeightsOf } from '../folder/checkpoint.js';
-import { isFile } from '../folder/files.js';
-import { saveModelFolder, type ModelFiles } from '../folder/model-folder.js';
-import { loadOptimizer, saveOptimizer } from '../folder/optimizer.js';
+import { adapterFolder, loadWeightsOf } from '../storage/checkpoint.js';
+import { isFile } from '../storage/files.js';
+import { saveModelFolder, type ModelFiles } from '../storage/model-folder.js';
+import { loadOptimizer, saveOptimizer } from '../storage/optimizer.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs } from '../model/parameters.js';
 import type { OptimizerState } from '../train/adamw.js';

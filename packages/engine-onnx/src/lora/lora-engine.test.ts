@@ -10,8 +10,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { createEngineInThread } from '../../test/support/engine.js';
 import type { OnnxEngineOptions } from '../engine.js';
-import { loadModelFolder } from '../folder/model-folder.js';
-import { createModelFolder } from '../folder/new-model.js';
+import { loadModelFolder } from '../storage/model-folder.js';
+import { createModelFolder } from '../storage/new-model.js';
 
 const root = mkdtempSync(join(tmpdir(), 'lora-'));
 const [modelPath, otherModel] = [join(root, 'model'), join(root, 'other')];
@@ -194,7 +194,7 @@ describe('a checkpoint', () => {
     expect(await readdir(folder)).not.toContain('lora_adapter');
   });
 
-  test('of other adapters, another base or all weights is refused', async () => {
+  test('of other adapters, another base or all weights is rejected', async () => {
     const [mine, plainFolder] = [newFolder(), newFolder()];
     const engine = await open();
     await engine.trainer.save(mine, { optimizer: true });
@@ -209,9 +209,9 @@ describe('a checkpoint', () => {
     const plain = await createEngineInThread(common);
     opened.push(plain);
     await plain.trainer.save(plainFolder, { optimizer: true });
-    const refused = engine.trainer.load(plainFolder);
-    await expect(refused).rejects.toBeInstanceOf(CheckpointError);
-    await expect(refused).rejects.toThrow(
+    const rejected = engine.trainer.load(plainFolder);
+    await expect(rejected).rejects.toBeInstanceOf(CheckpointError);
+    await expect(rejected).rejects.toThrow(
       'has no lora_adapter: it was written by a run that trains all weights',
     );
   });
@@ -227,7 +227,7 @@ describe('a checkpoint', () => {
   });
 });
 
-test('says that it trains adapters, and refuses those that do not fit the model', async () => {
+test('says that it trains adapters, and rejects those that do not fit the model', async () => {
   const engine = await open();
   expect(engine.capabilities.lora).toBe(true);
   const unknown = createEngineInThread({ ...common, lora: { ...lora, targetModules: ['c_attn'] } });

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import { z } from 'zod';
 
-import { isFile, writeWhole } from '../folder/files.js';
-import { openSafetensors, writeSafetensors, type SafetensorsFile } from '../folder/safetensors.js';
+import { isFile, writeWhole } from '../storage/files.js';
+import { openSafetensors, writeSafetensors, type SafetensorsFile } from '../storage/safetensors.js';
 import type { ModelConfig } from '../model/config.js';
 import { adapterSpecs, adapterTargets, planAdapters, type AdapterPlan } from './plan.js';
 
@@ -159,10 +159,7 @@ async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw new CheckpointError(
       `${path} cannot be read; expected a folder with an adapter as PEFT writes it.`,
-      {
-        code: 'ADAPTER_MISSING',
-        cause,
-      },
+      { code: 'ADAPTER_MISSING', cause },
     );
   });
   const config = parseConfig(path, text);
@@ -189,10 +186,7 @@ function parseConfig(path: string, text: string): z.infer<typeof configSchema> {
   } catch (cause) {
     throw new CheckpointError(
       `${path} is not the config of a LoRA adapter: expected JSON with a positive r and lora_alpha.`,
-      {
-        code: 'ADAPTER_UNUSABLE',
-        cause,
-      },
+      { code: 'ADAPTER_UNUSABLE', cause },
     );
   }
 }

@@ -35,7 +35,7 @@ describe('a plan', () => {
       { rank: 2, alpha: 1, targetModules: [] },
       'No layer is named to get an adapter; expected all-linear',
     ],
-  ])('of %j is refused', (options, message) => {
+  ])('of %j is rejected', (options, message) => {
     expect(() => planAdapters(config, options)).toThrow(message);
   });
 });

@@ -1,7 +1,5 @@
-/**
- * The decoder block of every family, and the stack of blocks. Graphs differ only in the attention
- * they pass in.
- */
+/** The decoder block of every family, and the stack of blocks. Graphs differ only in their attention. */
+import { InvariantError } from '@trinity-rft/core';
 import type { Graph, Value } from '../onnx/graph/graph.js';
 import { add, swiglu } from '../onnx/ops/elementwise.js';
 import { linear, linearInParts, lowRankLinear, type LowRank } from '../onnx/ops/matmul.js';
@@ -14,27 +12,34 @@ import { embeddingName, layerPrefix, parameterSpecs } from './parameters.js';
 
 /**
  * Mixes the values of a sequence. `q` [B, H, S, D], `k` and `v` [B, KV, S, D], rotated -> [B, S, H,
- * D]. What the keys are matched against (the sequence itself, or a cache) is the only difference
- * between training, prefill and decoding.
+ * D]. Training, prefill and decoding differ only in what the keys belong to: the sequence itself, or
+ * a cache.
  */
 export type Attention = (layer: number, q: Value, k: Value, v: Value) => Value;
 
-/** Values that the blocks of one graph share. */
+/** What the blocks of one graph share. */
 export interface Trunk {
   readonly config: ModelConfig;
   /** Parameters by Hugging Face name. */
   readonly parameters: ReadonlyMap<string, Value>;
-  /** int64: as {@link rotary} wants them. */
+  /** int64, as {@link rotary} needs them. */
   readonly positions: Value;
   readonly tables: RotaryTables;
   readonly attention: Attention;
   /**
-   * Column parts that a linear layer is computed in, see {@link Agreement}; gradients do not pass.
-   * @default one
+   * Column parts in which a linear layer is computed, see {@link Agreement}; they have no gradient.
+   * @default one part
    */
   readonly parts?: Agreement['parts'];
-  /** Weights that are learnt through factors which they already contain. @default none */
+  /** Low-rank factors by the weight that they are trained for, which already contains them. @default none */
   readonly adapters?: ReadonlyMap<Value, LowRank>;
+}
+
+/** @throws InvariantError when the model has no parameter of this name */
+export function parameterOf({ parameters }: Pick<Trunk, 'parameters'>, name: string): Value {
+  const value = parameters.get(name);
+  if (value) return value;
+  throw new InvariantError(`The model has no parameter ${name}.`);
 }
 
 /** Adds a graph input for every parameter. */
@@ -61,10 +66,10 @@ export function tableInputs(graph: Graph, config: ModelConfig): RotaryTables {
 
 /** Rows of the embedding matrix. `ids` [B, S] -> [B, S, d] */
 export function embed(trunk: Trunk, ids: Value): Value {
-  return gather(trunk.parameters.get(embeddingName)!, ids);
+  return gather(parameterOf(trunk, embeddingName), ids);
 }
 
-/** All blocks, one after the other, without the final norm. `x` [B, S, d] -> [B, S, d] */
+/** All blocks in sequence, without the final norm. `x` [B, S, d] -> [B, S, d] */
 export function decoder(trunk: Trunk, x: Value): Value {
   let state = x;
   for (let layer = 0; layer < trunk.config.layers; layer++) state = block(trunk, layer, state);
@@ -72,7 +77,7 @@ export function decoder(trunk: Trunk, x: Value): Value {
 }
 
 /**
- * A linear layer, in parts where the trunk asks for them. `x` [..., in], `weight` [out, in], `bias`
+ * A linear layer, in parts where the trunk has them. `x` [..., in], `weight` [out, in], `bias`
  * [out]
  */
 export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Value {
@@ -85,7 +90,7 @@ export function project(trunk: Trunk, x: Value, weight: Value, bias?: Value): Va
 /** x + attention(norm(x)), then x + mlp(norm(x)). */
 function block(trunk: Trunk, layer: number, x: Value): Value {
   const { config, parameters } = trunk;
-  const weight = (name: string) => parameters.get(`${layerPrefix(layer)}${name}.weight`)!;
+  const weight = (name: string) => parameterOf(trunk, `${layerPrefix(layer)}${name}.weight`);
   const projected = (input: Value, name: string) =>
     project(trunk, input, weight(name), parameters.get(`${layerPrefix(layer)}${name}.bias`));
   const norm = (input: Value, name: string) => rmsNorm(input, weight(name), config.normEpsilon);

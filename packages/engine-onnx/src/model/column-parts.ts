@@ -1,32 +1,32 @@
 /**
- * Which columns of a linear layer the trainer computes apart, so that its sums have the blocks of
- * the sampler's.
+ * Which columns of a linear layer the trainer computes separately, so that its sums have the same
+ * blocks as the sampler's.
  */
-import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm.js';
+import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm-blocks.js';
 import { rowWindow } from './row-window.js';
 import type { ModelConfig } from './config.js';
 import { linearShapes } from './parameters.js';
 
-/** What it takes for scores to have the bits of sampling. */
+/** What makes scores equal to sampled log-probabilities, bit for bit. */
 export interface Agreement {
   /**
-   * Sizes of the parts that a layer's columns are computed in; one part where the whole layer will
-   * do.
+   * Sizes of the parts in which a layer's columns are computed; one part where the whole layer can
+   * be computed at once.
    */
   readonly parts: (shape: LinearShape) => readonly number[];
   /**
-   * Rows that every matrix product needs at least; with fewer the runtime would cut the parts up
+   * Rows that every matrix product needs at least; with fewer, the runtime would divide the parts
    * again.
    */
   readonly leastRows: number;
 }
 
 /**
- * The sampler runs few rows, whose columns the runtime shares among threads; the trainer runs many,
- * which it shares by rows. Where that makes the blocks of the sums differ, the trainer asks for the
- * sampler's columns one part at a time.
- * @param threads inside one operator of the trainer @param samplerThreads inside one operator of
- * the sampler
+ * The sampler runs few rows, so the runtime divides their columns among threads; the trainer runs
+ * many, which are divided by rows. Where that gives the sums different blocks, the trainer computes
+ * the sampler's columns part by part.
+ * @param threads inside one operator of the trainer
+ * @param samplerThreads inside one operator of the sampler
  */
 export function samplerAgreement(
   config: ModelConfig,
@@ -49,8 +49,8 @@ export function samplerAgreement(
 }
 
 /**
- * With fewer rows than columns, threads would share the columns of the part: does a share have
- * other blocks?
+ * With fewer rows than columns, threads would divide the columns of the part: would a thread's
+ * columns have other blocks?
  */
 function isFragile(columns: number, depth: number, threads: number): boolean {
   const shares = Array.from({ length: threads }, (_, i) =>

@@ -100,7 +100,7 @@ describe('parseModelConfig', () => {
       'layer_types.1 is "sliding_attention"',
     ],
     [{ quantization_config: { bits: 4 } }, 'quantization_config is {"bits":4}'],
-  ] as const)('refuses %j and names the key', ([extra, message]) => {
+  ] as const)('rejects %j and names the key', ([extra, message]) => {
     const parse = (): unknown => parseModelConfig({ ...base, ...extra }, 'some/config.json');
     expect(parse).toThrow(CheckpointError);
     expect(parse).toThrow(`some/config.json: `);

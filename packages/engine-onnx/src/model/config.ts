@@ -1,6 +1,6 @@
 /**
  * The shape of a model: Hugging Face's `config.json` of the families `qwen3`, `qwen2` and `llama`,
- * checked and in one form.
+ * checked and in one format.
  */
 import { CheckpointError } from '@trinity-rft/core';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import { z } from 'zod';
 export const modelFamilies = ['qwen3', 'qwen2', 'llama'] as const;
 export type ModelFamily = (typeof modelFamilies)[number];
 
-/** How rotary frequencies are stretched for long contexts. */
+/** How rotary frequencies are scaled for long contexts. */
 export type RopeScaling =
   | { readonly kind: 'linear'; readonly factor: number }
   | {
@@ -98,9 +98,7 @@ const schema = z.looseObject({
 });
 type HfConfig = z.infer<typeof schema>;
 
-/**
- * What `transformers` assumes where `config.json` is silent, and what a family has by construction.
- */
+/** What `transformers` assumes for missing keys, and what a family has by construction. */
 const families: Record<
   ModelFamily,
   {
@@ -115,6 +113,10 @@ const families: Record<
   llama: { maxPositions: 2_048, qkNorm: false, biases: attentionBias },
 };
 
+/** Some checkpoints write -1 for no padding token. */
+const padTokenId = ({ pad_token_id: id }: HfConfig): number | undefined =>
+  id != null && id >= 0 ? id : undefined;
+
 function attentionBias(hf: HfConfig): { qkv: boolean; output: boolean } {
   const bias = hf.attention_bias ?? false;
   return { qkv: bias, output: bias };
@@ -128,7 +130,7 @@ function attentionBias(hf: HfConfig): { qkv: boolean; output: boolean } {
  */
 export function parseModelConfig(json: unknown, file: string): ModelConfig {
   const parsed = schema.safeParse(json);
-  if (!parsed.success) throw configError(file, json, parsed.error.issues[0]!);
+  if (!parsed.success) throw configError(file, json, parsed.error.issues);
   const hf = parsed.data;
   const family = families[hf.model_type];
   const heads = hf.num_attention_heads;
@@ -145,7 +147,6 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     throw invalid(file, 'head_dim', headDim, 'an even whole number');
   const maxPositions = hf.max_position_embeddings ?? family.maxPositions;
   const ropeSettings = hf.rope_parameters ?? hf.rope_scaling ?? {};
-  const ropeScaling = parseRopeScaling(ropeSettings, maxPositions, file);
   const biases = family.biases(hf);
   return {
     family: hf.model_type,
@@ -158,17 +159,16 @@ export function parseModelConfig(json: unknown, file: string): ModelConfig {
     intermediateSize: hf.intermediate_size,
     normEpsilon: hf.rms_norm_eps ?? 1e-6,
     ropeTheta: hf.rope_parameters?.rope_theta ?? hf.rope_theta ?? 10_000,
-    ...(ropeScaling && { ropeScaling }),
+    ropeScaling: parseRopeScaling(ropeSettings, maxPositions, file),
     qkNorm: family.qkNorm,
     qkvBias: biases.qkv,
     outputBias: biases.output,
     mlpBias: hf.model_type === 'llama' && (hf.mlp_bias ?? false),
     tieEmbeddings: hf.tie_word_embeddings ?? false,
     maxPositions,
-    ...(hf.bos_token_id != null && { bosTokenId: hf.bos_token_id }),
+    bosTokenId: hf.bos_token_id ?? undefined,
     eosTokenIds: [hf.eos_token_id ?? []].flat(),
-    // Some checkpoints write -1 for "none".
-    ...(hf.pad_token_id != null && hf.pad_token_id >= 0 && { padTokenId: hf.pad_token_id }),
+    padTokenId: padTokenId(hf),
   };
 }
 
@@ -204,21 +204,24 @@ function parseRopeScaling(
   };
 }
 
-function configError(file: string, json: unknown, issue: z.core.$ZodIssue): CheckpointError {
-  const value = issue.path.reduce<unknown>(
+function configError(
+  file: string,
+  json: unknown,
+  [issue]: readonly z.core.$ZodIssue[],
+): CheckpointError {
+  const { path, message } = issue ?? { path: [], message: 'a model config' };
+  const value = path.reduce<unknown>(
     (at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key],
     json,
   );
-  return invalid(file, issue.path.join('.') || '(the whole file)', value, issue.message);
+  return invalid(file, path.join('.') || '(the whole file)', value, message);
 }
 
 function invalid(file: string, key: string, value: unknown, expected: string): CheckpointError {
   const found = value === undefined ? 'is missing' : `is ${JSON.stringify(value)}`;
   return new CheckpointError(
-    `${file}: ${key} ${found}; expected ${expected}. The embedded engine runs qwen3, qwen2 and llama models.`,
-    {
-      code: 'MODEL_CONFIG_INVALID',
-      details: { file, key },
-    },
+    `${file}: ${key} ${found}; expected ${expected}. The embedded engine runs qwen3, qwen2 and ` +
+      'llama models.',
+    { code: 'MODEL_CONFIG_INVALID', details: { file, key } },
   );
 }

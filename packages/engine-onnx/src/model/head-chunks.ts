@@ -1,6 +1,6 @@
 /**
- * The head in parts: log-probabilities, entropies and their gradients without ever holding [R, V]
- * at once.
+ * The head in parts: log-probabilities, entropies and their gradients, without ever holding [R, V] in
+ * memory.
  */
 import type { Dim } from '../onnx/graph/dims.js';
 import type { Value } from '../onnx/graph/graph.js';
@@ -30,15 +30,16 @@ export function chunkedHead(
   options: {
     readonly chunks: number;
     readonly entropy: boolean;
-    readonly necs?: boolean | undefined;
+    readonly necs?: boolean;
   },
 ): Scores {
   const logprobs: Value[] = [];
   const entropy: Value[] = [];
   const necs: Value[] = [];
-  inChunks([states, targets], options.chunks, ([part, ids]) => {
-    const distribution = headLogprobs(trunk, part!);
-    logprobs.push(pick(distribution, ids!));
+  inChunks({ states, targets }, options.chunks, (part) => {
+    const distribution = headLogprobs(trunk, part.states);
+    const logprob = pick(distribution, part.targets);
+    logprobs.push(logprob);
     if (options.entropy || options.necs) {
       const p = exp(distribution);
       const own = negate(rowDot(p, distribution));
@@ -46,12 +47,12 @@ export function chunkedHead(
       if (options.necs)
         necs.push(add(multiply(own, rowDot(p, p)), rowDot(multiply(p, p), distribution)));
     }
-    return [logprobs.at(-1)!, ...entropy.slice(-1), ...necs.slice(-1)];
+    return [logprob, ...entropy.slice(-1), ...necs.slice(-1)];
   });
   return {
     logprobs: concat(logprobs, 0, 'R'),
-    ...(options.entropy && { entropy: concat(entropy, 0, 'R') }),
-    ...(options.necs && { necs: concat(necs, 0, 'R') }),
+    entropy: options.entropy ? concat(entropy, 0, 'R') : undefined,
+    necs: options.necs ? concat(necs, 0, 'R') : undefined,
   };
 }
 
@@ -61,7 +62,7 @@ export interface HeadGradientOptions {
   readonly gradLogprobs: Value;
   /** [R, 1] */
   readonly gradEntropy?: Value;
-  /** The head's own gradient is not wanted. @default false */
+  /** Leave out the head's own gradient. @default false */
   readonly frozen?: boolean;
 }
 
@@ -76,23 +77,20 @@ export function chunkedHeadGradients(
   targets: Value,
   options: HeadGradientOptions,
 ): { readonly states: Value; readonly weight?: Value } {
-  const parts = [
-    states,
-    targets,
-    options.gradLogprobs,
-    ...(options.gradEntropy ? [options.gradEntropy] : []),
-  ];
+  const { chunks, gradLogprobs: a, gradEntropy: e, frozen } = options;
   const dStates: Value[] = [];
-  let dWeight: Value | undefined;
-  inChunks(parts, options.chunks, ([part, ids, a, e]) => {
-    const dLogits = logitGradients(headLogprobs(trunk, part!), ids!, a!, e);
-    dStates.push(matmul(dLogits, headWeight(trunk)));
-    if (options.frozen) return dStates.slice(-1);
-    const own = matmul(dLogits, part!, { transposeA: true });
-    dWeight = dWeight ? add(dWeight, own) : own;
-    return [dWeight, dStates.at(-1)!];
+  let weight: Value | undefined;
+  inChunks({ states, targets, a, e }, chunks, (part) => {
+    const distribution = headLogprobs(trunk, part.states);
+    const dLogits = logitGradients(distribution, part.targets, part.a, part.e);
+    const dPart = matmul(dLogits, headWeight(trunk));
+    dStates.push(dPart);
+    if (frozen) return [dPart];
+    const own = matmul(dLogits, part.states, { transposeA: true });
+    weight = weight ? add(weight, own) : own;
+    return [weight, dPart];
   });
-  return { states: concat(dStates, 0, 'R'), ...(dWeight && { weight: dWeight }) };
+  return { states: concat(dStates, 0, 'R'), weight };
 }
 
 function logitGradients(logp: Value, ids: Value, a: Value, e: Value | undefined): Value {
@@ -120,41 +118,46 @@ function pick(logp: Value, ids: Value): Value {
   );
 }
 
+/** Named inputs of the head, with `states` among them. */
+type HeadInputs = { readonly states: Value } & Readonly<Record<string, Value | undefined>>;
+
 /**
- * Cuts values into equal parts along their first dimension and calls `work` for each. A part begins
- * only when the results of the part before it are there: otherwise the runtime may compute the
- * logits of all parts first and hold them together.
+ * Divides values into equal parts along their first dimension and calls `work` for each part. A part
+ * starts only when the results of the part before it are computed: otherwise the runtime may
+ * compute the logits of all parts first and hold them together.
  */
-function inChunks(
-  values: readonly Value[],
+function inChunks<T extends HeadInputs>(
+  values: T,
   chunks: number,
-  work: (parts: readonly Value[]) => readonly Value[],
+  work: (part: T) => readonly Value[],
 ): void {
   if (chunks === 1) {
     work(values);
     return;
   }
-  const rows: Dim = 'R/chunks';
-  const split = values.map((value) =>
-    value.graph.nodes(
-      'Split',
-      [value],
-      Array.from({ length: chunks }, () => ({ shape: value.shape.with(0, rows) })),
-      {
-        attributes: { axis: 0, num_outputs: chunks },
-      },
-    ),
+  const split = Object.entries(values).flatMap(([name, value]) =>
+    value ? [[name, splitRows(value, chunks)] as const] : [],
   );
   let before: readonly Value[] = [];
   for (let i = 0; i < chunks; i++) {
-    const [states, ...rest] = split.map((parts) => parts[i]!);
-    before = work([before.reduce(after, states!), ...rest]);
+    const part = Object.fromEntries(split.map(([name, parts]) => [name, parts[i]])) as T;
+    before = work({ ...part, states: before.reduce(after, part.states) });
   }
 }
 
+function splitRows(value: Value, chunks: number): readonly Value[] {
+  const rows: Dim = 'R/chunks';
+  return value.graph.nodes(
+    'Split',
+    [value],
+    Array.from({ length: chunks }, () => ({ shape: value.shape.with(0, rows) })),
+    { attributes: { axis: 0, num_outputs: chunks } },
+  );
+}
+
 /**
- * `value`, available once `earlier` is computed: its rows are taken from an index that is 0 made
- * from `earlier`.
+ * `value`, available once `earlier` is computed: its rows start at an index 0 that is derived from
+ * `earlier`.
  */
 function after(value: Value, earlier: Value): Value {
   const { graph } = value;

@@ -2,15 +2,15 @@
 import { dimAt, type Value } from '../onnx/graph/graph.js';
 import { multiply } from '../onnx/ops/elementwise.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
-import { project, type Trunk } from './block.js';
+import { parameterOf, project, type Trunk } from './block.js';
 import { headName } from './parameters.js';
 
 /**
- * Normalised hidden states, divided by the temperature: scaling them costs less than scaling the
- * logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
+ * Normalised hidden states divided by the temperature, which costs less than dividing the logits. `x` [R, d], `inverseTemperature` [R, 1] -> [R, d]
  */
 export function headStates(trunk: Trunk, x: Value, inverseTemperature: Value): Value {
-  const normed = rmsNorm(x, trunk.parameters.get('model.norm.weight')!, trunk.config.normEpsilon);
+  const weight = parameterOf(trunk, 'model.norm.weight');
+  const normed = rmsNorm(x, weight, trunk.config.normEpsilon);
   return multiply(normed, inverseTemperature);
 }
 
@@ -27,5 +27,5 @@ export function headLogprobs(trunk: Trunk, states: Value): Value {
 
 /** [V, d] */
 export function headWeight(trunk: Trunk): Value {
-  return trunk.parameters.get(headName(trunk.config))!;
+  return parameterOf(trunk, headName(trunk.config));
 }

@@ -1,9 +1,9 @@
 /**
- * Parameters of a model: Hugging Face names and shapes, their places in one flat array, and a
- * seeded beginning.
+ * Parameters of a model: Hugging Face names and shapes, their places in one flat array, and seeded
+ * initial values.
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
-import type { LinearShape } from '../runtime/gemm.js';
+import type { LinearShape } from '../runtime/gemm-blocks.js';
 import type { ModelConfig } from './config.js';
 
 /** One tensor inside the flat array. */
@@ -35,9 +35,7 @@ export const layerPrefix = (layer: number): string => `model.layers.${layer}.`;
  * Every parameter, in the order of the flat array. Tied heads are listed once, as the embedding.
  */
 export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
-  const shapes: [string, readonly number[]][] = [
-    [embeddingName, [config.vocabSize, config.hiddenSize]],
-  ];
+  const shapes: NamedShape[] = [[embeddingName, [config.vocabSize, config.hiddenSize]]];
   for (let layer = 0; layer < config.layers; layer++) {
     for (const [name, shape] of layerShapes(config))
       shapes.push([layerPrefix(layer) + name, shape]);
@@ -53,7 +51,9 @@ export function parameterSpecs(config: ModelConfig): readonly ParameterSpec[] {
   });
 }
 
-function headShapes(config: ModelConfig): readonly [string, readonly number[]][] {
+type NamedShape = readonly [name: string, shape: readonly number[]];
+
+function headShapes(config: ModelConfig): readonly NamedShape[] {
   if (config.head === 'value') {
     return [
       [valueHeadNames.weight, [1, config.hiddenSize]],
@@ -63,30 +63,16 @@ function headShapes(config: ModelConfig): readonly [string, readonly number[]][]
   return config.tieEmbeddings ? [] : [['lm_head.weight', [config.vocabSize, config.hiddenSize]]];
 }
 
-function layerShapes(config: ModelConfig): readonly [string, readonly number[]][] {
+function layerShapes(config: ModelConfig): readonly NamedShape[] {
   const { hiddenSize, headDim, intermediateSize, qkvBias, outputBias, mlpBias } = config;
   const queries = config.heads * headDim;
   const keys = config.kvHeads * headDim;
-  const linear = (
-    name: string,
-    out: number,
-    input: number,
-    bias: boolean,
-  ): [string, readonly number[]][] => [
-    [`${name}.weight`, [out, input]],
-    ...(bias ? [[`${name}.bias`, [out]] as [string, readonly number[]]] : []),
-  ];
   return [
     ['input_layernorm.weight', [hiddenSize]],
     ...linear('self_attn.q_proj', queries, hiddenSize, qkvBias),
     ...linear('self_attn.k_proj', keys, hiddenSize, qkvBias),
     ...linear('self_attn.v_proj', keys, hiddenSize, qkvBias),
-    ...(config.qkNorm
-      ? ([
-          ['self_attn.q_norm.weight', [headDim]],
-          ['self_attn.k_norm.weight', [headDim]],
-        ] as [string, readonly number[]][])
-      : []),
+    ...(config.qkNorm ? qkNormShapes(headDim) : []),
     ...linear('self_attn.o_proj', hiddenSize, queries, outputBias),
     ['post_attention_layernorm.weight', [hiddenSize]],
     ...linear('mlp.gate_proj', intermediateSize, hiddenSize, mlpBias),
@@ -94,6 +80,16 @@ function layerShapes(config: ModelConfig): readonly [string, readonly number[]][
     ...linear('mlp.down_proj', hiddenSize, intermediateSize, mlpBias),
   ];
 }
+
+const linear = (name: string, out: number, input: number, bias: boolean): readonly NamedShape[] => {
+  const weight: NamedShape = [`${name}.weight`, [out, input]];
+  return bias ? [weight, [`${name}.bias`, [out]]] : [weight];
+};
+
+const qkNormShapes = (headDim: number): readonly NamedShape[] => [
+  ['self_attn.q_norm.weight', [headDim]],
+  ['self_attn.k_norm.weight', [headDim]],
+];
 
 /** Elements of all parameters. */
 export function parameterCount(config: ModelConfig): number {
@@ -133,7 +129,7 @@ export function initialWeights(
   return flat;
 }
 
-/** Every linear layer of a model, the head included; equal ones may come twice. */
+/** Shapes of the linear layers of a model, including the head; equal shapes may occur twice. */
 export function linearShapes(config: ModelConfig): readonly LinearShape[] {
   const { hiddenSize, intermediateSize, heads, kvHeads, headDim, vocabSize } = config;
   return [

@@ -1,7 +1,4 @@
-/**
- * Tables of rotary angles, computed in JavaScript and fed to the graphs, as long as a batch needs
- * them.
- */
+/** Tables of rotary angles, computed in JavaScript and fed to the graphs. */
 import { Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from './config.js';
 import type { Feeds } from './weights.js';
@@ -31,7 +28,7 @@ export function ropeTables(config: ModelConfig, length: number): RopeTables {
 }
 
 /**
- * Angle per position of each pair of dimensions: theta^(-2i / D), stretched as the config asks.
+ * Angle per position of each pair of dimensions: theta^(-2i / D), scaled as the config says.
  * [headDim / 2]
  * @see Su et al., arXiv:2104.09864; for `llama3`, the Llama 3.1 model card's `rope_scaling`
  */
@@ -54,10 +51,7 @@ function scaled(frequency: number, scaling: ModelConfig['ropeScaling']): number 
   return ((1 - blend) * frequency) / factor + blend * frequency;
 }
 
-/**
- * Ready inputs for the graphs. Tables grow by doubling, so that they are computed a few times in a
- * run.
- */
+/** Inputs for the graphs. Tables grow by doubling, so a run computes them only a few times. */
 export class RopeFeeds {
   readonly #config: ModelConfig;
   #length = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { completeConfig } from '../folder/new-model.js';
+import { completeConfig } from '../storage/new-model.js';
 import { rowWindow } from './row-window.js';
 
 const model = (

@@ -1,44 +1,40 @@
 /**
- * How many rows one run of a graph may have so that a row's result does not depend, bit for bit, on
- * its neighbours.
+ * How many rows one run of a graph may have, so that the result of a row does not depend on the other
+ * rows, bit for bit.
  */
 import type { ModelConfig } from './config.js';
-import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm.js';
+import { blockLength, threadColumns, type LinearShape } from '../runtime/gemm-blocks.js';
 import { linearShapes } from './parameters.js';
 
-/**
- * A run has at least `min` rows (the caller fills up with rows whose results it drops) and at most
- * `max`.
- */
+/** A run has at least `min` rows (the caller pads with rows whose results it drops), at most `max`. */
 export interface RowWindow {
   readonly min: number;
   readonly max: number;
 }
 
-/** Rows beyond this bring no further speed. */
-const mostRows = 512;
+/** More rows are not faster. */
+const maxRows = 512;
 
 /**
  * The window whose row counts all give equal blocks in every linear layer of a model; of several
- * the widest, as a ratio.
+ * windows the one with the largest ratio of `max` to `min`.
  */
 export function rowWindow(config: ModelConfig, threads: number): RowWindow {
   const layers = linearShapes(config);
-  // Attention runs one GEMM per row and head; with fewer of them than threads it would be split as
-  // well.
+  // Attention runs one GEMM per row and head; fewer of them than threads would be divided as well.
   const fewest = Math.max(2, Math.ceil(threads / config.kvHeads));
   let best: RowWindow = { min: fewest, max: fewest };
-  for (let min = fewest; min <= mostRows;) {
+  for (let min = fewest; min <= maxRows;) {
     const blocks = blocksOf(layers, min, threads);
     let max = min;
-    while (max < mostRows && blocksOf(layers, max + 1, threads) === blocks) max++;
+    while (max < maxRows && blocksOf(layers, max + 1, threads) === blocks) max++;
     if (max / min > best.max / best.min) best = { min, max };
     min = max + 1;
   }
   return best;
 }
 
-/** Which block length each column of each layer is added up with. */
+/** The block lengths that the columns of each layer are summed with. */
 function blocksOf(layers: readonly LinearShape[], rows: number, threads: number): string {
   return layers
     .map((shape) => {

@@ -1,7 +1,7 @@
 /**
  * Graphs of the sampler. The KV cache belongs to the caller: the graphs read it and return only new
- * keys and values. Prefill fills the cache and draws nothing: the last token of a prompt goes
- * through decode, once for every choice.
+ * keys and values. Prefill fills the cache without drawing a token: decoding reads the last
+ * token of the prompt, once for every choice.
  *
  * B rows, S padded prompt length, M cache capacity, P table length, L layers, KV key heads, D head
  * width, V vocabulary
@@ -20,7 +20,7 @@
  * | `logprob`             | f32 [B, 1]              |         | out    | `sampled`: its log-probability                                      |
  * | `logprobs`            | f32 [B, V]              |         | out    | `logprobs`: the whole distribution, for everything else             |
  *
- * Feed at least two rows: one row takes another matrix kernel, whose sums are rounded in another
+ * Feed at least two rows: a single row uses a different matrix kernel, which rounds sums in another
  * order.
  */
 import { Graph, type Value } from '../onnx/graph/graph.js';

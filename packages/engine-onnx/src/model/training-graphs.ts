@@ -18,12 +18,12 @@
  * | `logprobs`            | f32 [R, 1]   | out     |          | natural logarithm                                                  |
  * | `entropy`             | f32 [R, 1]   | out     |          | with `entropy`: nats                                               |
  * | `necs`                | f32 [R, 1]   | out     |          | with `necs`: H sum(p^2) + sum(p^2 log p)                           |
- * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one nothing |
- * | `grad.embedded`       | f32 [N, d]   |         | out      | dL/d(embedding row of each id), which the caller adds up by id     |
+ * | `grad.<parameter>`    | f32          |         | out      | dL/dparameter; of a tied embedding only the head's part, of an untied one none |
+ * | `grad.embedded`       | f32 [N, d]   |         | out      | dL/d(embedding row of each id), which the caller sums by id        |
  *
- * The head works through R in `chunks` equal parts, one after the other, so that arrays of width V
- * stay small; R is a multiple of it. Where `spread` is fed, the last of the R rows is padding
- * (gradient 0) unless every position is picked.
+ * The head computes R in `chunks` equal parts in sequence, so that arrays of width V stay small; R is
+ * a multiple of `chunks`. Where `spread` is an input, the last of the R rows is padding (gradient 0)
+ * unless every position is picked.
  */
 import { gradients, type Seed } from '../onnx/autodiff.js';
 import { Graph, type Value } from '../onnx/graph/graph.js';
@@ -67,16 +67,16 @@ export function forwardGraph(config: ModelConfig, options: ForwardGraphOptions):
 export function backwardGraph(config: ModelConfig, options: TrainingGraphOptions): Uint8Array {
   const graph = new Graph();
   const { body, seed, headGradient } = differentiated(graph, config, options);
-  graph.output(`grad.${headName(config)}`, headGradient!);
+  if (headGradient) graph.output(`grad.${headName(config)}`, headGradient);
   outputGradients(body, seed, [headName(config)]);
   return graph.encode();
 }
 
-/** Makes factors of linear layers from the parameters of the model, by weight. */
+/** Makes the low-rank factors of linear layers, by weight, given the model's parameters. */
 type AdapterInputs = (parameters: ReadonlyMap<string, Value>) => NonNullable<Trunk['adapters']>;
 
 /**
- * The inputs of a gradient graph, and where gradients begin: at the hidden states of the picked
+ * The inputs of a gradient graph, and the seed of its gradients: the hidden states of the picked
  * positions. With adapters the head is frozen.
  */
 export function differentiated(
@@ -97,16 +97,16 @@ export function differentiated(
     chunks: options.chunks,
     frozen: adapters !== undefined,
     gradLogprobs: graph.input('grad_logprobs', 'float32', ['R', 1]),
-    ...(options.entropy && { gradEntropy: graph.input('grad_entropy', 'float32', ['R', 1]) }),
+    gradEntropy: options.entropy ? graph.input('grad_entropy', 'float32', ['R', 1]) : undefined,
   });
   return {
     body,
     seed: { value: states, gradient: head.states },
-    ...(head.weight && { headGradient: head.weight }),
+    headGradient: head.weight,
   };
 }
 
-/** The body of a training graph: what stands before every head. */
+/** The body of a training graph: everything before the head. */
 export interface TrainingBody {
   readonly trunk: Trunk;
   /** Hidden states of all positions, before the final norm. [N, d] */
@@ -116,22 +116,22 @@ export interface TrainingBody {
 }
 
 /**
- * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter but the embedding and
- * those that are there already.
+ * Adds the outputs `grad.embedded` and `grad.<parameter>` of every parameter, except of the embedding
+ * and of those in `existing`.
  */
 export function outputGradients(
   { trunk, embedded }: TrainingBody,
   seed: Seed,
-  there: readonly string[] = [],
+  existing: readonly string[] = [],
 ): void {
   const { config, parameters } = trunk;
   const { graph } = embedded;
-  const names = [...parameters.keys()].filter(
-    (name) => name !== embeddingName && !there.includes(name),
+  const targets = [...parameters].filter(
+    ([name]) => name !== embeddingName && !existing.includes(name),
   );
-  const found = gradients([seed], [...names.map((name) => parameters.get(name)!), embedded]);
-  names.forEach((name, i) => graph.output(`grad.${name}`, found[i]!));
-  graph.output('grad.embedded', reshape(found.at(-1)!, ['N', config.hiddenSize]));
+  const [dEmbedded, ...found] = gradients([seed], [embedded, ...targets.map(([, value]) => value)]);
+  for (const [i, [name]] of targets.entries()) graph.output(`grad.${name}`, found[i]!);
+  graph.output('grad.embedded', reshape(dEmbedded!, ['N', config.hiddenSize]));
 }
 
 /** Embedding and blocks, with the inputs `ids`, parameters and rotary tables. */
@@ -151,8 +151,8 @@ export function trainingBody(
     positions: graph.integers([0]),
     tables: tableInputs(graph, config),
     attention: (_, q, k, v) => causalAttention(q, k, v),
-    ...(parts && { parts }),
-    ...(adapters && { adapters: adapters(parameters) }),
+    parts,
+    adapters: adapters?.(parameters),
   };
   const embedded = embed(trunk, ids);
   return { trunk, embedded, x: reshape(decoder(trunk, embedded), ['N', config.hiddenSize]) };

@@ -9,7 +9,7 @@ const fresh = () => new WeightBuffers(config, new Float32Array(count).fill(1));
 const bump = (weights: WeightBuffers) =>
   weights.update((from, to) => from.forEach((x, i) => (to[i] = x + 1)));
 
-test('a step writes in place while nobody else holds the weights', () => {
+test('a step writes in place while the weights are not leased', () => {
   const weights = fresh();
   const { flat } = weights.training;
   bump(weights);
@@ -62,11 +62,11 @@ test('weights can be replaced from outside, and a failed read changes nothing', 
   expect(weights.training.flat[0]).toBe(9);
 });
 
-test('adopting before anything was published is refused', () => {
+test('adopting before anything was published is rejected', () => {
   expect(() => fresh().leasePublished()).toThrow('publish a version before adopting');
 });
 
-test('weights of another size are refused with both sizes', () => {
+test('weights of another size are rejected with both sizes', () => {
   expect(() => new WeightBuffers(config, new Float32Array(3))).toThrow(
     `have 3 numbers, but the model has ${count} parameters`,
   );

@@ -1,6 +1,6 @@
 /**
- * Weight arrays shared by trainer and sampler without copies: sets with owners, and a step that
- * never overwrites a set in use.
+ * Weight arrays that trainer and sampler share without copies: a set has owners, and a step never
+ * overwrites a set in use.
  */
 import { EngineError } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
@@ -22,15 +22,15 @@ export interface WeightSet {
 export interface WeightLease extends WeightSet {
   /** Another lease on the same set. */
   share(): WeightLease;
-  /** Gives the set back; the second call does nothing. */
+  /** Returns the set; a second call has no effect. */
   release(): void;
 }
 
 /**
- * The weights of one model. The trainer's set is `training`; everybody else leases one. A step
- * writes in place while nobody holds a lease on the training set, else into a free set, which then
- * becomes the training set. So publishing and adopting never copy, and at most one set more than
- * there are distinct leased ones exists.
+ * The weights of one model. The trainer's set is `training`; other users lease a set. A step writes in
+ * place while the training set is not leased, otherwise into a free set, which then becomes the
+ * training set. So publishing and adopting never copy, and there is at most one set more than
+ * distinct leased ones.
  */
 export class WeightBuffers {
   readonly #config: ModelConfig;
@@ -49,7 +49,7 @@ export class WeightBuffers {
     this.#training = weightSet(config, initial);
   }
 
-  /** What the next gradients are computed at. Valid until the next step. */
+  /** The weights of the next gradients. Valid until the next step. */
   get training(): WeightSet {
     return this.#training;
   }
@@ -58,10 +58,9 @@ export class WeightBuffers {
   get reference(): WeightSet {
     if (!this.#reference) {
       throw new EngineError(
-        'The engine was opened without reference weights; give it a reference model, or set the KL coefficient to 0.',
-        {
-          code: 'ENGINE_NO_REFERENCE',
-        },
+        'The engine was opened without reference weights; open it with a reference model, or set ' +
+          'the KL coefficient to 0.',
+        { code: 'ENGINE_NO_REFERENCE' },
       );
     }
     return this.#reference;
@@ -72,7 +71,7 @@ export class WeightBuffers {
     this.#reference = weightSet(this.#config, flat);
   }
 
-  /** Freezes a set: the training set as it is now, or the one given. */
+  /** Keeps a set unchanged: the current training set, or the given one. */
   lease(set: WeightSet = this.#training): WeightLease {
     this.#leases.set(set, (this.#leases.get(set) ?? 0) + 1);
     let held = true;
@@ -87,7 +86,7 @@ export class WeightBuffers {
     };
   }
 
-  /** Makes the training set the published one. No copy: the next step moves away from it. */
+  /** Publishes the training set. No copy: the next step writes into another set. */
   publish(): void {
     this.#published?.lease.release();
     this.#published = { set: this.#training, lease: this.lease() };
@@ -107,16 +106,16 @@ export class WeightBuffers {
   }
 
   /**
-   * A set that is nobody's yet, for weights read from a checkpoint; it is freed with its lease.
-   * Contents are arbitrary.
+   * A set without a user, for weights read from a checkpoint; it is freed with its lease. Its
+   * contents are arbitrary.
    */
   leaseEmpty(): WeightLease {
     return this.lease(this.#take());
   }
 
   /**
-   * Replaces the training weights: `write` gets the old numbers and where the new ones go, which is
-   * the same array when nobody else holds it, and fills every element.
+   * Replaces the training weights: `write` gets the old numbers and the array for the new ones, and
+   * fills every element. Both are the same array while the set is not leased.
    */
   update(write: (from: Float32Array, to: Float32Array) => void): void {
     const from = this.#training;
@@ -126,8 +125,8 @@ export class WeightBuffers {
   }
 
   /**
-   * Replaces the training weights without computing them: `read` fills every element of an array
-   * that nobody uses yet. When it fails, the training weights are what they were.
+   * Replaces the training weights by reading them: `read` fills every element of an unused array.
+   * When it fails, the training weights stay unchanged.
    */
   async replace(read: (to: Float32Array) => Promise<void>): Promise<void> {
     const set = this.#take();
@@ -137,7 +136,7 @@ export class WeightBuffers {
     if (!this.#leases.has(old)) this.#recycle(old);
   }
 
-  /** Sets alive: the training set, leased ones and free ones, without the reference. */
+  /** Sets in memory: the training set, leased ones and free ones, without the reference. */
   get count(): number {
     return new Set([this.#training, ...this.#leases.keys(), ...this.#free]).size;
   }
@@ -158,7 +157,7 @@ export class WeightBuffers {
     if (set !== this.#training) this.#recycle(set);
   }
 
-  /** One spare is what alternating between two sets needs; more would be memory for nothing. */
+  /** Alternating between two sets needs one spare; more would waste memory. */
   #recycle(set: WeightSet): void {
     if (this.#free.length === 0) this.#free.push(set);
   }
@@ -168,7 +167,8 @@ function weightSet(config: ModelConfig, flat: Float32Array): WeightSet {
   const count = parameterCount(config);
   if (flat.length !== count) {
     throw new EngineError(
-      `The weights have ${flat.length} numbers, but the model has ${count} parameters; load weights of the same config.`,
+      `The weights have ${flat.length} numbers, but the model has ${count} parameters; load weights ` +
+        'of the same config.',
       { code: 'ENGINE_WEIGHTS' },
     );
   }

@@ -251,7 +251,7 @@ test('a value used several times gets the sum of its gradients', async () => {
   ).toBeLessThan(tolerance);
 });
 
-test('a target that the seeds do not depend on is refused', () => {
+test('a target that the seeds do not depend on is rejected', () => {
   const graph = new Graph();
   const a = graph.input('a', 'float32', [2]);
   const b = graph.input('b', 'float32', [2]);

@@ -1,19 +1,20 @@
-/** Sessions of ONNX Runtime with the options that training and sampling want. */
+/** Sessions of ONNX Runtime with the options for training and sampling. */
 import { EngineError } from '@trinity-rft/core';
 import { InferenceSession } from 'onnxruntime-node';
 
 export interface SessionOptions {
   /** Threads inside one operator. */
   readonly threads: number;
-  /** Training hands out its long operators in finer pieces. */
+  /** Training divides its long operators into smaller pieces. */
   readonly kind: 'train' | 'sample';
 }
 
 /**
  * Loads a graph. `enableMemPattern: false` costs no time and saves a third of the memory; denormals
- * are flushed because they are a hundred times slower and no result needs them. Threads that wait
- * do not spin: on cores that others use too, spinning makes sampling two to five times slower.
- * @throws EngineError when the runtime refuses the graph
+ * are flushed because they are a hundred times slower and no result needs them. Waiting
+ * threads do not spin: on cores that other programs use too, spinning makes sampling two to five
+ * times slower.
+ * @throws EngineError when the runtime rejects the graph
  */
 export async function createSession(
   bytes: Uint8Array,
@@ -34,11 +35,9 @@ export async function createSession(
     });
   } catch (cause) {
     throw new EngineError(
-      'The runtime refused a graph of the embedded engine; this is a bug, please report it with the model config.',
-      {
-        code: 'ENGINE_GRAPH',
-        cause,
-      },
+      'ONNX Runtime rejected a graph of the embedded engine; this is a bug, please report it with ' +
+        'the model config.',
+      { code: 'ENGINE_GRAPH', cause },
     );
   }
 }

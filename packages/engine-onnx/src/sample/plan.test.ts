@@ -29,7 +29,7 @@ describe('planSample', () => {
     expect(planSample(prompt, { ...options, maxTokens: 100 }, limits).maxTokens).toBe(5);
   });
 
-  it('refuses a prompt that leaves no room as OpenAI does', () => {
+  it('rejects a prompt that leaves no room as OpenAI does', () => {
     const plan = (): unknown => planSample(new Int32Array(8), options, limits);
     expect(plan).toThrow(
       expect.objectContaining({ name: 'ModelError', status: 400, code: 'context_length_exceeded' }),
@@ -54,7 +54,7 @@ describe('planSample', () => {
       'stop is ["x"]; expected none, because the engine was created without tokenBytes',
     ],
     [{ stop: [''] }, 'stop is ""'],
-  ] as const)('refuses %j with status 400', ([extra, message]) => {
+  ] as const)('rejects %j with status 400', ([extra, message]) => {
     const plan = (): unknown => planSample(prompt, { ...options, ...extra }, limits);
     expect(plan).toThrow(ModelError);
     expect(plan).toThrow(message);
@@ -64,7 +64,7 @@ describe('planSample', () => {
     [Int32Array.of(), 'prompt is "[]"; expected at least one token'],
     [Int32Array.of(1, 10), 'prompt[1] is 10; expected a token id from 0 to 9'],
     [Int32Array.of(-1, 1), 'prompt[0] is -1'],
-  ] as const)('refuses the prompt %j', ([bad, message]) => {
+  ] as const)('rejects the prompt %j', ([bad, message]) => {
     expect(() => planSample(bad, options, limits)).toThrow(message);
   });
 });

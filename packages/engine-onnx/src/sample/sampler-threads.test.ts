@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { completeConfig } from '../folder/new-model.js';
+import { completeConfig } from '../storage/new-model.js';
 import { planSamplerThreads } from './sampler-threads.js';
 
 const shape = { vocabSize: 128, layers: 4, heads: 4, kvHeads: 2 };

@@ -181,9 +181,9 @@ describe('giving up', () => {
   it('is what the queue asks for when it is full', async () => {
     const sampler = open({ maxQueue: 2 });
     const accepted = [1, 2].map((seed) => sampler.sample(prompt, { maxTokens: 1, seed }));
-    const refused = sampler.sample(prompt, { maxTokens: 1, seed: 3 });
-    await expect(refused).rejects.toBeInstanceOf(ModelError);
-    await expect(refused).rejects.toMatchObject({ status: 503, retryable: true });
+    const rejected = sampler.sample(prompt, { maxTokens: 1, seed: 3 });
+    await expect(rejected).rejects.toBeInstanceOf(ModelError);
+    await expect(rejected).rejects.toMatchObject({ status: 503, retryable: true });
     await expect(Promise.all(accepted)).resolves.toHaveLength(2);
   });
 });
@@ -207,7 +207,7 @@ describe('new weights', () => {
     expect(sampler.scheduler.policyVersion).toBe(1);
   });
 
-  it('that cannot be had are refused, and the old ones stay', async () => {
+  it('that cannot be had are rejected, and the old ones stay', async () => {
     const sampler = open();
     const error = new EngineError('no such folder');
     await expect(sampler.scheduler.adopt(() => Promise.reject(error))).rejects.toBe(error);

@@ -109,7 +109,7 @@ describe('a scorer', () => {
     expect(outcomes[1]).toMatchObject({ status: 'fulfilled', value: Float32Array.of(-1) });
   });
 
-  it('fails the rows of a run that fails, and goes on', async () => {
+  it('fails the rows of a run that fails, and continues', async () => {
     let first = true;
     const { plain } = countingScorer();
     const { scorer } = countingScorer({
@@ -125,7 +125,7 @@ describe('a scorer', () => {
     expect(weights.held()).toBe(0);
   });
 
-  it('answers what is open when it is closed, and refuses more', async () => {
+  it('answers what is open when it is closed, and rejects more', async () => {
     const { scorer, runs } = countingScorer();
     const weights = weightsOf(0);
     const open = scorer.submit(row(1), weights.hold());
@@ -137,7 +137,7 @@ describe('a scorer', () => {
   });
 });
 
-it('a row that cannot be scored is refused with what is wrong and status 400', () => {
+it('a row that cannot be scored is rejected with what is wrong and status 400', () => {
   const check = (change: Partial<TokenRow>) => () =>
     checkScore({ ...row(3), ...change }, tinyModels.qwen3, { maxModelLen: 8 });
   expect(check({})).not.toThrow();

@@ -1,7 +1,7 @@
 /** AdamW over flat arrays. */
 import type { ParameterSpec } from '../model/parameters.js';
 
-/** Moments of the gradient, in the order of the parameters, and how often they were updated. */
+/** Moments of the gradient in the order of the parameters, and the number of updates. */
 export interface OptimizerState {
   step: number;
   /** Running mean of the gradient. [P] */

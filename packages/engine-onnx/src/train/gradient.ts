@@ -1,13 +1,10 @@
-/**
- * The accumulated gradient: one flat array that the outputs of every micro-batch are added to,
- * always in the same order.
- */
+/** The accumulated gradient: a flat array to which the outputs of every micro-batch are added in order. */
 import type { ParameterSpec } from '../model/parameters.js';
 
-/** A lookup table among what is trained: its gradient comes by row. */
+/** A lookup table that is trained: its gradient comes by row. */
 export interface LookupTable {
   readonly spec: ParameterSpec;
-  /** The table is also the head, whose gradient comes as a whole. */
+  /** The table is also the head, whose gradient comes as a matrix. */
   readonly tied: boolean;
 }
 
@@ -20,7 +17,7 @@ export class GradientSum {
   readonly #table: LookupTable | undefined;
   #empty = true;
 
-  /** @param specs what is trained */
+  /** @param specs the trained parameters */
   constructor(specs: readonly ParameterSpec[], table?: LookupTable) {
     this.#specs = specs;
     this.#table = table;
@@ -59,7 +56,7 @@ export class GradientSum {
     );
   }
 
-  /** Forgets what was added. */
+  /** Starts again from 0. */
   clear(): void {
     this.#empty = true;
   }

@@ -1,6 +1,6 @@
 /**
- * What training is for every head of the model: micro-batches, runs, the sum of gradients, steps
- * and counters.
+ * Training that does not depend on the head of the model: micro-batches, runs, the sum of gradients,
+ * steps and counters.
  */
 import type { Metrics, OptimizerOptions, StepStats } from '@trinity-rft/core';
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
@@ -31,21 +31,21 @@ export interface TrainerOptions {
   readonly trainable?: Trainable;
   /** Threads inside one operator. */
   readonly threads: number;
-  /** Those of the sampler, whose bits the scores shall have. @default the same */
+  /** Threads of the sampler, with which scores agree bit for bit. @default the same */
   readonly samplerThreads?: number;
-  /** What activations of one micro-batch may take. @default 384 MiB */
+  /** Memory for the activations of one micro-batch. @default 384 MiB */
   readonly memoryBudgetBytes?: number;
-  /** Waits with a run until it is the trainer's turn. @default runs at once */
+  /** Delays a run until the thread is free for the trainer. @default runs at once */
   readonly turn?: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
-/** A head as its graphs see it. */
+/** A head of the model and its graphs. */
 export interface TrainingHead<Kind extends string> {
-  /** Parts that it is computed in. */
+  /** Parts in which it is computed. */
   readonly chunks: number;
   /** ONNX bytes of a graph. */
   graph(kind: Kind, agreement: Agreement): Uint8Array;
-  /** Inputs beside weights, rotary tables, `ids`, `rows` and gradients. */
+  /** Inputs besides weights, rotary tables, `ids`, `rows` and gradients. */
   inputs(arrays: MicroBatchArrays): Feeds;
 }
 
@@ -53,13 +53,13 @@ export interface TrainingHead<Kind extends string> {
 export type TokenNumbers<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
 /**
- * Scoring needs far less than gradients; a smaller share keeps its arena small beside that of the
- * backward graph.
+ * Share of the budget for scoring, which needs far less than gradients: it keeps the arena of the
+ * forward graph small beside that of the backward graph.
  */
 const forwardShare = 0.25;
 
 /**
- * Calls are made one at a time, as `TrainEngine` says. Weights are read at every call and replaced
+ * Calls are made one at a time, as `TrainEngine` requires. Weights are read at every call and replaced
  * by {@link step}.
  */
 export class GraphTrainer<Kind extends string> {
@@ -90,8 +90,8 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * The outputs of a forward graph for every response token of `rows`, which have `count` of them
-   * together.
+   * The outputs of a forward graph for every response token of `rows`.
+   * @param count response tokens of all rows
    */
   protected async read<Name extends string>(
     kind: Kind,
@@ -112,7 +112,7 @@ export class GraphTrainer<Kind extends string> {
       const arrays = toArrays(micro, this.#head.chunks, this.#agreement.leastRows);
       const out = await this.#turn(() => session.run({ ...feeds, ...this.#feeds(micro, arrays) }));
       for (const name of outputs)
-        scatterPicked(micro, out[name]!.data as Float32Array, found[name]);
+        scatterPicked(micro, out[name]?.data as Float32Array, found[name]);
       this.#counts.forwardTokens += micro.rows.length * micro.time;
       this.#counts.forwardRuns++;
     }
@@ -121,7 +121,7 @@ export class GraphTrainer<Kind extends string> {
 
   /**
    * Adds the gradient at the current weights, given dL/doutput of every response token by input
-   * name. Rows with nothing but 0 are left out.
+   * name. Rows whose gradients are all 0 are left out.
    */
   protected async accumulate(
     kind: Kind,
@@ -137,18 +137,12 @@ export class GraphTrainer<Kind extends string> {
     const sum = (this.#gradient ??= this.#trainable.newGradient());
     for (const micro of planMicroBatches(active, backwardCost(this.config), this.#budget)) {
       const arrays = toArrays(micro, this.#head.chunks);
-      const columns = Object.entries(gradients).map(([name, numbers]) => {
-        return [
-          name,
-          new Tensor('float32', gatherPicked(micro, numbers, arrays.padded), [arrays.padded, 1]),
-        ];
-      });
       const feeds: Feeds = {
         ...this.weights.training.feeds,
         ...this.#trainable.feeds,
         ...this.#feeds(micro, arrays),
         spread: new Tensor('int32', arrays.spread, [arrays.spread.length]),
-        ...Object.fromEntries(columns),
+        ...gradientFeeds(micro, gradients, arrays.padded),
       };
       const out = await this.#turn(() => session.run(feeds));
       sum.add(out, arrays.ids);
@@ -205,7 +199,7 @@ export class GraphTrainer<Kind extends string> {
   }
 
   /**
-   * Goes on from a checkpoint: `optimizer` as it was saved (not copied), or fresh moments. The
+   * Continues from a checkpoint: `optimizer` as it was saved (not copied), or new moments. The
    * accumulated gradient is dropped.
    */
   restore(optimizer?: OptimizerState): void {
@@ -229,7 +223,7 @@ export class GraphTrainer<Kind extends string> {
     };
   }
 
-  /** Frees the sessions. The weights belong to whoever made them. */
+  /** Frees the sessions. The weights belong to the caller. */
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
@@ -255,6 +249,16 @@ export class GraphTrainer<Kind extends string> {
     this.#sessions.set(kind, session);
     return session;
   }
+}
+
+/** dL/doutput of the picked positions, by input name. [R, 1] each */
+function gradientFeeds(micro: MicroBatch, gradients: TokenNumbers, padded: number): Feeds {
+  return Object.fromEntries(
+    Object.entries(gradients).map(([name, numbers]) => [
+      name,
+      new Tensor('float32', gatherPicked(micro, numbers, padded), [padded, 1]),
+    ]),
+  );
 }
 
 const emptyCounts = () => ({

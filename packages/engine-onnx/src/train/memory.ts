@@ -1,29 +1,29 @@
-/** How much memory the training graphs need while they run, estimated from what they keep. */
+/** Estimates how much memory the training graphs need while they run. */
 import type { ModelConfig } from '../model/config.js';
 import type { MemoryCost } from './micro-batch.js';
 
 /**
- * What activations of one micro-batch may take unless the caller says otherwise. Larger budgets are
- * not faster: the arrays leave the processor's caches.
+ * Default memory for the activations of one micro-batch, in bytes. Larger budgets are not faster,
+ * because the arrays no longer fit into the processor's caches.
  */
 export const defaultMemoryBudget = 384 * 2 ** 20;
 
 const bytes = 4;
-/** What the head may hold at once. */
+/** Bytes that the head may hold at once. */
 const headBudget = 256 * 2 ** 20;
 /**
  * Arrays of width V alive at the same time in a part of the head: log-probabilities, probabilities,
  * gradients.
  */
 const headArrays = 3;
-/** Scored positions that the head should be able to take in one micro-batch. */
+/** Scored positions that should fit into one micro-batch of the head. */
 const headRows = 2048;
-const mostParts = 64;
+const maxParts = 64;
 
 /** Parts of the head: a power of two, 1 while the vocabulary is small. */
 export function headChunks(config: ModelConfig): number {
   const wanted = (headRows * config.vocabSize * bytes * headArrays) / headBudget;
-  return Math.min(mostParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
+  return Math.min(maxParts, 2 ** Math.max(0, Math.ceil(Math.log2(wanted))));
 }
 
 /**

@@ -23,13 +23,13 @@ export type MemoryCost = (rows: number, time: number, picked: number) => number;
 const shortestShare = 0.5;
 const smallBatchPositions = 1024;
 
-/** Halvings of the interval in which the smallest budget is looked for. */
+/** Halvings of the interval in which the smallest budget is searched. */
 const balanceRounds = 6;
 
 /**
  * Longest rows first, ties in the order of the batch, in as few micro-batches as the budget allows,
- * which are then evened out: their number stays, the largest becomes as small as it can. A row that
- * exceeds the budget by itself still gets its turn. The result depends on the rows only, never on
+ * which are then balanced: their number stays, the largest becomes as small as possible. A row that
+ * exceeds the budget gets a micro-batch of its own. The result depends on the rows only, never on
  * time or memory in use.
  */
 export function planMicroBatches(
@@ -86,9 +86,9 @@ export interface MicroBatchArrays {
 
 /**
  * Picked positions of all rows one after the other, then at least one padding row, so that
- * positions that are not picked have a row with gradient 0 to point at. A length below 2 would take
- * the matrix-vector kernel, which rounds differently; so may fewer than `leastRows` positions, or
- * picked ones in a part of the head, which are filled up.
+ * positions that are not picked have a row with gradient 0 to point at. A length below 2 would use
+ * the matrix-vector kernel, which rounds differently; so might fewer than `leastRows` positions, or
+ * picked ones in a part of the head, which are therefore padded.
  */
 export function toArrays(batch: MicroBatch, chunks: number, leastRows = 2): MicroBatchArrays {
   const { time } = batch;
@@ -128,7 +128,7 @@ export function gatherPicked(
   return out;
 }
 
-/** The way back: writes picked numbers to their places in a batch-wide array. */
+/** The reverse: writes picked numbers to their places in a batch-wide array. */
 export function scatterPicked(batch: MicroBatch, picked: Float32Array, into: Float32Array): void {
   let at = 0;
   for (const row of batch.rows) {

@@ -1,4 +1,4 @@
-/** Optimizer state as named tensors, the way it is written to a checkpoint. */
+/** Optimizer state as named tensors, as checkpoints store it. */
 import type { ParameterSpec } from '../model/parameters.js';
 import type { OptimizerState } from './adamw.js';
 
@@ -21,7 +21,7 @@ export function momentTensors(
   ]);
 }
 
-/** Zeros to be filled through {@link momentTensors}. */
+/** Moments of 0; {@link momentTensors} gives views to fill them. */
 export function blankOptimizer(specs: readonly ParameterSpec[], step: number): OptimizerState {
   const size = specs.reduce((sum, spec) => sum + spec.size, 0);
   return { step, first: new Float32Array(size), second: new Float32Array(size) };

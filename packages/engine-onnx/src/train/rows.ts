@@ -1,8 +1,5 @@
-/**
- * The rows of a batch as the trainer sees them: checked, numbered, and with their place in the
- * per-token arrays.
- */
-import { EngineError, type TokenBatch } from '@trinity-rft/core';
+/** The rows of a batch for the trainer: checked, numbered, with their place in per-token arrays. */
+import { EngineError, type TokenBatch, type TokenRow } from '@trinity-rft/core';
 import type { ModelConfig } from '../model/config.js';
 
 /** One sequence with something to score. */
@@ -12,7 +9,7 @@ export interface Row {
   readonly tokens: Int32Array;
   readonly promptLength: number;
   readonly inverseTemperature: number;
-  /** First response token in the per-token arrays. */
+  /** Index of its first response token in per-token arrays. */
   readonly offset: number;
   /** Response tokens. */
   readonly count: number;
@@ -27,52 +24,62 @@ export function responseOffsets(batch: TokenBatch): Int32Array {
   return offsets;
 }
 
+/** Response tokens of all rows. */
+export const tokenCount = (offsets: Int32Array): number => offsets.at(-1) ?? 0;
+
 /** @throws EngineError naming the first row that cannot be scored, and why */
 export function checkedRows(
   batch: TokenBatch,
   offsets: Int32Array,
   config: ModelConfig,
 ): readonly Row[] {
-  return batch.rows.map(({ tokens, promptLength, temperature }, index) => {
-    const count = tokens.length - promptLength;
-    const fail = (found: string, expected: string): never => {
-      throw new EngineError(`Row ${index} of the batch ${found}; expected ${expected}.`, {
-        code: 'ENGINE_ROW',
-        details: { row: index },
-      });
-    };
-    if (!Number.isInteger(promptLength) || promptLength < 1)
-      fail(
-        `has a prompt of ${promptLength} tokens`,
-        'at least 1, because the first token is predicted from nothing',
+  return batch.rows.map((row, index) => {
+    const problem = problemOf(row, config);
+    if (problem)
+      throw new EngineError(
+        `Row ${index} of the batch ${problem.found}; expected ${problem.expected}.`,
+        { code: 'ENGINE_ROW', details: { row: index } },
       );
-    if (count < 1)
-      fail(
-        `has ${tokens.length} tokens but a prompt of ${promptLength}`,
-        'at least one token after the prompt',
-      );
-    if (tokens.length > config.maxPositions)
-      fail(
-        `has ${tokens.length} tokens`,
-        `at most ${config.maxPositions}, which is all the model has positions for`,
-      );
-    if (!(temperature > 0) || !Number.isFinite(1 / temperature))
-      fail(`has the temperature ${temperature}`, 'a positive number');
-    const stray = tokens.find((token) => token < 0 || token >= config.vocabSize);
-    if (stray !== undefined)
-      fail(
-        `has the token id ${stray}`,
-        `ids from 0 to ${config.vocabSize - 1}; was it tokenized with another model's tokenizer?`,
-      );
+    const { tokens, promptLength, temperature } = row;
     return {
       index,
       tokens,
       promptLength,
       inverseTemperature: 1 / temperature,
       offset: offsets[index]!,
-      count,
+      count: tokens.length - promptLength,
     };
   });
+}
+
+/** What is wrong with a row, and what was expected. */
+function problemOf(
+  { tokens, promptLength, temperature }: TokenRow,
+  { maxPositions, vocabSize }: ModelConfig,
+): { readonly found: string; readonly expected: string } | undefined {
+  if (!Number.isInteger(promptLength) || promptLength < 1)
+    return {
+      found: `has a prompt of ${promptLength} tokens`,
+      expected: 'at least 1, because the first token has no context to be predicted from',
+    };
+  if (tokens.length <= promptLength)
+    return {
+      found: `has ${tokens.length} tokens but a prompt of ${promptLength}`,
+      expected: 'at least one token after the prompt',
+    };
+  if (tokens.length > maxPositions)
+    return {
+      found: `has ${tokens.length} tokens`,
+      expected: `at most ${maxPositions}, the number of positions of the model`,
+    };
+  if (!(temperature > 0) || !Number.isFinite(1 / temperature))
+    return { found: `has the temperature ${temperature}`, expected: 'a positive number' };
+  const invalid = tokens.find((token) => token < 0 || token >= vocabSize);
+  if (invalid === undefined) return undefined;
+  return {
+    found: `has the token id ${invalid}`,
+    expected: `ids from 0 to ${vocabSize - 1}; was it tokenized with the tokenizer of another model?`,
+  };
 }
 
 /**
@@ -82,20 +89,21 @@ export function assertFinite(what: string, numbers: Float32Array, offsets: Int32
   const at = numbers.findIndex((x) => !Number.isFinite(x));
   if (at < 0) return;
   const row = offsets.findLastIndex((offset) => offset <= at);
+  const token = at - (offsets[row] ?? 0);
   throw new EngineError(
-    `${what} of response token ${at - offsets[row]!} in row ${row} is ${numbers[at]}, which is not a finite number; training on it would destroy the weights.`,
-    { code: 'ENGINE_NOT_FINITE', details: { row, token: at - offsets[row]! } },
+    `${what} of response token ${token} in row ${row} is ${numbers[at]}, which is not a finite ` +
+      'number; training on it would destroy the weights.',
+    { code: 'ENGINE_NOT_FINITE', details: { row, token } },
   );
 }
 
 /** @throws EngineError when `numbers` are not one per response token */
 export function assertPerToken(what: string, numbers: Float32Array, offsets: Int32Array): void {
-  const expected = offsets.at(-1)!;
+  const expected = tokenCount(offsets);
   if (numbers.length === expected) return;
   throw new EngineError(
-    `${what} have ${numbers.length} numbers; expected ${expected}, one per response token of the batch.`,
-    {
-      code: 'ENGINE_GRADIENT_SHAPE',
-    },
+    `${what} have ${numbers.length} numbers; expected ${expected}, one per response token of the ` +
+      'batch.',
+    { code: 'ENGINE_GRADIENT_SHAPE' },
   );
 }

@@ -1,4 +1,4 @@
-/** What a trainer changes: all parameters of the model, or something beside them. */
+/** What a trainer changes: all parameters of the model, or adapters beside them. */
 import type { ModelConfig } from '../model/config.js';
 import {
   embeddingName,
@@ -14,15 +14,15 @@ import { GradientSum } from './gradient.js';
 export interface Trainable {
   /** In the order of the gradient and the moments. */
   readonly specs: readonly ParameterSpec[];
-  /** Inputs of the gradient graph beside the parameters of the model; those of the moment. */
+  /** Current inputs of the gradient graph besides the parameters of the model. */
   readonly feeds: Feeds;
   /** ONNX bytes of the graph that returns the gradients. */
   backwardGraph(options: TrainingGraphOptions): Uint8Array;
-  /** Adds up what that graph returns. */
+  /** Sums the outputs of that graph. */
   newGradient(): GradientSum;
   /**
-   * One optimizer update, after which the training weights are the new ones. `gradient` and the
-   * moments lie as {@link specs} say.
+   * One optimizer update, which replaces the training weights. `gradient` and the moments are laid
+   * out as in {@link specs}.
    */
   update(
     gradient: Float32Array,
@@ -34,10 +34,8 @@ export interface Trainable {
 /** Every parameter is trained. */
 export function allParameters(config: ModelConfig, weights: WeightBuffers): Trainable {
   const specs = parameterSpecs(config);
-  const table = {
-    spec: specs.find((spec) => spec.name === embeddingName)!,
-    tied: headName(config) === embeddingName,
-  };
+  const spec = specs.find(({ name }) => name === embeddingName);
+  const table = spec && { spec, tied: headName(config) === embeddingName };
   return {
     specs,
     feeds: {},

@@ -242,7 +242,7 @@ describe('a step', () => {
   });
 });
 
-describe('refuses, naming the row,', () => {
+describe('rejects, naming the row,', () => {
   const row = { tokens: Int32Array.of(1, 2, 3), promptLength: 1, temperature: 1 };
   test.each([
     ['an empty prompt', { ...row, promptLength: 0 }, 'Row 1 of the batch has a prompt of 0 tokens'],

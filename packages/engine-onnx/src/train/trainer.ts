@@ -1,6 +1,6 @@
 /**
- * The training half of the embedded engine: scores, gradients and steps. Runs where its sessions
- * block nobody: in a worker.
+ * The training half of the embedded engine: scores, gradients and steps. It runs in a worker thread,
+ * because its sessions block the thread.
  */
 import type { ForwardOptions, ForwardPass, TokenBatch, TokenGradients } from '@trinity-rft/core';
 import { Tensor } from 'onnxruntime-node';
@@ -9,7 +9,7 @@ import { forwardGraph } from '../model/training-graphs.js';
 import type { Feeds } from '../model/weights.js';
 import { GraphTrainer, isActive, type TrainerOptions, type TrainingHead } from './graph-trainer.js';
 import { headChunks } from './memory.js';
-import { assertFinite, assertPerToken, checkedRows, responseOffsets } from './rows.js';
+import { assertFinite, assertPerToken, checkedRows, responseOffsets, tokenCount } from './rows.js';
 import { allParameters, type Trainable } from './trainable.js';
 
 type GraphKind =
@@ -19,7 +19,7 @@ type GraphKind =
   | 'backward'
   | 'backward+entropy';
 
-/** Calls are made one at a time, as `TrainEngine` says. */
+/** Calls are made one at a time, as `TrainEngine` requires. */
 export class OnnxTrainer extends GraphTrainer<GraphKind> {
   constructor(options: TrainerOptions) {
     const trainable = options.trainable ?? allParameters(options.config, options.weights);
@@ -27,8 +27,7 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
   }
 
   /**
-   * Log-probability (entropy, necs) of every response token, with the bits that the sampler
-   * reports.
+   * Log-probability (entropy, necs) of every response token, bit for bit as the sampler reports it.
    * @throws EngineError naming the row when a row cannot be scored or its result is not finite
    */
   async forward(batch: TokenBatch, options: ForwardOptions = {}): Promise<ForwardPass> {
@@ -41,21 +40,27 @@ export class OnnxTrainer extends GraphTrainer<GraphKind> {
       kind,
       feeds,
       rows,
-      offsets.at(-1)!,
+      tokenCount(offsets),
       outputs,
     );
-    for (const name of outputs) assertFinite(`The ${forwardNames[name]}`, found[name]!, offsets);
+    for (const name of outputs) {
+      const numbers = found[name];
+      if (numbers) assertFinite(`The ${forwardNames[name]}`, numbers, offsets);
+    }
     return { batch, offsets, ...found };
   }
 
   /**
-   * Log-probabilities by weights that are not being trained; whether they are finite is for the
-   * caller to see.
+   * Log-probabilities with weights that are not being trained. The caller checks whether they are
+   * finite.
    */
   async score(batch: TokenBatch, feeds: Feeds): Promise<Pick<ForwardPass, 'offsets' | 'logprobs'>> {
     const offsets = responseOffsets(batch);
     const rows = checkedRows(batch, offsets, this.config);
-    return { offsets, ...(await this.read('forward', feeds, rows, offsets.at(-1)!, ['logprobs'])) };
+    return {
+      offsets,
+      ...(await this.read('forward', feeds, rows, tokenCount(offsets), ['logprobs'])),
+    };
   }
 
   /**
@@ -87,7 +92,7 @@ const forwardNames = {
   necs: 'expectation over the vocabulary',
 } as const;
 
-/** The smallest graph that says what is asked for, and what is read of it. */
+/** The smallest graph with the requested outputs, and their names. */
 function forwardKind({ entropy = false, necs = false }: ForwardOptions) {
   const kind: GraphKind = necs ? 'forward+entropy+necs' : entropy ? 'forward+entropy' : 'forward';
   const asked = { logprobs: true, entropy, necs };

@@ -2,15 +2,15 @@
 import type { Handlers } from '@trinity-rft/worker-link';
 import pLimit from 'p-limit';
 
-import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
-import type { ModelFiles } from '../folder/model-folder.js';
+import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';
+import type { ModelFiles } from '../storage/model-folder.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';
 import type { CriticMethods, CriticOptions } from '../protocol/critic-calls.js';
 import { unpackBatch } from '../protocol/packing.js';
 import { blankOptimizer } from '../train/optimizer-file.js';
-import { openCriticFolder } from '../value/critic-folder.js';
-import { ValueTrainer } from '../value/value-trainer.js';
+import { openCriticFolder } from '../critic/critic-folder.js';
+import { ValueTrainer } from '../critic/value-trainer.js';
 
 export class CriticCore {
   readonly handlers: Handlers<CriticMethods>;

@@ -3,7 +3,7 @@ import { EngineError, type Metrics, type TrinityError } from '@trinity-rft/core'
 import type { Handlers } from '@trinity-rft/worker-link';
 import pLimit from 'p-limit';
 
-import { loadModelFolder, type ModelFiles, type ModelFolder } from '../folder/model-folder.js';
+import { loadModelFolder, type ModelFiles, type ModelFolder } from '../storage/model-folder.js';
 import type { ModelConfig } from '../model/config.js';
 import { parameterCount } from '../model/parameters.js';
 import { WeightBuffers } from '../model/weights.js';

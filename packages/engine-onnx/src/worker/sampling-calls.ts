@@ -4,7 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { CancelledError, type TokenRow, type TrinityError } from '@trinity-rft/core';
 import type { CallContext } from '@trinity-rft/worker-link';
 
-import { loadWeightsOf } from '../folder/checkpoint.js';
+import { loadWeightsOf } from '../storage/checkpoint.js';
 import type { ModelConfig } from '../model/config.js';
 import type { WeightBuffers, WeightLease } from '../model/weights.js';
 import type {

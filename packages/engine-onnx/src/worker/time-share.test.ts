@@ -45,7 +45,7 @@ describe('share', () => {
     );
   });
 
-  it('never run two at once, and go on after one that fails', async () => {
+  it('never run two at once, and continue after one that fails', async () => {
     const { share } = simulation();
     let running = 0;
     const work = async (): Promise<void> => {

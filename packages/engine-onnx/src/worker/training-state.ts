@@ -2,8 +2,8 @@
  * What of an engine is trained, and how it is kept in checkpoints: all weights, or adapters beside
  * frozen ones.
  */
-import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
-import type { ModelFiles } from '../folder/model-folder.js';
+import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';
+import type { ModelFiles } from '../storage/model-folder.js';
 import { loadAdapterCheckpoint, saveAdapterCheckpoint } from '../lora/checkpoint.js';
 import { openAdapters } from '../lora/open.js';
 import type { WeightBuffers } from '../model/weights.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { TokenBatch } from '@trinity-rft/core';
 
-import { openSafetensors, type NamedTensor } from '../../src/folder/safetensors.js';
+import { openSafetensors, type NamedTensor } from '../../src/storage/safetensors.js';
 
 interface BatchFile {
   readonly rows: readonly {

@@ -1,7 +1,7 @@
 /** A sampler over a small model with random weights, in this thread. */
 import { CancelledError, type SampledSequence, type SamplingOptions } from '@trinity-rft/core';
 
-import { completeConfig, type NewModelConfig } from '../../src/folder/new-model.js';
+import { completeConfig, type NewModelConfig } from '../../src/storage/new-model.js';
 import type { ModelConfig } from '../../src/model/config.js';
 import { initialWeights } from '../../src/model/parameters.js';
 import { WeightBuffers } from '../../src/model/weights.js';

@@ -134,7 +134,7 @@ describe('a math checker', () => {
     { deadlineMs: Number.NaN },
     { deadlineMs: Infinity },
     { maxAnswerLength: -1 },
-  ])('refuses %j', (options) => {
+  ])('rejects %j', (options) => {
     expect(() => createMathChecker(options)).toThrow(ConfigError);
   });
 });
@@ -171,14 +171,14 @@ describe('an answer that takes too long', () => {
     expect(order).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('is told to whoever listens, without its text', async () => {
+  it('is reported to listeners, without its text', async () => {
     const checker = unlimited(200);
-    const told: GivenUp[] = [];
-    const stop = checker.onGivenUp((givenUp) => told.push(givenUp));
+    const reported: GivenUp[] = [];
+    const stop = checker.onGivenUp((givenUp) => reported.push(givenUp));
     await checker.check(slow);
     stop();
     await checker.check(slow);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { reason: 'deadline', deadlineMs: 200, responseLength: slow.response.length },
     ]);
   });
@@ -210,11 +210,11 @@ describe('an answer that takes too long', () => {
 describe('an answer that breaks the comparison', () => {
   it('counts as wrong where it is deeper than the stack', async () => {
     const checker = unlimited(60_000);
-    const told: GivenUp[] = [];
-    checker.onGivenUp((givenUp) => told.push(givenUp));
+    const reported: GivenUp[] = [];
+    checker.onGivenUp((givenUp) => reported.push(givenUp));
     const deep: MathPair = { rule: 'same', response: '1+'.repeat(100_000) + 'x', truth: '7' };
     expect(await checker.check(deep)).toEqual({ equal: false, reason: 'failed' });
-    expect(told).toMatchObject([{ reason: 'failed' }]);
+    expect(reported).toMatchObject([{ reason: 'failed' }]);
     expect(await checker.check(half)).toEqual({ equal: true });
   });
 
@@ -229,7 +229,7 @@ describe('an answer that breaks the comparison', () => {
 });
 
 describe('a wait for an answer', () => {
-  it('ends when its signal aborts; the others go on', async () => {
+  it('ends when its signal aborts; the others continue', async () => {
     const checker = unlimited(400);
     const abort = new AbortController();
     const waiting = [checker.check(slow, abort.signal), checker.check(half)];
@@ -277,7 +277,7 @@ describe('the thread', () => {
     );
   const index = JSON.stringify(new URL('../index.ts', import.meta.url).href);
 
-  it('holds the process while there is something to compare, and not afterwards, though nobody closes it', async () => {
+  it('holds the process while there is something to compare, and not afterwards, although it is never closed', async () => {
     const { stdout } = await runModule(`
       import { sharedMathChecker } from ${index};
       const pair = ${JSON.stringify(half)};
@@ -286,7 +286,7 @@ describe('the thread', () => {
     expect(stdout).toBe('{"equal":true} {"equal":true}\n');
   });
 
-  it('is gone when the checker is closed: no handle is left', async () => {
+  it('ends when the checker is closed: no handle is left', async () => {
     const { stdout } = await runModule(`
       import { createMathChecker } from ${index};
       const checker = createMathChecker({ deadlineMs: 200, maxAnswerLength: 1e7 });

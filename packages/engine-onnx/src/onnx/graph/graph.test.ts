@@ -74,7 +74,7 @@ describe('a graph', () => {
     expect(graph.constant(Float32Array.of(1), [1])).not.toBe(graph.constant(Int32Array.of(1), [1]));
   });
 
-  test('refuses names that are taken and symbols that no input has', () => {
+  test('rejects names that are taken and symbols that no input has', () => {
     const graph = new Graph();
     const a = graph.input('a', 'float32', ['R']);
     expect(() => graph.input('a', 'float32', [1])).toThrow('already has an input "a"');

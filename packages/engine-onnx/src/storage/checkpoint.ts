@@ -10,12 +10,12 @@ import type { OptimizerState } from '../train/adamw.js';
 import { loadWeights, readModelFiles, saveModelFolder, type ModelFiles } from './model-folder.js';
 import { loadOptimizer, saveOptimizer } from './optimizer.js';
 
-/** Folder inside a checkpoint that holds adapters, as the original names it. */
+/** Folder of the adapters inside a checkpoint; Trinity-RFT's name. */
 export const adapterFolder = 'lora_adapter';
 
 export interface Checkpoint {
   readonly weights: Float32Array;
-  /** Absent where the folder has no optimizer file. */
+  /** Undefined where the folder has no optimizer file. */
   readonly optimizer?: OptimizerState;
 }
 
@@ -28,7 +28,7 @@ export async function saveCheckpoint(
 ): Promise<void> {
   await saveModelFolder(directory, files, weights);
   await saveOptimizer(directory, parameterSpecs(files.config), optimizer);
-  // What an earlier save left here does not belong to these weights.
+  // Adapters of an earlier save do not belong to these weights.
   await rm(join(directory, adapterFolder), { recursive: true, force: true });
 }
 
@@ -36,7 +36,7 @@ export async function saveCheckpoint(
 export async function loadCheckpoint(directory: string, config: ModelConfig): Promise<Checkpoint> {
   const weights = await loadWeightsOf(directory, config);
   const optimizer = await loadOptimizer(directory, parameterSpecs(config));
-  return { weights, ...(optimizer && { optimizer }) };
+  return { weights, optimizer };
 }
 
 /** The weights of a folder that must hold the same model, differently trained. */
@@ -47,8 +47,10 @@ export async function loadWeightsOf(directory: string, config: ModelConfig): Pro
   );
   if (differing === undefined) return loadWeights(directory, config);
   throw new CheckpointError(
-    `${directory} holds another model: its ${differing} is ${JSON.stringify(found.config[differing])}, that of the engine ${JSON.stringify(config[differing])}. ` +
-      'Load a checkpoint of the model that the engine was created with.',
+    `${directory} holds another model: its ${differing} is ` +
+      `${JSON.stringify(found.config[differing])}, that of the engine ` +
+      `${JSON.stringify(config[differing])}. Load a checkpoint of the model that the engine was ` +
+      'created with.',
     { code: 'CHECKPOINT_OTHER_MODEL', details: { key: differing } },
   );
 }

@@ -7,8 +7,8 @@ import { afterAll, beforeAll } from 'vitest';
 
 import { createCriticInThread } from '../../test/support/engine.js';
 import { livelyWeights } from '../../test/support/models.js';
-import { saveModelFolder } from '../folder/model-folder.js';
-import { completeConfig, toConfigJson } from '../folder/new-model.js';
+import { saveModelFolder } from '../storage/model-folder.js';
+import { completeConfig, toConfigJson } from '../storage/new-model.js';
 import { criticConfigText } from './critic-folder.js';
 
 const root = mkdtempSync(join(tmpdir(), 'critic-onnx-'));

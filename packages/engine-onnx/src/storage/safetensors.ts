@@ -10,7 +10,7 @@ import { z } from 'zod';
 
 import { decodeFloats, encodeFloats, isStoredType, storedTypes, type StoredType } from './dtype.js';
 
-/** Where a tensor lies in its file. */
+/** A tensor in its file. */
 interface StoredTensor {
   readonly name: string;
   readonly type: StoredType;
@@ -43,9 +43,9 @@ export interface WriteOptions {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** What is read or converted at once: bounds the memory beyond the tensors themselves. */
+/** Bytes read or converted at once, which bounds the memory besides the tensors themselves. */
 const chunkBytes = 4 << 20;
-/** The format's own limit. */
+/** The limit of the format. */
 const maxHeaderBytes = 100 << 20;
 
 const entrySchema = z.object({
@@ -121,7 +121,8 @@ function locate(
   const { dtype, shape, data_offsets: offsets } = entry;
   if (!isStoredType(dtype)) {
     throw new CheckpointError(
-      `${path}: tensor ${name} is stored as ${dtype}; expected ${Object.keys(storedTypes).join(', ')}. Save the model in one of these.`,
+      `${path}: tensor ${name} is stored as ${dtype}; expected one of ` +
+        `${Object.keys(storedTypes).join(', ')}. Save the model in one of these types.`,
       { code: 'WEIGHTS_TYPE', details: { tensor: name, dtype } },
     );
   }
@@ -179,7 +180,7 @@ async function readFully(
 }
 
 /**
- * Writes the tensors in the order given, to a temporary name that is renamed when all is on disk.
+ * Writes the tensors in the given order, to a temporary file that is renamed when all is on disk.
  * Equal tensors give equal bytes.
  */
 export async function writeSafetensors(
@@ -238,10 +239,7 @@ async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> 
 
 function broken(path: string, why: string, cause?: unknown): CheckpointError {
   return new CheckpointError(
-    `${path} is not a whole safetensors file: ${why}. Copy or download it again.`,
-    {
-      code: 'WEIGHTS_BROKEN',
-      ...(cause !== undefined && { cause }),
-    },
+    `${path} is not a complete safetensors file: ${why}. Copy or download it again.`,
+    { code: 'WEIGHTS_BROKEN', cause },
   );
 }

@@ -49,7 +49,7 @@ export function encodeFloats(values: Float32Array, type: 'F32' | 'BF16'): Uint8A
   const halves = new Uint16Array(values.length);
   for (let i = 0; i < bits.length; i++) {
     const value = bits[i]!;
-    // Rounding a NaN up could carry into infinity: keep it quiet instead.
+    // Rounding a NaN up could turn it into infinity: make it a quiet NaN instead.
     const isNaN = (value & 0x7fffffff) > 0x7f800000;
     halves[i] = isNaN ? (value >>> 16) | 0x40 : (value + 0x7fff + ((value >>> 16) & 1)) >>> 16;
   }

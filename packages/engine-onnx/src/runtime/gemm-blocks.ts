@@ -1,8 +1,7 @@
 /**
- * How ONNX Runtime's float GEMM (MLAS) adds up each element of C[M,N] = A[M,K] B[K,N]: in blocks
- * along K. The block length follows from K and from the columns that one thread takes, and how the
- * columns are shared among threads follows from M. So two row counts give equal bits where their
- * blocks are equal. A single row takes another kernel altogether.
+ * How ONNX Runtime's float GEMM (MLAS) sums each element of C[M,N] = A[M,K] B[K,N]: in blocks along
+ * K. The block length depends on K and on the number of columns of a thread, which depends on M. So
+ * two row counts give equal bits where their blocks are equal. A single row uses a different kernel.
  */
 
 /** Constants of MLAS (`mlas/lib/sgemm.cpp`, `mlasi.h`). */
@@ -14,14 +13,14 @@ const threadComplexity = 64 * 1024;
 /** [columns N, depth K] of a linear layer. */
 export type LinearShape = readonly [columns: number, depth: number];
 
-/** Columns that each thread takes of M rows; one number where the rows are shared out instead. */
+/** Columns of each thread for M rows; one number where the threads divide the rows instead. */
 export function threadColumns(m: number, [n, k]: LinearShape, threads: number): readonly number[] {
   if (n <= m) return [n];
   const groups = Math.ceil(n / threadAlignN);
   const wanted = Math.floor((m * n * k) / threadComplexity) + 1;
   const used = Math.min(wanted, threads, groups);
   const [each, larger] = [Math.floor(groups / used), groups % used];
-  // The first `larger` threads take one group more, and the last group may be cut short.
+  // The first `larger` threads take one group more; the last group may be shorter.
   const ends = Array.from({ length: used }, (_, i) =>
     Math.min(n, ((i + 1) * each + Math.min(i + 1, larger)) * threadAlignN),
   );

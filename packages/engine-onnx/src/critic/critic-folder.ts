@@ -1,15 +1,15 @@
 /**
- * Model folders as critics: Hugging Face's token classification with one label, which is what verl
- * trains and saves as a critic.
+ * Model folders as critics: Hugging Face's token classification with one label, as verl trains and
+ * saves critics.
  */
-import { loadWeights, readModelFiles, type ModelFolder } from '../folder/model-folder.js';
+import { loadWeights, readModelFiles, type ModelFolder } from '../storage/model-folder.js';
 import type { ModelFamily } from '../model/config.js';
 import { valueHeadNames } from '../model/parameters.js';
 
 /**
- * Opens any folder that has the body of a model. The head that is there is kept if it has one
- * label, that of a reward model (which has no bias) included; otherwise it is new and 0, so that
- * every value begins at 0 and no seed has a say.
+ * Opens any folder with the body of a model. A head with one label is kept, including that of a
+ * reward model (which has no bias); otherwise the head is new and 0, so that every value starts at 0
+ * and no seed is needed.
  * @throws CheckpointError when the folder cannot be used
  */
 export async function openCriticFolder(directory: string): Promise<ModelFolder> {
@@ -27,7 +27,7 @@ const architectures: Record<ModelFamily, string> = {
 
 /**
  * `config.json` of a critic: its class, its one label, and no dropout, which transformers would
- * otherwise apply at 0.1. The rest of the text stays as it was.
+ * otherwise apply at 0.1. The rest of the text is unchanged.
  */
 export function criticConfigText(configText: string, family: ModelFamily): string {
   const keys = {
@@ -39,7 +39,7 @@ export function criticConfigText(configText: string, family: ModelFamily): strin
   return Object.entries(keys).reduce((text, [key, value]) => withKey(text, key, value), configText);
 }
 
-/** Sets a key whose value holds no further brackets. */
+/** Sets a key whose value has no nested brackets. */
 function withKey(text: string, key: string, value: string): string {
   const pair = `"${key}": ${value}`;
   const known = new RegExp(String.raw`"${key}"\s*:\s*(\[[^\]]*\]|\{[^}]*\}|[^,{}[\]\s]+)`);

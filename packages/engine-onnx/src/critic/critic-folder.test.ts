@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { CheckpointError } from '@trinity-rft/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { loadCheckpoint, saveCheckpoint } from '../folder/checkpoint.js';
-import { loadModelFolder, saveModelFolder, type ModelFolder } from '../folder/model-folder.js';
-import { writeSafetensors, type NamedTensor } from '../folder/safetensors.js';
+import { loadCheckpoint, saveCheckpoint } from '../storage/checkpoint.js';
+import { loadModelFolder, saveModelFolder, type ModelFolder } from '../storage/model-folder.js';
+import { writeSafetensors, type NamedTensor } from '../storage/safetensors.js';
 import { parameterSpecs } from '../model/parameters.js';
 import { criticConfigText, openCriticFolder } from './critic-folder.js';
 
@@ -91,7 +91,7 @@ describe('a checkpoint of a critic', () => {
     expect((await openCriticFolder(folder)).weights).toEqual(weights);
   });
 
-  it('of a language model is refused, because its head is not there', async () => {
+  it('of a language model is rejected, because its head is not there', async () => {
     const { config } = await openCriticFolder(fixture('qwen3'));
     const loading = loadCheckpoint(fixture('qwen3'), config);
     await expect(loading).rejects.toBeInstanceOf(CheckpointError);
@@ -117,7 +117,7 @@ describe('a model with a head of one label', () => {
     expect(critic.weights.at(-1)).toBe(0.5);
   });
 
-  it('is refused when it has more labels', async () => {
+  it('is rejected when it has more labels', async () => {
     const directory = await changed((tensors) =>
       tensors.map((tensor) =>
         tensor.name === 'score.bias'

@@ -31,7 +31,7 @@ it('writes equal bytes for equal seeds, and others for other seeds', async () =>
   );
 });
 
-it('refuses files that a model folder does not have', async () => {
+it('rejects files that a model folder does not have', async () => {
   const created = createModelFolder({
     directory: folder,
     seed: 1,
@@ -39,11 +39,11 @@ it('refuses files that a model folder does not have', async () => {
     tokenizerFiles: { 'weights.bin': 'x' },
   });
   await expect(created).rejects.toThrow(
-    'cannot carry the file weights.bin; expected one of tokenizer.json',
+    'cannot have the file weights.bin; expected one of tokenizer.json',
   );
 });
 
-it('refuses sizes that do not go together', async () => {
+it('rejects sizes that do not go together', async () => {
   const created = createModelFolder({
     directory: folder,
     seed: 1,

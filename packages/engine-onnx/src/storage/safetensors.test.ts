@@ -138,7 +138,7 @@ describe('a safetensors file', () => {
   });
 });
 
-describe('a broken safetensors file is refused with its name:', () => {
+describe('a broken safetensors file is rejected with its name:', () => {
   const cases: readonly [string, () => Promise<string>, string][] = [
     ['one that is not there', async () => path('nowhere'), 'cannot be opened'],
     [
@@ -168,14 +168,14 @@ describe('a broken safetensors file is refused with its name:', () => {
     [
       'an unknown number format',
       () => writeRaw('int8', 'I8', [4], new Uint8Array(4)),
-      'tensor x is stored as I8; expected F32, BF16, F16',
+      'tensor x is stored as I8; expected one of F32, BF16, F16',
     ],
   ];
   it.for(cases)('%s', async ([, make, message]) => {
     const file = await make();
-    const refusal = openSafetensors(file);
-    await expect(refusal).rejects.toBeInstanceOf(CheckpointError);
-    await expect(refusal).rejects.toThrow(file);
-    await expect(refusal).rejects.toThrow(message);
+    const rejection = openSafetensors(file);
+    await expect(rejection).rejects.toBeInstanceOf(CheckpointError);
+    await expect(rejection).rejects.toThrow(file);
+    await expect(rejection).rejects.toThrow(message);
   });
 });

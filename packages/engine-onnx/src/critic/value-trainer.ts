@@ -2,20 +2,26 @@
 import type { TokenBatch, ValuePass } from '@trinity-rft/core';
 import type { ModelConfig } from '../model/config.js';
 import { GraphTrainer, type TrainerOptions, type TrainingHead } from '../train/graph-trainer.js';
-import { assertFinite, assertPerToken, checkedRows, responseOffsets } from '../train/rows.js';
+import {
+  assertFinite,
+  assertPerToken,
+  checkedRows,
+  responseOffsets,
+  tokenCount,
+} from '../train/rows.js';
 import { valueGradientGraph, valueGraph } from './value-graphs.js';
 
 type GraphKind = 'values' | 'gradients';
 
-/** Calls are made one at a time, as `ValueEngine` says. The config has `head: 'value'`. */
+/** Calls are made one at a time, as `ValueEngine` requires. The config has `head: 'value'`. */
 export class ValueTrainer extends GraphTrainer<GraphKind> {
   constructor(options: TrainerOptions) {
     super(options, valueHead(options.config));
   }
 
   /**
-   * The value of the position before each response token: of the state that the token was drawn in.
-   * Temperatures play no part.
+   * The value of the position before each response token, which is the state that the token was drawn
+   * in. Temperatures have no effect.
    * @throws EngineError naming the row when a row cannot be read or its value is not finite
    */
   async forward(batch: TokenBatch): Promise<ValuePass> {
@@ -25,7 +31,7 @@ export class ValueTrainer extends GraphTrainer<GraphKind> {
       'values',
       this.weights.training.feeds,
       rows,
-      offsets.at(-1)!,
+      tokenCount(offsets),
       ['values'],
     );
     assertFinite('The value', values, offsets);

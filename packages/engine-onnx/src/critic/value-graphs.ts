@@ -12,6 +12,7 @@ import { Graph, type Value } from '../onnx/graph/graph.js';
 import { linear } from '../onnx/ops/matmul.js';
 import { rmsNorm } from '../onnx/ops/norm.js';
 import { takeRows } from '../onnx/ops/shape.js';
+import { parameterOf } from '../model/block.js';
 import type { Agreement } from '../model/column-parts.js';
 import type { ModelConfig } from '../model/config.js';
 import { valueHeadNames } from '../model/parameters.js';
@@ -40,11 +41,11 @@ export function valueGradientGraph(config: ModelConfig): Uint8Array {
 
 /** One number for each of `rows`. [R, 1] */
 function valuesOf({ trunk, x }: TrainingBody, rows: Value, spread?: Value): Value {
-  const parameter = (name: string): Value => trunk.parameters.get(name)!;
   const states = rmsNorm(
     takeRows(x, rows, spread),
-    parameter('model.norm.weight'),
+    parameterOf(trunk, 'model.norm.weight'),
     trunk.config.normEpsilon,
   );
-  return linear(states, parameter(valueHeadNames.weight), parameter(valueHeadNames.bias));
+  const { weight, bias } = valueHeadNames;
+  return linear(states, parameterOf(trunk, weight), parameterOf(trunk, bias));
 }

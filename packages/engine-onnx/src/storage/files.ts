@@ -19,7 +19,7 @@ export async function readIfThere(path: string): Promise<Uint8Array | undefined>
   }
 }
 
-/** Readers see the old file or the new one, never a part. */
+/** Atomic: readers see the old file or the new one. */
 export async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   try {
     await writeFile(`${path}.tmp`, bytes);

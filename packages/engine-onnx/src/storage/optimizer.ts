@@ -14,8 +14,8 @@ const optimizerFile = 'optimizer.safetensors';
 const optimizerFormat = 'trinity-rft-adamw-1';
 
 /**
- * Writes the moments of what `specs` name; without a state, what an earlier save left there goes:
- * it does not belong to these weights.
+ * Writes the moments of the parameters in `specs`. Without a state, the file of an earlier save is
+ * removed, because it does not belong to these weights.
  */
 export async function saveOptimizer(
   directory: string,
@@ -30,7 +30,7 @@ export async function saveOptimizer(
 
 /**
  * `undefined` where the folder has no optimizer file.
- * @throws CheckpointError when it is not that of `specs`
+ * @throws CheckpointError when the file is not of these parameters
  */
 export async function loadOptimizer(
   directory: string,
@@ -53,7 +53,7 @@ async function readOptimizer(
 ): Promise<OptimizerState> {
   const step = Number(file.metadata['step']);
   if (file.metadata['format'] !== optimizerFormat || !Number.isInteger(step))
-    throw notOptimizer(path, `its metadata do not say ${optimizerFormat} and a step`);
+    throw notOptimizer(path, `its metadata does not name ${optimizerFormat} and a step`);
   const state = blankOptimizer(specs, step);
   for (const { name, shape, data } of momentTensors(specs, state)) {
     const found = file.tensors.get(name);
@@ -71,9 +71,8 @@ async function readOptimizer(
 
 function notOptimizer(path: string, why: string): CheckpointError {
   return new CheckpointError(
-    `${path} does not hold the optimizer of this model: ${why}. Delete the file to begin with fresh moments.`,
-    {
-      code: 'OPTIMIZER_MISMATCH',
-    },
+    `${path} does not hold the optimizer of this model: ${why}. Delete the file to start with new ` +
+      'moments.',
+    { code: 'OPTIMIZER_MISMATCH' },
   );
 }

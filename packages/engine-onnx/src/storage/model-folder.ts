@@ -1,6 +1,4 @@
-/**
- * Hugging Face model folders: config.json, weights, and the tokenizer files that travel with them.
- */
+/** Hugging Face model folders: config.json, weights, and the tokenizer files beside them. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -9,13 +7,10 @@ import { CheckpointError } from '@trinity-rft/core';
 import { parseModelConfig, type ModelConfig } from '../model/config.js';
 import { parameterCount, parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 import { readIfThere, writeWhole } from './files.js';
-import { writeSafetensors } from './safetensors.js';
+import { writeSafetensors, type SafetensorsFile } from './safetensors.js';
 import { openWeightFiles, singleWeightFile, type WeightFiles } from './weight-files.js';
 
-/**
- * Files that the engine does not read but keeps beside the weights, so that what it saves is a
- * complete model.
- */
+/** Files that the engine does not read, but copies, so that a saved folder is a complete model. */
 export const companionFiles = [
   'tokenizer.json',
   'tokenizer_config.json',
@@ -29,12 +24,12 @@ export const companionFiles = [
   'tokenizer.model',
 ] as const;
 
-/** A model folder apart from its weights. */
+/** A model folder without its weights. */
 export interface ModelFiles {
   readonly config: ModelConfig;
   /** `config.json` as it was read. */
   readonly configText: string;
-  /** The {@link companionFiles} that were there, by name. */
+  /** The {@link companionFiles} of the folder, by name. */
   readonly companions: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -78,7 +73,7 @@ function parseJson(text: string, path: string): unknown {
 
 /**
  * The weights of a folder as one flat array in the layout of `parameterSpecs(config)`.
- * @param fresh parameters that are 0 where the folder has none of that name
+ * @param fresh parameters that are 0 where the folder does not have them
  */
 export async function loadWeights(
   directory: string,
@@ -90,80 +85,91 @@ export async function loadWeights(
     const specs = parameterSpecs(config).filter(
       ({ name }) => files.tensors.has(name) || !fresh.includes(name),
     );
-    assertSameTensors(directory, specs, files, config);
+    const stored = storedTensors(directory, specs, files);
+    assertNoSurplus(directory, specs, files, config);
     const weights = new Float32Array(parameterCount(config));
-    for (const { name, offset, size } of specs) {
-      await files.tensors.get(name)!.read(name, weights.subarray(offset, offset + size));
-    }
+    for (const { spec, file } of stored)
+      await file.read(spec.name, weights.subarray(spec.offset, spec.offset + spec.size));
     return weights;
   } finally {
     await files.close();
   }
 }
 
+interface StoredTensor {
+  readonly spec: ParameterSpec;
+  readonly file: SafetensorsFile;
+}
+
+/** @throws CheckpointError when a tensor is missing or has another shape */
+function storedTensors(
+  directory: string,
+  specs: readonly ParameterSpec[],
+  files: WeightFiles,
+): readonly StoredTensor[] {
+  const [missing, ...more] = specs.filter(({ name }) => !files.tensors.has(name));
+  if (missing)
+    throw mismatch(
+      directory,
+      missing.name,
+      `tensor ${missing.name} of shape ${inBrackets(missing.shape)} is missing${andMore(more)}`,
+    );
+  return specs.flatMap((spec) => {
+    const { name, shape } = spec;
+    const file = files.tensors.get(name);
+    const found = file?.tensors.get(name)?.shape ?? [];
+    if (found.join() !== shape.join())
+      throw mismatch(
+        directory,
+        name,
+        `tensor ${name} in ${file?.file} has shape ${inBrackets(found)}, but config.json asks for ` +
+          inBrackets(shape),
+      );
+    return file ? [{ spec, file }] : [];
+  });
+}
+
+const inBrackets = (shape: readonly number[]): string => `[${shape.join(', ')}]`;
+const andMore = ({ length }: readonly unknown[]): string =>
+  length > 0 ? ` (and ${length} more)` : '';
+
 /**
  * Tensors that a checkpoint may hold although the model has no such parameter: a head that is tied
  * or not used, and saved constants.
  */
-function isSurplus(name: string, config: ModelConfig): boolean {
+function isKnownSurplus(name: string, config: ModelConfig): boolean {
   return (
     ((config.tieEmbeddings || config.head === 'value') && name === 'lm_head.weight') ||
     name.endsWith('.rotary_emb.inv_freq')
   );
 }
 
-function assertSameTensors(
+/** @throws CheckpointError when the folder has a tensor that the model has no place for */
+function assertNoSurplus(
   directory: string,
   specs: readonly ParameterSpec[],
   files: WeightFiles,
   config: ModelConfig,
 ): void {
   const expected = new Set(specs.map((spec) => spec.name));
-  const missing = specs.filter((spec) => !files.tensors.has(spec.name));
-  if (missing.length > 0) {
-    const { name, shape } = missing[0]!;
-    throw mismatch(
-      directory,
-      name,
-      `tensor ${name} of shape [${shape.join(', ')}] is missing${andMore(missing.length)}`,
-    );
-  }
-  for (const { name, shape } of specs) {
-    const file = files.tensors.get(name)!;
-    const found = file.tensors.get(name)!.shape;
-    if (found.join() !== shape.join()) {
-      throw mismatch(
-        directory,
-        name,
-        `tensor ${name} in ${file.file} has shape [${found.join(', ')}], but config.json asks for [${shape.join(', ')}]`,
-      );
-    }
-  }
-  const extra = [...files.tensors.keys()].filter(
-    (name) => !expected.has(name) && !isSurplus(name, config),
+  const [surplus, ...more] = [...files.tensors].filter(
+    ([name]) => !expected.has(name) && !isKnownSurplus(name, config),
   );
-  if (extra.length > 0) {
-    const file = files.tensors.get(extra[0]!)!;
-    const shape = file.tensors.get(extra[0]!)!.shape;
-    throw mismatch(
-      directory,
-      extra[0]!,
-      `tensor ${extra[0]!} of shape [${shape.join(', ')}] in ${file.file} has no place in a ${config.family} model of this config.json${andMore(extra.length)}`,
-    );
-  }
-}
-
-function andMore(count: number): string {
-  return count > 1 ? ` (and ${count - 1} more)` : '';
+  if (surplus === undefined) return;
+  const [name, { file, tensors }] = surplus;
+  const shape = inBrackets(tensors.get(name)?.shape ?? []);
+  throw mismatch(
+    directory,
+    name,
+    `tensor ${name} of shape ${shape} in ${file} has no place in a ${config.family} model of this ` +
+      `config.json${andMore(more)}`,
+  );
 }
 
 function mismatch(directory: string, tensor: string, what: string): CheckpointError {
   return new CheckpointError(
     `${directory}: ${what}. config.json and the weights must be of the same model.`,
-    {
-      code: 'WEIGHTS_MISMATCH',
-      details: { tensor },
-    },
+    { code: 'WEIGHTS_MISMATCH', details: { tensor } },
   );
 }
 
@@ -185,8 +191,8 @@ export async function saveModelFolder(
 }
 
 /**
- * The only change to a config.json that was read: transformers would otherwise round the float32
- * weights to the old type.
+ * The only change to a config.json: otherwise transformers would round the float32 weights to the old
+ * type.
  */
 function withStoredType(configText: string): string {
   return configText.replaceAll(/("(?:torch_)?dtype"\s*:\s*)"[^"]*"/g, '$1"float32"');

@@ -67,7 +67,7 @@ describe('a model folder', () => {
     );
   });
 
-  it('carries the files of the tokenizer along, byte for byte, also when the source is gone', async () => {
+  it('carries the files of the tokenizer along, byte for byte, also after the source was removed', async () => {
     const tokenizerFiles = {
       'tokenizer.json': '{"é": 1}',
       'chat_template.jinja': '{{ x }}\n',
@@ -119,7 +119,7 @@ describe('a model folder', () => {
       JSON.stringify({ weight_map: weightMap }),
     );
     await expect(loadModelFolder(folder)).rejects.toThrow(
-      'says that model-00001-of-00002.safetensors holds tensor model.norm.weight, but it does not',
+      'names model-00001-of-00002.safetensors as the file of tensor model.norm.weight',
     );
   });
 
@@ -134,28 +134,28 @@ describe('a model folder', () => {
   });
 });
 
-describe('weights that do not fit are refused, with tensor, file and shapes:', () => {
+describe('weights that do not fit are rejected, with tensor, file and shapes:', () => {
   const name = 'model.layers.0.mlp.up_proj.weight';
   it('a missing tensor', async () => {
-    const refusal = loadModelFolder(
+    const rejection = loadModelFolder(
       await changed((tensors) => tensors.filter((tensor) => tensor.name !== name)),
     );
-    await expect(refusal).rejects.toBeInstanceOf(CheckpointError);
-    await expect(refusal).rejects.toThrow(
+    await expect(rejection).rejects.toBeInstanceOf(CheckpointError);
+    await expect(rejection).rejects.toThrow(
       new RegExp(`tensor ${name} of shape \\[\\d+, \\d+\\] is missing`),
     );
   });
 
   it('a tensor of another shape', async () => {
-    const refusal = loadModelFolder(
+    const rejection = loadModelFolder(
       await changed((tensors) =>
         tensors.map((tensor) =>
           tensor.name === name ? { ...tensor, shape: [tensor.data.length] } : tensor,
         ),
       ),
     );
-    await expect(refusal).rejects.toBeInstanceOf(CheckpointError);
-    await expect(refusal).rejects.toThrow(
+    await expect(rejection).rejects.toBeInstanceOf(CheckpointError);
+    await expect(rejection).rejects.toThrow(
       new RegExp(
         `tensor ${name} in model.safetensors has shape \\[\\d+\\], but config.json asks for \\[\\d+, \\d+\\]`,
       ),
@@ -163,14 +163,14 @@ describe('weights that do not fit are refused, with tensor, file and shapes:', (
   });
 
   it('a tensor that the model has no place for', async () => {
-    const refusal = loadModelFolder(
+    const rejection = loadModelFolder(
       await changed((tensors) => [
         ...tensors,
         { name: 'model.layers.9.mlp.extra', shape: [2], data: new Float32Array(2) },
       ]),
     );
-    await expect(refusal).rejects.toBeInstanceOf(CheckpointError);
-    await expect(refusal).rejects.toThrow(
+    await expect(rejection).rejects.toBeInstanceOf(CheckpointError);
+    await expect(rejection).rejects.toThrow(
       'tensor model.layers.9.mlp.extra of shape [2] in model.safetensors has no place in a qwen3 model',
     );
   });
@@ -206,7 +206,7 @@ describe('a checkpoint', () => {
     expect(await loadCheckpoint(folder, model.config)).toEqual({ weights: model.weights });
   });
 
-  it('of another model, or with an optimizer of another one, is refused', async () => {
+  it('of another model, or with an optimizer of another one, is rejected', async () => {
     const [one, other] = [
       await loadModelFolder(join(fixtures, 'qwen3')),
       await loadModelFolder(join(fixtures, 'llama')),

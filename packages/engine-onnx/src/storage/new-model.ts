@@ -1,7 +1,4 @@
-/**
- * A new model: sizes to `config.json`, seeded weights, and a folder that Hugging Face transformers
- * opens too.
- */
+/** A new model with seeded weights, in a folder that Hugging Face transformers opens too. */
 import { CheckpointError } from '@trinity-rft/core';
 
 import {
@@ -13,7 +10,7 @@ import {
 import { initialWeights } from '../model/parameters.js';
 import { companionFiles, saveModelFolder } from './model-folder.js';
 
-/** What must be said of a new model; the rest has the defaults of a small qwen3. */
+/** The required sizes of a new model; the rest defaults to a small qwen3. */
 export interface NewModelConfig extends Partial<ModelConfig> {
   readonly vocabSize: number;
   readonly hiddenSize: number;
@@ -24,7 +21,7 @@ export interface NewModelConfig extends Partial<ModelConfig> {
 export interface NewModelOptions {
   readonly directory: string;
   readonly config: NewModelConfig;
-  /** Of the initial weights; equal seeds give equal bytes. */
+  /** Seed of the initial weights; equal seeds give equal bytes. */
   readonly seed: number;
   /**
    * Standard deviation of the initial matrices; written to config.json as `initializer_range`.
@@ -32,7 +29,7 @@ export interface NewModelOptions {
    */
   readonly initializerRange?: number;
   /**
-   * Files to lay beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...).
+   * Files to write beside the weights, by name (`tokenizer.json`, `chat_template.jinja` ...).
    * @default none
    */
   readonly tokenizerFiles?: Readonly<Record<string, string | Uint8Array>>;
@@ -57,20 +54,17 @@ export async function createModelFolder(options: NewModelOptions): Promise<Model
 function assertCompanion(name: string): string {
   if (companionFiles.some((known) => known === name)) return name;
   throw new CheckpointError(
-    `A new model cannot carry the file ${name}; expected one of ${companionFiles.join(', ')}.`,
-    {
-      code: 'MODEL_FILE_UNKNOWN',
-    },
+    `A new model cannot have the file ${name}; expected one of ${companionFiles.join(', ')}.`,
+    { code: 'MODEL_FILE_UNKNOWN' },
   );
 }
 
-/** Fills in what a new model leaves open. */
+/** Fills in defaults. */
 export function completeConfig(partial: NewModelConfig): ModelConfig {
   const family = partial.family ?? 'qwen3';
   return {
     family,
-    // Three times the width, in steps of 32: about the share that the families give to the
-    // feed-forward block.
+    // Three times the width, in steps of 32: about the ratio in the families.
     intermediateSize: Math.ceil((3 * partial.hiddenSize) / 32) * 32,
     kvHeads: partial.heads,
     headDim: partial.hiddenSize / partial.heads,

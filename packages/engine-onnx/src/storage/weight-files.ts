@@ -20,7 +20,7 @@ export interface WeightFiles {
 }
 
 /**
- * @throws CheckpointError when there are no weights, or a shard lacks what the index says it holds
+ * @throws CheckpointError when there are no weights, or a shard lacks a tensor that the index names
  */
 export async function openWeightFiles(directory: string): Promise<WeightFiles> {
   const single = join(directory, singleWeightFile);
@@ -28,7 +28,8 @@ export async function openWeightFiles(directory: string): Promise<WeightFiles> {
   const index = join(directory, weightIndexFile);
   if (await isFile(index)) return openShards(directory, index);
   throw new CheckpointError(
-    `${directory} holds neither ${singleWeightFile} nor ${weightIndexFile}; expected a Hugging Face model folder with safetensors weights.`,
+    `${directory} holds neither ${singleWeightFile} nor ${weightIndexFile}; expected a Hugging ` +
+      'Face model folder with safetensors weights.',
     { code: 'WEIGHTS_MISSING', details: { directory } },
   );
 }
@@ -43,11 +44,9 @@ async function openShards(directory: string, index: string): Promise<WeightFiles
   if (missing === undefined) return opened;
   await opened.close();
   throw new CheckpointError(
-    `${index} says that ${missing[1]} holds tensor ${missing[0]}, but it does not. Copy or download the folder again.`,
-    {
-      code: 'WEIGHTS_BROKEN',
-      details: { tensor: missing[0], file: missing[1] },
-    },
+    `${index} names ${missing[1]} as the file of tensor ${missing[0]}, which it does not contain. ` +
+      'Copy or download the folder again.',
+    { code: 'WEIGHTS_BROKEN', details: { tensor: missing[0], file: missing[1] } },
   );
 }
 
@@ -57,10 +56,7 @@ async function readIndex(index: string): Promise<Record<string, string>> {
   } catch (cause) {
     throw new CheckpointError(
       `${index} is not an index of safetensors shards: expected JSON with a "weight_map".`,
-      {
-        code: 'WEIGHTS_BROKEN',
-        cause,
-      },
+      { code: 'WEIGHTS_BROKEN', cause },
     );
   }
 }

@@ -188,7 +188,7 @@ function batchMean(parts: readonly (readonly number[])[]): number {
   return parts.reduce((sum, [n, value]) => sum + n! * value!, 0) / count;
 }
 
-describe('a critic refuses, naming the row,', () => {
+describe('a critic rejects, naming the row,', () => {
   const row = { tokens: Int32Array.of(1, 2, 3), promptLength: 1, temperature: 1 };
 
   test('a row that it cannot read', async () => {
