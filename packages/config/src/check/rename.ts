@@ -17,36 +17,38 @@ export interface RenamedTree {
 export function renameKeys(root: MapNode): RenamedTree {
   const problems: LocatedProblem[] = [];
   const warnings: LocatedProblem[] = [];
-  const walk = (node: Node, names: readonly string[]): Node => {
-    if (node.kind === 'scalar') return node;
-    if (node.kind === 'list')
-      return { ...node, items: node.items.map((item) => walk(item, names)) };
-    const entries = new Map<string, Entry>();
-    for (const [key, entry] of node.entries) {
-      const alias = keyAliases.find(
-        (candidate) => candidate.from === key && isSection(names, candidate.section),
-      );
-      if (alias !== undefined && alias.to !== key && node.entries.has(alias.to)) {
-        problems.push({
-          at: entry.keyAt,
-          key: [...node.path, key],
-          message: `"${key}" is another name of "${alias.to}", which is set too. Keep one of the two.`,
-        });
-        continue;
-      }
-      if (alias?.deprecated === true)
-        warnings.push({
-          at: entry.keyAt,
-          key: [...node.path, key],
-          message: `"${key}" is an old name; it is read as "${alias.to}".`,
-        });
-      const name = alias?.to ?? key;
-      entries.set(name, { ...entry, node: walk(wrap(entry.node, alias), [...names, name]) });
-    }
-    return singleTaskset({ ...node, entries }, names, problems);
-  };
-  const renamed = walk(root, []) as MapNode;
+  const renamed = renameBelow(root, [], { problems, warnings }) as MapNode;
   return { root: renamed, problems, warnings };
+}
+
+interface Found {
+  readonly problems: LocatedProblem[];
+  readonly warnings: LocatedProblem[];
+}
+
+/** `names`: the new names of the keys from the top to `node`, without list indices. */
+function renameBelow(node: Node, names: readonly string[], found: Found): Node {
+  if (node.kind === 'scalar') return node;
+  if (node.kind === 'list')
+    return { ...node, items: node.items.map((item) => renameBelow(item, names, found)) };
+  const entries = new Map<string, Entry>();
+  for (const [key, entry] of node.entries) {
+    const alias = keyAliases.find(({ from, section }) => from === key && isSection(names, section));
+    const name = alias?.to ?? key;
+    const problem = { at: entry.keyAt, key: [...node.path, key] };
+    if (name !== key && node.entries.has(name)) {
+      const message = `"${key}" is another name of "${name}", which is set too. Keep one of the two.`;
+      found.problems.push({ ...problem, message });
+      continue;
+    }
+    if (alias?.deprecated === true) {
+      const message = `"${key}" is an old name; it is read as "${name}".`;
+      found.warnings.push({ ...problem, message });
+    }
+    const child = renameBelow(wrap(entry.node, alias), [...names, name], found);
+    entries.set(name, { ...entry, node: child });
+  }
+  return singleTaskset({ ...node, entries }, names, found.problems);
 }
 
 /** `names` is the path of a section in the file, without list indices. */

@@ -9,7 +9,7 @@ import { deriveOperators } from './algorithm/operators.js';
 import { deriveCritic } from './algorithm/optimizer.js';
 import type { StageContext } from './base/context.js';
 import { checkName, invalidName } from './base/paths.js';
-import type { Mode, ResolvedConfig, StageConfig } from './base/resolved.js';
+import type { ResolvedConfig, StageConfig } from './base/resolved.js';
 import { deriveBuffer } from './buffer/buffer.js';
 import { checkSampling } from './buffer/sample-strategy.js';
 import { deriveExplorer } from './explorer.js';
@@ -108,8 +108,7 @@ function deriveStage(context: StageContext, identity: Identity): StageConfig {
   return {
     stageName,
     stageIndex,
-    // Any other mode has a status that is a problem; colocate is both.
-    mode: (input.mode === 'colocate' ? 'both' : input.mode) as Mode,
+    mode: context.mode,
     project,
     group,
     name: stageName === undefined ? identity.name : `${identity.name}/${stageName}`,

@@ -43,8 +43,9 @@ function cutsOf(
   { explorerInput }: BufferConfig,
   model: RolloutModelConfig,
 ): readonly Cut[] {
-  const { mode, explorer } = context.input;
-  const explores = mode === 'both' || mode === 'colocate';
+  const { mode } = context;
+  const { explorer } = context.input;
+  const explores = mode === 'both';
   if (!explores && mode !== 'serve') return [];
   /** The section that decides: this one where the file sets the key in it, else the model's. */
   const place = (section: KeyPath, key: string): KeyPath =>

@@ -76,9 +76,7 @@ function checkTeacher(
   { needs, algorithmType }: AlgorithmConfig,
   models: readonly AuxiliaryModelConfig[],
 ): void {
-  const { mode } = context.input;
-  if (!needs.teacherLogprobs || models.length > 0 || (mode !== 'both' && mode !== 'colocate'))
-    return;
+  if (!needs.teacherLogprobs || models.length > 0 || context.mode !== 'both') return;
   const key = context.isSet('algorithm', 'advantage_fn') ? 'advantage_fn' : 'algorithm_type';
   context.warn(
     ['algorithm', key],

@@ -5,10 +5,13 @@ import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { nodeAt, placeOf, type KeyPath, type MapNode } from '../../source/node.js';
 import type { LocatedProblem } from '../../source/problem.js';
 import type { Disk } from './disk.js';
+import type { Mode } from './resolved.js';
 import type { StageTree } from './stages.js';
 
 export interface StageContext extends StageTree {
+  /** As the file sets it, with defaults. */
   readonly input: RunInput;
+  readonly mode: Mode;
   /** The schema of each section. */
   readonly sections: RunSchema['shape'];
   readonly tables: AlgorithmTables;
@@ -57,6 +60,8 @@ export function stageContext(
   return {
     ...stage,
     input,
+    // Any other mode has a status that is a problem.
+    mode: (input.mode === 'colocate' ? 'both' : input.mode) as Mode,
     sections: schema.shape,
     disk,
     tables,

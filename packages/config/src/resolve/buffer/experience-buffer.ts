@@ -152,11 +152,10 @@ function supervised(context: StageContext, model: ModelConfig): SupervisedBuffer
 }
 
 function store(context: StageContext, jobDirectory: string): ExperienceStoreConfig {
-  const { mode, buffer } = context.input;
-  const input = buffer.trainer_input.experience_buffer;
+  const { mode } = context;
+  const input = context.input.buffer.trainer_input.experience_buffer;
   const storageType = input.storage_type === 'sql' ? 'sql' : 'queue';
-  const explores = mode === 'both' || mode === 'colocate';
-  if (input.storage_type === 'file') fileInsteadOfStore(context, explores);
+  if (input.storage_type === 'file') fileInsteadOfStore(context, mode === 'both');
   const inMemory = storageType === 'queue' && input.storage === 'memory';
   const path = inMemory ? undefined : databasePath(context, storageType, jobDirectory);
   if (mode === 'serve' && inMemory)

@@ -31,42 +31,47 @@ export function checkSampling(
   if (name === 'staleness_control') checkStaleness(context, args['maxStaleness']);
 }
 
+interface ExpertNeeds {
+  readonly trainBatchSize: number;
+  /** The auxiliary buffers, by name. */
+  readonly buffers: Readonly<Record<string, ExperienceBufferConfig>>;
+}
+
 /** Experts beside the experiences of the model; undefined without any, or when they are invalid. */
 export function deriveExperts(
   context: StageContext,
   { needsRollouts, sampleStrategy: { name, args } }: AlgorithmConfig,
-  {
-    trainBatchSize,
-    buffers,
-  }: {
-    readonly trainBatchSize: number;
-    readonly buffers: Readonly<Record<string, ExperienceBufferConfig>>;
-  },
+  { trainBatchSize, buffers }: ExpertNeeds,
 ): ExpertsConfig | undefined {
-  if (name !== 'mix' || !needsRollouts || context.input.mode === 'bench') return undefined;
-  const { expertDataRatio, sftDatasetName } = args;
-  const expert = typeof sftDatasetName === 'string' ? sftDatasetName : 'sft_dataset';
-  const buffer = Object.hasOwn(buffers, expert) ? buffers[expert] : undefined;
-  if (buffer === undefined) {
-    const names = Object.keys(buffers);
-    const there =
-      names.length === 0 ? 'and there are none' : `which is not among ${names.join(', ')}`;
-    context.report(
-      setOne(context, argKey('sft_dataset_name')),
-      `the sample strategy mix takes experts from buffer.trainer_input.auxiliary_buffers, under "${expert}", ${there}. Add it, with storage_type: file and a path; or name another one with sft_dataset_name.`,
-      [typeKey, ['buffer', 'trainer_input', 'auxiliary_buffers']],
-    );
-  }
-  const count =
-    typeof expertDataRatio === 'number' ? expertCount(expertDataRatio, trainBatchSize) : 0;
-  if (trainBatchSize > 0 && count >= trainBatchSize) {
+  if (name !== 'mix' || !needsRollouts || context.mode === 'bench') return undefined;
+  const buffer = findExperts(context, args['sftDatasetName'], buffers);
+  const share = args['expertDataRatio'];
+  const count = typeof share === 'number' ? expertCount(share, trainBatchSize) : 0;
+  if (trainBatchSize > 0 && count >= trainBatchSize)
     context.report(
       setOne(context, argKey('expert_data_ratio')),
-      `${String(expertDataRatio)} of a train_batch_size of ${trainBatchSize} leaves no room for experiences of the model. Lower it, or raise buffer.train_batch_size; to learn from experts only use algorithm_type: sft.`,
+      `${String(share)} of a train_batch_size of ${trainBatchSize} leaves no room for experiences of the model. Lower it, or raise buffer.train_batch_size; to learn from experts only use algorithm_type: sft.`,
       [typeKey, ['buffer', 'train_batch_size']],
     );
-  }
   return buffer === undefined || count === 0 || !isReadable(buffer) ? undefined : { count, buffer };
+}
+
+function findExperts(
+  context: StageContext,
+  name: unknown,
+  buffers: ExpertNeeds['buffers'],
+): ExperienceBufferConfig | undefined {
+  const wanted = typeof name === 'string' ? name : 'sft_dataset';
+  if (Object.hasOwn(buffers, wanted)) return buffers[wanted];
+  const names = Object.keys(buffers);
+  const known =
+    names.length === 0 ? 'and there are none' : `which is not among ${names.join(', ')}`;
+  context.report(
+    setOne(context, argKey('sft_dataset_name')),
+    `the sample strategy mix takes experts from buffer.trainer_input.auxiliary_buffers, under "${wanted}", ${known}. Add it, with storage_type: file and a path; or name another one with sft_dataset_name.`,
+    [typeKey, ['buffer', 'trainer_input', 'auxiliary_buffers']],
+  );
+  return undefined;
 }
 
 /** A buffer in memory is still empty, which is reported elsewhere. */
@@ -78,8 +83,8 @@ const isReadable = (buffer: ExperienceBufferConfig): buffer is ExpertsConfig['bu
  * step staler than the one before.
  */
 function checkStaleness(context: StageContext, limit: unknown): void {
-  const { mode, synchronizer } = context.input;
-  const fixed = (mode === 'both' || mode === 'colocate') && synchronizer.sync_style === 'fixed';
+  const { synchronizer } = context.input;
+  const fixed = context.mode === 'both' && synchronizer.sync_style === 'fixed';
   if (!fixed || typeof limit !== 'number' || limit >= synchronizer.sync_interval) return;
   context.report(
     argKey('max_staleness'),

@@ -78,7 +78,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
   const given = folderLengths(input, model);
   return {
     ...inherited,
-    ...deriveLengths(context, section, given, shape, shape !== undefined),
+    ...deriveLengths(context, { section, given, shape, mayReport: shape !== undefined }),
     source: { kind: 'folder', modelPath: path, engine: engineOf(context, section, parts) },
   };
 }

@@ -17,89 +17,81 @@ export type CompleteLengths = Pick<
   'maxModelLen' | 'maxPromptTokens' | 'maxResponseTokens' | 'minResponseTokens'
 >;
 
+/** A section with lengths: what it sets, and what is known about its model. */
+export interface LengthsInput {
+  readonly section: KeyPath;
+  readonly given: Lengths;
+  readonly shape: ModelShape | undefined;
+  /** False when the model was not found, which is reported already. @default true */
+  readonly mayReport?: boolean;
+}
+
 /**
  * Completes the lengths: the whole is the sum of its parts, else what the model on disk allows; a
  * missing part is the remainder; two missing parts get half each.
  */
-export function deriveLengths(
-  context: StageContext,
-  section: KeyPath,
-  given: Lengths,
-  shape: ModelShape | undefined,
-  /** False when the model was not found, which is reported already. */
-  mayReport = true,
-): CompleteLengths {
-  const at = (key: string): KeyPath => [...section, key];
-  const uses = [
-    at('max_model_len'),
-    at('max_prompt_tokens'),
-    at('max_response_tokens'),
-    ['model', 'model_path'],
-  ];
+export function deriveLengths(context: StageContext, input: LengthsInput): CompleteLengths {
+  const { given, shape, mayReport = true } = input;
   const { maxPromptTokens: prompt, maxResponseTokens: response } = given;
   const whole =
     given.maxModelLen ??
     (prompt !== null && response !== null ? prompt + response : shape?.maxPositions);
   if (whole === undefined) {
-    if (mayReport) {
-      const message =
-        'is not set, and no config.json on this disk says how long the texts of the model may be. Set it, or both max_prompt_tokens and max_response_tokens.';
-      context.report(at('max_model_len'), message, uses);
-    }
+    if (mayReport)
+      reporter(context, input)(
+        'max_model_len',
+        'is not set, and no config.json on this disk says how long the texts of the model may be. Set it, or both max_prompt_tokens and max_response_tokens.',
+      );
     return { maxModelLen: 2, maxPromptTokens: 1, maxResponseTokens: 1, minResponseTokens: 0 };
   }
   const maxPromptTokens = prompt ?? (response === null ? Math.floor(whole / 2) : whole - response);
   const maxResponseTokens = response ?? whole - maxPromptTokens;
-  const complete = {
-    maxModelLen: whole,
-    maxPromptTokens,
-    maxResponseTokens,
-    minResponseTokens: given.minResponseTokens,
-  };
-  checkLengths(context, at, complete, given, shape, uses);
+  const { minResponseTokens } = given;
+  const complete = { maxModelLen: whole, maxPromptTokens, maxResponseTokens, minResponseTokens };
+  checkSum(complete, reporter(context, input));
+  checkBounds(complete, input, reporter(context, input));
   return complete;
 }
 
-function checkLengths(
-  context: StageContext,
-  at: (key: string) => KeyPath,
-  lengths: CompleteLengths,
-  given: Lengths,
-  shape: ModelShape | undefined,
-  uses: readonly KeyPath[],
+type ReportLength = (key: string, message: string) => void;
+
+/** Every check reads all lengths, and what the model allows. */
+const reporter = (context: StageContext, { section }: LengthsInput): ReportLength => {
+  const uses: readonly KeyPath[] = [
+    [...section, 'max_model_len'],
+    [...section, 'max_prompt_tokens'],
+    [...section, 'max_response_tokens'],
+    ['model', 'model_path'],
+  ];
+  return (key, message) => context.report([...section, key], message, uses);
+};
+
+function checkSum(lengths: CompleteLengths, report: ReportLength): void {
+  const { maxModelLen: whole, maxPromptTokens: prompt, maxResponseTokens: response } = lengths;
+  const sum = prompt + response;
+  const noRest = `which leaves nothing of max_model_len ${whole} for the rest. Lower it, or raise max_model_len.`;
+  if (response < 1) report('max_prompt_tokens', `got ${prompt}, ${noRest}`);
+  else if (prompt < 1) report('max_response_tokens', `got ${response}, ${noRest}`);
+  else if (sum > whole)
+    report(
+      'max_model_len',
+      `got ${whole}, but max_prompt_tokens ${prompt} and max_response_tokens ${response} need ${sum}. Raise it to ${sum}, or lower one of them.`,
+    );
+}
+
+function checkBounds(
+  { maxModelLen: whole, maxResponseTokens, minResponseTokens }: CompleteLengths,
+  { given, shape }: LengthsInput,
+  report: ReportLength,
 ): void {
-  const { maxModelLen, maxPromptTokens, maxResponseTokens, minResponseTokens } = lengths;
-  if (maxPromptTokens < 1 || maxResponseTokens < 1) {
-    const [key, part] =
-      maxResponseTokens < 1
-        ? (['max_prompt_tokens', maxPromptTokens] as const)
-        : (['max_response_tokens', maxResponseTokens] as const);
-    context.report(
-      at(key),
-      `got ${part}, which leaves nothing of max_model_len ${maxModelLen} for the rest. Lower it, or raise max_model_len.`,
-      uses,
-    );
-  } else if (maxPromptTokens + maxResponseTokens > maxModelLen) {
-    const sum = maxPromptTokens + maxResponseTokens;
-    context.report(
-      at('max_model_len'),
-      `got ${maxModelLen}, but max_prompt_tokens ${maxPromptTokens} and max_response_tokens ${maxResponseTokens} need ${sum}. Raise it to ${sum}, or lower one of them.`,
-      uses,
-    );
-  }
-  if (minResponseTokens >= maxResponseTokens && maxResponseTokens >= 1) {
-    context.report(
-      at('min_response_tokens'),
+  if (minResponseTokens >= maxResponseTokens && maxResponseTokens >= 1)
+    report(
+      'min_response_tokens',
       `got ${minResponseTokens}, expected less than max_response_tokens, which is ${maxResponseTokens}.`,
-      uses,
     );
-  }
-  if (shape?.maxPositions !== undefined && maxModelLen > shape.maxPositions) {
-    const key = given.maxModelLen === null ? 'max_response_tokens' : 'max_model_len';
-    context.report(
-      at(key),
-      `asks for sequences of ${maxModelLen} tokens, but the model has positions for ${shape.maxPositions}. Lower it to ${shape.maxPositions}, or take another model.`,
-      uses,
+  if (shape?.maxPositions !== undefined && whole > shape.maxPositions)
+    report(
+      given.maxModelLen === null ? 'max_response_tokens' : 'max_model_len',
+      `asks for sequences of ${whole} tokens, but the model has positions for ${shape.maxPositions}. Lower it to ${shape.maxPositions}, or use another model.`,
     );
-  }
 }

@@ -26,13 +26,12 @@ export function deriveModel(context: StageContext, engine: string): DerivedModel
     maxResponseTokens: input.max_response_tokens,
     minResponseTokens: input.min_response_tokens,
   };
-  const lengths = deriveLengths(
-    context,
-    ['model'],
+  const lengths = deriveLengths(context, {
+    section: ['model'],
     given,
     shape,
-    location?.isLocal === false || shape !== undefined,
-  );
+    mayReport: location?.isLocal === false || shape !== undefined,
+  });
   const model: ModelConfig = {
     ...resolveSection(context.sections.model, input),
     modelPath: location?.path ?? input.model_path,
@@ -123,7 +122,7 @@ function deriveRolloutModel(context: StageContext, model: ModelConfig): RolloutM
     'min_response_tokens',
   ].some((key) => context.isSet(...section, key));
   const { maxModelLen, maxPromptTokens, maxResponseTokens, minResponseTokens } = setsLength
-    ? deriveLengths(context, section, ownLengths(input, model), undefined)
+    ? deriveLengths(context, { section, given: ownLengths(input, model), shape: undefined })
     : model;
   checkToolChoice(context, section, input);
   const own = resolveSection(context.sections.explorer.unwrap().shape.rollout_model, input);

@@ -1,0 +1,130 @@
+/** The task sets to learn from and to evaluate on. */
+import type { RolloutArgs } from '@trinity-rft/core';
+import { evalTaskset, taskset } from '../../schema/buffer.js';
+import { generation } from '../../schema/data.js';
+import { inherit, resolveSection } from '../../schema/resolve-section.js';
+import type { RunInput } from '../../schema/root.js';
+import type { KeyPath } from '../../source/node.js';
+import type { StageContext } from '../base/context.js';
+import { checkName } from '../base/paths.js';
+import type {
+  AlgorithmConfig,
+  BufferConfig,
+  ModelConfig,
+  TasksetConfig,
+} from '../base/resolved.js';
+import { deriveDataset } from './dataset.js';
+
+type TasksetInput = RunInput['buffer']['explorer_input']['tasksets'][number];
+type List = 'tasksets' | 'eval_tasksets';
+
+interface TasksetNeeds {
+  readonly model: ModelConfig;
+  readonly algorithm: AlgorithmConfig;
+}
+
+const section: KeyPath = ['buffer', 'explorer_input'];
+
+/** Empty lists where the mode uses none. */
+export function deriveTasksets(
+  context: StageContext,
+  needs: TasksetNeeds,
+): BufferConfig['explorerInput'] {
+  const { explorer_input: input } = context.input.buffer;
+  const { mode } = context;
+  const derive = (list: List): readonly TasksetConfig[] =>
+    input[list].map((each, index) => deriveTaskset(context, [list, index], each, needs));
+  const tasksets = mode === 'both' ? derive('tasksets') : [];
+  const evalTasksets = mode === 'both' || mode === 'bench' ? derive('eval_tasksets') : [];
+  if (mode === 'both' && tasksets.length === 0)
+    context.report(
+      [...section, 'tasksets'],
+      'is empty, but mode both needs tasks. Set buffer.explorer_input.taskset with at least a path.',
+      [['mode']],
+    );
+  if (mode === 'bench' && evalTasksets.length === 0)
+    context.report(
+      [...section, 'eval_tasksets'],
+      'is empty, but mode bench evaluates on it. Set at least one with a path.',
+    );
+  checkNames(context, 'tasksets', tasksets);
+  checkNames(context, 'eval_tasksets', evalTasksets);
+  return { tasksets, evalTasksets };
+}
+
+function checkNames(context: StageContext, list: List, sets: readonly TasksetConfig[]): void {
+  const seen = new Set<string>();
+  for (const [index, { name }] of sets.entries()) {
+    if (seen.has(name))
+      context.report(
+        [...section, list, index, 'name'],
+        `got "${name}", which another one of ${list} has already. Names must differ: metrics and states are stored under them.`,
+      );
+    seen.add(name);
+  }
+}
+
+function deriveTaskset(
+  context: StageContext,
+  [list, index]: readonly [List, number],
+  input: TasksetInput,
+  { model, algorithm }: TasksetNeeds,
+): TasksetConfig {
+  const place: KeyPath = [...section, list, index];
+  const isEval = list === 'eval_tasksets';
+  const name = input.name === '' ? `${isEval ? 'eval_taskset' : 'taskset'}_${index}` : input.name;
+  checkName(context, [...place, 'name'], name);
+  if (input.path === null)
+    context.report(
+      [...place, 'path'],
+      'is missing. Give a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub such as openai/gsm8k.',
+    );
+  const defaults = context.input.buffer.explorer_input;
+  return {
+    ...resolveSection(isEval ? evalTaskset : taskset, input),
+    ...deriveDataset(context, place, { ...input, name }, model),
+    isEval,
+    workflow: deriveWorkflow(context, place, input, isEval),
+    rewardFn: input.default_reward_fn_type ?? defaults.default_reward_fn_type ?? undefined,
+    rolloutArgs: deriveRolloutArgs(context, [...place, 'rollout_args'], input.rollout_args, model),
+    repeatTimes: isEval ? input.repeat_times : algorithm.repeatTimes,
+  };
+}
+
+/** Undefined when every row names its own. */
+function deriveWorkflow(
+  context: StageContext,
+  place: KeyPath,
+  input: TasksetInput,
+  isEval: boolean,
+): string | undefined {
+  const defaults = context.input.buffer.explorer_input;
+  const workflow =
+    input.default_workflow_type ??
+    (isEval ? defaults.default_eval_workflow_type : null) ??
+    defaults.default_workflow_type ??
+    undefined;
+  if (workflow === undefined && input.format.workflow_key === '')
+    context.report(
+      [...place, 'default_workflow_type'],
+      'is not set, neither here nor in explorer_input. Name a registered workflow, for example math_workflow.',
+      [[...section, 'default_workflow_type']],
+    );
+  return workflow;
+}
+
+function deriveRolloutArgs(
+  context: StageContext,
+  place: KeyPath,
+  input: TasksetInput['rollout_args'],
+  model: ModelConfig,
+): Required<RolloutArgs> {
+  const own = resolveSection(generation, input);
+  if (own.maxTokens !== undefined && own.maxTokens >= model.maxModelLen)
+    context.report(
+      [...place, 'max_tokens'],
+      `got ${own.maxTokens}, which leaves no room for a prompt within model.max_model_len, ${model.maxModelLen}.`,
+      [['model']],
+    );
+  return { ...inherit(own, { ...model, maxTokens: model.maxResponseTokens }), n: 1 };
+}
