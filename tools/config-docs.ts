@@ -127,9 +127,9 @@ const numberWords = [
   ['below ', '< '],
 ] as const;
 
-/** What the key takes, without values that are refused. */
-function typeWords(schema: Schema, refused: readonly unknown[]): string {
-  const choices = choicesOf(schema).filter((choice) => !refused.includes(choice));
+/** What the key takes, without values that are not supported. */
+function typeWords(schema: Schema, excluded: readonly unknown[]): string {
+  const choices = choicesOf(schema).filter((choice) => !excluded.includes(choice));
   if (choices.length > 0) return choices.map(code).join(', ');
   const words = expectedText(schema);
   if (/^a (?:whole )?number/.test(words))
@@ -140,7 +140,7 @@ function typeWords(schema: Schema, refused: readonly unknown[]): string {
   const { element } = coreOf(schema).def as { readonly element?: Schema };
   return element === undefined
     ? (shortWords[words] ?? words)
-    : `list of ${typeWords(element, refused)}`;
+    : `list of ${typeWords(element, excluded)}`;
 }
 
 const shortWords: Readonly<Record<string, string>> = {
@@ -242,7 +242,7 @@ function closed(keys: readonly Path[]): readonly string[] {
       .join('; ');
   };
   const lines: readonly (readonly [string, string])[] = [
-    ['Not built, refused', noted('notBuilt')],
+    ['Not supported', noted('notBuilt')],
     ['Accepted with a warning, without effect', noted('ignoredHarmless')],
     ['Filled in by the run', names(keys.filter((key) => at(key).description === filledIn))],
   ];
