@@ -51,7 +51,7 @@ describe('encodeConversation', () => {
     expect(encoded.tokens.slice(0, encoded.promptLength)).toEqual([...prompt]);
   });
 
-  it('refuses a conversation without an answer', () => {
+  it('rejects a conversation without an answer', () => {
     expect(() => encodeConversation(format, { messages: messages.slice(0, 1) })).toThrow(
       'no assistant message',
     );

@@ -1,6 +1,4 @@
-/**
- * A finished conversation as token ids with a mask over what the assistant wrote: supervised data.
- */
+/** Supervised data: a conversation as token ids, with a mask over what the assistant wrote. */
 import { TaskError, type ChatMessage, type ToolDefinition } from '@trinity-rft/core';
 import type { ChatFormat } from './format/chat-format.js';
 import type { PromptInput } from './format/prompt.js';
@@ -11,8 +9,7 @@ export interface ConversationInput {
   readonly tools?: readonly ToolDefinition[];
   readonly enableThinking?: boolean;
   /**
-   * Which assistant messages are marked: the last, all, or those from a message on (counted from
-   * 0).
+   * The assistant messages to train on: the last, all, or those from a message index on.
    * @default "last"
    */
   readonly trainOn?: 'last' | 'all' | { readonly from: number };
@@ -20,16 +17,17 @@ export interface ConversationInput {
 
 export interface EncodedConversation {
   readonly tokens: readonly number[];
-  /** Tokens before the first marked one. */
+  /** Tokens before the first one to train on. */
   readonly promptLength: number;
-  /** 1 = the assistant wrote it, its stop token included. Aligned to `tokens[promptLength..]`. */
+  /** 1 = trained, including stop tokens. Aligned to `tokens[promptLength..]`. */
   readonly actionMask: readonly number[];
 }
 
 /**
- * Each marked message is what the template adds between the prompt for it and its stop token,
- * encoded by itself, as it would have been sampled. @throws TaskError when there is no assistant
- * message, or the template changes earlier text when messages are added
+ * Each message to train on is the text that the template adds after its prompt, up to the stop token.
+ * It is encoded separately, as it would have been sampled.
+ * @throws TaskError when there is no assistant message, or the template changes earlier text when
+ * messages are added
  */
 export function encodeConversation(
   format: ChatFormat,
@@ -42,14 +40,9 @@ export function encodeConversation(
   if (assistants.length === 0)
     throw new TaskError(
       'The conversation has no assistant message, so there is nothing to learn from. Add the answer.',
-      {
-        code: 'CONVERSATION_NO_ANSWER',
-      },
+      { code: 'CONVERSATION_NO_ANSWER' },
     );
-  const rest = {
-    ...(input.tools && { tools: input.tools }),
-    ...(input.enableThinking !== undefined && { enableThinking: input.enableThinking }),
-  };
+  const { tools, enableThinking } = input;
   const tokens: number[] = [];
   const mask: number[] = [];
   const append = (text: string, bit: number): void => {
@@ -60,7 +53,7 @@ export function encodeConversation(
   };
   let written = '';
   for (const index of marked(assistants, input.trainOn)) {
-    const turn = turnText(format, messages, index, rest);
+    const turn = turnText(format, messages, index, { tools, enableThinking });
     append(added(written, turn.prompt), 0);
     append(turn.answer, 1);
     written = turn.prompt + turn.answer;
@@ -88,20 +81,20 @@ function turnText(
 ): { readonly prompt: string; readonly answer: string } {
   const prompt = format.render({ ...rest, messages: messages.slice(0, index) });
   const whole = format.renderWhole({ ...rest, messages: messages.slice(0, index + 1) });
-  const closing = added(prompt, whole);
-  const stops = format.stopTokenIds
-    .map((id) => format.tokenizer.decode([id]))
-    .filter((text) => text !== '');
-  const ends = stops
-    .map((stop) => closing.lastIndexOf(stop) + stop.length)
-    .filter((end, i) => end >= stops[i]!.length);
-  return { prompt, answer: ends.length > 0 ? closing.slice(0, Math.max(...ends)) : closing };
+  const rendered = added(prompt, whole);
+  const ends = format.stopTokenIds.flatMap((id) => {
+    const stop = format.tokenizer.decode([id]);
+    const at = stop === '' ? -1 : rendered.lastIndexOf(stop);
+    return at < 0 ? [] : [at + stop.length];
+  });
+  return { prompt, answer: ends.length > 0 ? rendered.slice(0, Math.max(...ends)) : rendered };
 }
 
+/** What follows `before` in `whole`. */
 function added(before: string, whole: string): string {
   if (whole.startsWith(before)) return whole.slice(before.length);
   throw new TaskError(
-    'The chat template changes earlier text when a message is added (it may drop earlier reasoning), so this conversation cannot be learned from as one sequence. Split it into one row per answer.',
+    'The chat template changes earlier text when a message is added (it may drop earlier reasoning), so this conversation cannot be one training sequence. Split it into one row per answer.',
     { code: 'CONVERSATION_REWRITTEN' },
   );
 }

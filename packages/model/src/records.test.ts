@@ -34,7 +34,7 @@ describe('records of a conversation', () => {
     ]);
   });
 
-  it('are told to their owner under the id of the answer, before the client has it, and can be refused', async () => {
+  it('are told to their owner under the id of the answer, before the client has it, and can be rejected', async () => {
     const told: [string, number][] = [];
     const { model } = scripted(
       ['one<|im_end|>', 'two<|im_end|>', 'three<|im_end|>', 'four<|im_end|>', 'five<|im_end|>'],
@@ -105,7 +105,7 @@ describe('an answer of the sampler', () => {
     ['has an id below 0', { tokens: Int32Array.of(-1, format.stopTokenIds[0]!) }],
     ['has fewer log-probabilities than tokens', { logprobs: Float32Array.of(-1) }],
     ['has a log-probability that is not finite', { logprobs: Float32Array.of(-1, -Infinity) }],
-  ])('is refused when it %s', async (_what, sequence) => {
+  ])('is rejected when it %s', async (_what, sequence) => {
     const model = modelOver(answering(sequence));
     await expect(model.chat([hi])).rejects.toMatchObject({ code: 'SAMPLE_INVALID' });
     expect(model.extractExperiencesFromHistory()).toEqual([]);

@@ -243,7 +243,7 @@ describe('the history', () => {
     ]);
   });
 
-  it('is refused where none is kept', async () => {
+  it('is rejected where none is kept', async () => {
     const { model } = scripted(['a<|im_end|>'], { recordHistory: false });
     await model.chat(hi);
     expect(() => model.extractExperiencesFromHistory()).toThrow(/records no history/);
@@ -277,7 +277,7 @@ describe('what a sampler returns', () => {
     },
   );
 
-  it('is refused without tokens', async () => {
+  it('is rejected without tokens', async () => {
     await expect(modelOver(scriptedSampler({ script: [[]] })).chat(hi)).rejects.toMatchObject({
       code: 'SAMPLE_INVALID',
     });

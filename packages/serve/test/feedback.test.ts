@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { databasePath, served } from './helpers.js';
 
 describe('feedback', () => {
-  it('rewards calls once: the same again changes nothing, other feedback is refused', async () => {
+  it('rewards calls once: the same again changes nothing, other feedback is rejected', async () => {
     const { ask, post, turns } = await served();
     const [a, b] = [await ask(), await ask()];
     const feedback = { reward: 0.5, msg_ids: [a], task_id: 't', run_id: 1 };
@@ -80,7 +80,7 @@ describe('feedback', () => {
     ['half a run', { reward: 1, msg_ids: ['a'], run_id: 0.5 }],
     ['a misspelt field', { reward: 1, msg_ids: ['a'], taskid: 't' }],
     ['a prototype', '{"__proto__": {"reward": 1}, "msg_ids": ["a"]}'],
-  ])('refuses %s with 400', async (_, body) => {
+  ])('rejects %s with 400', async (_, body) => {
     const { post, turns } = await served();
     const { status, json } = await post('/feedback', body);
     expect([status, typeof (json['error'] as { readonly message: string }).message]).toEqual([

@@ -46,7 +46,7 @@ describe('sessions', () => {
 });
 
 describe('the end of a server', () => {
-  it('waits for what is in progress and refuses what comes', async () => {
+  it('waits for what is in progress and rejects what comes', async () => {
     let answer: ((response: Response) => void) | undefined;
     const { serve, turns } = await served({
       createHandler: () => () => new Promise((resolve) => (answer = resolve)),

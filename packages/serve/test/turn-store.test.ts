@@ -31,7 +31,7 @@ describe('the store of served calls', () => {
       (file: string) => new DatabaseSync(file).exec('CREATE TABLE other (id)'),
     ],
     ['that is none', 'SERVE_OPEN', (file: string) => mkdirSync(file)],
-  ])('refuses a file %s', async (_, code, make) => {
+  ])('rejects a file %s', async (_, code, make) => {
     const file = databasePath();
     mkdirSync(path.dirname(file));
     make(file);
@@ -158,7 +158,7 @@ describe('a process with a store', () => {
     await turns.close();
   });
 
-  it('goes on when the thread of the store dies, is told of it, and finds what was recorded when it opens the store again', async () => {
+  it('continues when the thread of the store dies, is told of it, and finds what was recorded when it opens the store again', async () => {
     const path = databasePath();
     const { status, out, err } = await inChild(
       path,

@@ -1,6 +1,4 @@
-/**
- * What the viewer answers: one page that holds no data, and a JSON interface that needs the key.
- */
+/** The viewer's routes: a page without data, and a JSON interface that needs the key. */
 import { timingSafeEqual } from 'node:crypto';
 import { describeError } from '@trinity-rft/core';
 import { Hono } from 'hono';
@@ -9,14 +7,14 @@ import { parseQuery } from './records/query.js';
 import type { Records } from './records/records.js';
 
 /**
- * Scripts and styles only from here, connections only to here, and no text is ever read as HTML:
- * what models and tools have written cannot act, even where the page had a mistake.
+ * Scripts and styles only from this server, connections only to it, and no text becomes HTML: text
+ * of models and tools stays harmless even if the page has a bug.
  */
-const policy =
+const contentPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 const headers = {
-  'content-security-policy': policy,
+  'content-security-policy': contentPolicy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -25,8 +23,8 @@ const headers = {
 };
 
 /**
- * @param hosts values of the Host header that are ours: another name means another site's page that
- * resolves to this machine
+ * @param hosts accepted values of the Host header: any other name belongs to a page of another site
+ * whose domain resolves to this machine
  */
 export function createApp(
   stores: readonly Records[],
@@ -37,7 +35,7 @@ export function createApp(
   const app = new Hono();
   app.use(async (context, next) => {
     if (!hosts().includes(context.req.header('host') ?? ''))
-      return context.text('Open the address that was printed.', 403, headers);
+      return context.text('Unknown host. Open the printed address.', 403, headers);
     await next();
     for (const [name, value] of Object.entries(headers)) context.header(name, value);
     return undefined;
@@ -47,7 +45,7 @@ export function createApp(
       return context.json(
         {
           error:
-            'The key is missing or wrong. Open the whole address that was printed, with what follows its #.',
+            'The key is missing or wrong. Open the complete printed address, including the part after #.',
         },
         401,
       );
@@ -70,20 +68,20 @@ export function createApp(
     const records = stores[Number(context.req.param('store'))];
     return records
       ? context.json(await records.page(parseQuery(context.req.query())))
-      : context.json(nothing, 404);
+      : context.json(notFound, 404);
   });
   app.get('/api/stores/:store/rows/:id', (context) => {
     const detail = stores[Number(context.req.param('store'))]?.detail(
       Number(context.req.param('id')),
     );
-    return detail ? context.json(detail) : context.json(nothing, 404);
+    return detail ? context.json(detail) : context.json(notFound, 404);
   });
-  app.notFound((context) => context.json(nothing, 404));
+  app.notFound((context) => context.json(notFound, 404));
   app.onError((error, context) => context.json({ error: describeError(error) }, 500, headers));
   return app;
 }
 
-const nothing = { error: 'There is nothing here.' };
+const notFound = { error: 'Not found.' };
 
 function sameKey(header: string | undefined, key: string): boolean {
   const [given, expected] = [Buffer.from(header ?? ''), Buffer.from(`Bearer ${key}`)];

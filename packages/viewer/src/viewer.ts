@@ -1,4 +1,4 @@
-/** The page on loopback HTTP. */
+/** The viewer on loopback HTTP. */
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
@@ -9,12 +9,12 @@ import { openRecords, type Records, type StorePlace } from './records/records.js
 
 export interface ViewerOptions {
   readonly stores: readonly StorePlace[];
-  /** On 127.0.0.1; 0 = any that is free. @default 0 */
+  /** On 127.0.0.1; 0 = any free port. @default 0 */
   readonly port?: number;
 }
 
 export interface Viewer {
-  /** For a browser, with the key behind the `#`, which browsers send to nobody. */
+  /** For a browser, with the key after the `#`, which browsers never send. */
   readonly url: string;
   /** For `Authorization: Bearer` at the JSON interface. */
   readonly key: string;
@@ -23,34 +23,34 @@ export interface Viewer {
 }
 
 /**
- * Opens the stores for reading; a run may write to them meanwhile.
+ * Opens the stores for reading; a run may write to them at the same time.
  * @throws ConfigError when the port is taken, BufferError when a store cannot be read
  */
 export async function openViewer({ stores, port = 0 }: ViewerOptions): Promise<Viewer> {
   const key = randomBytes(24).toString('base64url');
   const records: Records[] = [];
-  const closeAll = (): void => records.forEach((one) => one.close());
+  const closeRecords = (): void => records.forEach((one) => one.close());
   try {
     for (const store of stores) records.push(await openRecords(store));
-    let used = port;
+    let actualPort = port;
     const app = createApp(records, await readAssets(), key, () => [
-      `127.0.0.1:${used}`,
-      `localhost:${used}`,
+      `127.0.0.1:${actualPort}`,
+      `localhost:${actualPort}`,
     ]);
     const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-    // It never rejects: errors are answers of the application.
+    // The listener never rejects: the application turns errors into responses.
     const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
-    used = await listen(server, port);
+    actualPort = await listen(server, port);
     const close = async (): Promise<void> => {
       await new Promise((resolve) => {
         server.close(resolve);
         server.closeAllConnections();
       });
-      closeAll();
+      closeRecords();
     };
-    return { url: `http://127.0.0.1:${used}/#key=${key}`, key, close };
+    return { url: `http://127.0.0.1:${actualPort}/#key=${key}`, key, close };
   } catch (error) {
-    closeAll();
+    closeRecords();
     throw error;
   }
 }
@@ -60,11 +60,8 @@ function listen(server: Server, port: number): Promise<number> {
     server.once('error', (cause) =>
       reject(
         new ConfigError(
-          `The port ${port} cannot be had: ${cause.message}. Expected a free one. Leave --port out to get any.`,
-          {
-            code: 'PORT_TAKEN',
-            cause,
-          },
+          `Port ${port} is not available: ${cause.message}. Choose a free one, or omit --port to use any.`,
+          { code: 'PORT_TAKEN', cause },
         ),
       ),
     );

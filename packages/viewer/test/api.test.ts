@@ -97,7 +97,7 @@ describe('the JSON interface', () => {
     },
   );
 
-  it('follows a run that goes on', async () => {
+  it('follows a run that continues', async () => {
     const { api, store } = await openWorkbench([saying('a', 'b', { eid: { step: 0 } })]);
     expect((await api('stores/0/rows')).body).toMatchObject({ total: 1 });
     await store.put([
@@ -130,7 +130,7 @@ describe('the server', () => {
     }
   });
 
-  it('refuses other names for this machine, so that no other site can ask', async () => {
+  it('rejects other names for this machine, so that no other site can ask', async () => {
     const { port } = new URL(bench.viewer.url);
     const status = await new Promise((resolve) => {
       request(

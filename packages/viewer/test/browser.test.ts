@@ -142,12 +142,12 @@ describe.skipIf(chromium === undefined)(`the page in a browser${reason}`, () => 
 
   it('says what to do without the key', { timeout: 30_000 }, async () => {
     const { page } = await open(new URL('/', bench.viewer.url).href);
-    expect(await text(page, '#status')).toContain('Open the whole address that was printed');
+    expect(await text(page, '#status')).toContain('Open the complete printed address');
     expect(await count(page, '#rows tr')).toBe(0);
     await page.close();
   });
 
-  it('follows a run that goes on', { timeout: 30_000 }, async () => {
+  it('follows a run that continues', { timeout: 30_000 }, async () => {
     const { store, viewer } = await openWorkbench([saying('a', 'b', { eid: { step: 0 } })]);
     const { page, problems } = await open(viewer.url);
     await page.click('#follow');

@@ -1,20 +1,20 @@
-/** Writing a grammar over bytes rule by rule. */
+/** Builds a grammar over bytes, rule by rule. */
 import type { GrammarSymbol } from '@trinity-rft/core';
 
 export type Sequence = readonly GrammarSymbol[];
 
 export interface GrammarBuilder {
-  /** A rule with these alternatives; its number stands for it in sequences. */
+  /** Adds a rule with these alternatives; returns its number, which refers to it in sequences. */
   rule(alternatives: readonly Sequence[]): number;
-  /** A rule that is defined later, so that it can hold itself. */
+  /** Adds a rule that is defined later, so that it can refer to itself. */
   declare(): number;
   define(rule: number, alternatives: readonly Sequence[]): void;
-  /** What `make` returns, made once per key. */
+  /** The rule that `make` adds, only once per key. */
   once(key: string, make: () => number): number;
   readonly rules: readonly (readonly Sequence[])[];
 }
 
-/** Rule 0 is declared: the whole text. */
+/** Rule 0, the whole text, is already declared. */
 export function createGrammar(): GrammarBuilder {
   const rules: (readonly Sequence[])[] = [[]];
   const known = new Map<string, number>();
@@ -38,11 +38,11 @@ export function createGrammar(): GrammarBuilder {
   };
 }
 
-/** Exactly these characters. */
+/** Exactly this text. */
 export const literal = (text: string): Sequence =>
   Array.from(new TextEncoder().encode(text), (byte) => [byte, byte]);
 
-/** One of these ASCII characters: pairs of first and last. */
+/** One ASCII character from these ranges, each given as its first and last character. */
 export const oneOf = (...ranges: readonly string[]): GrammarSymbol =>
   ranges.flatMap((range) => [range.charCodeAt(0), range.charCodeAt(range.length - 1)]);
 
@@ -61,13 +61,14 @@ export function repeated(grammar: GrammarBuilder, item: Sequence): number {
 }
 
 /**
- * Any text that does not hold `mark`, then `mark`: the machine of Knuth, Morris and Pratt as rules.
+ * Any text up to and including the first `mark`: the Knuth-Morris-Pratt automaton as rules, one per
+ * number of matched bytes.
  */
 export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   const bytes = new TextEncoder().encode(mark);
   const rules = Array.from(bytes, () => grammar.declare());
   rules.forEach((rule, matched) => {
-    /** Bytes that go on with the mark, or with a shorter beginning of it. */
+    /** Bytes that extend the match, or a shorter one, with the number of bytes matched then. */
     const forward = new Map<number, number>([[bytes[matched]!, matched + 1]]);
     for (const byte of new Set(bytes))
       if (!forward.has(byte)) forward.set(byte, overlap(bytes, matched, byte));
@@ -88,7 +89,7 @@ export function textUpTo(grammar: GrammarBuilder, mark: string): number {
   return rules[0]!;
 }
 
-/** How much of the mark is matched after `matched` bytes of it and then `byte`. */
+/** How many bytes of the mark are matched after `matched` of them and then `byte`. */
 function overlap(bytes: Uint8Array, matched: number, byte: number): number {
   const text = [...bytes.subarray(0, matched), byte];
   for (let length = matched; length > 0; length--) {

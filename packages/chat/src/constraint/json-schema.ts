@@ -1,6 +1,6 @@
 /**
- * A JSON Schema as rules. What shapes a value is followed; bounds of numbers, lengths and formats
- * of strings are left to the reader.
+ * A JSON Schema as grammar rules. They cover the structure of values, but not bounds of numbers or
+ * lengths and formats of strings.
  */
 import { invalidRequest } from '../messages/invalid-request.js';
 import { literal, type GrammarBuilder, type Sequence } from './grammar.js';
@@ -14,14 +14,14 @@ interface Context {
   readonly root: JsonSchema;
 }
 
-/** Elements that an array can be made to have or can be kept to. */
-const mostCounted = 64;
+/** Maximum for `minItems` and `maxItems`. */
+const maxCount = 64;
 
-/** Schemas inside each other. */
-const deepest = 100;
+/** Maximum nesting of schemas. */
+const maxDepth = 100;
 
-/** Keywords that decide the shape in ways that are not built. */
-const notBuilt = [
+/** Keywords for structure that the rules cannot express. */
+const unsupported = [
   'not',
   'if',
   'then',
@@ -39,10 +39,10 @@ const notBuilt = [
 ];
 
 /**
- * Properties come in the order of the schema; those that it does not name are allowed only where
- * `additionalProperties` says so.
+ * Properties come in the order of the schema; other properties are allowed only with
+ * `additionalProperties`.
  * @param path of the schema, for errors
- * @throws ModelError 400 naming a keyword that cannot be followed
+ * @throws ModelError 400 naming a keyword that is not supported
  */
 export function schemaRule(grammar: GrammarBuilder, schema: JsonSchema, path: string): number {
   return ruleOf({ grammar, root: schema }, schema, path);
@@ -51,20 +51,20 @@ export function schemaRule(grammar: GrammarBuilder, schema: JsonSchema, path: st
 function ruleOf(context: Context, schema: unknown, path: string): number {
   const { grammar } = context;
   if (schema === true) return anyValue(grammar);
-  if (path.split('.').length > deepest)
+  if (path.split('.').length > maxDepth)
     throw invalidRequest(
       `${path.slice(0, 80)}...`,
       'is nested too deeply',
-      `at most ${deepest} levels`,
+      `at most ${maxDepth} levels`,
     );
   if (!isSchema(schema))
     throw invalidRequest(path, `is ${JSON.stringify(schema)}`, 'a schema that allows some value');
-  const odd = notBuilt.find((keyword) => Object.hasOwn(schema, keyword));
-  if (odd !== undefined)
+  const keyword = unsupported.find((name) => Object.hasOwn(schema, name));
+  if (keyword !== undefined)
     throw invalidRequest(
-      `${path}.${odd}`,
-      'cannot be followed while decoding',
-      `a schema without ${notBuilt.join(', ')}`,
+      `${path}.${keyword}`,
+      'is not supported while decoding',
+      `a schema without ${unsupported.join(', ')}`,
     );
   if (schema['$ref'] !== undefined) return referenceRule(context, schema['$ref'], path);
   if (schema['const'] !== undefined)
@@ -117,16 +117,20 @@ function ofType(context: Context, type: unknown, schema: JsonSchema, path: strin
   return make[type]!();
 }
 
-/** Only around one schema: the intersection of several is no simple grammar. */
+/** Of one schema only: the intersection of several cannot be written as simple rules. */
 function intersection(context: Context, schema: JsonSchema, path: string): number {
   const { allOf, ...rest } = schema;
   const [only, ...others] = allOf as readonly unknown[];
   if (others.length > 0 || !isSchema(only))
-    throw invalidRequest(`${path}.allOf`, 'cannot be followed while decoding', 'one schema in it');
+    throw invalidRequest(
+      `${path}.allOf`,
+      'is not supported while decoding with several schemas',
+      'one schema in it',
+    );
   return ruleOf(context, { ...rest, ...only }, `${path}.allOf[0]`);
 }
 
-/** `#` and paths below it; a schema may hold itself. */
+/** `#` and paths below it; a schema may refer to itself. */
 function referenceRule(context: Context, reference: unknown, path: string): number {
   const { grammar, root } = context;
   const parts =
@@ -247,12 +251,12 @@ function arrayRule(context: Context, schema: JsonSchema, path: string): number {
 function countOf(schema: JsonSchema, keyword: string, path: string): number | undefined {
   const value = schema[keyword];
   if (value === undefined) return undefined;
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= mostCounted)
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxCount)
     return value as number;
   throw invalidRequest(
     `${path}.${keyword}`,
     `is ${JSON.stringify(value)}`,
-    `a whole number from 0 to ${mostCounted}`,
+    `an integer from 0 to ${maxCount}`,
   );
 }
 

@@ -1,20 +1,17 @@
-/** The rules of JSON: white space, strings, numbers and any value. */
+/** Grammar rules of JSON: white space, strings, numbers and any value. */
 import { literal, oneOf, repeated, upTo, type GrammarBuilder, type Sequence } from './grammar.js';
 
-/**
- * Digits before the point, and after it: a model that has learned nothing would write them for
- * ever.
- */
-const mostDigits = 16;
-/** White space between two parts: nothing, a blank, or a line break with an indentation. */
-const deepestIndentation = 32;
+/** Before the decimal point and after it: an untrained model might never stop writing digits. */
+const maxDigits = 16;
+const maxIndentation = 32;
 
+/** White space between two parts: nothing, one space, or a line break with indentation. */
 export const space = (grammar: GrammarBuilder): number =>
   grammar.once('space', () =>
     grammar.rule([
       [],
       literal(' '),
-      [...literal('\n'), upTo(grammar, literal(' '), deepestIndentation)],
+      [...literal('\n'), upTo(grammar, literal(' '), maxIndentation)],
     ]),
   );
 
@@ -25,7 +22,7 @@ export const string = (grammar: GrammarBuilder): number =>
 
 export const integer = (grammar: GrammarBuilder): number =>
   grammar.once('integer', () => {
-    const digits = [oneOf('19'), upTo(grammar, [oneOf('09')], mostDigits - 1)];
+    const digits = [oneOf('19'), upTo(grammar, [oneOf('09')], maxDigits - 1)];
     return grammar.rule([literal('0'), digits, [...literal('-'), ...digits]]);
   });
 
@@ -33,12 +30,12 @@ export const number = (grammar: GrammarBuilder): number =>
   grammar.once('number', () => {
     const whole = grammar.rule([
       literal('0'),
-      [oneOf('19'), upTo(grammar, [oneOf('09')], mostDigits - 1)],
+      [oneOf('19'), upTo(grammar, [oneOf('09')], maxDigits - 1)],
     ]);
     const digit = oneOf('09');
     const fraction = grammar.rule([
       [],
-      [...literal('.'), digit, upTo(grammar, [digit], mostDigits - 1)],
+      [...literal('.'), digit, upTo(grammar, [digit], maxDigits - 1)],
     ]);
     const sign = grammar.rule([[], literal('-'), literal('+')]);
     const exponent = grammar.rule([
@@ -51,7 +48,7 @@ export const number = (grammar: GrammarBuilder): number =>
     ]);
   });
 
-/** Objects and arrays of anything, as deep as wanted. */
+/** Any JSON value, nested to any depth. */
 export const anyValue = (grammar: GrammarBuilder): number =>
   grammar.once('value', () => {
     const value = grammar.declare();

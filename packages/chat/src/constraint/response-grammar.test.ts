@@ -148,7 +148,7 @@ describe('responseGrammar', () => {
   });
 
   it.for([
-    [{ not: { type: 'string' } }, 'response_format.not cannot be followed'],
+    [{ not: { type: 'string' } }, 'response_format.not is not supported'],
     [{ type: 'text' }, 'response_format.type is "text"'],
     [
       { type: 'array', items: { $ref: '#/$defs/missing' } },
@@ -157,7 +157,7 @@ describe('responseGrammar', () => {
     [{ type: 'array', minItems: 1000 }, 'response_format.minItems is 1000'],
     [
       { allOf: [{ type: 'object' }, { required: ['a'] }] },
-      'response_format.allOf cannot be followed',
+      'response_format.allOf is not supported',
     ],
     [
       { type: 'object', properties: { a: { patternProperties: {} } } },
@@ -212,7 +212,7 @@ describe('responseGrammar', () => {
     ]);
   });
 
-  it('leaves a free answer alone, and refuses to force calls that could not be read', () => {
+  it('leaves a free answer alone, and rejects to force calls that could not be read', () => {
     expect(responseGrammar({ calls: 'auto', tools }, plain)).toBeUndefined();
     expect(() =>
       responseGrammar({ calls: 'required', tools }, { ...plain, call: undefined }),

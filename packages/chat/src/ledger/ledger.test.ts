@@ -310,7 +310,7 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     );
   });
 
-  it('goes on from a conversation that was rendered anew', () => {
+  it('continues from a conversation that was rendered anew', () => {
     const run = rollout(format);
     run.say(run.ask([user('go')]), 'one<|im_end|>');
     const messages = [user('go'), { role: 'assistant', content: 'two' }, user('on')];
@@ -445,7 +445,7 @@ describe('what a ledger tells about a prompt', () => {
     ).toBe(7);
   });
 
-  it('counts arguments that were no JSON and came back as something else, in the turn that made them', () => {
+  it('counts arguments that were not JSON and came back as something else, in the turn that made them', () => {
     const run = rollout(format);
     const calls = [
       { id: 'x', type: 'function' as const, function: { name: 'f', arguments: '{"a": ' } },

@@ -91,7 +91,7 @@ describe('normalizeMessages', () => {
     ],
     ['messages[0].tool_calls', [{ role: 'assistant', tool_calls: {} }]],
     ['messages[0].tool_calls[0].function.name', [{ role: 'assistant', tool_calls: [{}] }]],
-  ])('refuses %s by name', (param, messages) => {
+  ])('rejects %s by name', (param, messages) => {
     expect(() => normalizeMessages(messages)).toThrow(
       expect.objectContaining({ status: 400, details: { param } }),
     );

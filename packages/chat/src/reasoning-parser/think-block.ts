@@ -1,4 +1,4 @@
-/** Reasoning before `</think>`, in the two readings of a block that does not end. */
+/** Reasoning before `</think>`; the parsers differ for a block without an end. */
 import type { ReasoningParse, ReasoningParser } from './types.js';
 
 const open = '<think>';
@@ -14,7 +14,7 @@ export const deepseekR1: ReasoningParser = {
   parse: (text) => split(text) ?? withReasoning(text, ''),
 };
 
-/** As {@link deepseekR1}, but text with neither tag is an answer: Qwen3 may think or not. */
+/** As {@link deepseekR1}, but text without any tag is an answer: Qwen3 may omit reasoning. */
 export const qwen3: ReasoningParser = {
   markers,
   parse: (text) =>
@@ -26,7 +26,7 @@ function split(text: string): ReasoningParse | undefined {
   return end < 0 ? undefined : withReasoning(text.slice(0, end), text.slice(end + close.length));
 }
 
-/** Line breaks around both parts belong to the syntax. An empty block is no reasoning. */
+/** Line breaks around both parts belong to the syntax. An empty block counts as no reasoning. */
 function withReasoning(before: string, after: string): ReasoningParse {
   const begin = before.trimStart();
   const reasoning = (begin.startsWith(open) ? begin.slice(open.length) : before).replace(

@@ -1,17 +1,14 @@
-/** What a reasoning parser takes and gives. */
+/** Parsers of reasoning. */
 
 export interface ReasoningParse {
   /** Absent when there was none. */
   readonly reasoning?: string;
-  /** What comes after it. */
+  /** The text after the reasoning. */
   readonly text: string;
 }
 
 export interface ReasoningParser {
-  /**
-   * Tokens the syntax consists of; they must be visible to the parser even where a vocabulary calls
-   * them special.
-   */
+  /** Tokens of the syntax; the parser sees them even if the vocabulary marks them as special. */
   readonly markers: readonly string[];
   readonly parse: (text: string) => ReasoningParse;
 }

@@ -130,13 +130,13 @@ describe('createChatTemplate', () => {
     expect(args(source)).toBe('{"b":  1.0}1');
   });
 
-  it('names a template that is not Jinja, and one that refuses the messages', () => {
+  it('names a template that is not Jinja, and one that rejects the messages', () => {
     expect(() => createChatTemplate('{% if %}')).toThrow(
       expect.objectContaining({ code: 'TEMPLATE_INVALID' }),
     );
     const strict = createChatTemplate("{{ raise_exception('roles must alternate') }}");
     expect(() => strict.render({ messages: [], addGenerationPrompt: true })).toThrow(
-      /refuses these messages: roles must alternate/,
+      /rejects these messages: roles must alternate/,
     );
   });
 });

@@ -6,7 +6,7 @@ import type { NormalMessage } from '../messages/messages.js';
 export interface RenderInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
-  /** Adds what an assistant turn begins with. */
+  /** Adds the beginning of an assistant turn. */
   readonly addGenerationPrompt: boolean;
   /** Left to the template when absent. */
   readonly enableThinking?: boolean;
@@ -14,12 +14,13 @@ export interface RenderInput {
 
 export interface ChatTemplate {
   readonly source: string;
-  /** @throws ModelError 400 when the template refuses the messages */
+  /** @throws ModelError 400 when the template rejects the messages */
   render(input: RenderInput): string;
 }
 
 /**
- * Compiles a template. `variables` are seen by it, for example the special tokens.
+ * Compiles a template.
+ * @param variables visible to the template, for example the special tokens
  * @throws CheckpointError for a syntax error
  */
 export function createChatTemplate(
@@ -28,24 +29,24 @@ export function createChatTemplate(
 ): ChatTemplate {
   const template = compile(source);
   const printsIds = /\bid\b|tool_call_id/.test(source);
-  const raw = (input: RenderInput, form: ArgumentForm): string =>
+  const renderWith = (input: RenderInput, format: ArgumentFormat): string =>
     template.render({
       ...variables,
-      messages: input.messages.map((message) => toTemplate(message, form, printsIds)),
+      messages: input.messages.map((message) => toTemplate(message, format, printsIds)),
       tools: input.tools && input.tools.length > 0 ? input.tools : null,
       add_generation_prompt: input.addGenerationPrompt,
-      // Set in any case: the interpreter is slow with names it does not know. Undefined is not
-      // "defined" in Jinja either.
+      // Set even if undefined, since the interpreter is slow with unknown names. In Jinja undefined
+      // is not "defined" either.
       enable_thinking: input.enableThinking,
     });
-  const form = argumentForm(raw);
+  const format = argumentFormat(renderWith);
   return {
     source,
     render: (input) => {
       try {
-        return raw(input, form);
+        return renderWith(input, format);
       } catch (cause) {
-        throw new ModelError(`The chat template refuses these messages: ${describeError(cause)}`, {
+        throw new ModelError(`The chat template rejects these messages: ${describeError(cause)}`, {
           status: 400,
           code: 'chat_template_refused',
           cause,
@@ -57,7 +58,7 @@ export function createChatTemplate(
 
 function compile(source: string): Template {
   try {
-    // Python's Jinja reads every line ending as a line feed.
+    // As in Python's Jinja, every line ending is a line feed.
     return new Template(source.replaceAll(/\r\n?/g, '\n'));
   } catch (cause) {
     throw new CheckpointError(`The chat template is not valid Jinja: ${describeError(cause)}`, {
@@ -67,14 +68,15 @@ function compile(source: string): Template {
   }
 }
 
-/** Whether tool-call arguments reach the template as the text the model wrote, or parsed. */
-type ArgumentForm = 'text' | 'parsed';
+/** Whether the template gets tool-call arguments as the text that the model wrote, or parsed. */
+type ArgumentFormat = 'text' | 'parsed';
 
 /**
- * Text keeps spacing, key order and number spelling, so it is preferred wherever the template
- * prints it as it is.
+ * Text, if the template prints it unchanged: it preserves spacing, key order and number formats.
  */
-function argumentForm(render: (input: RenderInput, form: ArgumentForm) => string): ArgumentForm {
+function argumentFormat(
+  render: (input: RenderInput, format: ArgumentFormat) => string,
+): ArgumentFormat {
   const probe = '{"probe":  1}';
   const call = {
     id: 'probe',
@@ -85,9 +87,9 @@ function argumentForm(render: (input: RenderInput, form: ArgumentForm) => string
     { role: 'user', content: 'probe' },
     { role: 'assistant', content: '', tool_calls: [call] },
   ];
-  const attempt = (form: ArgumentForm): string | undefined => {
+  const attempt = (format: ArgumentFormat): string | undefined => {
     try {
-      return render({ messages, addGenerationPrompt: false }, form);
+      return render({ messages, addGenerationPrompt: false }, format);
     } catch {
       return undefined;
     }
@@ -98,7 +100,7 @@ function argumentForm(render: (input: RenderInput, form: ArgumentForm) => string
 
 function toTemplate(
   message: NormalMessage,
-  form: ArgumentForm,
+  format: ArgumentFormat,
   printsIds: boolean,
 ): Readonly<Record<string, unknown>> {
   const { tool_calls: calls, tool_call_id: callId, ...rest } = message;
@@ -109,7 +111,7 @@ function toTemplate(
       tool_calls: calls.map(({ id, type, function: { name, arguments: text } }) => ({
         ...(printsIds && { id }),
         type,
-        function: { name, arguments: form === 'text' ? text : parsed(text) },
+        function: { name, arguments: format === 'text' ? text : parsed(text) },
       })),
     }),
   };

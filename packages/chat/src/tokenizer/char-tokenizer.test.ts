@@ -78,14 +78,14 @@ describe('a character tokenizer', () => {
   });
 
   it.each([
-    ['a duplicate', { characters: 'aba' }, /"a" is given twice/],
+    ['a duplicate', { characters: 'aba' }, /"a" is listed twice/],
     ['a word among the characters', { characters: ['a', 'bc'] }, /"bc" is not one character/],
     [
       'a template that prints what has no token',
       { characters: 'abc', words: [] },
-      /The chat template prints .*"u".* are no tokens/,
+      /The chat template prints .*"u".* have no token/,
     ],
-  ])('refuses %s', (_, change, message) => {
+  ])('rejects %s', (_, change, message) => {
     expect(() => buildCharTokenizer({ ...charOptions, ...change })).toThrow(message);
   });
 });

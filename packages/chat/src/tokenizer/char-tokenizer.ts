@@ -1,7 +1,4 @@
-/**
- * Small tokenizers made on the spot: one token per character, whole words where wanted. For
- * examples and tests.
- */
+/** Small tokenizers for examples and tests: one token per character, and for chosen words. */
 import { ConfigError } from '@trinity-rft/core';
 import { createChatTemplate } from '../template/template.js';
 import type { TokenizerFiles } from './files.js';
@@ -9,32 +6,31 @@ import type { TokenizerFiles } from './files.js';
 export interface CharTokenizerOptions {
   /** Every character becomes a token; one string, or a list of single characters. */
   readonly characters: string | readonly string[];
-  /** Longer strings that are one token; the longest that fits wins. @default [] */
+  /** Longer strings that are one token each; the longest match has priority. @default [] */
   readonly words?: readonly string[];
   /**
-   * Structure: single ids, hidden from the text people read. The four tokens below need not be
-   * repeated.
+   * Tokens that mark structure, without text for people, in addition to the four below.
    * @default []
    */
   readonly specialTokens?: readonly string[];
-  /** Single ids that stay visible in text, such as `<tool_call>` and `</tool_call>`. @default [] */
+  /** Single tokens with visible text, such as `<tool_call>` and `</tool_call>`. @default [] */
   readonly markers?: readonly string[];
   /** Ends a turn. */
   readonly eosToken: string;
   readonly bosToken?: string;
   /** @default eosToken */
   readonly padToken?: string;
-  /** What every other character becomes. @default "<unk>" */
+  /** The token of every other character. @default "<unk>" */
   readonly unkToken?: string;
   /** Jinja; for example one of {@link chatTemplates}. */
   readonly chatTemplate?: string;
 }
 
 /**
- * Tokenizer files of a word-level vocabulary whose pre-tokenizer cuts text into words and
- * characters; this library and Python's `transformers` read them alike. Ids: unknown token 0, then
- * special tokens, markers, words, characters.
- * @throws ConfigError for duplicates, and when the chat template prints a character without a token
+ * Tokenizer files with a word-level vocabulary and a pre-tokenizer that splits text into words and
+ * characters; Python's `transformers` reads them too. Ids: 0 is the unknown token, then special
+ * tokens, markers, words, characters.
+ * @throws ConfigError for duplicates, or when the chat template prints a character without a token
  */
 export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFiles {
   const {
@@ -98,13 +94,13 @@ export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFile
       ...roles,
     },
     generationConfig: { eos_token_id: vocab[eosToken], pad_token_id: vocab[padToken] },
-    ...(options.chatTemplate !== undefined && { chatTemplate: options.chatTemplate }),
+    chatTemplate: options.chatTemplate,
   };
 }
 
 /**
- * Alternatives are tried in order by both regex engines, so longer words come first. `[\s\S]` is
- * any character, line breaks too.
+ * Both regex engines try alternatives in order, so longer words come first. `[\s\S]` also matches
+ * line breaks.
  */
 function splitPattern(words: readonly string[]): string {
   const longestFirst = words.toSorted((a, b) => b.length - a.length);
@@ -115,10 +111,10 @@ function splitPattern(words: readonly string[]): string {
 }
 
 function checkTokens(tokens: readonly string[], characters: readonly string[]): void {
-  const twice = tokens.find((token, i) => tokens.indexOf(token) !== i);
-  if (twice !== undefined)
+  const duplicate = tokens.find((token, i) => tokens.indexOf(token) !== i);
+  if (duplicate !== undefined)
     throw new ConfigError(
-      `The token ${JSON.stringify(twice)} is given twice. List every token once.`,
+      `The token ${JSON.stringify(duplicate)} is listed twice. List every token once.`,
       { code: 'TOKENIZER_DUPLICATE' },
     );
   const bad =
@@ -131,7 +127,7 @@ function checkTokens(tokens: readonly string[], characters: readonly string[]): 
     );
 }
 
-/** A template whose own text has no tokens would print unknown tokens into every prompt. */
+/** If the template's own text had no tokens, every prompt would contain unknown tokens. */
 function checkTemplate(
   source: string,
   roles: Record<string, string>,
@@ -148,10 +144,8 @@ function checkTemplate(
   const missing = [...new Set(text)].filter((character) => !tokens.has(character));
   if (missing.length > 0) {
     throw new ConfigError(
-      `The chat template prints ${missing.map((character) => JSON.stringify(character)).join(' ')}, which are no tokens. Add them to "characters" or "words".`,
-      {
-        code: 'TOKENIZER_TEMPLATE',
-      },
+      `The chat template prints ${missing.map((character) => JSON.stringify(character)).join(' ')}, which have no token. Add them to "characters" or "words".`,
+      { code: 'TOKENIZER_TEMPLATE' },
     );
   }
 }

@@ -1,19 +1,19 @@
-/** The tokenizer part of a Hugging Face model folder, as plain data: reading and writing it. */
+/** Reads and writes the tokenizer files of a Hugging Face model folder. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Contents of the files that say how text becomes token ids. */
+/** Contents of the tokenizer files. */
 export interface TokenizerFiles {
   /** `tokenizer.json` */
   readonly tokenizer: JsonObject;
-  /** `tokenizer_config.json`, without the chat template when there is a file for it. */
+  /** `tokenizer_config.json`, without the chat template if that has a file of its own. */
   readonly tokenizerConfig: JsonObject;
   /** `generation_config.json` */
   readonly generationConfig?: JsonObject;
-  /** `chat_template.jinja`; wins over `chat_template` in `tokenizer_config.json`. */
+  /** `chat_template.jinja`; has priority over `chat_template` in `tokenizer_config.json`. */
   readonly chatTemplate?: string;
 }
 
@@ -26,16 +26,14 @@ const names = {
 
 /**
  * Reads a model folder.
- * @throws CheckpointError when `tokenizer.json` is missing or a file is not what it should be
+ * @throws CheckpointError when `tokenizer.json` is missing or a file is not valid
  */
 export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles> {
   const tokenizer = await readJson(join(folder, names.tokenizer));
   if (!tokenizer) {
     throw new CheckpointError(
-      `No ${names.tokenizer} in ${folder}. Give a Hugging Face model folder that has one ("fast" tokenizer).`,
-      {
-        code: 'TOKENIZER_MISSING',
-      },
+      `There is no ${names.tokenizer} in ${folder}. Expected a Hugging Face model folder with a "fast" tokenizer.`,
+      { code: 'TOKENIZER_MISSING' },
     );
   }
   const generationConfig = await readJson(join(folder, names.generationConfig));
@@ -43,12 +41,12 @@ export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles
   return {
     tokenizer,
     tokenizerConfig: (await readJson(join(folder, names.tokenizerConfig))) ?? {},
-    ...(generationConfig && { generationConfig }),
-    ...(chatTemplate !== undefined && { chatTemplate }),
+    generationConfig,
+    chatTemplate,
   };
 }
 
-/** Writes the files into `folder`, which is created. What is read back is equal. */
+/** Writes the files into `folder`, which is created if necessary. */
 export async function writeTokenizerFiles(folder: string, files: TokenizerFiles): Promise<void> {
   await mkdir(folder, { recursive: true });
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
@@ -75,20 +73,15 @@ async function readJson(path: string): Promise<JsonObject | undefined> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new CheckpointError(
-      `${path} is not JSON. Copy the file again from where the model came from.`,
-      {
-        code: 'TOKENIZER_DAMAGED',
-        cause,
-      },
-    );
+    throw new CheckpointError(`${path} is not JSON. Copy the file again from the original model.`, {
+      code: 'TOKENIZER_DAMAGED',
+      cause,
+    });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new CheckpointError(
-      `${path} does not hold a JSON object. Copy the file again from where the model came from.`,
-      {
-        code: 'TOKENIZER_DAMAGED',
-      },
+      `${path} is not a JSON object. Copy the file again from the original model.`,
+      { code: 'TOKENIZER_DAMAGED' },
     );
   }
   return value as JsonObject;

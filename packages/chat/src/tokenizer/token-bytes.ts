@@ -1,7 +1,4 @@
-/**
- * The bytes each token stands for, so that text can be put together from ids without looking at
- * neighbours.
- */
+/** The bytes of each token, so that ids can be decoded independently of their neighbours. */
 import { CheckpointError } from '@trinity-rft/core';
 import type { Tokenizer } from './tokenizer.js';
 
@@ -17,9 +14,9 @@ const tables = new WeakMap<Tokenizer, readonly Uint8Array[]>();
 
 /**
  * The byte string of every id in [0, vocabularySize); empty for ids without a token. Concatenated
- * they give the text of a sequence, except that a `Strip` decoder of SentencePiece models would
- * take one leading space away. Vocabularies: byte-level BPE, SentencePiece with byte fallback, and
- * words or characters joined as they are.
+ * they are the text of a sequence, except that a `Strip` decoder of SentencePiece models would remove
+ * one leading space. Supports byte-level BPE, SentencePiece with byte fallback, and words or
+ * characters that are joined as they are.
  * @throws CheckpointError for others (WordPiece, CTC ...)
  */
 export function tokenByteTable(tokenizer: Tokenizer): readonly Uint8Array[] {
@@ -55,10 +52,10 @@ const joining = new Set(['Fuse', 'Strip', 'ByteFallback', 'Replace', 'Metaspace'
 
 function byteRule(decoders: readonly DecoderConfig[]): (token: string) => Uint8Array {
   if (decoders.some(({ type }) => type === 'ByteLevel')) return byteLevel;
-  const odd = decoders.find(({ type }) => !joining.has(type));
-  if (odd || decoders.length === 0) {
+  const unsupported = decoders.find(({ type }) => !joining.has(type));
+  if (unsupported || decoders.length === 0) {
     throw new CheckpointError(
-      `The tokenizer's decoder is ${odd ? `"${odd.type}"` : 'missing'}, so tokens have no text of their own. Expected ByteLevel, Metaspace, Fuse, or Replace with ByteFallback.`,
+      `The tokenizer's decoder is ${unsupported ? `"${unsupported.type}"` : 'missing'}, which is not supported. Expected ByteLevel, Metaspace, Fuse, or Replace with ByteFallback.`,
       { code: 'TOKENIZER_UNSUPPORTED' },
     );
   }
@@ -79,8 +76,8 @@ function substitute(token: string, decoder: DecoderConfig): string {
 }
 
 /**
- * The reverse of GPT-2's printable alphabet: bytes that print keep their code point, the other 68
- * are numbered from 256 on.
+ * The reverse of GPT-2's printable alphabet: printable bytes keep their code point, the other 68 are
+ * numbered from 256 on.
  * @see https://github.com/openai/gpt-2/blob/master/src/encoder.py `bytes_to_unicode`
  */
 const byteOfCharacter: ReadonlyMap<string, number> = (() => {
@@ -95,7 +92,7 @@ const byteOfCharacter: ReadonlyMap<string, number> = (() => {
 
 function byteLevel(token: string): Uint8Array {
   const bytes = Array.from(token, (character) => byteOfCharacter.get(character));
-  // A token outside the alphabet can only be literal text.
+  // A token with other characters can only be literal text.
   return bytes.includes(undefined)
     ? new TextEncoder().encode(token)
     : Uint8Array.from(bytes as number[]);

@@ -1,11 +1,11 @@
-/** A sequence as pieces of text, one for each token: for showing tokens to people. */
+/** The text of each token of a sequence, for showing tokens to people. */
 import { tokenByteTable } from './token-bytes.js';
 import type { Tokenizer } from './tokenizer.js';
 
 /**
- * Concatenated, the pieces are the text of the sequence. A character whose bytes are spread over
- * several tokens stands at the last of them, the others are empty; bytes that make no character
- * become U+FFFD. Ids beyond the vocabulary are empty.
+ * Concatenated, the pieces are the text of the sequence. A character whose bytes belong to several
+ * tokens is in the piece of the last one; the others are empty. Invalid bytes become U+FFFD. Ids
+ * beyond the vocabulary are empty.
  */
 export function tokenTexts(tokenizer: Tokenizer, tokens: ArrayLike<number>): readonly string[] {
   const table = tokenByteTable(tokenizer);

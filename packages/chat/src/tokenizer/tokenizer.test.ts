@@ -92,10 +92,10 @@ describe('a tokenizer', () => {
     });
     expect(() =>
       createTokenizer({ tokenizer: { model: { type: 'Nonsense' } }, tokenizerConfig: {} }),
-    ).toThrow(/make no tokenizer/);
+    ).toThrow(/files are not valid/);
   });
 
-  it('refuses decoders whose tokens have no text of their own', async () => {
+  it('rejects decoders whose tokens have no text of their own', async () => {
     const { files } = await loadTokenizer(fixture('byte-level'));
     const odd = createTokenizer({
       ...files,

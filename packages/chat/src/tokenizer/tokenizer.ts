@@ -1,23 +1,21 @@
-/** Text to token ids and back, over the tokenizer files of a model. Knows nothing of messages. */
+/** Text to token ids and back, by the tokenizer files of a model. */
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { CheckpointError, ModelError } from '@trinity-rft/core';
 import { readTokenizerFiles, type JsonObject, type TokenizerFiles } from './files.js';
 import { tokenByteTable } from './token-bytes.js';
 
 export interface DecodeOptions {
-  /** Ids that leave no text, for example {@link Tokenizer.specialTokenIds}. */
+  /** Ids without text in the result, for example {@link Tokenizer.specialTokenIds}. */
   readonly skip?: ReadonlySet<number>;
 }
 
 /** A tokenizer. Immutable; share one per model. */
 export interface Tokenizer {
-  /** What it was made of; write it beside a checkpoint. */
+  /** Contents of its files, for writing them beside a checkpoint. */
   readonly files: TokenizerFiles;
-  /** Largest id + 1; a model may have more rows than that. */
+  /** Largest id + 1; the embeddings of a model may have more rows. */
   readonly vocabularySize: number;
-  /**
-   * Tokens that mark structure (`special` in tokenizer.json); hidden from text that people read.
-   */
+  /** Tokens that mark structure (`special` in tokenizer.json), without text for people. */
   readonly specialTokenIds: ReadonlySet<number>;
   /**
    * Ids that end a generation: `eos_token_id` of generation_config.json and the tokenizer's
@@ -26,15 +24,15 @@ export interface Tokenizer {
   readonly eosTokenIds: readonly number[];
   /** Text of `bos_token`, `eos_token`, `pad_token` and `unk_token`, as chat templates see them. */
   readonly specialTokens: Readonly<Record<string, string>>;
-  /** Named chat templates; the usual one is `default`. */
+  /** Chat templates by name; the main one is `default`. */
   readonly chatTemplates: Readonly<Record<string, string>>;
   tokenToId(token: string): number | undefined;
   idToToken(id: number): string | undefined;
-  /** Ids of `text`. Special tokens written in the text become their ids; none are added. */
+  /** Ids of `text`. Special tokens in the text become their ids; none are added. */
   encode(text: string): Int32Array;
   /**
-   * The bytes of the ids as UTF-8; invalid sequences become U+FFFD. Unlike a decode in Python
-   * nothing is cleaned up and a leading space stays, because the ids may continue other text.
+   * The bytes of the ids as UTF-8; invalid sequences become U+FFFD. Unlike in Python, spaces are
+   * not cleaned up and a leading space stays, because the ids may continue other text.
    */
   decode(ids: ArrayLike<number>, options?: DecodeOptions): string;
 }
@@ -46,7 +44,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
 
 /**
  * Builds a tokenizer from the contents of its files.
- * @throws CheckpointError when they make no tokenizer
+ * @throws CheckpointError when they are not valid
  */
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const inner = open(files);
@@ -70,7 +68,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
 }
 
 function open(files: TokenizerFiles): HuggingFaceTokenizer {
-  // The library insists on keys that tokenizer.json may leave out.
+  // The library requires keys that tokenizer.json may omit.
   const json = {
     normalizer: null,
     pre_tokenizer: null,
@@ -83,34 +81,27 @@ function open(files: TokenizerFiles): HuggingFaceTokenizer {
     return new HuggingFaceTokenizer(json, flatTokens(files.tokenizerConfig));
   } catch (cause) {
     throw new CheckpointError(
-      'The tokenizer files make no tokenizer. Expected a tokenizer.json as the Python library `tokenizers` writes it.',
-      {
-        code: 'TOKENIZER_DAMAGED',
-        cause,
-      },
+      'The tokenizer files are not valid. Expected a tokenizer.json as the Python library `tokenizers` writes it.',
+      { code: 'TOKENIZER_DAMAGED', cause },
     );
   }
 }
 
 function encode(inner: HuggingFaceTokenizer, text: string): Int32Array {
   const { ids } = inner.encode(text, { add_special_tokens: false });
-  const bad = (ids as readonly (number | undefined)[]).indexOf(undefined);
-  if (bad >= 0) {
+  if ((ids as readonly (number | undefined)[]).includes(undefined)) {
     throw new ModelError(
-      'The text holds something the tokenizer has no token for, and it has no unknown token either.',
-      {
-        status: 400,
-        code: 'text_not_encodable',
-      },
+      'The text contains characters without a token, and the tokenizer has no unknown token.',
+      { status: 400, code: 'text_not_encodable' },
     );
   }
   return Int32Array.from(ids as readonly number[]);
 }
 
-// Bytes of a byte order mark are text like any other.
+// The bytes of a byte order mark are ordinary text.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Bytes of the text that is being decoded; grows with the longest. */
+/** Reused for every decode; grows to the longest text. */
 let joined = new Uint8Array(1024);
 
 function decode(
@@ -134,7 +125,7 @@ function grown(bytes: Uint8Array, least: number): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-/** Special tokens are stored as text or as `{ content }`. */
+/** Special tokens are stored as text, or as an object with `content`. */
 function tokenText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const content = (value as { content?: unknown } | null | undefined)?.content;

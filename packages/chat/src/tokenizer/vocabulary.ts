@@ -1,4 +1,4 @@
-/** What the ids of a tokenizer mean, for comparing two of them. */
+/** The vocabulary of a tokenizer, for comparing two of them. */
 import type { Vocabulary } from '@trinity-rft/core';
 import type { Tokenizer } from './tokenizer.js';
 
@@ -6,10 +6,10 @@ const known = new WeakMap<Tokenizer, Vocabulary>();
 
 /** One object per tokenizer. */
 export function vocabularyOf(tokenizer: Tokenizer): Vocabulary {
-  const made = known.get(tokenizer) ?? {
+  const vocabulary = known.get(tokenizer) ?? {
     size: tokenizer.vocabularySize,
     token: (id: number) => tokenizer.idToToken(id),
   };
-  known.set(tokenizer, made);
-  return made;
+  known.set(tokenizer, vocabulary);
+  return vocabulary;
 }

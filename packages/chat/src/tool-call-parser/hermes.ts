@@ -1,6 +1,6 @@
 /**
- * The Hermes syntax, also of Qwen 2.5 and 3: `<tool_call>{"name": ..., "arguments":
- * {...}}</tool_call>`.
+ * The Hermes syntax, which Qwen 2.5 and 3 use too:
+ * `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`.
  */
 import { memberSpans, skipSpace, valueEnd } from './json-span.js';
 import type { ParsedToolCall, ToolCallParser } from './types.js';
@@ -10,8 +10,8 @@ const close = '</tool_call>';
 
 /**
  * A call is an object with a `name` and an `arguments` object (absent means `{}`); the closing tag
- * may be missing at the very end of the text, where models like to stop. One line break before a
- * call and white space between calls belong to the syntax. Anything else stays in the text.
+ * may be missing at the end of the text, where models often stop. One line break before a call and
+ * white space between calls belong to the syntax. Everything else stays in the text.
  */
 export const hermes: ToolCallParser = {
   markers: [open, close],

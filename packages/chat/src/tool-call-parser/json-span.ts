@@ -1,6 +1,6 @@
 /**
- * Finds where JSON values begin and end inside a text, so that parts of it can be kept exactly as
- * written.
+ * Finds where JSON values begin and end in a text, so that parts of it can be kept exactly as the
+ * model wrote them.
  */
 
 /** [start, end) in the text. */
@@ -14,8 +14,8 @@ export function skipSpace(text: string, at: number): number {
 }
 
 /**
- * End of the value that begins at `at`, or -1 when it does not end. Only brackets and strings are
- * looked at: parse it to be sure.
+ * End of the value that begins at `at`, or -1 when it does not end. Follows only brackets and
+ * strings, so the value may still be invalid.
  */
 export function valueEnd(text: string, at: number): number {
   const first = text[at];
@@ -35,8 +35,8 @@ export function valueEnd(text: string, at: number): number {
 }
 
 /**
- * Spans of the values of a valid JSON object that begins at `at`, by key; of a repeated key the
- * last, as `JSON.parse` has it.
+ * Spans of the values of a valid JSON object that begins at `at`, by key. For a repeated key, the
+ * last value, as in `JSON.parse`.
  */
 export function memberSpans(text: string, at: number): ReadonlyMap<string, Span> {
   const spans = new Map<string, Span>();

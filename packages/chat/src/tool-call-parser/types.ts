@@ -1,4 +1,4 @@
-/** What a tool-call parser takes and gives. */
+/** Parsers of tool calls. */
 
 /** A call as the model wrote it. */
 export interface ParsedToolCall {
@@ -8,18 +8,15 @@ export interface ParsedToolCall {
 }
 
 export interface ToolCallParse {
-  /** The text without the calls that were understood. */
+  /** The text without the parsed calls. */
   readonly text: string;
   readonly toolCalls: readonly ParsedToolCall[];
-  /** Calls that were begun but not understood; they are still in the text. */
+  /** Calls that could not be parsed; they are still in the text. */
   readonly malformed: number;
 }
 
 export interface ToolCallParser {
-  /**
-   * Tokens the syntax consists of; they must be visible to the parser even where a vocabulary calls
-   * them special.
-   */
+  /** Tokens of the syntax; the parser sees them even if the vocabulary marks them as special. */
   readonly markers: readonly string[];
   readonly parse: (text: string) => ToolCallParse;
 }

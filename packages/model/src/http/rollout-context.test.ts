@@ -105,7 +105,7 @@ it('serves clients that read the environment and the global fetch, and leaves ot
   expect(model!.asked).toEqual(['a', 'b']);
 });
 
-it('refuses outside of a rollout, after its end, and over a socket', async () => {
+it('rejects outside of a rollout, after its end, and over a socket', async () => {
   const server = await openServer();
   const client = shared();
   const [model] = models(server, 1);

@@ -94,7 +94,7 @@ describe('a mounted rollout', () => {
     );
   });
 
-  it('aborts the request of a client that goes away', async () => {
+  it('aborts the request of a client that disconnects', async () => {
     const server = await open();
     const gone = Promise.withResolvers<unknown>();
     const handler = ({ signal }: Request): Promise<Response> =>
@@ -260,7 +260,7 @@ describe('the server', () => {
     await server.close();
   });
 
-  it('refuses calls and rollouts after it was closed', async () => {
+  it('rejects calls and rollouts after it was closed', async () => {
     const server = await openEndpointServer({ runtime: createRuntime() });
     const mount = server.mount({ handler: scripted(['x<|im_end|>']).model.handler });
     await server.close();

@@ -123,7 +123,7 @@ describe('the journal', () => {
     );
   });
 
-  it('goes on after what an earlier process left', () => {
+  it('continues after what an earlier process left', () => {
     const file = newPath();
     appendFileSync(`${file}-pending-1`, 'no frame at all, and longer than twenty bytes');
     const journal = openJournal(file);

@@ -10,10 +10,7 @@ export interface Assets {
   readonly client: string;
 }
 
-/**
- * The built client beside the built package; its source, without types, where the package runs from
- * sources.
- */
+/** The client is read beside the built package, or from its source when the package runs from source. */
 export async function readAssets(): Promise<Assets> {
   return { html, style, client: await readClient() };
 }

@@ -1,6 +1,6 @@
 /**
- * The page's program. Everything recorded goes in as text, through `textContent` and `title`, never
- * as HTML.
+ * The page's program. Recorded texts enter the page through `textContent` and `title` only, never as
+ * HTML.
  */
 import type { ExperienceDetail, TokenDetail } from '../records/detail.js';
 import type { RowPage } from '../records/records.js';
@@ -17,7 +17,7 @@ const key = new URLSearchParams(location.hash.slice(1)).get('key') ?? '';
 const pageSize = 50;
 const followEveryMs = 2000;
 
-/** What is shown. */
+/** The state of the page. */
 const shown = {
   store: 0,
   page: 0,
@@ -25,8 +25,8 @@ const shown = {
   colour: 'logprob' as Colour,
   detail: undefined as ExperienceDetail | undefined,
 };
-/** Counts requests for the list: an answer that comes after that of a later one is dropped. */
-let asked = 0;
+/** Number of list requests: the answer of an outdated one is dropped. */
+let listRequests = 0;
 
 type Colour = 'mask' | 'logprob' | 'advantage';
 
@@ -50,7 +50,7 @@ async function ask<T>(path: string): Promise<T> {
   return answer;
 }
 
-/** Shows what went wrong instead of leaving the page as it was without a word. */
+/** Shows errors in the status line. */
 async function attempt(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -68,7 +68,7 @@ const number = (value: number | undefined): string =>
   value === undefined ? '' : String(Number(value.toPrecision(5)));
 
 async function showList(): Promise<void> {
-  const mine = ++asked;
+  const request = ++listRequests;
   const fields = [...new FormData(at('filter'))]
     .filter(([, value]) => value !== '')
     .map(([name, value]): [string, string] => [name, value]);
@@ -80,7 +80,7 @@ async function showList(): Promise<void> {
   const { rows, matching, total } = await ask<RowPage>(
     `stores/${shown.store}/rows?${query.toString()}`,
   );
-  if (mine !== asked) return;
+  if (request !== listRequests) return;
   at('rows').replaceChildren(...rows.map(listRow));
   const first = shown.page * pageSize;
   at('place').textContent =
@@ -165,7 +165,7 @@ function showDetail(): void {
   return at('detail').replaceChildren(...parts);
 }
 
-/** The list with what belongs together: calls of one run, runs of one task. */
+/** Buttons that filter the list for the calls of this run, or the runs of this task. */
 function relatives({ batch, task, run }: ExperienceDetail): PageElement {
   const choices = {
     'all steps of this run': { batch, task, run: String(run) },
@@ -286,7 +286,7 @@ at('store').addEventListener('change', () => {
 });
 at('previous').addEventListener('click', () => turn(shown.page - 1));
 at('next').addEventListener('click', () => turn(shown.page + 1));
-/** One look after the other, however long each takes. */
+/** Starts the next update when the last one has finished. */
 function follow(): void {
   setTimeout(
     () => void (at('follow').checked ? attempt(showList) : Promise.resolve()).finally(follow),

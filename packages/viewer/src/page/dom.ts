@@ -1,7 +1,4 @@
-/**
- * As much of the browser as the client uses: the library's own types would be in scope for every
- * package.
- */
+/** The part of the DOM that the client uses: TypeScript's DOM types would apply to every package. */
 interface Style {
   setProperty(name: string, value: string): void;
 }

@@ -1,4 +1,4 @@
-/** The page: places for what the client fills in. */
+/** The page, with empty places that the client fills. */
 import { sortKeys } from '../records/query.js';
 
 const labels: Readonly<Record<(typeof sortKeys)[number], string>> = {

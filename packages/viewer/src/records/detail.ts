@@ -3,13 +3,10 @@ import { tokenTexts, type Tokenizer } from '@trinity-rft/chat';
 import type { CallSpan, Experience } from '@trinity-rft/core';
 import { headOf, type ExperienceHead } from './head.js';
 
-/** A token; the numbers are absent for the prompt, and where nothing was recorded. */
+/** A token; the numbers are absent in the prompt, and where none were recorded. */
 export interface TokenDetail {
   readonly id: number;
-  /**
-   * Its text; `null` without a tokenizer. A character spread over several tokens stands at the last
-   * of them.
-   */
+  /** `null` without a tokenizer. The last of several tokens has the character that they share. */
   readonly text: string | null;
   /** 1 = sampled and trained on. */
   readonly mask?: number;
@@ -39,10 +36,10 @@ export function detailOf(
     ...headOf(id, experience),
     promptLength,
     temperature,
-    ...(promptText !== undefined && { promptText }),
-    ...(responseText !== undefined && { responseText }),
+    promptText,
+    responseText,
     tokens: tokensOf(experience, tokenizer),
-    ...(spans && { spans }),
+    spans,
     metrics,
     info,
   };
@@ -61,16 +58,17 @@ function tokensOf(
     return {
       id: token,
       text,
-      mask: actionMask[at]!,
-      ...(actionMask[at] === 1 && { logprob: logprobs[at]! }),
-      ...(advantages && { advantage: advantages[at]! }),
-      ...(tokenRewards && { tokenReward: tokenRewards[at]! }),
+      mask: actionMask[at],
+      logprob: actionMask[at] === 1 ? logprobs[at] : undefined,
+      advantage: advantages?.[at],
+      tokenReward: tokenRewards?.[at],
     };
   });
 }
 
-/** Everything of an experience that a person can search for. */
+/** The text of an experience in which a search looks, in lower case. */
 export function searchText(experience: Experience, tokenizer: Tokenizer | undefined): string {
   const { promptText = '', responseText = '', tokens } = experience;
-  return `${promptText}\n${responseText}\n${tokenizer ? tokenTexts(tokenizer, tokens).join('') : ''}`.toLowerCase();
+  const text = tokenizer ? tokenTexts(tokenizer, tokens).join('') : '';
+  return `${promptText}\n${responseText}\n${text}`.toLowerCase();
 }

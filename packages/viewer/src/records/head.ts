@@ -1,8 +1,8 @@
-/** What the list and the page of one experience both show of it. */
+/** What the list and the details of an experience both show. */
 import { uid, type Experience } from '@trinity-rft/core';
 
 export interface ExperienceHead {
-  /** Place in the store, from 1. */
+  /** Row of the store, from 1. */
   readonly id: number;
   readonly uid: string;
   readonly batch: string;
@@ -23,8 +23,8 @@ export function headOf(
     batch: String(eid.batch),
     task: String(eid.task),
     run: eid.run,
-    ...(reward !== undefined && { reward }),
+    reward,
     policyVersion,
-    ...(truncateStatus && { truncated: truncateStatus }),
+    truncated: truncateStatus,
   };
 }

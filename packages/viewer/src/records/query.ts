@@ -1,14 +1,14 @@
-/** Which rows of a store to show, in which order, and which page of them. */
+/** Which rows to show: filter, order and page. */
 import type { RowSummary } from './row-index.js';
 
-/** Everything absent means all. */
+/** An absent filter matches every row. */
 export interface RowQuery {
   readonly batch?: string;
   readonly task?: string;
   readonly run?: number;
   readonly minReward?: number;
   readonly maxReward?: number;
-  /** Part of the text of prompt or response, whatever its case. */
+  /** Part of the text of prompt or response, in any case. */
   readonly text?: string;
   readonly sort: SortKey;
   readonly descending: boolean;
@@ -30,7 +30,7 @@ type SortKey = (typeof sortKeys)[number];
 
 const largestPage = 200;
 
-/** Reads a query string; what makes no sense is as if it were absent. */
+/** Reads the parameters of a query string; invalid values count as absent. */
 export function parseQuery(given: Readonly<Record<string, string | undefined>>): RowQuery {
   const text = (name: string): string | undefined =>
     given[name] === undefined || given[name] === '' ? undefined : given[name];
@@ -38,20 +38,15 @@ export function parseQuery(given: Readonly<Record<string, string | undefined>>):
     const value = text(name) === undefined ? Number.NaN : Number(text(name));
     return Number.isFinite(value) ? value : undefined;
   };
-  const filters = {
+  const whole = (name: string, least: number, most: number, fallback: number): number =>
+    Math.min(most, Math.max(least, Math.trunc(number(name) ?? fallback)));
+  return {
     batch: text('batch'),
     task: text('task'),
     run: number('run'),
     minReward: number('minReward'),
     maxReward: number('maxReward'),
     text: text('text'),
-  };
-  const whole = (name: string, least: number, most: number, fallback: number): number =>
-    Math.min(most, Math.max(least, Math.trunc(number(name) ?? fallback)));
-  return {
-    ...(Object.fromEntries(
-      Object.entries(filters).filter(([, value]) => value !== undefined),
-    ) as Partial<RowQuery>),
     sort: sortKeys.find((key) => key === given['sort']) ?? 'id',
     descending: given['descending'] === 'true',
     page: whole('page', 0, Number.MAX_SAFE_INTEGER, 0),
@@ -59,7 +54,7 @@ export function parseQuery(given: Readonly<Record<string, string | undefined>>):
   };
 }
 
-/** Whether a row passes everything but the text, which is not in the summary. */
+/** Whether a row passes all filters except the text, which is not in the summary. */
 export function passes(
   row: RowSummary,
   { batch, task, run, minReward, maxReward }: RowQuery,
@@ -73,7 +68,7 @@ export function passes(
   );
 }
 
-/** A sorted copy; rows without the value come last, equal ones stay in the order of the store. */
+/** A sorted copy; rows without the value come last, equal rows stay in the order of the store. */
 export function sorted(
   rows: readonly RowSummary[],
   { sort, descending }: Pick<RowQuery, 'sort' | 'descending'>,

@@ -1,18 +1,15 @@
-/** Stores that are looked into: their rows, filtered and in pages, and single experiences. */
+/** The records of a store: rows, filtered and in pages, and single experiences. */
 import { readExperiences, type ExperienceReader } from '@trinity-rft/buffer';
 import { loadTokenizer, type Tokenizer } from '@trinity-rft/chat';
 import { detailOf, searchText, type ExperienceDetail } from './detail.js';
 import { passes, sorted, type RowQuery } from './query.js';
 import { createRowIndex, type RowIndex, type RowSummary } from './row-index.js';
 
-/** Where an experience store is. */
+/** Where to find an experience store. */
 export interface StorePlace {
   /** The SQLite file. */
   readonly database: string;
-  /**
-   * A model folder whose tokenizer the records were made with; without one, tokens are shown as
-   * ids.
-   */
+  /** The model folder with the tokenizer of the records; without it, tokens are shown as ids. */
   readonly modelFolder?: string;
 }
 
@@ -60,11 +57,11 @@ async function pageOf(
 ): Promise<RowPage> {
   const all = await index.rows();
   const total = all.length;
-  const byFacts = all.filter((row) => passes(row, query));
+  const filtered = all.filter((row) => passes(row, query));
   const matching =
     query.text === undefined
-      ? byFacts
-      : await withText(byFacts, query.text.toLowerCase(), reader, tokenizer);
+      ? filtered
+      : await withText(filtered, query.text.toLowerCase(), reader, tokenizer);
   const begin = query.page * query.size;
   return {
     rows: sorted(matching, query).slice(begin, begin + query.size),
@@ -75,7 +72,7 @@ async function pageOf(
 
 const rowsBetweenPauses = 128;
 
-/** Texts stay in the database: each is read and looked at, a few at a time. */
+/** Reads texts from the database a few at a time, as they are not kept in memory. */
 async function withText(
   rows: readonly RowSummary[],
   wanted: string,

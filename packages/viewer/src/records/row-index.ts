@@ -1,6 +1,4 @@
-/**
- * What a list shows of every experience in a store, kept up with a run that goes on adding to it.
- */
+/** What the list shows of every experience in a store, updated while a run adds more. */
 import type { ExperienceReader } from '@trinity-rft/buffer';
 import { actionCount, responseLength, type Experience } from '@trinity-rft/core';
 import { headOf, type ExperienceHead } from './head.js';
@@ -13,19 +11,20 @@ export interface RowSummary extends ExperienceHead {
   readonly trainedTokens: number;
   readonly finishReason?: string;
   readonly fork?: string;
-  /** The train step that used it up, and whether by refusing it as too old. */
+  /** The train step that consumed it. */
   readonly trainStep?: number;
+  /** That step dropped it as too old. */
   readonly dropped?: boolean;
 }
 
 export interface RowIndex {
-  /** In the order in which they were stored. Reads what came since the last call. */
+  /** In the order in which they were stored. Reads the rows added since the last call. */
   rows(): Promise<readonly RowSummary[]>;
 }
 
-const chunk = 256;
+const chunkSize = 256;
 
-/** Rows are read once; two callers at a time share the reading. */
+/** Every row is read once; concurrent callers share the reading. */
 export function createRowIndex(reader: ExperienceReader): RowIndex {
   const rows: RowSummary[] = [];
   let reading: Promise<void> | undefined;
@@ -33,10 +32,10 @@ export function createRowIndex(reader: ExperienceReader): RowIndex {
 
   const catchUp = async (): Promise<void> => {
     for (;;) {
-      const more = reader.rowsAfter(rows.at(-1)?.id ?? 0, chunk);
+      const more = reader.rowsAfter(rows.at(-1)?.id ?? 0, chunkSize);
       for (const { id, experience } of more) rows.push(summaryOf(id, experience));
-      if (more.length < chunk) break;
-      // A store of a long run takes seconds: let other requests in between.
+      if (more.length < chunkSize) break;
+      // Reading the store of a long run takes seconds: other requests run in between.
       await new Promise((resolve) => setImmediate(resolve));
     }
     for (const { id, trainStep, dropped } of reader.usedSince(newestTrainStep)) {
@@ -56,7 +55,7 @@ export function createRowIndex(reader: ExperienceReader): RowIndex {
   };
 }
 
-/** Ids rise without gaps as a rule; searched where they do not. */
+/** Ids usually increase without gaps; searches where they do not. */
 function indexOf(rows: readonly RowSummary[], id: number): number {
   return rows[id - 1]?.id === id ? id - 1 : rows.findIndex((row) => row.id === id);
 }
@@ -69,7 +68,10 @@ function summaryOf(id: number, experience: Experience): RowSummary {
     promptTokens: promptLength,
     responseTokens: responseLength(experience),
     trainedTokens: actionCount(experience),
-    ...(typeof info['finishReason'] === 'string' && { finishReason: info['finishReason'] }),
-    ...(typeof info['fork'] === 'string' && { fork: info['fork'] }),
+    finishReason: textOf(info['finishReason']),
+    fork: textOf(info['fork']),
   };
 }
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;

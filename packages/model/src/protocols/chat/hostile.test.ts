@@ -195,7 +195,7 @@ const cases: readonly [
 ];
 
 describe('a malformed request', () => {
-  it.each(cases)('with %s is refused and nothing else', async (_, sent, status, param, words) => {
+  it.each(cases)('with %s is rejected and nothing else', async (_, sent, status, param, words) => {
     const { model, sampler } = scripted(['fine<|im_end|>']);
     const response = await model.handler(request(sent));
     expect([response.status, response.headers.get('x-should-retry')]).toEqual([status, 'false']);
@@ -219,7 +219,7 @@ describe('a malformed request', () => {
     expect(response.headers.get('allow')).toBe('POST');
   });
 
-  it('is refused by its announced length before it is read', async () => {
+  it('is rejected by its announced length before it is read', async () => {
     const { model } = scripted([], { maxBodyBytes: 10 });
     const sent = new Request('http://host/v1/chat/completions', {
       method: 'POST',
@@ -378,7 +378,7 @@ describe('any body', () => {
     },
   );
 
-  it('of any bytes is refused', async () => {
+  it('of any bytes is rejected', async () => {
     const { model } = scripted([]);
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {

@@ -223,7 +223,7 @@ describe('settings of the client', () => {
     });
   });
 
-  it('do not force the model into a form', async () => {
+  it('do not force the model into a format', async () => {
     const { model, runtime } = scripted(['a<|im_end|>', 'b<|im_end|>']);
     const client = model.openaiClient();
     const named = { type: 'function' as const, function: { name: 'add' } };

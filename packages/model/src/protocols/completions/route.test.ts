@@ -105,7 +105,7 @@ describe('text completions', () => {
     expect(model.extractExperiencesFromHistory().map(({ eid }) => eid.step)).toEqual([0, 1]);
   });
 
-  it('are refused when they are longer than the model', async () => {
+  it('are rejected when they are longer than the model', async () => {
     const { model } = scripted([], { limits: { maxPromptTokens: 2 } });
     const failure = await model
       .openaiClient()

@@ -271,7 +271,7 @@ describe('settings of the client', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it('and repeats its request gets the same response', async () => {
     const { model: rollout, sampler } = scripted(['a<|im_end|>']);
     const lost = await rollout.handler(post(base));
@@ -282,7 +282,7 @@ describe('a client that goes away', () => {
     expect(rollout.extractExperiencesFromHistory()).toHaveLength(1);
   });
 
-  it('but goes on from the response had it after all', async () => {
+  it('but continues from the response had it after all', async () => {
     const { model: rollout } = scripted(['a<|im_end|>', 'b<|im_end|>']);
     const lost = await rollout.handler(post(base));
     await lost.body!.cancel();

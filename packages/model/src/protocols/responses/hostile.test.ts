@@ -74,7 +74,7 @@ const body = fc.dictionary(
   fc.oneof(scalar, fc.array(fc.oneof(item, scalar), { maxLength: 4 }), item),
 );
 
-it('whatever a client sends is answered or refused by name, and the run goes on', async () => {
+it('whatever a client sends is answered or rejected by name, and the run continues', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({ input: fc.array(item, { minLength: 1, maxLength: 4 }) }),

@@ -61,7 +61,7 @@ describe('the Responses API over HTTP', () => {
     }
   });
 
-  it('ends the generation of a client that goes away, and the conversation can go on', async () => {
+  it('ends the generation of a client that disconnects, and the conversation can go on', async () => {
     const started = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     const inner = scriptedSampler({ script: ['a<|im_end|>', 'b<|im_end|>'].map(encode) });

@@ -300,7 +300,7 @@ describe('a pause', () => {
   });
 });
 
-it('refuses several choices where the owner says so', async () => {
+it('rejects several choices where the owner says so', async () => {
   const { model } = scripted(['a<|im_end|>'], { clientChoices: 'reject' });
   expect(await (await model.handler(post({ ...base, n: 2 }))).json()).toMatchObject({
     error: { param: 'n' },

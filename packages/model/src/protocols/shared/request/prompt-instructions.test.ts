@@ -38,7 +38,7 @@ describe('readResponseFormat', () => {
     ['text.format.schema', { type: 'json_schema', schema: 'x' }],
     ['text.format.json_schema', { type: 'json_schema', json_schema: 'x' }],
     ['text.format.json_schema.schema', { type: 'json_schema', json_schema: { schema: [] } }],
-  ])('refuses %s', (param, value) => {
+  ])('rejects %s', (param, value) => {
     expect(() => readResponseFormat(value, 'text.format')).toThrow(
       expect.objectContaining({ status: 400, details: { param } }),
     );
@@ -105,7 +105,7 @@ describe('withInstructions', () => {
   });
 });
 
-describe('an agent that asks for a form', () => {
+describe('an agent that asks for a format', () => {
   const format = {
     type: 'json_schema' as const,
     json_schema: { name: 'Answer', schema, strict: true },
