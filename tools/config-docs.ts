@@ -202,7 +202,7 @@ function statusText(path: Path): string {
   );
   return [
     ...((at(path).description ?? '').startsWith('Extension') ? ['extension'] : []),
-    ...(notBuilt.length === 0 ? [] : [`not built: ${list}`]),
+    ...(notBuilt.length === 0 ? [] : [`not supported: ${list}`]),
     ...notes.map(({ values, note }) =>
       values === undefined
         ? note
