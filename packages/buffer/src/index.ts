@@ -1,15 +1,45 @@
-export * from './experience-json.js';
-export * from './mix/mixed-experience-source.js';
-export * from './mix/stored-rows.js';
-export * from './tasks/open-task-source.js';
-export type { SelectorType } from './tasks/row-order.js';
-export * from './tasks/scheduler.js';
-export { createTaskSource, type TaskOrderOptions } from './tasks/task-source.js';
+export { mixedExperienceSource, type MixedSourceOptions } from './mix/mixed-experience-source.js';
+export { storedRows, type StoredRows } from './mix/stored-rows.js';
 export type { LeaseStoreOptions } from './store/lease-store.js';
-export * from './store/memory.js';
-export * from './store/read-experiences.js';
-export * from './store/sqlite.js';
-export * from './supervised/file-experience-source.js';
-export * from './supervised/check-rows.js';
-export * from './supervised/read-preference-row.js';
-export * from './supervised/read-supervised-row.js';
+export { memoryExperienceStore } from './store/memory.js';
+export {
+  readExperiences,
+  type ExperienceReader,
+  type ExperienceRow,
+} from './store/read-experiences.js';
+export {
+  sqliteExperienceStore,
+  sqliteExperienceWriter,
+  type ExperienceWriter,
+  type FollowOptions,
+  type SqliteExperienceStoreOptions,
+} from './store/sqlite.js';
+export {
+  fileExperienceSource,
+  type FileExperienceSourceOptions,
+} from './supervised/file-experience-source.js';
+export {
+  readPreferenceRow,
+  type PreferenceFormat,
+  type PreferenceRow,
+} from './supervised/read-preference-row.js';
+export {
+  readSupervisedRow,
+  type SupervisedFormat,
+  type SupervisedRow,
+} from './supervised/read-supervised-row.js';
+export {
+  openTaskSource,
+  readTaskRows,
+  type TaskRowsOptions,
+  type TaskSourceOptions,
+} from './tasks/open-task-source.js';
+export type { SelectorType } from './tasks/row-order.js';
+export {
+  createTasksetScheduler,
+  type ScheduledRow,
+  type TasksetScheduler,
+  type TasksetSchedulerOptions,
+} from './tasks/scheduler.js';
+export { createTaskSource, type TaskOrderOptions } from './tasks/task-source.js';
+export * from './internal.js';

@@ -117,13 +117,13 @@ describe('a dataset of the hub', () => {
   });
 });
 
-describe('a dataset that cannot be had', () => {
+describe('a dataset that cannot be fetched', () => {
   it('is an error that names the id, the cache and the way out', async () => {
     const error: unknown = await read(nowhere).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'TaskError', code: 'TASKSET_UNREACHABLE' });
     const { message } = error as Error;
     for (const part of [
-      'owner/sums is no local file or folder',
+      'owner/sums is not a local file or folder',
       join(cache, 'datasets--owner--sums'),
       'ECONNREFUSED',
       'give the folder as the path',
@@ -155,7 +155,7 @@ describe('a dataset that cannot be had', () => {
       response.end('{"n"');
       return true;
     });
-    await expect(read(hub.url)).rejects.toThrow(/came with 4 of 9 bytes/);
+    await expect(read(hub.url)).rejects.toThrow(/arrived with 4 of 9 bytes/);
   });
 
   it('is given up when the caller cancels', async () => {

@@ -144,7 +144,7 @@ it.each<[string, string, string[], string, string | undefined, string]>([
   ],
   [
     'two formats',
-    'its split "train" is there as Parquet and as JSON (train.jsonl, train.parquet)',
+    'its split "train" exists as Parquet and as JSON (train.jsonl, train.parquet)',
     ['train.jsonl', 'train.parquet'],
     'train',
     undefined,
@@ -177,7 +177,7 @@ it.each<[string, string, string[], string, string | undefined, string]>([
   ],
   [
     'a README that leaves the choice open',
-    'several subsets are there. Set subset_name to one of: flat, main.',
+    'it has several subsets. Set subset_name to one of: flat, main.',
     cardFiles,
     'train',
     undefined,
@@ -193,7 +193,7 @@ it.each<[string, string, string[], string, string | undefined, string]>([
   ],
   [
     'a README whose files are gone',
-    'its README gives main/train-* as the files of split "train", and none is there',
+    'its README gives main/train-* as the files of split "train", but none of them exists',
     ['flat/x.jsonl'],
     'train',
     'main',

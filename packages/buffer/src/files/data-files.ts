@@ -4,7 +4,7 @@
  */
 import { TaskError } from '@trinity-rft/core';
 import { matchesGlob, type CardSubset } from './dataset-card.js';
-import { canonicalSplit, shardOf, splitOf } from './splits.js';
+import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 
 export interface DataFilesRequest {
   /** What the listing is of, for messages: a folder, or a hub id. */
@@ -18,7 +18,7 @@ export interface DataFilesRequest {
 
 const dataFile = /\.(?:jsonl|ndjson|json|parquet)(?:\.gz)?$/i;
 const otherData = /\.(?:arrow|csv|tsv|txt|zip|tar|xml|h5|npz|npy|bz2|zst|xz)$/i;
-/** JSON files that describe a data set and are none. */
+/** JSON files that describe a data set and hold none of its rows. */
 const notData = new Set([
   'config.json',
   'dataset_info.json',
@@ -40,7 +40,7 @@ export function chooseDataFiles(
   request: DataFilesRequest,
 ): readonly string[] {
   const data = paths.filter(isData).toSorted();
-  if (data.length === 0) throw noData(paths, request);
+  if (data.length === 0) throw noDataError(paths, request);
   const declared = fromCard(data, request);
   const chosen = declared ?? fromNames(inSubset(data, request), request);
   assertOneFormat(chosen, request);
@@ -50,8 +50,8 @@ export function chooseDataFiles(
 
 function isData(path: string): boolean {
   const parts = path.split('/');
-  const hidden = parts.some((part) => part.startsWith('.') || part.startsWith('__'));
-  return !hidden && dataFile.test(path) && !notData.has(parts.at(-1)!);
+  const isHidden = parts.some((part) => part.startsWith('.') || part.startsWith('__'));
+  return !isHidden && dataFile.test(path) && !notData.has(fileName(path));
 }
 
 function fromCard(
@@ -66,19 +66,19 @@ function fromCard(
   const subset = subsetName === undefined ? fallback : card.find(({ name }) => name === subsetName);
   if (!subset) {
     if (card.length > 0)
-      throw noSubset(
+      throw noSubsetError(
         card.map(({ name }) => name),
         request,
       );
     return undefined;
   }
   const patterns = subset.splits.get(request.split);
-  if (!patterns) throw noSplit([...subset.splits.keys()], request);
+  if (!patterns) throw noSplitError([...subset.splits.keys()], request);
   const matching = data.filter((path) => patterns.some((pattern) => matchesGlob(path, pattern)));
   if (matching.length === 0)
-    throw refuse(
+    throw filesError(
       request,
-      `its README gives ${patterns.join(', ')} as the files of split "${request.split}", and none is there`,
+      `its README gives ${patterns.join(', ')} as the files of split "${request.split}", but none of them exists`,
     );
   return matching;
 }
@@ -97,7 +97,7 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
       .slice(0, -1)[0] ?? '';
   const chosen = data.filter((path) => folderOf(path) === subsetName);
   if (chosen.length > 0) return chosen;
-  throw noSubset(
+  throw noSubsetError(
     [...new Set(data.map(folderOf))].filter((name) => name !== ''),
     request,
   );
@@ -106,22 +106,22 @@ function inSubset(data: readonly string[], request: DataFilesRequest): readonly 
 /** Files that name no split are the train split, unless others name one. */
 function fromNames(data: readonly string[], request: DataFilesRequest): readonly string[] {
   const exact = data.filter(
-    (path) => canonicalSplit(path.split('/').at(-1)!.replace(/\..*$/, '')) === request.split,
+    (path) => canonicalSplit(fileName(path).replace(/\..*$/, '')) === request.split,
   );
   const named = data.filter((path) => splitOf(path) === request.split);
   const chosen = exact.length > 0 ? exact : named;
   if (chosen.length > 0) return chosen;
   const splits = new Set(data.map(splitOf).filter((split) => split !== undefined));
   if (splits.size === 0 && request.split === 'train') return data;
-  throw noSplit(splits.size === 0 ? ['train'] : [...splits], request);
+  throw noSplitError(splits.size === 0 ? ['train'] : [...splits], request);
 }
 
 function assertOneFormat(chosen: readonly string[], request: DataFilesRequest): void {
   const formats = new Set(chosen.map((path) => (/\.parquet/i.test(path) ? 'Parquet' : 'JSON')));
   if (formats.size > 1) {
-    throw refuse(
+    throw filesError(
       request,
-      `its split "${request.split}" is there as Parquet and as JSON (${chosen.join(', ')}). Give one of the files as the path`,
+      `its split "${request.split}" exists as Parquet and as JSON (${chosen.join(', ')}). Give one of the files as the path`,
     );
   }
 }
@@ -133,45 +133,45 @@ function assertWhole(chosen: readonly string[], request: DataFilesRequest): void
     (index) => !shards.some((shard) => shard.index === index),
   );
   if (missing.length > 0)
-    throw refuse(
+    throw filesError(
       request,
       `files number ${missing.slice(0, 8).join(', ')} of the ${count} of its split "${request.split}" are missing (counting from 0)`,
     );
 }
 
-function refuse({ where }: DataFilesRequest, what: string): TaskError {
+function filesError({ where }: DataFilesRequest, what: string): TaskError {
   return new TaskError(`Task set ${where}: ${what}.`, { code: 'TASKSET_FILES' });
 }
 
-function noData(paths: readonly string[], request: DataFilesRequest): TaskError {
+function noDataError(paths: readonly string[], request: DataFilesRequest): TaskError {
   const others = paths.filter((path) => otherData.test(path));
   const arrow = others.some((path) => path.endsWith('.arrow'));
   const found = others.length > 0 ? `only ${others.slice(0, 4).join(', ')}` : 'none';
-  const cure = arrow
+  const fix = arrow
     ? '. A folder written by save_to_disk holds Arrow files: write it with to_json or to_parquet instead'
     : '';
-  return refuse(
+  return filesError(
     request,
-    `expected files ending in .jsonl, .json or .parquet, found ${found}${cure}`,
+    `expected files ending in .jsonl, .json or .parquet, found ${found}${fix}`,
   );
 }
 
-function noSplit(splits: readonly string[], request: DataFilesRequest): TaskError {
-  return refuse(
+function noSplitError(splits: readonly string[], request: DataFilesRequest): TaskError {
+  return filesError(
     request,
     `it has no split "${request.split}". Expected one of: ${splits.toSorted().join(', ')}`,
   );
 }
 
-function noSubset(names: readonly string[], request: DataFilesRequest): TaskError {
+function noSubsetError(names: readonly string[], request: DataFilesRequest): TaskError {
   const asked =
     request.subsetName === undefined
-      ? 'several subsets are there'
+      ? 'it has several subsets'
       : `it has no subset "${request.subsetName}"`;
-  return refuse(
+  return filesError(
     request,
     names.length === 0
-      ? `${asked}, nor any other. Leave subset_name out`
+      ? `${asked}, nor any other. Remove subset_name`
       : `${asked}. Set subset_name to one of: ${names.toSorted().join(', ')}`,
   );
 }

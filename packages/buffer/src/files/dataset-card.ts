@@ -13,10 +13,7 @@ export interface CardSubset {
   readonly splits: ReadonlyMap<string, readonly string[]>;
 }
 
-/**
- * The subsets that the card declares; none when it declares none, or cannot be read: the files'
- * names then decide.
- */
+/** The subsets that the card declares; none when it cannot be read: file names decide then. */
 export function readDatasetCard(readme: string): readonly CardSubset[] {
   const frontMatter = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme)?.[1];
   const configs = frontMatter === undefined ? undefined : parseConfigs(frontMatter);
@@ -70,7 +67,7 @@ const textOr = (value: unknown, fallback: string): string =>
 
 /**
  * Whether a path matches a glob of `*`, `**`, `?`, `[...]` and `{a,b}`. As in a card, a folder's
- * name stands for all in it.
+ * name matches everything in it.
  */
 export function matchesGlob(path: string, pattern: string): boolean {
   return new RegExp(`^(?:${globSource(pattern)})(?:/.*)?$`).test(path);

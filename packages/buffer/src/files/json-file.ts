@@ -1,33 +1,33 @@
-/** Reads rows from a JSON file: one object per line, or one array of objects. Plain or gzipped. */
+/** Reads rows from a JSON file, plain or gzipped: an object per line, or an array of objects. */
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { TaskError, type RawTask } from '@trinity-rft/core';
 import { findJsonMistake } from './json-mistake.js';
-import { notAnObject, refuseBadRows, type BadRow } from './malformed.js';
+import { notAnObject, assertNoBadRows, type BadRow } from './malformed.js';
 
 /**
- * The rows of a file in file order. An array is read where the file begins with one and its name
- * does not promise lines.
+ * The rows of a file in file order. The file holds an array if it starts with one, unless its name
+ * says that it has an object per line.
  * @throws TaskError naming every place (file, line, column) where the file is not what it should be
  */
 export async function readJsonFile(
   path: string,
   signal?: AbortSignal,
 ): Promise<readonly RawTask[]> {
-  const promisesLines = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(path);
+  const hasLines = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(path);
   const array: Line[] = [];
   const rows: RawTask[] = [];
   const bad: BadRow[] = [];
   for await (const line of readLines(path, signal)) {
     if (line.valid && line.text.trim() === '') continue;
     const first = array.length + rows.length + bad.length === 0;
-    if (array.length > 0 || (first && !promisesLines && line.text.trimStart().startsWith('[')))
+    if (array.length > 0 || (first && !hasLines && line.text.trimStart().startsWith('[')))
       array.push(line);
     else addRow(line, rows, bad);
   }
   if (array.length > 0) return parseArray(path, array);
-  refuseBadRows(path, bad, rows.length);
+  assertNoBadRows(path, bad, rows.length);
   return rows;
 }
 
@@ -60,13 +60,13 @@ function parseLine({ number, text, valid }: Line): { row: RawTask } | BadRow {
 
 function parseArray(path: string, lines: readonly Line[]): readonly RawTask[] {
   const undecoded = lines.filter((line) => !line.valid).map((line) => parseLine(line) as BadRow);
-  refuseBadRows(path, undecoded, 0);
+  assertNoBadRows(path, undecoded, 0);
   const items = parseWhole(path, lines);
   const bad = items.flatMap((item, i) => {
     const problem = notAnObject(item);
     return problem ? [{ place: `, item ${i + 1}`, problem }] : [];
   });
-  refuseBadRows(path, bad, items.length - bad.length);
+  assertNoBadRows(path, bad, items.length - bad.length);
   return items as readonly RawTask[];
 }
 
@@ -77,14 +77,11 @@ function parseWhole(path: string, lines: readonly Line[]): readonly unknown[] {
   } catch (cause) {
     const { offset, problem } = mistakeIn(text);
     const before = text.slice(0, offset).split('\n');
-    const place = `${lines[before.length - 1]?.number ?? 1}:${before.at(-1)!.length + 1}`;
+    const column = (before.at(-1)?.length ?? 0) + 1;
+    const place = `${lines[before.length - 1]?.number ?? 1}:${column}`;
     throw new TaskError(
       `${path}:${place}: ${problem}. Expected a JSON array of objects, or one JSON object per line.`,
-      {
-        code: 'TASKSET_MALFORMED',
-        details: { path },
-        cause,
-      },
+      { code: 'TASKSET_MALFORMED', details: { path }, cause },
     );
   }
 }
@@ -122,9 +119,8 @@ async function* readLines(path: string, signal: AbortSignal | undefined): AsyncG
 }
 
 function openBytes(path: string, signal: AbortSignal | undefined): Readable {
-  const file = createReadStream(path, signal ? { signal } : {});
-  // The callback is where pipeline reports; the error itself reaches whoever reads the unzipped
-  // stream.
+  const file = createReadStream(path, { signal });
+  // `pipeline` needs a callback; the error itself reaches the reader of the unzipped stream.
   return path.toLowerCase().endsWith('.gz')
     ? pipeline(file, createGunzip(), () => undefined)
     : file;

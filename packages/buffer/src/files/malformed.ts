@@ -1,4 +1,4 @@
-/** Collects what is wrong with the rows of a task file, and words it as one error. */
+/** One error for all malformed rows of a task file. */
 import { TaskError } from '@trinity-rft/core';
 
 /** One row that cannot be used. */
@@ -8,29 +8,29 @@ export interface BadRow {
   readonly problem: string;
 }
 
-const listed = 3;
+/** Rows that the message describes. */
+const maxListed = 3;
 
-/**
- * @throws TaskError that names the file, counts the bad rows and lists the first few; nothing when
- * there are none
- */
-export function refuseBadRows(path: string, bad: readonly BadRow[], rowCount: number): void {
+/** @throws TaskError that names the file, counts the bad rows and describes the first few */
+export function assertNoBadRows(path: string, bad: readonly BadRow[], rowCount: number): void {
   if (bad.length === 0) return;
-  const first = bad.slice(0, listed).map(({ place, problem }) => `  ${path}${place}: ${problem}`);
-  const more = bad.length > listed ? [`  ... and ${bad.length - listed} more`] : [];
+  const first = bad
+    .slice(0, maxListed)
+    .map(({ place, problem }) => `  ${path}${place}: ${problem}`);
+  const more = bad.length > maxListed ? [`  ... and ${bad.length - maxListed} more`] : [];
   const rows = bad.length === 1 ? '1 row is' : `${bad.length} rows are`;
   throw new TaskError(
     [
       `${path}: ${rows} malformed (${rowCount} are good).`,
       ...first,
       ...more,
-      'Expected one JSON object per line, or one JSON array of objects. Mend or remove the rows.',
+      'Expected one JSON object per line, or one JSON array of objects. Fix or remove the rows.',
     ].join('\n'),
     { code: 'TASKSET_MALFORMED', details: { path, bad: bad.length, good: rowCount } },
   );
 }
 
-/** What a value that should have been an object is, in words; `undefined` for an object. */
+/** What is wrong with a value that should be an object; undefined for an object. */
 export function notAnObject(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return undefined;
   const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;

@@ -13,7 +13,7 @@ export async function readParquetFile(path: string): Promise<readonly RawTask[]>
     import('hyparquet-compressors'),
   ]);
   try {
-    // utf8: false leaves bytes that nobody declared to be text as bytes, rather than mangling them.
+    // utf8: false keeps bytes that are not declared as text as bytes, instead of decoding them.
     const rows = await parquetReadObjects({
       file: await asyncBufferFromFile(path),
       compressors,
@@ -22,12 +22,8 @@ export async function readParquetFile(path: string): Promise<readonly RawTask[]>
     return rows.map((row) => plainValue(row) as RawTask);
   } catch (cause) {
     throw new TaskError(
-      `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a whole Parquet file; fetch or write it again.`,
-      {
-        code: 'TASKSET_MALFORMED',
-        details: { path },
-        cause,
-      },
+      `${path} cannot be read as Parquet: ${(cause as Error).message}. Expected a complete Parquet file; fetch or write it again.`,
+      { code: 'TASKSET_MALFORMED', details: { path }, cause },
     );
   }
 }

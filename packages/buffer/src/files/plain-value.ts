@@ -1,6 +1,4 @@
-/**
- * Turns the values of a Parquet row into the plain JSON that the same row would be in a JSON file.
- */
+/** Turns the values of a Parquet row into plain JSON, as the row would be in a JSON file. */
 
 /**
  * Integers that JavaScript cannot hold exactly become decimal strings, times ISO 8601 strings,

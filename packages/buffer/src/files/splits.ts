@@ -16,6 +16,9 @@ const synonyms: Readonly<Record<string, string>> = {
 };
 const keywords = new Set(['train', 'validation', 'test', ...Object.keys(synonyms)]);
 
+/** The last part of a path with `/`. */
+export const fileName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
 /** `val` -> `validation`. Unknown names stay as they are. */
 export const canonicalSplit = (name: string): string => synonyms[name.toLowerCase()] ?? name;
 
@@ -24,14 +27,11 @@ export function shardOf(
   path: string,
 ): { readonly split: string; readonly index: number; readonly count: number } | undefined {
   const found = /^(?<split>.+?)-(?<index>\d{5})-of-(?<count>\d{5})(?:-[\da-f]+)?\./.exec(
-    path.split('/').at(-1)!,
+    fileName(path),
   );
-  if (!found?.groups) return undefined;
-  return {
-    split: found.groups['split']!,
-    index: Number(found.groups['index']),
-    count: Number(found.groups['count']),
-  };
+  const { split, index, count } = found?.groups ?? {};
+  if (split === undefined) return undefined;
+  return { split, index: Number(index), count: Number(count) };
 }
 
 /**
@@ -42,7 +42,7 @@ export function splitOf(path: string): string | undefined {
   const shard = shardOf(path);
   if (shard) return canonicalSplit(shard.split);
   const parts = path.split('/');
-  const stem = parts.at(-1)!.replace(/\..*$/, '');
+  const stem = fileName(path).replace(/\..*$/, '');
   for (const text of [stem, ...parts.slice(0, -1).reverse()]) {
     const word = text
       .toLowerCase()
@@ -78,17 +78,15 @@ export function parseSplit(text: string): readonly SplitPart[] {
       percent && ((from !== undefined && !fromPercent) || (to !== undefined && !toPercent));
     if (split === undefined || mixed) {
       throw new TaskError(
-        `"${text}" is no split. Expected a name ("train"), a part of it ("train[:100]", "train[10%:20%]"), or several joined by "+".`,
-        {
-          code: 'TASKSET_SPLIT',
-        },
+        `"${text}" is not a split. Expected a name ("train"), a part of it ("train[:100]", "train[10%:20%]"), or several joined by "+".`,
+        { code: 'TASKSET_SPLIT' },
       );
     }
     return {
       split: canonicalSplit(split),
       unit: percent ? 'percent' : 'rows',
-      ...(from !== undefined && { from: Number(from) }),
-      ...(to !== undefined && { to: Number(to) }),
+      from: from === undefined ? undefined : Number(from),
+      to: to === undefined ? undefined : Number(to),
     };
   });
 }

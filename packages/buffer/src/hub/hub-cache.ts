@@ -13,9 +13,7 @@ export interface HubCache {
   /** The revision that was fetched last, if any. */
   revision(): Promise<string | undefined>;
   setRevision(revision: string): Promise<void>;
-  /**
-   * Paths of the files of a revision. `complete` when those that were not fetched are among them.
-   */
+  /** Paths of the files of a revision; `complete` when it includes those that were not fetched. */
   listing(
     revision: string,
   ): Promise<{ readonly paths: readonly string[]; readonly complete: boolean }>;
@@ -26,8 +24,8 @@ export function hubCache(cacheDirectory: string, id: string): HubCache {
   const folder = join(cacheDirectory, ['datasets', ...id.split('/')].join('--'));
   const ref = join(folder, 'refs', 'main');
   const snapshot = (revision: string): string => join(folder, 'snapshots', revision);
-  // Fetching one split leaves the others out; the full listing makes the choice of files the same
-  // as on the first day.
+  // One split is fetched at a time; with the full listing, the choice of files stays the same as at
+  // the first fetch.
   const listingFile = (revision: string): string => join(folder, 'listings', `${revision}.json`);
   return {
     folder,
@@ -73,7 +71,7 @@ export async function readText(path: string): Promise<string | undefined> {
   });
 }
 
-/** Writes, then renames: nobody ever reads half a file. */
+/** Writes, then renames: readers never see half a file. */
 async function replaceFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(`${path}.incomplete`, text);

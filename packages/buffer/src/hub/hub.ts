@@ -1,4 +1,4 @@
-/** Fetches the files of one split of a Hugging Face dataset into the cache, or finds them there. */
+/** Fetches the files of a split of a Hugging Face dataset into the cache, or finds them there. */
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -28,14 +28,14 @@ export interface HubRequest {
   readonly clock: Clock;
   readonly stallMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Picks the wanted files from a listing, given the text of README.md. @throws TaskError */
+  /** Picks the files to read from a listing, given the text of README.md. @throws TaskError */
   readonly choose: (paths: readonly string[], readme: string) => readonly string[];
 }
 
 /**
- * Local paths of the chosen files. What the cache holds is used without asking the network, so that
- * a run and its continuation read the same rows; remove the folder to get a newer revision.
- * @throws TaskError when the files are neither in the cache nor to be had; CancelledError
+ * Local paths of the chosen files. Files in the cache are used without the network, so that a run
+ * and its continuation read the same rows; delete the folder to get a newer revision.
+ * @throws TaskError when the files are neither in the cache nor on the hub; CancelledError
  */
 export async function fetchHubFiles(request: HubRequest): Promise<readonly string[]> {
   const cache = hubCache(cacheDirectoryOf(request), request.id);
@@ -69,7 +69,7 @@ async function findInCache(
     return paths;
   } catch (error) {
     if (listing.complete && error instanceof TaskError) throw error;
-    // Some of it has not been fetched: the network decides.
+    // Some files have not been fetched yet: look on the hub.
     return undefined;
   }
 }
@@ -87,7 +87,7 @@ async function download(
   const access = {
     hubUrl: endpointOf(request),
     fetch: guardedFetch(guard),
-    ...(token !== undefined && token !== '' && { accessToken: token }),
+    accessToken: token === '' ? undefined : token,
   };
 
   const revision =
@@ -102,7 +102,7 @@ async function download(
     const target = join(cache.snapshot(revision), path);
     if (await exists(target)) return target;
     const blob = await downloadFile({ ...access, repo, revision, path, xet: false });
-    if (!blob) throw new TaskError(`${path} is listed and cannot be had`);
+    if (!blob) throw new TaskError(`${path} is listed but cannot be fetched`);
     await save(blob, target, guard);
     return target;
   };
@@ -111,7 +111,7 @@ async function download(
   const paths: string[] = [];
   for (const path of request.choose(listing, readme ?? '')) paths.push(await fetchOne(path));
   await cache.setListing(revision, listing);
-  // Last: its presence says that the rest is there.
+  // Last: its presence means that the files are complete.
   await cache.setRevision(revision);
   return paths;
 }
@@ -143,7 +143,7 @@ async function save(blob: Blob, target: string, guard: StallGuard): Promise<void
     { signal: guard.signal },
   );
   if (count.bytes !== blob.size)
-    throw new TaskError(`${target} came with ${count.bytes} of ${blob.size} bytes`);
+    throw new TaskError(`${target} arrived with ${count.bytes} of ${blob.size} bytes`);
   await rename(incomplete, target);
 }
 
@@ -154,7 +154,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 const isSet = (value: string | undefined): boolean =>
   value !== undefined && !['', '0', 'false'].includes(value.toLowerCase());
-/** A listing is somebody else's word: nothing of it may lead out of the snapshot's folder. */
+/** A listing is not trusted: none of its paths may lead out of the snapshot's folder. */
 const isInside = (path: string): boolean =>
   !path.startsWith('/') && !path.split(/[/\\]/).includes('..');
 const endpointOf = ({ environment }: HubRequest): string =>
@@ -170,21 +170,21 @@ function cacheDirectoryOf({ cacheDirectory, environment }: HubRequest): string {
 
 function unreachable({ id, environment }: HubRequest, cache: HubCache, cause: unknown): TaskError {
   const status = (cause as { statusCode?: unknown }).statusCode;
-  const refused = status === 401 || status === 403 || status === 404;
-  const advice = refused
+  const isMissing = status === 401 || status === 403 || status === 404;
+  const advice = isMissing
     ? `It does not exist, or it is private or gated: check the name, and set HF_TOKEN to a token that may read it (now ${environment['HF_TOKEN'] ? 'set' : 'not set'}).`
-    : `Run once on a machine that is online, or fetch it elsewhere and give the folder as the path of the task set.`;
+    : `Run once online, or fetch it elsewhere and give the folder as the path of the task set.`;
   return new TaskError(
-    `${id} is no local file or folder, it is not in the cache (${cache.folder}), and the Hugging Face hub did not give it: ${reasonOf(cause)}. ${advice}`,
+    `${id} is not a local file or folder, it is not in the cache (${cache.folder}), and it could not be fetched from the Hugging Face hub: ${reasonOf(cause)}. ${advice}`,
     {
       code: 'TASKSET_UNREACHABLE',
-      details: { id, cache: cache.folder, ...(typeof status === 'number' && { status }) },
+      details: { id, cache: cache.folder, status },
       cause,
     },
   );
 }
 
-/** Failed fetches say why in their cause: `getaddrinfo ENOTFOUND ...`. */
+/** The reason of a failed fetch is in its cause: `getaddrinfo ENOTFOUND ...`. */
 function reasonOf(cause: unknown): string {
   const inner = cause instanceof Error ? cause.cause : undefined;
   const text =
@@ -193,5 +193,5 @@ function reasonOf(cause: unknown): string {
       : cause instanceof Error
         ? cause.message
         : String(cause);
-  return text.split('\n')[0]!.replace(/\.+$/, '');
+  return (text.split('\n')[0] ?? '').replace(/\.+$/, '');
 }

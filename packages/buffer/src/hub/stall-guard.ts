@@ -1,17 +1,17 @@
-/** A deadline that moves on with every sign of life: for downloads whose length nobody knows. */
+/** A timeout that starts again with every progress: for downloads of unknown length. */
 import { CancelledError, TrinityError, type Clock } from '@trinity-rft/core';
 
 export interface StallGuardOptions {
   readonly clock: Clock;
-  /** Longest silence, in milliseconds. */
+  /** Longest time without progress. */
   readonly stallMs: number;
-  /** What is waited for, for the message: `huggingface.co/...`. */
+  /** For messages: `huggingface.co/...`. */
   readonly what: string;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 export interface StallGuard {
-  /** Aborts when the caller does, or after too long a silence. */
+  /** Aborts when the caller does, or after too long without progress. */
   readonly signal: AbortSignal;
   /** Something arrived. */
   progress(): void;
@@ -19,24 +19,23 @@ export interface StallGuard {
 
 /**
  * Runs `work` under a guard.
- * @throws CancelledError (`timeout`) after a silence, the caller's own when the caller aborts
+ * @throws CancelledError (`timeout`) after too long without progress; the caller's reason when the
+ * caller aborts
  */
 export async function guardStalls<T>(
   options: StallGuardOptions,
   work: (guard: StallGuard) => Promise<T>,
 ): Promise<T> {
   const { clock, stallMs, what } = options;
-  const silence = new AbortController();
-  const ended = new AbortController();
-  const signal = options.signal
-    ? AbortSignal.any([options.signal, silence.signal])
-    : silence.signal;
+  const stall = new AbortController();
+  const done = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, stall.signal]) : stall.signal;
   let last = clock.now();
   const watch = async (): Promise<void> => {
     while (!signal.aborted) {
       const left = last + stallMs - clock.now();
-      if (left <= 0) silence.abort(stalled(what, stallMs));
-      else await clock.sleep(left, ended.signal);
+      if (left <= 0) stall.abort(stalled(what, stallMs));
+      else await clock.sleep(left, done.signal);
     }
   };
   const watching = watch().catch(() => undefined);
@@ -45,7 +44,7 @@ export async function guardStalls<T>(
   } catch (error) {
     throw signal.aborted ? cancelled(what, signal.reason) : error;
   } finally {
-    ended.abort();
+    done.abort();
     await watching;
   }
 }

@@ -1,4 +1,4 @@
-/** Two places to read from as one: each batch is part experts, part experiences. */
+/** Two sources as one: each batch has experiences of the policy and rows of experts. */
 import {
   BufferError,
   withFields,
@@ -9,21 +9,21 @@ import {
 import { assertCount } from '../store/errors.js';
 
 export interface MixedSourceOptions {
-  /** What the policy did. Its end is the end of the mixture. */
+  /** Of the policy. The mixture ends with it. */
   readonly experiences: ExperienceSource;
   /**
-   * What experts did, without an end; the position follows from the train step alone, as of a
+   * Of experts, without an end; its position follows from the train step alone, as in a
    * `fileExperienceSource`.
    */
   readonly experts: ExperienceSource;
-  /** Rows of each batch that experts fill, at least 1. */
+  /** Rows of experts in each batch, at least 1. */
   readonly expertCount: number;
 }
 
 /**
- * Of `count` rows, `expertCount` are experts', the rest (fewer of them at the end) experiences;
- * those come first. A lease is one of both: acknowledged, released and rolled back together.
- * Filters are about the experiences.
+ * Of `count` rows, the first are experiences (fewer at the end) and `expertCount` are experts'. Both
+ * parts of a lease are acknowledged, released and rolled back together. Filters apply to the
+ * experiences.
  *
  * Metrics: those of the experiences, and of the experts under `sample/expert_`.
  */
@@ -63,7 +63,7 @@ function mixedLease(own: Lease, expert: Lease): Lease {
     experiences: [...own.experiences, ...expert.experiences.map(asExpert)],
     metrics: { ...own.metrics, ...expertMetrics(expert) },
     acknowledge: async (trainStep) => {
-      // The experts' side only checks the step; the other one is written down for good.
+      // The experts' part only checks the step; the other part is durable.
       await expert.acknowledge(trainStep);
       await own.acknowledge(trainStep);
     },
@@ -84,7 +84,7 @@ const expertMetrics = ({ metrics }: Lease): Lease['metrics'] =>
 
 /**
  * A demonstration: reward 0, log-probabilities and advantages 0, `info.is_expert`. It is one row,
- * whatever calls it was made of, and of no version of the policy.
+ * however many calls made it, and has no policy version.
  */
 export function asExpert(experience: Experience): Experience {
   const { spans: _calls, tokenRewards: _rewards, teacherLogprobs: _teacher, ...rest } = experience;
@@ -101,16 +101,14 @@ export function asExpert(experience: Experience): Experience {
 
 function nothingLeftError(count: number, expertCount: number): BufferError {
   return new BufferError(
-    `A batch of ${count} rows has ${expertCount} of experts, which leaves nothing for experiences; expected fewer. Lower expert_data_ratio or raise buffer.train_batch_size.`,
+    `A batch of ${count} rows has ${expertCount} rows of experts, which leaves none for experiences; expected fewer. Lower expert_data_ratio or raise buffer.train_batch_size.`,
     { code: 'MIX_COUNT' },
   );
 }
 
 function endedError(): BufferError {
   return new BufferError(
-    'The expert buffer came to an end; expected one that goes round. Open it with totalRows: Infinity.',
-    {
-      code: 'MIX_EXPERTS_ENDED',
-    },
+    'The expert buffer has ended; expected one that starts again. Open it with totalRows: Infinity.',
+    { code: 'MIX_EXPERTS_ENDED' },
   );
 }

@@ -1,6 +1,7 @@
-/** Rows in memory: for tests, and for runs that need not survive their process. */
+/** An experience store in memory: for tests, and for runs that need not survive their process. */
 import {
   assertAligned,
+  InvariantError,
   uid,
   type Experience,
   type ExperienceStore,
@@ -26,8 +27,13 @@ function memoryRows(): RowDriver {
   const uids = new Set<string>();
   let state: JsonState | undefined;
 
+  const rowOf = (id: number): MemoryRow => {
+    const row = rows[id - 1];
+    if (row) return row;
+    throw new InvariantError(`The store has no row ${id}.`, { code: 'ROW_UNKNOWN' });
+  };
   const mark = (targets: readonly StoredRow[], trainStep: number, dropped: boolean): void => {
-    for (const { id } of targets) Object.assign(rows[id - 1]!, { trainStep, dropped });
+    for (const { id } of targets) Object.assign(rowOf(id), { trainStep, dropped });
   };
   const settled = (dropped: boolean): number =>
     rows.filter((row) => row.trainStep !== undefined && row.dropped === dropped).length;
@@ -51,7 +57,7 @@ function memoryRows(): RowDriver {
       state = explorerState ?? state;
       return rows.slice(first);
     },
-    read: (wanted) => wanted.map(({ id }) => rows[id - 1]!.experience),
+    read: (wanted) => wanted.map(({ id }) => rowOf(id).experience),
     settle: (used, dropped, trainStep) => {
       mark(used, trainStep, false);
       mark(dropped, trainStep, true);

@@ -1,6 +1,4 @@
-/**
- * Looking into an experience store without owning it: whatever a run has stored, trained or not.
- */
+/** Reads an experience store without owning it: whatever a run has stored, trained or not. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { BufferError, decodeExperience, TrinityError, type Experience } from '@trinity-rft/core';
@@ -14,7 +12,7 @@ export interface ExperienceReader {
   versions(): readonly { readonly policyVersion: number; readonly count: number }[];
   /**
    * In the order in which they were stored.
-   * @param policyVersion only those; all when it is left out
+   * @param policyVersion only those of this version. @default all
    */
   experiences(policyVersion?: number): Iterable<Experience>;
   /**
@@ -42,12 +40,12 @@ export interface ExperienceRow {
 /** @throws BufferError when the file is not there or is no experience store */
 export function readExperiences(path: string): ExperienceReader {
   if (!existsSync(path)) throw unreadable(path, 'there is no such file');
-  const database = guarded(path, () => {
+  const database = naming(path, () => {
     const sqlite = process.getBuiltinModule('node:sqlite');
     return new sqlite.DatabaseSync(path, { readOnly: true });
   });
   const statement = (sql: string): ReturnType<DatabaseSync['prepare']> =>
-    guarded(path, () => database.prepare(sql));
+    naming(path, () => database.prepare(sql));
   const versions = statement(
     'SELECT policy_version AS version, count(*) AS count FROM experience GROUP BY policy_version ORDER BY 1',
   );
@@ -57,7 +55,7 @@ export function readExperiences(path: string): ExperienceReader {
   const used = statement('SELECT id, train_step, dropped FROM used WHERE train_step >= ?');
   return {
     versions: () =>
-      guarded(path, () =>
+      naming(path, () =>
         versions
           .all()
           .map((row) => ({ policyVersion: Number(row['version']), count: Number(row['count']) })),
@@ -69,15 +67,15 @@ export function readExperiences(path: string): ExperienceReader {
       );
       for (const row of rows) yield decodeExperience(row['bytes'] as Uint8Array);
     },
-    rowsAfter: (id, limit) => guarded(path, () => after.all(id, limit).map(toRow)),
-    ids: () => guarded(path, () => ids.all().map((row) => Number(row['id']))),
+    rowsAfter: (id, limit) => naming(path, () => after.all(id, limit).map(toRow)),
+    ids: () => naming(path, () => ids.all().map((row) => Number(row['id']))),
     row: (id) =>
-      guarded(path, () => {
+      naming(path, () => {
         const found = one.get(id);
         return found && toRow(found);
       }),
     usedSince: (trainStep) =>
-      guarded(path, () =>
+      naming(path, () =>
         used.all(trainStep).map((row) => ({
           id: Number(row['id']),
           trainStep: Number(row['train_step']),
@@ -93,7 +91,7 @@ const toRow = (row: Readonly<Record<string, unknown>>): ExperienceRow => ({
   experience: decodeExperience(row['bytes'] as Uint8Array),
 });
 
-function guarded<T>(path: string, work: () => T): T {
+function naming<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
@@ -105,10 +103,6 @@ function guarded<T>(path: string, work: () => T): T {
 function unreadable(path: string, why: string, cause?: unknown): BufferError {
   return new BufferError(
     `The experiences in ${path} cannot be read: ${why}. Expected the experience store of a run (buffer/*.db in its folder).`,
-    {
-      code: 'BUFFER_UNREADABLE',
-      details: { path },
-      cause,
-    },
+    { code: 'BUFFER_UNREADABLE', details: { path }, cause },
   );
 }

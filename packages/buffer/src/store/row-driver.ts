@@ -1,10 +1,10 @@
 /**
- * What a storage driver of the experience store does: keep rows. Queueing, leases and waiting are
- * in lease-store.ts.
+ * A storage driver of the experience store: it keeps rows. Queue, leases and waiting are in
+ * lease-store.ts.
  */
 import type { Experience, JsonState } from '@trinity-rft/core';
 
-/** What the queue needs to know of a stored experience. */
+/** What the queue needs of a stored experience. */
 export interface StoredRow {
   /** Place in insertion order, from 1. */
   readonly id: number;
@@ -20,7 +20,7 @@ interface RowCounts {
 
 /**
  * Rows in insertion order, each with the train step that used it up. Calls are synchronous and
- * atomic: one that throws has changed nothing, one that returns has changed everything for good.
+ * atomic: one that throws has changed nothing, one that returns is durable.
  */
 export interface RowDriver {
   /**
@@ -29,9 +29,9 @@ export interface RowDriver {
    */
   insert(batch: readonly Experience[], explorerState: JsonState | undefined): readonly StoredRow[];
   read(rows: readonly StoredRow[]): readonly Experience[];
-  /** Records that `trainStep` trained on `used` and refused `dropped` as too old. */
+  /** Records that `trainStep` trained on `used` and dropped `dropped` as too old. */
   settle(used: readonly StoredRow[], dropped: readonly StoredRow[], trainStep: number): void;
-  /** Forgets every {@link settle} of a step after `trainStep`. */
+  /** Undoes every `settle` of a step after `trainStep`. */
   unsettle(trainStep: number): void;
   /**
    * Rows that no train step has used up, in insertion order.

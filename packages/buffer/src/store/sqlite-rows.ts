@@ -15,69 +15,27 @@ import { duplicateError } from './errors.js';
 /** @param release called after the database is closed */
 export function sqliteRows(database: DatabaseSync, release: () => void): RowDriver {
   const sql = prepareStatements(database);
-
-  const transaction = <T>(what: string, work: () => T): T => {
-    try {
-      database.exec('BEGIN IMMEDIATE');
-      const result = work();
-      database.exec('COMMIT');
-      return result;
-    } catch (cause) {
-      rollBack(database);
-      if (TrinityError.is(cause)) throw cause;
-      throw new BufferError(
-        `The experience store could not ${what}: ${(cause as Error).message}. Nothing of it was stored. Check the disk.`,
-        {
-          code: 'BUFFER_STORAGE',
-          cause,
-        },
-      );
-    }
-  };
-
-  const insertOne = (
-    uidText: string,
-    experience: Experience,
-    bytes: Uint8Array,
-    repeated: string[],
-  ): StoredRow => {
-    const { policyVersion } = experience;
-    const { changes, lastInsertRowid } = sql.insert.run(uidText, policyVersion, bytes);
-    if (changes === 0) repeated.push(uidText);
-    return { id: Number(lastInsertRowid), policyVersion };
-  };
-
   return {
     insert: (batch, explorerState) => {
-      const encoded = batch.map(encodeExperience);
-      return transaction('store experiences', () => {
-        const repeated: string[] = [];
-        const rows = batch.map((experience, i) =>
-          insertOne(uid(experience.eid), experience, encoded[i]!, repeated),
-        );
-        if (repeated.length > 0) throw duplicateError(repeated);
+      const encoded = batch.map((experience) => ({
+        key: uid(experience.eid),
+        policyVersion: experience.policyVersion,
+        bytes: encodeExperience(experience),
+      }));
+      return transaction(database, 'store experiences', () => {
+        const rows = insertRows(sql, encoded);
         if (explorerState) sql.setState.run('explorer', JSON.stringify(explorerState));
         return rows;
       });
     },
-    read: (rows) =>
-      rows.map(({ id }) => {
-        const row = sql.read.get(id) as { bytes: Uint8Array } | undefined;
-        if (!row)
-          throw new BufferError(
-            `Experience ${id} has gone from the store; expected it to be there. Something else changed the file.`,
-            {
-              code: 'BUFFER_DAMAGED',
-            },
-          );
-        return decodeExperience(row.bytes);
-      }),
+    read: (rows) => rows.map(({ id }) => readRow(sql, id)),
     settle: (used, dropped, trainStep) =>
-      transaction('record a train step', () => {
+      transaction(database, 'record a train step', () => {
         for (const { id } of used) sql.settle.run(trainStep, 0, id);
         for (const { id } of dropped) sql.settle.run(trainStep, 1, id);
       }),
-    unsettle: (trainStep) => transaction('roll back', () => void sql.unsettle.run(trainStep)),
+    unsettle: (trainStep) =>
+      transaction(database, 'roll back', () => void sql.unsettle.run(trainStep)),
     unsettled: (after = 0) =>
       sql.unsettled
         .all(after)
@@ -87,11 +45,11 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
       return row && (JSON.parse(String(row['json'])) as JsonState);
     },
     counts: () => {
-      const row = sql.counts.get() ?? {};
+      const { total, settled, dropped } = sql.counts.get() ?? {};
       return {
-        total: Number(row['total']),
-        trained: Number(row['settled']) - Number(row['dropped']),
-        dropped: Number(row['dropped']),
+        total: Number(total),
+        trained: Number(settled) - Number(dropped),
+        dropped: Number(dropped),
       };
     },
     close: () => {
@@ -101,15 +59,58 @@ export function sqliteRows(database: DatabaseSync, release: () => void): RowDriv
   };
 }
 
-/**
- * SQLite has rolled back by itself after some errors (a full disk); saying it again is then an
- * error that means nothing.
- */
+type Statements = ReturnType<typeof prepareStatements>;
+
+interface EncodedRow {
+  readonly key: string;
+  readonly policyVersion: number;
+  readonly bytes: Uint8Array;
+}
+
+/** @throws BufferError when a uid is already stored */
+function insertRows(sql: Statements, batch: readonly EncodedRow[]): readonly StoredRow[] {
+  const repeated: string[] = [];
+  const rows = batch.map(({ key, policyVersion, bytes }) => {
+    const { changes, lastInsertRowid } = sql.insert.run(key, policyVersion, bytes);
+    if (changes === 0) repeated.push(key);
+    return { id: Number(lastInsertRowid), policyVersion };
+  });
+  if (repeated.length > 0) throw duplicateError(repeated);
+  return rows;
+}
+
+function readRow(sql: Statements, id: number): Experience {
+  const row = sql.read.get(id) as { bytes: Uint8Array } | undefined;
+  if (row) return decodeExperience(row.bytes);
+  throw new BufferError(
+    `Experience ${id} is missing from the store; another program has changed the file. Start the run again with another name.`,
+    { code: 'BUFFER_DAMAGED' },
+  );
+}
+
+/** @param what for messages: what the transaction does */
+function transaction<T>(database: DatabaseSync, what: string, work: () => T): T {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (cause) {
+    rollBack(database);
+    if (TrinityError.is(cause)) throw cause;
+    throw new BufferError(
+      `The experience store could not ${what}: ${(cause as Error).message}. Nothing of it was stored. Check the disk.`,
+      { code: 'BUFFER_STORAGE', cause },
+    );
+  }
+}
+
+/** After some errors (a full disk) SQLite has rolled back by itself: then ROLLBACK fails. */
 function rollBack(database: DatabaseSync): void {
   try {
     database.exec('ROLLBACK');
   } catch {
-    // No transaction is open: nothing to undo.
+    // No transaction is open.
   }
 }
 

@@ -1,6 +1,4 @@
-/**
- * An experience store in one SQLite file: what it said it holds survives a SIGKILL and a power cut.
- */
+/** An experience store in one SQLite file: what has been stored survives a SIGKILL and a power cut. */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -10,13 +8,14 @@ import { sqliteRows } from './sqlite-rows.js';
 
 export interface SqliteExperienceStoreOptions extends Omit<LeaseStoreOptions, 'follow'> {
   /**
-   * The database file; made with its folder when it is not there. SQLite keeps `-wal`, `-shm` and
+   * The database file; it and its folder are created when missing. SQLite keeps `-wal`, `-shm` and
    * our `.lock` beside it.
    */
   readonly path: string;
   /**
    * Also takes what a writer in another process adds, see {@link sqliteExperienceWriter}, and is
-   * finished when that has gone; without one, at once. @default nobody else adds rows
+   * finished when that writer has ended; without one, at once.
+   * @default no other process adds rows
    */
   readonly followWriter?: FollowOptions;
 }
@@ -25,31 +24,31 @@ export interface FollowOptions {
   readonly clock: Clock;
   /** Between two looks for new rows. @default 500 */
   readonly everyMs?: number;
-  /** How long a writer that has gone may take to come back. @default 60_000 */
+  /** How long a writer may be away before it counts as ended. @default 60_000 */
   readonly graceMs?: number;
 }
 
-/** Increased when a reader of the old tables could not read the new ones. */
+/** Increased when programs that read the old tables cannot read the new ones. */
 const schemaVersion = 1;
-/** "TRXB" in the file header: tells our files from anybody else's database. */
+/** "TRXB" in the file header: distinguishes our files from other databases. */
 const applicationId = 0x54525842;
 
 /**
- * Opens or makes the store. One process may have it open at a time; the lock is the operating
- * system's, so a killed process leaves none behind.
+ * Opens or creates the store. One process may have it open at a time; the lock is the operating
+ * system's, so that a killed process leaves none behind.
  * @throws BufferError when another process has it open, or the file is damaged, foreign or from a
  * newer version
  */
 export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): ExperienceStore {
   const { path } = options;
-  return guarded(path, () => {
+  return naming(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     const unlock = lock(path);
     try {
-      const database = open(path);
+      const database = openDatabase(path);
       const { followWriter } = options;
       const follow = followWriter && followOf(path, followWriter);
-      return leaseStore(sqliteRows(database, unlock), { ...options, ...(follow && { follow }) });
+      return leaseStore(sqliteRows(database, unlock), { ...options, follow });
     } catch (error) {
       unlock();
       throw error;
@@ -61,16 +60,16 @@ export function sqliteExperienceStore(options: SqliteExperienceStoreOptions): Ex
 export type ExperienceWriter = Pick<ExperienceStore, 'put' | 'explorerState' | 'close'>;
 
 /**
- * Opens or makes the store for adding only; its owner may have it open at the same time, and sees
- * what is added when it follows. One writer per store. @throws BufferError as
- * {@link sqliteExperienceStore}
+ * Opens or creates the store for adding only; its owner may have it open at the same time, and
+ * receives what is added when it follows. One writer per store.
+ * @throws BufferError as {@link sqliteExperienceStore}
  */
 export function sqliteExperienceWriter({ path }: { readonly path: string }): ExperienceWriter {
-  return guarded(path, () => {
+  return naming(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     const unlock = lock(path, writerLock);
     try {
-      const rows = sqliteRows(open(path), unlock);
+      const rows = sqliteRows(openDatabase(path), unlock);
       return {
         put: async (batch, state) => void rows.insert(batch, state),
         explorerState: async () => rows.explorerState(),
@@ -84,12 +83,10 @@ export function sqliteExperienceWriter({ path }: { readonly path: string }): Exp
 }
 
 const writerLock = 'writer.lock';
-/** A look at a lock takes it for a moment. */
+/** Checking a lock takes it for a moment. */
 const lockWaitMs = 200;
 
-/**
- * Ended when no writer has been there for the time of grace; one that was never there has ended.
- */
+/** A writer has ended when it has been away for `graceMs`, or was never there. */
 function followOf(path: string, { clock, everyMs = 500, graceMs = 60_000 }: FollowOptions): Follow {
   let seen: number | undefined;
   return {
@@ -114,16 +111,13 @@ function hasWriter(path: string): boolean {
   }
 }
 
-/**
- * Loaded on first use: Node 22 prints a warning when it loads the module, which users of other
- * drivers should not see.
- */
+/** Loaded on first use: Node 22 warns when it loads the module, also where no database is used. */
 function connect(path: string): DatabaseSync {
   const sqlite = process.getBuiltinModule('node:sqlite');
   return new sqlite.DatabaseSync(path);
 }
 
-function open(path: string): DatabaseSync {
+function openDatabase(path: string): DatabaseSync {
   const database = connect(path);
   try {
     // WAL: a commit is one append, and readers (a person with the sqlite3 shell) do not disturb it.
@@ -149,26 +143,19 @@ function prepareSchema(database: DatabaseSync, path: string): void {
   if (foreign) {
     throw new BufferError(
       `${path} is a database of another program; expected an experience store or no file. Name another path.`,
-      {
-        code: 'BUFFER_FOREIGN',
-      },
+      { code: 'BUFFER_FOREIGN' },
     );
   }
   if (version > schemaVersion) {
     throw new BufferError(
       `${path} has schema version ${version}; this program reads up to ${schemaVersion}. Use the program that wrote it.`,
-      {
-        code: 'BUFFER_VERSION',
-      },
+      { code: 'BUFFER_VERSION' },
     );
   }
   if (version === 0) database.exec(createSchema);
 }
 
-/**
- * `used` is a table of its own so that an acknowledgement writes a few bytes per experience and
- * does not copy the experience.
- */
+/** `used` is a table of its own so that an acknowledgement does not rewrite the experience. */
 const createSchema = `
   BEGIN IMMEDIATE;
   CREATE TABLE experience (
@@ -177,7 +164,7 @@ const createSchema = `
     policy_version INTEGER NOT NULL,
     bytes BLOB NOT NULL
   );
-  -- Which train step used an experience up; dropped = 1 when it did so by refusing it as too old.
+  -- Which train step used an experience up; dropped = 1 when that was because it was too old.
   CREATE TABLE used (
     id INTEGER PRIMARY KEY REFERENCES experience (id),
     train_step INTEGER NOT NULL,
@@ -197,7 +184,7 @@ function hasTables(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() !== undefined;
 }
 
-/** Holds an exclusive lock on an empty database beside the store; returns how to let go. */
+/** Holds an exclusive lock on an empty database beside the store; returns a function to unlock. */
 function lock(path: string, suffix = 'lock'): () => void {
   const holder = connect(`${path}.${suffix}`);
   try {
@@ -205,28 +192,21 @@ function lock(path: string, suffix = 'lock'): () => void {
   } catch (cause) {
     holder.close();
     throw new BufferError(
-      `${path} is open already, here or in another process; expected one owner. End the other run, or give this one another name.`,
-      {
-        code: 'BUFFER_LOCKED',
-        cause,
-      },
+      `${path} is already open in this or another process; expected one owner. End the other run, or give this one another name.`,
+      { code: 'BUFFER_LOCKED', cause },
     );
   }
   return () => holder.close();
 }
 
-function guarded<T>(path: string, work: () => T): T {
+function naming<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
     if (TrinityError.is(cause)) throw cause;
     throw new BufferError(
       `The experience store ${path} cannot be opened: ${(cause as Error).message}. Expected a file that this process may read and write.`,
-      {
-        code: 'BUFFER_OPEN',
-        details: { path },
-        cause,
-      },
+      { code: 'BUFFER_OPEN', details: { path }, cause },
     );
   }
 }

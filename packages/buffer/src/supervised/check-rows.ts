@@ -1,11 +1,13 @@
-/** Looks at all rows of a data set before anything starts. */
+/** Checks all rows of a data set before anything starts. */
 import { TaskError, type RawTask } from '@trinity-rft/core';
 
-const listed = 3;
+/** Rows that the message describes. */
+const maxListed = 3;
 
 /**
- * Calls `read` with each row. @param place what the rows are of: name and path
- * @throws TaskError with how many rows it refuses, and what it says of the first few
+ * Calls `read` with each row.
+ * @param place name and path of the data set
+ * @throws TaskError with the number of rows for which `read` throws, and its first few errors
  */
 export function checkRows(
   rows: readonly RawTask[],
@@ -22,11 +24,11 @@ export function checkRows(
     }
   });
   if (bad.length === 0) return;
-  const more = bad.length > listed ? [`  ... and ${bad.length - listed} more`] : [];
+  const more = bad.length > maxListed ? [`  ... and ${bad.length - maxListed} more`] : [];
   throw new TaskError(
     [
       `${place}: ${bad.length} of ${rows.length} rows cannot be learned from. Rows count from 0.`,
-      ...bad.slice(0, listed).map(({ message }) => `  ${message}`),
+      ...bad.slice(0, maxListed).map(({ message }) => `  ${message}`),
       ...more,
     ].join('\n'),
     { code: 'SUPERVISED_ROWS', details: { bad: bad.length, rows: rows.length }, cause: bad[0] },

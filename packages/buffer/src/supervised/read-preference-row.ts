@@ -1,4 +1,4 @@
-/** Reads one row of preference data: a prompt, an answer that is preferred and one that is not. */
+/** Reads one row of preference data: a prompt, a preferred answer and a rejected one. */
 import type { ChatMessage, RawTask, ToolDefinition } from '@trinity-rft/core';
 import { readMessages } from './read-messages.js';
 import type { SupervisedFormat } from './read-supervised-row.js';
@@ -28,8 +28,8 @@ export interface PreferenceRow {
 
 /**
  * An answer is a text, a message, or a list of messages. The prompt is a list under `messagesKey`
- * (where `message` is not there, `messages` is read), or a text or list under `promptKey`; where
- * the answers are whole conversations, it is what they have in common. `promptType: plaintext`
+ * (where `message` is missing, `messages` is read), or a text or list under `promptKey`; where the
+ * answers are whole conversations, it is what they have in common. `promptType: plaintext`
  * takes texts only.
  * @param row what to call the row in messages
  * @throws TaskError naming the row, the key and what was found
@@ -48,7 +48,7 @@ export function readPreferenceRow(
     ? splitWhole(answers, format, row)
     : { prompt: readPrompt(rawTask, format, row), ...answers };
   const tools = readTools(rawTask, format.toolsKey, row);
-  return { ...pair, ...(tools && { tools }) };
+  return { ...pair, tools };
 }
 
 type Answers = Pick<PreferenceRow, 'chosen' | 'rejected'>;
@@ -59,29 +59,29 @@ function readAnswer(
   format: PreferenceFormat,
   row: number | string,
 ): readonly ChatMessage[] {
-  const cure =
+  const fix =
     'Set format.chosen_key and format.rejected_key to the keys of the two answers, as texts or messages';
   if (!isPresent(rawTask[key]))
     throw rowError(
       row,
       key,
       `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
-      cure,
+      fix,
     );
   if (format.promptType === 'plaintext')
-    return [answerOf(readText(rawTask, key, row, cure), key, row)];
+    return [answerOf(readText(rawTask, key, row, fix), key, row)];
   const value = messagesInText(rawTask[key]);
   if (typeof value === 'string') return [answerOf(value, key, row)];
-  if (typeof value !== 'object') throw rowError(row, key, `found ${describe(value)}`, cure);
+  if (typeof value !== 'object') throw rowError(row, key, `found ${describe(value)}`, fix);
   const messages = readMessages(Array.isArray(value) ? value : [value], (problem, advice) =>
     rowError(row, key, problem, advice),
   );
-  const last = messages.at(-1)!;
-  if (last.role !== 'assistant')
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant')
     throw rowError(
       row,
       key,
-      `the last message is the ${last.role}'s`,
+      `the last message is the ${last?.role}'s`,
       'An answer ends with the assistant',
     );
   if (last.content === '' && !last.tool_calls) throw emptyAnswer(key, row);
@@ -101,7 +101,7 @@ const emptyAnswer = (key: string, row: number | string) =>
     'Give an answer to prefer over the other, or remove the row',
   );
 
-/** The JSON text of messages stands for them; any other text is the answer itself. */
+/** Text that is JSON of messages is read as these; any other text is the answer itself. */
 function messagesInText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -113,7 +113,7 @@ function messagesInText(value: unknown): unknown {
   }
 }
 
-/** A whole conversation begins with somebody else than the assistant. */
+/** A whole conversation does not start with the assistant. */
 const isWhole = (messages: readonly ChatMessage[]): boolean => messages[0]?.role !== 'assistant';
 
 /** Both conversations share their beginning, up to the first answer that differs. */
@@ -122,7 +122,7 @@ function splitWhole(
   { chosenKey, rejectedKey }: PreferenceFormat,
   row: number | string,
 ): PreferenceRow {
-  const cure = 'Two whole conversations have the same prompt and end with different answers';
+  const fix = 'Two whole conversations have the same prompt and end with different answers';
   if (!isWhole(chosen) || !isWhole(rejected)) {
     const [whole, other] = isWhole(chosen) ? [chosenKey, rejectedKey] : [rejectedKey, chosenKey];
     throw rowError(
@@ -137,13 +137,15 @@ function splitWhole(
     .slice(0, most)
     .findIndex((message, i) => JSON.stringify(message) !== JSON.stringify(rejected[i]));
   const shared = differs < 0 ? most : differs;
-  const next = [chosen[shared]!, rejected[shared]!].find(({ role }) => role !== 'assistant');
+  const next = [chosen[shared], rejected[shared]].find(
+    (message) => message && message.role !== 'assistant',
+  );
   if (next)
     throw rowError(
       row,
       rejectedKey,
       `it differs from "${chosenKey}" at message ${shared + 1}, which is the ${next.role}'s`,
-      cure,
+      fix,
     );
   return {
     prompt: chosen.slice(0, shared),
@@ -161,12 +163,12 @@ function readPrompt(
   const asMessages = format.promptType !== 'plaintext' && isPresent(rawTask[messagesKey]);
   const key = asMessages ? messagesKey : format.promptKey;
   if (!isPresent(rawTask[key])) {
-    const cure = 'Set format.messages_key or format.prompt_key to the key that holds the prompt';
+    const fix = 'Set format.messages_key or format.prompt_key to the key that holds the prompt';
     throw rowError(
       row,
       key,
       `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
-      cure,
+      fix,
     );
   }
   const value = format.promptType === 'plaintext' ? rawTask[key] : messagesInText(rawTask[key]);
@@ -179,8 +181,8 @@ function readPrompt(
       `expected text, found ${describe(value)}`,
       'Remove format.prompt_type to read messages',
     );
-  const messages = readMessages(value, (problem, cure) => rowError(row, key, problem, cure));
-  if (messages.at(-1)!.role === 'assistant')
+  const messages = readMessages(value, (problem, fix) => rowError(row, key, problem, fix));
+  if (messages.at(-1)?.role === 'assistant')
     throw rowError(
       row,
       key,

@@ -1,4 +1,4 @@
-/** Reads the conversation of one row of supervised data, whatever way the row spells it. */
+/** Reads the conversation of one row of supervised data, in any of the usual layouts. */
 import type { ChatMessage, FormatArgs, RawTask, ToolDefinition } from '@trinity-rft/core';
 import { readMessages } from './read-messages.js';
 import {
@@ -28,8 +28,8 @@ export interface SupervisedRow {
 }
 
 /**
- * Messages and tools may be lists, or JSON text of lists. Where the default key `message` is not
- * there, `messages` is read: most data sets call it so.
+ * Messages and tools may be lists, or JSON text of lists. Where the default key `message` is missing,
+ * `messages` is read: most data sets call it so.
  * @param row what to call the row in messages: its number, or the set's name and number
  * @throws TaskError naming the row, the key and what was found
  */
@@ -47,7 +47,7 @@ export function readSupervisedRow(
     ? fromTexts(rawTask, format, row)
     : fromList(rawTask, messagesKey, hasTexts, row);
   const tools = readTools(rawTask, format.toolsKey, row);
-  return { messages, ...(tools && { tools }) };
+  return { messages, tools };
 }
 
 function fromList(
@@ -57,18 +57,18 @@ function fromList(
   row: number | string,
 ): readonly ChatMessage[] {
   if (!isPresent(rawTask[key])) {
-    const cure = hasTexts
+    const fix = hasTexts
       ? 'Set format.prompt_type to plaintext to read prompt and response'
       : 'Set format.messages_key to the key that holds the conversation';
     throw rowError(
       row,
       key,
       `nothing is there; the row has ${Object.keys(rawTask).join(', ') || 'no keys'}`,
-      cure,
+      fix,
     );
   }
-  const messages = readMessages(fromJson(rawTask[key], row, key), (problem, cure) =>
-    rowError(row, key, problem, cure),
+  const messages = readMessages(fromJson(rawTask[key], row, key), (problem, fix) =>
+    rowError(row, key, problem, fix),
   );
   if (messages.at(-1)?.role !== 'assistant') {
     throw rowError(

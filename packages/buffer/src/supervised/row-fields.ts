@@ -1,7 +1,4 @@
-/**
- * What readers of supervised rows share: keys, JSON text, tools, system prompts, and the wording of
- * what is wrong.
- */
+/** What readers of supervised rows share: keys, JSON text, tools, system prompts, and errors. */
 import { TaskError, type FormatArgs, type RawTask, type ToolDefinition } from '@trinity-rft/core';
 
 export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
@@ -69,29 +66,24 @@ export function rowError(
   row: number | string,
   key: string,
   problem: string,
-  cure: string,
+  fix: string,
   cause?: unknown,
 ): TaskError {
-  return new TaskError(`Row ${row}, key "${key}": ${problem}. ${cure}.`, {
+  return new TaskError(`Row ${row}, key "${key}": ${problem}. ${fix}.`, {
     code: 'SUPERVISED_ROW',
     details: { row, key },
     cause,
   });
 }
 
-/** A text that has to be there. @param cure what to do when it is not */
-export function readText(
-  rawTask: RawTask,
-  key: string,
-  row: number | string,
-  cure: string,
-): string {
+/** A text that is required. @param fix what to do when it is missing */
+export function readText(rawTask: RawTask, key: string, row: number | string, fix: string): string {
   const value = rawTask[key];
   if (typeof value === 'string') return value;
-  throw rowError(row, key, `expected text, found ${describe(value)}`, cure);
+  throw rowError(row, key, `expected text, found ${describe(value)}`, fix);
 }
 
-/** That of the row before that of the format. */
+/** The system prompt of the row, else that of the format. */
 export function systemMessage(
   rawTask: RawTask,
   { systemPromptKey, systemPrompt }: FormatArgs,

@@ -26,8 +26,8 @@ export interface TaskRowsOptions {
   /** For messages. */
   readonly name: string;
   /**
-   * A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). What exists
-   * locally wins.
+   * A file (.jsonl, .json, .parquet, also .gz), a folder, or a hub id (`openai/gsm8k`). Local files
+   * and folders win.
    */
   readonly path: string;
   /**
@@ -46,7 +46,7 @@ export interface TaskRowsOptions {
    * @default process.env
    */
   readonly environment?: Environment;
-  /** Longest silence of the network. @default 60000 */
+  /** Longest time without progress of a download. @default 60000 */
   readonly stallMs?: number;
   /** @default the system clock */
   readonly clock?: Clock;
@@ -96,7 +96,7 @@ async function readSplits(options: TaskRowsOptions): Promise<readonly RawTask[]>
   for (const part of parseSplit(options.split ?? 'train')) {
     const ofSplit: RawTask[] = [];
     for (const file of await locateFiles(options, part.split)) {
-      // Two parts of one split are one reading of its files.
+      // Files of a split with several parts are read once.
       const read = files.get(file) ?? (await readFileRows(file, options.signal));
       files.set(file, read);
       for (const row of read) ofSplit.push(row);
@@ -124,10 +124,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
   if (!isHubId(options.path)) {
     throw new TaskError(
       `Task set "${options.name}": ${local} does not exist. Expected a file, a folder, or the id of a Hugging Face dataset (owner/name).`,
-      {
-        code: 'TASKSET_MISSING',
-        details: { path: local },
-      },
+      { code: 'TASKSET_MISSING', details: { path: local } },
     );
   }
   return fetchHubFiles({
@@ -141,7 +138,7 @@ async function locateFiles(options: TaskRowsOptions, split: string): Promise<rea
   });
 }
 
-/** `owner/name`, and nothing that is meant as a path. */
+/** `owner/name`, and not the name of a data file. */
 const isHubId = (path: string): boolean =>
   /^\w[\w.-]*\/\w[\w.-]*$/.test(path) && !/\.(?:jsonl?|ndjson|parquet|csv|gz)$/i.test(path);
 
@@ -152,10 +149,7 @@ async function readFileRows(
   if (/\.parquet$/i.test(path)) return readParquetFile(path);
   if (/\.(?:jsonl|ndjson|json)(?:\.gz)?$/i.test(path)) return readJsonFile(path, signal);
   throw new TaskError(
-    `${path} has an ending that we cannot read. Expected .jsonl, .json (both also .gz) or .parquet.`,
-    {
-      code: 'TASKSET_FORMAT',
-      details: { path },
-    },
+    `${path} is not a supported kind of file. Expected .jsonl, .json (both also .gz) or .parquet.`,
+    { code: 'TASKSET_FORMAT', details: { path } },
   );
 }

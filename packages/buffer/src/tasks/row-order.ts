@@ -1,6 +1,6 @@
 /**
- * The order in which the rows of a task set come, as a function of (selector type, seed, position):
- * nothing to remember, nothing to lose.
+ * The order of the rows of a task set, as a function of selector type, seed and position: a resumed
+ * run needs the position only.
  */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 
@@ -36,14 +36,7 @@ const orders: Readonly<Record<SelectorType, (size: number, streamOf: StreamOf) =
     Array.from({ length: count }, (_, i) => (cursor + i) % size),
   shuffle: (size, streamOf) => {
     const rows = Array.from({ length: size }, (_, row) => row);
-    let current = { epoch: -1, order: rows };
-    return (cursor, count) =>
-      Array.from({ length: count }, (_, i) => {
-        const epoch = Math.floor((cursor + i) / size);
-        if (epoch !== current.epoch)
-          current = { epoch, order: streamOf('epoch', epoch).shuffle(rows) };
-        return current.order[(cursor + i) % size]!;
-      });
+    return epochByEpoch(size, (epoch) => streamOf('epoch', epoch).shuffle(rows));
   },
   random: (size, streamOf) => (cursor, count) => {
     const random = streamOf('batch', cursor);
@@ -55,9 +48,28 @@ const orders: Readonly<Record<SelectorType, (size: number, streamOf: StreamOf) =
 };
 
 /**
- * `count` distinct row numbers in random order: the first steps of Fisher-Yates, on a table that is
- * only written where it changes.
+ * The `count` items of the positions from `cursor` on, where every epoch has `size` items in an
+ * order of its own. Keeps the order of one epoch.
  */
+export function epochByEpoch<T>(
+  size: number,
+  orderOf: (epoch: number) => readonly T[],
+): (cursor: number, count: number) => readonly T[] {
+  let current: { readonly epoch: number; readonly order: readonly T[] } | undefined;
+  return (cursor, count) => {
+    const items: T[] = [];
+    while (items.length < count) {
+      const position = cursor + items.length;
+      const epoch = Math.floor(position / size);
+      if (current?.epoch !== epoch) current = { epoch, order: orderOf(epoch) };
+      const start = position % size;
+      for (const item of current.order.slice(start, start + count - items.length)) items.push(item);
+    }
+    return items;
+  };
+}
+
+/** `count` distinct row numbers in random order: Fisher-Yates on a table that holds its changes. */
 function drawDistinct(
   size: number,
   count: number,

@@ -70,15 +70,13 @@ it('says when a set ends before the scheduler does, and when names repeat or are
   const short = createTaskSource([{ n: 0 }], { name: 'short' });
   await expect(
     createTasksetScheduler([short], { batchSize: 2, totalSteps: 1 }).next(),
-  ).rejects.toThrow(/"short" ended/);
+  ).rejects.toThrow(/"short" has ended/);
   expect(() => createTasksetScheduler([...open([1]), ...open([1])], { batchSize: 1 })).toThrow(
     BufferError,
   );
   expect(() => createTasksetScheduler([], { batchSize: 1 })).toThrow(BufferError);
   const scheduler = createTasksetScheduler(open([2]), { batchSize: 1 });
-  expect(() => scheduler.restore({ cursor: 1, sources: {} })).toThrow(
-    /does not know the task set "set0"/,
-  );
+  expect(() => scheduler.restore({ cursor: 1, sources: {} })).toThrow(/has no task set "set0"/);
 });
 
 async function steps(

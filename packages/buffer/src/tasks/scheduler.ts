@@ -1,7 +1,4 @@
-/**
- * Draws each batch from several task sets, in proportion to their sizes, with one state to resume
- * from.
- */
+/** Draws each batch from several task sets, in proportion to their sizes, with one state. */
 import {
   BufferError,
   createRandom,
@@ -10,6 +7,7 @@ import {
   type TaskRow,
   type TaskSource,
 } from '@trinity-rft/core';
+import { epochByEpoch } from './row-order.js';
 import { checkedCursor } from './task-source.js';
 
 export interface ScheduledRow extends TaskRow {
@@ -37,9 +35,9 @@ export interface TasksetSchedulerOptions {
 }
 
 /**
- * The original's order: a list that names every set as often as it has rows, shuffled per epoch
- * from (seed, epoch); a batch is the next part of the list, and each set gives its own next rows. A
- * single set comes in its own order.
+ * The original's order: a list with each set as often as it has rows, shuffled per epoch from (seed,
+ * epoch); a batch is the next part of the list, and each set gives its own next rows. A single set
+ * keeps its own order.
  * @param sources opened without an end of their own (`totalEpochs: Infinity`), with distinct names
  * @throws BufferError for repeated names, or none
  */
@@ -52,7 +50,10 @@ export function createTasksetScheduler(
   const size = sources.reduce((sum, source) => sum + source.size, 0);
   const totalSteps = options.totalSteps ?? Math.floor((totalEpochs * size) / batchSize);
   const end = totalSteps * batchSize;
-  const setAt = setOrder(sources, size, seed);
+  const list = sources.flatMap((source) => Array.from({ length: source.size }, () => source));
+  const setsAt = epochByEpoch(size, (epoch) =>
+    createRandom(deriveSeed(seed, 'taskset-order', epoch)).shuffle(list),
+  );
   let cursor = 0;
 
   return {
@@ -60,9 +61,8 @@ export function createTasksetScheduler(
     size,
     totalSteps,
     next: async (count = batchSize) => {
-      const wanted = Math.max(0, Math.min(count, end - cursor));
-      const sets = Array.from({ length: wanted }, (_, i) => setAt(cursor + i));
-      const rows = await drawRows(sources, sets);
+      const wanted = size === 0 ? 0 : Math.max(0, Math.min(count, end - cursor));
+      const rows = await drawRows(sources, setsAt(cursor, wanted));
       cursor += wanted;
       return rows;
     },
@@ -82,46 +82,25 @@ export function createTasksetScheduler(
   };
 }
 
-/** Which set (its index) a position belongs to. Keeps one epoch. */
-function setOrder(
-  sources: readonly TaskSource[],
-  size: number,
-  seed: number,
-): (position: number) => number {
-  const list = sources.flatMap((source, index) => Array.from({ length: source.size }, () => index));
-  let current = { epoch: -1, order: list };
-  return (position) => {
-    const epoch = Math.floor(position / size);
-    if (epoch !== current.epoch)
-      current = {
-        epoch,
-        order: createRandom(deriveSeed(seed, 'taskset-order', epoch)).shuffle(list),
-      };
-    return current.order[position % size]!;
-  };
-}
-
-/** One read per set and batch, dealt out in the order of `sets`. */
+/** One read per set and batch; the rows come in the order of `sets`. */
 async function drawRows(
   sources: readonly TaskSource[],
-  sets: readonly number[],
+  sets: readonly TaskSource[],
 ): Promise<readonly ScheduledRow[]> {
-  const drawn: (readonly TaskRow[])[] = [];
-  for (const [index, source] of sources.entries()) {
-    const count = sets.filter((set) => set === index).length;
+  const drawn = new Map<TaskSource, Iterator<TaskRow>>();
+  for (const source of sources) {
+    const count = sets.filter((set) => set === source).length;
     const rows = count > 0 ? await source.next(count) : [];
-    if (rows.length < count) {
-      throw new BufferError(
-        `Task set "${source.name}" ended; expected it to go on for as long as the scheduler asks. Open it with totalEpochs: Infinity.`,
-        {
-          code: 'TASKSET_ENDED',
-        },
-      );
-    }
-    drawn.push(rows);
+    drawn.set(source, rows.values());
   }
-  const used = sources.map(() => 0);
-  return sets.map((set) => ({ ...drawn[set]![used[set]!++]!, taskset: sources[set]!.name }));
+  return sets.map((set) => {
+    const row = drawn.get(set)?.next();
+    if (row && !row.done) return { ...row.value, taskset: set.name };
+    throw new BufferError(
+      `Task set "${set.name}" has ended; expected one without an end. Open it with totalEpochs: Infinity.`,
+      { code: 'TASKSET_ENDED' },
+    );
+  });
 }
 
 function assertDistinct(sources: readonly TaskSource[]): void {
@@ -130,9 +109,7 @@ function assertDistinct(sources: readonly TaskSource[]): void {
   if (sources.length > 0 && repeated === undefined) return;
   throw new BufferError(
     `${repeated === undefined ? 'There is no task set' : `Two task sets are called "${repeated}"`}; expected at least one, each with its own name.`,
-    {
-      code: 'TASKSET_NAMES',
-    },
+    { code: 'TASKSET_NAMES' },
   );
 }
 
@@ -140,9 +117,7 @@ function stateOf(state: JsonState, name: string): JsonState {
   const saved = (state['sources'] as Readonly<Record<string, JsonState>> | undefined)?.[name];
   if (saved) return saved;
   throw new BufferError(
-    `The saved state does not know the task set "${name}". Use the task sets that the run began with, or start a new run.`,
-    {
-      code: 'TASKSET_CHANGED',
-    },
+    `The saved state has no task set "${name}". Use the task sets that the run began with, or start a new run.`,
+    { code: 'TASKSET_CHANGED' },
   );
 }

@@ -1,4 +1,4 @@
-/** Rows in memory as a task source: an order, an end, and one cursor from which both follow. */
+/** A task source over rows in memory: an order, an end, and one cursor. */
 import {
   BufferError,
   type JsonState,
@@ -37,9 +37,12 @@ export function createTaskSource(rows: readonly RawTask[], options: TaskOrderOpt
     size,
     next: async (count): Promise<readonly TaskRow[]> => {
       if (closed)
-        throw new BufferError(`Task set "${name}" was read after it had been closed.`, {
-          code: 'TASKSET_CLOSED',
-        });
+        throw new BufferError(
+          `Task set "${name}" was read after it was closed. Close it after its last reader.`,
+          {
+            code: 'TASKSET_CLOSED',
+          },
+        );
       const wanted = size === 0 ? 0 : Math.max(0, Math.min(count, end - cursor));
       const batch = order(cursor, wanted).map((row) => ({ row, rawTask: rows[row]! }));
       cursor += wanted;
@@ -63,15 +66,13 @@ export function checkedCursor(state: JsonState, name: string, size: number): num
   const { cursor, size: savedSize = size } = state;
   if (typeof cursor !== 'number' || !Number.isInteger(cursor) || cursor < 0) {
     throw new BufferError(
-      `The saved state of task set "${name}" has the cursor ${JSON.stringify(cursor)}; expected a whole number. Start the run anew.`,
-      {
-        code: 'TASKSET_STATE',
-      },
+      `The saved state of task set "${name}" has the cursor ${JSON.stringify(cursor)}; expected a whole number. Start a new run.`,
+      { code: 'TASKSET_STATE' },
     );
   }
   if (savedSize !== size) {
     throw new BufferError(
-      `Task set "${name}" has ${size} rows; it had ${String(savedSize)} when the run was interrupted. Put the old file back, or start a new run: the order of the tasks cannot be the same.`,
+      `Task set "${name}" has ${size} rows; it had ${String(savedSize)} when the run was interrupted. Restore the old file, or start a new run: the order of the tasks cannot be the same.`,
       { code: 'TASKSET_CHANGED' },
     );
   }
