@@ -38,7 +38,10 @@ const originals: Readonly<Record<string, object>> = {
   gigpo: { anchorScope: 'batch' },
 };
 
-function argsOf(fn: string, given: Readonly<Record<string, unknown>>): object {
+function argsOf(
+  fn: string,
+  given: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   const known = builtInTables.advantageFns[fn]?.args ?? {};
   const restoring = Object.entries(originals[fn] ?? {}).filter(([name]) =>
     Object.hasOwn(known, name),

@@ -22,12 +22,6 @@ export interface VectorCase {
 /** `value` is what stands under the key. */
 export type Suite = (value: never, file: VectorFile) => readonly VectorCase[];
 
-/** Numbers of tokens as rows of the lengths that `like` has. */
-export function rowsLike(values: ArrayLike<number>, like: Matrix): number[][] {
-  let at = 0;
-  return like.map((row) => Array.from(row, () => values[at++]!));
-}
-
 /** @throws RangeError when the file has no input of that name */
 export function inputOf({ inputs }: VectorFile, name: string): InputVectors {
   const input = inputs?.[name];

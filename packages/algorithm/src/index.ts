@@ -17,7 +17,6 @@ export {
   createAlgorithm,
   type AlgorithmContext,
   type AlgorithmOptions,
-  type PartChoice,
 } from './registry/create-algorithm.js';
 export { createOperators } from './registry/create-operators.js';
 export { byGroup, type RewardGroup, type ScoreGroup } from './advantages/shared/group-scores.js';

@@ -72,9 +72,7 @@ function clip(
   if (!necs)
     throw new InvariantError(
       'The advantage function "clipv" was given no necs; the algorithm declares that it needs them.',
-      {
-        code: 'NECS_MISSING',
-      },
+      { code: 'NECS_MISSING' },
     );
   const { advantages, returns, metrics } = compare(input);
   const gaps = entropyEffects(input);

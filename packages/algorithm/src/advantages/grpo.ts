@@ -80,7 +80,7 @@ export const grpo = defineAdvantagePart({
     const selects = options.stdThreshold !== undefined || options.rankPenalty !== undefined;
     return {
       advantage: (experiences) => compare(experiences, options, seed),
-      ...(!selects && { batchAdvantage }),
+      batchAdvantage: selects ? undefined : batchAdvantage,
     };
   },
 });

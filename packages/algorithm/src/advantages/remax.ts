@@ -54,9 +54,7 @@ function compare(input: AdvantageInput): AdvantageOutput {
   if (!rewardBaselines)
     throw new InvariantError(
       'The advantage function "remax" was given no rewards of greedy answers; expected `rewardBaselines`.',
-      {
-        code: 'REWARD_BASELINE_MISSING',
-      },
+      { code: 'REWARD_BASELINE_MISSING' },
     );
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);

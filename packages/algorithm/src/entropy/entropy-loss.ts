@@ -36,27 +36,31 @@ const entropyLoss: TokenLoss = {
  * `sampledRowsOnly` agg goes over rows whose `expertMask` is 0.
  */
 export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart =>
-  definePart(
+  definePart({
     args,
-    ({ entropyCoef }): LossPart => {
+    doc,
+    create: ({ entropyCoef }): LossPart => {
       const term = { loss: entropyLoss, coefficient: -entropyCoef };
       return {
         needs: {
           entropy: entropyCoef === 0 ? 'value' : 'gradient',
-          ...(sampledRowsOnly && { expertMask: true }),
+          expertMask: sampledRowsOnly,
         },
         open: (input, aggregation) => ({
           terms: [sampledRowsOnly ? { ...term, rows: sampledRows(input), aggregation } : term],
         }),
       };
     },
-    doc,
-  );
+  });
 
 /** No term, and no entropy is computed. Takes the argument of the others. */
-export const noEntropy: EntropyPart = definePart(args, () => undefined, {
-  summary: 'No bonus, and no entropy is computed.',
-  formula: '0',
+export const noEntropy: EntropyPart = definePart({
+  args,
+  doc: {
+    summary: 'No bonus, and no entropy is computed.',
+    formula: '0',
+  },
+  create: () => undefined,
 });
 
 function sampledRows({ expertMask }: LossInput): Uint8Array {

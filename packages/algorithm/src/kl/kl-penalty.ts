@@ -39,9 +39,7 @@ export function klPenalty(
   if (adaptive && (targetKl === undefined || horizon === undefined))
     throw new ConfigError(
       `The argument "adaptive" of ${owner} is true; expected "targetKl" and "horizon" beside it.`,
-      {
-        code: 'ARGUMENT_INVALID',
-      },
+      { code: 'ARGUMENT_INVALID' },
     );
   if (klCoef === 0 || !estimator) return undefined;
   return {
@@ -51,9 +49,7 @@ export function klPenalty(
       if (!refLogprobs)
         throw new InvariantError(
           'The KL penalty was given no log-probabilities of the reference; the algorithm declares that it needs them.',
-          {
-            code: 'REFERENCE_MISSING',
-          },
+          { code: 'REFERENCE_MISSING' },
         );
       checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'refLogprobs']);
       const rewards = input.rewards.slice();

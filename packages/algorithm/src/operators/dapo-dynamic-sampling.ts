@@ -10,14 +10,22 @@ import { definePart, type OperatorPart } from '../parts/part.js';
  * `filtered_count`, `dropped_all_correct`, `dropped_all_wrong`.
  * @throws RewardError for a run with neither
  */
-export const dapoDynamicSampling: OperatorPart = definePart(
-  {
+export const dapoDynamicSampling: OperatorPart = definePart({
+  args: {
     metricKey: stringArg(
       'Metric of an experience that says whether it is correct, before any length penalty. Default: accuracy.',
     ),
     correctThreshold: numberArg(0, {}, 'A run is correct above this.'),
   },
-  ({ metricKey = 'accuracy', correctThreshold }) => {
+  doc: {
+    summary: 'Drops groups in which all runs are correct, or none is.',
+    formula: 'keep group g where 0 < #correct(g) < |g|',
+    source: {
+      title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.2',
+      url: 'https://arxiv.org/abs/2503.14476',
+    },
+  },
+  create: ({ metricKey = 'accuracy', correctThreshold }) => {
     const isCorrect = (outcome: Experience): boolean =>
       (outcome.metrics[metricKey] ?? rewardOf(outcome)) > correctThreshold;
     return (experiences) => {
@@ -37,12 +45,4 @@ export const dapoDynamicSampling: OperatorPart = definePart(
       };
     };
   },
-  {
-    summary: 'Drops groups in which all runs are correct, or none is.',
-    formula: 'keep group g where 0 < #correct(g) < |g|',
-    source: {
-      title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.2',
-      url: 'https://arxiv.org/abs/2503.14476',
-    },
-  },
-);
+});

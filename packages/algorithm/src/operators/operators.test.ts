@@ -16,7 +16,7 @@ const of = (task: number, run: number, init: Partial<ExperienceInit> = {}, step 
     eid: { batch: 1, task, run, step, suffix: 'a' },
     ...init,
   });
-const apply = (name: string, experiences: readonly Experience[], args?: object) =>
+const apply = (name: string, experiences: readonly Experience[], args?: Record<string, unknown>) =>
   createOperators([{ name, args }])[0]!.apply(experiences);
 const group = (task: number, ...rewards: number[]): readonly Experience[] =>
   rewards.map((reward, run) => of(task, run, { reward }));

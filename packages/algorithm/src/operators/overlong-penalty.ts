@@ -15,8 +15,8 @@ import { definePart, type OperatorPart } from '../parts/part.js';
  * @throws ConfigError when L is missing or not above c; RewardError for an experience without a
  * finite reward
  */
-export const overlongPenalty: OperatorPart = definePart(
-  {
+export const overlongPenalty: OperatorPart = definePart({
+  args: {
     maxResponseLength: numberArg(
       undefined,
       { above: 0 },
@@ -25,7 +25,15 @@ export const overlongPenalty: OperatorPart = definePart(
     cacheLength: numberArg(0, { min: 0 }, 'Tokens before that over which the penalty grows.'),
     penaltyFactor: numberArg(1, { min: 0 }, 'The whole penalty.'),
   },
-  ({ maxResponseLength: limit, cacheLength: cache, penaltyFactor: factor }) => {
+  doc: {
+    summary: 'Soft punishment of responses near the length limit, for rewards of any workflow.',
+    formula: 'R += 0 for n < L - c; f (L - c - n) / c up to L; -f above L',
+    source: {
+      title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.4',
+      url: 'https://arxiv.org/abs/2503.14476',
+    },
+  },
+  create: ({ maxResponseLength: limit, cacheLength: cache, penaltyFactor: factor }) => {
     if (limit === undefined || limit <= cache) {
       throw new ConfigError(
         `The argument "maxResponseLength" of operator "overlong_penalty" is ${limit ?? 'not set'}; expected a number > cacheLength (${cache}).`,
@@ -48,15 +56,7 @@ export const overlongPenalty: OperatorPart = definePart(
       };
     };
   },
-  {
-    summary: 'Soft punishment of responses near the length limit, for rewards of any workflow.',
-    formula: 'R += 0 for n < L - c; f (L - c - n) / c up to L; -f above L',
-    source: {
-      title: 'DAPO: An Open-Source LLM Reinforcement Learning System at Scale, section 3.4',
-      url: 'https://arxiv.org/abs/2503.14476',
-    },
-  },
-);
+});
 
 /** From 0 to -1. */
 function overlong(length: number, limit: number, cache: number): number {

@@ -34,15 +34,21 @@ const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a 
  * Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`. @throws RewardError when a number
  * is none, or the result is not finite
  */
-export const rewardShapingMapper: OperatorPart = definePart(
-  {
+export const rewardShapingMapper: OperatorPart = definePart({
+  args: {
     rewardShapingConfigs: listArg(
       expected,
       isShaping,
       'Operations in order. stats_key names a number in info, else in the metrics; without op_type it is ADD, without weight 1.',
     ),
   },
-  ({ rewardShapingConfigs: shapings }) =>
+  doc: {
+    summary:
+      'Adds, subtracts, multiplies or divides the reward by weighted numbers that the workflow left in info or metrics.',
+    formula: 'R <- R op (weight * stat), in order, op one of + - * /',
+  },
+  create:
+    ({ rewardShapingConfigs: shapings }) =>
     (experiences) => {
       let missing = 0;
       const diffs: { reward_diff: number }[] = [];
@@ -64,12 +70,7 @@ export const rewardShapingMapper: OperatorPart = definePart(
         metrics: { ...gatherMetrics(diffs, ''), missing_stats_count: missing },
       };
     },
-  {
-    summary:
-      'Adds, subtracts, multiplies or divides the reward by weighted numbers that the workflow left in info or metrics.',
-    formula: 'R <- R op (weight * stat), in order, op one of + - * /',
-  },
-);
+});
 
 function isShaping(item: unknown): item is RewardShaping {
   if (typeof item !== 'object' || item === null) return false;

@@ -9,15 +9,21 @@ import { definePart, type OperatorPart } from '../parts/part.js';
  * Metrics: `filtered_count`, `{reward_mean,reward_std}/{mean,max,min}` over groups of at least two.
  * @throws RewardError for an experience without a finite reward
  */
-export const rewardStdFilter: OperatorPart = definePart(
-  {
+export const rewardStdFilter: OperatorPart = definePart({
+  args: {
     threshold: numberArg(
       0,
       { min: 0 },
       'Groups whose reward deviation is at most this, and groups of one, are dropped.',
     ),
   },
-  ({ threshold }) =>
+  doc: {
+    summary:
+      'Drops groups of experiences whose rewards hardly differ: they teach nothing relative to each other.',
+    formula: 'keep group g where |g| > 1 and std(R_g) > threshold',
+  },
+  create:
+    ({ threshold }) =>
     (experiences) => {
       const groups = byTask(experiences)
         .filter(({ length }) => length > 1)
@@ -35,12 +41,7 @@ export const rewardStdFilter: OperatorPart = definePart(
         metrics: { filtered_count: experiences.length - kept.length, ...gatherMetrics(stats, '') },
       };
     },
-  {
-    summary:
-      'Drops groups of experiences whose rewards hardly differ: they teach nothing relative to each other.',
-    formula: 'keep group g where |g| > 1 and std(R_g) > threshold',
-  },
-);
+});
 
 /** Without the rounding that would make equal rewards differ. */
 const deviation = (rewards: readonly number[]): number =>

@@ -86,9 +86,7 @@ function checkLength({ actionMask }: Batch, field: string, values: Float32Array 
   if (!values || values.length === actionMask.length) return;
   throw new InvariantError(
     `${field} has ${values.length} entries; expected one per response token, ${actionMask.length}.`,
-    {
-      code: 'LOSS_INPUT_MISALIGNED',
-    },
+    { code: 'LOSS_INPUT_MISALIGNED' },
   );
 }
 
@@ -96,9 +94,7 @@ function checkExpertMask({ offsets, expertMask }: LossInput): void {
   if (!expertMask || expertMask.length === offsets.length - 1) return;
   throw new InvariantError(
     `expertMask has ${expertMask.length} entries; expected one per row, ${offsets.length - 1}.`,
-    {
-      code: 'LOSS_INPUT_MISALIGNED',
-    },
+    { code: 'LOSS_INPUT_MISALIGNED' },
   );
 }
 

@@ -7,7 +7,7 @@ export const clamp = (value: number, low: number, high: number): number =>
  * Largest log-ratio that is exponentiated: e^d overflows float32 at 88, and one such token would
  * spoil the batch.
  */
-export const largestLogRatio = 20;
+const largestLogRatio = 20;
 
 export const clampLogRatio = (d: number): number => clamp(d, -largestLogRatio, largestLogRatio);
 

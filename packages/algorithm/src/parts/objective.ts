@@ -59,7 +59,7 @@ export function evaluateParts(
     metrics = { ...metrics, ...metricsOf(part, own) };
     if (part.whole) addTo(gradLogprobs, part.whole.gradLogprobs);
   }
-  return { loss, gradLogprobs, ...(gradEntropy && { gradEntropy }), metrics };
+  return { loss, gradLogprobs, gradEntropy, metrics };
 }
 
 const lossOf = ({ terms, whole }: OpenLoss, results: readonly TermResult[]): number =>

@@ -28,18 +28,26 @@ export interface Part<Made, Context extends readonly unknown[] = []> {
   make(owner: string, given: object | undefined, ...context: Context): Made;
 }
 
+export interface PartDefinition<S extends ArgSpec, Made, Context extends readonly unknown[]> {
+  readonly args: S;
+  readonly doc?: PartDoc;
+  readonly create: (args: ArgValues<S>, ...context: Context) => Made;
+}
+
 /** Types a part by its arguments. */
-export function definePart<S extends ArgSpec, Made, Context extends readonly unknown[]>(
-  args: S,
-  create: (args: ArgValues<S>, ...context: Context) => Made,
-  doc: PartDoc = { summary: '', formula: '' },
-): Part<Made, Context> {
+export function definePart<S extends ArgSpec, Made, Context extends readonly unknown[]>({
+  args,
+  doc = noDoc,
+  create,
+}: PartDefinition<S, Made, Context>): Part<Made, Context> {
   return {
     args,
     doc,
     make: (owner, given, ...context) => create(readArgs(owner, args, given), ...context),
   };
 }
+
+export const noDoc: PartDoc = { summary: '', formula: '' };
 
 /** A row of the table of operators. */
 export type OperatorPart = Part<ExperienceOperator['apply']>;

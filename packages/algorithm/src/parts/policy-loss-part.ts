@@ -13,7 +13,7 @@ import {
   type Aggregation,
   type LossAggMode,
 } from './aggregate.js';
-import type { Part, PartDoc } from './part.js';
+import { noDoc, type Part, type PartDoc } from './part.js';
 import type {
   BatchLoss,
   LossPart,
@@ -139,8 +139,6 @@ const aggregatedBy = (aggregation: Aggregation, { terms, ...rest }: OpenLoss): O
   ...rest,
   terms: terms.map((term) => ({ ...term, aggregation: term.aggregation ?? aggregation })),
 });
-
-const noDoc: PartDoc = { summary: '', formula: '' };
 
 /** A definition whose names are not known: what {@link definePolicyLoss} is made of. */
 export type AnyTokenLoss<S extends ArgSpec> = TokenLossDefinition<

@@ -1,10 +1,10 @@
-/** Clipped policy gradient with a second clip for negative advantages. */
+/** Proximal policy optimisation: a clipped policy gradient. */
 import { booleanArg, numberArg } from '@trinity-rft/core';
 import { clamp, clampLogRatio } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 import { sequenceMasked } from './sequence-mask.js';
 
-/** Of the clip: those of `mix` too. */
+/** The arguments of the clip, which `mix` and `mix_chord` have too. */
 export const clipArgs = {
   clipRange: numberArg(0.2, { min: 0 }, 'Importance ratios are clipped to 1 - this and 1 + this.'),
   clipRangeLow: numberArg(undefined, { min: 0 }, 'Lower side of the clip. Default: clip_range.'),
@@ -34,13 +34,12 @@ const args = {
 };
 
 /**
- * With d = clip(x - o, -20, 20), r = e^d, a = -A r, b = -A clip(r, 1 - low, 1 + high): l = max(a,
- * b), and l = min(l, -A c) where A < 0. dl/dx = -A r where a is active, 0 where a clip is. A ratio
- * exactly on a bound is not clipped. With `fallbackToPolicyGradient` d = x - sg(x), so r = 1 and
- * dl/dx = -A.
+ * l = max(-A r, -A clip(r, 1 - low, 1 + high)), and l = min(l, -A c) where A < 0. dl/dx = -A r where
+ * the first branch is active, 0 where a clip is; a ratio exactly on a bound is not clipped. With
+ * `fallbackToPolicyGradient` r = e^(x - sg(x)) = 1 and dl/dx = -A.
  *
- * Metrics: `pg_loss`, `pg_clipfrac` (share b > a), `pg_clipfrac_lower` (share of the second clip),
- * `ppo_kl` (mean of -d).
+ * Metrics: `pg_loss`, `pg_clipfrac` (share of tokens that the first clip holds),
+ * `pg_clipfrac_lower` (the second clip), `ppo_kl` (mean of -d).
  * @see PPO, arXiv:1707.06347, eq. 7; dual clip, arXiv:1912.09729, eq. 5
  */
 export const ppo = definePolicyLoss({
@@ -66,13 +65,13 @@ export const ppo = definePolicyLoss({
   token: (token, out, { low, high, c, onPolicy }) => {
     const { advantage: A } = token;
     const { ratio: r, ratioSlope, logRatio: d } = onPolicy ? samePolicy : token;
-    // Where A > 0 the two clips and the maximum come to -A min(r, high), elsewhere to
-    // -A clip(r, low, c).
-    const bounded = A > 0 ? Math.min(r, high) : clamp(r, low, c);
-    out.loss = -A * bounded;
-    out.gradient = bounded === r ? -A * ratioSlope : 0;
-    out.sums.pg_clipfrac += Number(A > 0 ? r > high : A < 0 && r < low);
-    out.sums.pg_clipfrac_lower += Number(A < 0 && r > c);
+    const free = -A * r;
+    const clipped = -A * clamp(r, low, high);
+    const larger = Math.max(free, clipped);
+    out.loss = A < 0 ? Math.min(larger, -A * c) : larger;
+    out.gradient = out.loss === free ? -A * ratioSlope : 0;
+    out.sums.pg_clipfrac += Number(clipped > free);
+    out.sums.pg_clipfrac_lower += Number(out.loss < larger);
     out.sums.ppo_kl -= clampLogRatio(d);
   },
   wrap: (loss, options) => (options.enableSequenceMasking ? sequenceMasked(loss, options) : loss),

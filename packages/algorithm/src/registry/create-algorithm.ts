@@ -2,33 +2,33 @@
  * Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss +
  * entropy loss, and what they need.
  */
-import { ConfigError, pickRow, type Algorithm, type KlPenalty } from '@trinity-rft/core';
+import {
+  ConfigError,
+  noNeeds,
+  pickRow,
+  type Algorithm,
+  type AlgorithmNeeds,
+  type KlPenalty,
+} from '@trinity-rft/core';
 import type { AdvantageStrategy } from '../parts/advantage-part.js';
 import { lossAggModes, type LossAggMode } from '../parts/aggregate.js';
-import { mergeNeeds } from './needs.js';
 import { objective } from '../parts/objective.js';
 import type { Part } from '../parts/part.js';
+import type { PartRef } from '../parts/preset.js';
 import { builtInTables, type AlgorithmTables } from './tables.js';
 import { valueLoss } from '../value-losses/value-loss.js';
 
-/** A row of a table, with arguments that differ from its defaults. */
-export interface PartChoice {
-  readonly name: string;
-  /** Names in camelCase; null and undefined mean the default. */
-  readonly args?: object | undefined;
-}
-
-/** The `algorithm` section of a resolved configuration fits. */
+/** The parts of an algorithm by name; the `algorithm` section of a resolved configuration fits. */
 export interface AlgorithmOptions {
   /** Undefined for supervised data. */
-  readonly advantageFn?: PartChoice | undefined;
-  readonly policyLossFn: PartChoice;
+  readonly advantageFn?: PartRef | undefined;
+  readonly policyLossFn: PartRef;
   /** @default none */
-  readonly klLossFn?: PartChoice | undefined;
+  readonly klLossFn?: PartRef | undefined;
   /** @default none */
-  readonly klPenaltyFn?: PartChoice | undefined;
+  readonly klPenaltyFn?: PartRef | undefined;
   /** @default none */
-  readonly entropyLossFn?: PartChoice | undefined;
+  readonly entropyLossFn?: PartRef | undefined;
   /** @default "token-mean" */
   readonly lossAggMode?: LossAggMode | undefined;
   /**
@@ -55,7 +55,7 @@ export function createAlgorithm(
   options: AlgorithmOptions,
   { seed = 0, tables = builtInTables }: AlgorithmContext = {},
 ): Algorithm {
-  const none: PartChoice = { name: 'none' };
+  const none: PartRef = { name: 'none' };
   const mode = options.lossAggMode ?? 'token-mean';
   pickRow('loss_agg_mode', Object.fromEntries(lossAggModes.map((name) => [name, name])), mode);
 
@@ -83,25 +83,26 @@ export function createAlgorithm(
   return {
     ...(advantage && placed(advantage, klPenalty, options)),
     loss: objective(parts, { mode, norm: options.lossAggNorm }, needs),
-    ...(needs.valueHead && { valueLoss: valueLoss.make('value loss', options.valueLoss) }),
+    valueLoss: needs.valueHead ? valueLoss.make('value loss', options.valueLoss) : undefined,
     needs,
   };
 }
 
-/** Functions over groups run where groups are whole; in the trainer runs what needs it. */
+/**
+ * Where advantages are computed: on explore steps, in which groups are whole, or on train batches,
+ * which functions need that read a critic or penalised rewards.
+ */
 function placed(
   { advantage, batchAdvantage }: AdvantageStrategy,
   klPenalty: KlPenalty | undefined,
   { advantageFn, klPenaltyFn }: AlgorithmOptions,
 ): Pick<Algorithm, 'advantage' | 'batchAdvantage' | 'klPenalty'> {
   if (advantage && !klPenalty) return { advantage };
-  if (batchAdvantage) return { batchAdvantage, ...(klPenalty && { klPenalty }) };
+  if (batchAdvantage) return { batchAdvantage, klPenalty };
   if (!advantage) {
     throw new ConfigError(
       `The advantage function "${advantageFn?.name}" defines neither \`advantage\` nor \`batchAdvantage\`. Let \`create\` return one.`,
-      {
-        code: 'ADVANTAGE_MISSING',
-      },
+      { code: 'ADVANTAGE_MISSING' },
     );
   }
   throw new ConfigError(
@@ -121,16 +122,14 @@ function noAdvantage(policyLoss: string, { advantageFns }: AlgorithmTables): Con
 function noRewards(penalty: string): ConfigError {
   return new ConfigError(
     `The KL penalty "${penalty}" changes rewards, and there is no advantage function that reads any. Set kl_penalty_fn to none.`,
-    {
-      code: 'KL_PENALTY',
-    },
+    { code: 'KL_PENALTY' },
   );
 }
 
 function make<Made, Context extends readonly unknown[]>(
   kind: string,
   table: Readonly<Record<string, Part<Made, Context>>>,
-  choice: PartChoice,
+  choice: PartRef,
   ...context: Context
 ): Made {
   return pickRow(kind, table, choice.name).make(
@@ -139,3 +138,16 @@ function make<Made, Context extends readonly unknown[]>(
     ...context,
   );
 }
+
+/** What any part needs is needed; of entropies the most that one asks for. */
+function mergeNeeds(parts: readonly Partial<AlgorithmNeeds>[]): AlgorithmNeeds {
+  const flags = Object.keys(noNeeds).filter(isFlag);
+  const merged = flags.map((name) => [name, parts.some((needs) => needs[name] === true)]);
+  const entropy = (['gradient', 'value'] as const).find((level) =>
+    parts.some((needs) => needs.entropy === level),
+  );
+  return { ...noNeeds, ...Object.fromEntries(merged), entropy: entropy ?? 'none' };
+}
+
+const isFlag = (name: string): name is Exclude<keyof AlgorithmNeeds, 'entropy'> =>
+  name !== 'entropy';

@@ -1,12 +1,12 @@
 /** Makes the operators of an experience pipeline. */
 import { pickRow, type ExperienceOperator } from '@trinity-rft/core';
-import type { PartChoice } from './create-algorithm.js';
 import { experienceOperators } from '../operators/table.js';
 import type { OperatorPart } from '../parts/part.js';
+import type { PartRef } from '../parts/preset.js';
 
 /** In the order in which they run. @throws ConfigError for an unknown name or argument */
 export function createOperators(
-  choices: readonly PartChoice[],
+  choices: readonly PartRef[],
   table: Readonly<Record<string, OperatorPart>> = experienceOperators,
 ): readonly ExperienceOperator[] {
   return choices.map(({ name, args }) => ({

@@ -167,7 +167,7 @@ export function defineOperator<S extends ArgSpec>(
   return {
     kind: 'trinity-rft.operator',
     name: checkName(name),
-    row: definePart(args, create, doc),
+    row: definePart({ args, doc, create }),
   };
 }
 

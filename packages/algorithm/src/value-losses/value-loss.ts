@@ -23,9 +23,14 @@ const args = {
  * Metrics `vf_loss`, `vf_clipfrac` (share of tokens whose clipped branch is larger), `vpred_mean`.
  * @see PPO2 of OpenAI baselines; arXiv:1707.06347
  */
-export const valueLoss = definePart(
+export const valueLoss = definePart({
   args,
-  ({ cliprangeValue }): ValueLossFn =>
+  doc: {
+    summary: 'Clipped squared error of the critic.',
+    formula: 'l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2',
+  },
+  create:
+    ({ cliprangeValue }): ValueLossFn =>
     (input) => {
       const range = Math.fround(cliprangeValue);
       checkValueLossInput(input);
@@ -56,11 +61,7 @@ export const valueLoss = definePart(
       const metrics = { vf_loss: loss, vf_clipfrac: mean(clipped), vpred_mean: mean(valueSum) };
       return { loss, gradValues, metrics };
     },
-  {
-    summary: 'Clipped squared error of the critic.',
-    formula: 'l = max((V - R)^2, (clip(V, V_old - c, V_old + c) - R)^2) / 2',
-  },
-);
+});
 
 /** Share of the gradient that the first branch of a maximum gets, by how much it is larger. */
 const flowOf = (lead: number): number => (lead > 0 ? 1 : lead < 0 ? 0 : 0.5);

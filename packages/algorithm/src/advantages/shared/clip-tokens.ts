@@ -16,9 +16,7 @@ export function entropyEffects({ actionMask, oldLogprobs, entropy }: AdvantageIn
   if (!entropy)
     throw new InvariantError(
       'The advantage function was given no entropies; the algorithm declares that it needs them.',
-      {
-        code: 'ENTROPY_MISSING',
-      },
+      { code: 'ENTROPY_MISSING' },
     );
   const effects = new Float64Array(actionMask.length);
   for (let t = 0; t < effects.length; t++) {

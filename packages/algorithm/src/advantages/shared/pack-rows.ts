@@ -41,8 +41,8 @@ export function pack(rows: readonly Row[], reads: PackOptions): AdvantageInput {
     rewards: new Float32Array(size),
     tasks: tasksOf(experiences),
     oldLogprobs: new Float32Array(size),
-    ...(baselines.every(isNumber) && { rewardBaselines: Float32Array.from(baselines) }),
-    ...(hasTeacher && { teacherLogprobs: new Float32Array(size) }),
+    rewardBaselines: baselines.every(isNumber) ? Float32Array.from(baselines) : undefined,
+    teacherLogprobs: hasTeacher ? new Float32Array(size) : undefined,
   };
   for (const [i, row] of rows.entries()) {
     const { experience, start, end } = row;
