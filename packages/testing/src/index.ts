@@ -1,5 +1,5 @@
-export * from './agent-contract/describe-agent-adapter.js';
-export type { Deviation, Expected } from './agent-contract/expected.js';
+export { describeAgentAdapter } from './agent-contract/describe-agent-adapter.js';
+export type { ConversationName, Deviation, Expected } from './agent-contract/expected.js';
 export type {
   AgentContract,
   AgentMode,
@@ -8,15 +8,35 @@ export type {
   AgentTool,
   AgentUnderTest,
 } from './agent-contract/fixture.js';
-export * from './engine-contract/describe-engine.js';
+export { describeEngine } from './engine-contract/describe-engine.js';
 export type { EngineContract } from './engine-contract/fixture.js';
-export * from './experience-store/describe-experience-store.js';
+export {
+  describeExperienceStore,
+  type ExperienceStoreContract,
+} from './experience-store/describe-experience-store.js';
 export type { CreateExperienceStore, ExperienceStoreOptions } from './experience-store/fixture.js';
-export * from './fake-engine/fake-engine.js';
-export * from './fake-engine/fake-value-engine.js';
-export * from './runtime/manual-clock.js';
-export * from './runtime/recording-logger.js';
-export * from './scripted-sampler/scripted-sampler.js';
-export * from './runtime/test-runtime.js';
-export * from './value-contract/describe-value-engine.js';
+export {
+  fakeEngine,
+  type FakeEngine,
+  type FakeEngineOptions,
+  type FakeEngineVerb,
+} from './fake-engine/fake-engine.js';
+export {
+  fakeValueEngine,
+  type FakeValueEngine,
+  type FakeValueEngineOptions,
+  type FakeValueVerb,
+} from './fake-engine/fake-value-engine.js';
+export { manualClock, type ManualClock } from './runtime/manual-clock.js';
+export { recordingLogger, type LogLine, type RecordingLogger } from './runtime/recording-logger.js';
+export { testRuntime, type TestRuntime } from './runtime/test-runtime.js';
+export {
+  scriptedSampler,
+  type SamplerCall,
+  type SamplerScript,
+  type ScriptedReply,
+  type ScriptedSampler,
+  type ScriptedSamplerOptions,
+} from './scripted-sampler/scripted-sampler.js';
+export { describeValueEngine } from './value-contract/describe-value-engine.js';
 export type { ValueEngineContract } from './value-contract/fixture.js';

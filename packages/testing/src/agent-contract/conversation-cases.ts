@@ -1,7 +1,4 @@
-/**
- * Conversations: what the framework says and does, and that every token of it is recorded as it was
- * sampled.
- */
+/** Cases of conversations: what the framework does, and that every sampled token is recorded. */
 import { expect, it } from 'vitest';
 import { conversations, expectationOf, type ConversationName } from './expected.js';
 import type { AgentContract, AgentMode } from './fixture.js';
@@ -31,7 +28,7 @@ const withoutText = (expected: object): object => ({ ...expected, text: undefine
 function asExpected({ outcome, executed, records, metrics }: Played, withText: boolean): object {
   return {
     ends: 'text' in outcome ? 'answer' : 'error',
-    ...('text' in outcome && withText && { text: outcome.text }),
+    text: 'text' in outcome && withText ? outcome.text : undefined,
     executed,
     recorded: records.length,
     forks: forksOf(metrics),
@@ -47,10 +44,7 @@ function forksOf(metrics: Played['metrics']): Readonly<Record<string, number>> {
   );
 }
 
-/**
- * Records are what went into and came out of the sampler, call by call; errors of the sampler left
- * nothing.
- */
+/** Checks that the records are the inputs and outputs of the sampler's successful calls. */
 export function expectExactRecords({
   records,
   sampled,
@@ -66,10 +60,7 @@ export function expectExactRecords({
   }
 }
 
-/**
- * Every prompt but the first and the forked ones begins with prompt and completion of the call
- * before.
- */
+/** Checks that every prompt, except the first and forked ones, continues the previous call. */
 function expectContinuedPaths({ sampled, metrics }: Played): void {
   const forks = Object.values(forksOf(metrics)).reduce((sum, count) => sum + count, 0);
   const continued = sampled.slice(1).filter((call, i) => startsWith(call, sampled[i]!)).length;

@@ -1,16 +1,13 @@
-/**
- * The contract that every integration of an agent framework meets, as a suite to run in its own
- * tests.
- */
+/** The contract of integrations of agent frameworks, as a test suite. */
 import { describe } from 'vitest';
 import { conversationCases } from './conversation-cases.js';
 import type { AgentContract } from './fixture.js';
 import { rolloutCases } from './rollout-cases.js';
 
 /**
- * Call it at the top level of a test file, once per way to reach the model:
- * `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Every conversation is scripted, so
- * no weights are needed; whole answers and streams are tested alike.
+ * Call it at the top level of a test file, once per API of the framework:
+ * `describeAgentAdapter('AI SDK', { open, createAgent, ... })`. Conversations are scripted, so no
+ * weights are needed. Tests whole answers and streams.
  */
 export function describeAgentAdapter<Endpoint>(
   name: string,

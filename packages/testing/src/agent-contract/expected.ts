@@ -1,47 +1,41 @@
-/**
- * What a scripted conversation is expected to leave behind, and how a framework may deviate from
- * it.
- */
+/** The scripted conversations, their expected results, and deviations of frameworks. */
 import { EngineError } from '@trinity-rft/core';
 import type { AgentMode } from './fixture.js';
 
-/** What can be seen of a conversation after it. */
+/** The observable result of a conversation. */
 export interface Expected {
   /** How the agent's promise settles. */
   readonly ends: 'answer' | 'error';
-  /** The agent's text, where it answers. */
+  /** The agent's text, if it answers. */
   readonly text?: string;
-  /** Inputs with which the tool ran, in order. */
+  /** Inputs of the tool, in order. */
   readonly executed: readonly unknown[];
-  /** How many calls of the model are recorded. */
+  /** Number of recorded calls of the model. */
   readonly recorded: number;
-  /** Calls that do not continue recorded tokens, by reason; all others do. */
+  /** Number of calls that do not continue recorded tokens, by reason. */
   readonly forks: Readonly<Record<string, number>>;
 }
 
-/**
- * A known difference of a framework: what holds instead of the expectation. It fails once the
- * framework behaves as expected.
- */
+/** A known difference of a framework, which is asserted too. */
 export interface Deviation {
   /** Name in {@link conversations}. */
   readonly conversation: ConversationName;
   /** @default both */
   readonly mode?: AgentMode;
-  /** What the framework does; part of the test's name. */
+  /** The reason, which becomes part of the test's name. */
   readonly because: string;
   readonly expected: Partial<Expected>;
 }
 
 interface Conversation {
-  /** What the model says, turn by turn; an error is thrown by the sampler. */
+  /** The output of the model, turn by turn; the sampler throws errors. */
   readonly replies: readonly (string | Error)[];
   readonly expected: Partial<Expected>;
 }
 
 export const toolResult = (city: string): string => `12 degrees in ${city}`;
 
-/** A call as models write it. `input` is the text of the arguments. */
+/** A tool call as models write it; `input` is the JSON of the arguments. */
 const call = (input: string, name = 'weather'): string =>
   `<tool_call>\n{"name": "${name}", "arguments": ${input}}\n</tool_call>`;
 
@@ -49,8 +43,8 @@ const oslo = call('{"city": "Oslo"}');
 const bothCities = [{ city: 'Oslo' }, { city: 'Rome' }];
 
 /**
- * Scripts by name. What `expected` leaves out: it ends with an answer that is the last reply, every
- * reply is recorded, and nothing forks.
+ * Scripts by name. By default, the last reply is the answer, every reply is recorded, and nothing
+ * forks.
  */
 export const conversations = {
   'one turn': { replies: ['Mild.'], expected: {} },
@@ -108,7 +102,7 @@ export const conversations = {
 
 export type ConversationName = keyof typeof conversations;
 
-/** The whole expectation for a framework, its deviations applied. */
+/** The expectation for a framework, including its deviations. */
 export function expectationOf(
   name: ConversationName,
   mode: AgentMode,
@@ -121,7 +115,7 @@ export function expectationOf(
     executed: [],
     recorded: replies.filter((reply) => typeof reply === 'string').length,
     forks: {},
-    ...(typeof last === 'string' && { text: last }),
+    text: typeof last === 'string' ? last : undefined,
     ...expected,
   };
   const known = deviations.filter(

@@ -1,33 +1,24 @@
-/**
- * What the contract of agent frameworks needs from an integration, and what it gives to the agents
- * it tests.
- */
+/** The interfaces between the agent contract and an integration. */
 import type { Experience, Metrics, Sampler } from '@trinity-rft/core';
 import type { Deviation } from './expected.js';
 
-/**
- * One run of an agent, as a workflow would make it. `Endpoint` is what the framework's settings are
- * made from.
- */
+/** One run of an agent. The settings of the framework are made from its `Endpoint`. */
 export interface AgentRun<Endpoint> {
   readonly endpoint: Endpoint;
   /** The user's message. */
   readonly question: string;
-  /** Use the framework's streaming call. */
+  /** Whether to use the framework's streaming call. */
   readonly streamed: boolean;
-  /** Pass it to the framework. */
+  /** To be passed to the framework. */
   readonly signal: AbortSignal;
-  /** Settings to pass to the framework where it has them; empty in most cases. */
+  /** Settings to pass to the framework, if it supports them; usually empty. */
   readonly settings: { readonly temperature?: number; readonly seed?: number };
 }
 
-/**
- * Runs the agent to its end and gives the text of its last turn; rejects with what the framework
- * throws.
- */
+/** Runs the agent and resolves with the text of its last turn, or rejects with its error. */
 export type AgentUnderTest<Endpoint> = (run: AgentRun<Endpoint>) => Promise<string>;
 
-/** A tool, to be declared in the framework's way with a schema that is validated. */
+/** A tool, to be declared in the framework with a validated schema. */
 export interface AgentTool {
   readonly name: string;
   readonly description: string;
@@ -36,22 +27,21 @@ export interface AgentTool {
   readonly execute: (input: unknown) => string;
 }
 
-/** The recording endpoint of one rollout over the sampler that the contract gave. */
+/** The recording endpoint of one rollout on the contract's sampler. */
 export interface AgentRollout<Endpoint> {
   readonly endpoint: Endpoint;
-  /** Every recorded call so far, in the order of the calls. */
+  /** Every recorded call so far, in order. */
   readonly records: () => readonly Experience[];
-  /** Of the rollout model: `model/spliced`, `model/fork/<reason>` ... */
+  /** Metrics of the rollout model: `model/spliced`, `model/fork/<reason>` ... */
   readonly metrics: () => Metrics;
   readonly close: () => Promise<void>;
 }
 
-/** How the contract reaches agents of a framework. */
+/** What an integration provides to the contract. */
 export interface AgentContract<Endpoint> {
   /**
-   * Opens the endpoint of one rollout. Its chat format: the template `chatml`, the tool call parser
-   * `hermes`, the reasoning parser `qwen3`, and a tokenizer for all of printable ASCII. `signal` is
-   * the run's.
+   * Opens the endpoint of one rollout, with the chat template `chatml`, the tool call parser `hermes`,
+   * the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is the run's.
    */
   readonly open: (options: {
     readonly sampler: Sampler;
@@ -59,14 +49,11 @@ export interface AgentContract<Endpoint> {
   }) => Promise<AgentRollout<Endpoint>>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
-  /**
-   * Makes one agent with these tools that may take eight turns at least. All its runs use this
-   * agent object.
-   */
+  /** Creates an agent object for many runs, with these tools and a limit of at least eight turns. */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
-  /** Which ways to call the framework are tested. @default ['whole', 'streamed'] */
+  /** @default ['whole', 'streamed'] */
   readonly modes?: readonly AgentMode[];
-  /** Where the framework behaves differently, and why; asserted as well. */
+  /** Known differences of the framework. */
   readonly deviations?: readonly Deviation[];
 }
 

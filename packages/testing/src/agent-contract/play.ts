@@ -1,4 +1,4 @@
-/** Plays a script through a framework's agent and tells what can be seen afterwards. */
+/** Plays a script through an agent and returns everything observable. */
 import type { Experience, Metrics, SampledSequence, Sampler } from '@trinity-rft/core';
 import { scriptedSampler, type ScriptedReply } from '../scripted-sampler/scripted-sampler.js';
 import { toolResult } from './expected.js';
@@ -10,30 +10,30 @@ export interface PlayOptions<Endpoint> {
   readonly replies: readonly (string | Error)[];
   readonly mode: AgentMode;
   readonly run?: Partial<Pick<AgentRun<Endpoint>, 'question' | 'settings'>>;
-  /** An agent that several plays share. @default one of its own */
+  /** An agent that several plays share. @default a new agent */
   readonly agent?: AgentUnderTest<Endpoint>;
-  /** Puts something between model and sampler. */
+  /** Wraps the sampler. */
   readonly wrap?: (sampler: Sampler) => Sampler;
-  /** The run's. */
+  /** The signal of the run. */
   readonly signal?: AbortSignal;
 }
 
-/** A call that the sampler answered. */
+/** A successful call of the sampler. */
 export interface Sampled {
   readonly prompt: Int32Array;
   readonly tokens: Int32Array;
 }
 
 export interface Played {
-  /** What the agent said, or what it threw. */
+  /** The answer of the agent, or its error. */
   readonly outcome: { readonly text: string } | { readonly error: unknown };
   readonly executed: readonly unknown[];
   readonly sampled: readonly Sampled[];
   readonly records: readonly Experience[];
   readonly metrics: Metrics;
-  /** Settings of every call that reached the sampler. */
+  /** Sampling options of every call of the sampler. */
   readonly settings: readonly object[];
-  /** Calls of the sampler that had not ended after the run. */
+  /** Number of calls of the sampler that are still open after the run. */
   readonly open: number;
 }
 
@@ -51,8 +51,7 @@ export async function play<Endpoint>(
   const executed: unknown[] = [];
   const agent =
     options.agent ?? contract.createAgent([weatherTool((input) => executed.push(input))]);
-  // What the agent does with an answer is no business of the model: a text of the script ends as a
-  // model ends its turn.
+  // Like a model, the script ends each turn with the end token.
   const script = replies.map((reply): ScriptedReply =>
     typeof reply === 'string' ? contract.encode(`${reply}<|im_end|>`) : reply,
   );
@@ -85,7 +84,7 @@ export async function play<Endpoint>(
   }
 }
 
-/** Tells the weather; `seen` is told every input. */
+/** A weather tool that passes every input to `seen`. */
 export function weatherTool(seen: (input: unknown) => void): AgentTool {
   return {
     name: 'weather',

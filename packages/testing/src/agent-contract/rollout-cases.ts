@@ -1,4 +1,4 @@
-/** What keeps rollouts apart and in the hands of the run: settings, aborts, many at once. */
+/** Cases about rollouts: sampling settings, aborts, concurrency. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sampler } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import type { AgentContract, AgentMode } from './fixture.js';
 import { play, weatherTool } from './play.js';
 
 const rollouts = 64;
-/** Longer than any test machine needs to notice an abort, shorter than any retry loop. */
+/** Long enough for a slow machine to notice an abort, shorter than any retry loop. */
 const promptlyMs = 10_000;
 
 export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: AgentMode): void {
@@ -31,23 +31,23 @@ export function rolloutCases<Endpoint>(contract: AgentContract<Endpoint>, mode: 
       policyVersion: 0,
       sample: async (_prompt, _options, signal) => {
         open++;
-        setImmediate(() => abort.abort(new Error('the run is over')));
+        setImmediate(() => abort.abort(new Error('the run has ended')));
         try {
-          await sleep(promptlyMs, undefined, { ...(signal && { signal }) });
+          await sleep(promptlyMs, undefined, { signal });
           return [];
         } finally {
           open--;
         }
       },
     });
-    const begun = performance.now();
+    const startMs = performance.now();
     const { outcome, records } = await play(contract, {
       replies: [],
       mode,
       wrap: hanging,
       signal: abort.signal,
     });
-    expect(performance.now() - begun).toBeLessThan(promptlyMs);
+    expect(performance.now() - startMs).toBeLessThan(promptlyMs);
     expect(outcome).not.toMatchObject({ text: expect.stringMatching(/./) as string });
     expect(records).toEqual([]);
     expect(open).toBe(0);

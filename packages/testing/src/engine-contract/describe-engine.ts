@@ -1,4 +1,4 @@
-/** The contract that every engine meets, as a suite to run in the engine's own tests. */
+/** The contract of engines, as a test suite. */
 import { describe } from 'vitest';
 import { engineFixture, type EngineContract } from './fixture.js';
 import { forwardCases } from './forward-cases.js';

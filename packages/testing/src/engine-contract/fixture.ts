@@ -1,6 +1,4 @@
-/**
- * What the cases of the engine contract share: opening engines, batches to train on, and a step.
- */
+/** Shared by the cases of the engine contract: opening engines, batches, and a train step. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,27 +13,24 @@ import {
   type TokenRow,
 } from '@trinity-rft/core';
 
-/** How the contract reaches an engine. */
+/** What an engine provides to the contract. */
 export interface EngineContract {
   /**
-   * A fresh engine; every call gives the same initial weights, and their next-token distributions
-   * are neither flat nor sharp.
+   * Opens an engine. Every engine has the same initial weights, whose next-token distributions are
+   * neither flat nor sharp.
    */
   readonly open: () => Promise<Engine>;
-  /** Ids from 0 to this (exclusive) are used. At least 8. */
+  /** The cases use ids from 0 to this, exclusive. At least 8. */
   readonly vocabSize: number;
-  /**
-   * Largest difference between two ways to compute the same log-probability (nats).
-   * @default 1e-5
-   */
+  /** Maximum difference between two ways to compute a log-probability, in nats. @default 1e-5 */
   readonly tolerance?: number;
-  /** With which a few AdamW updates improve the loss. @default 0.003 */
+  /** A learning rate with which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
 }
 
-/** What the cases work with. */
+/** The tools of the cases. */
 export interface EngineFixture extends Required<EngineContract> {
-  /** Opens an engine, and closes it afterwards whatever happens. */
+  /** Opens an engine and closes it afterwards, even after a failure. */
   readonly withEngine: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
   /** Three rows of different length; the prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
@@ -79,10 +74,7 @@ export function engineFixture(contract: EngineContract): EngineFixture {
 export const responseTokens = (rows: readonly TokenRow[]): number =>
   rows.reduce((sum, { tokens, promptLength }) => sum + tokens.length - promptLength, 0);
 
-/**
- * Minimises the mean negative log-probability of a batch by one update: a gradient of -1/N
- * everywhere.
- */
+/** One update that lowers the mean negative log-probability: a gradient of -1/N everywhere. */
 export async function trainOnce(
   engine: Engine,
   batch: TokenBatch,
@@ -118,7 +110,7 @@ export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): n
   return Array.from(a).reduce((worst, value, i) => Math.max(worst, Math.abs(value - b[i]!)), 0);
 }
 
-/** A fresh folder that is gone afterwards. */
+/** A temporary folder. */
 export async function withFolder<T>(work: (directory: string) => Promise<T>): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), 'engine-contract-'));
   try {

@@ -1,4 +1,4 @@
-/** Contract cases: what `forward` returns. */
+/** Contract cases: `forward`. */
 import { EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import {
@@ -135,7 +135,7 @@ export function forwardCases({
         );
       }));
 
-    it('refuses rows it cannot score', () =>
+    it('rejects rows it cannot score', () =>
       withEngine(async ({ trainer }) => {
         const tokens = Int32Array.of(1, 2, 3);
         for (const promptLength of [0, 3, 1.5]) {

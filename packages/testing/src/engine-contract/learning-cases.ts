@@ -14,10 +14,7 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
   const uniform = (rows: TokenBatch, value: number): Float32Array =>
     new Float32Array(responseTokens(rows.rows)).fill(value);
 
-  /**
-   * Gradients whose parts differ from token to token, added in one call or more; the update they
-   * lead to.
-   */
+  /** The update from gradients that differ between tokens, in one call or several. */
   const stepWith = async (
     engine: Engine,
     rows: TokenBatch,
@@ -108,14 +105,14 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
           }
           return logprobsOf(engine, batch());
         });
-      // AdamW forgets a common factor; these differ from step to step, and only clipping makes them
-      // the same.
+      // AdamW ignores a common factor. These factors differ between steps, so only clipping makes the
+      // updates equal.
       expect(
         largestDifference(await trained([100, -10]), await trained([100, -1000])),
       ).toBeLessThanOrEqual(tolerance * 10);
     });
 
-    it('leaves weights and counter alone when the gradient is not finite, and goes on afterwards', () =>
+    it('leaves weights and counter alone when the gradient is not finite, and works afterwards', () =>
       withEngine(async (engine) => {
         const before = await logprobsOf(engine, batch());
         const pass = await engine.trainer.forward(batch());
@@ -152,7 +149,7 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
         expect(await entropyNow()).toBeLessThan(before);
       }));
 
-    it('refuses gradients of another length', () =>
+    it('rejects gradients of another length', () =>
       withEngine(async ({ trainer }) => {
         const pass = await trainer.forward(batch());
         await expect(

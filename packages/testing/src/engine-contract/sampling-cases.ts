@@ -1,4 +1,4 @@
-/** Contract cases: what `sample` draws. */
+/** Contract cases: `sample`. */
 import { CancelledError, ModelError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { largestDifference, logprobsOf, sampleOne, type EngineFixture } from './fixture.js';
@@ -148,7 +148,7 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
         expect(narrow[0]!.logprobs[0]).toBeCloseTo(0, 5);
       }));
 
-    it('refuses a prompt that leaves no room with status 400', () =>
+    it('rejects a prompt that leaves no room with status 400', () =>
       withEngine(async ({ sampler }) => {
         const full = new Int32Array(sampler.maxModelLen);
         const refusal = sampler.sample(full, { maxTokens: 4, seed: 1 });
@@ -165,7 +165,7 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
         expect(sequence.stopReason).toBe('length');
       }));
 
-    it('gives up when the signal aborts, and goes on with the others', () =>
+    it('rejects when the signal aborts, and continues with the others', () =>
       withEngine(async (engine) => {
         const controller = new AbortController();
         const other = sampleOne(engine, prompt(4), { maxTokens: 8, seed: 1 });

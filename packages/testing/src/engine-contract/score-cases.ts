@@ -1,4 +1,4 @@
-/** Contract cases: log-probabilities of text by the sampler's weights. */
+/** Contract cases: `score`, log-probabilities with the weights of the sampler. */
 import { CancelledError, ModelError, type Engine, type TokenRow } from '@trinity-rft/core';
 import { describe, expect, it, type TestContext } from 'vitest';
 import {
@@ -74,7 +74,7 @@ export function scoreCases({
         }
       }));
 
-    it('refuses what does not fit and what is no row with status 400, and goes on', ({ skip }) =>
+    it('rejects rows that are too long or invalid with status 400, and continues', ({ skip }) =>
       withScore(skip, async (score, { sampler: { maxModelLen } }) => {
         const row = batch().rows[0]!;
         const bad: readonly TokenRow[] = [
@@ -97,7 +97,7 @@ export function scoreCases({
         );
       }));
 
-    it('gives up when the signal aborts, and goes on with the others', ({ skip }) =>
+    it('rejects when the signal aborts, and continues with the others', ({ skip }) =>
       withScore(skip, async (score) => {
         const row = batch().rows[0]!;
         const controller = new AbortController();
@@ -110,7 +110,7 @@ export function scoreCases({
             (one) => one.status === 'rejected' && one.reason,
           ),
         ).toEqual(
-          // An engine may have answered before it heard of the abort, but not before it was asked.
+          // The engine may have finished before the abort, but not before the call.
           [expect.anything(), expect.any(CancelledError)],
         );
         expect(await other).toHaveLength(row.tokens.length - row.promptLength);

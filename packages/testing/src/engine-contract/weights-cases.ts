@@ -1,4 +1,4 @@
-/** Contract cases: weights on their way to the sampler, to disk and back. */
+/** Contract cases: publishing, saving and loading weights. */
 import { CheckpointError, TrinityError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import {
@@ -22,7 +22,7 @@ export function weightsCases({
   const options = { maxTokens: 24, seed: 11 };
 
   describe('publish and adopt', () => {
-    it('starts at version -1 and takes the version it is told', () =>
+    it('starts at version -1 and takes the given version', () =>
       withEngine(async ({ sampler, trainer }) => {
         expect(sampler.policyVersion).toBe(-1);
         await trainer.publish(0);
@@ -62,7 +62,7 @@ export function weightsCases({
         expect(largestDifference(after.logprobs, scored)).toBeLessThanOrEqual(tolerance);
       }));
 
-    it('lets sequences in flight finish on the weights they began with', () =>
+    it('lets sequences in flight finish on the weights they started with', () =>
       withEngine(async (engine) => {
         await engine.trainer.publish(1);
         await engine.sampler.adopt(published, 1);
@@ -141,7 +141,7 @@ export function weightsCases({
         });
       }));
 
-    it('refuses a folder that is not a checkpoint and keeps its weights', () =>
+    it('rejects a folder that is not a checkpoint and keeps its weights', () =>
       withFolder((directory) =>
         withEngine(async (engine) => {
           const before = await logprobsOf(engine, batch());
@@ -164,7 +164,7 @@ export function weightsCases({
         ).toEqual([]);
       }));
 
-    it('closes twice and refuses work afterwards', () =>
+    it('can be closed twice and rejects work afterwards', () =>
       withEngine(async (engine) => {
         await engine.close();
         await engine.close();

@@ -1,4 +1,4 @@
-/** The contract suite that every experience store driver passes. */
+/** The contract of experience stores, as a test suite. */
 import { describe } from 'vitest';
 import { durabilityCases } from './durability-cases.js';
 import type { CreateExperienceStore } from './fixture.js';
@@ -7,14 +7,11 @@ import { orderCases } from './order-cases.js';
 import { waitingCases } from './waiting-cases.js';
 
 export interface ExperienceStoreContract {
-  /** The store outlives its process, and one process owns it at a time. @default false */
+  /** Whether the store survives its process and has one owner at a time. @default false */
   readonly durable?: boolean;
 }
 
-/**
- * Declares the contract's tests, tagged `contract`. Call it at the top of a test file, once per
- * driver.
- */
+/** Call it at the top level of a test file, once per driver. */
 export function describeExperienceStore(
   name: string,
   create: CreateExperienceStore,

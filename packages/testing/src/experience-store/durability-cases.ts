@@ -1,4 +1,4 @@
-/** Contract cases for stores that outlive their process. */
+/** Contract cases for durable stores. */
 import { BufferError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {

@@ -1,7 +1,4 @@
-/**
- * What the cases of the experience store contract share: numbered experiences, and stores that
- * close themselves.
- */
+/** Shared by the cases of the store contract: numbered experiences, and stores that get closed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,14 +11,11 @@ import {
 import { onTestFinished } from 'vitest';
 
 export interface ExperienceStoreOptions {
-  /** As LeaseStoreOptions.capacity of `@trinity-rft/buffer`. */
+  /** See `LeaseStoreOptions.capacity` of `@trinity-rft/buffer`. */
   readonly capacity?: number;
 }
 
-/**
- * Opens the store that lives in `folder`: a second call with the same folder sees what the first
- * one stored, if it is durable.
- */
+/** Opens the store in `folder`. A durable store contains what earlier calls stored there. */
 export type CreateExperienceStore = (
   folder: string,
   options: ExperienceStoreOptions,
@@ -45,7 +39,7 @@ export async function openStore(
   return store;
 }
 
-/** Experience number `n`: its own task and tokens, sampled by `policyVersion`. */
+/** Experience number `n`, with its own task and tokens, sampled by `policyVersion`. */
 export function numbered(n: number, policyVersion = 0): Experience {
   return createExperience({
     eid: { batch: 1, task: n, run: 0, step: 0, suffix: 'a' },
@@ -65,12 +59,12 @@ export function range(from: number, to: number, policyVersion = 0): Experience[]
   return Array.from({ length: to - from }, (_, i) => numbered(from + i, policyVersion));
 }
 
-/** Their numbers, in order; `undefined` for no lease. */
+/** The numbers of the leased experiences; `undefined` without a lease. */
 export function numbersOf(lease: Lease | undefined): readonly unknown[] | undefined {
   return lease?.experiences.map((experience) => experience.info['n']);
 }
 
-/** Takes without waiting: what is not there at once is a failure of the test. */
+/** Takes without waiting, and fails the test if the experiences are not there. */
 export async function takeNow(
   store: ExperienceStore,
   count: number,
@@ -85,7 +79,7 @@ export async function takeNow(
   return lease;
 }
 
-/** True when the promise has not been decided after every continuation that can run has run. */
+/** Whether the promise is still pending after all continuations that can run. */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   const turn = new Promise((resolve) => setImmediate(() => resolve(pending)));

@@ -44,14 +44,14 @@ export function leaseCases(create: CreateExperienceStore): void {
     expect(numbersOf(await taking)).toEqual([0, 1, 2]);
   });
 
-  it('reconsiders what a released lease had refused as too old', async () => {
+  it('reconsiders what a released lease had discarded as too old', async () => {
     const store = await openStore(create);
     await store.put([numbered(0, 1), numbered(1, 3)]);
     await (await takeNow(store, 1, 3)).release();
     expect(numbersOf(await takeNow(store, 2))).toEqual([0, 1]);
   });
 
-  it('refuses to acknowledge a lease twice, or after its release', async () => {
+  it('rejects to acknowledge a lease twice, or after its release', async () => {
     const store = await openStore(create);
     await store.put(range(0, 2));
     const trained = await takeNow(store, 1);
@@ -64,7 +64,7 @@ export function leaseCases(create: CreateExperienceStore): void {
     await expect(released.acknowledge(2)).rejects.toThrow(BufferError);
   });
 
-  it.each([-1, 0.5, Number.NaN])('refuses the train step %s', async (step) => {
+  it.each([-1, 0.5, Number.NaN])('rejects the train step %s', async (step) => {
     const store = await openStore(create);
     await store.put(range(0, 1));
     await expect((await takeNow(store, 1)).acknowledge(step)).rejects.toThrow(BufferError);
@@ -92,7 +92,7 @@ export function leaseCases(create: CreateExperienceStore): void {
     expect(numbersOf(await takeNow(store, 4))).toEqual([0, 1, 2, 3]);
   });
 
-  it('brings back at a rollback what later steps had refused as too old', async () => {
+  it('brings back at a rollback what later steps had discarded as too old', async () => {
     const store = await openStore(create);
     await store.put([numbered(0, 0), numbered(1, 2), numbered(2, 0), numbered(3, 3)]);
     await (await takeNow(store, 1, 1)).acknowledge(1);

@@ -1,4 +1,4 @@
-/** Contract cases: what comes out, in which order, with which numbers. */
+/** Contract cases: order, fields and statistics of what is taken. */
 import { BufferError, createExperience, InvariantError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {
@@ -47,7 +47,7 @@ export function orderCases(create: CreateExperienceStore): void {
     expect((await takeNow(store, 1)).experiences).toEqual([full]);
   });
 
-  it('refuses a uid that is stored, leased or trained, and stores nothing of that batch', async () => {
+  it('rejects a uid that is stored, leased or trained, and stores nothing of that batch', async () => {
     const store = await openStore(create);
     await store.put(range(0, 3), { step: 1 });
     await (await takeNow(store, 1)).acknowledge(1);
@@ -64,7 +64,7 @@ export function orderCases(create: CreateExperienceStore): void {
     expect((await store.counts()).total).toBe(4);
   });
 
-  it('refuses a misaligned experience, and stores nothing of that batch', async () => {
+  it('rejects a misaligned experience, and stores nothing of that batch', async () => {
     const store = await openStore(create);
     const broken = { ...numbered(1), logprobs: Float32Array.of(Number.NaN, 0) };
     await expect(store.put([numbered(0), broken])).rejects.toThrow(InvariantError);
@@ -110,7 +110,7 @@ export function orderCases(create: CreateExperienceStore): void {
     });
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('refuses to take %s experiences', async (count) => {
+  it.each([0, -1, 1.5, Number.NaN])('rejects to take %s experiences', async (count) => {
     const store = await openStore(create);
     await expect(store.take(count)).rejects.toThrow(BufferError);
   });

@@ -1,4 +1,4 @@
-/** Contract cases: who waits, for what, and how waiting ends. */
+/** Contract cases: waiting for experiences and for capacity. */
 import { BufferError, CancelledError, EngineError } from '@trinity-rft/core';
 import { expect, it } from 'vitest';
 import {
@@ -32,7 +32,7 @@ export function waitingCases(create: CreateExperienceStore): void {
     expect(numbersOf(await small)).toEqual([4]);
   });
 
-  it('rejects an aborted taker, leaves the data, and goes on with the next taker', async () => {
+  it('rejects an aborted taker, leaves the data, and continues with the next taker', async () => {
     const store = await openStore(create);
     const controller = new AbortController();
     const first = store.take(5, {}, controller.signal);
@@ -45,13 +45,13 @@ export function waitingCases(create: CreateExperienceStore): void {
     expect(await store.counts()).toEqual({ total: 3, waiting: 1, leased: 2, trained: 0 });
   });
 
-  it('gives back what an aborted taker had refused as too old', async () => {
+  it('gives back what an aborted taker had discarded as too old', async () => {
     const store = await openStore(create);
     const controller = new AbortController();
     const taking = store.take(2, { minPolicyVersion: 3 }, controller.signal);
     await store.put([numbered(0, 1), numbered(1, 3)]);
     expect(await isPending(taking)).toBe(true);
-    // Neither can anybody take it, nor is it on its way.
+    // Nothing can be taken, and nothing is on its way.
     expect(await store.counts()).toEqual({ total: 2, waiting: 1, leased: 0, trained: 0 });
     controller.abort();
     await expect(taking).rejects.toThrow(CancelledError);
@@ -102,7 +102,7 @@ export function waitingCases(create: CreateExperienceStore): void {
     expect((await store.counts()).trained).toBe(2);
   });
 
-  it('refuses everything after close, and rejects those who wait', async () => {
+  it('rejects everything after close, waiting calls too', async () => {
     const store = await openStore(create);
     await store.put(range(0, 1));
     const lease = await takeNow(store, 1);

@@ -2,7 +2,7 @@
 import type { OptimizerOptions, StepStats } from '@trinity-rft/core';
 
 export interface AdamState {
-  /** Updates made. */
+  /** Number of updates. */
   step: number;
   readonly first: Float64Array;
   readonly second: Float64Array;
@@ -48,7 +48,7 @@ export function adamStep(
   return { step: state.step, gradNorm, skipped: false };
 }
 
-/** Norms of parts, so that no sum of squares overflows and no call takes thousands of arguments. */
+/** Norms of chunks, because hypot takes few arguments and sums of squares may overflow. */
 function chunkNorms(values: Float64Array): number[] {
   const norms: number[] = [];
   for (let start = 0; start < values.length; start += 1024)

@@ -8,7 +8,7 @@ export interface Bigram {
   readonly weights: Float64Array;
 }
 
-/** Normal initial logits of the given scale. */
+/** Normally distributed initial logits; `scale` is their standard deviation. */
 export function createBigram(vocabSize: number, seed: number, scale: number): Bigram {
   const random = createRandom(seed);
   return {
@@ -51,7 +51,7 @@ export function addGradient(
   model: Bigram,
   gradient: Float64Array,
   at: { readonly previous: number; readonly token: number; readonly temperature: number },
-  wanted: { readonly logprob: number; readonly entropy: number },
+  coefficients: { readonly logprob: number; readonly entropy: number },
 ): void {
   const { logprobs, entropy } = nextToken(model, at.previous, at.temperature);
   const row = at.previous * model.vocabSize;
@@ -60,18 +60,16 @@ export function addGradient(
     const ofLogprob = (j === at.token ? 1 : 0) - probability;
     const ofEntropy = -probability * (logprobs[j]! + entropy);
     gradient[row + j]! +=
-      (wanted.logprob * ofLogprob + wanted.entropy * ofEntropy) / at.temperature;
+      (coefficients.logprob * ofLogprob + coefficients.entropy * ofEntropy) / at.temperature;
   }
 }
 
-/** @throws EngineError when an id is not one of a vocabulary of this size */
+/** @throws EngineError when an id is outside of the vocabulary */
 export function assertTokens(vocabSize: number, tokens: Int32Array, what: string): void {
-  const bad = tokens.findIndex((token) => token < 0 || token >= vocabSize);
-  if (bad < 0) return;
+  const invalid = tokens.findIndex((token) => token < 0 || token >= vocabSize);
+  if (invalid < 0) return;
   throw new EngineError(
-    `${what} holds token ${tokens[bad]} at position ${bad}; expected ids from 0 to ${vocabSize - 1}.`,
-    {
-      code: 'TOKEN_OUT_OF_RANGE',
-    },
+    `${what} holds token ${tokens[invalid]} at position ${invalid}; expected ids from 0 to ${vocabSize - 1}.`,
+    { code: 'TOKEN_OUT_OF_RANGE' },
   );
 }

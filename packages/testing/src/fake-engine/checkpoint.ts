@@ -1,13 +1,9 @@
-/**
- * Writing and reading the folders of the fake engines: `config.json`, `weights.bin`, and
- * `optimizer.bin` when asked for.
- */
+/** Checkpoints of the fake engines: `config.json`, `weights.bin` and optionally `optimizer.bin`. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CheckpointError } from '@trinity-rft/core';
 import type { AdamState } from './adamw.js';
 
-/** A model as it is written: what kind of table, and its numbers. */
 export interface SavedModel {
   readonly modelType: 'fake_bigram' | 'fake_values';
   readonly vocabSize: number;
@@ -22,8 +18,8 @@ export async function saveFolder(
   const files: Record<string, string | Uint8Array> = {
     'config.json': `${JSON.stringify({ model_type: model.modelType, vocab_size: model.vocabSize })}\n`,
     'weights.bin': bytesOf(model.weights),
-    ...(optimizer && { 'optimizer.bin': bytesOf(flatten(optimizer)) }),
   };
+  if (optimizer) files['optimizer.bin'] = bytesOf(flatten(optimizer));
   try {
     await mkdir(directory, { recursive: true });
     for (const [name, content] of Object.entries(files))
@@ -44,7 +40,7 @@ function flatten({ step, first, second }: AdamState): Float64Array {
   return values;
 }
 
-/** @throws CheckpointError when the folder is not one of ours or another size */
+/** @throws CheckpointError when the folder is not such a checkpoint, or has another size */
 export async function loadFolder(
   directory: string,
   size: number,
@@ -52,10 +48,8 @@ export async function loadFolder(
   const weights = await readDoubles(directory, 'weights.bin', size);
   if (!weights)
     throw new CheckpointError(
-      `Checkpoint ${directory} has no weights.bin. Give a folder that save() wrote.`,
-      {
-        code: 'CHECKPOINT_MISSING',
-      },
+      `Checkpoint ${directory} has no weights.bin. Pass a folder that save() wrote.`,
+      { code: 'CHECKPOINT_MISSING' },
     );
   const state = await readDoubles(directory, 'optimizer.bin', 1 + 2 * size);
   if (!state) return { weights };
@@ -82,7 +76,7 @@ async function readDoubles(
   }
   if (bytes.byteLength !== length * 8) {
     throw new CheckpointError(
-      `Checkpoint file ${join(directory, name)} has ${bytes.byteLength} bytes; expected ${length * 8}. It is damaged or of another model.`,
+      `Checkpoint file ${join(directory, name)} has ${bytes.byteLength} bytes; expected ${length * 8}. It is damaged or belongs to another model.`,
       { code: 'CHECKPOINT_DAMAGED' },
     );
   }

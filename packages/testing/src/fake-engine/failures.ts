@@ -1,11 +1,8 @@
-/**
- * Failures that a test orders in advance, and the end of a fake engine: what every call asks before
- * it does anything.
- */
+/** Failures that a test injects, and the closed state of a fake engine. */
 import { EngineError } from '@trinity-rft/core';
 
 export interface Failures<Verb extends string> {
-  /** @throws the error that was ordered for `verb`, once, or EngineError after {@link close} */
+  /** Called first by every verb. @throws the injected error once; EngineError after {@link close} */
   enter(verb: Verb): void;
   /** The next call of `verb` rejects with `error` and changes nothing. */
   failNext(verb: Verb, error: Error): void;
@@ -13,19 +10,19 @@ export interface Failures<Verb extends string> {
 }
 
 export function createFailures<Verb extends string>(): Failures<Verb> {
-  const ordered = new Map<Verb, Error>();
+  const injected = new Map<Verb, Error>();
   let closed = false;
   return {
     enter: (verb) => {
       if (closed)
-        throw new EngineError(`${verb} was called on an engine that is closed.`, {
+        throw new EngineError(`${verb} was called on a closed engine.`, {
           code: 'ENGINE_CLOSED',
         });
-      const failure = ordered.get(verb);
-      ordered.delete(verb);
+      const failure = injected.get(verb);
+      injected.delete(verb);
       if (failure) throw failure;
     },
-    failNext: (verb, error) => void ordered.set(verb, error),
+    failNext: (verb, error) => void injected.set(verb, error),
     close: () => {
       closed = true;
     },

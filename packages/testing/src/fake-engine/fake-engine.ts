@@ -1,7 +1,6 @@
 /**
- * An engine small enough to be exact: a bigram softmax model in float64 with real gradients, AdamW,
- * published weights and checkpoints. It learns in milliseconds what depends on the previous token
- * only.
+ * A small, exact engine: a bigram softmax model in float64 with real gradients, AdamW, published
+ * weights and checkpoints. It learns in milliseconds what depends on the previous token only.
  */
 import {
   CancelledError,
@@ -23,24 +22,24 @@ import { backwardPass, forwardPass } from './trainer.js';
 export interface FakeEngineOptions {
   /** V; memory is V * V. @default 16 */
   readonly vocabSize?: number;
-  /** Of the initial logits. @default 0 */
+  /** Seed of the initial logits. @default 0 */
   readonly seed?: number;
   /** Standard deviation of the initial logits. @default 0.5 */
   readonly scale?: number;
-  /** Longest prompt + response. @default 1024 */
+  /** Maximum length of prompt and response together. @default 1024 */
   readonly maxModelLen?: number;
-  /** Text of tokens, for stop strings. @default every id is a code point */
+  /** Decodes tokens, for stop strings. @default ids are code points */
   readonly decode?: (tokens: readonly number[]) => string;
-  /** Time that one call of `sample` takes on `clock`. @default 0 */
+  /** Duration of one call of `sample` on `clock`, in milliseconds. @default 0 */
   readonly sampleMs?: number;
-  /** Needed with `sampleMs`. */
+  /** Required with `sampleMs`. */
   readonly clock?: Clock;
 }
 
 export type FakeEngineVerb = Exclude<keyof TrainEngine, 'stats'> | 'sample' | 'adopt' | 'score';
 
 export interface FakeEngine extends Engine {
-  /** A copy of the weights being trained, [V, V]. */
+  /** A copy of the current weights. [V, V] */
   weights(): Float64Array;
   /** The next call of `verb` rejects with `error` and changes nothing. */
   failNext(verb: FakeEngineVerb, error: Error): void;
@@ -168,10 +167,8 @@ function samplerOf(state: State): Sampler {
       }
       if (!state.published)
         throw new EngineError(
-          `The sampler was asked to adopt version ${version}, and nothing was published. Call trainer.publish first.`,
-          {
-            code: 'NOT_PUBLISHED',
-          },
+          `Version ${version} cannot be adopted, because nothing was published. Call trainer.publish first.`,
+          { code: 'NOT_PUBLISHED' },
         );
       state.serving = { version, model: state.published.model };
     },
@@ -183,7 +180,7 @@ function samplerOf(state: State): Sampler {
   };
 }
 
-/** What is wrong with a row is its sender's to mend. */
+/** @throws ModelError 400 for invalid rows */
 function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array {
   if (row.tokens.length > maxModelLen || row.promptLength >= maxModelLen) {
     throw new ModelError(
@@ -194,7 +191,7 @@ function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array
   try {
     return forwardPass(model, { rows: [row] }, {}).logprobs;
   } catch (cause) {
-    throw new ModelError('The row cannot be scored; see the cause.', {
+    throw new ModelError('The row is invalid; see the cause.', {
       code: 'invalid_row',
       status: 400,
       cause,
@@ -205,11 +202,8 @@ function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array
 function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): void {
   if (prompt.length < 1 || prompt.length >= maxModelLen) {
     throw new ModelError(
-      `The prompt has ${prompt.length} tokens; expected 1 to ${maxModelLen - 1}, so that the response has room.`,
-      {
-        code: 'PROMPT_TOO_LONG',
-        status: 400,
-      },
+      `The prompt has ${prompt.length} tokens; expected 1 to ${maxModelLen - 1}, to leave room for a response.`,
+      { code: 'PROMPT_TOO_LONG', status: 400 },
     );
   }
   assertTokens(model.vocabSize, prompt, 'The prompt');

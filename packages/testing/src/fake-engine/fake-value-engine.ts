@@ -1,7 +1,4 @@
-/**
- * A critic small enough to be exact: one value per token, in float64, with real gradients, AdamW
- * and checkpoints.
- */
+/** A small, exact critic: one value per token in float64, with real gradients, AdamW, checkpoints. */
 import { createRandom, type TokenBatch, type ValueEngine, type ValuePass } from '@trinity-rft/core';
 import { adamStep, createAdamState } from './adamw.js';
 import { loadFolder, saveFolder } from './checkpoint.js';
@@ -11,7 +8,7 @@ import { assertLength, eachResponseToken, responseOffsets } from './trainer.js';
 export interface FakeValueEngineOptions {
   /** V. @default 16 */
   readonly vocabSize?: number;
-  /** Of the initial values. @default 0 */
+  /** Seed of the initial values. @default 0 */
   readonly seed?: number;
   /** Standard deviation of the initial values. @default 0.5 */
   readonly scale?: number;
@@ -20,7 +17,7 @@ export interface FakeValueEngineOptions {
 export type FakeValueVerb = Exclude<keyof ValueEngine, 'stats' | 'close'>;
 
 export interface FakeValueEngine extends ValueEngine {
-  /** A copy of the values being trained: a state has that of its last token. [V] */
+  /** A copy of the current values, one per last token of a state. [V] */
   weights(): Float64Array;
   /** The next call of `verb` rejects with `error` and changes nothing. */
   failNext(verb: FakeValueVerb, error: Error): void;
@@ -47,16 +44,16 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
         ({ previous, index }) => (gradient[previous]! += gradients[index]!),
       );
     },
-    step: async (wanted) => {
+    step: async (options) => {
       failures.enter('step');
-      const stats = adamStep(weights, gradient, optimizer, wanted);
+      const stats = adamStep(weights, gradient, optimizer, options);
       gradient.fill(0);
       return stats;
     },
-    save: async (directory, wanted) => {
+    save: async (directory, options) => {
       failures.enter('save');
       const model = { modelType: 'fake_values', vocabSize, weights: weights.slice() } as const;
-      await saveFolder(directory, model, wanted.optimizer ? optimizer : undefined);
+      await saveFolder(directory, model, options.optimizer ? optimizer : undefined);
     },
     load: async (directory) => {
       failures.enter('load');
@@ -72,7 +69,7 @@ export function fakeValueEngine(options: FakeValueEngineOptions = {}): FakeValue
   };
 }
 
-/** The value of a state is that of the token before the one that is drawn in it. */
+/** The state in which a token is sampled has the value of the token before it. */
 function valuePass(weights: Float64Array, batch: TokenBatch): ValuePass {
   const offsets = responseOffsets(weights.length, batch);
   const values = new Float32Array(offsets.at(-1)!);

@@ -1,4 +1,4 @@
-/** Drawing from the fake engine's model, with the options of a real sampler. */
+/** Sampling from the model of the fake engine, with the options of a real sampler. */
 import {
   createRandom,
   deriveSeed,
@@ -8,7 +8,7 @@ import {
 } from '@trinity-rft/core';
 import { nextToken, type Bigram } from './bigram.js';
 
-/** One choice. `tick` runs between tokens: it may wait, and it throws to abort. */
+/** Samples one choice. `tick` runs before each token; it may wait, or throw to abort. */
 export async function sampleChoice(
   model: Bigram,
   prompt: Int32Array,
@@ -30,8 +30,8 @@ export async function sampleChoice(
     tokens: Int32Array.from(tokens),
     logprobs: Float32Array.from(logprobs),
     stopReason,
-    ...(stopString !== undefined && { stopString }),
-    ...(options.topLogprobs && { topLogprobs: alternatives }),
+    stopString,
+    topLogprobs: options.topLogprobs ? alternatives : undefined,
     policyVersion: run.policyVersion,
   });
 
@@ -57,8 +57,8 @@ export async function sampleChoice(
 }
 
 /**
- * The distribution that is drawn from, likeliest first: banned ids out, then temperature, top-k,
- * top-p, each renormalised.
+ * The distribution to sample from, most likely tokens first: without banned ids, then with temperature,
+ * top-k and top-p, renormalised after each.
  */
 function processed(
   model: Bigram,

@@ -1,4 +1,4 @@
-/** The training half of the fake engine, and the rows of a batch as both fake engines read them. */
+/** Forward and backward pass of the fake engine, and iteration over rows for both fake engines. */
 import {
   EngineError,
   type ForwardOptions,
@@ -25,7 +25,7 @@ export function forwardPass(
     if (entropy) entropy[index] = distribution.entropy;
     if (necs) necs[index] = distribution.necs;
   });
-  return { batch, offsets, logprobs, ...(entropy && { entropy }), ...(necs && { necs }) };
+  return { batch, offsets, logprobs, entropy, necs };
 }
 
 /**
@@ -40,11 +40,12 @@ export function backwardPass(
   assertLength('gradients.logprobs', gradients.logprobs, pass.offsets);
   if (gradients.entropy) assertLength('gradients.entropy', gradients.entropy, pass.offsets);
   eachResponseToken(pass.batch, pass.offsets, ({ index, ...at }) => {
-    const wanted = {
+    const coefficients = {
       logprob: gradients.logprobs[index]!,
       entropy: gradients.entropy?.[index] ?? 0,
     };
-    if (wanted.logprob !== 0 || wanted.entropy !== 0) addGradient(model, into, at, wanted);
+    if (coefficients.logprob !== 0 || coefficients.entropy !== 0)
+      addGradient(model, into, at, coefficients);
   });
 }
 
@@ -52,11 +53,11 @@ interface ResponseToken {
   readonly previous: number;
   readonly token: number;
   readonly temperature: number;
-  /** In the per-token arrays. */
+  /** Index in the per-token arrays. */
   readonly index: number;
 }
 
-/** Visits the response tokens of all rows, one after the other. */
+/** Visits the response tokens of all rows in order. */
 export function eachResponseToken(
   batch: TokenBatch,
   offsets: Int32Array,
@@ -75,8 +76,8 @@ export function eachResponseToken(
 }
 
 /**
- * Offsets of the rows' response tokens. [B + 1]
- * @throws EngineError naming the row that cannot be scored
+ * Offsets of the rows in the per-token arrays. [B + 1]
+ * @throws EngineError naming an invalid row
  */
 export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Array {
   const offsets = new Int32Array(batch.rows.length + 1);
@@ -98,13 +99,11 @@ export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Arra
   return offsets;
 }
 
-/** @throws EngineError when there is not one number per response token */
+/** @throws EngineError unless there is one number per response token */
 export function assertLength(name: string, values: Float32Array, offsets: Int32Array): void {
   if (values.length === offsets.at(-1)) return;
   throw new EngineError(
     `${name} has ${values.length} entries; expected one per response token, ${offsets.at(-1)}.`,
-    {
-      code: 'GRADIENT_LENGTH',
-    },
+    { code: 'GRADIENT_LENGTH' },
   );
 }

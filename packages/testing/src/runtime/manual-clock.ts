@@ -1,15 +1,12 @@
-/** A clock that stands still until a test moves it. */
+/** A clock that only a test advances. */
 import { InvariantError, sleep, type Clock } from '@trinity-rft/core';
 
 export interface ManualClock extends Clock {
-  /** How many `after` and `sleep` calls wait at the moment. */
+  /** Number of pending `after` and `sleep` calls. */
   readonly sleeping: number;
-  /**
-   * Moves time forward, waking sleepers in the order of their deadlines and letting each one's
-   * continuation run.
-   */
+  /** Moves time forward. Wakes sleepers in order, and waits for the continuations of each. */
   advance(ms: number): Promise<void>;
-  /** Moves to the next deadline; false when nobody sleeps. */
+  /** Moves to the next deadline. Returns false when there is none. */
   advanceToNext(): Promise<boolean>;
 }
 
@@ -27,8 +24,8 @@ export function manualClock(start = 0): ManualClock {
     const sleeper: Sleeper = { deadline: now + Math.max(0, ms), wake };
     sleepers.push(sleeper);
     return () => {
-      const at = sleepers.indexOf(sleeper);
-      if (at >= 0) sleepers.splice(at, 1);
+      const index = sleepers.indexOf(sleeper);
+      if (index >= 0) sleepers.splice(index, 1);
     };
   };
 
@@ -52,9 +49,7 @@ export function manualClock(start = 0): ManualClock {
     },
     advance: (ms) => {
       if (!(ms >= 0))
-        throw new InvariantError(
-          `A manual clock was moved by ${ms} ms; expected 0 or more: time does not go back.`,
-        );
+        throw new InvariantError(`A manual clock was advanced by ${ms} ms; expected 0 or more.`);
       return advanceTo(now + ms);
     },
     advanceToNext: async () => {
@@ -66,7 +61,7 @@ export function manualClock(start = 0): ManualClock {
   };
 }
 
-/** Equal deadlines wake in the order of their `sleep` calls. */
+/** The first of equal deadlines is that of the earlier call. */
 function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefined {
   let found: Sleeper | undefined;
   for (const sleeper of sleepers) {
@@ -76,5 +71,5 @@ function earliest(sleepers: readonly Sleeper[], until: number): Sleeper | undefi
   return found;
 }
 
-/** One turn of the event loop: every promise continuation that can run has run. */
+/** Waits until every promise continuation that can run has run. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,17 +1,17 @@
-/** A logger that keeps its lines for a test to read. */
+/** A logger that keeps its lines for a test. */
 import type { Logger, LogLevel } from '@trinity-rft/core';
 
 export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
-  /** Those of the call and of every parent logger. */
+  /** Fields of the call and of all parent loggers. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface RecordingLogger extends Logger {
-  /** Every line so far, children's lines included, in order. */
+  /** Every line so far, including those of child loggers. */
   readonly lines: readonly LogLine[];
-  /** Messages of one level, or of all. */
+  /** The messages of one level, or of all levels. */
   messages(level?: LogLevel): readonly string[];
 }
 

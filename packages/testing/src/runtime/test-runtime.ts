@@ -1,4 +1,4 @@
-/** A runtime whose time and log belong to the test. */
+/** A runtime with a manual clock and a recording logger. */
 import { createRuntime, type Runtime } from '@trinity-rft/core';
 import { manualClock, type ManualClock } from './manual-clock.js';
 import { recordingLogger, type RecordingLogger } from './recording-logger.js';
@@ -8,7 +8,7 @@ export interface TestRuntime extends Runtime {
   readonly logger: RecordingLogger;
 }
 
-/** @param seed root seed. @default 42 */
+/** @param seed the root seed. @default 42 */
 export function testRuntime(seed = 42): TestRuntime {
   const clock = manualClock();
   const logger = recordingLogger();

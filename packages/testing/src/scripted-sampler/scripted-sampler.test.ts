@@ -26,7 +26,7 @@ describe('scriptedSampler', () => {
       [[1, 2, 3], 1],
     ]);
     await expect(sampler.sample(prompt, options)).rejects.toThrow(
-      'asked for reply 4; its script has 3',
+      'needs reply 4, but its script has only 3',
     );
   });
 

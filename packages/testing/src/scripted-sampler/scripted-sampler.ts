@@ -1,4 +1,4 @@
-/** A sampler that answers from a script: which tokens come back is the test's decision. */
+/** A sampler that returns the tokens of a script. */
 import {
   CancelledError,
   InvariantError,
@@ -9,15 +9,13 @@ import {
   type SamplingOptions,
 } from '@trinity-rft/core';
 
-/**
- * What to answer for one choice: token ids, ids with their log-probabilities, or an error to throw.
- */
+/** The reply for one choice: token ids, ids with log-probabilities, or an error to throw. */
 export type ScriptedReply =
   | ArrayLike<number>
   | { readonly tokens: ArrayLike<number>; readonly logprobs: ArrayLike<number> }
   | Error;
 
-/** `call` counts the calls of `sample` from 0, `choice` goes from 0 to `n - 1`. */
+/** `call` counts the calls of `sample` from 0; `choice` goes from 0 to `n - 1`. */
 export type SamplerScript = (
   prompt: Int32Array,
   options: SamplingOptions,
@@ -25,13 +23,13 @@ export type SamplerScript = (
 ) => ScriptedReply;
 
 export interface ScriptedSamplerOptions {
-  /** A list is used up one reply per choice, in call order; a function is asked. */
+  /** A list, consumed one reply per choice in the order of calls, or a function of each choice. */
   readonly script: SamplerScript | readonly ScriptedReply[];
   /** @default 4096 */
   readonly maxModelLen?: number;
-  /** Time that a call takes on `clock`. @default 0 */
+  /** Duration of a call on `clock`, in milliseconds. @default 0 */
   readonly delayMs?: number;
-  /** Needed with `delayMs`. */
+  /** Required with `delayMs`. */
   readonly clock?: Clock;
 }
 
@@ -41,16 +39,15 @@ export interface SamplerCall {
 }
 
 export interface ScriptedSampler extends Sampler {
-  /** Every call so far, those that were refused or aborted included. */
+  /** Every call so far, including rejected and aborted ones. */
   readonly calls: readonly SamplerCall[];
-  /** Calls that have begun and not ended. */
+  /** Number of calls in progress. */
   readonly inFlight: number;
 }
 
 /**
- * Replies end where a real sampler would end them: after the first stop id, or at `maxTokens`.
- * `adopt` only sets the version. Log-probabilities that the script does not give are -0.25 for
- * every token.
+ * Truncates replies like a real sampler: after the first stop id, or at `maxTokens`. `adopt` only sets
+ * the version. Log-probabilities that are not in the script are -0.25.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;
@@ -61,23 +58,23 @@ export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSample
 
   const answer = async (
     prompt: Int32Array,
-    wanted: SamplingOptions,
+    settings: SamplingOptions,
     signal?: AbortSignal,
   ): Promise<readonly SampledSequence[]> => {
-    const call = calls.push({ prompt: prompt.slice(), options: wanted }) - 1;
+    const call = calls.push({ prompt: prompt.slice(), options: settings }) - 1;
     const version = policyVersion;
     throwIfAborted(signal);
     if (prompt.length >= maxModelLen) throw tooLong(prompt.length, maxModelLen);
-    await (delayMs > 0
-      ? clockOf(options)
-          .sleep(delayMs, signal)
-          .catch(() => undefined)
-      : Promise.resolve());
+    if (delayMs > 0)
+      await clockOf(options)
+        .sleep(delayMs, signal)
+        .catch(() => undefined);
+    else await Promise.resolve();
     throwIfAborted(signal);
-    return Array.from({ length: wanted.n ?? 1 }, (_, choice) =>
+    return Array.from({ length: settings.n ?? 1 }, (_, choice) =>
       toSequence(
-        reply(prompt, wanted, { call, choice }),
-        wanted,
+        reply(prompt, settings, { call, choice }),
+        settings,
         maxModelLen - prompt.length,
         version,
       ),
@@ -93,10 +90,10 @@ export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSample
     get inFlight() {
       return inFlight;
     },
-    sample: async (prompt, wanted, signal) => {
+    sample: async (prompt, settings, signal) => {
       inFlight++;
       try {
-        return await answer(prompt, wanted, signal);
+        return await answer(prompt, settings, signal);
       } finally {
         inFlight--;
       }
@@ -115,7 +112,7 @@ function readerOf(script: ScriptedSamplerOptions['script']): SamplerScript {
     const reply = script[used++];
     if (reply === undefined)
       throw new InvariantError(
-        `The scripted sampler was asked for reply ${used}; its script has ${script.length}. Add replies, or find out who calls too often.`,
+        `The scripted sampler needs reply ${used}, but its script has only ${script.length}. Add replies, or find the superfluous call.`,
       );
     return reply;
   };

@@ -1,4 +1,4 @@
-/** The contract that every critic meets, as a suite to run in the engine's own tests. */
+/** The contract of critics, as a test suite. */
 import { describe } from 'vitest';
 import { valueFixture, type ValueEngineContract } from './fixture.js';
 import { valueCases } from './value-cases.js';

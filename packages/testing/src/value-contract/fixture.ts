@@ -1,25 +1,22 @@
-/** What the cases of the critic's contract share: opening critics, returns to learn, and a step. */
+/** Shared by the cases of the critic contract: opening critics, returns, and a train step. */
 import type { StepStats, TokenBatch, ValueEngine } from '@trinity-rft/core';
 import { contractRows } from '../engine-contract/fixture.js';
 
-/** How the contract reaches a critic. */
+/** What an engine provides to the contract. */
 export interface ValueEngineContract {
-  /**
-   * A fresh critic; every call gives the same initial weights, and values that differ from token to
-   * token.
-   */
+  /** Opens a critic. Every critic has the same initial weights, whose values differ by token. */
   readonly open: () => Promise<ValueEngine>;
-  /** Ids from 0 to this (exclusive) are used. At least 8. */
+  /** The cases use ids from 0 to this, exclusive. At least 8. */
   readonly vocabSize: number;
-  /** Largest difference between two ways to compute the same value. @default 1e-5 */
+  /** Maximum difference between two ways to compute a value. @default 1e-5 */
   readonly tolerance?: number;
-  /** With which a few AdamW updates improve the loss. @default 0.003 */
+  /** A learning rate with which a few AdamW updates improve the loss. @default 0.003 */
   readonly learningRate?: number;
 }
 
-/** What the cases work with. */
+/** The tools of the cases. */
 export interface ValueFixture extends Required<ValueEngineContract> {
-  /** Opens a critic, and closes it afterwards whatever happens. */
+  /** Opens a critic and closes it afterwards, even after a failure. */
   readonly withCritic: <T>(work: (critic: ValueEngine) => Promise<T>) => Promise<T>;
   /** Three rows of different length; the prompts have 3, 1 and 4 tokens. */
   readonly batch: (temperature?: number) => TokenBatch;
@@ -46,7 +43,7 @@ export async function valuesOf(critic: ValueEngine, batch: TokenBatch): Promise<
   return [...(await critic.forward(batch)).values];
 }
 
-/** Moves the values of a batch towards 1 by one update; the loss is the mean of (value - 1)^2. */
+/** One update that moves the values of a batch towards 1; the loss is mean((value - 1)^2). */
 export async function fitOnce(
   critic: ValueEngine,
   batch: TokenBatch,

@@ -1,4 +1,4 @@
-/** Contract cases: what a critic says of a batch. */
+/** Contract cases: the values of a batch. */
 import { EngineError } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { largestDifference, responseTokens } from '../engine-contract/fixture.js';
@@ -58,7 +58,7 @@ export function valueCases({ withCritic, batch, tolerance }: ValueFixture): void
         expect(largestDifference(all.slice(5), tail)).toBeLessThanOrEqual(tolerance);
       }));
 
-    it('refuses rows it cannot read', () =>
+    it('rejects rows it cannot read', () =>
       withCritic(async (critic) => {
         const tokens = Int32Array.of(1, 2, 3);
         for (const promptLength of [0, 3, 1.5]) {

@@ -12,7 +12,7 @@ export function valueLearningCases({
 }: ValueFixture): void {
   const still = { learningRate, weightDecay: 0 };
 
-  /** One update from gradients that differ from token to token, added in parts. */
+  /** One update from gradients that differ between tokens, added in parts. */
   const stepWith = async (
     critic: ValueEngine,
     parts: readonly number[],
@@ -60,7 +60,7 @@ export function valueLearningCases({
         expect(await stepWith(critic, [0])).toEqual({ gradNorm: 0, after: before });
       }));
 
-    it('leaves weights and counter alone when the gradient is not finite, and goes on afterwards', () =>
+    it('leaves weights and counter alone when the gradient is not finite, and works afterwards', () =>
       withCritic(async (critic) => {
         const pass = await critic.forward(batch());
         const refused = await critic
@@ -79,7 +79,7 @@ export function valueLearningCases({
         expect(await valuesOf(critic, batch())).not.toEqual([...pass.values]);
       }));
 
-    it('refuses gradients of another length', () =>
+    it('rejects gradients of another length', () =>
       withCritic(async (critic) => {
         await expect(
           critic.backward(await critic.forward(batch()), new Float32Array(3)),

@@ -1,4 +1,4 @@
-/** Contract cases: the weights of a critic on their way to disk and back, and its end. */
+/** Contract cases: saving and loading the weights of a critic, and closing it. */
 import { CheckpointError, TrinityError, type ValueEngine } from '@trinity-rft/core';
 import { describe, expect, it } from 'vitest';
 import { withFolder } from '../engine-contract/fixture.js';
@@ -11,7 +11,7 @@ export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixt
   };
 
   describe('save and load', () => {
-    it('goes on to the same bits as if it had not been interrupted', () =>
+    it('continues bit for bit', () =>
       withFolder(async (directory) => {
         const uninterrupted = await withCritic(async (critic) => {
           for (let i = 0; i < 2; i++) await fitOnce(critic, batch(), learningRate);
@@ -53,7 +53,7 @@ export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixt
         }),
       ));
 
-    it('refuses a folder that is not a checkpoint and keeps its weights', () =>
+    it('rejects a folder that is not a checkpoint and keeps its weights', () =>
       withFolder((directory) =>
         withCritic(async (critic) => {
           const before = await valuesOf(critic, batch());
@@ -72,7 +72,7 @@ export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixt
         ).toEqual([]);
       }));
 
-    it('closes twice and refuses work afterwards', () =>
+    it('can be closed twice and rejects work afterwards', () =>
       withCritic(async (critic) => {
         await critic.close();
         await critic.close();
