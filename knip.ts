@@ -15,24 +15,24 @@ const config: KnipConfig = {
   ignoreWorkspaces: empty,
   workspaces: {
     '.': {
-      entry: ['tools/*.{ts,mjs}', 'tools/readme/*.mjs'],
+      entry: ['tools/*.{ts,mjs}', 'tools/readme/*.mjs', 'tools/bench/*.ts', 'tools/bench/*/*.ts'],
       project: ['tools/**/*.{ts,mjs}', '*.ts'],
     },
     'packages/*': {
-      entry: ['test/**/*.ts', 'bench/*.ts'],
-      project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+      entry: ['test/**/*.ts'],
+      project: ['src/**/*.ts', 'test/**/*.ts'],
     },
     'integrations/*': {
-      entry: ['test/**/*.ts', 'bench/*.ts'],
-      project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+      entry: ['test/**/*.ts'],
+      project: ['src/**/*.ts', 'test/**/*.ts'],
     },
     'apps/*': {
-      entry: ['test/**/*.ts', 'bench/*.ts'],
-      project: ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+      entry: ['test/**/*.ts'],
+      project: ['src/**/*.ts', 'test/**/*.ts'],
     },
     'examples/*': {
-      entry: ['src/*.ts', 'plugins/*.ts', 'bench/*.ts', 'frameworks/*/train.ts'],
-      project: ['{src,plugins,test,bench,frameworks}/**/*.ts'],
+      entry: ['src/*.ts', 'plugins/*.ts', 'frameworks/*/train.ts'],
+      project: ['{src,plugins,test,frameworks}/**/*.ts'],
     },
   },
   // pnpm removes unused catalog entries itself (cleanupUnusedCatalogs).

@@ -8,7 +8,7 @@ import {
   createChatFormat,
   createTokenizer,
   type ChatFormat,
-} from '@trinity-rft/chat';
+} from '../../../packages/chat/src/index.ts';
 
 export const turnsPerConversation = 4;
 

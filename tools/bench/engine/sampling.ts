@@ -4,13 +4,13 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-import { createOnnxEngine } from '../src/engine.js';
-import { completeConfig } from '../src/storage/new-model.js';
-import { capacityFor } from '../src/sample/capacity.js';
-import { planSamplerThreads } from '../src/sample/sampler-threads.js';
-import { decodeMatmuls } from './matmul.js';
-import { peakMemoryGb, report, round, summary, threads, withForeignShare } from './measure.js';
-import { benchModels, sizeOf, withModel } from './models.js';
+import { createOnnxEngine } from '../../../packages/engine-onnx/src/engine.ts';
+import { completeConfig } from '../../../packages/engine-onnx/src/storage/new-model.ts';
+import { capacityFor } from '../../../packages/engine-onnx/src/sample/capacity.ts';
+import { planSamplerThreads } from '../../../packages/engine-onnx/src/sample/sampler-threads.ts';
+import { decodeMatmuls } from './matmul.ts';
+import { peakMemoryGb, report, round, summary, threads, withForeignShare } from './measure.ts';
+import { benchModels, sizeOf, withModel } from './models.ts';
 
 const [from, to] = [32, 255];
 const rounds = 6;

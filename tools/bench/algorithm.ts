@@ -2,10 +2,10 @@
  * `pnpm bench algorithm [PRESET...]`: CPU time of advantages, loss and gradient for a million
  * tokens, with every preset.
  */
-import type { Algorithm } from '@trinity-rft/core';
-import { createAlgorithm, type AlgorithmPreset } from '../src/index.js';
-import { algorithmPresets } from '../src/presets/table.js';
-import { createBatch, type Batch } from './batch.js';
+import type { Algorithm } from '../../packages/core/src/index.ts';
+import { createAlgorithm, type AlgorithmPreset } from '../../packages/algorithm/src/index.ts';
+import { algorithmPresets } from '../../packages/algorithm/src/presets/table.ts';
+import { createBatch, type Batch } from './algorithm/batch.ts';
 
 /** Most CPU time per million tokens. ms */
 const most = 150;

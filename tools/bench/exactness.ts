@@ -5,8 +5,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { canRun, frameworks, programs } from '../src/frameworks.ts';
-import { prepareShortRuns, sizes, type Exactness } from '../src/short-runs.ts';
+import { canRun, frameworks, programs } from '../../examples/react-calculator/src/frameworks.ts';
+import {
+  prepareShortRuns,
+  sizes,
+  type Exactness,
+} from '../../examples/react-calculator/src/short-runs.ts';
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : frameworks.filter(canRun);
 const directory = await mkdtemp(path.join(tmpdir(), 'trinity-exactness-'));

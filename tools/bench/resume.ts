@@ -7,14 +7,14 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { metricLines, usedRows, weightsDigest } from '../test/support/run-record.js';
+import { metricLines, usedRows, weightsDigest } from '../../apps/runner/test/support/run-record.ts';
 
 /** That of this process is relative to its working directory. */
 const fromSources = [
   '--conditions=@trinity-rft/source',
-  `--import=${new URL('../../../tools/register-source.mjs', import.meta.url).href}`,
+  `--import=${new URL('../register-source.mjs', import.meta.url).href}`,
 ];
-const quickstart = path.resolve(import.meta.dirname, '../../../examples/quickstart');
+const quickstart = path.resolve(import.meta.dirname, '../../examples/quickstart');
 const moments = Number(process.argv[2] ?? 10);
 const root = mkdtempSync(path.join(tmpdir(), 'trinity-resume-'));
 

@@ -4,7 +4,7 @@ import {
   type AdvantageInput,
   type Experience,
   type LossInput,
-} from '@trinity-rft/core';
+} from '../../../packages/core/src/index.ts';
 
 export interface Batch {
   readonly experiences: readonly Experience[];

@@ -1,7 +1,7 @@
 /** A real vocabulary: time and memory of a training step and of sampling with 151,936 tokens. */
-import { createOnnxEngine } from '../src/engine.js';
-import { peakMemoryGb, report, round, threads, time, withForeignShare } from './measure.js';
-import { benchModels, sizeOf, withModel } from './models.js';
+import { createOnnxEngine } from '../../../packages/engine-onnx/src/engine.ts';
+import { peakMemoryGb, report, round, threads, time, withForeignShare } from './measure.ts';
+import { benchModels, sizeOf, withModel } from './models.ts';
 
 const [batch, length] = [8, 512];
 const { vocabSize } = benchModels.vocabulary;

@@ -2,10 +2,10 @@
  * A critic beside the policy, and scores beside the trainer's forward pass: in turns on the same
  * rows.
  */
-import { createOnnxCritic } from '../src/critic.js';
-import { createOnnxEngine } from '../src/engine.js';
-import { report, round, threads, time, withForeignShare } from './measure.js';
-import { benchModels, sizeOf, withModel } from './models.js';
+import { createOnnxCritic } from '../../../packages/engine-onnx/src/critic.ts';
+import { createOnnxEngine } from '../../../packages/engine-onnx/src/engine.ts';
+import { report, round, threads, time, withForeignShare } from './measure.ts';
+import { benchModels, sizeOf, withModel } from './models.ts';
 
 const [batch, length, rounds] = [64, 64, 3];
 

@@ -6,11 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { serve } from '@hono/node-server';
-import { createRuntime } from '@trinity-rft/core';
-import { openEndpointServer } from '@trinity-rft/model';
-import { openTurnStore } from '@trinity-rft/serve';
+import { createRuntime } from '../../../packages/core/src/index.ts';
+import { openEndpointServer } from '../../../packages/model/src/index.ts';
+import { openTurnStore } from '../../../packages/serve/src/index.ts';
 import { Hono } from 'hono';
-import { rolloutMaker, type Rollout } from './rollouts.js';
+import { rolloutMaker, type Rollout } from './rollouts.ts';
 
 /** Where a conversation can be held; `id` is given back when it has ended. */
 export interface Place {

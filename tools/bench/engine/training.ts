@@ -2,10 +2,10 @@
  * Training speed: forward and backward of the 10M model as a share of the runtime's matmul peak,
  * and peak memory.
  */
-import { createOnnxEngine } from '../src/engine.js';
-import { matmulPeak } from './matmul.js';
-import { peakMemoryGb, report, round, threads, time, withForeignShare } from './measure.js';
-import { benchModels, sizeOf, withModel } from './models.js';
+import { createOnnxEngine } from '../../../packages/engine-onnx/src/engine.ts';
+import { matmulPeak } from './matmul.ts';
+import { peakMemoryGb, report, round, threads, time, withForeignShare } from './measure.ts';
+import { benchModels, sizeOf, withModel } from './models.ts';
 
 const [batch, length] = [16, 128];
 

@@ -2,10 +2,10 @@
  * What open rollouts cost: each has made one call, and keeps its record. Prints a line of JSON;
  * needs `--expose-gc`.
  */
-import { createRuntime } from '@trinity-rft/core';
-import { openEndpointServer } from '@trinity-rft/model';
-import { opening, tools } from './conversation.js';
-import { rolloutMaker } from './rollouts.js';
+import { createRuntime } from '../../../packages/core/src/index.ts';
+import { openEndpointServer } from '../../../packages/model/src/index.ts';
+import { opening, tools } from './conversation.ts';
+import { rolloutMaker } from './rollouts.ts';
 
 const count = Number(process.argv[2]);
 const server = await openEndpointServer({ runtime: createRuntime() });

@@ -7,12 +7,12 @@
  */
 import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { createRuntime } from '@trinity-rft/core';
-import { openEndpointServer } from '@trinity-rft/model';
-import { opening, tools } from './endpoint/conversation.js';
-import { createPool, load, newConversation, type LoadResult } from './endpoint/load.js';
-import { rolloutMaker } from './endpoint/rollouts.js';
-import type { FromTarget, Place, ToTarget } from './endpoint/target.js';
+import { createRuntime } from '../../packages/core/src/index.ts';
+import { openEndpointServer } from '../../packages/model/src/index.ts';
+import { opening, tools } from './endpoint/conversation.ts';
+import { createPool, load, newConversation, type LoadResult } from './endpoint/load.ts';
+import { rolloutMaker } from './endpoint/rollouts.ts';
+import type { FromTarget, Place, ToTarget } from './endpoint/target.ts';
 
 const perSecond = Number(process.argv[2] ?? 1000);
 const seconds = Number(process.argv[3] ?? 5);

@@ -1,7 +1,7 @@
 /** Adapters against all weights: backward pass and step, in turns on the same rows. */
-import { createOnnxEngine } from '../src/engine.js';
-import { report, round, threads, time, withForeignShare } from './measure.js';
-import { benchModels, sizeOf, withModel, type BenchModel } from './models.js';
+import { createOnnxEngine } from '../../../packages/engine-onnx/src/engine.ts';
+import { report, round, threads, time, withForeignShare } from './measure.ts';
+import { benchModels, sizeOf, withModel, type BenchModel } from './models.ts';
 
 const cases: readonly {
   readonly model: BenchModel;

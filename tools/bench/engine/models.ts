@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { completeConfig, type NewModelConfig } from '../src/storage/new-model.js';
-import { parameterCount } from '../src/model/parameters.js';
+import { completeConfig, type NewModelConfig } from '../../../packages/engine-onnx/src/storage/new-model.ts';
+import { parameterCount } from '../../../packages/engine-onnx/src/model/parameters.ts';
 
 export const benchModels = {
   small: {

@@ -1,8 +1,12 @@
 /** Rollouts over a sampler that answers at once. */
-import { createRuntime, type Runtime, type Sampler } from '@trinity-rft/core';
-import { createRolloutModel, type EndpointServer, type RecordingModel } from '@trinity-rft/model';
-import type { TurnStore } from '@trinity-rft/serve';
-import { answer, benchFormat } from './conversation.js';
+import { createRuntime, type Runtime, type Sampler } from '../../../packages/core/src/index.ts';
+import {
+  createRolloutModel,
+  type EndpointServer,
+  type RecordingModel,
+} from '../../../packages/model/src/index.ts';
+import type { TurnStore } from '../../../packages/serve/src/index.ts';
+import { answer, benchFormat } from './conversation.ts';
 
 export interface Rollout {
   readonly baseURL: string;

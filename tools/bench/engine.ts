@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-import { report } from './measure.js';
+import { report } from './engine/measure.ts';
 
 const parts = ['training', 'sampling', 'vocabulary', 'lora', 'critic'];
 const wanted = process.argv.slice(2);
@@ -15,7 +15,7 @@ for (const group of Object.values(Object.groupBy(rows, (row) => String(row['benc
 }
 
 function runPart(part: string): Record<string, unknown>[] {
-  const script = fileURLToPath(new URL(`./${part}.ts`, import.meta.url));
+  const script = fileURLToPath(new URL(`./engine/${part}.ts`, import.meta.url));
   const { stdout, status } = spawnSync(process.execPath, [...process.execArgv, script], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],

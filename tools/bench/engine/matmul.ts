@@ -4,12 +4,12 @@
  */
 import { Tensor } from 'onnxruntime-node';
 
-import type { ModelConfig } from '../src/model/config.js';
-import { Graph, type Value } from '../src/onnx/graph/graph.js';
-import { linear, matmul } from '../src/onnx/ops/matmul.js';
-import { reshape } from '../src/onnx/ops/shape.js';
-import { createSession } from '../src/runtime/session.js';
-import { time, type Timing } from './measure.js';
+import type { ModelConfig } from '../../../packages/engine-onnx/src/model/config.ts';
+import { Graph, type Value } from '../../../packages/engine-onnx/src/onnx/graph/graph.ts';
+import { linear, matmul } from '../../../packages/engine-onnx/src/onnx/ops/matmul.ts';
+import { reshape } from '../../../packages/engine-onnx/src/onnx/ops/shape.ts';
+import { createSession } from '../../../packages/engine-onnx/src/runtime/session.ts';
+import { time, type Timing } from './measure.ts';
 
 /** Floating-point operations per second of a product of two 1024 x 1024 matrices, best run. */
 export async function matmulPeak(threads: number, seconds = 3): Promise<number> {

@@ -5,9 +5,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readCurve } from '@trinity-rft/monitor';
-import { frameworks, programs, runFramework } from '../src/frameworks.ts';
-import { prepare } from '../src/prepare.ts';
+import { readCurve } from '../../packages/monitor/src/index.ts';
+import {
+  frameworks,
+  programs,
+  runFramework,
+} from '../../examples/react-calculator/src/frameworks.ts';
+import { prepare } from '../../examples/react-calculator/src/prepare.ts';
 
 const wanted =
   process.argv.length > 2

@@ -4,11 +4,11 @@
  */
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { run } from '@trinity-rft/launcher';
-import { readCurve } from '@trinity-rft/monitor';
-import { createRuntime } from '@trinity-rft/core';
-import { prepare } from '../../src/prepare.ts';
-import { splitProblems, withSlips } from '../../src/problems.ts';
+import { run } from '../../../packages/launcher/src/index.ts';
+import { readCurve } from '../../../packages/monitor/src/index.ts';
+import { createRuntime } from '../../../packages/core/src/index.ts';
+import { prepare } from '../../../examples/quickstart/src/prepare.ts';
+import { splitProblems, withSlips } from '../../../examples/quickstart/src/problems.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 

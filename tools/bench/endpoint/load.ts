@@ -3,8 +3,8 @@
  * due.
  */
 import { Agent, request } from 'node:http';
-import { opening, toolResult, tools, turnsPerConversation, type Message } from './conversation.js';
-import type { Place } from './target.js';
+import { opening, toolResult, tools, turnsPerConversation, type Message } from './conversation.ts';
+import type { Place } from './target.ts';
 
 export interface LoadOptions {
   readonly perSecond: number;
