@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { completeConfig, type NewModelConfig } from '../../../packages/engine-onnx/src/storage/new-model.ts';
+import {
+  completeConfig,
+  type NewModelConfig,
+} from '../../../packages/engine-onnx/src/storage/new-model.ts';
 import { parameterCount } from '../../../packages/engine-onnx/src/model/parameters.ts';
 
 export const benchModels = {
