@@ -284,7 +284,7 @@ it('refuses to go on with adapters of another rank', async () => {
     workspace.config(`${name}.yaml`, ...base, changed, { name }),
   );
   expect(error?.message).toContain(
-    'holds adapters of rank 4, alpha 8, q_proj, v_proj, down_proj, but those that are trained are of rank 2',
+    'holds adapters of rank 4, alpha 8, q_proj, v_proj, down_proj, but the run trains adapters of rank 2',
   );
 }, 60_000);
 

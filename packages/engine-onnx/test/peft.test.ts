@@ -171,6 +171,8 @@ describe('a folder that is no adapter of the model is rejected', () => {
     );
     await cp(peft, folder, { recursive: true });
     await rm(join(folder, 'adapter_model.safetensors'));
-    await expect(load()).rejects.toThrow('there is no such file; save the adapter as safetensors');
+    await expect(load()).rejects.toThrow(
+      'the file does not exist; save the adapter as safetensors',
+    );
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The adapters of a model while it is trained: the base stays as it is, and every set of weights is
- * the base with the adapters in it.
+ * The adapters of a model during training: the base stays unchanged, and every set of weights is the
+ * base with the adapters merged in.
  */
 import { Tensor, type InferenceSession } from 'onnxruntime-node';
 
@@ -28,14 +28,14 @@ export interface AdaptersOptions {
 
 /**
  * Trains the factors A and B of W + alpha / rank B A. Trainer and sampler work on merged matrices,
- * so they agree as without adapters, and neither has more to compute; the gradient graph finds
- * dL/dA and dL/dB without the gradient of any whole matrix.
+ * so they agree as without adapters, and neither computes more; the gradient graph computes dL/dA and
+ * dL/dB without the gradient of a whole matrix.
  */
 export class Adapters implements Trainable {
   readonly plan: AdapterPlan;
   readonly specs: readonly ParameterSpec[];
   readonly feeds: Feeds;
-  /** All matrices, live. */
+  /** All matrices; updated in place. */
   readonly flat: Float32Array;
   readonly #config: ModelConfig;
   readonly #targets: readonly AdapterTarget[];
@@ -50,7 +50,7 @@ export class Adapters implements Trainable {
     this.#config = config;
     this.#targets = adapterTargets(config, plan);
     this.specs = adapterSpecs(this.#targets);
-    this.feeds = Object.fromEntries(this.specs.map((spec) => [spec.name, this.#tensor(spec)]));
+    this.feeds = Object.fromEntries(this.specs.map((spec) => [spec.name, view(initial, spec)]));
     this.#weights = weights;
     this.#base = weights.lease();
     this.#threads = threads;
@@ -78,7 +78,7 @@ export class Adapters implements Trainable {
     await this.merge();
   }
 
-  /** Makes the training weights the base with the adapters in it. */
+  /** Sets the training weights to the base with the adapters merged in. */
   async merge(): Promise<void> {
     this.#merger ??= await createSession(mergeGraph(this.plan), {
       threads: this.#threads,
@@ -89,27 +89,28 @@ export class Adapters implements Trainable {
       to.set(this.#base.flat);
       for (const { weight, a, b } of this.#targets) {
         const feeds = {
-          weight: this.#base.feeds[weight.name]!,
-          a: this.feeds[a.name]!,
-          b: this.feeds[b.name]!,
+          weight: view(this.#base.flat, weight),
+          a: view(this.flat, a),
+          b: view(this.flat, b),
         };
-        to.set((await merger.run(feeds))['merged']!.data as Float32Array, weight.offset);
+        const { merged } = await merger.run(feeds);
+        to.set(merged?.data as Float32Array, weight.offset);
       }
     });
   }
 
-  /** Goes on from a checkpoint: the matrices, and the weights that they made. */
+  /** Continues from a checkpoint: the matrices, and the merged weights. */
   async restore(flat: Float32Array, weights: Float32Array): Promise<void> {
     this.flat.set(flat);
     await this.#weights.replace(async (to) => to.set(weights));
   }
 
-  /** Frees the session. The weights belong to whoever made them. */
+  /** Frees the session. The weights belong to the caller. */
   async close(): Promise<void> {
     await this.#merger?.release();
   }
-
-  #tensor({ shape, offset, size }: ParameterSpec): Tensor {
-    return new Tensor('float32', this.flat.subarray(offset, offset + size), shape);
-  }
 }
+
+/** The tensor of a parameter, as a view of the flat array. */
+const view = (flat: Float32Array, { shape, offset, size }: ParameterSpec): Tensor =>
+  new Tensor('float32', flat.subarray(offset, offset + size), shape);

@@ -1,14 +1,16 @@
-/** The two graphs of adapters: their gradients, and the weights that they make. */
+/** The two graphs of adapters: their gradients, and the merged weights. */
 import type { ModelConfig } from '../model/config.js';
+import { parameterOf } from '../model/block.js';
+import type { ParameterSpec } from '../model/parameters.js';
 import { differentiated, type TrainingGraphOptions } from '../model/training-graphs.js';
 import { gradients } from '../onnx/autodiff.js';
-import { Graph } from '../onnx/graph/graph.js';
+import { Graph, type Value } from '../onnx/graph/graph.js';
 import { adapterScale, adapterSpecs, adapterTargets, type AdapterPlan } from './plan.js';
 
 /**
  * The gradient graph of `model/training-graphs.ts` with the matrices of the adapters as further
- * inputs, and `grad.<matrix>` of these as its only outputs. The parameters that it is fed are the
- * merged ones, so what it differentiates is what the sampler computes.
+ * inputs, and `grad.<matrix>` of these as its only outputs. Its parameters are the merged
+ * ones, so it differentiates what the sampler computes.
  */
 export function adapterGradientGraph(
   config: ModelConfig,
@@ -17,24 +19,25 @@ export function adapterGradientGraph(
 ): Uint8Array {
   const graph = new Graph();
   const targets = adapterTargets(config, plan);
-  const specs = adapterSpecs(targets);
-  const values = new Map(
-    specs.map(({ name, shape }) => [name, graph.input(name, 'float32', shape)]),
-  );
+  const inputOf = ({ name, shape }: ParameterSpec): Value => graph.input(name, 'float32', shape);
   const scale = adapterScale(plan);
-  const { seed } = differentiated(graph, config, options, (parameters) => {
-    return new Map(
-      targets.map(({ weight, a, b }) => [
-        parameters.get(weight.name)!,
-        { a: values.get(a.name)!, b: values.get(b.name)!, scale },
-      ]),
-    );
-  });
+  const factors = targets.map(({ weight, a, b }) => ({
+    name: weight.name,
+    factors: { a: inputOf(a), b: inputOf(b), scale },
+  }));
+  const { seed } = differentiated(
+    graph,
+    config,
+    options,
+    (parameters) =>
+      new Map(factors.map((each) => [parameterOf({ parameters }, each.name), each.factors])),
+  );
   const found = gradients(
     [seed],
-    specs.map(({ name }) => values.get(name)!),
+    factors.flatMap(({ factors: { a, b } }) => [a, b]),
   );
-  specs.forEach(({ name }, i) => graph.output(`grad.${name}`, found[i]!));
+  for (const [i, { name }] of adapterSpecs(targets).entries())
+    graph.output(`grad.${name}`, found[i]!);
   return graph.encode();
 }
 

@@ -1,18 +1,19 @@
-/** How adapters begin: they change nothing. */
+/** Initial adapters, which change nothing. */
 import { createRandom, deriveSeed } from '@trinity-rft/core';
 
 import { adapterSpecs, type AdapterTarget } from './plan.js';
 
 /**
  * B is 0; A is uniform in (-1 / sqrt(in), 1 / sqrt(in)), the Kaiming bound sqrt(6 / ((1 + s^2) in))
- * for s = sqrt(5). Every matrix draws from a stream named after it, so it does not depend on which
- * others there are.
+ * for s = sqrt(5). Every matrix draws from a stream named after it, so it does not depend on the
+ * others.
  * @see PEFT, `LoraLayer.reset_lora_parameters`
  */
 export function initialAdapters(targets: readonly AdapterTarget[], seed: number): Float32Array {
   const flat = new Float32Array(adapterSpecs(targets).reduce((sum, { size }) => sum + size, 0));
   for (const { a } of targets) {
-    const bound = 1 / Math.sqrt(a.shape[1]!);
+    const [, input = 1] = a.shape;
+    const bound = 1 / Math.sqrt(input);
     const random = createRandom(deriveSeed(seed, 'lora', a.name));
     for (let i = 0; i < a.size; i++) flat[a.offset + i] = (2 * random.next() - 1) * bound;
   }

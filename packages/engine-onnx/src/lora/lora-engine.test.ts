@@ -233,7 +233,7 @@ test('says that it trains adapters, and rejects those that do not fit the model'
   const unknown = createEngineInThread({ ...common, lora: { ...lora, targetModules: ['c_attn'] } });
   await expect(unknown).rejects.toBeInstanceOf(EngineError);
   await expect(unknown).rejects.toThrow(
-    '"c_attn" is no layer that can get an adapter; expected all-linear, or some of q_proj',
+    '"c_attn" is not a layer that can get an adapter; expected all-linear, or some of q_proj',
   );
   const folder = newFolder();
   await cp(modelPath, folder, { recursive: true });

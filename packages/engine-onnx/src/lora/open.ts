@@ -15,7 +15,7 @@ export interface OpenAdaptersOptions {
 }
 
 /**
- * The training weights have the adapters in them afterwards; new ones change nothing.
+ * Afterwards the training weights have the adapters merged in; new adapters change nothing.
  * @throws EngineError when the options do not fit the model, CheckpointError when the folder does
  * not
  */

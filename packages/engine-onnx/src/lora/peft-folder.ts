@@ -10,14 +10,15 @@ import { z } from 'zod';
 import { isFile, writeWhole } from '../storage/files.js';
 import { openSafetensors, writeSafetensors, type SafetensorsFile } from '../storage/safetensors.js';
 import type { ModelConfig } from '../model/config.js';
+import type { ParameterSpec } from '../model/parameters.js';
 import { adapterSpecs, adapterTargets, planAdapters, type AdapterPlan } from './plan.js';
 
 const configFile = 'adapter_config.json';
 const weightFile = 'adapter_model.safetensors';
-/** What PEFT puts before the names of a causal language model's own tensors. */
+/** PEFT's prefix for the tensor names of a causal language model. */
 const namePrefix = 'base_model.model.';
 
-/** What adapters are, and their matrices in the order of `adapterTargets`. */
+/** The plan of adapters, and their matrices in the order of `adapterTargets`. */
 export interface AdapterState {
   readonly plan: AdapterPlan;
   readonly flat: Float32Array;
@@ -25,7 +26,7 @@ export interface AdapterState {
 
 export interface SaveAdaptersOptions extends AdapterState {
   readonly config: ModelConfig;
-  /** Where PEFT finds the frozen model. */
+  /** Path of the frozen model, for PEFT. */
   readonly baseModel: string;
 }
 
@@ -94,12 +95,12 @@ const exceptions = [
 
 const configSchema = z.looseObject({ r: z.int().positive(), lora_alpha: z.number().positive() });
 
-/** @throws CheckpointError naming the file and what of it cannot be used with the model */
+/** @throws CheckpointError naming the file, and what in it does not fit the model */
 export async function loadAdapters(directory: string, config: ModelConfig): Promise<AdapterState> {
   const { r: rank, lora_alpha: alpha } = await readConfig(join(directory, configFile));
   const path = join(directory, weightFile);
   if (!(await isFile(path)))
-    throw unusable(path, 'there is no such file; save the adapter as safetensors');
+    throw unusable(path, 'the file does not exist; save the adapter as safetensors');
   const file = await openSafetensors(path);
   try {
     return await readMatrices(path, file, config, { rank, alpha });
@@ -114,46 +115,65 @@ async function readMatrices(
   config: ModelConfig,
   size: Pick<AdapterPlan, 'rank' | 'alpha'>,
 ): Promise<AdapterState> {
-  const found = [...file.tensors.keys()];
-  // Layers are named in many ways (endings, patterns, full names); the tensors tell which were
-  // meant.
-  const { modules } = planAdapters(config, size);
-  const plan = {
-    ...size,
-    modules: modules.filter((module) =>
-      found.some((name) => name.endsWith(`.${module}.lora_A.weight`)),
-    ),
-  };
+  const plan = { ...size, modules: adaptedModules(file, config, size) };
   const specs = adapterSpecs(adapterTargets(config, plan));
-  const known = new Set(specs.map(({ name }) => namePrefix + name));
-  const strange = found.find((name) => !known.has(name));
-  if (strange !== undefined)
-    throw unusable(
-      path,
-      `tensor ${strange} has no place in the model; expected names as ${namePrefix}${anyName(config)}`,
-    );
+  assertNoSurplus(path, file, specs, config);
   const flat = new Float32Array(specs.reduce((sum, spec) => sum + spec.size, 0));
   for (const spec of specs) {
-    const stored = file.tensors.get(namePrefix + spec.name);
-    const shape = `[${spec.shape.join(', ')}]`;
-    if (!stored)
-      throw unusable(
-        path,
-        `tensor ${namePrefix}${spec.name} of shape ${shape} is missing; layers of one kind all have an adapter, or none`,
-      );
-    if (stored.shape.join() !== spec.shape.join())
-      throw unusable(
-        path,
-        `tensor ${stored.name} has shape [${stored.shape.join(', ')}], but the model and the rank ask for ${shape}`,
-      );
-    await file.read(stored.name, flat.subarray(spec.offset, spec.offset + spec.size));
+    assertStored(path, file, spec);
+    const into = flat.subarray(spec.offset, spec.offset + spec.size);
+    await file.read(namePrefix + spec.name, into);
   }
   if (specs.length === 0) throw unusable(path, 'it holds no adapter');
   return { plan, flat };
 }
 
+/** Configs name layers in many ways (endings, patterns, full names), so the tensors decide. */
+function adaptedModules(
+  file: SafetensorsFile,
+  config: ModelConfig,
+  size: Pick<AdapterPlan, 'rank' | 'alpha'>,
+): readonly string[] {
+  const names = [...file.tensors.keys()];
+  return planAdapters(config, size).modules.filter((module) =>
+    names.some((name) => name.endsWith(`.${module}.lora_A.weight`)),
+  );
+}
+
+function assertNoSurplus(
+  path: string,
+  file: SafetensorsFile,
+  specs: readonly ParameterSpec[],
+  config: ModelConfig,
+): void {
+  const known = new Set(specs.map(({ name }) => namePrefix + name));
+  const surplus = [...file.tensors.keys()].find((name) => !known.has(name));
+  if (surplus === undefined) return;
+  throw unusable(
+    path,
+    `tensor ${surplus} has no place in the model; expected names as ${namePrefix}${anyName(config)}`,
+  );
+}
+
+function assertStored(path: string, file: SafetensorsFile, spec: ParameterSpec): void {
+  const stored = file.tensors.get(namePrefix + spec.name);
+  const shape = `[${spec.shape.join(', ')}]`;
+  if (!stored)
+    throw unusable(
+      path,
+      `tensor ${namePrefix}${spec.name} of shape ${shape} is missing; either all layers of one ` +
+        'kind have an adapter, or none',
+    );
+  if (stored.shape.join() !== spec.shape.join())
+    throw unusable(
+      path,
+      `tensor ${stored.name} has shape [${stored.shape.join(', ')}], but the model and the rank ` +
+        `ask for ${shape}`,
+    );
+}
+
 const anyName = (config: ModelConfig): string =>
-  adapterTargets(config, planAdapters(config, { rank: 1, alpha: 1 }))[0]!.a.name;
+  adapterTargets(config, planAdapters(config, { rank: 1, alpha: 1 }))[0]?.a.name ?? '';
 
 async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
@@ -175,7 +195,7 @@ async function readConfig(path: string): Promise<z.infer<typeof configSchema>> {
   if (special !== undefined)
     throw unusable(
       path,
-      `${special} is ${JSON.stringify(config[special])}; layers of one kind must all be alike`,
+      `${special} is ${JSON.stringify(config[special])}; all layers of one kind must be alike`,
     );
   return config;
 }

@@ -29,7 +29,7 @@ describe('a plan', () => {
     [{ rank: 2, alpha: NaN }, 'The alpha of the adapters is NaN'],
     [
       { rank: 2, alpha: 1, targetModules: ['q_proj', 'lm_head'] },
-      `"lm_head" is no layer that can get an adapter; expected all-linear, or some of ${linear.join(', ')}.`,
+      `"lm_head" is not a layer that can get an adapter; expected all-linear, or some of ${linear.join(', ')}.`,
     ],
     [
       { rank: 2, alpha: 1, targetModules: [] },

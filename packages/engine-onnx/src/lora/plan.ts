@@ -4,22 +4,22 @@ import { EngineError } from '@trinity-rft/core';
 import type { ModelConfig } from '../model/config.js';
 import { parameterSpecs, type ParameterSpec } from '../model/parameters.js';
 
-/** New adapters: what is learnt of a layer is alpha / rank B A. */
+/** New adapters: a layer learns alpha / rank B A. */
 export interface NewAdapters {
   /** Rows of A and columns of B, at least 1. */
   readonly rank: number;
   /** Positive. */
   readonly alpha: number;
   /**
-   * Names as PEFT has them, `q_proj` for one; `all-linear` is every linear layer but the head.
+   * PEFT's names, such as `q_proj`; `all-linear` is every linear layer except the head.
    * @default "all-linear"
    */
   readonly targetModules?: 'all-linear' | readonly string[];
-  /** Of the beginning of A. @default 0 */
+  /** Seed of the initial A. @default 0 */
   readonly seed?: number;
 }
 
-/** Adapters that exist: a folder as PEFT writes it, which says rank, scale and layers. */
+/** Existing adapters: a folder as PEFT writes it, which defines rank, scale and layers. */
 export interface StoredAdapters {
   readonly path: string;
 }
@@ -49,7 +49,7 @@ const linearName = /\.(?<module>\w+_proj)\.weight$/;
 const moduleOf = ({ name }: ParameterSpec): string | undefined =>
   linearName.exec(name)?.groups?.['module'];
 
-/** The names that a model knows, in its order. */
+/** The names of a model's linear layers, in its order. */
 function linearModules(config: ModelConfig): readonly string[] {
   return [...new Set(parameterSpecs(config).flatMap((spec) => moduleOf(spec) ?? []))];
 }
@@ -60,35 +60,36 @@ export function planAdapters(
   { rank, alpha, targetModules = 'all-linear' }: NewAdapters,
 ): AdapterPlan {
   if (!Number.isInteger(rank) || rank < 1)
-    throw new EngineError(
-      `The rank of the adapters is ${rank}; expected an integer of at least 1.`,
-      { code: 'ENGINE_OPTIONS' },
-    );
+    throw invalid(`The rank of the adapters is ${rank}; expected an integer of at least 1.`);
   if (!(alpha > 0) || !Number.isFinite(alpha))
-    throw new EngineError(`The alpha of the adapters is ${alpha}; expected a positive number.`, {
-      code: 'ENGINE_OPTIONS',
-    });
-  const known = linearModules(config);
-  if (targetModules === 'all-linear') return { rank, alpha, modules: known };
-  const unknown = targetModules.find((name) => !known.includes(name));
-  if (unknown !== undefined || targetModules.length === 0) {
-    const what =
-      unknown === undefined
-        ? 'No layer is named to get an adapter'
-        : `"${unknown}" is no layer that can get an adapter`;
-    throw new EngineError(`${what}; expected all-linear, or some of ${known.join(', ')}.`, {
-      code: 'ENGINE_OPTIONS',
-    });
-  }
-  return { rank, alpha, modules: known.filter((name) => targetModules.includes(name)) };
+    throw invalid(`The alpha of the adapters is ${alpha}; expected a positive number.`);
+  return { rank, alpha, modules: namedModules(linearModules(config), targetModules) };
 }
+
+function namedModules(
+  known: readonly string[],
+  named: 'all-linear' | readonly string[],
+): readonly string[] {
+  if (named === 'all-linear') return known;
+  const unknown = named.find((name) => !known.includes(name));
+  if (unknown === undefined && named.length > 0)
+    return known.filter((name) => named.includes(name));
+  const what =
+    unknown === undefined
+      ? 'No layer is named to get an adapter'
+      : `"${unknown}" is not a layer that can get an adapter`;
+  throw invalid(`${what}; expected all-linear, or some of ${known.join(', ')}.`);
+}
+
+const invalid = (message: string): EngineError =>
+  new EngineError(message, { code: 'ENGINE_OPTIONS' });
 
 /** Factor on B A. */
 export const adapterScale = ({ rank, alpha }: AdapterPlan): number => alpha / rank;
 
 /**
- * Every layer with an adapter, in the order of the model: A, then B of each lie one after the other
- * in the flat array of all adapters.
+ * Every layer with an adapter, in the order of the model. The flat array of all adapters holds A and
+ * then B of each.
  */
 export function adapterTargets(
   config: ModelConfig,

@@ -1,6 +1,4 @@
-/**
- * Reverse-mode differentiation: walks the values backwards and adds up what their pullbacks return.
- */
+/** Reverse-mode differentiation: walks the values backwards and sums what their pullbacks return. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Value } from './graph/graph.js';
 import { add } from './ops/elementwise.js';
@@ -29,10 +27,10 @@ export function gradients(seeds: readonly Seed[], targets: readonly Value[]): re
     const gradient = sums.get(value);
     if (!gradient || !value.source) continue;
     const parts = value.source.pullback(gradient);
-    value.source.inputs.forEach((input, i) => {
+    for (const [i, input] of value.source.inputs.entries()) {
       const part = parts[i];
       if (part && relevant.has(input)) accumulate(input, part);
-    });
+    }
   }
   return targets.map((target) => {
     const gradient = sums.get(target);
@@ -44,7 +42,7 @@ export function gradients(seeds: readonly Seed[], targets: readonly Value[]): re
   });
 }
 
-/** Values between seeds and targets, both included, latest first. */
+/** Values between seeds and targets, inclusive, latest first. */
 function reaching(seeds: readonly Seed[], targets: ReadonlySet<Value>): ReadonlySet<Value> {
   const seen = new Set<Value>();
   const open = seeds.map((seed) => seed.value);

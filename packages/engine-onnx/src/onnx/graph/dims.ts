@@ -20,7 +20,7 @@ export function product(dims: Shape): Dim {
   return [...(count === 1 ? [] : [count]), ...symbols].join('*');
 }
 
-/** Shape of an elementwise result: trailing dimensions line up, 1 gives way. */
+/** Shape of an elementwise result: trailing dimensions are aligned, and a 1 is repeated. */
 export function broadcastShape(a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {

@@ -1,7 +1,4 @@
-/**
- * Builder of ONNX graphs whose dimensions may be symbols, so that one session serves every batch
- * shape.
- */
+/** Builds ONNX graphs whose dimensions may be symbols, so that one session fits every batch shape. */
 import { InvariantError } from '@trinity-rft/core';
 import type { Dim, Shape } from './dims.js';
 import { encodeModel, type Attribute, type ConstantRecord, type DataType } from './schema.js';
@@ -78,7 +75,7 @@ export class Graph {
     this.#outputs.set(name, value);
   }
 
-  /** A tensor with fixed content; equal ones are stored once. */
+  /** A constant tensor; equal ones are stored once. */
   constant(data: ConstantData, shape: readonly number[]): Value {
     const dtype =
       data instanceof Float32Array ? 'float32' : data instanceof Int32Array ? 'int32' : 'int64';
@@ -98,12 +95,12 @@ export class Graph {
     return this.constant(Float32Array.of(number), []);
   }
 
-  /** int64 [n]: axes, shapes and bounds, as operators want them. */
+  /** int64 [n]: axes, shapes and bounds of operators. */
   integers(numbers: readonly number[]): Value {
     return this.constant(BigInt64Array.from(numbers, BigInt), [numbers.length]);
   }
 
-  /** int64 [1]: the size of a symbol when the graph runs, read off an input that has it. */
+  /** int64 [1]: the size of a symbol when the graph runs, read from an input that has it. */
   size(symbol: string): Value {
     return this.memo(`size ${symbol}`, () => {
       const owner = this.#inputs.values().find((value) => value.shape.includes(symbol));
@@ -175,7 +172,7 @@ export class Graph {
   }
 
   /**
-   * Bytes of the ONNX model: nodes and constants that no output needs are left out, inputs are all
+   * Bytes of the ONNX model. Nodes and constants that no output needs are left out; all inputs are
    * kept.
    */
   encode(): Uint8Array {
@@ -183,7 +180,7 @@ export class Graph {
     const names = new Map<Value, string>();
     for (const [name, value] of this.#inputs) names.set(value, name);
     for (const [name, value] of this.#outputs) {
-      // A value has one name: an input, or a value returned twice, leaves through a copy.
+      // A value has one name: an input, or a value returned twice, is returned as a copy.
       const own = names.has(value) ? this.node('Identity', [value], { shape: value.shape }) : value;
       names.set(own, name);
       outputs.set(name, own);
@@ -229,7 +226,7 @@ export class Graph {
   }
 }
 
-/** Attaches a gradient rule to a value just made. */
+/** Attaches a gradient rule to a new value. */
 export function withPullback(value: Value, inputs: readonly Value[], pullback: Pullback): Value {
   return Object.assign(value, { source: { inputs, pullback } });
 }

@@ -10,10 +10,13 @@ message AttributeProto {
   repeated int64 ints = 8; optional int32 type = 20;
 }
 message NodeProto {
-  repeated string input = 1; repeated string output = 2; optional string name = 3; optional string op_type = 4;
-  repeated AttributeProto attribute = 5; optional string domain = 7;
+  repeated string input = 1; repeated string output = 2; optional string name = 3;
+  optional string op_type = 4; repeated AttributeProto attribute = 5; optional string domain = 7;
 }
-message TensorProto { repeated int64 dims = 1; optional int32 data_type = 2; optional string name = 8; optional bytes raw_data = 9; }
+message TensorProto {
+  repeated int64 dims = 1; optional int32 data_type = 2; optional string name = 8;
+  optional bytes raw_data = 9;
+}
 message Dimension { optional int64 dim_value = 1; optional string dim_param = 2; }
 message TensorShapeProto { repeated Dimension dim = 1; }
 message TensorType { optional int32 elem_type = 1; optional TensorShapeProto shape = 2; }
@@ -36,7 +39,7 @@ export const dataTypes = { float32: 1, int32: 6, int64: 7, bool: 9 } as const;
 export type DataType = keyof typeof dataTypes;
 
 /**
- * An integer, integers, text, or a float; floats are marked because JavaScript has one number type.
+ * An integer, integers, text, or a float; floats are marked, because JavaScript has one number type.
  */
 export type Attribute = number | string | readonly number[] | { readonly float: number };
 

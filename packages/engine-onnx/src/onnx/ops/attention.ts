@@ -5,7 +5,7 @@ import { multiply, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
 import { reshape, swapHeads } from './shape.js';
 
-/** What a masked score gets: its exponential is exactly 0, and no infinity can turn into NaN. */
+/** A masked score: its exponential is exactly 0, and without infinities there is no NaN. */
 export const maskedScore = -1e9;
 
 /**

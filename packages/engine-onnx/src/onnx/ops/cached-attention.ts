@@ -1,6 +1,6 @@
 /**
- * Attention of one new token per row over a cache and itself, rounded exactly as
- * {@link causalAttention} rounds it.
+ * Attention of one new token per row over a cache and itself, rounded exactly like
+ * {@link causalAttention}.
  */
 import type { Dim } from '../graph/dims.js';
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
@@ -18,11 +18,10 @@ export interface PastKeyValues {
  * softmax(q [past k; k]^T / sqrt(D)) [past v; v]. `q` [B, H, 1, D]; `k`, `v` [B, KV, 1, D];
  * `positions` int32 [B, 1] -> [B, 1, H, D].
  *
- * The token's own score is put into the slot of its position, so that the softmax adds the same
+ * The token's own score is put into the slot of its position, so that the softmax sums the same
  * numbers in the same order as in training. Its own value is added by a product [I, p] [mixed; v],
- * which is one fused multiply-add as the last step of the same chain. Sampled and trained
- * log-probabilities are then equal to the last bit wherever the matrix kernels sum in the same
- * order.
+ * which is one fused multiply-add as the last step of the same sum. Sampled and trained
+ * log-probabilities are then equal to the last bit wherever the matrix kernels sum in the same order.
  */
 export function cachedAttention(
   q: Value,
@@ -37,7 +36,7 @@ export function cachedAttention(
   const tall = [batch, keyHeads, group, width];
   const grid = [batch, keyHeads, group, capacity];
   const alpha = 1 / Math.sqrt(width);
-  const slot = ownSlot(graph, positions, grid);
+  const slot = ownSlot(graph, positions, [batch, keyHeads, group, 1]);
 
   const queries = reshape(q, tall);
   const pastScores = graph.node(
@@ -62,8 +61,8 @@ export function cachedAttention(
 }
 
 /**
- * weights values. With one row, the left operand is handed over as a column and transposed by the
- * kernel: a row would be taken for a matrix-vector product, which sums in another order.
+ * weights values. With one row, the left operand is passed as a column and transposed by the kernel:
+ * a row would be computed as a matrix-vector product, which sums in another order.
  */
 function mix(weights: Value, values: Value): Value {
   const [batch, heads, rows, inner] = weights.shape as [Dim, number, number, Dim];
@@ -73,10 +72,10 @@ function mix(weights: Value, values: Value): Value {
 }
 
 /** Position of the new token, once per score row. int32 [B, KV, G, 1] */
-function ownSlot(graph: Graph, positions: Value, grid: readonly Dim[]): Value {
+function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, number, 1]): Value {
+  const [batch] = shape;
   return graph.memo('own slot', () => {
-    const shape = [...grid.slice(0, 3), 1];
-    const column = reshape(positions, [grid[0]!, 1, 1, 1]);
+    const column = reshape(positions, [batch, 1, 1, 1]);
     return graph.node('Expand', [column, graph.shapeTensor(shape)], { shape });
   });
 }

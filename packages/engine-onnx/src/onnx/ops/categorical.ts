@@ -1,8 +1,8 @@
-/** Drawing from a distribution inside the graph, so that no logits leave it. */
+/** Draws from a distribution inside the graph, so that no logits leave it. */
 import { dimAt, type Value } from '../graph/graph.js';
 import { exp } from './elementwise.js';
 
-/** Largest float32 below 1 by two steps: u * total then stays below the total after rounding. */
+/** Two float32 steps below 1: u * total then stays below the total after rounding. */
 const largestUniform = 1 - 2 ** -23;
 
 /**

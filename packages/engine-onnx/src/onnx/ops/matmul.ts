@@ -18,7 +18,7 @@ export interface MatmulOptions {
  */
 export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
-  const y = product2(a, b, { transposeA, transposeB, alpha });
+  const y = plainProduct(a, b, { transposeA, transposeB, alpha });
   const shared = b.shape.length === 2 && a.shape.length > 2;
   if (shared && transposeA)
     throw new InvariantError(
@@ -26,12 +26,12 @@ export function matmul(a: Value, b: Value, options: MatmulOptions = {}): Value {
     );
   return withPullback(y, [a, b], (g) => {
     const da = transposeA
-      ? product2(b, g, { transposeA: transposeB, transposeB: true, alpha })
-      : product2(g, b, { transposeA: false, transposeB: !transposeB, alpha });
+      ? plainProduct(b, g, { transposeA: transposeB, transposeB: true, alpha })
+      : plainProduct(g, b, { transposeA: false, transposeB: !transposeB, alpha });
     if (shared) return [da, sharedGradient(flatten(a), flatten(g), transposeB, alpha)];
     const db = transposeB
-      ? product2(g, a, { transposeA: true, transposeB: transposeA, alpha })
-      : product2(a, g, { transposeA: !transposeA, transposeB: false, alpha });
+      ? plainProduct(g, a, { transposeA: true, transposeB: transposeA, alpha })
+      : plainProduct(a, g, { transposeA: !transposeA, transposeB: false, alpha });
     return [da, db];
   });
 }
@@ -47,7 +47,7 @@ export function linear(x: Value, weight: Value, bias?: Value): Value {
   return withPullback(sum, [y, bias], (g) => [g, unbroadcast(g, bias.shape)]);
 }
 
-/** Factors of what is learnt of a weight: base + scale b a. */
+/** The trained factors of a weight: base + scale b a. */
 export interface LowRank {
   /** [r, in] */
   readonly a: Value;
@@ -57,9 +57,9 @@ export interface LowRank {
 }
 
 /**
- * {@link linear} whose `weight` already contains the product of the factors, which are all that
- * gradients go to: dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the whole
- * matrix is never there.
+ * {@link linear} whose `weight` already contains the product of the factors. Only the factors have
+ * gradients: dL/da = s (g b)^T x and dL/db = s g^T (x a^T), so the gradient of the whole matrix is
+ * never computed.
  * @see Hu et al., arXiv:2106.09685, section 4.1
  */
 export function lowRankLinear(
@@ -68,13 +68,13 @@ export function lowRankLinear(
   bias: Value | undefined,
   { a, b, scale }: LowRank,
 ): Value {
-  const product = product2(x, weight, { transposeA: false, transposeB: true, alpha: 1 });
+  const product = plainProduct(x, weight, { transposeA: false, transposeB: true, alpha: 1 });
   const y = bias ? x.graph.node('Add', [product, bias], { shape: product.shape }) : product;
   return withPullback(y, [x, a, b], (g) => {
-    const narrow = product2(g, b, { transposeA: false, transposeB: false, alpha: 1 });
-    const inner = product2(x, a, { transposeA: false, transposeB: true, alpha: 1 });
+    const narrow = plainProduct(g, b, { transposeA: false, transposeB: false, alpha: 1 });
+    const inner = plainProduct(x, a, { transposeA: false, transposeB: true, alpha: 1 });
     return [
-      product2(g, weight, { transposeA: false, transposeB: false, alpha: 1 }),
+      plainProduct(g, weight, { transposeA: false, transposeB: false, alpha: 1 }),
       sharedGradient(flatten(narrow), flatten(x), false, scale),
       sharedGradient(flatten(inner), flatten(g), true, scale),
     ];
@@ -83,7 +83,7 @@ export function lowRankLinear(
 
 /**
  * {@link linear} without a gradient, its columns computed in parts of the given sizes: each part is
- * a product of its own, with the rounding of a layer that has only those columns.
+ * a separate product, rounded like a layer that has only those columns.
  */
 export function linearInParts(
   x: Value,
@@ -100,7 +100,7 @@ export function linearInParts(
     { attributes: { axis: 0 } },
   );
   const products = parts.map((part) =>
-    product2(x, part, { transposeA: false, transposeB: true, alpha: 1 }),
+    plainProduct(x, part, { transposeA: false, transposeB: true, alpha: 1 }),
   );
   const y = concat(products, x.shape.length - 1, columns);
   return bias ? graph.node('Add', [y, bias], { shape: y.shape }) : y;
@@ -108,27 +108,31 @@ export function linearInParts(
 
 /**
  * Dot products of rows: sum over the last dimension of a * b, kept as size 1. One pass, nothing is
- * stored. No gradient.
+ * stored. Without a gradient.
  */
 export function rowDot(a: Value, b: Value): Value {
   const lead = a.shape.slice(0, -1);
   const width = dimAt(a, -1);
   const rows = [...lead, 1, width];
   return reshape(
-    product2(reshape(a, rows), reshape(b, rows), { transposeA: false, transposeB: true, alpha: 1 }),
+    plainProduct(reshape(a, rows), reshape(b, rows), {
+      transposeA: false,
+      transposeB: true,
+      alpha: 1,
+    }),
     [...lead, 1],
   );
 }
 
 /**
- * Columns of the right operand that the kernel takes at a time; for each such band it transposes
- * the left operand again.
+ * Columns of the right operand that the kernel computes at a time; it transposes the left operand
+ * again for each such band.
  */
 const bandWidth = 128;
 
 /**
  * dL/db of one matrix used by every row, computed in the orientation whose left operand is
- * transposed less; turning the result around costs little. `a` [rows, K], `g` [rows, N] -> [K, N],
+ * transposed less often; transposing the result costs little. `a` [rows, K], `g` [rows, N] -> [K, N],
  * or [N, K] with `turned`
  */
 function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Value {
@@ -137,11 +141,11 @@ function sharedGradient(a: Value, g: Value, turned: boolean, alpha: number): Val
   const [direct, swapped] = turned ? [effort(g, a), effort(a, g)] : [effort(a, g), effort(g, a)];
   const swap = swapped < direct;
   const [left, right] = turned !== swap ? [g, a] : [a, g];
-  const found = product2(left, right, { transposeA: true, transposeB: false, alpha });
+  const found = plainProduct(left, right, { transposeA: true, transposeB: false, alpha });
   return swap ? transpose(found, [1, 0]) : found;
 }
 
-function product2(a: Value, b: Value, options: Required<MatmulOptions>): Value {
+function plainProduct(a: Value, b: Value, options: Required<MatmulOptions>): Value {
   const rows = dimAt(a, options.transposeA ? -1 : -2);
   const columns = dimAt(b, options.transposeB ? -2 : -1);
   const shape = [...a.shape.slice(0, -2), rows, columns];

@@ -2,10 +2,10 @@
 import { sameShape, type Dim, type Shape } from '../graph/dims.js';
 import { withPullback, type Value } from '../graph/graph.js';
 
-/** What was reshaped into a value. */
+/** The value that each value was reshaped from. */
 const originals = new WeakMap<Value, Value>();
 
-/** The same numbers in another shape; at most one copy-free node, also after other reshapes. */
+/** The same numbers in another shape: one node without a copy, also after other reshapes. */
 export function reshape(a: Value, shape: Shape): Value {
   if (sameShape(a.shape, shape)) return a;
   const original = originals.get(a) ?? a;
@@ -39,8 +39,8 @@ export function swapHeads(x: Value): Value {
 }
 
 /**
- * Values side by side along `axis`, whose total is `size`. No gradient: it is used on gradients and
- * on cached values only.
+ * Values joined along `axis`, whose total is `size`. Without a gradient, because it is only used on
+ * gradients and cached values.
  */
 export function concat(values: readonly Value[], axis: number, size: Shape[number]): Value {
   const first = values[0]!;
@@ -56,8 +56,8 @@ export function concat(values: readonly Value[], axis: number, size: Shape[numbe
 /**
  * Rows of a matrix: y[r] = a[rows[r]]. `a` [N, d], `rows` [R], all different except for padding.
  * The gradient is gathered too, never scattered, so that it has one order of summation: `spread`
- * [N] names for every row of `a` the row of the result that came from it, or a row whose gradient
- * is 0.
+ * [N] names, for every row of `a`, the row of the result that came from it, or a row whose gradient is
+ * 0.
  */
 export function takeRows(a: Value, rows: Value, spread?: Value): Value {
   const y = gather(a, rows);
@@ -75,8 +75,8 @@ export function gather(a: Value, ids: Value): Value {
 }
 
 /**
- * 0 keeps the dimension at the same index, -1 stands for one unknown; with more unknowns the sizes
- * are read at run time.
+ * 0 keeps the dimension at the same index, -1 is one unknown; with more unknowns the sizes are read
+ * at run time.
  */
 function reshapeTarget(a: Value, shape: Shape): Value {
   const target = shape.map((dim, i) =>

@@ -1,6 +1,6 @@
 /**
- * A grammar over bytes as a machine that is built while it is used: states are what may come next,
- * and equal ones are one.
+ * A grammar over bytes as an automaton that is built while it is used: a state is the set of places
+ * in the grammar that the text may continue from, and equal sets are one state.
  */
 import type { GrammarSymbol, TextGrammar } from '@trinity-rft/core';
 
@@ -14,14 +14,14 @@ export interface GrammarAutomaton {
   accepts(state: number): boolean;
 }
 
-/** The place after everything. */
+/** The place after the whole text. */
 const end = -1;
 const dead = -1;
 const unknown = -2;
 
 /**
- * A rule that has been entered, and the places where the text goes on after it: all that entered it
- * at one point share it.
+ * A rule that has been entered, and the places where the text continues after it. All that entered
+ * it at one point share it.
  */
 interface Frame {
   readonly returns: readonly number[];
@@ -45,93 +45,117 @@ interface State {
 
 /**
  * Grows with the texts it has seen, by a number of places per byte that depends on the grammar
- * alone. A rule may not begin with itself.
+ * alone. A rule may not start with itself.
  */
 export function createAutomaton({ rules }: Pick<TextGrammar, 'rules'>): GrammarAutomaton {
-  const nullable = nullableRules(rules);
-  const order = rulesInOrder(rules, nullable);
-  const alternatives = new Map(rules.flat().map((symbols, number) => [symbols, number]));
-  const frames = createTable<Frame>();
-  const places = createTable<Place>();
-  const states = createTable<State>();
+  return new LazyAutomaton(rules);
+}
 
-  const placeAt = (symbols: readonly GrammarSymbol[], position: number, frame: number): number =>
-    places.number(`${alternatives.get(symbols)}:${position}:${frame}`, () => ({
-      symbols,
-      position,
-      frame,
+class LazyAutomaton implements GrammarAutomaton {
+  readonly start: number;
+  readonly #rules: TextGrammar['rules'];
+  readonly #nullable: ReadonlySet<number>;
+  /** Every rule before those that it can start with. */
+  readonly #order: readonly number[];
+  /** A number for each alternative. */
+  readonly #alternatives: ReadonlyMap<readonly GrammarSymbol[], number>;
+  readonly #frames = createTable<Frame>();
+  readonly #places = createTable<Place>();
+  readonly #states = createTable<State>();
+
+  constructor(rules: TextGrammar['rules']) {
+    this.#rules = rules;
+    this.#nullable = nullableRules(rules);
+    this.#order = rulesInOrder(rules, this.#nullable);
+    this.#alternatives = new Map(rules.flat().map((symbols, number) => [symbols, number]));
+    const whole = this.#frames.number('whole', () => ({ returns: [end] }));
+    this.start = this.#stateOf([this.#placeAt(wholeText, 0, whole)]);
+  }
+
+  next(number: number, byte: number): number {
+    const state = this.#states.at(number);
+    if (state.edges[byte] === unknown) state.edges[byte] = this.#follow(state, byte);
+    return state.edges[byte] ?? dead;
+  }
+
+  accepts(number: number): boolean {
+    return this.#states.at(number).accepts;
+  }
+
+  #follow(state: State, byte: number): number {
+    const matching = state.places.filter((number) => {
+      const symbol = symbolAt(this.#places.at(number));
+      return typeof symbol !== 'number' && contains(symbol, byte);
+    });
+    return this.#stateOf(matching.flatMap((number) => this.#after(number)));
+  }
+
+  /** The state of all places before a byte that are reached from `starts` without a byte. */
+  #stateOf(starts: readonly number[]): number {
+    const reached = this.#reach(starts);
+    const accepts = reached.delete(end);
+    const places = [...reached]
+      .filter((number) => typeof symbolAt(this.#places.at(number)) !== 'number')
+      .toSorted((a, b) => a - b);
+    if (places.length === 0 && !accepts) return dead;
+    return this.#states.number(`${accepts} ${places.join(' ')}`, () => ({
+      places,
+      accepts,
+      edges: new Int32Array(256).fill(unknown),
     }));
+  }
 
-  /**
-   * Where the text goes on after the symbol at a place: inside its alternative, or where its rule
-   * was entered from.
-   */
-  const after = (number: number): readonly number[] => {
-    const { symbols, position, frame } = places.at(number);
-    return position + 1 < symbols.length
-      ? [placeAt(symbols, position + 1, frame)]
-      : frames.at(frame).returns;
-  };
-
-  /**
-   * All that is reached from `starts` without a byte. Rules are entered after all others that enter
-   * them.
-   */
-  const stateOf = (starts: readonly number[]): number => {
+  /** All places that are reached from `starts` without a byte. */
+  #reach(starts: readonly number[]): Set<number> {
     const found = new Set<number>();
+    /** By entered rule: the places where the text continues after it. */
     const entered = new Map<number, Set<number>>();
     const arrive = (number: number): void => {
       if (found.has(number)) return;
       found.add(number);
-      const symbol = number === end ? undefined : symbolAt(places.at(number));
+      const symbol = number === end ? undefined : symbolAt(this.#places.at(number));
       if (typeof symbol !== 'number') return;
       const returns = entered.get(symbol) ?? new Set();
       entered.set(symbol, returns);
-      for (const place of after(number)) returns.add(place);
-      if (nullable.has(symbol)) after(number).forEach(arrive);
+      for (const place of this.#after(number)) returns.add(place);
+      if (this.#nullable.has(symbol)) this.#after(number).forEach(arrive);
     };
     starts.forEach(arrive);
-    for (const rule of order) {
+    // A rule is entered after all rules that can start with it.
+    for (const rule of this.#order) {
       const returns = entered.get(rule);
-      if (!returns) continue;
-      const sorted = [...returns].toSorted((a, b) => a - b);
-      const frame = frames.number(`${rule}:${sorted.join(' ')}`, () => ({ returns: sorted }));
-      for (const symbols of rules[rule]!)
-        if (symbols.length > 0) arrive(placeAt(symbols, 0, frame));
+      if (returns) this.#enter(rule, returns).forEach(arrive);
     }
-    const accepts = found.delete(end);
-    const before = [...found]
-      .filter((number) => typeof symbolAt(places.at(number)) !== 'number')
-      .toSorted((a, b) => a - b);
-    if (before.length === 0 && !accepts) return dead;
-    const edges = (): Int32Array => new Int32Array(256).fill(unknown);
-    return states.number(`${accepts} ${before.join(' ')}`, () => ({
-      places: before,
-      accepts,
-      edges: edges(),
+    return found;
+  }
+
+  /** The first places of a rule whose text continues at `returns`. */
+  #enter(rule: number, returns: ReadonlySet<number>): readonly number[] {
+    const sorted = [...returns].toSorted((a, b) => a - b);
+    const frame = this.#frames.number(`${rule}:${sorted.join(' ')}`, () => ({ returns: sorted }));
+    return (this.#rules[rule] ?? [])
+      .filter((symbols) => symbols.length > 0)
+      .map((symbols) => this.#placeAt(symbols, 0, frame));
+  }
+
+  /** Where the text continues after the symbol at a place: in its alternative, or after its rule. */
+  #after(number: number): readonly number[] {
+    const { symbols, position, frame } = this.#places.at(number);
+    return position + 1 < symbols.length
+      ? [this.#placeAt(symbols, position + 1, frame)]
+      : this.#frames.at(frame).returns;
+  }
+
+  #placeAt(symbols: readonly GrammarSymbol[], position: number, frame: number): number {
+    return this.#places.number(`${this.#alternatives.get(symbols)}:${position}:${frame}`, () => ({
+      symbols,
+      position,
+      frame,
     }));
-  };
-
-  const follow = (state: State, byte: number): number =>
-    stateOf(
-      state.places
-        .filter((number) => contains(symbolAt(places.at(number)) as readonly number[], byte))
-        .flatMap(after),
-    );
-
-  const whole = frames.number('whole', () => ({ returns: [end] }));
-  return {
-    start: stateOf([placeAt(wholeText, 0, whole)]),
-    next: (number, byte) => {
-      const state = states.at(number);
-      if (state.edges[byte] === unknown) state.edges[byte] = follow(state, byte);
-      return state.edges[byte]!;
-    },
-    accepts: (number) => states.at(number).accepts,
-  };
+  }
 }
 
-/** Rule 0, then nothing. */
+/** Rule 0 and nothing after it. */
 const wholeText: readonly GrammarSymbol[] = [0];
 
 const symbolAt = ({ symbols, position }: Place): GrammarSymbol => symbols[position]!;
@@ -143,7 +167,7 @@ function contains(ranges: readonly number[], byte: number): boolean {
 }
 
 interface Table<T> {
-  /** Of what has this key; made when it is new. */
+  /** The number of the row with this key, which is made when it is new. */
   number(key: string, make: () => T): number;
   at(number: number): T;
 }

@@ -4,22 +4,23 @@ import type { TokenBytes } from '../../model/token-bytes.js';
 import { createAutomaton, type GrammarAutomaton } from './automaton.js';
 import { createTokenTrie, type TokenTrie } from './token-trie.js';
 
-/** The tokens of one state: 1 = may be drawn. [V] */
+/** The tokens that may follow in one state. */
 interface AllowedTokens {
+  /** 1 for each token that may be drawn. [V] */
   readonly mask: Uint8Array;
   readonly count: number;
   /** Whether the answer is complete, so that a stop token may be drawn too. */
   readonly complete: boolean;
 }
 
-/** Where one answer stands. */
+/** The state of one answer. */
 export interface AnswerConstraint {
   allowed(): AllowedTokens;
-  /** Goes on with a token that was allowed; stop tokens change nothing. */
+  /** Adds a token that was allowed; stop tokens change nothing. */
   push(token: number): void;
 }
 
-/** Grammars by their content: a group of runs asks for the same one again and again. */
+/** Constraints of grammars. Equal grammars, as of a group of runs, share their automaton. */
 export interface ConstraintFactory {
   begin(grammar: TextGrammar): AnswerConstraint;
 }
@@ -32,40 +33,47 @@ export function createConstraintFactory(
   vocabSize: number,
 ): ConstraintFactory {
   let trie: TokenTrie | undefined;
-  const machines = new Map<string, Machine>();
-  /** Of grammars as they arrived: the choices of a request share theirs. */
-  const arrived = new WeakMap<TextGrammar, Machine>();
+  const byContent = new Map<string, Machine>();
+  /** By object: the choices of a request share their grammar. */
+  const byObject = new WeakMap<TextGrammar, Machine>();
   const machineOf = (grammar: TextGrammar): Machine => {
-    const machine = arrived.get(grammar) ?? equalMachine(grammar);
-    arrived.set(grammar, machine);
+    const machine =
+      byObject.get(grammar) ??
+      remembered(byContent, JSON.stringify(grammar), rememberedGrammars, () => {
+        trie ??= createTokenTrie(tokenBytes);
+        return createMachine(grammar, trie, vocabSize);
+      });
+    byObject.set(grammar, machine);
     return machine;
   };
-  const equalMachine = (grammar: TextGrammar): Machine => {
-    const key = JSON.stringify(grammar);
-    const known = machines.get(key);
-    if (known) return known;
-    if (machines.size >= rememberedGrammars) machines.delete(machines.keys().next().value!);
-    const machine = createMachine(grammar, (trie ??= createTokenTrie(tokenBytes)), vocabSize);
-    machines.set(key, machine);
-    return machine;
-  };
+  return { begin: (grammar) => createConstraint(machineOf(grammar), tokenBytes) };
+}
+
+function createConstraint(
+  { automaton, allowedIn }: Machine,
+  { bytes, offsets }: TokenBytes,
+): AnswerConstraint {
+  let state = automaton.start;
   return {
-    begin: (grammar) => {
-      const { automaton, allowedIn } = machineOf(grammar);
-      let state = automaton.start;
-      return {
-        allowed: () => allowedIn(state),
-        push: (token) => {
-          for (
-            let i = tokenBytes.offsets[token] ?? 0;
-            i < (tokenBytes.offsets[token + 1] ?? 0) && state >= 0;
-            i++
-          )
-            state = automaton.next(state, tokenBytes.bytes[i]!);
-        },
-      };
+    allowed: () => allowedIn(state),
+    push: (token) => {
+      for (const byte of bytes.subarray(offsets[token] ?? 0, offsets[token + 1] ?? 0)) {
+        if (state < 0) return;
+        state = automaton.next(state, byte);
+      }
     },
   };
+}
+
+/** The value of a key, made when it is new; of too many values the oldest is dropped. */
+function remembered<K, V>(values: Map<K, V>, key: K, max: number, make: () => V): V {
+  const known = values.get(key);
+  if (known !== undefined) return known;
+  const [oldest] = values.keys();
+  if (values.size >= max && oldest !== undefined) values.delete(oldest);
+  const value = make();
+  values.set(key, value);
+  return value;
 }
 
 interface Machine {
@@ -77,22 +85,19 @@ function createMachine(grammar: TextGrammar, trie: TokenTrie, vocabSize: number)
   const automaton = createAutomaton(grammar);
   const excluded = new Set(grammar.excludedTokenIds);
   const nothing: AllowedTokens = { mask: new Uint8Array(vocabSize), count: 0, complete: true };
-  const remembered = new Map<number, AllowedTokens>();
+  const states = new Map<number, AllowedTokens>();
   const allowedIn = (state: number): AllowedTokens => {
     if (state < 0) return nothing;
-    const known = remembered.get(state);
-    if (known) return known;
-    if (remembered.size >= rememberedStates) remembered.delete(remembered.keys().next().value!);
-    const mask = new Uint8Array(vocabSize);
-    const count = markAllowed(automaton, state, trie, excluded, mask);
-    const allowed = { mask, count, complete: automaton.accepts(state) };
-    remembered.set(state, allowed);
-    return allowed;
+    return remembered(states, state, rememberedStates, () => {
+      const mask = new Uint8Array(vocabSize);
+      const count = markAllowed(automaton, state, trie, excluded, mask);
+      return { mask, count, complete: automaton.accepts(state) };
+    });
   };
   return { automaton, allowedIn };
 }
 
-/** Walks the tree as far as the grammar goes. Returns how many tokens it marked. */
+/** Walks the trie as far as the grammar allows. Returns how many tokens it marked. */
 function markAllowed(
   automaton: GrammarAutomaton,
   start: number,

@@ -1,16 +1,13 @@
-/**
- * What is known of a grammar before any text: which rules may be empty, and which can begin with
- * which.
- */
+/** Properties of a grammar: which rules may be empty, and which rules a rule can start with. */
 import type { TextGrammar } from '@trinity-rft/core';
 
 type Rules = TextGrammar['rules'];
 
-/** Rules that the empty text follows. */
+/** Rules that match the empty text. */
 export function nullableRules(rules: Rules): ReadonlySet<number> {
   const nullable = new Set<number>();
   const isNullable = (rule: number): boolean =>
-    rules[rule]!.some((symbols) =>
+    (rules[rule] ?? []).some((symbols) =>
       symbols.every((symbol) => typeof symbol === 'number' && nullable.has(symbol)),
     );
   for (let before = -1; before < nullable.size;) {
@@ -21,8 +18,8 @@ export function nullableRules(rules: Rules): ReadonlySet<number> {
 }
 
 /**
- * Every rule before those that it can begin with. Of rules that begin with each other any one comes
- * first.
+ * Every rule before those that it can start with. Of rules that can start with each other, any one
+ * comes first.
  */
 export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): readonly number[] {
   const seen = new Set<number>();
@@ -33,13 +30,16 @@ export function rulesInOrder(rules: Rules, nullable: ReadonlySet<number>): reado
     const enter = (rule: number): void => {
       if (seen.has(rule)) return;
       seen.add(rule);
-      path.push({ rule, below: [...beginnings(rules[rule]!, nullable)] });
+      path.push({ rule, below: [...beginnings(rules[rule] ?? [], nullable)] });
     };
     enter(first);
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
       const next = top.below.pop();
       if (next !== undefined) enter(next);
-      else leaving.push(path.pop()!.rule);
+      else {
+        path.pop();
+        leaving.push(top.rule);
+      }
     }
   }
   return leaving.toReversed();

@@ -1,6 +1,4 @@
-/**
- * The vocabulary as a tree of bytes, so that tokens with a common beginning are looked at together.
- */
+/** The vocabulary as a trie of bytes, so that tokens with a common prefix are checked together. */
 import type { TokenBytes } from '../../model/token-bytes.js';
 
 /** Nodes by number, 0 is the root. */
@@ -15,7 +13,7 @@ export interface TokenTrie {
   readonly tokens: readonly (readonly number[] | undefined)[];
 }
 
-/** Tokens without bytes are in no text. */
+/** Tokens without bytes are left out, because no text contains them. */
 export function createTokenTrie({ bytes, offsets }: TokenBytes): TokenTrie {
   const size = bytes.length + 1;
   const [child, sibling, byte] = [new Int32Array(size), new Int32Array(size), new Uint8Array(size)];
