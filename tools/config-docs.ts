@@ -12,7 +12,7 @@ import {
   schemaAt,
 } from '../packages/config/src/schema/introspect.ts';
 import { filledInText } from '../packages/config/src/schema/fields.ts';
-import { keyAliases } from '../packages/config/src/schema/renamed.ts';
+import { keyAliases } from '../packages/config/src/schema/aliases.ts';
 import { schemasOf } from '../packages/config/src/schema/root.ts';
 import { statusesOf as statusesIn, type KeyStatus } from '../packages/config/src/schema/status.ts';
 import { onnxEngine } from '../packages/engine-onnx/src/index.ts';
@@ -198,7 +198,7 @@ function statusText(path: Path): string {
       ? `${notBuilt.length} other names`
       : notBuilt.map((value) => code(String(value))).join(', ');
   const notes = rowsOf(path).filter(
-    ({ status, values }) => status === 'ignoredHarmless' || values === undefined,
+    ({ status, values }) => status === 'ignored' || values === undefined,
   );
   return [
     ...((at(path).description ?? '').startsWith('Extension') ? ['extension'] : []),
@@ -243,7 +243,7 @@ function closed(keys: readonly Path[]): readonly string[] {
   };
   const lines: readonly (readonly [string, string])[] = [
     ['Not supported', noted('notBuilt')],
-    ['Accepted with a warning, without effect', noted('ignoredHarmless')],
+    ['Accepted with a warning, without effect', noted('ignored')],
     ['Filled in by the run', names(keys.filter((key) => at(key).description === filledIn))],
   ];
   return lines

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError, boundary } from '@trinity-rft/core';
+import { renameKeys } from './check/rename.js';
 import { checkStatus } from './check/status.js';
 import { checkStructure } from './check/structure.js';
 import {
@@ -11,8 +12,17 @@ import {
   type StageSurroundings,
 } from './resolve/base/context.js';
 import { diskAt } from './resolve/base/disk.js';
-import { deriveRun } from './resolve/run.js';
+import type { ResolvedConfig } from './resolve/base/resolved.js';
 import { stageTrees } from './resolve/base/stages.js';
+import { deriveRun } from './resolve/run.js';
+import type { EngineTable } from './schema/engines.js';
+import { defaultAt } from './schema/introspect.js';
+import { schemasOf, type ConfigSchemas } from './schema/root.js';
+import { statusesOf } from './schema/status.js';
+import { decodeUtf8 } from './source/decode.js';
+import { interpolate } from './source/interpolate.js';
+import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './source/node.js';
+import { parseTree } from './source/parse.js';
 import {
   configError,
   renderProblem,
@@ -21,16 +31,6 @@ import {
   type LocatedProblem,
   type SourcePosition,
 } from './source/problem.js';
-import type { ResolvedConfig } from './resolve/base/resolved.js';
-import type { EngineTable } from './schema/engines.js';
-import { defaultAt } from './schema/introspect.js';
-import { schemasOf } from './schema/root.js';
-import { statusesOf } from './schema/status.js';
-import { decodeUtf8 } from './source/decode.js';
-import { interpolate } from './source/interpolate.js';
-import { fromPlain, merge, showPath, toPlain, visit, type MapNode } from './source/node.js';
-import { parseTree } from './source/parse.js';
-import { renameKeys } from './check/rename.js';
 
 export interface ParseConfigOptions {
   /** Name shown in messages. @default "config.yaml" */
@@ -45,8 +45,8 @@ export interface ParseConfigOptions {
    */
   readonly timestamp?: string;
   /**
-   * Laid over the file, sections key by key: what a program sets. Problems of its values are told
-   * under `overridesName`.
+   * Values that a program sets, merged into the file key by key. Their problems are reported under
+   * `overridesName`.
    */
   readonly overrides?: Readonly<Record<string, unknown>>;
   /** @default "arguments" */
@@ -57,16 +57,16 @@ export interface ParseConfigOptions {
   readonly algorithms?: AlgorithmTables;
 }
 
-/** Stands for values that are in no file. */
+/** The position of values that are in no file. */
 const nowhere: SourcePosition = { line: 0, column: 0 };
 
 export interface LoadedConfig {
   readonly config: ResolvedConfig;
-  /** One line each, with place and key, in the order of the file. */
+  /** One line each, with position and key, in the order of the file. */
   readonly warnings: readonly string[];
   /** The file as given, for messages. */
   readonly file: string;
-  /** Where a key stands in the file: `buffer.batch_size` -> line and column, from 1. */
+  /** The position of each key: `buffer.batch_size` -> line and column, from 1. */
   readonly positions: ReadonlyMap<string, SourcePosition>;
 }
 
@@ -85,67 +85,77 @@ export async function loadConfig(
 }
 
 /**
- * As {@link loadConfig}, from text. Looks at model folders, template files and the run directory,
- * and writes nothing.
+ * As {@link loadConfig}, from text. Reads model folders, template files and the run directory, and
+ * writes nothing.
  */
 export function parseConfig(text: string, options: ParseConfigOptions): LoadedConfig {
-  const { file = 'config.yaml', algorithms: tables = builtInTables, engines } = options;
-  const schemas = schemasOf({ algorithms: tables, engines });
+  const { file = 'config.yaml', algorithms = builtInTables, engines, timestamp } = options;
+  const schemas = schemasOf({ algorithms, engines });
   const parsed = parseTree(text);
   if (parsed.root === undefined)
     throw configError(parsed.problems.map((problem) => locateProblem(file, problem)));
-  const whole = withOverrides(parsed.root, options.overrides);
-  const locate = (problem: LocatedProblem): ConfigProblem =>
-    locateProblem(
-      problem.at.line === nowhere.line ? (options.overridesName ?? 'arguments') : file,
-      problem,
-    );
-  const interpolated = interpolate(whole, {
-    env: options.env ?? process.env,
-    defaultAt: (path) => defaultAt(schemas.file, path),
-  });
-  const renamed = renameKeys(interpolated.root);
-  const checked = checkStructure(renamed.root, schemas.file);
-  const findings: Findings = {
-    problems: [
-      ...parsed.problems,
-      ...interpolated.problems,
-      ...renamed.problems,
-      ...checked.problems,
-    ],
-    warnings: [...renamed.warnings],
-    failed: [...interpolated.failed, ...checked.failed],
-  };
+  const { root, findings } = checkTree(
+    withOverrides(parsed.root, options.overrides),
+    schemas,
+    options.env ?? process.env,
+  );
+  findings.problems.push(...parsed.problems);
   const config = deriveRun(
-    contexts(checked.root, {
+    stageContexts(root, {
       findings,
-      tables,
+      tables: algorithms,
       engines,
       schema: schemas.run,
       disk: diskAt(options.cwd ?? process.cwd()),
     }),
-    options.timestamp,
+    timestamp,
   );
+  const locate = (problem: LocatedProblem): ConfigProblem =>
+    locateProblem(isInFile(problem) ? file : (options.overridesName ?? 'arguments'), problem);
   if (findings.problems.length > 0) throw configError(findings.problems.map(locate));
   const warnings = sortProblems(findings.warnings.map(locate)).map(renderProblem);
   return { config, warnings, file, positions: positionsOf(parsed.root) };
 }
 
-/** What is missing is missing in the file, unless the file says nothing at all. */
+const isInFile = ({ at }: LocatedProblem): boolean => at.line !== nowhere.line;
+
+/** Interpolates, renames and checks a file. What is invalid is removed, and its path is a failed one. */
+function checkTree(
+  file: MapNode,
+  schemas: ConfigSchemas,
+  env: NonNullable<ParseConfigOptions['env']>,
+): { readonly root: MapNode; readonly findings: Findings } {
+  const interpolated = interpolate(file, {
+    env,
+    defaultAt: (path) => defaultAt(schemas.file, path),
+  });
+  const renamed = renameKeys(interpolated.root);
+  const checked = checkStructure(renamed.root, schemas.file);
+  return {
+    root: checked.root,
+    findings: {
+      problems: [...interpolated.problems, ...renamed.problems, ...checked.problems],
+      warnings: [...renamed.warnings],
+      failed: [...interpolated.failed, ...checked.failed],
+    },
+  };
+}
+
+/** Positions stay those of the file, unless the file is empty. */
 function withOverrides(file: MapNode, overrides: ParseConfigOptions['overrides']): MapNode {
   if (overrides === undefined) return file;
   const over = fromPlain(overrides, [], nowhere) as MapNode;
   return file.entries.size === 0 ? over : (merge(file, over, 'base') as MapNode);
 }
 
-function contexts(
+function stageContexts(
   root: MapNode,
   surroundings: StageSurroundings,
 ): readonly [StageContext, ...StageContext[]] {
-  const { findings, schema: run } = surroundings;
+  const { findings, schema } = surroundings;
   const [first, ...others] = stageTrees(root).map((stage) => {
-    const input = run.parse(toPlain(stage.tree));
-    const status = checkStatus(stage.tree, input, run, statusesOf(run));
+    const input = schema.parse(toPlain(stage.tree));
+    const status = checkStatus(stage.tree, input, schema, statusesOf(schema));
     findings.problems.push(...status.problems);
     findings.warnings.push(...status.warnings);
     return stageContext(stage, input, surroundings);
@@ -172,7 +182,7 @@ function locateProblem(file: string, problem: LocatedProblem): ConfigProblem {
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file. Check the path; relative paths start at the working directory.',
   EISDIR: 'this is a folder. Give a YAML file, for example the config.yaml inside it.',
-  EACCES: 'this file may not be read. Check its permissions.',
+  EACCES: 'there is no permission to read this file. Check its permissions.',
 };
 
 function unreadable(path: string, cause: unknown): ConfigError {

@@ -1,5 +1,5 @@
 /** Replaces old names of keys by today's. */
-import { keyAliases, type KeyAlias } from '../schema/renamed.js';
+import { keyAliases, type KeyAlias } from '../schema/aliases.js';
 import type { Entry, MapNode, Node } from '../source/node.js';
 import type { LocatedProblem } from '../source/problem.js';
 

@@ -14,7 +14,7 @@ import {
   schemaAt,
   allKeys,
 } from '../schema/introspect.js';
-import { movedKeys } from '../schema/renamed.js';
+import { movedKeys } from '../schema/aliases.js';
 import { showValue } from '../source/secrets.js';
 import {
   placeOf,

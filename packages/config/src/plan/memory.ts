@@ -28,58 +28,74 @@ export interface MemoryPlan {
 
 const float = 4;
 const mebibyte = 2 ** 20;
-/**
- * What the embedded engine takes for activations, and again for keys and values, unless the file
- * says otherwise, in MiB.
- */
+/** What the embedded engine uses for activations, and again for keys and values, by default, in MiB. */
 const engineBudget = 384;
-/** What it takes for logits at once, in MiB. */
+/** What it uses for logits at once, in MiB. */
 const logitsBudget = 256;
 
 export function planMemory(stage: StageConfig, disk: Disk): MemoryPlan | undefined {
-  const { model, mode, algorithm } = stage;
+  const { model, mode } = stage;
   if (!model.isLocal) return undefined;
   const folder = readModelFolder(disk, model.modelPath);
   if (folder.kind === 'problem') return undefined;
   const { shape } = folder;
   const parameters = countParameters(shape);
-  const once = (parameters * float) / mebibyte;
-  const trains = mode !== 'bench';
-  const samples = mode !== 'train';
-  const reference = trains && algorithm.needs.referenceLogprobs;
-  const budget = model.memoryBudgetMb ?? engineBudget;
-  // With an adapter the weights below it stay as they are, and are the reference; merged ones are
-  // there twice: a step writes beside those before.
-  const adapter = model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte;
-  const trained = adapter ?? once;
+  const sizes: Sizes = {
+    shape,
+    budget: model.memoryBudgetMb ?? engineBudget,
+    base: (parameters * float) / mebibyte,
+    adapter: model.lora && (adapterParameters(model.lora, shape) * float) / mebibyte,
+  };
+  const none = { copies: 0, gradients: 0, moments: 0, critic: 0, activations: 0 };
   const parts = {
-    weights: once + (adapter ?? 0),
-    copies:
-      adapter === undefined
-        ? (trains && samples ? once : 0) + (reference ? once : 0)
-        : trains
-          ? 2 * once
-          : 0,
-    gradients: trains ? trained : 0,
-    moments: trains ? 2 * trained : 0,
-    critic: trains && algorithm.needs.valueHead ? critic(stage, disk) : 0,
-    activations: trains ? activations(stage, shape, budget) : 0,
-    keyValueCache: samples
-      ? Math.min(
-          budget,
-          (stage.explorer.concurrency * model.maxModelLen * keyValueBytesPerToken(shape)) /
-            mebibyte,
-        )
-      : 0,
-    auxiliary: samples ? auxiliary(stage, disk, budget) : 0,
+    weights: sizes.base + (sizes.adapter ?? 0),
+    ...(mode === 'bench' ? none : trainingParts(stage, disk, sizes)),
+    keyValueCache: mode === 'train' ? 0 : cacheSize(stage, model.maxModelLen, sizes),
+    auxiliary: mode === 'train' ? 0 : auxiliary(stage, disk, sizes.budget),
   };
   const total = Object.values(parts).reduce((sum, part) => sum + part, 0);
   return { parameters, ...parts, total };
 }
 
-/**
- * Undefined rank: a stored adapter, whose folder says it; the default of the file is taken for it.
- */
+interface Sizes {
+  readonly shape: ModelShape;
+  /** For activations, and again for keys and values, in MiB. */
+  readonly budget: number;
+  /** The weights of the model, in MiB. */
+  readonly base: number;
+  /** The weights of the adapter, in MiB; undefined without one. */
+  readonly adapter: number | undefined;
+}
+
+function trainingParts(
+  stage: StageConfig,
+  disk: Disk,
+  { shape, budget, base, adapter }: Sizes,
+): Pick<MemoryPlan, 'copies' | 'gradients' | 'moments' | 'critic' | 'activations'> {
+  const { referenceLogprobs, valueHead } = stage.algorithm.needs;
+  const published = stage.mode === 'train' ? 0 : base;
+  const reference = referenceLogprobs ? base : 0;
+  const trained = adapter ?? base;
+  return {
+    // With an adapter the weights below it do not change and are the reference; the merged weights
+    // exist twice, because a step writes new ones beside the old.
+    copies: adapter === undefined ? published + reference : 2 * base,
+    gradients: trained,
+    moments: 2 * trained,
+    critic: valueHead ? critic(stage, disk) : 0,
+    activations: activations(stage, shape, budget),
+  };
+}
+
+/** Keys and values of all runs in flight, each of the greatest length, in MiB. */
+const cacheSize = (
+  { explorer }: StageConfig,
+  maxModelLen: number,
+  { shape, budget }: Pick<Sizes, 'shape' | 'budget'>,
+): number =>
+  Math.min(budget, (explorer.concurrency * maxModelLen * keyValueBytesPerToken(shape)) / mebibyte);
+
+/** The rank of a stored adapter is in its folder; the default of the file is used instead. */
 function adapterParameters(
   lora: LoraConfig,
   {
@@ -112,19 +128,19 @@ function critic({ model }: StageConfig, disk: Disk): number {
   return folder.kind === 'problem' ? 0 : (4 * countParameters(folder.shape) * float) / mebibyte;
 }
 
-/** One engine per folder, each with a cache of its own. */
-function auxiliary({ explorer }: StageConfig, disk: Disk, budget: number): number {
+/** One engine per folder, each with its own cache, in MiB. */
+function auxiliary(stage: StageConfig, disk: Disk, budget: number): number {
   const folders = new Map<string, number>();
-  for (const { source, maxModelLen } of explorer.auxiliaryModels) {
+  for (const { source, maxModelLen } of stage.explorer.auxiliaryModels) {
     if (source.kind === 'folder')
       folders.set(source.modelPath, Math.max(maxModelLen, folders.get(source.modelPath) ?? 0));
   }
   const sizes = [...folders].map(([modelPath, maxModelLen]) => {
     const folder = readModelFolder(disk, modelPath);
     if (folder.kind === 'problem') return 0;
-    const cache =
-      (explorer.concurrency * maxModelLen * keyValueBytesPerToken(folder.shape)) / mebibyte;
-    return (countParameters(folder.shape) * float) / mebibyte + Math.min(budget, cache);
+    const { shape } = folder;
+    const weights = (countParameters(shape) * float) / mebibyte;
+    return weights + cacheSize(stage, maxModelLen, { shape, budget });
   });
   return sizes.reduce((sum, size) => sum + size, 0);
 }
@@ -157,7 +173,7 @@ function activations({ model, buffer }: StageConfig, shape: ModelShape, budget: 
 /**
  * Bytes that the gradients of one sequence of T tokens need: what every layer keeps (4 D + 4 H W +
  * 3 K W + 3 F + H T numbers per token), what one layer needs besides (4 D + 3 F + 2 H T), and the
- * logits, at most the share that the engine takes at once.
+ * logits, at most as many as the engine computes at once.
  */
 function bytesPerRow(shape: ModelShape, tokens: number): number {
   const {

@@ -21,7 +21,7 @@ export interface StagePlan {
   readonly algorithmType: string;
   readonly parts: readonly PlannedPart[];
   readonly lossAggMode: string;
-  /** What a train step counts. */
+  /** What the rows of a train batch are. */
   readonly rowWord: 'experiences' | 'answers' | 'pairs';
   readonly model: string;
   readonly steps: StepPlan;

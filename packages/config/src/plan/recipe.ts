@@ -1,7 +1,4 @@
-/**
- * What an algorithm stands for in a stage, with every argument: what the file says, and what it
- * leaves out.
- */
+/** The parts of the algorithm of a stage with all arguments, those that the file leaves out too. */
 import type { PartConfig, StageConfig } from '../resolve/base/resolved.js';
 import { yamlName } from '../schema/args.js';
 
@@ -13,7 +10,7 @@ export interface PlannedPart {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** In the order in which they work. Parts that are `none` are left out. */
+/** In the order in which they are applied. Parts that are `none` are left out. */
 export function planParts({ algorithm, dataProcessor }: StageConfig): readonly PlannedPart[] {
   const { advantageFn, policyLossFn, klLossFn, klPenaltyFn, entropyLossFn, sampleStrategy } =
     algorithm;

@@ -1,4 +1,4 @@
-/** A plan for people. */
+/** A plan as text. */
 import type { RunPlan, StagePlan } from './plan.js';
 
 /** Several lines, without a newline at the end. */
@@ -86,7 +86,7 @@ function memoryRows({ memory }: StagePlan): readonly Row[] {
   ];
 }
 
-/** Everything that the trainer will do, also what no line of the file says. */
+/** What the trainer does, defaults included. */
 function algorithmRows({ mode, parts, lossAggMode }: StagePlan): readonly Row[] {
   if (mode === 'bench') return [];
   const shown = parts.map(({ key, name, args }): Row => {

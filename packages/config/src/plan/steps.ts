@@ -1,7 +1,7 @@
-/** How many steps of what, and how many experiences go through them. */
+/** How many steps there are, and how many experiences each one takes. */
 import type { StageConfig } from '../resolve/base/resolved.js';
 
-/** A number that the configuration alone does not tell is undefined. */
+/** Numbers that do not follow from the configuration alone are undefined. */
 export interface StepPlan {
   /** Rows of all task sets, or of the supervised data. */
   readonly rows: number | undefined;

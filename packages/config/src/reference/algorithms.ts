@@ -1,7 +1,4 @@
-/**
- * What the tables of algorithms hold, as plain data under the names of YAML: for documents and for
- * the terminal.
- */
+/** The tables of algorithms as plain data under the names of YAML, for documents and terminals. */
 import {
   createAlgorithm,
   type AlgorithmPreset,
@@ -17,7 +14,7 @@ export interface ArgReference {
   readonly name: string;
   /** `number >= 0`, `one of "group", "batch"` */
   readonly type: string;
-  /** Null: it means something when it is left out. */
+  /** Null: there is none. */
   readonly default: unknown;
   readonly help: string;
 }
@@ -81,7 +78,7 @@ export function algorithmReference(tables: AlgorithmTables): AlgorithmReference 
       name,
       ...row.doc,
       args: Object.entries(row.args).map(([arg, spec]) => argReference(arg, spec)),
-      needs: words(ifMade(() => needs(row)) ?? {}),
+      needs: words(ifBuilt(() => needs(row)) ?? {}),
     }));
   return {
     presets: Object.entries(tables.presets).map(([name, preset]) =>
@@ -118,7 +115,7 @@ function presetReference(
     lossAggNorm: preset.lossAggNorm,
     operators: (preset.operators ?? []).map(chosen),
     needs: words(
-      ifMade(() => createAlgorithm({ ...preset, lossAggNorm: undefined }, { tables }).needs) ?? {},
+      ifBuilt(() => createAlgorithm({ ...preset, lossAggNorm: undefined }, { tables }).needs) ?? {},
     ),
   };
 }
@@ -128,17 +125,17 @@ const chosen = ({ name, args = {} }: PartRef): ChosenPart => ({
   args: Object.fromEntries(Object.entries(args).map(([arg, value]) => [yamlName(arg), value])),
 });
 
-/** Parts that cannot be made from defaults alone tell no needs. */
-function ifMade<T>(make: () => T): T | undefined {
+/** The needs of parts that cannot be built from defaults alone are unknown. */
+function ifBuilt<T>(build: () => T): T | undefined {
   try {
-    return make();
+    return build();
   } catch (error) {
     if (error instanceof ConfigError) return undefined;
     throw error;
   }
 }
 
-/** In the order in which they are told. `rollouts` are what every algorithm that explores needs. */
+/** In the order in which they are listed. Rollouts are left out: every explorer provides them. */
 const needWords = {
   referenceLogprobs: 'reference model',
   valueHead: 'critic',

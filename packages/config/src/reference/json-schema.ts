@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { argConditions } from './json-schema-args.js';
 import type { EngineTable } from '../schema/engines.js';
-import { keyAliases } from '../schema/renamed.js';
+import { keyAliases } from '../schema/aliases.js';
 import { schemasOf } from '../schema/root.js';
 import { expectations } from '../schema/scalars.js';
 import { statusesOf, type KeyStatus } from '../schema/status.js';
@@ -128,7 +128,7 @@ function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
 }
 
-const suffixes = { notBuilt: 'Not built yet', ignoredHarmless: 'Ignored' } as const;
+const suffixes = { notBuilt: 'Not built yet', ignored: 'Ignored' } as const;
 
 function addStatuses(root: JsonSchema, rows: readonly KeyStatus[]): void {
   for (const row of rows) {
@@ -143,6 +143,6 @@ function addStatuses(root: JsonSchema, rows: readonly KeyStatus[]): void {
         : ` (${row.values.map((value) => JSON.stringify(value)).join(', ')})`;
     const own = typeof property['description'] === 'string' ? property['description'] : '';
     property['description'] = `${own} ${suffixes[row.status]}${values}: ${row.note}`.trim();
-    if (row.status === 'ignoredHarmless' && row.values === undefined) property['deprecated'] = true;
+    if (row.status === 'ignored' && row.values === undefined) property['deprecated'] = true;
   }
 }

@@ -47,7 +47,8 @@ function deriveConcurrency(
 
 function deriveEnvVars(context: StageContext): Readonly<Record<string, string>> {
   const entries = Object.entries(context.input.explorer.env_vars).map(([name, value]) => {
-    if (typeof value !== 'object') return [name, String(value)] as const;
+    if (typeof value !== 'object')
+      return [name, String(value as string | number | boolean)] as const;
     if (value !== null)
       context.report(
         ['explorer', 'env_vars', name],

@@ -12,8 +12,8 @@ export const yamlName = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /**
- * What the file says of `policy_loss_fn_args` and the like. Values in `defaults`, by the names of
- * the specification, win over its own.
+ * The schema of `policy_loss_fn_args` and the like. Values in `defaults`, by the names of the
+ * specification, replace its own.
  */
 export function argsSchema(
   spec: ArgSpec,
@@ -37,7 +37,7 @@ export function fromYaml(
   return Object.fromEntries(named.filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** An argument that means something when it is left out may also be set to nothing. */
+/** An argument without a default may also be null. */
 function argSchema(arg: Arg<unknown>, value: unknown): z.ZodType {
   const { fallback, help } = arg;
   const schema = valueSchema(arg);
@@ -57,15 +57,15 @@ function valueSchema(arg: Arg<unknown>): z.ZodType {
     case 'choice':
       return oneOf(form.words as [string, ...string[]]);
     case 'list':
-      return judged(z.array(z.unknown()), arg);
+      return checked(z.array(z.unknown()), arg);
     case undefined:
-      return judged(z.unknown(), arg);
+      return checked(z.unknown(), arg);
   }
 }
 
-/** Whatever the argument itself accepts. */
-function judged(schema: z.ZodType, { accepts, expected }: Arg<unknown>): z.ZodType {
-  const checked = schema.refine(accepts);
-  expectations.add(checked, { text: expected });
-  return checked;
+/** A schema for values that the argument itself checks. */
+function checked(schema: z.ZodType, { accepts, expected }: Arg<unknown>): z.ZodType {
+  const refined = schema.refine(accepts);
+  expectations.add(refined, { text: expected });
+  return refined;
 }

@@ -77,7 +77,7 @@ export const taskset = z.strictObject({
     int({ min: 1 }),
     1,
     repeatTimesText,
-    ignored('algorithm.repeat_times decides for task sets that are learnt from.'),
+    ignored('algorithm.repeat_times decides for task sets to learn from.'),
   ),
 });
 

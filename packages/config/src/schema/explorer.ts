@@ -12,7 +12,6 @@ import {
   maybe,
   milliseconds,
   notBuilt,
-  renamed,
   section,
   unused,
 } from './fields.js';
@@ -24,13 +23,13 @@ const serveShape = {
     int({ min: 0, max: 65535 }),
     8010,
     'serve: port; 0 = any that is free.',
-    renamed('port'),
+    as('port'),
   ),
   listen_address: field(
     text(),
     '127.0.0.1',
     'serve: address to listen on. Other machines reach only others than the loopback one.',
-    renamed('host'),
+    as('host'),
   ),
   service_status_check_interval: field(
     int({ min: 1 }),

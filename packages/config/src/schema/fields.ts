@@ -1,16 +1,16 @@
 /**
- * Keys and sections of the schema. A key states here everything about itself: type, default,
- * description, and its effects: whether it is ignored or not built, and what it is called in the
- * resolved configuration.
+ * Keys and sections of the schema. A key states everything about itself in one place: type, default
+ * and description, and as effects whether it is ignored or not built, and its name and value in the
+ * resolved configuration. Without effects that is its name in camelCase and its value, undefined
+ * instead of null.
  */
 import { z } from 'zod';
 
 /**
  * - `notBuilt`: a problem, because the feature behind the key does not exist yet.
- * - `ignoredHarmless`: a warning; the key tunes the Python stack, and a run means the same without
- *   it.
+ * - `ignored`: a warning, because the run means the same without the key.
  */
-export type KeyStatusName = 'notBuilt' | 'ignoredHarmless';
+export type KeyStatusName = 'notBuilt' | 'ignored';
 
 /** Which values a status is about. @default all but the default of the key */
 export interface StatusOptions<V = unknown> {
@@ -27,7 +27,7 @@ export interface StatusEffect extends StatusOptions {
   readonly note: string;
 }
 
-/** What a key does besides having a value. `In` is the value in YAML, null where it is not set. */
+/** `In` is the value in YAML, null where it is not set. */
 export type Effect<In = never> =
   | (StatusEffect & { readonly hides: boolean })
   | { readonly hides: true; readonly shorthand?: true }
@@ -49,12 +49,12 @@ const statusOf =
     }) as never;
 
 /** Accepted with a warning. Without `values` the key is not in the resolved configuration. */
-export const ignored = statusOf('ignoredHarmless');
+export const ignored = statusOf('ignored');
 
 /** A problem when it is set. Without `values` the key is not in the resolved configuration. */
 export const notBuilt = statusOf('notBuilt');
 
-/** Only these values of a text are built, and no text at all. */
+/** A text of which only these values are built; it may be left out. */
 export function builtOnly<const V extends string>(values: readonly V[]) {
   const note = `Built: ${values.join(', ')}.`;
   return [
@@ -63,23 +63,24 @@ export function builtOnly<const V extends string>(values: readonly V[]) {
   ] as const;
 }
 
-/** Its value in the resolved configuration depends on more than the key; `resolve/` says on what. */
+/** Its value in the resolved configuration depends on other keys too, which `resolve/` reads. */
 export const derived = { hides: true } as const;
 
-/** It means something only together with another key, which is ignored or not built. */
+/** It has a meaning only together with another key, which is ignored or not built. */
 export const unused = derived;
 
-/** Another way to write a key beside it, which has replaced it before the file is checked. */
+/** A short form of another key, which replaces it before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
 
-/** In the resolved configuration it has another name. */
-export const renamed = <Name extends string>(name: Name) => ({ name });
-
 /** In the resolved configuration it has another name, and the value that `convert` returns. */
-export const as = <Name extends string, In, Out>(name: Name, convert: (value: In) => Out) => ({
-  name,
-  convert,
-});
+export function as<Name extends string>(name: Name): { readonly name: Name };
+export function as<Name extends string, In, Out>(
+  name: Name,
+  convert: (value: In) => Out,
+): { readonly name: Name; readonly convert: (value: In) => Out };
+export function as(name: string, convert?: (value: never) => unknown): object {
+  return convert === undefined ? { name } : { name, convert };
+}
 
 /** In the resolved configuration it has the value that `convert` returns. */
 export const converted = <In, Out>(convert: (value: In) => Out) => ({ convert });
@@ -93,7 +94,7 @@ export const zeroIsNone = (value: number | null): number | undefined =>
 export const emptyIsNone = (value: string): string | undefined =>
   value === '' ? undefined : value;
 
-/** What `hides` and `values` of an effect mean for the types of the resolved configuration. */
+/** `hides` and `values` of an effect in types. */
 export interface Hides<H extends boolean> {
   readonly hides: H;
 }
@@ -102,7 +103,7 @@ export interface Without<V> {
 }
 
 declare const effectsOfKey: unique symbol;
-/** A schema with its effects, which only types can see; {@link effectsOf} reads them. */
+/** A schema with the type of its effects; {@link effectsOf} returns the effects. */
 export type Key<S, E> = S & { readonly [effectsOfKey]: E };
 export type EffectsIn<S> = S extends { readonly [effectsOfKey]: infer E } ? E : never;
 
@@ -177,7 +178,7 @@ export const listOf = <S extends z.ZodType, const E extends readonly Effect[] = 
     own as never,
   ) as never;
 
-/** Keys that are alike. */
+/** Several keys with the same schema. */
 export const alike = <const Name extends string, S extends z.ZodType>(
   names: readonly Name[],
   key: () => S,

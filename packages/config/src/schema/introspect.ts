@@ -1,7 +1,4 @@
-/**
- * Questions to the schema by path: what is expected here, which keys exist, what does a key mean
- * when it is not set.
- */
+/** Reads the schema by path: what is expected at a key, which keys exist, what their defaults are. */
 import { z } from 'zod';
 import type { KeyPath } from '../source/node.js';
 import { expectations } from './scalars.js';
@@ -9,13 +6,11 @@ import { expectations } from './scalars.js';
 interface Wrapper {
   readonly type: string;
   readonly innerType?: z.ZodType;
-  readonly in?: z.ZodType;
   readonly out?: z.ZodType;
   readonly element?: z.ZodType;
   readonly items?: readonly z.ZodType[];
   readonly valueType?: z.ZodType;
   readonly shape?: Readonly<Record<string, z.ZodType>>;
-  readonly defaultValue?: unknown;
 }
 
 function defOf(schema: z.ZodType): Wrapper {
@@ -98,7 +93,7 @@ export function isNullable(schema: z.ZodType): boolean {
   );
 }
 
-/** What a key means when it is not set; undefined for a key that does not exist. */
+/** The default of a key; undefined for a key that does not exist. */
 export function defaultAt(root: z.ZodType, path: KeyPath): { readonly value: unknown } | undefined {
   const schema = schemaAt(root, path);
   if (schema === undefined) return undefined;

@@ -40,7 +40,7 @@ export const lora = z
     name: maybe(text(), 'Name of the adapter.'),
     path: maybe(
       text(),
-      'Folder of an adapter as PEFT saves it, to go on from: its rank, scale and layers are those of the run. Default: a new one.',
+      'Folder of an adapter as PEFT saves it, to continue: its rank, scale and layers are used. Default: a new one.',
     ),
     base_model_name: maybe(
       text(),

@@ -85,7 +85,7 @@ const runKeys = {
 /** The schemas of what the names in a file can refer to. */
 export interface ConfigSchemas {
   readonly file: ReturnType<typeof fileOf>;
-  /** What one stage means after it was laid over the top level. */
+  /** One stage after it was merged with the top level. */
   readonly run: RunSchema;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The sections about how a run proceeds: explorer, synchronizer, monitor, log, cluster, services,
- * data processing.
- */
+/** The sections around the loop: synchronizer, monitor, log, cluster, services, data processing. */
 import type { LogLevel } from '@trinity-rft/core';
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';

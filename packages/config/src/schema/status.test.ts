@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { builtInTables } from '@trinity-rft/algorithm';
 import { choicesOf, coreOf, defaultAt, keysOf, schemaAt } from './introspect.js';
-import { keyAliases, movedKeys } from './renamed.js';
+import { keyAliases, movedKeys } from './aliases.js';
 import { engines } from '../../test/workspace.js';
 import { schemasOf } from './root.js';
 import { statusesOf } from './status.js';

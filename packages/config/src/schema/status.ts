@@ -1,5 +1,5 @@
 /**
- * What becomes of every known key, as its schema says. A key without a status is supported.
+ * The statuses of keys, collected from the schema. A key without a status is supported.
  *
  * A status applies when the file sets the key to something else than its default. Keys that the run
  * fills in by itself (`filledIn()` in the schema) are ignored with a warning as well.
@@ -10,7 +10,7 @@ import { coreOf } from './introspect.js';
 import type { RunSchema } from './root.js';
 
 export interface KeyStatus {
-  /** That of a stage after it was laid over the top level; `*` stands for any index or name. */
+  /** In a stage after it was merged with the top level; `*` is any index or name. */
   readonly path: string;
   readonly status: KeyStatusName;
   /** Values that it is about. @default all but the default value */
@@ -41,7 +41,7 @@ function statusesBelow(schema: z.ZodType, path: readonly string[]): readonly Key
   return [];
 }
 
-/** A section that is ignored or not built as a whole says nothing about its keys. */
+/** Keys of a section that is ignored or not built as a whole have no status of their own. */
 function statusesAt(schema: z.ZodType, path: readonly string[]): readonly KeyStatus[] {
   const effects = effectsOf(schema);
   const own = effects.filter((effect) => 'status' in effect);
@@ -60,7 +60,7 @@ function statusAt(path: readonly string[], effect: StatusEffect): KeyStatus {
     path: full.join('.'),
     status,
     note,
-    ...(values && { values }),
-    ...(except && { except }),
+    values,
+    except,
   };
 }

@@ -1,6 +1,4 @@
-/**
- * Keys that were called otherwise: accepted under their old name, or refused with their new place.
- */
+/** Old names of keys: some are still accepted, others are problems that name the new key. */
 
 /**
  * Old name -> new name within one section, in stages too. Accepted silently, unless `deprecated`.
@@ -12,7 +10,7 @@ export interface KeyAlias {
   readonly to: string;
   /** The value is wrapped into a list of one. */
   readonly asList?: true;
-  /** Accepted with a warning that tells the new name. */
+  /** Accepted with a warning that gives the new name. */
   readonly deprecated?: true;
 }
 
@@ -51,10 +49,7 @@ export const keyAliases: readonly KeyAlias[] = [
   { section: ['model'], from: 'max_token_len', to: 'max_model_len', deprecated: true },
 ];
 
-/**
- * Keys of older versions that have no equal: path in the file (list indices left out) -> what to
- * do.
- */
+/** Keys of older versions without an alias: path in the file, without list indices -> what to do. */
 export const movedKeys: Readonly<Record<string, string>> = {
   'buffer.default_workflow_type': 'Move it to buffer.explorer_input.default_workflow_type.',
   'buffer.default_reward_fn_type': 'Move it to buffer.explorer_input.default_reward_fn_type.',
