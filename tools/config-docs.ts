@@ -27,7 +27,7 @@ type Path = readonly string[];
 const file = join(import.meta.dirname, '../docs/reference/config.md');
 const mark = '<!-- From here on written by `pnpm docs:config`. -->';
 
-/** Sections written once for all that are alike. */
+/** Sections that are alike are written once. */
 const alike: Readonly<Record<string, string>> = {
   'buffer.explorer_input.taskset': 'buffer.explorer_input.tasksets.*',
   'buffer.explorer_input.eval_tasksets.*': 'buffer.explorer_input.tasksets.*',
@@ -36,7 +36,7 @@ const alike: Readonly<Record<string, string>> = {
     'buffer.explorer_input.tasksets.*.data_selector',
 };
 
-/** The page with its tables made anew; what is before the mark is written by hand. */
+/** The page with new tables; everything before the mark is written by hand. */
 export function renderConfigDocs(page: string): string {
   const intro = page.slice(0, page.indexOf(mark) + mark.length);
   return [intro, '', ...sectionsBelow([])].join('\n');
@@ -50,11 +50,11 @@ const filledIn = filledInText;
 
 const statusesOf = (path: Path): readonly KeyStatus[] =>
   keyStatuses.filter((row) => row.path === path.join('.'));
-/** A row about certain values leaves the key itself usable. */
+/** A status of some values leaves the key itself usable. */
 const isPartial = ({ values, except }: KeyStatus): boolean =>
   values !== undefined || (except?.some((value) => typeof value === 'string') ?? false);
 
-/** Where a section's keys are, if the key holds one: itself, or the items of a list. */
+/** The path of a section's keys: its own, or that of the items of a list; undefined for values. */
 function sectionPath(path: Path): Path | undefined {
   const item = [...path, '*'];
   if (keysOf(at(path)).length > 0) return path;
@@ -62,8 +62,8 @@ function sectionPath(path: Path): Path | undefined {
 }
 
 /**
- * The status of a key as a whole; that of a section's switch is the section's. What holds for one
- * kind of task sets only is not.
+ * The status of a key as a whole. The status of a section's switch (`enable`) counts for the section;
+ * one that only one kind of task sets has does not count.
  */
 function wholeStatus(path: Path): KeyStatus | undefined {
   const twin = path.map((part) => (part === 'tasksets' ? 'eval_tasksets' : part));
@@ -190,19 +190,19 @@ function meaningOf(path: Path): string {
 }
 
 function statusText(path: Path): string {
-  const notBuilt = rowsOf(path).flatMap(({ status, values = [] }) =>
-    status === 'notBuilt' ? values : [],
+  const notSupported = rowsOf(path).flatMap(({ status, values = [] }) =>
+    status === 'notSupported' ? values : [],
   );
   const list =
-    notBuilt.length > 6
-      ? `${notBuilt.length} other names`
-      : notBuilt.map((value) => code(String(value))).join(', ');
+    notSupported.length > 6
+      ? `${notSupported.length} other names`
+      : notSupported.map((value) => code(String(value))).join(', ');
   const notes = rowsOf(path).filter(
     ({ status, values }) => status === 'ignored' || values === undefined,
   );
   return [
     ...((at(path).description ?? '').startsWith('Extension') ? ['extension'] : []),
-    ...(notBuilt.length === 0 ? [] : [`not supported: ${list}`]),
+    ...(notSupported.length === 0 ? [] : [`not supported: ${list}`]),
     ...notes.map(({ values, note }) =>
       values === undefined
         ? note
@@ -211,7 +211,7 @@ function statusText(path: Path): string {
   ].join('; ');
 }
 
-/** Keys that a file may not, or need not, set. */
+/** Keys that a file cannot set, or does not have to. */
 function closed(keys: readonly Path[]): readonly string[] {
   const noted = (status: KeyStatus['status']): string => {
     const closedKeys = keys.filter((key) => wholeStatus(key)?.status === status);
@@ -242,7 +242,7 @@ function closed(keys: readonly Path[]): readonly string[] {
       .join('; ');
   };
   const lines: readonly (readonly [string, string])[] = [
-    ['Not supported', noted('notBuilt')],
+    ['Not supported', noted('notSupported')],
     ['Accepted with a warning, without effect', noted('ignored')],
     ['Filled in by the run', names(keys.filter((key) => at(key).description === filledIn))],
   ];
@@ -251,7 +251,7 @@ function closed(keys: readonly Path[]): readonly string[] {
     .flatMap(([title, list]) => [`${title}: ${list}.`, '']);
 }
 
-/** Below a key whose own keys are free. */
+/** Inside a free-form section. */
 const isInside = (path: string, key: Path): boolean =>
   path.startsWith(`${key.join('.')}.`) && !path.endsWith('.*');
 

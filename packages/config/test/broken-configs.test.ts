@@ -272,24 +272,24 @@ const cases: readonly Broken[] = [
     says: ['unknown key'],
   },
 
-  // Not built
+  // Not supported
   {
-    name: 'an algorithm that is not built',
+    name: 'an algorithm that is not supported',
     file: { algorithm: 'algorithm:\n  «algorithm_type: cod' },
     key: 'algorithm.algorithm_type',
-    says: ['got "cod"', 'known but not built yet', 'across tasks'],
+    says: ['got "cod"', 'is not supported', 'across tasks'],
   },
   {
-    name: 'a mode that is not built',
+    name: 'a mode that is not supported',
     file: { top: '«mode: explore' },
     key: 'mode',
-    says: ['not built yet', 'Use both'],
+    says: ['not supported', 'Use both'],
   },
   {
-    name: 'a monitor that is not built',
+    name: 'a monitor that is not supported',
     file: { rest: 'monitor:\n  monitor_type: [tensorboard, «wandb]' },
     key: 'monitor.monitor_type[1]',
-    says: ['"wandb"', 'not built yet', 'tensorboard'],
+    says: ['"wandb"', 'not supported', 'tensorboard'],
   },
   {
     name: 'two adapters',
@@ -389,12 +389,12 @@ const cases: readonly Broken[] = [
     says: ['got nothing', 'expected one of reward_filter'],
   },
   {
-    name: 'an operator that is not built',
+    name: 'an operator that is not supported',
     file: {
       rest: 'data_processor:\n  experience_pipeline:\n    operators:\n      - {«name: data_juicer}',
     },
     key: 'data_processor.experience_pipeline.operators[0].name',
-    says: ['not built yet', 'plugin'],
+    says: ['not supported', 'plugin'],
   },
   {
     name: 'a mistyped argument of an operator',
@@ -454,7 +454,7 @@ const cases: readonly Broken[] = [
       buffer: `${taskset}      path: ./tasks.jsonl\n      «storage_type: sql\n      default_workflow_type: w`,
     },
     key: 'buffer.explorer_input.taskset.storage_type',
-    says: ['not built yet', 'Use file'],
+    says: ['not supported', 'Use file'],
   },
   {
     name: 'a judge without a model',
@@ -507,10 +507,10 @@ const cases: readonly Broken[] = [
     says: ['algorithm.optimizer'],
   },
   {
-    name: 'a tool parser that is not built',
+    name: 'a tool parser that is not supported',
     file: { rest: 'explorer:\n  rollout_model:\n    «tool_call_parser: pythonic' },
     key: 'explorer.rollout_model.tool_call_parser',
-    says: ['not built yet', 'hermes'],
+    says: ['not supported', 'hermes'],
   },
 
   // Interpolation
@@ -846,7 +846,7 @@ const cases: readonly Broken[] = [
         'buffer:\n  explorer_input: {taskset: {path: ./tasks.jsonl, default_workflow_type: w}}\n  trainer_input:\n    experience_buffer:\n      storage_type: sql\n      path: «postgresql://u:hunter2@host/db',
     },
     key: 'buffer.trainer_input.experience_buffer.path',
-    says: ['postgresql', 'not built yet', 'sqlite:///'],
+    says: ['postgresql', 'not supported', 'sqlite:///'],
   },
   {
     name: 'a benchmark on nothing',

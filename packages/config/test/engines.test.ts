@@ -57,7 +57,7 @@ describe('the engine of a stage', () => {
     });
   });
 
-  it('can have a name that is otherwise ignored or not built', () => {
+  it('can have a name that is otherwise ignored or not supported', () => {
     const tinker = { name: 'tinker', capabilities: engines.onnx.capabilities };
     const { config, warnings } = parse(cwd, yaml({ rest: trainer('tinker') }), {
       engines: { ...engines, tinker },

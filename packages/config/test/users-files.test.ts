@@ -178,10 +178,10 @@ describe('aliases and other spellings', () => {
     );
   });
 
-  it('reads an old name of a style that is not built, and rejects it', () => {
+  it('reads an old name of a style that is not supported, and rejects it', () => {
     expect(
       problems(cwd, yaml({ rest: 'synchronizer:\n  sync_style: dynamic_by_trainer' }))[0]?.message,
-    ).toContain('got "trainer_driven", which is known but not built');
+    ).toContain('got "trainer_driven", which is not supported');
   });
 
   it.each(['yes', 'on', '"true"', 'True', '1'])('reads %s as true', (word) => {

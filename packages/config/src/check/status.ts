@@ -1,5 +1,5 @@
 /**
- * Applies the statuses of the schema to one stage: a problem for every feature that is not built, a
+ * Applies the statuses of the schema to one stage: a problem for every feature that is not supported, a
  * warning for every key that is ignored.
  */
 import type { z } from 'zod';
@@ -30,11 +30,11 @@ export function checkStatus(
       if (!applies(row, value, defaultAt(schema, path)?.value)) continue;
       const place = placeOf(tree, path);
       const shown = showValue(value, place.path);
-      if (row.status === 'notBuilt')
+      if (row.status === 'notSupported')
         problems.push({
           at: place.keyAt,
           key: place.path,
-          message: `got ${shown}, which is known but not built yet. ${row.note}`,
+          message: `got ${shown}, which is not supported. ${row.note}`,
         });
       else
         warnings.push({

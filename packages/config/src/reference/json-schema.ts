@@ -19,7 +19,7 @@ export interface JsonSchemaOptions {
 
 /**
  * Draft 7, which editors understand best. Numbers, booleans and names may also be written as
- * `${...}`, old names of keys are allowed, and descriptions say what is ignored or not built. It
+ * `${...}`, old names of keys are allowed, and descriptions say what is ignored or not supported. It
  * allows more than `parseConfig` does, never less, but for names in another case, numbers and
  * switches in quotes, and arguments that nothing reads.
  */
@@ -128,7 +128,7 @@ function single(schema: JsonSchema): readonly JsonSchema[] {
   return schema['items'] === undefined ? [] : [schema['items'] as JsonSchema];
 }
 
-const suffixes = { notBuilt: 'Not built yet', ignored: 'Ignored' } as const;
+const suffixes = { notSupported: 'Not supported', ignored: 'Ignored' } as const;
 
 function addStatuses(root: JsonSchema, rows: readonly KeyStatus[]): void {
   for (const row of rows) {

@@ -1,8 +1,8 @@
 /** The `algorithm` section. */
 import { lossAggModes, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { z } from 'zod';
-import { converted, derived, field, maybe, notBuilt, section } from './fields.js';
-import { namesOf, unbuiltNames } from './known-names.js';
+import { converted, derived, field, maybe, notSupported, section } from './fields.js';
+import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, toNumber } from './scalars.js';
 
 /** What an optimizer takes: that of the policy, and that of a critic. */
@@ -52,7 +52,7 @@ export const optimizer = section(
       oneOf(['adam', 'adamw', 'sgd']),
       'adam',
       'adam and adamw are both AdamW.',
-      notBuilt('Use adam.', { values: ['sgd'] }),
+      notSupported('Use adam.', { values: ['sgd'] }),
       derived,
     ),
     betas: field(optimizerValues.betas, [0.9, 0.999], 'Decay rates of the two moments.'),
@@ -68,7 +68,7 @@ export const optimizer = section(
   derived,
 );
 
-/** A key whose value is a name of a table, or one of the original that is not built. */
+/** A key whose value is a name of a table, or one of the original that is not supported. */
 const named = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
@@ -98,7 +98,7 @@ export const algorithmSection = (tables: AlgorithmTables) =>
         named(tables, 'presets'),
         'ppo',
         'The algorithm; it decides every part below that is not set.',
-        ...unbuiltNames(tables, 'presets'),
+        ...unsupportedNames(tables, 'presets'),
       ),
       repeat_times: maybe(
         int({ min: 1 }),
@@ -115,7 +115,7 @@ export const algorithmSection = (tables: AlgorithmTables) =>
       advantage_fn: maybe(
         named(tables, 'advantageFns'),
         'How rewards become advantages.',
-        ...unbuiltNames(tables, 'advantageFns'),
+        ...unsupportedNames(tables, 'advantageFns'),
         derived,
       ),
       advantage_fn_args: argsOf('advantage_fn'),
@@ -153,18 +153,18 @@ export const algorithmSection = (tables: AlgorithmTables) =>
         flag(),
         false,
         'Mixture-of-experts models only.',
-        notBuilt('Mixture-of-experts models cannot be trained yet.'),
+        notSupported('Mixture-of-experts models cannot be trained yet.'),
       ),
       bypass_old_logprobs: field(
         flag(),
         true,
         'Take the log-probabilities of the sampler as the old ones.',
-        notBuilt('The log-probabilities of the sampler are the old ones; remove the key.'),
+        notSupported('The log-probabilities of the sampler are the old ones; remove the key.'),
       ),
       rollout_correction: maybe(
         dict(),
         'Off-policy correction between sampler and trainer.',
-        notBuilt(
+        notSupported(
           'Sampler and trainer agree on the embedded engine; remove the key, or use policy_loss_fn: truncated_importance_sampling.',
           { except: [null, { bypass_mode: true }] },
         ),

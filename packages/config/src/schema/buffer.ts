@@ -10,7 +10,7 @@ import {
   listOf,
   maybe,
   milliseconds,
-  notBuilt,
+  notSupported,
   section,
   shorthand,
 } from './fields.js';
@@ -34,7 +34,7 @@ const tasksetShape = {
     oneOf(['file', 'sql', 'queue']),
     'file',
     'file: JSON lines, JSON or Parquet, a folder of them, or a data set of the hub.',
-    notBuilt(
+    notSupported(
       'Use file: a JSON lines, JSON or Parquet file, a folder of them, or a data set of the hub.',
       { values: ['sql', 'queue'] },
     ),
@@ -128,7 +128,7 @@ const experienceBufferShape = {
         flag(),
         false,
         'Train on experiences again, by priority.',
-        notBuilt('Every experience is trained on once.'),
+        notSupported('Every experience is trained on once.'),
       ),
       priority_fn: field(
         oneOf(['linear_decay', 'decay_limit_randomization']),

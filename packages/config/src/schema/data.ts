@@ -8,7 +8,7 @@ import {
   ignored,
   kept,
   maybe,
-  notBuilt,
+  notSupported,
   section,
   unused,
 } from './fields.js';
@@ -40,7 +40,7 @@ export const generation = section(
   derived,
 );
 
-const onlyText = () => notBuilt('Only text can be trained.', { except: [null] });
+const onlyText = () => notSupported('Only text can be trained.', { except: [null] });
 const modelDecides = () => ignored('The model section decides.', { except: [null] });
 
 const columns = {
@@ -110,7 +110,7 @@ export const dataSelector = section(
       oneOf(['sequential', 'shuffle', 'random', 'offline_easy2hard', 'difficulty_based']),
       'sequential',
       'The order of the rows.',
-      notBuilt('Built: sequential, shuffle, random.', {
+      notSupported('Supported: sequential, shuffle, random.', {
         values: ['offline_easy2hard', 'difficulty_based'],
       }),
     ),

@@ -1,7 +1,7 @@
 /** Keys that choose an engine: the names of the table, and those that Trinity-RFT has besides. */
 import type { EngineFacts } from '@trinity-rft/core';
 import { z } from 'zod';
-import { derived, field, ignored, notBuilt } from './fields.js';
+import { derived, field, ignored, notSupported } from './fields.js';
 import { cast, oneOf } from './scalars.js';
 
 /** What each engine can do, by its name in YAML; the first one is the default. */
@@ -24,7 +24,7 @@ export const trainerType = (engines: EngineTable) =>
     defaultEngine(engines),
     'What trains. onnx: the embedded engine, also for verl.',
     ignored('The embedded engine trains instead.', { values: missing(engines, ['verl']) }),
-    notBuilt(`${use(engines)}.`, { values: missing(engines, ['tinker']) }),
+    notSupported(`${use(engines)}.`, { values: missing(engines, ['tinker']) }),
     derived,
   );
 
@@ -41,7 +41,7 @@ export const engineType = (engines: EngineTable, kind: 'rollout' | 'auxiliary') 
     defaultEngine(engines),
     'What samples. onnx: the embedded engine, also for vllm.',
     ignored('The embedded engine samples instead.', { values: missing(engines, ['vllm']) }),
-    notBuilt(`${use(engines)}${auxiliary ? ', or give base_url' : ''}.`, {
+    notSupported(`${use(engines)}${auxiliary ? ', or give base_url' : ''}.`, {
       values: missing(engines, ['tinker', ...(auxiliary ? [] : ['external']), 'sglang']),
     }),
     derived,

@@ -1,16 +1,16 @@
 /**
  * Keys and sections of the schema. A key states everything about itself in one place: type, default
- * and description, and as effects whether it is ignored or not built, and its name and value in the
+ * and description, and as effects whether it is ignored or not supported, and its name and value in the
  * resolved configuration. Without effects that is its name in camelCase and its value, undefined
  * instead of null.
  */
 import { z } from 'zod';
 
 /**
- * - `notBuilt`: a problem, because the feature behind the key does not exist yet.
+ * - `notSupported`: a problem, because the feature behind the key does not exist yet.
  * - `ignored`: a warning, because the run means the same without the key.
  */
-export type KeyStatusName = 'notBuilt' | 'ignored';
+export type KeyStatusName = 'notSupported' | 'ignored';
 
 /** Which values a status is about. @default all but the default of the key */
 export interface StatusOptions<V = unknown> {
@@ -52,13 +52,13 @@ const statusOf =
 export const ignored = statusOf('ignored');
 
 /** A problem when it is set. Without `values` the key is not in the resolved configuration. */
-export const notBuilt = statusOf('notBuilt');
+export const notSupported = statusOf('notSupported');
 
 /** A text of which only these values are built; it may be left out. */
-export function builtOnly<const V extends string>(values: readonly V[]) {
-  const note = `Built: ${values.join(', ')}.`;
+export function supportedOnly<const V extends string>(values: readonly V[]) {
+  const note = `Supported: ${values.join(', ')}.`;
   return [
-    notBuilt(note, { except: [null, ...values] }),
+    notSupported(note, { except: [null, ...values] }),
     converted((value: string | null) => (value ?? undefined) as V | undefined),
   ] as const;
 }
@@ -66,7 +66,7 @@ export function builtOnly<const V extends string>(values: readonly V[]) {
 /** Its value in the resolved configuration depends on other keys too, which `resolve/` reads. */
 export const derived = { hides: true } as const;
 
-/** It has a meaning only together with another key, which is ignored or not built. */
+/** It has a meaning only together with another key, which is ignored or not supported. */
 export const unused = derived;
 
 /** A short form of another key, which replaces it before the file is checked. */

@@ -4,14 +4,14 @@ import { logprobsPerCall } from './data.js';
 import { engineType, type EngineTable } from './engines.js';
 import {
   alike,
-  builtOnly,
+  supportedOnly,
   derived,
   field,
   filledIn,
   ignored,
   kept,
   maybe,
-  notBuilt,
+  notSupported,
   section,
   unused,
 } from './fields.js';
@@ -44,12 +44,12 @@ const parserShape = {
   tool_call_parser: maybe(
     text(),
     'How tool calls are read from the text: hermes.',
-    ...builtOnly(['hermes']),
+    ...supportedOnly(['hermes']),
   ),
   reasoning_parser: maybe(
     text(),
     'How reasoning is read from the text: deepseek_r1 or qwen3.',
-    ...builtOnly(['deepseek_r1', 'qwen3']),
+    ...supportedOnly(['deepseek_r1', 'qwen3']),
   ),
 };
 
@@ -87,7 +87,7 @@ const commonShape = {
   repetition_penalty: maybe(
     float({ above: 0 }),
     'Default: model.repetition_penalty.',
-    notBuilt('Use 1.0.', { except: [null, 1] }),
+    notSupported('Use 1.0.', { except: [null, 1] }),
   ),
   enable_prompt_truncation: maybe(
     flag(),
@@ -100,13 +100,13 @@ const commonShape = {
     flag(),
     false,
     'Do not stop at the end token.',
-    notBuilt('Use min_response_tokens.'),
+    notSupported('Use min_response_tokens.'),
   ),
   enable_multimodal: field(
     flag(),
     false,
     'Models that see.',
-    notBuilt('Only text can be trained.'),
+    notSupported('Only text can be trained.'),
   ),
   enable_openai_api: field(flag(), false, 'Serve the OpenAI API; it is always there.', unused),
   enable_log_requests: vllmFlag(false),
@@ -124,7 +124,7 @@ const commonShape = {
     flag(),
     false,
     'Mixture-of-experts models only.',
-    notBuilt('Mixture-of-experts models cannot be trained yet.'),
+    notSupported('Mixture-of-experts models cannot be trained yet.'),
   ),
   weight_sync_buffer_size: field(int({ min: 1 }), 1024, 'vLLM only.', ignored(tunesVllm)),
   ...alike(

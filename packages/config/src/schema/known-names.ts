@@ -1,6 +1,6 @@
 /** Names of algorithms and their parts: those of the tables, and others that Trinity-RFT has. */
 import type { AlgorithmTables } from '@trinity-rft/algorithm';
-import { notBuilt } from './fields.js';
+import { notSupported } from './fields.js';
 
 const crossEpisode =
   'It compares runs across tasks that are packed together, which workflows cannot express.';
@@ -9,7 +9,7 @@ const crossEpisode =
  * Names of Trinity-RFT (Apache-2.0), trinity/algorithm and trinity/buffer/operators, up to its
  * versions of 2026, that are not built in, and what to do instead. A plugin may define them.
  */
-const notBuiltIn: Partial<Record<keyof AlgorithmTables, Readonly<Record<string, string>>>> = {
+const unsupported: Partial<Record<keyof AlgorithmTables, Readonly<Record<string, string>>>> = {
   presets: { cod: crossEpisode, cpt: 'Use sft with prompts that are empty.' },
   advantageFns: { cod: crossEpisode },
   operators: {
@@ -23,7 +23,7 @@ export const missingNames = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
 ): readonly string[] =>
-  Object.keys(notBuiltIn[table] ?? {}).filter((name) => !Object.hasOwn(tables[table], name));
+  Object.keys(unsupported[table] ?? {}).filter((name) => !Object.hasOwn(tables[table], name));
 
 /** Every name that the file may say. */
 export const namesOf = (
@@ -33,7 +33,7 @@ export const namesOf = (
   [...Object.keys(tables[table]), ...missingNames(tables, table)] as [string, ...string[]];
 
 /** Of the key that chooses from the table. */
-export const unbuiltNames = (tables: AlgorithmTables, table: keyof AlgorithmTables) =>
+export const unsupportedNames = (tables: AlgorithmTables, table: keyof AlgorithmTables) =>
   missingNames(tables, table).map((name) =>
-    notBuilt(notBuiltIn[table]?.[name] ?? '', { values: [name] }),
+    notSupported(unsupported[table]?.[name] ?? '', { values: [name] }),
   );

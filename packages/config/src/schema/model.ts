@@ -8,7 +8,7 @@ import {
   ignored,
   kept,
   maybe,
-  notBuilt,
+  notSupported,
   section,
   unused,
 } from './fields.js';
@@ -66,7 +66,7 @@ export const lora = z
 export const externalModel = (instead: string) =>
   section(
     {
-      enable: field(flag(), false, 'Rollouts through an external API.', notBuilt(instead)),
+      enable: field(flag(), false, 'Rollouts through an external API.', notSupported(instead)),
       base_url_env: field(
         text(),
         'OPENAI_BASE_URL',
@@ -135,7 +135,7 @@ export const model = section(
       float({ above: 0 }),
       1,
       'Other than 1: tokens that occurred become less likely.',
-      notBuilt('Use 1.0.'),
+      notSupported('Use 1.0.'),
     ),
     enable_thinking: maybe(flag(), 'Passed to the chat template.'),
     lora_configs: maybe(
@@ -148,14 +148,14 @@ export const model = section(
     rope_scaling: maybe(
       dict(),
       'Stretches the positions; the folder of the model may hold its own.',
-      notBuilt('Put it into config.json of the model folder, if the model supports it.', {
+      notSupported('Put it into config.json of the model folder, if the model supports it.', {
         except: [null],
       }),
     ),
     rope_theta: maybe(
       float({ above: 0 }),
       'Base of the positions; the folder of the model holds its own.',
-      notBuilt('It is read from config.json of the model folder.', { except: [null] }),
+      notSupported('It is read from config.json of the model folder.', { except: [null] }),
     ),
     tinker: section(
       {
@@ -163,7 +163,7 @@ export const model = section(
           flag(),
           false,
           'Train on the Tinker service.',
-          notBuilt('The embedded engine trains; remove it.'),
+          notSupported('The embedded engine trains; remove it.'),
         ),
         rank: field(int({ min: 1 }), 16, 'Rank of the adapter.'),
         seed: maybe(int(), 'Seed of the adapter.'),

@@ -5,7 +5,7 @@ import { algorithmSection } from './algorithm.js';
 import { buffer } from './buffer.js';
 import type { EngineTable } from './engines.js';
 import { explorerSection } from './explorer.js';
-import { field, filledIn, ignored, notBuilt } from './fields.js';
+import { field, filledIn, ignored, notSupported } from './fields.js';
 import { model } from './model.js';
 import {
   cluster,
@@ -49,7 +49,7 @@ const runKeys = {
     stageMode,
     'both',
     'both: explore and train; train: stored experiences; bench: evaluate checkpoints; serve: answer a running product and train on its feedback.',
-    notBuilt('Use both: explorer and trainer share one process.', { values: ['explore'] }),
+    notSupported('Use both: explorer and trainer share one process.', { values: ['explore'] }),
     ignored('It means both: explorer and trainer always share one process.', {
       values: ['colocate'],
     }),

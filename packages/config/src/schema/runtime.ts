@@ -12,11 +12,11 @@ import {
   listOf,
   maybe,
   milliseconds,
-  notBuilt,
+  notSupported,
   section,
   withEffects,
 } from './fields.js';
-import { unbuiltNames } from './known-names.js';
+import { unsupportedNames } from './known-names.js';
 import { dict, flag, float, int, oneOf, text } from './scalars.js';
 
 const noEffect = 'It has no effect in the original either.';
@@ -41,18 +41,20 @@ export const synchronizer = section(
       }),
       'fixed',
       'Who decides when weights move.',
-      notBuilt('Built: fixed, explorer_driven.', { values: ['trainer_driven', 'fully_async'] }),
+      notSupported('Supported: fixed, explorer_driven.', {
+        values: ['trainer_driven', 'fully_async'],
+      }),
     ),
     sync_interval: field(int({ min: 1 }), 1, 'Explore steps between weight updates.'),
     explorer_sync_interval: maybe(
       int({ min: 1 }),
       'Newer versions only.',
-      notBuilt('Use sync_interval.', { except: [null] }),
+      notSupported('Use sync_interval.', { except: [null] }),
     ),
     trainer_sync_interval: maybe(
       int({ min: 1 }),
       'Newer versions only.',
-      notBuilt('Use sync_interval.', { except: [null] }),
+      notSupported('Use sync_interval.', { except: [null] }),
     ),
     sync_offset: field(int({ min: 0 }), 0, 'Explore steps before the first weight update is due.'),
     sync_timeout: field(
@@ -77,7 +79,7 @@ export const synchronizer = section(
 const monitorType = withEffects(
   oneOf(['tensorboard', 'jsonl', 'console', 'wandb', 'mlflow', 'swanlab']),
   [
-    notBuilt('Built: tensorboard; the console and metrics.jsonl are always written.', {
+    notSupported('Supported: tensorboard; the console and metrics.jsonl are always written.', {
       values: ['wandb', 'mlflow', 'swanlab'],
     }),
   ],
@@ -157,7 +159,7 @@ export const service = section(
         port: maybe(int({ min: 0, max: 65535 }), 'Port of the server.'),
       }),
       'The Data-Juicer server.',
-      notBuilt('Prepare the data before the run.', { except: [null] }),
+      notSupported('Prepare the data before the run.', { except: [null] }),
     ),
   },
   'Services beside the run.',
@@ -168,7 +170,7 @@ const keptInBuffer = 'Experiences are kept in the buffer of the run.';
 const operatorList = (tables: AlgorithmTables) =>
   listOf(
     z.strictObject({
-      name: field(text(), '', 'Registered name.', ...unbuiltNames(tables, 'operators')),
+      name: field(text(), '', 'Registered name.', ...unsupportedNames(tables, 'operators')),
       args: field(dict(), {}, 'Arguments of the operator.'),
     }),
     'Operators in their order.',
@@ -189,7 +191,7 @@ export const dataProcessorSection = (tables: AlgorithmTables) =>
           top_k: field(int({ min: -1 }), -1, 'Rows kept; -1 = all.'),
         }),
         'Cleaning tasks before the run.',
-        notBuilt('Prepare the task set before the run.', { except: [null] }),
+        notSupported('Prepare the task set before the run.', { except: [null] }),
       ),
       experience_pipeline: section(
         {
@@ -203,7 +205,7 @@ export const dataProcessorSection = (tables: AlgorithmTables) =>
           input_save_path: maybe(
             text(),
             'Where they are kept.',
-            notBuilt(keptInBuffer, { except: [null] }),
+            notSupported(keptInBuffer, { except: [null] }),
           ),
           inputs: field(
             z.record(z.string(), experienceBuffer),
@@ -231,5 +233,5 @@ export const cod = section(
     cod_workflow_args: field(dict(), {}, 'Algorithm cod only.'),
   },
   'Algorithm cod only.',
-  notBuilt('Remove it.'),
+  notSupported('Remove it.'),
 );

@@ -41,7 +41,7 @@ function statusesBelow(schema: z.ZodType, path: readonly string[]): readonly Key
   return [];
 }
 
-/** Keys of a section that is ignored or not built as a whole have no status of their own. */
+/** Keys of a section that is ignored or not supported as a whole have no status of their own. */
 function statusesAt(schema: z.ZodType, path: readonly string[]): readonly KeyStatus[] {
   const effects = effectsOf(schema);
   const own = effects.filter((effect) => 'status' in effect);

@@ -11,7 +11,7 @@ import {
   ignored,
   kept,
   maybe,
-  notBuilt,
+  notSupported,
   section,
   zeroIsNone,
   type StatusOptions,
@@ -95,13 +95,13 @@ export const critic = section(
       int({ min: 1 }),
       1,
       'Times that a batch is trained on.',
-      notBuilt('The critic, too, is trained on every batch once; remove it.'),
+      notSupported('The critic, too, is trained on every batch once; remove it.'),
     ),
     ppo_mini_batch_size: field(
       int({ min: 0 }),
       0,
       'Experiences per update; 0 = the whole batch.',
-      notBuilt('A train step is one update of the whole batch; remove it.'),
+      notSupported('A train step is one update of the whole batch; remove it.'),
     ),
     enable: field(flag(), false, 'verl only; the algorithm decides.', ignored(tunesVerl)),
     loss_agg_mode: field(text(), 'token-mean', 'verl only.', ignored(tunesVerl)),
@@ -137,7 +137,7 @@ export const critic = section(
 const unset = [undefined, null, {}];
 const insteadOfVerl = 'It tunes verl; algorithm.optimizer, trainer.grad_clip and the like decide.';
 
-/** A free-form section of verl; some keys inside it mean something that is not built. */
+/** A free-form section of verl; some keys inside it mean something that is not supported. */
 const verlSection = (
   inside: readonly (readonly [key: string, note: string, except?: StatusOptions['except']])[] = [],
 ) =>
@@ -146,7 +146,7 @@ const verlSection = (
     'verl only.',
     ignored(insteadOfVerl, { except: unset }),
     ...inside.map(([key, note, except = [undefined, null]]) =>
-      notBuilt(note, { inside: key, except }),
+      notSupported(note, { inside: key, except }),
     ),
   );
 
@@ -258,7 +258,7 @@ export const trainerSection = (engines: EngineTable) =>
         text(),
         '',
         'Removed; not even the original accepts it.',
-        notBuilt('Remove it, and set algorithm.optimizer, trainer.grad_clip and the like.'),
+        notSupported('Remove it, and set algorithm.optimizer, trainer.grad_clip and the like.'),
       ),
     },
     'What learns.',

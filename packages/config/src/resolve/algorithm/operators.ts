@@ -53,7 +53,7 @@ function chosenOperators(context: StageContext): readonly PartConfig[] {
   });
 }
 
-/** Known names that are not built have a status, which is reported already. */
+/** Known names that are not supported have a status, which is reported already. */
 function reportUnknown(context: StageContext, path: KeyPath, name: string): void {
   const { operators } = context.tables;
   if (missingNames(context.tables, 'operators').includes(name)) return;

@@ -86,7 +86,7 @@ export function sqlitePath(
   const message =
     scheme === 'sqlite'
       ? `got "${value}", which names no file. Write sqlite:///relative.db or sqlite:////absolute.db.`
-      : `got a ${scheme} address, which is known but not built yet. Use sqlite:///file.db.`;
+      : `got a ${scheme} address, which is not supported. Use sqlite:///file.db.`;
   context.report(path, message);
   return undefined;
 }
