@@ -1,4 +1,3 @@
 export { invalidRequest, quote } from './messages/invalid-request.js';
-export { tokenByteTable } from './tokenizer/token-bytes.js';
-export { tokenTexts } from './tokenizer/token-texts.js';
+export { tokenByteTable, tokenTexts } from './tokenizer/token-bytes.js';
 export { vocabularyOf } from './tokenizer/vocabulary.js';

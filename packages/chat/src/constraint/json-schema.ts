@@ -159,13 +159,10 @@ function referenceRule(context: Context, reference: unknown, path: string): numb
 
 function objectRule(context: Context, schema: JsonSchema, path: string): number {
   const { grammar } = context;
-  const additional = schema['additionalProperties'];
+  const { additionalProperties: additional, required } = schema;
   const properties = Object.entries(isSchema(schema['properties']) ? schema['properties'] : {});
   if (properties.length === 0 && (additional === undefined || additional === true))
     return anyObject(grammar);
-  const required = new Set(
-    Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : [],
-  );
   const gap = space(grammar);
   const member = (key: Sequence, value: number): Sequence => [
     ...key,
@@ -176,37 +173,32 @@ function objectRule(context: Context, schema: JsonSchema, path: string): number 
   ];
   const others =
     additional === undefined || additional === false
-      ? undefined
-      : member([string(grammar)], ruleOf(context, additional, `${path}.additionalProperties`));
-  /** What follows property `i` on; `first`: nothing has been written yet. */
-  const made = new Map<string, number>();
-  const from = (i: number, first: boolean): number => {
-    const known = made.get(`${i} ${first}`);
-    if (known !== undefined) return known;
-    const rule = grammar.declare();
-    made.set(`${i} ${first}`, rule);
-    const comma = first ? [] : [...literal(','), gap];
-    const property = properties[i];
-    if (property === undefined) {
-      grammar.define(rule, [
-        literal('}'),
-        ...(others ? [[...comma, ...others, from(i, false)]] : []),
-      ]);
-      return rule;
-    }
-    const [name, value] = property;
-    const written = [
-      ...comma,
-      ...member(
-        literal(JSON.stringify(name)),
-        ruleOf(context, value, `${path}.properties.${name}`),
-      ),
-      from(i + 1, false),
-    ];
-    grammar.define(rule, required.has(name) ? [written] : [written, [from(i + 1, first)]]);
-    return rule;
-  };
-  return grammar.rule([[...literal('{'), gap, from(0, true)]]);
+      ? []
+      : [member([string(grammar)], ruleOf(context, additional, `${path}.additionalProperties`))];
+  const members = properties.map(([name, value]) => ({
+    text: member(
+      literal(JSON.stringify(name)),
+      ruleOf(context, value, `${path}.properties.${name}`),
+    ),
+    isRequired: Array.isArray(required) && required.includes(name),
+  }));
+  const comma = [...literal(','), gap];
+  /** The rest of the object behind a member, and where none has been written. */
+  let afterMember = grammar.declare();
+  grammar.define(afterMember, [
+    literal('}'),
+    ...others.map((other) => [...comma, ...other, afterMember]),
+  ]);
+  let atStart = grammar.rule([literal('}'), ...others.map((other) => [...other, afterMember])]);
+  for (const { text, isRequired } of members.toReversed()) {
+    const next = afterMember;
+    const withText = [...text, next];
+    atStart = grammar.rule(isRequired ? [withText] : [withText, [atStart]]);
+    afterMember = grammar.rule(
+      isRequired ? [[...comma, ...withText]] : [[...comma, ...withText], [next]],
+    );
+  }
+  return grammar.rule([[...literal('{'), gap, atStart]]);
 }
 
 function arrayRule(context: Context, schema: JsonSchema, path: string): number {

@@ -83,7 +83,7 @@ function describeFork(reason: ForkReason, point: Point, turn: Turn | undefined):
   return {
     reason,
     message: point.index,
-    ...(recorded !== undefined && { recorded: excerpt(recorded) }),
+    recorded: recorded === undefined ? undefined : excerpt(recorded),
     sent: excerpt(sent),
   };
 }

@@ -438,7 +438,7 @@ describe('what a ledger tells about a prompt', () => {
       truncated: false,
       call: 7,
     });
-    expect(prompt).not.toHaveProperty('continues');
+    expect(prompt.continues).toBeUndefined();
     expect(
       ledger.prompt({ messages: [user('go'), { role: 'assistant', content: 'so' }, user('on')] })
         .continues,
@@ -479,6 +479,6 @@ describe('what a ledger tells about a prompt', () => {
     expect(fork).toMatchObject({ reason: 'text_edited', message: 1 });
     expect(fork!.recorded).toMatch(/^.{40}1"/);
     expect(fork!.sent).toMatch(/^.{40}2"/);
-    expect(run.ask([user('go'), message, user('on')])).not.toHaveProperty('fork');
+    expect(run.ask([user('go'), message, user('on')]).fork).toBeUndefined();
   });
 });

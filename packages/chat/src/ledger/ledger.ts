@@ -87,8 +87,8 @@ export function createLedger(
         ids,
         reused,
         outcome: fork?.reason ?? (best ? ('spliced' as const) : ('new' as const)),
-        ...(fork && { fork }),
-        ...(turn?.call !== undefined && { continues: turn.call }),
+        fork,
+        continues: turn?.call,
         restored,
         replacedArguments:
           turn && last && index === last.index ? replacedArguments(turn.message, last.message) : 0,

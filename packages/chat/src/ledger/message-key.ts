@@ -71,6 +71,6 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function sorted(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const keys = Object.keys(value);
-  if (keys.every((key, i) => i === 0 || keys[i - 1]! < key)) return value;
+  if (keys.every((key, i) => (keys[i - 1] ?? '') <= key)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,7 +1,7 @@
 /** Small tokenizers for examples and tests: one token per character, and for chosen words. */
 import { ConfigError } from '@trinity-rft/core';
 import { createChatTemplate } from '../template/template.js';
-import type { TokenizerFiles } from './files.js';
+import type { JsonObject, TokenizerFiles } from './files.js';
 
 export interface CharTokenizerOptions {
   /** Every character becomes a token; one string, or a list of single characters. */
@@ -54,7 +54,6 @@ export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFile
     typeof options.characters === 'string' ? Array.from(options.characters) : options.characters;
   const tokens = [...special, ...markers, ...words, ...characters];
   checkTokens(tokens, characters);
-  const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
   const roles = {
     unk_token: unkToken,
     eos_token: eosToken,
@@ -64,39 +63,57 @@ export function buildCharTokenizer(options: CharTokenizerOptions): TokenizerFile
   if (options.chatTemplate !== undefined)
     checkTemplate(options.chatTemplate, roles, new Set(tokens), [...special, ...markers, ...words]);
   return {
-    tokenizer: {
-      version: '1.0',
-      truncation: null,
-      padding: null,
-      added_tokens: [...special, ...markers].map((content, id) => ({
-        id,
-        content,
-        single_word: false,
-        lstrip: false,
-        rstrip: false,
-        normalized: false,
-        special: id < special.length,
-      })),
-      normalizer: null,
-      pre_tokenizer: {
-        type: 'Split',
-        pattern: { Regex: splitPattern(words) },
-        behavior: 'Isolated',
-        invert: false,
-      },
-      post_processor: null,
-      decoder: { type: 'Fuse' },
-      model: { type: 'WordLevel', vocab, unk_token: unkToken },
-    },
+    tokenizer: tokenizerJson({ tokens, special, markers, words, unkToken }),
     tokenizerConfig: {
       tokenizer_class: 'PreTrainedTokenizerFast',
       clean_up_tokenization_spaces: false,
       ...roles,
     },
-    generationConfig: { eos_token_id: vocab[eosToken], pad_token_id: vocab[padToken] },
+    generationConfig: {
+      eos_token_id: tokens.indexOf(eosToken),
+      pad_token_id: tokens.indexOf(padToken),
+    },
     chatTemplate: options.chatTemplate,
   };
 }
+
+interface TokenLists {
+  /** All tokens by id; special tokens and markers come first. */
+  readonly tokens: readonly string[];
+  readonly special: readonly string[];
+  readonly markers: readonly string[];
+  readonly words: readonly string[];
+  readonly unkToken: string;
+}
+
+const tokenizerJson = ({ tokens, special, markers, words, unkToken }: TokenLists): JsonObject => ({
+  version: '1.0',
+  truncation: null,
+  padding: null,
+  added_tokens: [...special, ...markers].map((content, id) => ({
+    id,
+    content,
+    single_word: false,
+    lstrip: false,
+    rstrip: false,
+    normalized: false,
+    special: id < special.length,
+  })),
+  normalizer: null,
+  pre_tokenizer: {
+    type: 'Split',
+    pattern: { Regex: splitPattern(words) },
+    behavior: 'Isolated',
+    invert: false,
+  },
+  post_processor: null,
+  decoder: { type: 'Fuse' },
+  model: {
+    type: 'WordLevel',
+    vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
+    unk_token: unkToken,
+  },
+});
 
 /**
  * Both regex engines try alternatives in order, so longer words come first. `[\s\S]` also matches

@@ -38,7 +38,7 @@ export function toChatResponse({
   tokens.set(sequence.tokens, promptIds.length);
   return {
     responseText: turn.text,
-    ...(turn.reasoning !== undefined && { reasoningText: turn.reasoning }),
+    reasoningText: turn.reasoning,
     toolCalls,
     tokens,
     promptLength: promptIds.length,

@@ -80,7 +80,7 @@ export interface Generation {
   readonly recorded: readonly RecordedChoice[];
 }
 
-interface Choice {
+export interface Choice {
   readonly response: ChatResponse;
   readonly sequence: SampledSequence;
   readonly malformedToolCalls: number;

@@ -1,7 +1,6 @@
 /** `POST /v1/chat/completions`. */
-import type { Generation } from '../../rollout/generate.js';
 import type { Answer } from '../shared/answer/answer.js';
-import { done, jsonEncoding, sseEncoding } from '../shared/answer/encodings.js';
+import { completionEncodings, type CompletedCall } from '../shared/completed-call.js';
 import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody } from '../shared/request/body.js';
@@ -9,19 +8,7 @@ import { answerRequest, type RouteContext } from '../shared/route.js';
 import { readRequest, type ChatCompletionRequest } from './request.js';
 import { toChunks, toCompletion, type ResponseContext } from './response.js';
 
-interface Completed {
-  readonly callIndex: number;
-  readonly generation: Generation;
-  readonly context: ResponseContext;
-}
-
-const json = jsonEncoding<Completed>(({ generation, context }) =>
-  toCompletion(generation, context),
-);
-const sse = sseEncoding<Completed>(({ generation, context }) => [
-  ...toChunks(generation, context).map((data) => ({ data })),
-  done,
-]);
+const { json, sse } = completionEncodings(toCompletion, toChunks);
 
 export async function chatCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a chat completion request');
@@ -37,7 +24,7 @@ async function complete(
   wanted: ChatCompletionRequest,
   context: RouteContext,
   signal: AbortSignal,
-): Promise<Completed> {
+): Promise<CompletedCall<ResponseContext>> {
   const { modelPath: model, tokenizer, runtime, clientSampling } = context;
   const { messages, tools, parseTools, constraint } = wanted;
   const { n, stop, maxTokens, logprobs, topLogprobs, includeUsage, returnTokenIds } = wanted;

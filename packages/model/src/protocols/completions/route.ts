@@ -2,9 +2,8 @@
  * `POST /v1/completions`: continues a prompt as it is. An experience of its own, not a turn of a
  * conversation.
  */
-import type { Generation } from '../../rollout/generate.js';
 import type { Answer } from '../shared/answer/answer.js';
-import { done, jsonEncoding, sseEncoding } from '../shared/answer/encodings.js';
+import { completionEncodings, type CompletedCall } from '../shared/completed-call.js';
 import { checkChoices } from '../shared/endpoint-policy.js';
 import { reportIgnoredSettings } from '../shared/ignored-settings.js';
 import { readBody } from '../shared/request/body.js';
@@ -12,19 +11,7 @@ import { answerRequest, type RouteContext } from '../shared/route.js';
 import { readRequest, type TextCompletionRequest } from './request.js';
 import { toChunks, toCompletion, type ResponseContext } from './response.js';
 
-interface Completed {
-  readonly callIndex: number;
-  readonly generation: Generation;
-  readonly context: ResponseContext;
-}
-
-const json = jsonEncoding<Completed>(({ generation, context }) =>
-  toCompletion(generation, context),
-);
-const sse = sseEncoding<Completed>(({ generation, context }) => [
-  ...toChunks(generation, context).map((data) => ({ data })),
-  done,
-]);
+const { json, sse } = completionEncodings(toCompletion, toChunks);
 
 export async function textCompletions(request: Request, context: RouteContext): Promise<Answer> {
   const { value, digest } = await readBody(request, context, 'a completion request');
@@ -40,7 +27,7 @@ async function complete(
   wanted: TextCompletionRequest,
   context: RouteContext,
   signal: AbortSignal,
-): Promise<Completed> {
+): Promise<CompletedCall<ResponseContext>> {
   const { modelPath: model, tokenizer, runtime, clientSampling } = context;
   const { prompt, n, stop, maxTokens, logprobs, includeUsage, returnTokenIds } = wanted;
   const generation = await context.generate({

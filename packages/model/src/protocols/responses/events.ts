@@ -37,7 +37,7 @@ export function toEvents(response: ResponseBody): readonly Event[] {
 function itemSteps(item: OutputItem, output_index: number): readonly Step[] {
   return [
     { type: 'response.output_item.added', output_index, item: emptied(item) },
-    ...innerSteps(item, { output_index, item_id: item.id! }),
+    ...innerSteps(item, { output_index, item_id: item.id ?? '' }),
     { type: 'response.output_item.done', output_index, item },
   ];
 }

@@ -2,7 +2,7 @@
 import type { Tokenizer } from '@trinity-rft/chat';
 import type { ChatResponse, SampledSequence } from '@trinity-rft/core';
 import type { OpenAI } from 'openai';
-import type { Generation } from '../../rollout/generate.js';
+import type { Choice, Generation } from '../../rollout/generate.js';
 import { toLogprobs } from '../shared/answer/tokens.js';
 import { isPresent } from '../shared/request/fields.js';
 import type { ResponsesRequest } from './request.js';
@@ -30,9 +30,13 @@ export interface ResponseContext {
 }
 
 /** Output in the order in which models write: reasoning, text, calls. */
-export function toResponse(generation: Generation, context: ResponseContext): ResponseBody {
+export function toResponse(
+  { choices, promptIds }: Generation,
+  context: ResponseContext,
+): ResponseBody {
   const { id, created, completed, model, request } = context;
-  const { response } = generation.choices[0]!;
+  const choice = choices[0]!; // This API has no `n`.
+  const { response } = choice;
   const cut = response.finishReason === 'length';
   return {
     id,
@@ -44,8 +48,8 @@ export function toResponse(generation: Generation, context: ResponseContext): Re
     error: null,
     incomplete_details: cut ? { reason: 'max_output_tokens' } : null,
     model,
-    output: toOutput(generation, context),
-    usage: usage(generation, context.tokenizer),
+    output: toOutput(choice, context),
+    usage: usage(promptIds.length, choice, context.tokenizer),
     temperature: response.temperature,
     top_p: request.sampling.topP ?? null,
     access_programs: null,
@@ -77,9 +81,8 @@ function echo({ body }: ResponsesRequest): Pick<ResponseBody, keyof typeof echoe
   return Object.fromEntries(entries) as ReturnType<typeof echo>;
 }
 
-function toOutput({ choices }: Generation, context: ResponseContext): readonly OutputItem[] {
+function toOutput({ response, sequence }: Choice, context: ResponseContext): readonly OutputItem[] {
   const { id, request } = context;
-  const { response, sequence } = choices[0]!;
   const { reasoningText, responseText, toolCalls, finishReason } = response;
   const itemId = (prefix: string, suffix = ''): string => `${id.replace(/^resp/, prefix)}${suffix}`;
   const silent = responseText === '' && toolCalls.length > 0;
@@ -145,11 +148,11 @@ function reasoningItem(
 
 /** `reasoning_tokens` counts the text of the reasoning, without its tags. */
 function usage(
-  { promptIds, choices }: Generation,
+  input: number,
+  { sequence, response }: Choice,
   tokenizer: Tokenizer,
 ): OpenAI.Responses.ResponseUsage {
-  const { sequence, response } = choices[0]!;
-  const [input, output] = [promptIds.length, sequence.tokens.length];
+  const output = sequence.tokens.length;
   const reasoning =
     response.reasoningText === undefined
       ? 0

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { buildCharTokenizer, chatTemplates } from '../index.js';
-import { tokenTexts } from './token-texts.js';
+import { tokenTexts } from './token-bytes.js';
 import { createTokenizer } from './tokenizer.js';
 
 const tokenizer = createTokenizer(
