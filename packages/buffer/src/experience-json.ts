@@ -1,5 +1,5 @@
 /**
- * The view of an experience for people: one JSON object without token arrays, for a log of what was
+ * An experience as JSON for people: one object without token arrays, for a log of what was
  * sampled.
  */
 import { responseLength, uid, type Experience } from '@trinity-rft/core';
@@ -32,10 +32,10 @@ export function experienceJson(experience: Experience): ExperienceJson {
     prompt_length: experience.promptLength,
     response_length: responseLength(experience),
     model_version: experience.policyVersion,
-    ...(reward !== undefined && { reward }),
-    ...(truncateStatus && { truncate_status: truncateStatus }),
-    ...(promptText !== undefined && { prompt_text: promptText }),
-    ...(responseText !== undefined && { response_text: responseText }),
+    reward,
+    truncate_status: truncateStatus,
+    prompt_text: promptText,
+    response_text: responseText,
     metrics: experience.metrics,
     info: experience.info,
   };

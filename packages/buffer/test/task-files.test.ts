@@ -102,7 +102,7 @@ describe('JSON', () => {
     );
   });
 
-  it('refuses an array where lines are promised', async () => {
+  it('rejects an array where lines are promised', async () => {
     await expect(read(write('tasks.jsonl', '[{"n": 1}]\n'))).rejects.toThrow(
       /:1:1: expected a JSON object, found an array/,
     );
@@ -163,7 +163,7 @@ describe('Parquet', () => {
     },
   );
 
-  it('refuses a file that is not Parquet', async () => {
+  it('rejects a file that is not Parquet', async () => {
     await expect(
       read(write('tasks.parquet', 'version https://git-lfs.github.com/spec/v1\n')),
     ).rejects.toThrow(/cannot be read as Parquet/);

@@ -70,7 +70,7 @@ it('waits for a writer that comes back', async () => {
   await store.close();
 });
 
-it('lets one writer in at a time, and refuses what is stored already', async () => {
+it('lets one writer in at a time, and rejects what is stored already', async () => {
   const writer = sqliteExperienceWriter({ path });
   expect(() => sqliteExperienceWriter({ path })).toThrow(
     expect.objectContaining({ code: 'BUFFER_LOCKED' }),

@@ -1,4 +1,4 @@
-/** What an explorer is made of, and how it works. */
+/** The parts of an explorer, and how it works. */
 import type {
   AdvantageFn,
   Experience,
@@ -83,7 +83,7 @@ export interface ExploreSync {
 /** Where an explorer stands; stored with each explore step. */
 export interface ExplorerState {
   readonly step: number;
-  /** Of the weights that made the step. */
+  /** Of the weights that sampled the step. */
   readonly policyVersion: number;
   readonly feed: JsonState;
 }

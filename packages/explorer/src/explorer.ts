@@ -137,7 +137,7 @@ async function startStep(parts: ExplorerParts, step: number): Promise<ExploreSte
 }
 
 /**
- * Records the step before it is stored: a step that was not stored is made again after a kill, with
+ * Records the step before it is stored: a step that was not stored is explored again after a kill, with
  * its record.
  */
 async function finishStep(
@@ -148,13 +148,19 @@ async function finishStep(
   const outcomes = await pending;
   const seconds = (runtime.clock.now() - start) / 1000;
 
-  const made = outcomes.flatMap(({ runs }) => runs.filter(isOk).flatMap((run) => run.experiences));
+  const collected = outcomes.flatMap(({ runs }) =>
+    runs.filter(isOk).flatMap((run) => run.experiences),
+  );
   const { operators, advantage } = parts;
   const { experienceShape } = settings;
-  const { experiences, metrics } = runPipeline(made, { operators, advantage, experienceShape });
+  const { experiences, metrics } = runPipeline(collected, {
+    operators,
+    advantage,
+    experienceShape,
+  });
 
   const rollout = rolloutMetrics(outcomes, state.policyVersion);
-  warnings.experiencesStored(made.length, experiences.length);
+  warnings.experiencesStored(collected.length, experiences.length);
   warnings.groupsCompared(rollout['rollout/identical_group_share']);
   sink.write({
     role: 'explorer',

@@ -2,8 +2,8 @@
 import type { Logger } from '@trinity-rft/core';
 
 export interface StepWarnings {
-  /** The runs of an explore step made this many experiences, and this many of them were stored. */
-  experiencesStored(made: number, stored: number): void;
+  /** After each explore step: experiences of its runs, and how many of them were stored. */
+  experiencesStored(collected: number, stored: number): void;
   /** See `identicalGroupShare`. */
   groupsCompared(identicalShare: number | undefined): void;
 }
@@ -22,12 +22,12 @@ const emptyStepsAllowed = 3;
 function warnOfEmptySteps(logger: Logger): StepWarnings['experiencesStored'] {
   let emptySteps = 0;
   let warnAt = emptyStepsAllowed;
-  return (made, stored) => {
+  return (collected, stored) => {
     if (stored > 0) {
       emptySteps = 0;
       warnAt = emptyStepsAllowed;
     }
-    if (stored > 0 || made === 0) return;
+    if (stored > 0 || collected === 0) return;
     emptySteps++;
     if (emptySteps < warnAt) return;
     warnAt = emptySteps * 2;

@@ -102,7 +102,7 @@ describe('jsonlSink', () => {
     await sink.close();
   });
 
-  it('says which file it cannot write, and refuses records after close', async () => {
+  it('says which file it cannot write, and rejects records after close', async () => {
     writeFileSync(inFolder('file'), '');
     expect(() => jsonlSink({ path: inFolder('file', 'metrics.jsonl') })).toThrow(MonitorError);
     expect(() => jsonlSink({ path: inFolder('file', 'metrics.jsonl') })).toThrow(

@@ -97,7 +97,7 @@ describe('tensorBoardSink', () => {
     ]);
   });
 
-  it('says what it cannot write, and refuses records after close', async () => {
+  it('says what it cannot write, and rejects records after close', async () => {
     mkdirSync(inFolder('tb'));
     writeFileSync(inFolder('tb', 'trainer'), '');
     const sink = tensorBoardSink({ directory: inFolder('tb'), clock: manualClock(start) });

@@ -199,7 +199,7 @@ it.each<[string, string, string[], string, string | undefined, string]>([
     'main',
     card,
   ],
-])('refuses %s', (_what, message, paths, split, subset, readme) => {
+])('rejects %s', (_what, message, paths, split, subset, readme) => {
   expect(() => choose(paths, split, subset, readme)).toThrow(TaskError);
   expect(() => choose(paths, split, subset, readme)).toThrow(`Task set sums: `);
   expect(() => choose(paths, split, subset, readme)).toThrow(message);
@@ -236,7 +236,7 @@ it('reads sums of splits, and other words for them', () => {
 });
 
 it.each(['', 'train[', 'train[1]', 'train[1:50%]', 'a b', 'train[:x]'])(
-  'refuses the split "%s"',
+  'rejects the split "%s"',
   (split) => {
     expect(() => parseSplit(split)).toThrow(TaskError);
   },

@@ -91,7 +91,7 @@ describe('mixedExperienceSource', () => {
     expect(seen(await source.take(3))).toEqual(seen(first));
   });
 
-  it('refuses stale experiences and never experts, ends with the experiences, and waits for nothing else', async () => {
+  it('rejects stale experiences and never experts, ends with the experiences, and waits for nothing else', async () => {
     const store = memoryExperienceStore();
     await store.put([made(0, 0), made(1, 2), made(2, 2)]);
     store.finish();
@@ -132,7 +132,7 @@ describe('mixedExperienceSource', () => {
     expect(await store.counts()).toMatchObject({ waiting: 1, leased: 0 });
   });
 
-  it('goes on after a kill at any point as an uninterrupted run does, nothing trained twice and nothing skipped', async () => {
+  it('continues after a kill at any point as an uninterrupted run does, nothing trained twice and nothing skipped', async () => {
     let files = 0;
     const cases = fc.record({
       experts: fc.integer({ min: 1, max: 7 }),

@@ -83,7 +83,7 @@ describe('readExperiences', () => {
     await store.close();
   });
 
-  it('refuses what is no store', () => {
+  it('rejects a file that is not a store', () => {
     const file = path.join(root, 'text.db');
     writeFileSync(file, 'not a database, but long enough to be looked at as one'.repeat(20));
     expect(() => readExperiences(file)).toThrow(

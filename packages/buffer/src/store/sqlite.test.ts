@@ -21,20 +21,20 @@ function edit(sql: string): void {
   database.close();
 }
 
-it('refuses a file that is no database, naming it', () => {
+it('rejects a file that is not a database, naming it', () => {
   writeFileSync(path, 'this is a text file and not a database, whatever its name says'.repeat(40));
   expect(() => sqliteExperienceStore({ path })).toThrow(
     /experiences\.db cannot be opened: file is not a database/,
   );
 });
 
-it("refuses another program's database, and leaves it as it was", () => {
+it("rejects another program's database, and leaves it as it was", () => {
   edit('CREATE TABLE mine (x)');
   expect(() => sqliteExperienceStore({ path })).toThrow(/is a database of another program/);
   edit('INSERT INTO mine VALUES (1); SELECT * FROM mine');
 });
 
-it('refuses a store from a newer version', async () => {
+it('rejects a store from a newer version', async () => {
   await sqliteExperienceStore({ path }).close();
   edit('PRAGMA user_version = 99');
   expect(() => sqliteExperienceStore({ path })).toThrow(
@@ -42,7 +42,7 @@ it('refuses a store from a newer version', async () => {
   );
 });
 
-it('refuses a place where nothing can be written', () => {
+it('rejects a place where nothing can be written', () => {
   writeFileSync(path, 'a file where a folder is needed');
   expect(() => sqliteExperienceStore({ path: join(path, 'experiences.db') })).toThrow(
     /cannot be opened: .*EEXIST|ENOTDIR/,

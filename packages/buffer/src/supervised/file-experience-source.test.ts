@@ -37,7 +37,7 @@ it('says how far into the data a batch is', async () => {
   expect((await source.take(4))?.metrics).toEqual({ 'sample/task_count': 4, 'sample/epoch': 1 });
 });
 
-it('goes on after a rollback to any step as an uninterrupted run does', async () => {
+it('continues after a rollback to any step as an uninterrupted run does', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 11 }),
@@ -93,7 +93,7 @@ it('gives released batches back in their old place', async () => {
   expect(numbers(await source.take(4))).toEqual([8, 9, 10, 11]);
 });
 
-it('refuses acknowledgements that a resumed run could not find its place by', async () => {
+it('rejects acknowledgements that a resumed run could not find its place by', async () => {
   const source = open(12);
   const first = await source.take(4);
   await expect(first!.acknowledge(2)).rejects.toThrow(
@@ -132,7 +132,7 @@ it('names the row that cannot become an experience, and offers it again', async 
   expect(numbers(await source.take(2))).toEqual([2, 3]);
 });
 
-it('keeps the experiences of a row together, counts rows, and goes on by rows', async () => {
+it('keeps the experiences of a row together, counts rows, and continues by rows', async () => {
   const options = {
     toExperiences: (rawTask: RawTask, row: number) =>
       [0, 1].flatMap(() => toExperiences(rawTask, row)),

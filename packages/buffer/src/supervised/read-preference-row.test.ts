@@ -115,12 +115,12 @@ describe('readPreferenceRow', () => {
       { prompt: 'p', chosen: [{ role: 'judge', content: 'a' }], rejected: 'b' },
       'key "chosen": message 1 has the role "judge"',
     ],
-  ])('refuses %j', (rawTask, message) => {
+  ])('rejects %j', (rawTask, message) => {
     expect(() => read(rawTask)).toThrow(TaskError);
     expect(() => read(rawTask)).toThrow(message);
   });
 
-  it('refuses messages where only texts are taken', () => {
+  it('rejects messages where only texts are taken', () => {
     expect(() =>
       read({ prompt: 'p', chosen: pair.chosen, rejected: 'b' }, { promptType: 'plaintext' }),
     ).toThrow('expected text, found a list');

@@ -138,7 +138,7 @@ it.each<[string, Record<string, unknown>, Partial<SupervisedFormat>, string]>([
     { promptType: 'plaintext' },
     'key "prompt": expected text, found a number',
   ],
-])('refuses %s', (_what, rawTask, format, message) => {
+])('rejects %s', (_what, rawTask, format, message) => {
   expect(() => read(rawTask, format)).toThrow(TaskError);
   expect(() => read(rawTask, format)).toThrow(message);
 });

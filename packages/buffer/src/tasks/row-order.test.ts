@@ -52,7 +52,7 @@ describe('every order', () => {
     );
   });
 
-  it('hands out as many rows as it was told to, and then none', async () => {
+  it('hands out the requested number of rows, and then none', async () => {
     await fc.assert(
       fc.asyncProperty(
         selector,
@@ -126,7 +126,7 @@ it('depends on the seed and on the name of the set', () => {
   expect(otherName).not.toEqual(first);
 });
 
-it('refuses the state of another set', () => {
+it('rejects the state of another set', () => {
   const source = createTaskSource(rowsOf(3), { name: 'sums' });
   expect(() => source.restore({ cursor: 1, size: 4 })).toThrow(/"sums" has 3 rows; it had 4/);
   for (const cursor of [undefined, -1, 0.5, '3'])
@@ -135,7 +135,7 @@ it('refuses the state of another set', () => {
   expect(source.state()).toEqual({ cursor: 2, size: 3 });
 });
 
-it('refuses to be read after it was closed', async () => {
+it('rejects reads after it was closed', async () => {
   const source = createTaskSource(rowsOf(3), { name: 'sums' });
   await source.close();
   await expect(source.next(1)).rejects.toMatchObject({ code: 'TASKSET_CLOSED' });

@@ -28,7 +28,7 @@ it('gives every row of every set once per epoch, mixed, and leaves an incomplete
   expect(seen.slice(0, 6).some((name) => name.startsWith('set1'))).toBe(true);
 });
 
-it('goes on after a resume as without one', async () => {
+it('continues after a resume as without one', async () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 });
   const selector = fc.constantFrom('shuffle' as const, 'random' as const, 'sequential' as const);
   await fc.assert(
@@ -61,7 +61,7 @@ it('keeps the order of a single set', async () => {
   );
 });
 
-it('stops at the steps it was told, over as many epochs as that takes', async () => {
+it('stops at the given number of steps, over as many epochs as that takes', async () => {
   const scheduler = createTasksetScheduler(open([2, 1]), { batchSize: 2, totalSteps: 7 });
   expect((await steps(scheduler, 20)).flat()).toHaveLength(14);
 });

@@ -62,7 +62,7 @@ describe('classifyFailure', () => {
   it.each([
     ['an error of its own', new TypeError('unknown tool')],
     [
-      'a request that the endpoint refuses',
+      'a request that the endpoint rejects',
       withFields('400 messages[0].role is wrong', { status: 400, code: 'invalid_request' }),
     ],
     ['no error at all', 'thrown text'],

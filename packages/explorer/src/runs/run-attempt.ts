@@ -93,50 +93,87 @@ export async function runAttempt(
   options: AttemptOptions,
 ): Promise<AttemptResult> {
   const { task, range } = attempt;
-  const { definition, runtime, pool } = options;
+  const { definition, pool, runtime } = options;
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
   const key: AttemptKey = { task, run: range.firstRun, attempt: attempt.attempt, signal };
-  const attemptModel = options.createModel(key);
-  const start = runtime.clock.now();
-  const seconds = (): number => (runtime.clock.now() - start) / 1000;
-
-  /** @throws WorkflowError when the result gives no complete experiences */
-  const finish = (result: WorkflowResult, failure?: Error): readonly SuccessfulRun[] => {
-    const runs = finishRuns(result, { task, range, model: attemptModel.model });
-    const callMetrics = attemptModel.metrics();
-    return runs.map((run) => ({
-      status: 'ok',
-      seconds: seconds(),
-      failure,
-      ...run,
-      metrics: { ...callMetrics, ...run.metrics },
-    }));
-  };
-
+  const model = options.createModel(key);
+  const started: StartedAttempt = { ...attempt, model, signal, start: runtime.clock.now() };
   try {
-    const work = runWorkflow(attempt, attemptModel, signal, options);
+    const work = runWorkflow(started, options);
     const { instance, result } = await beforeDeadline(work, task.workflow, over, options);
-    const runs = finish(result);
+    const runs = finish(started, result, runtime);
     if (definition.canReset) pool.put(definition, instance);
     return { status: 'ok', runs };
   } catch (error) {
     assertNotStopped(options.signal);
-    const failure = classifyFailure(error, task.workflow);
-    const failed = { status: 'failed', ...failure, seconds: seconds() } as const;
-    const reward = failureRewardOf(failure, attempt, options.settings);
-    if (reward === undefined) return failed;
-    try {
-      const runs = finish({ reward }, failure.error);
-      const consequence = `gets the failure reward ${reward}`;
-      reportFailure(attempt, { error: failure.error, consequence, logger: runtime.logger });
-      return { status: 'ok', runs };
-    } catch {
-      // It failed before it called the model: there is no call to reward.
-      return failed;
-    }
+    return rewardFailure(started, classifyFailure(error, task.workflow), options);
   } finally {
     over.abort(new CancelledError('The attempt is over.', { reason: 'aborted' }));
+  }
+}
+
+interface StartedAttempt extends Attempt {
+  readonly model: AttemptModel;
+  /** Aborts when the attempt is over. */
+  readonly signal: AbortSignal;
+  /** On the clock, in milliseconds. */
+  readonly start: number;
+}
+
+async function runWorkflow(
+  { task, range, model: { model, auxiliaryModels }, signal }: StartedAttempt,
+  { definition, pool, rewardFn, runtime }: AttemptOptions,
+): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
+  const context: WorkflowContext = { task, model, auxiliaryModels, runtime, signal, rewardFn };
+  const used = definition.canReset ? pool.take(definition) : undefined;
+  const instance = used ?? definition.create(context);
+  if (used) await used.reset?.(context);
+  if (definition.canRepeat) instance.setRepeatTimes?.(range.count, range.firstRun);
+  return { instance, result: await instance.run() };
+}
+
+/**
+ * @param failure of an agent whose calls get the failure reward
+ * @throws WorkflowError when the result gives no complete experiences
+ */
+function finish(
+  { task, range, model, start }: StartedAttempt,
+  result: WorkflowResult,
+  { clock }: Runtime,
+  failure?: Error,
+): readonly SuccessfulRun[] {
+  const runs = finishRuns(result, { task, range, model: model.model });
+  const callMetrics = model.metrics();
+  const seconds = (clock.now() - start) / 1000;
+  return runs.map((run) => ({
+    ...run,
+    status: 'ok',
+    seconds,
+    failure,
+    metrics: { ...callMetrics, ...run.metrics },
+  }));
+}
+
+/** The failed attempt, or successful runs where its calls get the failure reward. */
+function rewardFailure(
+  attempt: StartedAttempt,
+  failure: Failure,
+  { settings, runtime }: AttemptOptions,
+): AttemptResult {
+  const seconds = (runtime.clock.now() - attempt.start) / 1000;
+  const failed = { status: 'failed', ...failure, seconds } as const;
+  const reward = failureRewardOf(failure, attempt, settings);
+  if (reward === undefined) return failed;
+  const { error } = failure;
+  try {
+    const runs = finish(attempt, { reward }, runtime, error);
+    const consequence = `gets the failure reward ${reward}`;
+    reportFailure(attempt, { error, consequence, logger: runtime.logger });
+    return { status: 'ok', runs };
+  } catch {
+    // It failed before it called the model: there is no call to reward.
+    return failed;
   }
 }
 
@@ -147,20 +184,6 @@ function failureRewardOf(
   { failureReward }: RunSettings,
 ): number | undefined {
   return isOwnFailure(failure) && !task.isEval && range.count === 1 ? failureReward : undefined;
-}
-
-async function runWorkflow(
-  { task, range }: Attempt,
-  { model, auxiliaryModels }: AttemptModel,
-  signal: AbortSignal,
-  { definition, pool, rewardFn, runtime }: AttemptOptions,
-): Promise<{ instance: WorkflowInstance; result: WorkflowResult }> {
-  const context: WorkflowContext = { task, model, auxiliaryModels, runtime, signal, rewardFn };
-  const used = definition.canReset ? pool.take(definition) : undefined;
-  const instance = used ?? definition.create(context);
-  if (used) await used.reset?.(context);
-  if (definition.canRepeat) instance.setRepeatTimes?.(range.count, range.firstRun);
-  return { instance, result: await instance.run() };
 }
 
 /**

@@ -1,7 +1,6 @@
-/**
- * Numbers about the data of one train step: lengths, rewards, staleness, sampler against trainer.
- */
-import { gatherMetrics, type Metrics } from '@trinity-rft/core';
+/** Numbers about a batch and the outputs of the models: lengths, rewards, staleness, mismatch. */
+import { gatherMetrics, type AlgorithmNeeds, type Metrics } from '@trinity-rft/core';
+import type { ModelOutputs } from './forward.js';
 import type { PackedBatch } from './pack.js';
 
 /**
@@ -42,10 +41,22 @@ export function dataMetrics(
   return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': cut.length / calls.length };
 }
 
+/** What the models say beside what was sampled: for rollouts the mismatch, and the entropy. */
+export function outputMetrics(
+  batch: PackedBatch,
+  { currentLogprobs, entropy }: ModelOutputs,
+  { rollouts }: Pick<AlgorithmNeeds, 'rollouts'>,
+): Metrics {
+  return {
+    ...(rollouts ? mismatchMetrics(currentLogprobs, batch) : {}),
+    ...(entropy ? entropyMetrics(entropy, batch) : {}),
+  };
+}
+
 /**
  * |sampler - trainer| over trained tokens that were sampled, as log-probabilities and as probabilities.
  */
-export function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Metrics {
+function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Metrics {
   const { oldLogprobs } = batch.static;
   const actionMask = batch.sampledMask;
   let count = 0;
@@ -73,8 +84,7 @@ export function mismatchMetrics(logprobs: Float32Array, batch: PackedBatch): Met
 }
 
 /** Mean entropy (nats) of trained tokens. */
-export function entropyMetrics(entropy: Float32Array | undefined, batch: PackedBatch): Metrics {
-  if (!entropy) return {};
+function entropyMetrics(entropy: Float32Array, batch: PackedBatch): Metrics {
   let sum = 0;
   let count = 0;
   for (const [i, value] of entropy.entries()) {

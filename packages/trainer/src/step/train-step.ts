@@ -10,7 +10,7 @@ import {
   type TrainEngine,
   type ValueEngine,
 } from '@trinity-rft/core';
-import { countMetrics, dataMetrics, entropyMetrics, mismatchMetrics } from './data-metrics.js';
+import { countMetrics, dataMetrics, outputMetrics } from './data-metrics.js';
 import { forwardBatch } from './forward.js';
 import { criticLoss, policyLoss } from './losses.js';
 import { packBatch } from './pack.js';
@@ -95,8 +95,7 @@ async function learn(lease: Lease, options: TrainStepOptions): Promise<TrainStep
 
   const metrics = {
     ...counts,
-    ...(needs.rollouts ? mismatchMetrics(outputs.currentLogprobs, batch) : {}),
-    ...entropyMetrics(outputs.entropy, batch),
+    ...outputMetrics(batch, outputs, needs),
     ...targets.metrics,
     ...data,
     ...prefixMetrics('critic', value?.metrics ?? {}),
