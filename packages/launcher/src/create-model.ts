@@ -66,7 +66,7 @@ export async function createModel({
     directory,
     seed,
     config: { ...config, vocabSize, eosTokenIds },
-    ...(initializerRange !== undefined && { initializerRange }),
+    initializerRange,
   });
   await writeTokenizerFiles(directory, files);
 }

@@ -118,15 +118,14 @@ function response(
   paint: Paint,
 ): string {
   let [text, context] = ['', ''];
-  for (const [i, bit] of actionMask.entries()) {
-    const token = texts[promptLength + i]!;
-    if (bit === 0) {
+  for (const [i, token] of texts.slice(promptLength).entries()) {
+    if (actionMask[i] === 0) {
       context += token;
       continue;
     }
     if (context !== '') text += paint.context(context);
     context = '';
-    text += paint.sampled(token, logprobs[i]!);
+    text += paint.sampled(token, logprobs[i] ?? NaN);
   }
   return context === '' ? text : text + paint.context(context);
 }
@@ -160,12 +159,8 @@ function renderFailure(error: Error, turns: readonly Turn[], paint: Paint): stri
 }
 
 function meanLogprob({ actionMask, logprobs }: Experience): number {
-  let [sum, count] = [0, 0];
-  for (const [i, bit] of actionMask.entries()) {
-    sum += bit === 1 ? logprobs[i]! : 0;
-    count += bit;
-  }
-  return sum / Math.max(1, count);
+  const sampled = logprobs.filter((_, i) => actionMask[i] === 1);
+  return sampled.reduce((sum, logprob) => sum + logprob, 0) / Math.max(1, sampled.length);
 }
 
 const number = (value: number): string => String(Number(value.toPrecision(5)));
@@ -181,7 +176,7 @@ const visible = (text: string): string =>
   text.replaceAll(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
     (character) => {
-      const code = character.codePointAt(0)!;
+      const code = character.codePointAt(0) ?? 0;
       return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
     },
   );

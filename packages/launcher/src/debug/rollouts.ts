@@ -7,7 +7,7 @@ import {
   type Logger,
   type Task,
 } from '@trinity-rft/core';
-import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
+import { createInstancePool, type RunOutcome } from '@trinity-rft/explorer';
 import type { WorkflowDefinition } from '@trinity-rft/workflow';
 import { readTasks } from '../assembly/data/tasks.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
@@ -16,6 +16,7 @@ import { modelFactory } from '../assembly/models/rollout-model.js';
 import { loadExtensions, type ExtensionOptions } from '../run/configuration.js';
 import { exploringStage, frozenContext } from './frozen-context.js';
 import { openFrozenModels } from './models.js';
+import { runOnce } from './run-once.js';
 
 export interface RolloutsOptions extends Pick<ExtensionOptions, 'workflows' | 'engines'> {
   readonly config: ResolvedConfig;
@@ -62,17 +63,13 @@ export async function openRollouts(options: RolloutsOptions): Promise<Rollouts> 
   const shared = {
     createModel: modelFactory(context, { ...models, format }),
     settings: stage.explorer,
-    limit: <T>(work: () => Promise<T>): Promise<T> => work(),
     pool: createInstancePool(),
     runtime: context.runtime,
     signal: AbortSignal.any([signal, models.engineFailed]),
   };
   return {
     tasks,
-    run: async (task, definition) => {
-      const { runs } = await runTask({ ...task, repeatTimes: 1 }, { ...shared, definition });
-      return runs[0]!;
-    },
+    run: (task, definition) => runOnce(task, { ...shared, definition }),
     close: async () => {
       closed.abort(
         new CancelledError('The rollouts were closed.', {

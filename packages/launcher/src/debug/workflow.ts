@@ -8,7 +8,7 @@ import {
   type Task,
 } from '@trinity-rft/core';
 import type { ChatFormat } from '@trinity-rft/chat';
-import { createInstancePool, runTask, type RunOutcome } from '@trinity-rft/explorer';
+import type { RunOutcome } from '@trinity-rft/explorer';
 import { readTasks } from '../assembly/data/tasks.js';
 import { setEnvironment } from '../assembly/environment.js';
 import { openChatFormat } from '../assembly/models/chat-format.js';
@@ -21,6 +21,7 @@ import { prepareFolder, writeReport } from './files.js';
 import { openFrozenModels, type FrozenModels } from './models.js';
 import { openDebugContext, type DebugOptions } from './open.js';
 import type { WorkflowDebugReport } from './report.js';
+import { runOnce } from './run-once.js';
 import { toSpans, type TimeRange } from './spans.js';
 import { recordTurns } from './turns.js';
 
@@ -55,7 +56,7 @@ export async function debugWorkflow(options: DebugWorkflowOptions): Promise<Work
     const models = await openFrozenModels(context, format, outputDirectory);
     try {
       const { result: attempt, strayErrors } = await withStrayErrors(() =>
-        runOnce(context, { ...task, repeatTimes: 1 }, format, models),
+        recordAttempt(context, { ...task, repeatTimes: 1 }, format, models),
       );
       const folder = await prepareFolder(outputDirectory, overwrite ? undefined : timestamp(clock));
       const report = {
@@ -96,7 +97,7 @@ type Attempt = Omit<
   'outputDirectory' | 'files' | 'servedAt' | 'strayErrors' | 'notices'
 >;
 
-async function runOnce(
+async function recordAttempt(
   context: StageContext,
   task: Task,
   format: ChatFormat,
@@ -114,13 +115,11 @@ async function runOnce(
   const createModel = modelFactory(readable, { ...models, sampler: recorder.sampler, format });
   let attempt: RecordedAttempt | undefined;
   const start = clock.now();
-  const { runs } = await runTask(task, {
+  const outcome = await runOnce(task, {
     definition: context.workflows.get(task.workflow),
     rewardFn: timed(rewardFnFinder(context.rewardFns)(task), clock, rewards),
     createModel: (key) => (attempt = createModel(key)),
     settings: { maxTimeoutMs: stage.explorer.maxTimeoutMs, maxRetryTimes: 0 },
-    limit: (work) => work(),
-    pool: createInstancePool(),
     runtime,
     signal: AbortSignal.any([signal, models.engineFailed]),
   });
@@ -130,7 +129,7 @@ async function runOnce(
     task,
     tokenizer: format.tokenizer,
     seconds: (end - start) / 1000,
-    ...resultOf(runs[0]!, task, attempt),
+    ...resultOf(outcome, task, attempt),
     turns,
     forks: attempt?.model.forks() ?? [],
     spans: toSpans({ start, end, turns, rewards, name: task.workflow }),

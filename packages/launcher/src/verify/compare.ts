@@ -32,7 +32,7 @@ export function createComparison(): Comparison {
     token: number,
     recomputed: number,
   ): void => {
-    const recorded = logprobs[token]!;
+    const recorded = logprobs[token] ?? NaN;
     // Comparisons with NaN are never true, so without this, broken weights would pass.
     const difference = Number.isFinite(recomputed) ? Math.abs(recorded - recomputed) : Infinity;
     sum += difference;
@@ -47,7 +47,7 @@ export function createComparison(): Comparison {
         for (let token = span.start; token < span.end; token++) {
           if (experience.actionMask[token] === 0) continue;
           tokens++;
-          if (recomputed) compareToken(experience, span, token, recomputed[token]!);
+          if (recomputed) compareToken(experience, span, token, recomputed[token] ?? NaN);
         }
       }
     },
