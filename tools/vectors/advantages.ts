@@ -70,7 +70,7 @@ interface GroupVector {
 }
 
 /**
- * Results are compared by task, run and step; draws at random are only told apart by their
+ * Results are compared by task, run and step; draws at random are only distinguished by their
  * advantages.
  */
 export function groupAdvantages(vectors: readonly GroupVector[]): readonly VectorCase[] {

@@ -13,7 +13,7 @@ import {
 } from '../../packages/core/src/index.ts';
 import { packBatch } from '../../packages/trainer/src/step/pack.ts';
 import { expectSame } from './compare.ts';
-import type { Matrix } from './inputs.ts';
+import { maskOf, type Matrix } from './inputs.ts';
 import type { VectorCase } from './suite.ts';
 
 const eidOf = (text: string): Eid => {
@@ -26,7 +26,7 @@ interface EidVectors {
     Readonly<Record<'uid' | 'sid' | 'rid' | 'tid' | 'str', string>>)[];
 }
 
-/** Cases that state only defaults are for whoever makes ids at random; ours are set by the run. */
+/** Cases that state only defaults are about random ids; ours are set by the run. */
 export function eid({ cases }: EidVectors): readonly VectorCase[] {
   return cases
     .filter((vector) => vector.uid !== undefined)
@@ -58,7 +58,7 @@ interface ConstructionVector {
     readonly rejected?: readonly number[];
   };
   readonly out: {
-    readonly action_mask?: readonly number[];
+    readonly action_mask?: readonly number[] | string;
     readonly prompt_length?: number;
     readonly error?: string;
   };
@@ -66,8 +66,8 @@ interface ConstructionVector {
 
 /**
  * Where the original accepts what is not aligned (log-probabilities above 0, a mask of another
- * length, a truncated prompt without a response that was sampled), ours is refused: then the case
- * holds when it is refused by name.
+ * length, a truncated prompt without a response that was sampled), ours throws: then the case holds
+ * when the error names the field.
  */
 export function construction(vectors: readonly ConstructionVector[]): readonly VectorCase[] {
   return vectors.map(({ in: given, out }, i) => ({
@@ -108,11 +108,12 @@ export function construction(vectors: readonly ConstructionVector[]): readonly V
           made instanceof Error && /promptLength|entries/.test(made.message),
           true,
           0,
-          'refused',
+          'rejected',
         );
       if (made instanceof Error) throw made;
+      const { action_mask: mask } = out;
       return expectSame(made, {
-        ...(out.action_mask && { actionMask: out.action_mask }),
+        actionMask: typeof mask === 'string' ? maskOf(mask, [[...made.actionMask]])[0] : mask,
         promptLength: out.prompt_length ?? promptLength,
       });
     },
@@ -408,7 +409,7 @@ interface LogprobCheck {
   };
 }
 
-/** Complete log-probabilities are laid out, others are refused. */
+/** Complete log-probabilities are laid out, others are rejected. */
 export function logprobCheck({
   ok_case: { logprobs, rollout_log_probs, response_mask },
 }: LogprobCheck): readonly VectorCase[] {
@@ -437,7 +438,7 @@ export function logprobCheck({
           attempt(() => make(row.slice(1), row.length)) instanceof Error,
           true,
           0,
-          'refused',
+          'rejected',
         ),
     })),
   ];

@@ -123,7 +123,7 @@ describe('ppo', () => {
     );
   });
 
-  it('leaves tokens that are not trained out, when told to', () => {
+  it('leaves tokens that are not trained out, when asked to', () => {
     fc.assert(
       fc.property(rows, (each) => {
         const input = toInput(each);
@@ -272,7 +272,7 @@ describe('jsd', () => {
     },
   );
 
-  it('at lambda_coef 1 pulls towards the teacher, unless told to do as the original', () => {
+  it('at lambda_coef 1 pulls towards the teacher, unless asked to do as the original', () => {
     const input: AdvantageInput = { ...toInput([]), ...one(-1, -0.5) };
     expect(make('jsd', { lambdaCoef: 1 }).batchAdvantage!(input).advantages[0]).toBe(0.5);
     expect(

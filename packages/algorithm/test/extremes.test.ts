@@ -90,7 +90,7 @@ describe('KL losses', () => {
   });
 });
 
-describe('what losses refuse', () => {
+describe('what losses reject', () => {
   const input = tokens({}, [1, 1, 1, 1]);
   const { expertMask: _e, ...withoutExperts } = input;
   const { refLogprobs: _r, ...withoutReference } = input;

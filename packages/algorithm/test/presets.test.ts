@@ -174,7 +174,7 @@ describe('a KL penalty', () => {
     expect(needs.referenceLogprobs).toBe(true);
   });
 
-  it.each(['step_wise_grpo', 'gigpo', 'raft'])('is refused with %s', (name) => {
+  it.each(['step_wise_grpo', 'gigpo', 'raft'])('is rejected with %s', (name) => {
     const options = {
       advantageFn: { name },
       policyLossFn: { name: 'ppo' },
@@ -185,7 +185,7 @@ describe('a KL penalty', () => {
     );
   });
 
-  it('is refused without rewards', () => {
+  it('is rejected without rewards', () => {
     expect(() =>
       createAlgorithm({ policyLossFn: { name: 'sft' }, klPenaltyFn: { name: 'k3' } }),
     ).toThrow('Set kl_penalty_fn to none.');

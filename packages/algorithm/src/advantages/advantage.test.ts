@@ -84,7 +84,7 @@ describe.each([
     [undefined, 'has no reward'],
     [NaN, 'has the reward NaN'],
     [Infinity, 'has the reward Infinity'],
-  ])('refuses a reward of %s and names the experience', (value, message) => {
+  ])('rejects a reward of %s and names the experience', (value, message) => {
     const bad = withFields(run(3, 1, 0), { reward: value } as Partial<Experience>);
     expect(() => make()([run(3, 0, 1), bad])).toThrow(`Experience 0/3/1/0/ ${message}`);
     expect(() => make()([run(3, 0, 1), bad])).toThrow(RewardError);
@@ -147,7 +147,7 @@ describe('step_wise_grpo', () => {
     expect(scores(experiences).map(Math.sign)).toEqual([-1, -1, -1, 1, 1]);
   });
 
-  it('divides by the number of steps when told to', () => {
+  it('divides by the number of steps when asked to', () => {
     const [plain, normed] = [stepWise()(twoRuns), stepWise({ enableStepNorm: true })(twoRuns)];
     scores(normed.experiences).forEach((score, i) =>
       expect(score * (i < 2 ? 2 : 3)).toBeCloseTo(scores(plain.experiences)[i]!, 5),
@@ -258,7 +258,7 @@ describe('gigpo', () => {
     expect(scores(experiences)).toEqual([1, 1, -1]);
   });
 
-  it('compares equal states within a task, or across the batch when told to', () => {
+  it('compares equal states within a task, or across the batch when asked to', () => {
     const batch = [
       step(0, 0, 0, { env_state_hash: 'a' }, 1),
       step(1, 0, 0, { env_state_hash: 'a' }, 0),
@@ -270,7 +270,7 @@ describe('gigpo', () => {
     expect(scores(gigpo({ anchorScope: 'batch' })(batch).experiences)).toEqual([1.5, -0.5]);
   });
 
-  it('divides by the deviation when told to', () => {
+  it('divides by the deviation when asked to', () => {
     const batch = [step(0, 0, 0, {}, 4), step(0, 1, 0, {}, 0)];
     expect(scores(gigpo({ fnorm: 'std' })(batch).experiences)[0]).toBeCloseTo(2 / Math.sqrt(8), 6);
   });

@@ -202,7 +202,7 @@ describe('reward_shaping_mapper', () => {
     });
   });
 
-  it('leaves the reward alone where it would divide by 0, and refuses what is no number', () => {
+  it('leaves the reward alone where it would divide by 0, and rejects what is no number', () => {
     expect(
       shape(of(0, 0, { reward: 3, info: { a: 0 } }), { stats_key: 'a', op_type: 'DIV' })
         .experiences[0]!.reward,

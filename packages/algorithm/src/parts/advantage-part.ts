@@ -32,7 +32,7 @@ export interface AdvantageFacts {
   readonly comparesRuns: boolean;
   /**
    * `many`: a run may yield an experience per model call, as functions for runs of several steps
-   * expect, so that nobody knows beforehand how many experiences an explore step makes.
+   * expect, so the number of experiences of an explore step is not known beforehand.
    * @default "one"
    */
   readonly experiencesPerRun?: 'one' | 'many';

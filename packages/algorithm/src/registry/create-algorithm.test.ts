@@ -161,7 +161,7 @@ describe('createAlgorithm', () => {
       { policyLossFn: { name: 'ppo' } },
       'The policy loss "ppo" needs advantages, and there is no advantage function. Choose one of grpo, step_wise_grpo, ',
     ],
-  ] as [AlgorithmOptions, string][])('refuses %j', (options, message) => {
+  ] as [AlgorithmOptions, string][])('rejects %j', (options, message) => {
     expect(() => createAlgorithm(options)).toThrow(message);
     expect(() => createAlgorithm(options)).toThrow(ConfigError);
   });
@@ -189,7 +189,7 @@ describe('createAlgorithm', () => {
     ).toThrow('The argument "cliprangeValue" of value loss is -1; expected a number >= 0.');
   });
 
-  it('divides the sums of rows by a constant, when told to', () => {
+  it('divides the sums of rows by a constant, when asked to', () => {
     const summed = { ...ppo, lossAggMode: 'seq-mean-token-sum' } as const;
     const moved = input({ advantages: Float32Array.of(1, 0, -3) });
     expect(createAlgorithm(summed).loss(moved).loss).toBeCloseTo(1, 6);
@@ -226,7 +226,7 @@ describe('the loss of an algorithm', () => {
   });
 
   it.each(['currentLogprobs', 'oldLogprobs', 'advantages', 'refLogprobs', 'entropy'] as const)(
-    'refuses %s that are not finite and names the row',
+    'rejects %s that are not finite and names the row',
     (field) => {
       const spoiled = input()[field]!.slice();
       spoiled[2] = NaN;
@@ -255,14 +255,14 @@ describe('the loss of an algorithm', () => {
     });
   });
 
-  it('refuses arrays that are not aligned', () => {
+  it('rejects arrays that are not aligned', () => {
     expect(() => loss(input({ advantages: new Float32Array(2) }))).toThrow(
       'advantages has 2 entries; expected one per response token, 3.',
     );
     expect(() => loss(input({ offsets: Int32Array.of(0, 2) }))).toThrow(InvariantError);
   });
 
-  it('refuses to go on without the reference or the entropies that it asked for', () => {
+  it('throws without the reference or the entropies that it needs', () => {
     const { refLogprobs: _r, ...withoutReference } = input();
     const { entropy: _e, ...withoutEntropy } = input();
     expect(() => loss(withoutReference)).toThrow(

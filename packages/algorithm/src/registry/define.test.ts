@@ -172,7 +172,7 @@ describe('definitions of plugins', () => {
     ).toContain('median');
   });
 
-  it('are told from other exports', () => {
+  it('are distinguished from other exports', () => {
     expect(
       [mine, median, plainGradient, { kind: 'trinity-rft.workflow', name: 'x' }, null, 'text'].map(
         isAlgorithmPlugin,
@@ -201,7 +201,7 @@ describe('definitions of plugins', () => {
       () => [defineAlgorithm({ name: 'a b' })],
       '"a b" cannot name a part of an algorithm.',
     ],
-  ])('refuse %s', (_what, definitions, message) => {
+  ])('reject %s', (_what, definitions, message) => {
     expect(() => extendTables(builtInTables, definitions())).toThrow(message);
     expect(() => extendTables(builtInTables, definitions())).toThrow(ConfigError);
   });

@@ -82,7 +82,7 @@ describe('the value loss', () => {
     });
   });
 
-  it('is 0 without trained tokens, and refuses numbers that are not finite', () => {
+  it('is 0 without trained tokens, and rejects numbers that are not finite', () => {
     const one = {
       offsets: Int32Array.of(0, 1),
       values: Float32Array.of(Infinity),
