@@ -1,4 +1,4 @@
-/** For users: algorithms by name, and how a plugin adds to them. */
+/** The public API: algorithms by name, and definitions that plugins export. */
 export {
   defineAdvantage,
   defineAlgorithm,

@@ -32,7 +32,7 @@ const args = {
 /**
  * Advantages as `grpo_verl`. D = necs - p (H + log p) per trained token, necs its expectation under
  * the token's distribution, sd the population deviation of D over the batch. Tokens with A <= 0 and
- * D > mu sd leave the action mask. Were that more than the share `maxFrac`, only the
+ * D > mu sd leave the action mask. If that is more than the share `maxFrac`, only the
  * max(floor(maxFrac * trained tokens), 1) largest D of those with A < 0 leave it, and all with A =
  * 0. Needs entropies and `necs`, so it runs in the trainer alone.
  *

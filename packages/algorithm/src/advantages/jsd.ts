@@ -61,8 +61,8 @@ export const jsd = defineAdvantagePart({
 });
 
 /**
- * Largest u that is exponentiated: a token that the student hardly ever samples must not drown the
- * batch.
+ * Largest u that is exponentiated: a token that the student hardly ever samples must not dominate
+ * the batch.
  */
 const largestGap = 20;
 

@@ -69,7 +69,7 @@ export const rec = defineAdvantagePart({
   },
 });
 
-/** Indices of random runs below the mean, as many as there are more of them than of the others. */
+/** Indices of random runs below the mean: as many as outnumber the other runs. */
 function surplusOf(rewards: readonly number[], seed: number): ReadonlySet<number> {
   const average = groupMean(rewards);
   const below = [...rewards.keys()].filter((i) => rewards[i]! < average);

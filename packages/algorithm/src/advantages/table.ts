@@ -1,6 +1,6 @@
 /**
- * The advantage functions by the names of YAML's `advantage_fn`. A new one is a file here and a
- * row.
+ * The advantage functions by the names of YAML's `advantage_fn`. To add one, write a file here and
+ * a row.
  */
 import { asymre, asymreVerl } from './asymre.js';
 import { clipb } from './clipb.js';

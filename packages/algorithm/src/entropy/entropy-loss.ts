@@ -32,7 +32,7 @@ const entropyLoss: TokenLoss = {
 };
 
 /**
- * loss = -entropyCoef * agg(H); the metric is there where the coefficient is 0 too. With
+ * loss = -entropyCoef * agg(H); the metric is reported even if the coefficient is 0. With
  * `sampledRowsOnly` agg goes over rows whose `expertMask` is 0.
  */
 export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart =>
@@ -53,7 +53,7 @@ export const entropyPart = (doc: PartDoc, sampledRowsOnly: boolean): EntropyPart
     },
   });
 
-/** No term, and no entropy is computed. Takes the argument of the others. */
+/** No loss, and no entropies are computed. Accepts the argument of the others. */
 export const noEntropy: EntropyPart = definePart({
   args,
   doc: {

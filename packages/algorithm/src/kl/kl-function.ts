@@ -28,7 +28,7 @@ const args = {
   ),
 };
 
-/** The loss is undefined when there is nothing to compute: the reference model then does no work. */
+/** The loss is undefined if there is nothing to compute; then the reference model does no work. */
 export interface KlPart extends Part<LossPart | undefined> {
   /**
    * The same as a penalty on rewards. Undefined for `none` and a coefficient of 0.

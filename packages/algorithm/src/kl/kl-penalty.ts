@@ -1,5 +1,5 @@
 /**
- * The divergence from the reference as a penalty on rewards, with a constant or a steered
+ * The divergence from the reference as a penalty on rewards, with a constant or an adaptive
  * coefficient.
  */
 import {
@@ -75,7 +75,7 @@ export function klPenalty(
   };
 }
 
-/** Of the sampling policy from the reference, 0 on masked tokens. [N] */
+/** The divergence of the sampling policy from the reference; 0 on masked tokens. [N] */
 function divergences(
   estimator: KlEstimator,
   { actionMask, oldLogprobs }: AdvantageInput,

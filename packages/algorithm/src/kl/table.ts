@@ -1,6 +1,6 @@
 /**
- * The KL functions by the names of YAML's `kl_loss_fn` and `kl_penalty_fn`. A new one is an
- * estimator and a row.
+ * The KL functions by the names of YAML's `kl_loss_fn` and `kl_penalty_fn`. To add one,
+ * write an estimator and a row.
  */
 import type { PaperRef } from '../parts/part.js';
 import { klEstimators } from './estimators.js';

@@ -1,4 +1,4 @@
-/** Keeps the groups that have something to compare: some runs correct, some not. */
+/** Keeps groups in which some runs are correct and some are not. */
 import { numberArg, stringArg, type Experience } from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { byRun, byTask, inOrderOfSteps } from '../advantages/shared/runs.js';

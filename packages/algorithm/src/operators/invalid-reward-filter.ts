@@ -1,4 +1,4 @@
-/** Drops what was not rewarded. */
+/** Drops experiences without a valid reward. */
 import { definePart, type OperatorPart } from '../parts/part.js';
 
 /** Metrics: `filtered_count`. */

@@ -1,4 +1,4 @@
-/** Takes responses that ran out of tokens out of the loss, and leaves them in their groups. */
+/** Excludes truncated responses from the loss, but keeps them in their groups. */
 import { withFields } from '@trinity-rft/core';
 import { definePart, type OperatorPart } from '../parts/part.js';
 

@@ -1,4 +1,4 @@
-/** Takes reward off long responses, more the nearer they come to the limit. */
+/** Lowers the reward of responses that come close to the length limit. */
 import {
   ConfigError,
   gatherMetrics,

@@ -1,4 +1,4 @@
-/** Keeps what was rewarded enough. */
+/** Keeps experiences whose reward reaches a threshold. */
 import { numberArg } from '@trinity-rft/core';
 import { rewardOf } from '../advantages/shared/groups.js';
 import { definePart, type OperatorPart } from '../parts/part.js';

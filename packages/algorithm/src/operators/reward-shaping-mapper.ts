@@ -1,4 +1,4 @@
-/** Mixes other numbers about an experience into its reward. */
+/** Combines the reward with other numbers about an experience. */
 import {
   gatherMetrics,
   listArg,
@@ -17,7 +17,7 @@ const operations = {
   DIV: (reward: number, value: number) => (value === 0 ? reward : reward / value),
 } as const;
 
-/** One operation, as YAML spells it. */
+/** One operation, under the names of YAML. */
 interface RewardShaping {
   /** Of `info`, or of the metrics. */
   readonly stats_key: string;
@@ -31,8 +31,8 @@ const expected = '{ stats_key: a text, op_type: ADD, SUB, MUL or DIV, weight: a 
 
 /**
  * Experiences that lack a number keep their reward, and are counted. Division by 0 changes nothing.
- * Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`. @throws RewardError when a number
- * is none, or the result is not finite
+ * Metrics: `reward_diff/{mean,max,min}`, `missing_stats_count`. @throws RewardError when a value
+ * is not a number, or the result is not finite
  */
 export const rewardShapingMapper: OperatorPart = definePart({
   args: {

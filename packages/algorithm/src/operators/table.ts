@@ -1,6 +1,6 @@
 /**
- * The experience operators by the names of YAML's `data_processor.experience_pipeline.operators`. A
- * new one is a file here and a row.
+ * The experience operators by the names of YAML's `data_processor.experience_pipeline.operators`. To
+ * add one, write a file here and a row.
  */
 import type { OperatorPart } from '../parts/part.js';
 import { dapoDynamicSampling } from './dapo-dynamic-sampling.js';

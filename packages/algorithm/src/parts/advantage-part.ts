@@ -1,4 +1,4 @@
-/** What an advantage function is made of: where it can run, and what it needs there. */
+/** The type of advantage functions: where they can run, and what they need there. */
 import {
   readArgs,
   type AdvantageFn,
@@ -10,7 +10,7 @@ import {
 import type { Part, PartDoc } from './part.js';
 
 /**
- * At least one of the two functions; where both are there they agree where a train batch holds one
+ * At least one of the two functions. If both are given, they agree on a train batch that holds one
  * explore step.
  */
 export interface AdvantageStrategy {
@@ -24,7 +24,7 @@ export interface AdvantageStrategy {
   readonly needs?: Partial<AlgorithmNeeds>;
 }
 
-/** What configuration and launcher know of an advantage function without making it. */
+/** Facts that configuration and launcher read without creating the function. */
 export interface AdvantageFacts {
   /**
    * Runs are compared with others of their task, so a task with one run teaches little or nothing.

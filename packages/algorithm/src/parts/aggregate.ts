@@ -1,6 +1,6 @@
 /**
- * How the losses of tokens become one number: a weight per token, normalised over the whole
- * optimizer batch.
+ * How the losses of tokens are combined into one number: a weight per token, normalised over the
+ * whole optimizer batch.
  */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
 
@@ -20,10 +20,10 @@ export const lossAggModeArg: Arg<LossAggMode | undefined> = choiceArg(
   'How the losses of tokens become one number, for this term alone. Default: loss_agg_mode of the algorithm.',
 );
 
-/** Keeps an empty batch from dividing by zero; the value of the original. */
+/** Prevents division by zero in an empty batch; the value of the original. */
 const epsilon = 1e-8;
 
-/** How an algorithm makes one number of the losses of tokens. */
+/** How the losses of tokens are combined into one number. */
 export interface Aggregation {
   readonly mode: LossAggMode;
   readonly norm?: number | undefined;
@@ -108,7 +108,7 @@ const weightOf: Readonly<Record<LossAggMode, (sizes: Sizes) => number>> = {
 };
 
 /**
- * sum(w * v) over tokens of weight above 0, in float64; what masked tokens hold has no influence,
+ * sum(w * v) over tokens of weight above 0, in float64; values of masked tokens have no influence,
  * not even NaN.
  */
 export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array): number {
@@ -123,7 +123,7 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
  */
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 
-/** Ones of a mask in [start, end). */
+/** Number of ones of a mask in [start, end). */
 export function count(mask: Uint8Array, start = 0, end = mask.length): number {
   let sum = 0;
   for (let t = start; t < end; t++) sum += mask[t]!;

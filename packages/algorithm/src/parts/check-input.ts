@@ -1,4 +1,4 @@
-/** What losses and advantages may be given: aligned arrays of finite numbers. */
+/** Checks the inputs of losses and advantages: aligned arrays of finite numbers. */
 import {
   EngineError,
   InvariantError,
@@ -27,8 +27,8 @@ interface Batch {
 }
 
 /**
- * Looks at trained tokens only: what masked ones hold has no influence. Fields that are missing are
- * left to who needs them.
+ * Looks at trained tokens only, since values of masked ones have no influence. Missing fields pass:
+ * functions that read them check.
  * @throws InvariantError when arrays are not aligned, EngineError naming row and token when a
  * number is not finite
  */

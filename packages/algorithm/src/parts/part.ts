@@ -1,7 +1,7 @@
 /** One exchangeable part of an algorithm: its arguments, and how it is made from them. */
 import { readArgs, type ArgSpec, type ArgValues, type ExperienceOperator } from '@trinity-rft/core';
 
-/** What documents say of a part. */
+/** What the documentation says about a part. */
 export interface PartDoc {
   /** What it is, in one sentence. */
   readonly summary: string;

@@ -77,5 +77,5 @@ export const ppo = definePolicyLoss({
   wrap: (loss, options) => (options.enableSequenceMasking ? sequenceMasked(loss, options) : loss),
 });
 
-/** What tokens have where the current policy is taken to be the one that sampled them. */
+/** The quantities of a token if the current policy were the one that sampled it. */
 const samePolicy = { ratio: 1, ratioSlope: 1, logRatio: 0 };

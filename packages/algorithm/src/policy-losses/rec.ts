@@ -1,6 +1,5 @@
 /**
- * REINFORCE as an off-policy algorithm: what is clipped, how tokens weigh and what holds the policy
- * back, each by choice.
+ * REINFORCE as an off-policy algorithm, with a choice of clip, of weights and of a regularizer.
  */
 import { booleanArg, choiceArg, ConfigError, numberArg } from '@trinity-rft/core';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';

@@ -1,9 +1,9 @@
-/** Supervised loss weighted by how likely the policy finds each token already. */
+/** Supervised loss in which each token weighs as much as its probability. */
 import { boundedExp } from '../parts/numbers.js';
 import { definePolicyLoss } from '../parts/policy-loss-part.js';
 
 /**
- * l = -sg(e^x) x, dl/dx = -e^x. Tokens the policy would never say itself barely count, which keeps
+ * l = -sg(e^x) x, dl/dx = -e^x. Tokens that the policy would never sample barely count, which keeps
  * fine-tuning close to it. Metric `sft_is_loss`.
  * @see arXiv:2508.05629, eq. 9
  */

@@ -1,5 +1,5 @@
 /**
- * The policy losses by the names of YAML's `policy_loss_fn`. A new one is a file here and a row.
+ * The policy losses by the names of YAML's `policy_loss_fn`. To add one, write a file here and a row.
  */
 import type { PolicyLossPart } from '../parts/policy-loss-part.js';
 import { cispo } from './cispo.js';

@@ -16,7 +16,7 @@ const args = {
 
 /**
  * alpha = clip(r, 0, 1) where A <= `advantageThreshold`, else 1: l = -sg(alpha) A x, dl/dx = -alpha
- * A. What the policy says more often than it did is not unlearned faster; good answers are imitated
+ * A. Bad answers that became likelier are not unlearned faster; good answers are imitated
  * wherever they come from. With `sequenceRatio` the ratio is e^sum(d) of the row. Metrics
  * `topr_loss`, `avg_alpha`, `avg_ratio`.
  * @see TOPR, arXiv:2503.14286, eq. 6 (canonical parameters)

@@ -1,10 +1,10 @@
-/** What presets have in common: the settings that their rows change. */
+/** Settings that presets share. */
 import type { AlgorithmPreset } from '../parts/preset.js';
 
 export type PresetTable = Readonly<Record<string, AlgorithmPreset>>;
 
 /**
- * Runs of the policy, compared within their task, with a KL loss and the entropy on record: the
+ * Runs of the policy, compared within their task, with a KL loss and the entropy as a metric: the
  * recipe of grpo.
  */
 export const rollouts = {
@@ -25,7 +25,7 @@ export const plain = {
   entropyLossFn: { name: 'none' },
 } as const;
 
-/** Stored answers. */
+/** Training on stored answers. */
 export const supervised = { ...plain, repeatTimes: 1, advantageFn: undefined } as const;
 
 export const paper = (title: string, number: string): { title: string; url: string } => ({

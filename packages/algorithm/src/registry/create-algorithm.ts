@@ -1,6 +1,6 @@
 /**
- * Puts an algorithm together from the tables: advantage, KL penalty, policy loss + KL loss +
- * entropy loss, and what they need.
+ * Creates an algorithm from the tables: advantage, KL penalty, policy loss + KL loss + entropy loss,
+ * and what they need.
  */
 import {
   ConfigError,
@@ -139,7 +139,7 @@ function make<Made, Context extends readonly unknown[]>(
   );
 }
 
-/** What any part needs is needed; of entropies the most that one asks for. */
+/** The union of what the parts need; for entropies the highest level. */
 function mergeNeeds(parts: readonly Partial<AlgorithmNeeds>[]): AlgorithmNeeds {
   const flags = Object.keys(noNeeds).filter(isFlag);
   const merged = flags.map((name) => [name, parts.some((needs) => needs[name] === true)]);

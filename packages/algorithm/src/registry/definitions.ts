@@ -55,7 +55,7 @@ const kinds: readonly unknown[] = [
   'trinity-rft.operator',
 ] satisfies readonly Definition['kind'][];
 
-/** True for what the functions of this file returned, also from another copy of this package. */
+/** True for results of the functions below, also from another copy of this package. */
 export function isAlgorithmPlugin(value: unknown): value is Definition {
   return (
     typeof value === 'object' &&

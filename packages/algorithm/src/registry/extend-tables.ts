@@ -1,4 +1,4 @@
-/** The tables with the definitions of plugins in them. */
+/** Tables extended by the definitions of plugins. */
 import { ConfigError, pickRow } from '@trinity-rft/core';
 import type { AlgorithmTables } from './tables.js';
 import type { AlgorithmDefinition, Definition } from './definitions.js';
@@ -13,8 +13,8 @@ const tableOf = {
 >;
 
 /**
- * Copies; parts that algorithms bring along come with them, and a definition that is given twice
- * counts once.
+ * Returns copies. Parts that an algorithm was defined with are added too; a definition that is given
+ * twice counts once.
  * @throws ConfigError for a name that is taken, and for an algorithm that names a part which does
  * not exist
  */

@@ -1,4 +1,4 @@
-/** Everything an algorithm can be made of, by the names of YAML; a plugin adds rows. */
+/** All presets and parts by the names of YAML; plugins add rows. */
 import type { AdvantagePart } from '../parts/advantage-part.js';
 import { advantageFns } from '../advantages/table.js';
 import type { EntropyPart } from '../entropy/entropy-loss.js';

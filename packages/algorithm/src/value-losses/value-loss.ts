@@ -1,4 +1,4 @@
-/** The loss of a critic: squared error, clipped around what the critic said before. */
+/** The loss of a critic: squared error, clipped around its earlier values. */
 import { numberArg, type ValueLossFn } from '@trinity-rft/core';
 import { aggregationWeights, meanOf } from '../parts/aggregate.js';
 import { checkValueLossInput } from '../parts/check-input.js';
@@ -42,7 +42,7 @@ export const valueLoss = definePart({
         if (actionMask[t] === 0) continue;
         trained++;
         const [value, target, weight] = [values[t]!, returns[t]!, weights[t]!];
-        // In float32, where the original meets its ties.
+        // In float32, in which the original has its ties.
         const [low, high] = [
           Math.fround(oldValues[t]! - range),
           Math.fround(oldValues[t]! + range),

@@ -71,11 +71,11 @@ export function stdOf(
   return level === 'none' ? 1 : (level === 'batch' ? batch : group.std) + epsilon;
 }
 
-/** A threshold drops groups that tell nothing: single runs and rewards that hardly differ. */
+/** A threshold drops groups without a signal: single runs, and rewards that hardly differ. */
 export const isDropped = (stats: GroupStats, threshold: number | undefined): boolean =>
   threshold !== undefined && (stats.size === 1 || stats.std <= threshold);
 
-/** Share of groups whose rewards are all equal: they teach nothing relative to each other. */
+/** Share of groups whose rewards are all equal: there is nothing to learn from comparing them. */
 export function zeroVarianceRatio(groups: readonly (readonly number[])[]): number {
   return groups.filter(allEqual).length / groups.length;
 }

@@ -51,7 +51,7 @@ export function onExperiences(
 }
 
 /**
- * Copies what was computed for its rows back to where they lie in the response; between them is 0.
+ * Copies the results of its rows to their places in the response; tokens between them get 0.
  */
 function withOutput(
   experience: Experience,

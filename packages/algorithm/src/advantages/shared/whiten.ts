@@ -1,6 +1,6 @@
-/** Mean and deviation over the trained tokens of a batch, and advantages that have 0 and 1. */
+/** Whitening: mean 0 and deviation 1 over the trained tokens of a batch. */
 
-/** Keeps equal values from dividing by zero; the value of the original. */
+/** Prevents division by zero when all values are equal; the value of the original. */
 const epsilon = 1e-8;
 
 /** Statistics over tokens where the action mask is 1; zeros where there are none. */
