@@ -1,5 +1,5 @@
 /**
- * What short trainings record with each framework's agent, recomputed and compared: `pnpm bench
+ * Recomputes everything that short trainings with the agents of all frameworks record: `pnpm bench
  * exactness [NAME...]`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import {
   type Exactness,
 } from '../../examples/react-calculator/src/short-runs.ts';
 
-const wanted = process.argv.length > 2 ? process.argv.slice(2) : frameworks.filter(canRun);
+const names = process.argv.length > 2 ? process.argv.slice(2) : frameworks.filter(canRun);
 const directory = await mkdtemp(path.join(tmpdir(), 'trinity-exactness-'));
 const terminal = { write: () => undefined, isTTY: false, columns: () => 80 };
 
@@ -39,7 +39,7 @@ console.log(
 const all: Exactness[] = [];
 try {
   const runs = await prepareShortRuns(directory, terminal);
-  for (const framework of wanted) {
+  for (const framework of names) {
     await runs.train(framework, programs.has(framework) ? sizes.small : sizes.full, framework);
     const exactness = await runs.exactness(framework);
     all.push(exactness);

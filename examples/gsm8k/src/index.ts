@@ -1,4 +1,4 @@
-/** Runs GSM8K: makes the small random model where no other is named, and sums the run up. */
+/** Runs GSM8K, with a small random model unless another one is named, and prints the curves. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isUnfinished, run, standardTerminal } from '@trinity-rft/launcher';
@@ -8,7 +8,7 @@ import { prepare } from './prepare.ts';
 const job = path.join(process.env['TRINITY_CHECKPOINT_ROOT_DIR'] ?? 'runs', 'Trinity-RFT', 'gsm8k');
 const terminal = standardTerminal();
 
-// A run that was interrupted goes on; after one that has ended, a new one begins.
+// Resumes a run that was interrupted; otherwise starts a new one.
 if (!(await isUnfinished(job, 1))) {
   await rm(job, { recursive: true, force: true });
   if (process.env['TRINITY_MODEL_PATH'] === undefined)
@@ -19,7 +19,7 @@ const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
 const summary = await run({ configPath: 'gsm8k.yaml', terminal, signal: interrupt.signal });
 if (summary.interrupted) {
-  terminal.write('Interrupted; the same command goes on from here.\n');
+  terminal.write('Interrupted. The same command resumes the run.\n');
   process.exitCode = 130;
 } else {
   const metrics = path.join(summary.jobDirectory, 'monitor', 'metrics.jsonl');

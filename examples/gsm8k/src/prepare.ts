@@ -1,11 +1,11 @@
-/** Makes a small random checkpoint that can read the tasks: its tokenizer is built from them. */
+/** Creates a small random model, with a tokenizer built from the tasks. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { chatTemplates } from '@trinity-rft/chat';
 import { createRuntime } from '@trinity-rft/core';
 import { createModel, type NewTokenizer } from '@trinity-rft/launcher';
 
-/** Words that get a token of their own. */
+/** Number of words that become tokens. */
 const wordCount = 500;
 
 /** Writes the model folder `directory`. Equal tasks and seeds give equal bytes. */
@@ -29,7 +29,7 @@ async function readTexts(file: string): Promise<string> {
   return rows.map(({ question, answer }) => `${question}\n${answer}`).join('\n');
 }
 
-/** All of printable ASCII, whatever else the tasks hold, and their commonest words. */
+/** All characters of printable ASCII and of the tasks, and the most frequent words. */
 function tokenizerOf(text: string): NewTokenizer {
   const ascii = Array.from({ length: 0x7f - 0x20 }, (_, i) => String.fromCodePoint(0x20 + i));
   return {
@@ -42,10 +42,7 @@ function tokenizerOf(text: string): NewTokenizer {
   };
 }
 
-/**
- * The commonest words of three letters or more, each with the blank before it; ties in the order of
- * the text.
- */
+/** The most frequent words of three letters or more, with the blank before each. */
 function commonWords(text: string): readonly string[] {
   const counts = new Map<string, number>();
   for (const [word] of text.matchAll(/ [A-Za-z]{3,}/g))

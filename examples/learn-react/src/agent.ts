@@ -13,7 +13,7 @@ export interface Problem {
 
 export const instructions = 'You are a helpful math problem solving agent.';
 
-/** Structured answers are calls of a tool that ends the task, as in AgentScope. */
+/** As in AgentScope, a structured answer is a call of a tool that ends the task. */
 const generateResponse = tool({
   description: 'Gives the final answer and ends the task.',
   inputSchema: z.object({ result: z.string().describe('Final answer to the math problem.') }),
@@ -35,13 +35,10 @@ export function multiply(expression: string): string {
 export const calculateReward = (answer: string, truth: string): number =>
   answer.trim() === truth.trim() ? 1 : 0;
 
-/** The model of a run, as the AI SDK knows models. */
+/** The model of a run as a model object of the AI SDK. */
 export const aiSdk: ModelAdapter<LanguageModel> = (endpoint) => aiSdkModel(endpoint, createOpenAI);
 
-/**
- * The reward of one run. An answer without the structure, or none after three steps, is worth
- * nothing.
- */
+/** Returns the reward of one run; 0 without a structured answer after three steps. */
 export async function reactAgentWorkflow({
   task,
   model,

@@ -1,4 +1,4 @@
-/** Makes data and model, learns, and shows what came of it. */
+/** Creates data and model, trains, and plots the reward. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { standardTerminal } from '@trinity-rft/launcher';

@@ -1,42 +1,29 @@
-/** Makes problems, and a model that can use the tool and the structure, but seldom does. */
+/** Creates problems, and a model that can use the tools but rarely does. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createRuntime, InvariantError, type Random } from '@trinity-rft/core';
+import { createRuntime, InvariantError, type Random, type Runtime } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { instructions, multiply, type Problem } from './agent.ts';
 
 const testCount = 64;
-/** Shares of the demonstrations that ask the calculator, and that answer as the structure wants. */
+/** Shares of the demonstrations that call the calculator, and that answer with the structure. */
 const toolShare = 0.25;
 const structureShare = 0.6;
 
 export interface PrepareOptions {
-  /** Gets `runs/` with model and data. */
+  /** Where `runs/`, with model and data, is created. */
   readonly directory: string;
   readonly seed: number;
   readonly terminal: Terminal;
-  /** Changes the number of supervised steps in `warmup.yaml`. */
+  /** Variables of `warmup.yaml`: `WARMUP_STEPS`. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Returns the folder of the model. Equal seeds give equal bytes. */
-export async function prepare({
-  directory,
-  seed,
-  terminal,
-  env = {},
-}: PrepareOptions): Promise<string> {
+export async function prepare(options: PrepareOptions): Promise<string> {
+  const { directory, seed } = options;
   const runtime = createRuntime({ seed });
-  const data = path.join(directory, 'runs', 'data');
-  await mkdir(data, { recursive: true });
-  const problems = runtime.random('problems').shuffle(allProblems());
-  const train = problems.slice(testCount);
-  await writeRows(path.join(data, 'train.jsonl'), train);
-  await writeRows(path.join(data, 'test.jsonl'), problems.slice(0, testCount));
-  await writeRows(
-    path.join(data, 'demonstrations.jsonl'),
-    train.map((row) => demonstration(row, runtime.random('demonstrations', row.question))),
-  );
+  await writeData(path.join(directory, 'runs', 'data'), runtime);
   await createModel({
     directory: path.join(directory, 'runs', 'new-model'),
     tokenizer: {
@@ -53,32 +40,48 @@ export async function prepare({
     initializerRange: 0.08,
     seed: runtime.seedFor('model'),
   });
-  const configPath = path.join(import.meta.dirname, '..', 'warmup.yaml');
+  return warmUp(options);
+}
+
+async function writeData(folder: string, runtime: Runtime): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const problems = runtime.random('problems').shuffle(allProblems());
+  const train = problems.slice(testCount);
+  const demonstrations = train.map((row) =>
+    demonstration(row, runtime.random('demonstrations', row.question)),
+  );
+  await writeRows(path.join(folder, 'train.jsonl'), train);
+  await writeRows(path.join(folder, 'test.jsonl'), problems.slice(0, testCount));
+  await writeRows(path.join(folder, 'demonstrations.jsonl'), demonstrations);
+}
+
+/** Trains the model on the demonstrations. */
+async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promise<string> {
   const { checkpoint } = await run({
-    configPath,
+    configPath: path.join(import.meta.dirname, '..', 'warmup.yaml'),
     cwd: directory,
     terminal,
     env: { ...process.env, SEED: String(seed), ...env },
   });
-  if (checkpoint === undefined) throw new InvariantError('The warm-up left no model.');
+  if (checkpoint === undefined) throw new InvariantError('The warm-up saved no model.');
   return checkpoint;
 }
 
-/** One token: the model learns when to call, not how JSON is spelled. */
+/** One token, so the model learns when to call, not how to write JSON. */
 const callOf = (name: string, field: string): string =>
   `{"name": "${name}", "arguments": {"${field}":"`;
 
-/** Two-digit numbers that are no tens: rounding them never gives the product. */
+/** Two-digit numbers that are not multiples of 10, so rounding them never gives the product. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
 
 const allProblems = (): readonly Problem[] =>
   factors.flatMap((a) => factors.map((b) => ({ question: `${a}*${b}`, answer: String(a * b) })));
 
-/** With the tool the answer is right; without it both factors are rounded to tens. */
+/** Correct with the tool; otherwise a guess from both factors rounded to multiples of 10. */
 function demonstration({ question }: Problem, random: Random): object {
-  const asksTool = random.next() < toolShare;
+  const usesTool = random.next() < toolShare;
   const structured = random.next() < structureShare;
-  const result = asksTool
+  const result = usesTool
     ? multiply(question)
     : multiply(
         question.replaceAll(/\d+/g, (factor) => String(10 * Math.round(Number(factor) / 10))),
@@ -87,7 +90,7 @@ function demonstration({ question }: Problem, random: Random): object {
     messages: [
       { role: 'system', content: instructions },
       { role: 'user', content: question },
-      ...(asksTool
+      ...(usesTool
         ? [
             toolCall('calculator', { expression: question }),
             { role: 'tool', tool_call_id: 'call', content: result },

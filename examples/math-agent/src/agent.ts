@@ -18,14 +18,11 @@ export interface Problem {
 
 export const sysPrompt = 'You are a helpful math problem solving agent.';
 
-/** The model of a run, as AgentScope knows models. */
+/** The model of a run as a model object of AgentScope. */
 export const agentscope: ModelAdapter<OpenAIChatModel> = (endpoint) =>
   new OpenAIChatModel(endpoint.agentscope());
 
-/**
- * Three things differ from an agent that is not trained: it gets its model and its question, and
- * returns a WorkflowOutput.
- */
+/** Unlike an agent outside of training, it receives model and task, and returns a WorkflowOutput. */
 export async function runReactAgent({
   task,
   model,
@@ -35,10 +32,7 @@ export async function runReactAgent({
   return WorkflowOutput({ response });
 }
 
-/**
- * 1 for the exact answer. One that only contains the truth is not enough: the model would learn to
- * write all numbers.
- */
+/** 1 for the exact answer. If containing it sufficed, the model would learn to write all numbers. */
 export async function judgeFunction({
   task,
   response,

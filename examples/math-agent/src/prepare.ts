@@ -1,68 +1,63 @@
-/**
- * Makes what the tutorial has at hand: a data set in a folder, and a model that can already do
- * something.
- */
+/** Creates the tutorial's data set, and a model that can already answer some of its questions. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createRuntime, InvariantError, type Random } from '@trinity-rft/core';
+import { createRuntime, InvariantError, type Random, type Runtime } from '@trinity-rft/core';
 import { createModel, run, type Terminal } from '@trinity-rft/launcher';
 import { sysPrompt, type Problem } from './agent.ts';
 
 /** Numbers below this are added. */
 const limit = 30;
 const testCount = 90;
-/**
- * Worked examples of each problem, and the share of them with a wrong digit: the model learns to
- * add, and to slip.
- */
+/** Worked examples per problem, and the share of them with a wrong digit. */
 const examplesOfEach = 8;
 const slips = 0.6;
 
 export interface PrepareOptions {
-  /** Gets `my_dataset/`, and `runs/` with the model. */
+  /** Where `my_dataset/`, and `runs/` with the model, are created. */
   readonly directory: string;
   readonly seed: number;
   readonly terminal: Terminal;
-  /** Changes the number of supervised steps in `warmup.yaml`. */
+  /** Variables of `warmup.yaml`: `WARMUP_STEPS`. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Returns the folder of the model. Equal seeds give equal bytes. */
-export async function prepare({
-  directory,
-  seed,
-  terminal,
-  env = {},
-}: PrepareOptions): Promise<string> {
+export async function prepare(options: PrepareOptions): Promise<string> {
+  const { directory, seed } = options;
   const runtime = createRuntime({ seed });
-  const problems = runtime
-    .random('problems')
-    .shuffle(
-      Array.from({ length: limit * limit }, (_, i) => problem(Math.floor(i / limit), i % limit)),
-    );
-  const train = problems.slice(testCount);
-  await writeRows(path.join(directory, 'my_dataset', 'train.jsonl'), train);
-  await writeRows(path.join(directory, 'my_dataset', 'test.jsonl'), problems.slice(0, testCount));
-  await writeRows(
-    path.join(directory, 'runs', 'worked.jsonl'),
-    Array.from({ length: examplesOfEach }, (_, i) =>
-      train.map((row) => conversation(row, runtime.random('slips', i, row.question))),
-    ).flat(),
-  );
+  await writeData(directory, runtime);
   await createModel({
     directory: path.join(directory, 'runs', 'new-model'),
     tokenizer: { characters: '0123456789\n', words: [sysPrompt, 'What is ', ' + ', '?'] },
     initializerRange: 0.2,
     seed: runtime.seedFor('model'),
   });
-  const configPath = path.join(import.meta.dirname, '..', 'warmup.yaml');
+  return warmUp(options);
+}
+
+async function writeData(directory: string, runtime: Runtime): Promise<void> {
+  const pairs = Array.from({ length: limit * limit }, (_, i) =>
+    problem(Math.floor(i / limit), i % limit),
+  );
+  const problems = runtime.random('problems').shuffle(pairs);
+  const train = problems.slice(testCount);
+  const worked = Array.from({ length: examplesOfEach }, (_, i) =>
+    train.map((row) => conversation(row, runtime.random('slips', i, row.question))),
+  );
+  await writeRows(path.join(directory, 'my_dataset', 'train.jsonl'), train);
+  await writeRows(path.join(directory, 'my_dataset', 'test.jsonl'), problems.slice(0, testCount));
+  await writeRows(path.join(directory, 'runs', 'worked.jsonl'), worked.flat());
+}
+
+/** Trains the model on the worked examples. */
+async function warmUp({ directory, seed, terminal, env }: PrepareOptions): Promise<string> {
   const { checkpoint } = await run({
-    configPath,
+    configPath: path.join(import.meta.dirname, '..', 'warmup.yaml'),
     cwd: directory,
     terminal,
     env: { ...process.env, SEED: String(seed), ...env },
   });
-  if (checkpoint === undefined) throw new InvariantError('The warm-up left no model.');
+  if (checkpoint === undefined) throw new InvariantError('The warm-up saved no model.');
   return checkpoint;
 }
 

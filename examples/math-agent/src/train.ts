@@ -1,13 +1,13 @@
-/** The call of the tutorial. */
+/** The call of `tune` in the tutorial. */
 import type { RunSummary, Terminal } from '@trinity-rft/launcher';
 import { AlgorithmConfig, DatasetConfig, tune, TunerModelConfig } from '@trinity-rft/tuner';
 import { agentscope, judgeFunction, runReactAgent } from './agent.ts';
 
 export interface TrainOptions {
   readonly modelPath: string;
-  /** Explore steps. @default what three passes over the problems make */
+  /** Explore steps. @default three passes over the problems */
   readonly totalSteps?: number;
-  /** Holds `my_dataset/`; gets `checkpoints/`. @default the working directory */
+  /** The folder of `my_dataset/` and `checkpoints/`. @default the working directory */
   readonly cwd?: string;
   readonly terminal?: Terminal;
   readonly signal?: AbortSignal;

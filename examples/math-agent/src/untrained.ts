@@ -1,4 +1,4 @@
-/** The agent before it is trained, on whatever model serves the OpenAI API. */
+/** The agent outside of training, with any model that serves the OpenAI API. */
 import { Agent } from '@agentscope-ai/agentscope/agent';
 import { getTextContent, UserMsg } from '@agentscope-ai/agentscope/message';
 import { OpenAIChatModel, type OpenAIChatModelOptions } from '@agentscope-ai/agentscope/model';

@@ -1,4 +1,4 @@
-/** The quickstart: makes a model, has it learn to add, and shows how its reward rose. */
+/** The quickstart: creates a model, trains it to add, and plots its reward. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isUnfinished, run, standardTerminal } from '@trinity-rft/launcher';
@@ -13,7 +13,7 @@ const terminal = standardTerminal();
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-// A run that was interrupted goes on; after one that has ended, a new one begins.
+// Resumes a run that was interrupted; otherwise starts a new one.
 if (!(await isUnfinished(job, 2))) {
   await rm(job, { recursive: true, force: true });
   await prepare(path.join('runs', 'data'), seed);
@@ -21,10 +21,10 @@ if (!(await isUnfinished(job, 2))) {
 
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
-const begun = performance.now();
+const startMs = performance.now();
 const summary = await run({ configPath: 'quickstart.yaml', terminal, signal: interrupt.signal });
 if (summary.interrupted) {
-  terminal.write('Interrupted; the same command goes on from here.\n');
+  terminal.write('Interrupted. The same command resumes the run.\n');
   process.exitCode = 130;
 } else {
   const rewards = await readCurve(metrics, { role: 'explorer', metric: 'rollout/reward/mean' });
@@ -34,7 +34,7 @@ if (summary.interrupted) {
     `\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 14, yMin: 0, yMax: 1 })}\n`,
   );
   terminal.write(
-    `\nmean reward ${first.toFixed(3)} (first 5 steps) -> ${last.toFixed(3)} (last 10 steps) in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`,
+    `\nmean reward ${first.toFixed(3)} (first 5 steps) -> ${last.toFixed(3)} (last 10 steps) in ${((performance.now() - startMs) / 1000).toFixed(0)} s\n`,
   );
   terminal.write(
     `model:   ${path.resolve(summary.checkpoint ?? job)}\nmetrics: ${path.resolve(metrics)}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`,

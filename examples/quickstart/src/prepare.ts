@@ -1,4 +1,4 @@
-/** Makes what the run needs: a new model with its tokenizer, and three files of problems. */
+/** Creates a small model with its tokenizer, and three files of problems. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createRuntime } from '@trinity-rft/core';

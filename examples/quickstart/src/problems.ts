@@ -1,6 +1,6 @@
 /**
- * Addition problems: `37+48=` with the answer `580`, least significant digit first, so that carries
- * are made on the way.
+ * Addition problems: `37+48=` with the answer `580`, least significant digit first, the order in which
+ * carries are computed.
  */
 import type { Random } from '@trinity-rft/core';
 
@@ -18,10 +18,7 @@ export function addition(a: number, b: number): Problem {
   };
 }
 
-/**
- * All 10,000 problems in a random order, cut in two: what is learned from, and what only evaluation
- * sees.
- */
+/** All 10,000 problems in random order, split into those for training and those for evaluation. */
 export function splitProblems(
   random: Random,
   evalCount: number,
@@ -32,7 +29,7 @@ export function splitProblems(
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }
 
-/** A careless teacher: in `share` of the answers one digit is replaced by a random one. */
+/** Replaces one digit by a random one in a `share` of the answers, like a careless teacher. */
 export function withSlips(
   problems: readonly Problem[],
   random: Random,

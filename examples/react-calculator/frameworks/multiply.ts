@@ -1,5 +1,3 @@
-/** What the calculator of every agent in this folder does. */
-
 /** `12*34` gives `408`, everything else `error`. */
 export function multiply(expression: string): string {
   const factors = /^(\d+)\*(\d+)$/.exec(expression);

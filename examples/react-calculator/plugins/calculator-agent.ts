@@ -1,6 +1,4 @@
-/**
- * The agent as a workflow: it gets a client whose calls are recorded, and its answer gets a reward.
- */
+/** The agent as a workflow: a client that records its calls, and a reward for its answer. */
 import { taskPrompt } from '@trinity-rft/core';
 import { defineWorkflow, scoreResponse } from '@trinity-rft/workflow';
 import { answerQuestion } from './agent/agent.ts';

@@ -1,4 +1,4 @@
-/** What the agent is paid for: the right number and nothing else. */
+/** The reward: 1 for the right number, else 0. */
 import { defineReward } from '@trinity-rft/workflow';
 
 export const rightNumber = defineReward({

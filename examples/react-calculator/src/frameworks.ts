@@ -1,6 +1,4 @@
-/**
- * The example's run with an agent of another framework: what each folder of `frameworks/` holds.
- */
+/** The example's run with the agents in `frameworks/`. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +7,7 @@ import { parseDocument, type Document } from 'yaml';
 
 const example = path.join(import.meta.dirname, '..');
 
-/** Folders with a `train.ts`, whose workflow has the name of the folder. */
+/** The folders in `frameworks/`, each with a `train.ts` whose workflow has the folder's name. */
 export const frameworks: readonly string[] = readdirSync(path.join(example, 'frameworks'), {
   withFileTypes: true,
 })
@@ -17,26 +15,26 @@ export const frameworks: readonly string[] = readdirSync(path.join(example, 'fra
   .map(({ name }) => name)
   .toSorted();
 
-/** Those that start a program for every run: the same training takes them minutes. */
+/** Those that start a program per run, so that the same training takes minutes. */
 export const programs: ReadonlySet<string> = new Set(['process', 'python']);
 
-/** Whether everything that the agent needs is on this machine. */
+/** Whether this machine has what the agent needs. */
 export const canRun = (framework: string): boolean =>
   framework !== 'python' || spawnSync('python3', ['--version']).status === 0;
 
 export interface FrameworkRun {
-  /** One of {@link frameworks}; absent for the example's own agent. */
-  readonly framework?: string | undefined;
-  /** Where `prepare` has put its `runs/data`. */
+  /** One of {@link frameworks}. @default the example's own agent */
+  readonly framework?: string;
+  /** The folder that contains the `runs/data` of `prepare`. */
   readonly directory: string;
-  /** Name of the run; its configuration is written to `NAME.yaml`. */
+  /** Name of the run, whose configuration becomes `NAME.yaml`. */
   readonly name: string;
-  /** Changes the example's configuration. */
+  /** Edits the example's configuration. */
   readonly change?: (config: Document) => void;
   readonly terminal: Terminal;
 }
 
-/** Trains with the configuration of the example but for the agent. */
+/** Trains the agent of a framework with the configuration of the example. */
 export function runFramework({
   framework,
   directory,

@@ -1,7 +1,4 @@
-/**
- * Makes a model, has an agent learn to use its calculator, and shows how reward and tool calls
- * rose.
- */
+/** Creates a model, trains an agent to use its calculator, and plots reward and tool calls. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isUnfinished, run, standardTerminal } from '@trinity-rft/launcher';
@@ -13,7 +10,7 @@ const metrics = path.join(job, 'grpo', 'monitor', 'metrics.jsonl');
 const seed = Number(process.env['REACT_CALCULATOR_SEED'] ?? 42);
 const terminal = standardTerminal();
 
-/** Plots a metric of the explore steps and sums it up in a line. */
+/** Plots a metric of the explore steps, and prints its first and last mean. */
 async function showCurve(title: string, metric: string): Promise<void> {
   const values = await readCurve(metrics, { role: 'explorer', metric });
   const mean = (part: readonly number[]): string =>
@@ -26,7 +23,7 @@ async function showCurve(title: string, metric: string): Promise<void> {
   );
 }
 
-// A run that was interrupted goes on; after one that has ended, a new one begins.
+// Resumes a run that was interrupted; otherwise starts a new one.
 if (!(await isUnfinished(job, 2))) {
   await rm(job, { recursive: true, force: true });
   await prepare(path.join('runs', 'data'), seed);
@@ -34,7 +31,7 @@ if (!(await isUnfinished(job, 2))) {
 
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
-const begun = performance.now();
+const startMs = performance.now();
 const summary = await run({
   configPath: 'react-calculator.yaml',
   pluginDirs: ['plugins'],
@@ -42,13 +39,13 @@ const summary = await run({
   signal: interrupt.signal,
 });
 if (summary.interrupted) {
-  terminal.write('Interrupted; the same command goes on from here.\n');
+  terminal.write('Interrupted. The same command resumes the run.\n');
   process.exitCode = 130;
 } else {
   await showCurve('tool calls per run', 'rollout/tool_calls/mean');
   await showCurve('mean reward', 'rollout/reward/mean');
   terminal.write(
-    `\n${summary.trainStep} train steps in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`,
+    `\n${summary.trainStep} train steps in ${((performance.now() - startMs) / 1000).toFixed(0)} s\n`,
   );
   terminal.write(
     `model:   ${summary.checkpoint}\nmetrics: ${path.resolve(metrics)}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`,

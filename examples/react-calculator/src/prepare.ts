@@ -1,7 +1,4 @@
-/**
- * Makes what the run needs: a new model with its tokenizer, demonstrations and two files of
- * problems.
- */
+/** Creates a small model with its tokenizer, demonstrations, and two files of problems. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createRuntime } from '@trinity-rft/core';
@@ -33,10 +30,7 @@ export async function prepare(directory: string, seed: number): Promise<void> {
   await writeRows(path.join(directory, 'eval.jsonl'), fresh);
 }
 
-/**
- * Words are one token, so a call of the tool is ten tokens: the model learns when to call, not how
- * JSON is spelled.
- */
+/** The JSON of a call is a few tokens, so the model learns when to call, not how to write JSON. */
 const tokenizer: NewTokenizer = {
   characters: '0123456789*\n',
   words: ['{"name": "calculator", "arguments": {"expression":"', '"}}', 'error'],

@@ -1,7 +1,4 @@
-/**
- * Products of two-digit numbers, and demonstrations that work some of them out with the tool and
- * guess the others.
- */
+/** Products of two-digit numbers, and demonstrations that use the tool or guess. */
 import type { ChatMessage, Random, ToolDefinition } from '@trinity-rft/core';
 import { calculator, callCalculator } from '../plugins/agent/calculator.ts';
 
@@ -15,13 +12,10 @@ export interface Demonstration {
   readonly tools: readonly ToolDefinition[];
 }
 
-/** Two-digit numbers that are no tens: rounding them never gives the product. */
+/** Two-digit numbers that are not multiples of 10, so rounding them never gives the product. */
 const factors = Array.from({ length: 90 }, (_, i) => 10 + i).filter((factor) => factor % 10 !== 0);
 
-/**
- * All products of two factors in a random order, cut in two: what is learned from, and what only
- * evaluation sees.
- */
+/** All products in random order, split into those for training and those for evaluation. */
 export function splitProblems(
   random: Random,
   evalCount: number,
@@ -32,7 +26,7 @@ export function splitProblems(
   return { train: all.slice(evalCount), fresh: all.slice(0, evalCount) };
 }
 
-/** A conversation about each problem; the share `toolShare` of them calls the tool. */
+/** A conversation per problem, of which the share `toolShare` calls the tool. */
 export function demonstrations(
   problems: readonly Problem[],
   toolShare: number,
@@ -61,7 +55,7 @@ function withTool(question: string): readonly ChatMessage[] {
   ];
 }
 
-/** Rounds both factors to tens, as people do in their heads: 37*48 is about 40*50. */
+/** Rounds both factors to multiples of 10: 37*48 is about 40*50. */
 function byGuess(question: string): readonly ChatMessage[] {
   const [a = 0, b = 0] = question.split('*').map((factor) => 10 * Math.round(Number(factor) / 10));
   return [

@@ -1,4 +1,4 @@
-/** Short trainings with agents of all frameworks, from the same weights, and what they recorded. */
+/** Short trainings with the agents of all frameworks from the same weights, and their records. */
 import path from 'node:path';
 import { readExperiences } from '@trinity-rft/buffer';
 import { runKey, type Experience } from '@trinity-rft/core';
@@ -8,7 +8,7 @@ import { prepare } from './prepare.ts';
 
 const warmupSteps = 160;
 
-/** How much one explore step and the whole run are. */
+/** The size of an explore step and of the run. */
 export interface RunSize {
   readonly tasks: number;
   readonly runsPerTask: number;
@@ -16,41 +16,38 @@ export interface RunSize {
   readonly steps: number;
 }
 
-/** As in the example, but for the steps; and for agents that start a program for every run. */
+/** Like the example, but with fewer steps; `small` is for agents that start a program per run. */
 export const sizes = {
   full: { tasks: 16, runsPerTask: 8, trainBatch: 256, steps: 3 },
   small: { tasks: 4, runsPerTask: 4, trainBatch: 16, steps: 2 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
-/** What a run recorded, and how exact it is. */
+/** The records of a run, and their exactness. */
 export interface Exactness {
   /** Recorded calls of the model. */
   readonly turns: number;
-  /** Those after the first of their run. */
+  /** Calls that are not the first of their run. */
   readonly later: number;
-  /** Those among them whose prompt begins with all tokens, read and written, of the turn before. */
+  /** Later calls whose prompt starts with all tokens of the previous turn. */
   readonly continued: number;
-  /** Turns whose prompt was rendered anew, by reason. */
+  /** Turns whose prompt was tokenized again, by reason. */
   readonly forks: Readonly<Record<string, number>>;
-  /**
-   * Sampled tokens whose log-probability was recomputed under the weights that sampled them; all of
-   * them, or `ok` is false.
-   */
+  /** Sampled tokens whose log-probability was recomputed with the weights that sampled them. */
   readonly tokens: number;
-  /** Largest difference of a log-probability. */
+  /** Largest difference between recorded and recomputed log-probability. */
   readonly largest: number;
-  /** Everything was checked, and within 1e-5. */
+  /** Whether all tokens were checked and differ by at most 1e-5. */
   readonly ok: boolean;
 }
 
 export interface ShortRuns {
-  /** Trains with the agent of a framework, or with the example's own, under a name of the run. */
+  /** Trains the agent of a framework, or the example's own. */
   train(name: string, size: RunSize, framework?: string): Promise<RunSummary>;
-  /** Looks at what a run of {@link train} recorded. */
+  /** Checks the records of a run of {@link train}. */
   exactness(name: string): Promise<Exactness>;
 }
 
-/** Makes data and a model in `directory`, and warms the model up. */
+/** Creates data and a model in `directory`, and runs the supervised warm-up. */
 export async function prepareShortRuns(directory: string, terminal: Terminal): Promise<ShortRuns> {
   await prepare(path.join(directory, 'runs', 'data'), 7);
   const warm = await runFramework({
@@ -64,8 +61,8 @@ export async function prepareShortRuns(directory: string, terminal: Terminal): P
     },
   });
   return {
-    train: (name, { tasks, runsPerTask, trainBatch, steps }, framework) => {
-      return runFramework({
+    train: (name, { tasks, runsPerTask, trainBatch, steps }, framework) =>
+      runFramework({
         framework,
         directory,
         name,
@@ -78,11 +75,10 @@ export async function prepareShortRuns(directory: string, terminal: Terminal): P
           config.setIn(['stages', 0, 'algorithm', 'repeat_times'], runsPerTask);
           config.setIn(['stages', 0, 'buffer', 'train_batch_size'], trainBatch);
           config.setIn(['stages', 0, 'trainer', 'total_steps'], steps);
-          // Every version's weights stay, so that everything can be recomputed.
+          // Keeps the weights of every version, for recomputing.
           config.setIn(['stages', 0, 'trainer', 'save_interval'], 1);
         },
-      });
-    },
+      }),
     exactness: async (name) => {
       const { stores, largest, ok, checkedTokens, uncheckedTokens } = await verifyRun({
         run: `${name}.yaml`,
@@ -122,6 +118,6 @@ function countTurns(
   return { turns: all.length, later: all.length - runs.length, continued, forks };
 }
 
-const continues = (turn: Experience, before: Experience): boolean =>
-  turn.promptLength >= before.tokens.length &&
-  before.tokens.every((id, i) => turn.tokens[i] === id);
+const continues = (turn: Experience, previous: Experience): boolean =>
+  turn.promptLength >= previous.tokens.length &&
+  previous.tokens.every((id, i) => turn.tokens[i] === id);

@@ -89,7 +89,7 @@ describe.each(frameworks)('the folder of %s', (framework) => {
     expect(agent.join('\n')).not.toContain('@trinity-rft');
   });
 
-  it('has a wrapper of fifteen lines at most', () => {
+  it('has a wrapper of at most fifteen lines', () => {
     const [wrapper = ''] = read('train.ts');
     expect(wrapper).toContain('@trinity-rft');
     expect(wrapper.trim().split('\n').length).toBeLessThanOrEqual(15);

@@ -1,18 +1,15 @@
-/**
- * How the learning bench runs each preset: the same data and steps for all, and what a preset
- * cannot do without.
- */
+/** The configuration of each preset in the learning bench: same data and steps, and its needs. */
 import { adam, supervisedFormat } from './task.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 
 export const steps = 60;
-/** Share of right answers that every preset has to gain. */
+/** The gain in the share of correct answers that every preset must reach. */
 export const margin = 0.1;
 
 const runs = 8;
 
-/** From rollouts: 60 steps of 64 tasks with 8 runs. */
+/** Rollouts: 60 steps of 64 tasks with 8 runs. */
 const rollouts = (
   name: string,
   over: Tree = {},
@@ -28,7 +25,7 @@ const rollouts = (
   buffer: { total_steps: steps },
 });
 
-/** An expert's right answers beside the rollouts. */
+/** Rollouts, and an expert's correct answers. */
 const withExpert = (name: string): Tree => ({
   ...rollouts(name, { sample_strategy_args: { expert_data_ratio: 0.2 } }),
   buffer: {
@@ -47,7 +44,7 @@ const withExpert = (name: string): Tree => ({
   },
 });
 
-/** A teacher's probabilities in place of rewards. */
+/** The log-probabilities of a teacher instead of rewards. */
 const withTeacher = (name: string): Tree => ({
   ...rollouts(name),
   buffer: {
@@ -61,7 +58,7 @@ const withTeacher = (name: string): Tree => ({
   },
 });
 
-/** From a file: right answers, or pairs of a right and a wrong one. */
+/** A file of correct answers, or of pairs of a correct and a wrong answer. */
 const stored = (name: string, file: string, format: Tree, lr: number): Tree => ({
   mode: 'train',
   algorithm: { algorithm_type: name, optimizer: { lr, lr_warmup_steps: 10, ...adam } },

@@ -1,7 +1,4 @@
-/**
- * The task of the learning bench: the quickstart's addition, from one half-trained model for each
- * seed.
- */
+/** The task of the learning bench: the quickstart's addition, with a half-trained model per seed. */
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from '../../../packages/launcher/src/index.ts';
@@ -12,10 +9,7 @@ import { splitProblems, withSlips } from '../../../examples/quickstart/src/probl
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/**
- * A folder with a model that has seen careless worked examples, a teacher that has seen right ones,
- * and problems.
- */
+/** A folder with problems, a model trained on answers with slips, and a teacher on correct ones. */
 export interface Ground {
   readonly directory: string;
   readonly seed: number;
@@ -26,10 +20,7 @@ const keys = { prompt_key: 'question', response_key: 'answer' };
 export const supervisedFormat = { prompt_type: 'plaintext', ...keys };
 export const adam = { betas: [0.9, 0.95], weight_decay: 0 };
 
-/**
- * What all stages share. Fresh problems are answered at temperature 1, as in training: a share of
- * right answers.
- */
+/** The configuration that all stages share. Evaluation uses temperature 1, like training. */
 const common = (name: string, seed: number): Tree => ({
   project: 'learning',
   name,
@@ -56,7 +47,7 @@ const common = (name: string, seed: number): Tree => ({
   synchronizer: { sync_method: 'memory', sync_style: 'fixed', sync_interval: 1 },
 });
 
-/** Makes data, the model to start from and the teacher. */
+/** Creates data, the initial model and the teacher. */
 export async function prepareGround(root: string, seed: number): Promise<Ground> {
   const directory = path.join(root, `seed-${seed}`);
   await prepare(path.join(directory, 'data'), seed);
@@ -64,10 +55,10 @@ export async function prepareGround(root: string, seed: number): Promise<Ground>
   const rows = (values: readonly object[]): string =>
     values.map((value) => `${JSON.stringify(value)}\n`).join('');
   const slips = withSlips(train, createRuntime({ seed }).random('wrong'), 1);
-  const pairs = train.map(({ question, answer }, i) => ({
+  const pairs = slips.map(({ question, answer: rejected }, i) => ({
     question,
-    chosen: answer,
-    rejected: slips[i]!.answer,
+    chosen: train[i]?.answer,
+    rejected,
   }));
   await writeFile(path.join(directory, 'data/right.jsonl'), rows(train));
   await writeFile(
@@ -106,7 +97,7 @@ export interface StageRun {
   readonly checkpoint: string;
 }
 
-/** Runs one configuration, laid over what all share. */
+/** Runs one configuration, merged into the shared one. */
 export async function runStage(
   { directory, seed }: Ground,
   name: string,
@@ -126,7 +117,7 @@ export async function runStage(
   return { jobDirectory, checkpoint: checkpoint ?? jobDirectory };
 }
 
-/** Share of right answers to fresh problems by the weights in a folder. */
+/** Share of correct answers of a model to fresh problems. */
 export async function scoreOf(ground: Ground, name: string, modelPath: string): Promise<number> {
   const { jobDirectory } = await runStage(ground, name, {
     mode: 'bench',

@@ -1,7 +1,4 @@
-/**
- * An agent on the plain `openai` package: asks, calls the tool while the model wants it, returns
- * the answer. It knows nothing of training.
- */
+/** An agent on the plain `openai` package, with a loop of tool calls. It is independent of training. */
 import type OpenAI from 'openai';
 import { calculator, callCalculator } from './calculator.ts';
 

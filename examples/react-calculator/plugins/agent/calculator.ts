@@ -14,7 +14,7 @@ export const calculator: OpenAI.ChatCompletionFunctionTool = {
   },
 };
 
-/** Answers a call as text, whatever the model wrote into it. */
+/** The result of a call as text, even for invalid arguments. */
 export function callCalculator(rawArguments: string): string {
   const { expression } = parse(rawArguments);
   const factors = /^(\d+)\*(\d+)$/.exec(String(expression));

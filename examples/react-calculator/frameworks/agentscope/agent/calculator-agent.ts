@@ -1,4 +1,4 @@
-/** An AgentScope agent. It knows nothing of training. */
+/** An AgentScope agent. It is independent of training. */
 import { Agent } from '@agentscope-ai/agentscope/agent';
 import { createMsg, type Msg } from '@agentscope-ai/agentscope/message';
 import type { OpenAIChatModel } from '@agentscope-ai/agentscope/model';
@@ -16,7 +16,7 @@ const calculator = {
   call: ({ expression }: { expression: string }) => multiply(expression),
 };
 
-/** An agent remembers what was said, so every question gets one of its own. */
+/** An agent is stateful, so every question needs its own. */
 export function answer(question: string, model: OpenAIChatModel): Promise<Msg> {
   const toolkit = new Toolkit({ tools: [calculator], builtInSkillTool: false });
   const agent = new Agent({ name: 'Calculator', sysPrompt: '', model, toolkit, maxIters: 3 });

@@ -1,4 +1,4 @@
-/** An agent of the Vercel AI SDK. It knows nothing of training. */
+/** An agent of the Vercel AI SDK. It is independent of training. */
 import { isStepCount, tool, ToolLoopAgent } from 'ai';
 import { z } from 'zod';
 import { multiply } from '../../multiply.ts';

@@ -1,4 +1,4 @@
-/** A LangChain agent. It knows nothing of training. */
+/** A LangChain agent. It is independent of training. */
 import { ChatOpenAI } from '@langchain/openai';
 import { createAgent, tool } from 'langchain';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** A graph of LangGraph: a model and its tools, in turns. It knows nothing of training. */
+/** A graph of LangGraph with a model and its tools. It is independent of training. */
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import type { ChatOpenAI } from '@langchain/openai';

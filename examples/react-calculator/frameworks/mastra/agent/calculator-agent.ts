@@ -1,4 +1,4 @@
-/** A Mastra agent. It knows nothing of training. */
+/** A Mastra agent. It is independent of training. */
 import { Agent } from '@mastra/core/agent';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** An agent of the OpenAI Agents SDK. It knows nothing of training. */
+/** An agent of the OpenAI Agents SDK. It is independent of training. */
 import { Agent, tool } from '@openai/agents';
 import { z } from 'zod';
 import { multiply } from '../../multiply.ts';

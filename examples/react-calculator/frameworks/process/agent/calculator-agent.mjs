@@ -1,4 +1,4 @@
-// An agent as a program of its own: `node calculator-agent.mjs QUESTION`. It knows nothing of
+// An agent as a separate program: `node calculator-agent.mjs QUESTION`. It is independent of
 // training.
 import { OpenAI } from 'openai';
 

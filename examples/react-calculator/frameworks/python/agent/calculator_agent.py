@@ -1,4 +1,4 @@
-"""An agent as a program of its own: python3 calculator_agent.py QUESTION. It knows nothing of training."""
+"""An agent as a separate program: python3 calculator_agent.py QUESTION. It is independent of training."""
 import json
 import os
 import re
