@@ -23,7 +23,7 @@ export interface ExperienceJson {
   readonly info: Readonly<Record<string, unknown>>;
 }
 
-/** Plain data, ready for `JSON.stringify`. */
+/** Plain data, ready for `JSON.stringify`. A field that the experience lacks has no key. */
 export function experienceJson(experience: Experience): ExperienceJson {
   const { reward, truncateStatus, promptText, responseText } = experience;
   return {
@@ -32,10 +32,10 @@ export function experienceJson(experience: Experience): ExperienceJson {
     prompt_length: experience.promptLength,
     response_length: responseLength(experience),
     model_version: experience.policyVersion,
-    reward,
-    truncate_status: truncateStatus,
-    prompt_text: promptText,
-    response_text: responseText,
+    ...(reward !== undefined && { reward }),
+    ...(truncateStatus && { truncate_status: truncateStatus }),
+    ...(promptText !== undefined && { prompt_text: promptText }),
+    ...(responseText !== undefined && { response_text: responseText }),
     metrics: experience.metrics,
     info: experience.info,
   };
