@@ -15,10 +15,10 @@ export function readFeedback(value: unknown): Feedback {
   const body = value as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(body).find((key) => !fields.includes(key));
   if (unknown !== undefined)
-    throw invalid(
+    throw invalidField(
       'body',
-      `the field ${unknown.slice(0, 100)}`,
-      `no other fields than ${fields.join(', ')}`,
+      `has the unknown field ${JSON.stringify(unknown.slice(0, 100))}`,
+      `only ${fields.join(', ')}`,
     );
   const { reward, msg_ids: msgIds, task_id: taskId = null, run_id: runId = 0 } = body;
   if (typeof reward !== 'number' || !Number.isFinite(reward))
@@ -45,9 +45,12 @@ const isIds = (value: unknown): value is readonly string[] =>
 
 function invalid(field: string, value: unknown, expected: string): ModelError {
   const shown = value === undefined ? 'missing' : `${JSON.stringify(value)}`.slice(0, 200);
-  return new ModelError(`${field} is ${shown}. Expected ${expected}. Nothing was applied.`, {
+  return invalidField(field, `is ${shown}`, expected);
+}
+
+const invalidField = (param: string, what: string, expected: string): ModelError =>
+  new ModelError(`${param} ${what}. Expected ${expected}. Nothing was applied.`, {
     status: 400,
     code: 'invalid_request',
-    details: { param: field },
+    details: { param },
   });
-}

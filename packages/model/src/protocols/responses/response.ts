@@ -85,34 +85,30 @@ function toOutput({ response, sequence }: Choice, context: ResponseContext): rea
   const { id, request } = context;
   const { reasoningText, responseText, toolCalls, finishReason } = response;
   const itemId = (prefix: string, suffix = ''): string => `${id.replace(/^resp/, prefix)}${suffix}`;
-  const silent = responseText === '' && toolCalls.length > 0;
-  const status = finishReason === 'length' ? ('incomplete' as const) : ('completed' as const);
-  const logprobs = textLogprobs(sequence, response, context);
-  const content = [{ type: 'output_text' as const, text: responseText, annotations: [], logprobs }];
-  return [
-    ...(reasoningText === undefined
-      ? []
-      : [reasoningItem(itemId('rs'), reasoningText, request.sealReasoning)]),
-    ...(silent
-      ? []
-      : [
-          {
-            type: 'message' as const,
-            id: itemId('msg'),
-            role: 'assistant' as const,
-            status,
-            content,
-          },
-        ]),
-    ...toolCalls.map(({ id: callId, function: call }, k) => ({
-      type: 'function_call' as const,
+  const output: OutputItem[] = [];
+  if (reasoningText !== undefined)
+    output.push(reasoningItem(itemId('rs'), reasoningText, request.sealReasoning));
+  // Pure tool calls have no message.
+  if (responseText !== '' || toolCalls.length === 0) {
+    const logprobs = textLogprobs(sequence, response, context);
+    output.push({
+      type: 'message',
+      id: itemId('msg'),
+      role: 'assistant',
+      status: finishReason === 'length' ? 'incomplete' : 'completed',
+      content: [{ type: 'output_text', text: responseText, annotations: [], logprobs }],
+    });
+  }
+  for (const [k, { id: callId, function: call }] of toolCalls.entries())
+    output.push({
+      type: 'function_call',
       id: itemId('fc', `_${k}`),
       call_id: callId,
       name: call.name,
       arguments: call.arguments,
-      status: 'completed' as const,
-    })),
-  ];
+      status: 'completed',
+    });
+  return output;
 }
 
 type Logprob = OpenAI.Responses.ResponseOutputText.Logprob;
