@@ -33,7 +33,7 @@ export function fileWriter(file: string): LineWriter {
   };
 }
 
-/** Runs file work; what it throws names the file. */
+/** Wraps file operations: their errors name the file. */
 export function fileGuard(file: string, code: string): <T>(work: () => T) => T {
   return (work) => {
     try {

@@ -1,4 +1,4 @@
-/** What both sync styles work with. */
+/** Settings, state and transport, which both sync styles share. */
 import type { Clock, Logger } from '@trinity-rft/core';
 import type { Gate } from './gate.js';
 
@@ -24,7 +24,7 @@ export interface SynchronizerSettings {
 export interface WeightTransport {
   /** Trainer side: makes the current weights available as `version`. */
   publish(version: number): Promise<void>;
-  /** Explorer side: uses what was published last, which is `version`. */
+  /** Explorer side: uses the weights published last, which are `version`. */
   adopt(version: number): Promise<void>;
 }
 

@@ -110,7 +110,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
 }
 
 interface Progress {
-  /** Train steps made: counts a step as soon as its update is made, whatever happens after it. */
+  /** Train steps done: counts a step as soon as its update is done, even if saving it fails. */
   step: number;
   state: TrainerState;
   /** About the last checkpoint; written with the next step's metrics. */

@@ -7,7 +7,7 @@ import { matchesGlob, type CardSubset } from './dataset-card.js';
 import { canonicalSplit, fileName, shardOf, splitOf } from './splits.js';
 
 export interface DataFilesRequest {
-  /** What the listing is of, for messages: a folder, or a hub id. */
+  /** Folder or hub id of the listing, for messages. */
   readonly where: string;
   /** Canonical name, without a slice. */
   readonly split: string;

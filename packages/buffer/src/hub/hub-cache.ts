@@ -1,6 +1,6 @@
 /**
  * The folders of the Hugging Face cache that hold one dataset; the layout is that of
- * `huggingface_hub`, so what Python fetched is found.
+ * `huggingface_hub`, so that datasets fetched by Python are found.
  */
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';

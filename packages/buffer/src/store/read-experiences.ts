@@ -24,7 +24,7 @@ export interface ExperienceReader {
   ids(): readonly number[];
   /** Undefined when there is no such row. */
   row(id: number): ExperienceRow | undefined;
-  /** Ids of what train steps have used up, and by which, from `trainStep` on. */
+  /** Experiences that train steps from `trainStep` on have used up, and which step did. */
   usedSince(
     trainStep: number,
   ): readonly { readonly id: number; readonly trainStep: number; readonly dropped: boolean }[];

@@ -21,7 +21,7 @@ export interface SupervisedFormat extends FormatArgs {
   readonly promptType?: 'messages' | 'plaintext';
 }
 
-/** A conversation that ends with what the model is to say. */
+/** A conversation that ends with the answer to learn. */
 export interface SupervisedRow {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolDefinition[];

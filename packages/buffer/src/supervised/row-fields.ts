@@ -1,4 +1,4 @@
-/** What readers of supervised rows share: keys, JSON text, tools, system prompts, and errors. */
+/** Shared by the readers of supervised rows: keys, JSON text, tools, system prompts, and errors. */
 import { TaskError, type FormatArgs, type RawTask, type ToolDefinition } from '@trinity-rft/core';
 
 export const isPresent = (value: unknown): boolean => value !== undefined && value !== null;

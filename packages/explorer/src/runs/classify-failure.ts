@@ -1,4 +1,4 @@
-/** What ended an attempt: the agent, its deadline, or the model that it called. */
+/** Classifies why an attempt failed: the agent, its deadline, or a server that it called. */
 import {
   CancelledError,
   ConfigError,

@@ -1,4 +1,4 @@
-/** What became of a task: the outcome of each of its runs. */
+/** The outcome of a task and of each of its runs. */
 import type { Task } from '@trinity-rft/core';
 import type { FailureKind } from './classify-failure.js';
 import type { FinishedRun } from './finish-runs.js';

@@ -1,4 +1,4 @@
-/** All runs of a task: each is tried again when it failed, and a failure for good is an outcome. */
+/** All runs of a task: failed ones are tried again, and the last failure is part of the outcome. */
 import type { Task } from '@trinity-rft/core';
 import { isWorthRetrying } from './classify-failure.js';
 import type { RunRange } from './finish-runs.js';

@@ -41,7 +41,7 @@ export function dataMetrics(
   return { ...gatherMetrics(rows, ''), 'response_length/clip_ratio': cut.length / calls.length };
 }
 
-/** What the models say beside what was sampled: for rollouts the mismatch, and the entropy. */
+/** For rollouts the mismatch between sampler and trainer, and the entropy. */
 export function outputMetrics(
   batch: PackedBatch,
   { currentLogprobs, entropy }: ModelOutputs,

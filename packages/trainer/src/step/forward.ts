@@ -1,4 +1,4 @@
-/** What the models say about a batch before anything is learned from it. */
+/** The forward passes of a train step: log-probabilities, entropy and values. */
 import type {
   AlgorithmNeeds,
   ForwardPass,

@@ -1,4 +1,4 @@
-/** Numbers about what a batch is trained towards: advantages, returns, values, groups. */
+/** Metrics of the targets of a batch: advantages, returns, values, groups. */
 import { gatherMetrics, runKey, taskKey, type Metrics } from '@trinity-rft/core';
 import type { PackedBatch } from './pack.js';
 import type { Targets } from './targets.js';

@@ -1,4 +1,4 @@
-/** What a batch is trained towards: advantages and returns, stored with the experiences or computed. */
+/** The targets of a batch: advantages and returns, stored with the experiences or computed. */
 import {
   InvariantError,
   prefixMetrics,
@@ -12,7 +12,7 @@ import { assertFinite } from './assert-finite.js';
 import type { PackedBatch } from './pack.js';
 import type { ModelOutputs } from './forward.js';
 
-/** What a train step hands to the next one, besides weights. Plain JSON. */
+/** Passed from one train step to the next, besides weights. Plain JSON. */
 export interface TrainerState {
   /** Of the penalty in rewards, where one steers its coefficient. */
   readonly klCoefficient?: number;
