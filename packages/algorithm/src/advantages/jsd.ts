@@ -28,10 +28,12 @@ const args = {
  * With s, t the log-probabilities of student and teacher over temperature, b = lambdaCoef and log M
  * = log((1 - b) e^s + b e^t):
  *
- * - `gradient`: J = -log(1 + b (e^(t - s) - 1)) / b. That is the policy gradient of b KL(T || M) + (1 - b) KL(S || M), over
- *   b (1 - b) so that it does not vanish: b = 1 is KL(student || teacher), b = 0 is KL(teacher || student).
- * - `sampled`: J = b (t - log M) + (1 - b) (s - log M), and J = s - t at b = 0 and 1. The definition of Trinity-RFT 0.5.2, whose
- *   b = 1 has t - s (`original`). For 0 < b < 1 that J is never above 0, so no token is ever pushed down.
+ * - `gradient`: J = -log(1 + b (e^(t - s) - 1)) / b: the policy gradient of b KL(T || M) + (1 - b)
+ *   KL(S || M), divided by b (1 - b) so that it does not vanish. b = 1 is KL(student || teacher), b =
+ *   0 is KL(teacher || student).
+ * - `sampled`, as in Trinity-RFT 0.5.2: J = b (t - log M) + (1 - b) (s - log M), which for 0 < b < 1
+ *   is never above 0, so that no token is ever pushed down; J = s - t at b = 0 and 1.
+ * - `original`: the same, but J = t - s at b = 1, which pushes away from the teacher.
  *
  * A_t = -klCoef J on trained tokens. Metrics: `jsd/mean`, `jsd/std`, `advantages/mean`, over the
  * sums of J and A of each row.

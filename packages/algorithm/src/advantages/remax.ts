@@ -1,14 +1,16 @@
 /** ReMax: the baseline of a run is the reward of the greedy answer to its task. */
 import {
-  type Metrics,
   InvariantError,
+  mean,
   RewardError,
   uid,
   type AdvantageFn,
   type AdvantageInput,
   type AdvantageOutput,
+  type Metrics,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
+import { rowSpans } from '../parts/rows.js';
 import { onExperiences } from './shared/on-experiences.js';
 import { defineAdvantagePart } from '../parts/advantage-part.js';
 import { returnMetrics, trainedMoments } from './shared/whiten.js';
@@ -58,19 +60,17 @@ function compare(input: AdvantageInput): AdvantageOutput {
     );
   const advantages = new Float32Array(rewards.length);
   const returns = new Float32Array(rewards.length);
-  let total = 0;
-  for (let row = 0; row < rewardBaselines.length; row++) {
+  for (const [row, { start, end }] of rowSpans(offsets).entries()) {
     const baseline = rewardBaselines[row]!;
-    total += baseline;
     let sum = 0;
-    for (let t = offsets[row + 1]! - 1; t >= offsets[row]!; t--) {
+    for (let t = end - 1; t >= start; t--) {
       sum += rewards[t]!;
       returns[t] = sum;
       advantages[t] = sum - baseline * actionMask[t]!;
     }
   }
   const baselines: Metrics =
-    rewardBaselines.length === 0 ? {} : { 'baseline/mean': total / rewardBaselines.length };
+    rewardBaselines.length === 0 ? {} : { 'baseline/mean': mean(rewardBaselines) };
   return {
     advantages,
     returns,

@@ -5,11 +5,13 @@
 import {
   ConfigError,
   InvariantError,
+  mean,
   type AdvantageInput,
   type KlPenalty,
 } from '@trinity-rft/core';
 import { checkAdvantageInput } from '../parts/check-input.js';
 import { clamp } from '../parts/numbers.js';
+import { eachTrainedToken } from '../parts/rows.js';
 import type { KlEstimator } from './estimators.js';
 
 export interface KlPenaltyOptions {
@@ -42,53 +44,45 @@ export function klPenalty(
       { code: 'ARGUMENT_INVALID' },
     );
   if (klCoef === 0 || !estimator) return undefined;
+  const steer = adaptive ? { targetKl: targetKl!, horizon: horizon! } : undefined;
   return {
     initialCoefficient: klCoef,
     apply: (input, coefficient) => {
-      const { offsets, actionMask, refLogprobs } = input;
-      if (!refLogprobs)
-        throw new InvariantError(
-          'The KL penalty was given no log-probabilities of the reference; the algorithm declares that it needs them.',
-          { code: 'REFERENCE_MISSING' },
-        );
-      checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'refLogprobs']);
-      const rewards = input.rewards.slice();
-      const values = divergences(estimator, input, refLogprobs);
-      const rows = offsets.length - 1;
-      let rowMeans = 0;
-      for (let row = 0; row < rows; row++) {
-        let [sum, trained] = [0, 0];
-        for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
-          if (actionMask[t] === 0) continue;
-          rewards[t] = rewards[t]! - coefficient * values[t]!;
-          sum += values[t]!;
-          trained++;
-        }
-        rowMeans += sum / (trained + epsilon);
-      }
-      const kl = rows === 0 ? 0 : rowMeans / rows;
-      const error = adaptive && rows > 0 ? clamp(kl / targetKl! - 1, -0.2, 0.2) : 0;
-      const nextCoefficient =
-        error === 0 ? coefficient : Math.max(0, coefficient * (1 + (error * rows) / horizon!));
-      return { rewards, nextCoefficient, metrics: { kl, kl_coef: coefficient } };
+      const { rewards, kl } = penalise(input, estimator, coefficient);
+      const rows = input.offsets.length - 1;
+      const error = steer && rows > 0 ? clamp(kl / steer.targetKl - 1, -0.2, 0.2) : 0;
+      const next = steer ? coefficient * (1 + (error * rows) / steer.horizon) : coefficient;
+      const metrics = { kl, kl_coef: coefficient };
+      return { rewards, nextCoefficient: Math.max(0, next), metrics };
     },
   };
 }
 
-/** The divergence of the sampling policy from the reference; 0 on masked tokens. [N] */
-function divergences(
+/** `kl` is the mean over rows of their means. */
+function penalise(
+  input: AdvantageInput,
   estimator: KlEstimator,
-  { actionMask, oldLogprobs }: AdvantageInput,
-  refLogprobs: Float32Array,
-): Float64Array {
-  const values = new Float64Array(actionMask.length);
+  coefficient: number,
+): { readonly rewards: Float32Array; readonly kl: number } {
+  const { offsets, refLogprobs } = input;
+  if (!refLogprobs)
+    throw new InvariantError(
+      'The KL penalty was given no log-probabilities of the reference; the algorithm declares that it needs them.',
+      { code: 'REFERENCE_MISSING' },
+    );
+  checkAdvantageInput(input, ['rewards', 'oldLogprobs', 'refLogprobs']);
+  const rewards = input.rewards.slice();
+  const rows = Array.from({ length: offsets.length - 1 }, () => ({ sum: 0, trained: 0 }));
   const token = { refLogRatio: 0, ratio: 1, ratioSlope: 0 };
   const out = { loss: 0, gradient: 0 };
-  for (let t = 0; t < values.length; t++) {
-    if (actionMask[t] === 0) continue;
-    token.refLogRatio = refLogprobs[t]! - oldLogprobs[t]!;
+  eachTrainedToken(input, (t, index) => {
+    token.refLogRatio = refLogprobs[t]! - input.oldLogprobs[t]!;
     estimator(token, out);
-    values[t] = out.loss;
-  }
-  return values;
+    rewards[t]! -= coefficient * out.loss;
+    const row = rows[index]!;
+    row.sum += out.loss;
+    row.trained++;
+  });
+  const means = rows.map(({ sum, trained }) => sum / (trained + epsilon));
+  return { rewards, kl: means.length === 0 ? 0 : mean(means) };
 }

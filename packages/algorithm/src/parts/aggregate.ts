@@ -3,6 +3,7 @@
  * whole optimizer batch.
  */
 import { choiceArg, type Arg, type LossInput } from '@trinity-rft/core';
+import { eachTrainedToken, rowSpans } from './rows.js';
 
 /** As in YAML. */
 export const lossAggModes = [
@@ -63,18 +64,23 @@ export interface AggregationOptions {
  * @returns [B]
  */
 export function rowWeights(
-  input: AggregationInput,
+  { offsets, actionMask }: AggregationInput,
   mode: LossAggMode,
   { norm, rows: taking }: AggregationOptions = {},
 ): Float64Array {
-  const { offsets, actionMask } = input;
-  const trained = Float64Array.from({ length: offsets.length - 1 }, (_, row) =>
-    taking?.[row] === 0 ? 0 : count(actionMask, offsets[row]!, offsets[row + 1]!),
+  const spans = rowSpans(offsets);
+  const takes = (row: number): boolean => taking?.[row] !== 0;
+  const trained = spans.map(({ start, end }, row) =>
+    takes(row) ? count(actionMask, start, end) : 0,
   );
-  const rows = taking ? count(taking) : trained.length;
-  const [longest, total] = [longestRow(offsets), trained.reduce((sum, inRow) => sum + inRow, 0)];
-  return trained.map((inRow, row) =>
-    taking?.[row] === 0 ? 0 : weightOf[mode]({ rows, total, inRow, longest, norm }),
+  const sizes = {
+    rows: taking ? count(taking) : spans.length,
+    total: trained.reduce((sum, inRow) => sum + inRow, 0),
+    longest: spans.reduce((longest, { start, end }) => Math.max(longest, end - start), 0),
+    norm,
+  };
+  return Float64Array.from(trained, (inRow, row) =>
+    takes(row) ? weightOf[mode]({ ...sizes, inRow }) : 0,
   );
 }
 
@@ -84,11 +90,9 @@ export function aggregationWeights(
   mode: LossAggMode,
   options: AggregationOptions = {},
 ): Float64Array {
-  const { offsets, actionMask } = input;
-  const weights = new Float64Array(actionMask.length);
-  for (const [row, weight] of rowWeights(input, mode, options).entries()) {
-    for (let t = offsets[row]!; t < offsets[row + 1]!; t++) weights[t] = weight * actionMask[t]!;
-  }
+  const weights = new Float64Array(input.actionMask.length);
+  const ofRows = rowWeights(input, mode, options);
+  eachTrainedToken(input, (t, row) => (weights[t] = ofRows[row]!));
   return weights;
 }
 
@@ -124,15 +128,5 @@ export function aggregateLoss(values: ArrayLike<number>, weights: Float64Array):
 export const meanOf = (sum: number, trained: number): number => sum / (trained + epsilon);
 
 /** Number of ones of a mask in [start, end). */
-export function count(mask: Uint8Array, start = 0, end = mask.length): number {
-  let sum = 0;
-  for (let t = start; t < end; t++) sum += mask[t]!;
-  return sum;
-}
-
-function longestRow(offsets: Int32Array): number {
-  let longest = 0;
-  for (let row = 1; row < offsets.length; row++)
-    longest = Math.max(longest, offsets[row]! - offsets[row - 1]!);
-  return longest;
-}
+export const count = (mask: Uint8Array, start = 0, end = mask.length): number =>
+  mask.subarray(start, end).reduce((sum, bit) => sum + bit, 0);

@@ -1,10 +1,11 @@
 /**
- * The one driver of all losses over tokens: reads quantities, skips masked tokens, weighs, sums, and
- * writes gradients.
+ * The one driver of all losses over tokens: it reads quantities, skips masked tokens, weighs, sums
+ * and writes gradients.
  */
 import type { AlgorithmNeeds, LossInput, Metrics } from '@trinity-rft/core';
 import { meanOf, rowWeights } from './aggregate.js';
 import { clampLogRatio } from './numbers.js';
+import { rowSpans, type RowSpan } from './rows.js';
 import type {
   LossTerm,
   RowQuantities,
@@ -35,11 +36,10 @@ export function evaluateTerms(
   const works = terms.map((term) => begin(term, input, options.weights));
   const token = noQuantities();
   const read = { input, token, ...columnsOf(input, options.needs) };
-  const rows = input.offsets.length - 1;
-  for (let row = 0; row < rows; row++) {
-    readRow(read, row);
+  for (const [row, span] of rowSpans(input.offsets).entries()) {
+    readRow(read, row, span);
     const active = works.filter((work) => beginRow(work, token.row));
-    if (token.row.trained > 0) visitTokens(read, row, active, options);
+    if (token.row.trained > 0) visitTokens(read, span, active, options);
   }
   return works.map(finish);
 }
@@ -135,12 +135,15 @@ const noQuantities = (): TokenQuantities => ({
 /** As in the original. */
 const epsilon = { mean: 1e-8, drift: 1e-10 };
 
-function readRow({ input, token: { row }, oldLogprobs }: Read, index: number): void {
-  const { offsets, actionMask, currentLogprobs } = input;
+function readRow(
+  { input: { actionMask, currentLogprobs }, token: { row }, oldLogprobs }: Read,
+  index: number,
+  { start, end }: RowSpan,
+): void {
   let trained = 0;
   let sum = 0;
   let clamped = 0;
-  for (let t = offsets[index]!; t < offsets[index + 1]!; t++) {
+  for (let t = start; t < end; t++) {
     if (actionMask[t] === 0) continue;
     trained++;
     if (!oldLogprobs) continue;
@@ -158,19 +161,18 @@ function readRow({ input, token: { row }, oldLogprobs }: Read, index: number): v
 
 function visitTokens(
   read: Read,
-  row: number,
+  { start, end }: RowSpan,
   works: readonly Work[],
   { gradLogprobs, gradEntropy }: EvaluateOptions,
 ): void {
-  const { input, token } = read;
-  const { offsets, actionMask } = input;
-  for (let t = offsets[row]!; t < offsets[row + 1]!; t++) {
+  const { actionMask } = read.input;
+  const { token } = read;
+  for (let t = start; t < end; t++) {
     if (actionMask[t] === 0) continue;
     readToken(read, t);
     let gradient = 0;
     let entropyGradient = 0;
-    for (let k = 0; k < works.length; k++) {
-      const work = works[k]!;
+    for (const work of works) {
       const { out } = work;
       out.loss = 0;
       out.gradient = 0;

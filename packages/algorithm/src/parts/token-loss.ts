@@ -54,7 +54,7 @@ export interface TokenResult<Mean extends string = string> {
   readonly sums: Record<Mean, number>;
 }
 
-/** A loss as the driver takes it, its arguments filled in. `State` is what formulas read of them. */
+/** A loss with its arguments filled in, as the driver takes it; formulas read them from `State`. */
 export interface TokenLoss<State = unknown> {
   /** Name of the aggregated loss among the metrics. */
   readonly lossMetric: string;

@@ -15,6 +15,7 @@ import {
 } from '@trinity-rft/core';
 import { rewardOf, withScore, zeroVarianceRatio } from './groups.js';
 import type { AdvantageStrategy } from '../../parts/advantage-part.js';
+import { eachTrainedToken, rowSpans } from '../../parts/rows.js';
 
 /** The runs of one task. */
 export interface RewardGroup {
@@ -105,23 +106,17 @@ function rowsByTask({ tasks }: AdvantageInput): ReadonlyMap<number, readonly num
 }
 
 /** Sum of the rewards of each row's tokens, trained or not. [B] */
-function rowReturns({ offsets, rewards }: AdvantageInput): Float64Array {
-  const sums = new Float64Array(offsets.length - 1);
-  for (let row = 0; row < sums.length; row++)
-    for (let t = offsets[row]!; t < offsets[row + 1]!; t++) sums[row]! += rewards[t]!;
-  return sums;
-}
+const rowReturns = ({ offsets, rewards }: AdvantageInput): readonly number[] =>
+  rowSpans(offsets).map(({ start, end }) =>
+    rewards.subarray(start, end).reduce((sum, reward) => sum + reward, 0),
+  );
 
 /** score * actionMask, once as advantages and once as returns. */
 function spread(
-  { offsets, actionMask }: AdvantageInput,
+  input: AdvantageInput,
   scores: Float64Array,
 ): Pick<AdvantageOutput, 'advantages' | 'returns'> {
-  const advantages = new Float32Array(actionMask.length);
-  for (let row = 0; row < scores.length; row++) {
-    const score = scores[row]!;
-    for (let t = offsets[row]!; t < offsets[row + 1]!; t++)
-      if (actionMask[t] === 1) advantages[t] = score;
-  }
+  const advantages = new Float32Array(input.actionMask.length);
+  eachTrainedToken(input, (t, row) => (advantages[t] = scores[row]!));
   return { advantages, returns: advantages.slice() };
 }
