@@ -1,4 +1,4 @@
-/** Reads a configuration: the YAML text, its interpolations, its checks, and what it means. */
+/** Reads a configuration: parse, interpolate, check, resolve. */
 import { readFile } from 'node:fs/promises';
 import { builtInTables, type AlgorithmTables } from '@trinity-rft/algorithm';
 import { ConfigError, boundary } from '@trinity-rft/core';

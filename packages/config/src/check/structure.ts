@@ -1,6 +1,6 @@
 /**
- * Names and types: does the tree have the shape of the schema? What does not is reported and removed,
- * so that the rest can be checked.
+ * Checks names and types against the schema. What is invalid is reported and removed, so that the
+ * rest can be checked.
  */
 import { didYouMean, nearest } from '@trinity-rft/core';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-/** What a stage leaves on disk. */
+/** The files that a stage writes. */
 import { relative } from 'node:path';
 import type { StageConfig } from '../resolve/base/resolved.js';
 import type { StepPlan } from './steps.js';

@@ -8,7 +8,7 @@ export interface MemoryPlan {
   /** Numbers in the model. */
   readonly parameters: number;
   readonly weights: number;
-  /** Weights as they were published for sampling, and the frozen reference. */
+  /** Published weights for sampling, and the frozen reference. */
   readonly copies: number;
   readonly gradients: number;
   /** First and second moment of AdamW. */

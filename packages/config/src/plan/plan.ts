@@ -39,7 +39,7 @@ export interface RunPlan {
   readonly stages: readonly StagePlan[];
 }
 
-/** Looks at `config.json` of a local model; writes nothing. */
+/** Reads `config.json` of a local model; writes nothing. */
 export function planConfig(config: ResolvedConfig, options: PlanOptions = {}): RunPlan {
   const { name, jobDirectory, resume, seed } = config;
   return {

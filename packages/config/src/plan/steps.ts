@@ -93,7 +93,7 @@ function countTrainSteps(
   return all === undefined ? trainer.totalSteps : Math.min(all, bound);
 }
 
-/** Boundaries lie at steps beyond the offset that are a multiple of the interval away from it. */
+/** Weights are updated at every multiple of the interval after the offset. */
 function countSyncs({ mode, synchronizer }: StageConfig, exploreSteps: number): number {
   if (mode !== 'both') return 0;
   return Math.max(
@@ -108,7 +108,7 @@ function countEvaluations(
 ): number | undefined {
   if (mode === 'train' || buffer.explorerInput.evalTasksets.length === 0) return 0;
   if (mode === 'bench' || exploreSteps === undefined) return undefined;
-  // At the start when asked for, at the interval, and of the last weights.
+  // One at the start when configured, those at the interval, and one of the last weights.
   const atStart = explorer.evalOnStartup ? 1 : 0;
   return (
     atStart +

@@ -1,6 +1,5 @@
 /**
- * Arguments of the parts of algorithms in the JSON Schema: which ones there are depends on the name
- * beside them.
+ * Arguments of the parts of algorithms in the JSON Schema, which depend on the name of the part.
  */
 import type { AlgorithmPreset, AlgorithmTables, PartRef } from '@trinity-rft/algorithm';
 import type { ArgSpec } from '@trinity-rft/core';
@@ -93,7 +92,7 @@ export function argConditions(
   };
 }
 
-/** Not a literal: an object with `then` in it looks like one that may be awaited. */
+/** Not a literal, because linters take an object with the key `then` for a promise. */
 const implies = (condition: JsonSchema, consequence: JsonSchema): JsonSchema =>
   Object.fromEntries(new Map([['if', condition]]).set('then', consequence));
 

@@ -20,8 +20,8 @@ export interface JsonSchemaOptions {
 /**
  * Draft 7, which editors understand best. Numbers, booleans and names may also be written as
  * `${...}`, old names of keys are allowed, and descriptions say what is ignored or not supported. It
- * allows more than `parseConfig` does, never less, but for names in another case, numbers and
- * switches in quotes, and arguments that nothing reads.
+ * accepts whatever `parseConfig` accepts, except names in another case, numbers and booleans in
+ * quotes, and arguments that are not used.
  */
 export function configJsonSchema({
   algorithms = builtInTables,

@@ -1,4 +1,4 @@
-/** The explorer: what its section says, and what follows from batches and weight updates. */
+/** The explorer: its section, and what follows from batches and weight updates. */
 import { resolveSection } from '../schema/resolve-section.js';
 import { showValue } from '../source/secrets.js';
 import type { StageContext } from './base/context.js';

@@ -5,7 +5,7 @@ import { converted, derived, field, maybe, notSupported, section } from './field
 import { namesOf, unsupportedNames } from './known-names.js';
 import { cast, dict, flag, float, int, oneOf, pairOf, toNumber } from './scalars.js';
 
-/** What an optimizer takes: that of the policy, and that of a critic. */
+/** The keys that the optimizers of the policy and of a critic share. */
 export const optimizerValues = {
   lr: float({ above: 0 }),
   lr_warmup_steps: int(),
@@ -68,14 +68,14 @@ export const optimizer = section(
   derived,
 );
 
-/** A key whose value is a name of a table, or one of the original that is not supported. */
+/** A name of a table, or one of the original that is not supported. */
 const named = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
   aliases: Readonly<Record<string, string>> = {},
 ) => oneOf(namesOf(tables, table), aliases);
 
-/** Choices of an algorithm, each with arguments of its own under `<key>_args`. */
+/** Keys that choose a part of the algorithm; its arguments are under `<key>_args`. */
 export const partKeys = [
   'sample_strategy',
   'advantage_fn',
@@ -90,7 +90,7 @@ export type PartKey = (typeof partKeys)[number];
 const argsOf = (key: PartKey) =>
   maybe(dict(), `Arguments of ${key}; those left out keep their defaults.`, derived);
 
-/** With the names of the tables. */
+/** The section, which accepts the names of the tables. */
 export const algorithmSection = (tables: AlgorithmTables) =>
   section(
     {

@@ -1,4 +1,4 @@
-/** The `buffer` section: where tasks come from, and where experiences wait. */
+/** The `buffer` section: where tasks come from, and where experiences are stored. */
 import { z } from 'zod';
 import { dataSelector, generation, rowFormat, taskFormat } from './data.js';
 import {
@@ -70,7 +70,7 @@ const tasksetShape = {
 
 const repeatTimesText = 'Evaluation only: runs per task.';
 
-/** An item of `tasksets`: what is learnt from. */
+/** An item of `tasksets`: tasks to learn from. */
 export const taskset = z.strictObject({
   ...tasksetShape,
   repeat_times: field(
@@ -157,7 +157,7 @@ const experienceBufferShape = {
 
 export const experienceBuffer = z.strictObject(experienceBufferShape);
 
-/** Rows of one schema, unlike the experience buffer, whose schema is that of the algorithm. */
+/** Its rows have one schema; those of the experience buffer have that of the algorithm. */
 const auxiliaryBuffer = z.strictObject({
   ...experienceBufferShape,
   schema_type: maybe(

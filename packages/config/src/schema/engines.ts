@@ -1,4 +1,4 @@
-/** Keys that choose an engine: the names of the table, and those that Trinity-RFT has besides. */
+/** Keys that choose an engine: by the names of the table, and by other names of Trinity-RFT. */
 import type { EngineFacts } from '@trinity-rft/core';
 import { z } from 'zod';
 import { derived, field, ignored, notSupported } from './fields.js';
@@ -11,7 +11,7 @@ export const defaultEngine = (engines: EngineTable): string => Object.keys(engin
 
 type Names = [string, ...string[]];
 
-/** Names of the original that an engine of the table does not have taken over. */
+/** Those of the names that no engine of the table has. */
 const missing = (engines: EngineTable, names: readonly string[]): readonly string[] =>
   names.filter((name) => !Object.hasOwn(engines, name));
 

@@ -42,134 +42,133 @@ const serveShape = {
 /** Of mode serve. */
 export const serveKeys = z.strictObject(serveShape);
 
+const explorerShape = {
+  name: field(
+    word(),
+    'explorer',
+    'Name in logs and states.',
+    ignored('There is one explorer.'),
+    kept,
+  ),
+  runner_per_model: maybe(
+    int({ min: 1 }),
+    'Tasks in progress at once, each with all its runs. Default: all of a step.',
+    derived,
+  ),
+  runner_prepare_concurrency: field(int({ min: 1 }), 128, 'Ray only.', ignored('It tunes Ray.')),
+  runner_prepare_max_retries: field(int({ min: 0 }), 3, 'Ray only.', ignored('It tunes Ray.')),
+  max_timeout: field(
+    float({ above: 0 }),
+    1800,
+    'Seconds for one attempt of one run.',
+    as('maxTimeoutMs', milliseconds),
+  ),
+  max_retry_times: field(int({ min: 0 }), 2, 'Further attempts of a failed run.'),
+  failure_reward: maybe(
+    float(),
+    'Reward of a run whose agent fails after it has called the model. Unset: failed runs are not trained on.',
+  ),
+  experience_shape: field(
+    oneOf(['step', 'trajectory']),
+    'step',
+    'step: one experience per model call. trajectory: calls that continue each other token by token are one.',
+  ),
+  reasoning_history: field(
+    oneOf(['as-sent', 'restore']),
+    'as-sent',
+    'restore: put reasoning back that the agent left out of earlier answers. as-sent: train on what it sends.',
+  ),
+  constrained_decoding: field(
+    flag(),
+    false,
+    'Draw only tokens that keep to the answer format and the forced calls that an agent asks for. false: the prompt states them, and the model samples freely.',
+  ),
+  env_vars: field(dict(), {}, 'Environment of the workflows.', derived),
+  concurrent_mode: field(
+    oneOf(['sequential', 'asynchronous', 'multi-threading']),
+    'sequential',
+    'How the runs of one task share a runner.',
+    ignored('Runs are always concurrent, each with a workflow of its own.'),
+  ),
+  max_repeat_times_per_runner: maybe(
+    int({ min: 1 }),
+    'Runs of one task per runner.',
+    ignored('Every run is scheduled by itself.', { except: [null] }),
+  ),
+  runner_num: maybe(int({ min: 1 }), 'Old form of runner_per_model.', derived),
+  eval_interval: field(
+    int({ min: 0 }),
+    100,
+    'Explore steps between evaluations; 0 = never.',
+    derived,
+  ),
+  eval_on_startup: field(flag(), true, 'Evaluate before the first step.'),
+  bench_on_latest_checkpoint: field(flag(), false, 'bench: only the newest checkpoint.'),
+  ...serveShape,
+  min_running_model_num: field(
+    int({ min: 0 }),
+    1,
+    'serve only.',
+    ignored('The one engine takes new weights between two calls.'),
+  ),
+  db_url: maybe(
+    text(),
+    'serve only.',
+    ignored('Served calls are kept in serve/calls.db in the folder of the run.', {
+      except: [null],
+    }),
+  ),
+  over_rollout: section(
+    {
+      ratio: field(
+        float({ min: 0, below: 1 }),
+        0,
+        'Wait only for 1 - ratio of the tasks of a step.',
+        notSupported('Every task of a step is waited for; use max_timeout.'),
+      ),
+      wait_after_min: field(float({ min: 0 }), 30, 'Seconds of grace after that.'),
+      return_partial_tasks: field(flag(), false, 'Keep the finished runs of unfinished tasks.'),
+    },
+    'Not waiting for the slowest tasks.',
+    unused,
+  ),
+  dynamic_timeout: section(
+    {
+      enable: field(
+        flag(),
+        false,
+        'Derive the time limit from the time that tasks take.',
+        notSupported('Use max_timeout.'),
+      ),
+      warmup_min_steps: field(int({ min: 0 }), 1, 'Steps before it applies.'),
+      ratio: field(float({ above: 0 }), 3, 'Times the mean.'),
+    },
+    'A time limit that adapts.',
+    unused,
+  ),
+  runner_state_report_interval: field(
+    int({ min: 0 }),
+    0,
+    'Seconds between reports of the runners; 0 = never.',
+    ignored('There are no runner processes to report on.'),
+  ),
+  max_inflight_batches: maybe(
+    int({ min: 1 }),
+    'Explore steps whose runs are in flight at once. Default: all up to the next update of the weights.',
+  ),
+  mode: filledIn(),
+};
+
 export const explorerSection = (engines: EngineTable) =>
   section(
     {
-      name: field(
-        word(),
-        'explorer',
-        'Name in logs and states.',
-        ignored('There is one explorer.'),
-        kept,
-      ),
-      runner_per_model: maybe(
-        int({ min: 1 }),
-        'Tasks in progress at once, each with all its runs. Default: all of a step.',
-        derived,
-      ),
-      runner_prepare_concurrency: field(
-        int({ min: 1 }),
-        128,
-        'Ray only.',
-        ignored('It tunes Ray.'),
-      ),
-      runner_prepare_max_retries: field(int({ min: 0 }), 3, 'Ray only.', ignored('It tunes Ray.')),
-      max_timeout: field(
-        float({ above: 0 }),
-        1800,
-        'Seconds for one attempt of one run.',
-        as('maxTimeoutMs', milliseconds),
-      ),
-      max_retry_times: field(int({ min: 0 }), 2, 'Further attempts of a failed run.'),
-      failure_reward: maybe(
-        float(),
-        'Reward of a run whose agent fails after it has called the model. Unset: failed runs are not trained on.',
-      ),
-      experience_shape: field(
-        oneOf(['step', 'trajectory']),
-        'step',
-        'step: one experience per model call. trajectory: calls that continue each other token by token are one.',
-      ),
-      reasoning_history: field(
-        oneOf(['as-sent', 'restore']),
-        'as-sent',
-        'restore: put reasoning back that the agent left out of earlier answers. as-sent: train on what it sends.',
-      ),
-      constrained_decoding: field(
-        flag(),
-        false,
-        'Draw only tokens that keep to the answer format and the forced calls that an agent asks for. false: the prompt states them, and the model samples freely.',
-      ),
-      env_vars: field(dict(), {}, 'Environment of the workflows.', derived),
-      concurrent_mode: field(
-        oneOf(['sequential', 'asynchronous', 'multi-threading']),
-        'sequential',
-        'How the runs of one task share a runner.',
-        ignored('Runs are always concurrent, each with a workflow of its own.'),
-      ),
-      max_repeat_times_per_runner: maybe(
-        int({ min: 1 }),
-        'Runs of one task per runner.',
-        ignored('Every run is scheduled by itself.', { except: [null] }),
-      ),
-      runner_num: maybe(int({ min: 1 }), 'Old form of runner_per_model.', derived),
+      ...explorerShape,
       rollout_model: rolloutModelSection(engines),
       auxiliary_models: listOf(
         auxiliaryModelItem(engines),
         'Further models for workflows: judges, teachers.',
         derived,
       ),
-      eval_interval: field(
-        int({ min: 0 }),
-        100,
-        'Explore steps between evaluations; 0 = never.',
-        derived,
-      ),
-      eval_on_startup: field(flag(), true, 'Evaluate before the first step.'),
-      bench_on_latest_checkpoint: field(flag(), false, 'bench: only the newest checkpoint.'),
-      ...serveShape,
-      min_running_model_num: field(
-        int({ min: 0 }),
-        1,
-        'serve only.',
-        ignored('The one engine takes new weights between two calls.'),
-      ),
-      db_url: maybe(
-        text(),
-        'serve only.',
-        ignored('Served calls are kept in serve/calls.db in the folder of the run.', {
-          except: [null],
-        }),
-      ),
-      over_rollout: section(
-        {
-          ratio: field(
-            float({ min: 0, below: 1 }),
-            0,
-            'Wait only for 1 - ratio of the tasks of a step.',
-            notSupported('Every task of a step is waited for; use max_timeout.'),
-          ),
-          wait_after_min: field(float({ min: 0 }), 30, 'Seconds of grace after that.'),
-          return_partial_tasks: field(flag(), false, 'Keep the finished runs of unfinished tasks.'),
-        },
-        'Not waiting for the slowest tasks.',
-        unused,
-      ),
-      dynamic_timeout: section(
-        {
-          enable: field(
-            flag(),
-            false,
-            'Derive the time limit from the time that tasks take.',
-            notSupported('Use max_timeout.'),
-          ),
-          warmup_min_steps: field(int({ min: 0 }), 1, 'Steps before it applies.'),
-          ratio: field(float({ above: 0 }), 3, 'Times the mean.'),
-        },
-        'A time limit that adapts.',
-        unused,
-      ),
-      runner_state_report_interval: field(
-        int({ min: 0 }),
-        0,
-        'Seconds between reports of the runners; 0 = never.',
-        ignored('There are no runner processes to report on.'),
-      ),
-      max_inflight_batches: maybe(
-        int({ min: 1 }),
-        'Explore steps whose runs are in flight at once. Default: all up to the next update of the weights.',
-      ),
-      mode: filledIn(),
     },
     'What makes experiences.',
   );

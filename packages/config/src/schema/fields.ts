@@ -1,8 +1,8 @@
 /**
  * Keys and sections of the schema. A key states everything about itself in one place: type, default
- * and description, and as effects whether it is ignored or not supported, and its name and value in the
- * resolved configuration. Without effects that is its name in camelCase and its value, undefined
- * instead of null.
+ * and description, and as effects whether it is ignored or not supported, and its name and value in
+ * the resolved configuration. Without effects these are its name in camelCase and its value, with
+ * undefined instead of null.
  */
 import { z } from 'zod';
 
@@ -12,7 +12,7 @@ import { z } from 'zod';
  */
 export type KeyStatusName = 'notSupported' | 'ignored';
 
-/** Which values a status is about. @default all but the default of the key */
+/** The values that a status applies to. @default all but the default of the key */
 export interface StatusOptions<V = unknown> {
   readonly values?: readonly V[];
   /** All but these. */
@@ -54,7 +54,7 @@ export const ignored = statusOf('ignored');
 /** A problem when it is set. Without `values` the key is not in the resolved configuration. */
 export const notSupported = statusOf('notSupported');
 
-/** A text of which only these values are built; it may be left out. */
+/** A text of which only these values are supported; it may be left out. */
 export function supportedOnly<const V extends string>(values: readonly V[]) {
   const note = `Supported: ${values.join(', ')}.`;
   return [
@@ -67,7 +67,7 @@ export function supportedOnly<const V extends string>(values: readonly V[]) {
 export const derived = { hides: true } as const;
 
 /** It has a meaning only together with another key, which is ignored or not supported. */
-export const unused = derived;
+export const unused = { hides: true } as const;
 
 /** A short form of another key, which replaces it before the file is checked. */
 export const shorthand = { hides: true, shorthand: true } as const;
@@ -85,7 +85,7 @@ export function as(name: string, convert?: (value: never) => unknown): object {
 /** In the resolved configuration it has the value that `convert` returns. */
 export const converted = <In, Out>(convert: (value: In) => Out) => ({ convert });
 
-/** In the resolved configuration although it is ignored. */
+/** The key is in the resolved configuration although it is ignored. */
 export const kept = { keeps: true } as const;
 
 export const milliseconds = (seconds: number): number => seconds * 1000;
@@ -150,7 +150,7 @@ export const maybe = <
 
 export const filledInText = 'Filled in by the run.';
 
-/** A key that a run fills in by itself. */
+/** A key that a run fills in itself. */
 export const filledIn = () => field(z.unknown(), null, filledInText, unused);
 
 /** A group of keys; every key has a default, so an absent section is complete. */

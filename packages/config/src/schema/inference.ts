@@ -53,7 +53,7 @@ const parserShape = {
   ),
 };
 
-/** Both kinds of models, without what they name and reach differently. */
+/** The keys that both kinds of models have. */
 const commonShape = {
   trust_remote_code: field(flag(), false, 'Python models only.', ignored(noPython)),
   engine_num: field(

@@ -34,8 +34,8 @@ export function coreOf(schema: z.ZodType): z.ZodType {
 }
 
 /**
- * The schema at a path, with its layers; undefined for a path that cannot exist. Anything goes
- * below a free-form key.
+ * The schema at a path, with its layers; undefined for a path that cannot exist. Every path
+ * inside a free-form section can exist.
  */
 export function schemaAt(root: z.ZodType, path: KeyPath): z.ZodType | undefined {
   let schema: z.ZodType | undefined = root;

@@ -25,14 +25,14 @@ export const missingNames = (
 ): readonly string[] =>
   Object.keys(unsupported[table] ?? {}).filter((name) => !Object.hasOwn(tables[table], name));
 
-/** Every name that the file may say. */
+/** Every name that the schema accepts. */
 export const namesOf = (
   tables: AlgorithmTables,
   table: keyof AlgorithmTables,
 ): [string, ...string[]] =>
   [...Object.keys(tables[table]), ...missingNames(tables, table)] as [string, ...string[]];
 
-/** Of the key that chooses from the table. */
+/** Effects of a key whose values are the names of the table. */
 export const unsupportedNames = (tables: AlgorithmTables, table: keyof AlgorithmTables) =>
   missingNames(tables, table).map((name) =>
     notSupported(unsupported[table]?.[name] ?? '', { values: [name] }),

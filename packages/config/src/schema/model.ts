@@ -1,4 +1,4 @@
-/** The `model` section, and what models of the explorer share with it. */
+/** The `model` section. */
 import { z } from 'zod';
 import { logprobsPerCall } from './data.js';
 import {
@@ -35,7 +35,7 @@ export const float32 = 'The embedded engine computes in float32.';
 export const tunesVllm = 'It tunes vLLM.';
 export const noPython = 'No Python code of a model is ever run.';
 
-export const lora = z
+const lora = z
   .strictObject({
     name: maybe(text(), 'Name of the adapter.'),
     path: maybe(

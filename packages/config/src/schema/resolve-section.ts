@@ -7,7 +7,7 @@ import { effectsOf, type Effect, type EffectsIn } from './fields.js';
 import { coreOf } from './introspect.js';
 
 /** `max_retry_times` -> `maxRetryTimes` */
-export type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
@@ -64,10 +64,10 @@ export type Resolved<S> = {
   readonly [K in keyof ShapeOf<S> as NameOf<K, EffectsIn<ShapeOf<S>[K]>>]: ValueOf<ShapeOf<S>[K]>;
 };
 
-export const camelCase = (name: string): string =>
+const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** `values` is what the schema has made of the file. */
+/** `values`: the parsed section. */
 export function resolveSection<S extends z.ZodType>(schema: S, values: z.output<S>): Resolved<S> {
   const { shape } = coreOf(schema) as z.ZodObject<Readonly<Record<string, z.ZodType>>>;
   const entries = Object.entries(shape).flatMap(([key, child]) => {
@@ -92,7 +92,7 @@ function resolveValue(schema: z.ZodType, value: unknown): unknown {
   return coreOf(schema) instanceof z.ZodObject ? resolveSection(schema, value as never) : value;
 }
 
-/** A group whose values are those of another one where it has none. */
+/** A group that takes values from another one where it has none. */
 export type Inherited<Own, Others> = {
   readonly [K in keyof Own]: K extends keyof Others
     ? Exclude<Own[K], undefined> | Others[K]

@@ -82,7 +82,7 @@ const runKeys = {
   ),
 };
 
-/** The schemas of what the names in a file can refer to. */
+/** The schemas for a vocabulary. */
 export interface ConfigSchemas {
   readonly file: ReturnType<typeof fileOf>;
   /** One stage after it was merged with the top level. */

@@ -1,12 +1,12 @@
-/** The values of the schema, which are cast from text, as environment variables give it. */
+/** The values of the schema. Text is converted, because environment variables are text. */
 import { z } from 'zod';
 
 /**
- * What a value must be, in words, for messages; and the further names that an enumeration takes.
+ * For messages, what a value must be; for the JSON Schema, the other names of an enumeration.
  */
 export const expectations = z.registry<{ text: string; aliases?: readonly string[] }>();
 
-/** A value that is converted before it is checked; `text` says what it must be. */
+/** A value that is converted before it is checked; `text` describes it in messages. */
 export function cast<S extends z.ZodType>(
   convert: (value: unknown) => unknown,
   inner: S,
@@ -84,7 +84,7 @@ export const flag = (): z.ZodPreprocess<z.ZodBoolean> =>
     'true or false',
   );
 
-/** Text; a number is taken as its digits. */
+/** Text; a number becomes its digits. */
 export const text = (): z.ZodPreprocess<z.ZodString> =>
   cast((value) => (typeof value === 'number' ? String(value) : value), z.string(), 'text');
 
@@ -125,5 +125,5 @@ export function pairOf<S extends z.ZodType>(item: S, words: string): z.ZodTuple<
   return schema;
 }
 
-/** Keys of the user's own. */
+/** A section with keys of the user's choice. */
 export const dict = (): z.ZodRecord<z.ZodString, z.ZodUnknown> => z.record(z.string(), z.unknown());

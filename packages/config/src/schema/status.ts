@@ -2,7 +2,7 @@
  * The statuses of keys, collected from the schema. A key without a status is supported.
  *
  * A status applies when the file sets the key to something else than its default. Keys that the run
- * fills in by itself (`filledIn()` in the schema) are ignored with a warning as well.
+ * fills in itself (`filledIn()` in the schema) are ignored with a warning as well.
  */
 import { z } from 'zod';
 import { effectsOf, type KeyStatusName, type StatusEffect } from './fields.js';
@@ -13,9 +13,9 @@ export interface KeyStatus {
   /** In a stage after it was merged with the top level; `*` is any index or name. */
   readonly path: string;
   readonly status: KeyStatusName;
-  /** Values that it is about. @default all but the default value */
+  /** The values it applies to. @default all but the default value */
   readonly values?: readonly unknown[];
-  /** Values that are fine; for keys without a default in the schema. */
+  /** The values it does not apply to; for keys without a default in the schema. */
   readonly except?: readonly unknown[];
   /** Why, and what to do instead. */
   readonly note: string;

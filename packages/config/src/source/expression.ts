@@ -13,7 +13,7 @@ export type Expression = readonly Part[];
 
 export interface Argument {
   readonly value: Expression;
-  /** In quotes: `'null'` is text, `null` is nothing. */
+  /** In quotes: `'null'` is text, `null` is null. */
   readonly quoted: boolean;
 }
 
@@ -80,7 +80,7 @@ function parseInner(content: string): Part {
   return { kind: 'reference', path: parseExpression(content.trim()) };
 }
 
-/** Cuts at commas outside quotes and brackets. */
+/** Splits at commas outside quotes and brackets. */
 function splitArguments(text: string): readonly string[] {
   if (text.trim() === '') return [];
   const args: string[] = [];

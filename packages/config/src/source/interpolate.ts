@@ -25,7 +25,7 @@ import type { LocatedProblem } from './problem.js';
 
 export interface InterpolationContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What a key means that the file does not set; undefined for an unknown key. */
+  /** The default of a key that the file does not set; undefined for an unknown key. */
   readonly defaultAt: (path: KeyPath) => { readonly value: unknown } | undefined;
 }
 
@@ -159,7 +159,7 @@ class Interpolator {
     return this.#fallback(fallback, owner);
   }
 
-  /** A default: text, or nothing for an unquoted `null`. */
+  /** A default: text, or null for an unquoted `null`. */
   #fallback(fallback: Argument, owner: Node): Found {
     const found = this.#evaluate(fallback.value, owner);
     return found.value === 'null' && !fallback.quoted ? { value: null, secret: false } : found;

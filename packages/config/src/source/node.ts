@@ -51,7 +51,7 @@ export function toPlain(node: Node): unknown {
   return Object.fromEntries([...node.entries].map(([key, entry]) => [key, toPlain(entry.node)]));
 }
 
-/** One step down; undefined when there is nothing. */
+/** The child at a key or index; undefined when there is none. */
 export function childOf(node: Node, part: string | number): Node | undefined {
   if (node.kind === 'map') return node.entries.get(String(part))?.node;
   if (node.kind === 'list') return node.items[Number(part)];

@@ -122,7 +122,7 @@ function deriveAggregation(
   if (own !== null && context.isSet(...path) && typeof ofLoss === 'string' && ofLoss !== own) {
     context.report(
       path,
-      `got "${ofLoss}", but algorithm.loss_agg_mode says "${own}". Keep one of the two.`,
+      `got "${ofLoss}", but algorithm.loss_agg_mode is "${own}". Keep one of the two.`,
       [['algorithm', 'loss_agg_mode']],
     );
   }

@@ -31,7 +31,7 @@ export function deriveEngine(context: StageContext): string {
   return trains ?? samples ?? defaultEngine(engines);
 }
 
-/** Nothing is asked of the training half where nothing is trained. */
+/** Mode bench trains nothing, so it needs nothing. */
 export function checkEngine(
   context: StageContext,
   { engine, algorithm, model }: Pick<StageConfig, 'engine' | 'algorithm' | 'model'>,
@@ -50,7 +50,7 @@ export function checkEngine(
     );
 }
 
-/** A problem stands at the key of the part that has the need, else at the algorithm. */
+/** A problem is reported at the key of the part that has the need, else at the algorithm. */
 function checkNeeds(
   context: StageContext,
   { algorithmType }: AlgorithmConfig,

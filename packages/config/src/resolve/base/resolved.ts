@@ -1,7 +1,7 @@
 /**
  * What a configuration means once everything is filled in: plain data, camelCase, grouped as the
- * YAML is. What a group takes from its section without further ado follows from the schema, which
- * also describes it; here stands what is derived from several keys, other sections or the disk.
+ * YAML is. Most values of a group follow from the schema of its section, which also describes them;
+ * this file adds those that are derived from several keys, other sections or the disk.
  */
 import type { DataSchema, LossAggMode } from '@trinity-rft/algorithm';
 import type { AlgorithmNeeds, RolloutArgs } from '@trinity-rft/core';
@@ -82,7 +82,7 @@ export interface PartConfig {
 
 /** `createAlgorithm` takes it as it is. */
 export interface AlgorithmConfig extends Resolved<ReturnType<typeof algorithmSection>> {
-  /** What it is trained on. */
+  /** The kind of rows it is trained on. */
   readonly schema: DataSchema;
   /** Runs per task: the group size. 1 where nothing is explored. */
   readonly repeatTimes: number;
@@ -138,7 +138,7 @@ export interface ModelConfig extends Resolved<typeof model> {
 /** A low-rank adapter: W + alpha / rank * B A for each adapted weight W. */
 export type LoraConfig = NewAdapter | StoredAdapter;
 
-/** It begins without effect. */
+/** It starts without effect. */
 export interface NewAdapter {
   readonly name: string | undefined;
   readonly path: undefined;
@@ -148,7 +148,7 @@ export interface NewAdapter {
   readonly targetModules: 'all-linear' | readonly string[];
 }
 
-/** It begins as a folder has it, which also says its rank, scale and layers. */
+/** It starts with the weights of a folder, which also has its rank, scale and layers. */
 export interface StoredAdapter {
   readonly name: string | undefined;
   /** Absolute folder, in the layout of PEFT. */
@@ -198,7 +198,7 @@ export interface TasksetConfig
   /** Registered name; undefined when every row names its own (`format.workflowKey`). */
   readonly workflow: string | undefined;
   readonly rewardFn: string | undefined;
-  /** Complete: the model's values where the YAML says nothing. */
+  /** Complete: with the model's values where the file sets none. */
   readonly rolloutArgs: Required<RolloutArgs>;
   /** Runs per task. */
   readonly repeatTimes: number;

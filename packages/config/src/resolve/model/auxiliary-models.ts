@@ -86,7 +86,7 @@ function derive(context: StageContext, section: KeyPath, parts: Parts): Auxiliar
 const itemOf = (context: StageContext) =>
   context.sections.explorer.unwrap().shape.auxiliary_models.unwrap().element;
 
-/** As the file says, else that of the trained model. */
+/** As the file sets it, else that of the trained model. */
 function engineOf(
   context: StageContext,
   section: KeyPath,

@@ -9,7 +9,7 @@ export type InferenceInput = Omit<
   'model_path' | 'name' | 'api_key'
 >;
 
-/** Lengths that a section sets; lengths of the trained model stand in for those it leaves out. */
+/** The lengths that a section sets, completed by those of the trained model. */
 export function ownLengths(input: InferenceInput, model: CompleteLengths): Lengths {
   const {
     max_model_len: whole,

@@ -1,4 +1,4 @@
-/** What `config.json` of a model folder says about its size. */
+/** The size of a model, from `config.json` of its folder. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Disk } from '../base/disk.js';
