@@ -3,7 +3,7 @@ import { Template } from '@huggingface/jinja';
 import { CheckpointError, describeError, ModelError, type ToolDefinition } from '@trinity-rft/core';
 import type { NormalMessage } from '../messages/messages.js';
 
-export interface RenderInput {
+interface RenderInput {
   readonly messages: readonly NormalMessage[];
   readonly tools?: readonly ToolDefinition[];
   /** Adds the beginning of an assistant turn. */

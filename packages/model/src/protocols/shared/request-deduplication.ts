@@ -12,7 +12,7 @@ export interface RecordedCall {
   readonly callIndex: number;
 }
 
-export interface IncomingRequest {
+interface IncomingRequest {
   /** Equal for equal requests: route and digest of the body. */
   readonly key: string;
   /** The client says that this is a retry (`x-stainless-retry-count` above 0). */

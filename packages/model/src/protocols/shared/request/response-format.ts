@@ -58,7 +58,7 @@ export function formatInstruction(format: ResponseFormat, tools: boolean): strin
 }
 
 /** Without the tools, which the request has anyway. */
-export type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
+type RequestedConstraint = Omit<ResponseConstraint, 'tools'>;
 
 /** What a request demands of the response, and the names of the fields that demand it. */
 export interface ConstraintRequest {
