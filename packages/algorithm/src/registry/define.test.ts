@@ -139,6 +139,15 @@ describe('definitions of plugins', () => {
     }
   });
 
+  it('reject a policy loss without a formula', () => {
+    const empty = { name: 'empty', lossMetric: 'loss' } as unknown as Parameters<
+      typeof definePolicyLoss
+    >[0];
+    expect(() => definePolicyLoss(empty)).toThrow(
+      'The policy loss "empty" has neither `token` nor `batch`.',
+    );
+  });
+
   it('are read with their arguments like built-in parts', () => {
     const tables = extendTables(builtInTables, [median]);
     const wrong = {

@@ -131,6 +131,7 @@ export function defineAdvantage<S extends ArgSpec>(
 /**
  * Adds a `policy_loss_fn`: a formula over tokens (`token`), or a function of the whole batch
  * (`batch`), with its derivative.
+ * @throws ConfigError for a definition with neither, and for a name that YAML cannot hold
  */
 export function definePolicyLoss<
   const S extends ArgSpec = Readonly<Record<never, never>>,
@@ -149,6 +150,12 @@ export function definePolicyLoss({
   doc = named(name),
   ...definition
 }: Named & (AnyTokenLoss<ArgSpec> | BatchLossDefinition<ArgSpec>)): PolicyLossFnDefinition {
+  // A plugin may be JavaScript, or written for another form.
+  if (!('token' in definition || 'batch' in definition))
+    throw new ConfigError(
+      `The policy loss "${name}" has neither \`token\` nor \`batch\`. Give it a formula over tokens, or a function of the whole batch.`,
+      { code: 'LOSS_MISSING' },
+    );
   return {
     kind: 'trinity-rft.policy-loss',
     name: checkName(name),
