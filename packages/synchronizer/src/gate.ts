@@ -1,7 +1,7 @@
 /** Waits for a condition over shared state: woken by events, bounded by a deadline, never polling. */
 import { CancelledError, SyncError, type Clock } from '@trinity-rft/core';
 
-export interface WaitOptions {
+interface WaitOptions {
   /** For messages: "new weights from the trainer". */
   readonly what: string;
   readonly timeoutMs: number;

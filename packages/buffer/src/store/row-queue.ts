@@ -13,7 +13,7 @@ export interface Grant {
   readonly stale: readonly StoredRow[];
 }
 
-export interface TakeRequest {
+interface TakeRequest {
   readonly count: number;
   /** Older rows are stale. */
   readonly minPolicyVersion: number;

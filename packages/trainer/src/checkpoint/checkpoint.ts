@@ -33,7 +33,7 @@ export interface Checkpoint {
   readonly manifest: CheckpointManifest;
 }
 
-export const checkpointName = (step: number): string => `global_step_${step}`;
+const checkpointName = (step: number): string => `global_step_${step}`;
 
 export interface WriteCheckpointOptions {
   readonly step: number;
