@@ -42,29 +42,18 @@ export function answerCalls<M extends MethodTable<keyof M>>(
   const handlers = openHandlers(open);
   const openCalls = new Map<number, OpenCall>();
   const outbox = createOutbox(port, options);
-  const finish = (reply: Reply): void => {
-    openCalls.delete(reply.id);
-    outbox.add(reply);
+  const reply = (message: Reply): void => {
+    openCalls.delete(message.id);
+    outbox.add(message);
   };
-  const fail = (id: number, error: unknown): void => finish({ id, error: options.toRecord(error) });
-
-  const answer = ({ id, method, input }: CallMessage): void => {
+  const answer = (call: CallMessage): void => {
     const context = createContext();
-    openCalls.set(id, context);
-    const run = (table: Handlers<M>): unknown => table[method as keyof M](input as never, context);
-    try {
-      const result = handlers instanceof Promise ? handlers.then(run) : run(handlers);
-      if (result instanceof Promise)
-        result.then(
-          (value) => finish({ id, result: value }),
-          (error: unknown) => fail(id, error),
-        );
-      else finish({ id, result });
-    } catch (error) {
-      fail(id, error);
-    }
+    openCalls.set(call.id, context);
+    runCall(handlers, call, context, {
+      done: (result) => reply({ id: call.id, result }),
+      failed: (error) => reply({ id: call.id, error: options.toRecord(error) }),
+    });
   };
-
   port.on('message', (messages: CallerMessages) => {
     for (const message of messages) {
       if ('cancel' in message) openCalls.get(message.cancel)?.cancel();
@@ -72,6 +61,23 @@ export function answerCalls<M extends MethodTable<keyof M>>(
     }
     outbox.flush();
   });
+}
+
+/** Calls one of the listeners: at once where the method and its handlers are synchronous. */
+function runCall<M extends MethodTable<keyof M>>(
+  handlers: Handlers<M> | Promise<Handlers<M>>,
+  { method, input }: CallMessage,
+  context: CallContext,
+  { done, failed }: { done(result: unknown): void; failed(error: unknown): void },
+): void {
+  const run = (table: Handlers<M>): unknown => table[method as keyof M](input as never, context);
+  try {
+    const result = handlers instanceof Promise ? handlers.then(run) : run(handlers);
+    if (result instanceof Promise) result.then(done, failed);
+    else done(result);
+  } catch (error) {
+    failed(error);
+  }
 }
 
 function openHandlers<M extends MethodTable<keyof M>>(

@@ -40,22 +40,9 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
   url: URL,
   options: ThreadOptions<Data>,
 ): Link<M> {
-  const { name, data, resourceLimits, onExit } = options;
   // A channel of its own, because a link can read what has arrived there without waiting.
   const { port1, port2 } = new MessageChannel();
-  const task: ThreadTask<Data> = { port: port2, data };
-  let worker: Worker;
-  try {
-    worker = new Worker(url, {
-      name,
-      workerData: task,
-      transferList: [port2],
-      resourceLimits,
-      ...threadFlags(),
-    });
-  } catch (cause) {
-    throw onExit({ exitCode: undefined, cause });
-  }
+  const worker = startWorker(url, options, port2);
   if (options.keepAlive === 'while-waiting') worker.unref();
   const link = new Link<M>(port1, { ...options, terminate: () => worker.terminate() });
   let crash: unknown;
@@ -69,8 +56,19 @@ export function startThread<M extends MethodTable<keyof M>, Data>(
     // Replies that arrived before the end come first.
     link.drain();
     setImmediate(() => {
-      if (!link.closed) void link.close(onExit({ exitCode, cause: crash }));
+      if (!link.closed) void link.close(options.onExit({ exitCode, cause: crash }));
     });
   });
   return link;
+}
+
+function startWorker<Data>(url: URL, options: ThreadOptions<Data>, port: MessagePort): Worker {
+  const { name, data, resourceLimits, onExit } = options;
+  const workerData: ThreadTask<Data> = { port, data };
+  const transferList = [port];
+  try {
+    return new Worker(url, { name, workerData, transferList, resourceLimits, ...threadFlags() });
+  } catch (cause) {
+    throw onExit({ exitCode: undefined, cause });
+  }
 }

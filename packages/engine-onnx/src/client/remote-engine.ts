@@ -32,17 +32,7 @@ export async function connectEngine(
     await link.close(error as Error);
     throw error;
   }
-  const { samplers } = planSamplerThreads(facts.config, options.threads);
-  const samplerOptions: WorkerOptions = {
-    ...options,
-    lora: undefined,
-    reference: false,
-    samplerOf: facts.config,
-  };
-  const pool = new SamplerPool(link, {
-    others: samplers - 1,
-    start: () => start(samplerOptions),
-  });
+  const pool = createPool(link, start, options, facts);
   const engine = {
     capabilities: { ...capabilities, referenceModel: options.reference },
     trainer: remoteTrainer(link, pool),
@@ -56,6 +46,20 @@ export async function connectEngine(
       ),
   };
   return { engine, facts };
+}
+
+/** The sampler of the trainer's thread, and those that start later without trainer and reference. */
+function createPool(
+  link: Link<EngineMethods>,
+  start: (options: WorkerOptions) => Link<EngineMethods>,
+  options: WorkerOptions,
+  { config }: EngineFacts,
+): SamplerPool {
+  const { samplers } = planSamplerThreads(config, options.threads);
+  return new SamplerPool(link, {
+    others: samplers - 1,
+    start: () => start({ ...options, lora: undefined, reference: false, samplerOf: config }),
+  });
 }
 
 function remoteTrainer(link: Link<EngineMethods>, pool: SamplerPool): TrainEngine {
@@ -99,7 +103,7 @@ function remoteSampler(pool: SamplerPool, { maxModelLen }: EngineFacts): Sampler
   };
 }
 
-/** Runs a call with a controller of its own, which aborts with a CancelledError when `signal` does. */
+/** Runs a call with its own controller, which aborts with a CancelledError when `signal` does. */
 async function withOwnAbort<T>(
   signal: AbortSignal | undefined,
   run: (abort: AbortController) => Promise<T>,

@@ -49,22 +49,12 @@ export class SamplerPool {
     abort: AbortController,
   ): Promise<readonly SampledSequence[]> {
     this.#startOthers();
-    const samplers = this.#all.toSorted((a, b) => a.pending - b.pending);
-    const { n = 1 } = options;
-    // An invalid number of choices is sent unchanged, so that the sampler rejects it.
-    const parts = Number.isInteger(n) && n > 1 ? samplers.length : 1;
-    const share = Math.ceil(n / parts);
-    const results = samplers
-      .slice(0, parts === 1 ? 1 : Math.ceil(n / share))
-      .map((sampler, part) => {
-        const firstChoice = part * share;
-        const own = parts === 1 ? options : { ...options, n: Math.min(share, n - firstChoice) };
-        return sampleOn(
-          sampler,
-          { prompt: prompt.slice(), options: own, firstChoice },
-          abort.signal,
-        );
-      });
+    const leastBusy = this.#all.toSorted((a, b) => a.pending - b.pending);
+    const results = divide(options, leastBusy.length).flatMap(({ firstChoice, own }, part) => {
+      const sampler = leastBusy[part];
+      const call = { prompt: prompt.slice(), options: own, firstChoice };
+      return sampler ? [sampleOn(sampler, call, abort.signal)] : [];
+    });
     try {
       return (await Promise.all(results)).flat();
     } catch (error) {
@@ -138,6 +128,23 @@ export class SamplerPool {
     const call = { source, version, copyTo };
     return [this.#first.link.call('adopt', call, { transfer: copyTo }), ...calls];
   }
+}
+
+interface RequestPart {
+  readonly firstChoice: number;
+  readonly own: SamplingOptions;
+}
+
+/** Divides the choices of a request into at most `max` parts of nearly equal size. */
+function divide(options: SamplingOptions, max: number): readonly RequestPart[] {
+  const { n = 1 } = options;
+  // An invalid number of choices is sent unchanged, so that the sampler rejects it.
+  if (!Number.isInteger(n) || n <= 1) return [{ firstChoice: 0, own: options }];
+  const share = Math.ceil(n / max);
+  return Array.from({ length: Math.ceil(n / share) }, (_, part) => {
+    const firstChoice = part * share;
+    return { firstChoice, own: { ...options, n: Math.min(share, n - firstChoice) } };
+  });
 }
 
 async function sampleOn(

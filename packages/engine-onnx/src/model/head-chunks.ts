@@ -6,6 +6,7 @@ import type { Dim } from '../onnx/graph/dims.js';
 import type { Value } from '../onnx/graph/graph.js';
 import { add, exp, multiply, negate } from '../onnx/ops/elementwise.js';
 import { matmul, rowDot } from '../onnx/ops/matmul.js';
+import { cast, gatherElements, scatterElements } from '../onnx/ops/select.js';
 import { concat } from '../onnx/ops/shape.js';
 import type { Trunk } from './block.js';
 import { headLogprobs, headWeight } from './head.js';
@@ -38,7 +39,7 @@ export function chunkedHead(
   const necs: Value[] = [];
   inChunks({ states, targets }, options.chunks, (part) => {
     const distribution = headLogprobs(trunk, part.states);
-    const logprob = pick(distribution, part.targets);
+    const logprob = gatherElements(distribution, part.targets, 1);
     logprobs.push(logprob);
     if (options.entropy || options.necs) {
       const p = exp(distribution);
@@ -96,26 +97,12 @@ export function chunkedHeadGradients(
 function logitGradients(logp: Value, ids: Value, a: Value, e: Value | undefined): Value {
   const p = exp(logp);
   const factor = e ? negate(add(multiply(logp, e), entropyFactor(logp, p, a, e))) : negate(a);
-  return logp.graph.node(
-    'ScatterElements',
-    [multiply(p, factor), ids, a],
-    { shape: logp.shape },
-    { attributes: { axis: 1, reduction: 'add' } },
-  );
+  return scatterElements(multiply(p, factor), ids, a, { axis: 1, reduction: 'add' });
 }
 
 /** a + e H, [R, 1] */
 function entropyFactor(logp: Value, p: Value, a: Value, e: Value): Value {
   return add(a, multiply(e, negate(rowDot(p, logp))));
-}
-
-function pick(logp: Value, ids: Value): Value {
-  return logp.graph.node(
-    'GatherElements',
-    [logp, ids],
-    { shape: ids.shape },
-    { attributes: { axis: 1 } },
-  );
 }
 
 /** Named inputs of the head, with `states` among them. */
@@ -169,12 +156,7 @@ function after(value: Value, earlier: Value): Value {
     shape: [1],
     dtype: 'bool',
   });
-  const zero = graph.node(
-    'Cast',
-    [never],
-    { shape: [1], dtype: 'int64' },
-    { attributes: { to: 7 } },
-  );
+  const zero = cast(never, 'int64');
   return graph.node('Slice', [value, zero, graph.integers([2 ** 40]), graph.integers([0])], {
     shape: value.shape,
   });

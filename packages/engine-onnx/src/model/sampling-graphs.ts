@@ -24,10 +24,10 @@
  * order.
  */
 import { Graph, type Value } from '../onnx/graph/graph.js';
-import { dataTypes } from '../onnx/graph/schema.js';
 import { causalAttention } from '../onnx/ops/attention.js';
 import { cachedAttention } from '../onnx/ops/cached-attention.js';
 import { categorical } from '../onnx/ops/categorical.js';
+import { cast } from '../onnx/ops/select.js';
 import { concat, reshape } from '../onnx/ops/shape.js';
 import {
   decoder,
@@ -65,29 +65,22 @@ export function decodeGraph(
   const ids = graph.input('ids', 'int32', ['B', 1]);
   const slots = graph.input('positions', 'int32', ['B', 1]);
   const cache: Value[] = [];
+  const shape = ['B', config.kvHeads, 'M', config.headDim];
   const attention: Attention = (layer, q, k, v) => {
     cache.push(k, v);
-    const shape = ['B', config.kvHeads, 'M', config.headDim];
     const past = {
       k: graph.input(`k.${layer}`, 'float32', shape),
       v: graph.input(`v.${layer}`, 'float32', shape),
     };
     return cachedAttention(q, k, v, past, slots);
   };
-  const positions = graph.node(
-    'Cast',
-    [slots],
-    { shape: slots.shape, dtype: 'int64' },
-    { attributes: { to: dataTypes.int64 } },
-  );
+  const positions = cast(slots, 'int64');
   const { trunk, x } = build(graph, config, { ids, positions, attention });
   graph.output('new_kv', concat(cache, 1, 2 * config.layers * config.kvHeads));
 
   const inverseTemperature = graph.input('inverse_temperature', 'float32', ['B', 1]);
-  const logprobs = headLogprobs(
-    trunk,
-    headStates(trunk, reshape(x, ['B', config.hiddenSize]), inverseTemperature),
-  );
+  const states = headStates(trunk, reshape(x, ['B', config.hiddenSize]), inverseTemperature);
+  const logprobs = headLogprobs(trunk, states);
   if (options.variant === 'logprobs') {
     graph.output('logprobs', logprobs);
   } else {

@@ -52,42 +52,48 @@ export interface KernelOptions {
   readonly threads: number;
 }
 
-/** Sessions are loaded when they are first needed. */
 export function createSamplerKernels(config: ModelConfig, options: KernelOptions): SamplerKernels {
-  const sessions = new Map<string, Promise<InferenceSession>>();
-  const session = (name: string, graph: () => Uint8Array): Promise<InferenceSession> => {
-    const known =
-      sessions.get(name) ?? createSession(graph(), { threads: options.threads, kind: 'sample' });
-    sessions.set(name, known);
-    return known;
-  };
+  const sessions = lazySessions(options.threads);
   const rope = new RopeFeeds(config);
   return {
     config,
     window: rowWindow(config, options.threads),
     weightBytes: 4 * parameterCount(config),
     prefill: async (weights, ids, rows, length) => {
-      const graph = await session('prefill', () => prefillGraph(config));
-      const out = await run(graph, {
-        ...weights,
-        ...rope.feeds(length),
-        ids: new Tensor('int32', ids, [rows, length]),
-      });
+      const session = await sessions.get('prefill', () => prefillGraph(config));
+      const prompts = new Tensor('int32', ids, [rows, length]);
+      const out = await run(session, { ...weights, ...rope.feeds(length), ids: prompts });
       return floats(out, 'new_kv');
     },
     decode: async (variant, weights, feeds, capacity) => {
-      const graph = await session(variant, () => decodeGraph(config, { variant }));
-      const out = await run(graph, { ...weights, ...rope.feeds(capacity), ...feeds });
-      const newKeyValues = floats(out, 'new_kv');
-      if (variant === 'logprobs')
-        return { kind: variant, newKeyValues, logprobs: floats(out, 'logprobs') };
-      const tokens = out['token']?.data as Int32Array;
-      return { kind: variant, newKeyValues, tokens, logprobs: floats(out, 'logprob') };
+      const session = await sessions.get(variant, () => decodeGraph(config, { variant }));
+      const out = await run(session, { ...weights, ...rope.feeds(capacity), ...feeds });
+      return decodeResult(variant, out);
+    },
+    close: () => sessions.close(),
+  };
+}
+
+/** Sessions by name, loaded when they are first needed. */
+function lazySessions(threads: number) {
+  const sessions = new Map<string, Promise<InferenceSession>>();
+  return {
+    get: (name: string, graph: () => Uint8Array): Promise<InferenceSession> => {
+      const session = sessions.get(name) ?? createSession(graph(), { threads, kind: 'sample' });
+      sessions.set(name, session);
+      return session;
     },
     close: async () => {
-      for (const loading of sessions.values()) await (await loading).release();
+      for (const session of sessions.values()) await (await session).release();
     },
   };
+}
+
+function decodeResult(kind: DecodeVariant, out: InferenceSession.OnnxValueMapType): DecodeResult {
+  const newKeyValues = floats(out, 'new_kv');
+  if (kind === 'logprobs') return { kind, newKeyValues, logprobs: floats(out, 'logprobs') };
+  const tokens = out['token']?.data as Int32Array;
+  return { kind, newKeyValues, tokens, logprobs: floats(out, 'logprob') };
 }
 
 const floats = (out: InferenceSession.OnnxValueMapType, name: string): Float32Array =>

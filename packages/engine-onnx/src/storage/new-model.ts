@@ -101,18 +101,14 @@ export function toConfigJson(config: ModelConfig): Record<string, unknown> {
     rope_theta: config.ropeTheta,
     rope_scaling: config.ropeScaling === undefined ? null : toRopeJson(config.ropeScaling),
     // qwen2 has its biases by construction and does not know the key.
-    ...(config.family !== 'qwen2' && { attention_bias: config.qkvBias }),
-    ...(config.family === 'llama' && { mlp_bias: config.mlpBias }),
+    attention_bias: config.family === 'qwen2' ? undefined : config.qkvBias,
+    mlp_bias: config.family === 'llama' ? config.mlpBias : undefined,
     attention_dropout: 0,
     tie_word_embeddings: config.tieEmbeddings,
     max_position_embeddings: config.maxPositions,
     bos_token_id: config.bosTokenId ?? null,
     eos_token_id:
-      config.eosTokenIds.length === 1
-        ? config.eosTokenIds[0]
-        : config.eosTokenIds.length === 0
-          ? null
-          : config.eosTokenIds,
+      config.eosTokenIds.length > 1 ? config.eosTokenIds : (config.eosTokenIds[0] ?? null),
     pad_token_id: config.padTokenId ?? null,
     torch_dtype: 'float32',
   };

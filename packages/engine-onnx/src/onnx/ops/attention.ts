@@ -3,6 +3,7 @@ import { product, type Dim } from '../graph/dims.js';
 import { dimAt, withPullback, type Graph, type Value } from '../graph/graph.js';
 import { multiply, subtract } from './elementwise.js';
 import { matmul } from './matmul.js';
+import { expand } from './select.js';
 import { reshape, swapHeads } from './shape.js';
 
 /** A masked score: its exponential is exactly 0, and without infinities there is no NaN. */
@@ -53,11 +54,7 @@ export function causalAttention(q: Value, k: Value, v: Value): Value {
 /** [T, T]: 0 on and below the diagonal, {@link maskedScore} above it. */
 function causalMask(graph: Graph, time: Dim): Value {
   return graph.memo(`causal mask ${time}`, () => {
-    const full = graph.node(
-      'Expand',
-      [graph.scalar(maskedScore), graph.shapeTensor([time, time])],
-      { shape: [time, time] },
-    );
+    const full = expand(graph.scalar(maskedScore), [time, time]);
     return graph.node(
       'Trilu',
       [full, graph.constant(BigInt64Array.of(1n), [])],

@@ -6,6 +6,7 @@ import type { Dim } from '../graph/dims.js';
 import { dimAt, type Graph, type Value } from '../graph/graph.js';
 import { maskedScore } from './attention.js';
 import { matmul } from './matmul.js';
+import { cast, expand, gatherElements, scatterElements } from './select.js';
 import { concat, reshape, swapHeads } from './shape.js';
 
 /** `k`, `v` [B, KV, M, D]; slots from the row's position on hold any finite numbers. */
@@ -47,15 +48,12 @@ export function cachedAttention(
     ],
     { shape: grid },
   );
-  const scores = put(pastScores, slot, matmul(queries, k, { transposeB: true, alpha }));
+  const ownScore = matmul(queries, k, { transposeB: true, alpha });
+  const scores = scatterElements(pastScores, slot, ownScore, { axis: -1 });
   const weights = graph.node('Softmax', [scores], { shape: grid }, { attributes: { axis: -1 } });
-  const own = graph.node(
-    'GatherElements',
-    [weights, slot],
-    { shape: slot.shape },
-    { attributes: { axis: -1 } },
-  );
-  const mixed = mix(put(weights, slot, zeros(graph, slot)), past.v);
+  const own = gatherElements(weights, slot, -1);
+  const pastWeights = scatterElements(weights, slot, zeros(graph, slot), { axis: -1 });
+  const mixed = mix(pastWeights, past.v);
   const left = concat([identity(graph, batch, keyHeads, group), own], 3, group + 1);
   return swapHeads(reshape(mix(left, concat([mixed, v], 2, group + 1)), q.shape));
 }
@@ -76,7 +74,7 @@ function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, n
   const [batch] = shape;
   return graph.memo('own slot', () => {
     const column = reshape(positions, [batch, 1, 1, 1]);
-    return graph.node('Expand', [column, graph.shapeTensor(shape)], { shape });
+    return expand(column, shape);
   });
 }
 
@@ -84,12 +82,7 @@ function ownSlot(graph: Graph, positions: Value, shape: readonly [Dim, number, n
 function pastMask(graph: Graph, positions: Value, batch: Dim, capacity: Dim): Value {
   return graph.memo('past mask', () => {
     const shape = [batch, 1, 1, capacity];
-    const bound = graph.node(
-      'Cast',
-      [graph.size(String(capacity))],
-      { shape: [1], dtype: 'int32' },
-      { attributes: { to: 6 } },
-    );
+    const bound = cast(graph.size(String(capacity)), 'int32');
     const limit = graph.node('Squeeze', [bound], { shape: [] });
     const slots = graph.node(
       'Range',
@@ -110,9 +103,7 @@ function pastMask(graph: Graph, positions: Value, batch: Dim, capacity: Dim): Va
 }
 
 function zeros(graph: Graph, slot: Value): Value {
-  return graph.memo('own zeros', () =>
-    graph.node('Expand', [graph.scalar(0), graph.shapeTensor(slot.shape)], { shape: slot.shape }),
-  );
+  return graph.memo('own zeros', () => expand(graph.scalar(0), slot.shape));
 }
 
 /** One identity matrix per row and key head. [B, KV, G, G] */
@@ -121,19 +112,6 @@ function identity(graph: Graph, batch: Dim, keyHeads: number, group: number): Va
     const eye = Float32Array.from({ length: group * group }, (_, i) =>
       i % (group + 1) === 0 ? 1 : 0,
     );
-    const shape = [batch, keyHeads, group, group];
-    return graph.node('Expand', [graph.constant(eye, [group, group]), graph.shapeTensor(shape)], {
-      shape,
-    });
+    return expand(graph.constant(eye, [group, group]), [batch, keyHeads, group, group]);
   });
-}
-
-/** `target` with the last-axis entries at `slot` replaced. */
-function put(target: Value, slot: Value, values: Value): Value {
-  return target.graph.node(
-    'ScatterElements',
-    [target, slot, values],
-    { shape: target.shape },
-    { attributes: { axis: -1 } },
-  );
 }

@@ -1,6 +1,7 @@
 /** Draws from a distribution inside the graph, so that no logits leave it. */
 import { dimAt, type Value } from '../graph/graph.js';
 import { exp } from './elementwise.js';
+import { cast, gatherElements } from './select.js';
 
 /** Two float32 steps below 1: u * total then stays below the total after rounding. */
 const largestUniform = 1 - 2 ** -23;
@@ -37,29 +38,12 @@ export function categorical(
     dtype: 'bool',
   });
   // Counting in float32 is exact below 2^24 tokens.
-  const ones = graph.node(
-    'Cast',
-    [passed],
-    { shape: logprobs.shape, dtype: 'float32' },
-    { attributes: { to: 1 } },
-  );
   const count = graph.node(
     'ReduceSum',
-    [ones, graph.integers([1])],
+    [cast(passed, 'float32'), graph.integers([1])],
     { shape: column },
     { attributes: { keepdims: 1 } },
   );
-  const token = graph.node(
-    'Cast',
-    [count],
-    { shape: column, dtype: 'int32' },
-    { attributes: { to: 6 } },
-  );
-  const logprob = graph.node(
-    'GatherElements',
-    [logprobs, token],
-    { shape: column },
-    { attributes: { axis: 1 } },
-  );
-  return { token, logprob };
+  const token = cast(count, 'int32');
+  return { token, logprob: gatherElements(logprobs, token, 1) };
 }
