@@ -30,9 +30,8 @@ const rewards = await readCurve(path.join(monitor, 'metrics.jsonl'), {
   role: 'explorer',
   metric: 'rollout/reward/mean',
 });
-terminal.write(
-  `\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 10, yMin: 0, yMax: 1 })}\n`,
-);
-terminal.write(
-  `model:  ${checkpoint}\ncurves: tensorboard --logdir ${path.join(monitor, 'tensorboard')}\n`,
-);
+const title = 'mean reward of each explore step';
+const plot = plotCurve(rewards, { title, width: 72, height: 10, yMin: 0, yMax: 1 });
+terminal.write(`\n${plot}\n`);
+terminal.write(`model:  ${checkpoint}\n`);
+terminal.write(`curves: tensorboard --logdir ${path.join(monitor, 'tensorboard')}\n`);

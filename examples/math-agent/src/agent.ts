@@ -22,7 +22,9 @@ export const sysPrompt = 'You are a helpful math problem solving agent.';
 export const agentscope: ModelAdapter<OpenAIChatModel> = (endpoint) =>
   new OpenAIChatModel(endpoint.agentscope());
 
-/** Unlike an agent outside of training, it receives model and task, and returns a WorkflowOutput. */
+/**
+ * Unlike an agent outside of training, it receives model and task, and returns a WorkflowOutput.
+ */
 export async function runReactAgent({
   task,
   model,
@@ -32,7 +34,9 @@ export async function runReactAgent({
   return WorkflowOutput({ response });
 }
 
-/** 1 for the exact answer. If containing it sufficed, the model would learn to write all numbers. */
+/**
+ * 1 for the exact answer. If containing it sufficed, the model would learn to write all numbers.
+ */
 export async function judgeFunction({
   task,
   response,

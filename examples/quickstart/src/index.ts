@@ -28,15 +28,16 @@ if (summary.interrupted) {
   process.exitCode = 130;
 } else {
   const rewards = await readCurve(metrics, { role: 'explorer', metric: 'rollout/reward/mean' });
-  const first = mean(rewards.slice(0, 5));
-  const last = mean(rewards.slice(-10));
+  const title = 'mean reward of each explore step';
+  const plot = plotCurve(rewards, { title, width: 72, height: 14, yMin: 0, yMax: 1 });
+  const first = mean(rewards.slice(0, 5)).toFixed(3);
+  const last = mean(rewards.slice(-10)).toFixed(3);
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(0);
+  terminal.write(`\n${plot}\n\n`);
   terminal.write(
-    `\n${plotCurve(rewards, { title: 'mean reward of each explore step', width: 72, height: 14, yMin: 0, yMax: 1 })}\n`,
+    `mean reward ${first} (first 5 steps) -> ${last} (last 10 steps) in ${seconds} s\n`,
   );
-  terminal.write(
-    `\nmean reward ${first.toFixed(3)} (first 5 steps) -> ${last.toFixed(3)} (last 10 steps) in ${((performance.now() - startMs) / 1000).toFixed(0)} s\n`,
-  );
-  terminal.write(
-    `model:   ${path.resolve(summary.checkpoint ?? job)}\nmetrics: ${path.resolve(metrics)}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`,
-  );
+  terminal.write(`model:   ${path.resolve(summary.checkpoint ?? job)}\n`);
+  terminal.write(`metrics: ${path.resolve(metrics)}\n`);
+  terminal.write(`curves:  tensorboard --logdir ${path.resolve(job)}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * Addition problems: `37+48=` with the answer `580`, least significant digit first, the order in which
- * carries are computed.
+ * Addition problems: `37+48=` with the answer `580`, least significant digit first, the order in
+ * which carries are computed.
  */
 import type { Random } from '@trinity-rft/core';
 

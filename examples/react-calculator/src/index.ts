@@ -15,12 +15,15 @@ async function showCurve(title: string, metric: string): Promise<void> {
   const values = await readCurve(metrics, { role: 'explorer', metric });
   const mean = (part: readonly number[]): string =>
     (part.reduce((sum, value) => sum + value, 0) / part.length).toFixed(3);
-  terminal.write(
-    `\n${plotCurve(values, { title: `${title} of each explore step`, width: 72, height: 10, yMin: 0, yMax: 1 })}\n`,
-  );
-  terminal.write(
-    `${title} ${mean(values.slice(0, 5))} (first 5 steps) -> ${mean(values.slice(-5))} (last 5 steps)\n`,
-  );
+  const plot = plotCurve(values, {
+    title: `${title} of each explore step`,
+    width: 72,
+    height: 10,
+    yMin: 0,
+    yMax: 1,
+  });
+  const [first, last] = [mean(values.slice(0, 5)), mean(values.slice(-5))];
+  terminal.write(`\n${plot}\n${title} ${first} (first 5 steps) -> ${last} (last 5 steps)\n`);
 }
 
 // Resumes a run that was interrupted; otherwise starts a new one.
@@ -44,10 +47,9 @@ if (summary.interrupted) {
 } else {
   await showCurve('tool calls per run', 'rollout/tool_calls/mean');
   await showCurve('mean reward', 'rollout/reward/mean');
-  terminal.write(
-    `\n${summary.trainStep} train steps in ${((performance.now() - startMs) / 1000).toFixed(0)} s\n`,
-  );
-  terminal.write(
-    `model:   ${summary.checkpoint}\nmetrics: ${path.resolve(metrics)}\ncurves:  tensorboard --logdir ${path.resolve(job)}\n`,
-  );
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(0);
+  terminal.write(`\n${summary.trainStep} train steps in ${seconds} s\n`);
+  terminal.write(`model:   ${summary.checkpoint}\n`);
+  terminal.write(`metrics: ${path.resolve(metrics)}\n`);
+  terminal.write(`curves:  tensorboard --logdir ${path.resolve(job)}\n`);
 }

@@ -1,4 +1,6 @@
-/** The parts of AgentScope's messages that requests need. npm does not have the framework's types. */
+/**
+ * The parts of AgentScope's messages that requests need. npm does not have the framework's types.
+ */
 
 export interface TextBlock {
   type: 'text';

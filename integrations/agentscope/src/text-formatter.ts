@@ -46,7 +46,8 @@ export function outputText(output: string | readonly OutputBlock[]): string {
 function rejectData(type: ContentBlock['type'] | (string & {})): void {
   if (type !== 'data') return;
   throw new ModelError(
-    'A message holds data (an image or a sound); expected text. Pass turnFormatter a formatter that supports it.',
+    'A message holds data (an image or a sound); expected text. ' +
+      'Pass turnFormatter a formatter that supports it.',
     { code: 'UNSUPPORTED_CONTENT', status: 400 },
   );
 }

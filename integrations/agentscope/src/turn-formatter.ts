@@ -22,10 +22,11 @@ export interface InnerFormatter {
 }
 
 /**
- * The agent keeps one assistant message per reply, and the default formatter sends all its texts and
- * calls before all its results, so from the third call on the prompt does not continue the recorded
- * conversation. This formatter ends the message after the results of each turn.
- * @param inner formats each turn; required for images. @default text, tool calls and results
+ * The agent keeps one assistant message per reply, and the default formatter sends all its texts
+ * and calls before all its results, so from the third call on the prompt does not continue the
+ * recorded conversation. This formatter ends the message after the results of each turn.
+ * @param inner formats each turn; required for images.
+ * @default text, tool calls and results
  */
 export function turnFormatter(inner?: InnerFormatter): TurnFormatter {
   return {

@@ -1,4 +1,6 @@
-/** Serves models that an agent names as text (`model: 'openai/gpt-5'`) with the model of the run. */
+/**
+ * Serves models that an agent names as text (`model: 'openai/gpt-5'`) with the model of the run.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { WorkflowError } from '@trinity-rft/core';
 
@@ -33,8 +35,8 @@ const shared = (global[key] ??= { scopes: new AsyncLocalStorage() });
 /**
  * While `work` and everything it starts runs, `resolve` resolves the names of language models.
  * Concurrent scopes are told apart by the async context. A call outside of every scope, for example
- * from a queue that runs share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could belong to
- * any of them.
+ * from a queue that runs share, fails with WorkflowError AI_SDK_NO_SCOPE, because it could belong
+ * to any of them.
  */
 export async function withDefaultProvider<Result>(
   resolve: ResolveModel,
@@ -59,8 +61,10 @@ function install(): NonNullable<Shared['installed']> {
       const resolve = shared.scopes.getStore();
       if (resolve) return resolve(modelId);
       throw new WorkflowError(
-        `The model "${modelId}" was requested outside of any run, while runs are in progress, so the call cannot be attributed to one. ` +
-          'Call the model within the async context of its run (not from a queue that runs share), or pass the agent its model object.',
+        `The model "${modelId}" was requested outside of any run, while runs are in progress, ` +
+          'so the call cannot be attributed to one. ' +
+          'Call the model within the async context of its run (not from a queue that runs ' +
+          'share), or pass the agent its model object.',
         { code: 'AI_SDK_NO_SCOPE' },
       );
     },

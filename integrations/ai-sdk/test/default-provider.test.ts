@@ -84,7 +84,7 @@ describe('withDefaultProvider', () => {
     expect(globalThis.AI_SDK_DEFAULT_PROVIDER).toBe(mine);
   });
 
-  it('leaves a provider alone that somebody else has set meanwhile, and cleans up after errors', async () => {
+  it('keeps a provider that was set in the meantime, and cleans up after errors', async () => {
     const mine = createOpenAI({ apiKey: 'none' });
     const failing = withDefaultProvider(await answering('a'), async () => {
       globalThis.AI_SDK_DEFAULT_PROVIDER = mine;

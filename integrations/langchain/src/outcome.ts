@@ -20,7 +20,10 @@ const faults: Readonly<Record<string, ModelFault>> = {
   ToolInvocationError: 'model_behavior',
 };
 
-/** The `openai` package reports a structured answer that is not JSON as a SyntaxError with this text. */
+/**
+ * The `openai` package reports a structured answer that is not JSON as a SyntaxError with this
+ * text.
+ */
 const notJson = 'Error reading response';
 
 /** Settles a run of an agent. Rejects with every error that is not a {@link ModelFault}. */

@@ -5,7 +5,9 @@ import type { AgentEndpoint } from '@trinity-rft/workflow';
 import { createAgent, createMiddleware, type AgentMiddleware, type ReactAgent } from 'langchain';
 import { langchainModel, type LangchainModelOptions } from './model.js';
 
-/** The key of the model in a run's configuration. LangGraph's checkpoints hold plain values only. */
+/**
+ * The key of the model in a run's configuration. LangGraph's checkpoints hold plain values only.
+ */
 const key = 'trinity_model' as const;
 
 interface WithConfigurable {
@@ -25,8 +27,8 @@ export interface RunConfig {
 }
 
 /**
- * The configuration of a run: its model for {@link redirectModel} and {@link runModel}, and a thread
- * of its own.
+ * The configuration of a run: its model for {@link redirectModel} and {@link runModel}, and a
+ * thread of its own.
  */
 export function runConfig({ endpoint, runtime, signal, ...options }: RunConfigOptions): RunConfig {
   return {
@@ -49,9 +51,9 @@ export function runModel<Own>(config: WithConfigurable | undefined, own: Own): O
 }
 
 /**
- * Middleware of `createAgent` that replaces the model of the agent by that of the {@link runConfig},
- * so that one agent object can serve many runs. It must come last, because later middleware may
- * choose another model.
+ * Middleware of `createAgent` that replaces the model of the agent by that of the {@link
+ * runConfig}, so that one agent object can serve many runs. It must come last, because later
+ * middleware may choose another model.
  */
 export function redirectModel(): AgentMiddleware {
   return createMiddleware({

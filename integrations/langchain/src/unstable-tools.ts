@@ -38,8 +38,10 @@ function parse(text: string): { readonly tools?: unknown } {
 
 function unstable(names: readonly string[]): ConfigError {
   return new ConfigError(
-    `LangChain renames the tool ${names.join(', ')} with every call, so no two prompts are equal. ` +
-      "Give the schema of responseFormat a title, which becomes its name: z.object({ ... }).meta({ title: 'answer' }); " +
+    `LangChain renames the tool ${names.join(', ')} with every call, ` +
+      'so no two prompts are equal. ' +
+      'Give the schema of responseFormat a title, which becomes its name: ' +
+      "z.object({ ... }).meta({ title: 'answer' }); " +
       "or set unstableTools: 'allow'.",
     { code: 'TOOL_NAME_UNSTABLE' },
   );

@@ -28,7 +28,8 @@ export interface LangchainWorkflowOptions extends LangchainModelOptions {
   /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent. Returns its answer, which the task's reward function scores, or the score itself.
+   * Runs the agent. Returns its answer, which the task's reward function scores, or the score
+   * itself.
    */
   readonly run: (context: LangchainContext) => Promise<string | undefined | WorkflowOutput>;
 }

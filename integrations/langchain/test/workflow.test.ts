@@ -18,7 +18,7 @@ import {
   runModel,
   unstableToolNames,
 } from '../src/index.js';
-import { somebodyElse } from './support/agent.js';
+import { otherModel } from './support/agent.js';
 
 const lookUp = tool(() => 'nothing', {
   name: 'look_up',
@@ -40,7 +40,7 @@ const attempt = (workflow: WorkflowDefinition, answers: readonly ScriptedAnswer[
 
 it('scores the text of the answer', async () => {
   const agent = redirected(
-    createAgent({ model: somebodyElse, tools: [lookUp], systemPrompt: 'Be brief.' }),
+    createAgent({ model: otherModel, tools: [lookUp], systemPrompt: 'Be brief.' }),
   );
   const workflow = langchainWorkflow({
     name: 'brief',
@@ -54,7 +54,7 @@ it('scores the text of the answer', async () => {
 
 it('gives every run a thread of its own', async () => {
   const agent = createAgent({
-    model: somebodyElse,
+    model: otherModel,
     tools: [],
     checkpointer: new MemorySaver(),
     middleware: [redirectModel()],
@@ -76,14 +76,14 @@ it('gives every run a thread of its own', async () => {
 });
 
 it('leaves the model of an agent alone that is invoked without a run', () => {
-  expect(runModel({ configurable: { thread_id: 'x' } }, somebodyElse)).toBe(somebodyElse);
-  expect(runModel(undefined, somebodyElse)).toBe(somebodyElse);
+  expect(runModel({ configurable: { thread_id: 'x' } }, otherModel)).toBe(otherModel);
+  expect(runModel(undefined, otherModel)).toBe(otherModel);
 });
 
 it('asks the model of the run in a node of a graph that was compiled before', async () => {
   const graph = new StateGraph(MessagesAnnotation)
     .addNode('model', async ({ messages }, config) => ({
-      messages: await runModel(config, somebodyElse).invoke(messages),
+      messages: await runModel(config, otherModel).invoke(messages),
     }))
     .addEdge('__start__', 'model')
     .compile();
@@ -96,7 +96,7 @@ it('asks the model of the run in a node of a graph that was compiled before', as
 });
 
 it('makes data of a run that never answers, and keeps its turns', async () => {
-  const agent = redirected(createAgent({ model: somebodyElse, tools: [lookUp] }));
+  const agent = redirected(createAgent({ model: otherModel, tools: [lookUp] }));
   const workflow = langchainWorkflow({
     name: 'endless',
     faultReward: -1,
@@ -114,7 +114,7 @@ it('makes data of a run that never answers, and keeps its turns', async () => {
 
 it('makes data of an answer that does not fit its schema', async () => {
   const responseFormat = providerStrategy(z.object({ name: z.string() }));
-  const agent = redirected(createAgent({ model: somebodyElse, tools: [], responseFormat }));
+  const agent = redirected(createAgent({ model: otherModel, tools: [], responseFormat }));
   const workflow = langchainWorkflow({
     name: 'structured',
     run: async ({ question, config }) =>
@@ -140,9 +140,7 @@ it('passes on errors that are no fault of the model', async () => {
 
 it('rejects tools whose names change with every call, and accepts them when their schema has a title', async () => {
   const structured = (schema: z.ZodObject<{ name: z.ZodString }>) => {
-    const agent = redirected(
-      createAgent({ model: somebodyElse, tools: [], responseFormat: schema }),
-    );
+    const agent = redirected(createAgent({ model: otherModel, tools: [], responseFormat: schema }));
     return langchainWorkflow({
       name: 'extracting',
       run: async ({ question, config }) =>

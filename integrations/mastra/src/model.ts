@@ -20,8 +20,8 @@ export interface MastraModel {
 
 /**
  * For `new Agent({ model })`, `agent.generate(messages, { model })` and `model` functions. Mastra
- * calls it over HTTP with the global `fetch`. To stay in process, pass a model of an AI SDK provider
- * created with `endpoint.aiSdk()`.
+ * calls it over HTTP with the global `fetch`. To stay in process, pass a model of an AI SDK
+ * provider created with `endpoint.aiSdk()`.
  */
 export function mastraModel(
   endpoint: AgentEndpoint,

@@ -25,7 +25,8 @@ export interface MastraWorkflowOptions extends MastraModelOptions {
   /** The reward of runs that end with a `ModelFault`. @default 0 */
   readonly faultReward?: number;
   /**
-   * Runs the agent. Returns its answer, which the task's reward function scores, or the score itself.
+   * Runs the agent. Returns its answer, which the task's reward function scores, or the score
+   * itself.
    */
   readonly run: (context: MastraContext) => Promise<string | WorkflowOutput>;
 }

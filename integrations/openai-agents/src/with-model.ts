@@ -7,8 +7,8 @@ export type AgentToolMaker = (redirect: <A extends AnyAgent>(agent: A) => A) => 
 
 export interface WithModelOptions {
   /**
-   * By tool name, for tools made with `asTool`, because the SDK does not expose their agents. `keep`
-   * is for agents without a `Model` instance, which use the model of the runner.
+   * By tool name, for tools made with `asTool`, because the SDK does not expose their agents.
+   * `keep` is for agents without a `Model` instance, which use the model of the runner.
    */
   readonly agentTools?: Readonly<Record<string, AgentToolMaker | 'keep'>>;
 }
@@ -18,8 +18,8 @@ export interface WithModelOptions {
 type AnyAgent = Agent<any, any>;
 
 /**
- * A copy of `agent` with `model`, and with copies of its handoffs, which may be cyclic. The SDK does
- * not copy the listeners of agents.
+ * A copy of `agent` with `model`, and with copies of its handoffs, which may be cyclic. The SDK
+ * does not copy the listeners of agents.
  * @throws WorkflowError for a tool that is an agent and is missing in the options
  */
 export function withModel<A extends AnyAgent>(
@@ -59,8 +59,10 @@ const isAgentTool = (tool: Tool): boolean =>
 
 function unknownAgentTool(name: string): WorkflowError {
   return new WorkflowError(
-    `The tool "${name}" is an agent that the SDK does not expose, so its model cannot be replaced. ` +
-      `Create the tool again: withModel(agent, model, { agentTools: { ${JSON.stringify(name)}: (redirect) => redirect(itsAgent).asTool({ ... }) } }); ` +
+    `The tool "${name}" is an agent that the SDK does not expose, ` +
+      'so its model cannot be replaced. Create the tool again: ' +
+      `withModel(agent, model, { agentTools: { ${JSON.stringify(name)}: ` +
+      '(redirect) => redirect(itsAgent).asTool({ ... }) } }); ' +
       'or pass "keep", if that agent has no Model instance.',
     { code: 'AGENT_TOOL_UNKNOWN' },
   );

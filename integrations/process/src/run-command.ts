@@ -21,7 +21,10 @@ export interface Command {
   readonly env?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is then closed. @default "" */
   readonly input?: string;
-  /** Maximum length of the transcript, in characters; older output is dropped. @default 1,000,000 */
+  /**
+   * Maximum length of the transcript, in characters; older output is dropped.
+   * @default 1,000,000
+   */
   readonly transcriptLimit?: number;
 }
 
@@ -41,8 +44,8 @@ const graceMs = 1000;
 /**
  * Runs `command` with `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `TRINITY_MODEL` of `endpoint`. When
  * it exits or `signal` aborts, its whole process group is killed (on Windows, only the program).
- * @throws WorkflowError `PROCESS_START` when it cannot be started; `PROCESS_FAILED`, with the end of
- * its output, when its exit code is not 0; CancelledError when `signal` aborts
+ * @throws WorkflowError `PROCESS_START` when it cannot be started; `PROCESS_FAILED`, with the end
+ * of its output, when its exit code is not 0; CancelledError when `signal` aborts
  */
 export async function runCommand(
   endpoint: AgentEndpoint,
@@ -129,7 +132,8 @@ function kill(child: ChildProcess, name: NodeJS.Signals | 0): boolean {
 function requireHttp({ baseURL }: AgentEndpoint): void {
   if (!new URL(baseURL).hostname.endsWith('.invalid')) return;
   throw new WorkflowError(
-    'The model of this run has no HTTP address, which a child process needs. Mount it with openEndpointServer, as the launcher does.',
+    'The model of this run has no HTTP address, which a child process needs. ' +
+      'Mount it with openEndpointServer, as the launcher does.',
     { code: 'NO_HTTP_ADDRESS' },
   );
 }
@@ -144,7 +148,8 @@ function line({ command, args = [] }: Command): string {
 
 function notStarted(command: Command, cause: unknown): WorkflowError {
   return new WorkflowError(
-    `\`${line(command)}\` cannot be started: ${describeError(cause)}. Check the command and its directory.`,
+    `\`${line(command)}\` cannot be started: ${describeError(cause)}. ` +
+      'Check the command and its directory.',
     { code: 'PROCESS_START', cause },
   );
 }

@@ -23,7 +23,10 @@ import { SimpleWorkflow } from './built-in/single-turn/simple-workflow.js';
 import { ToolCallWorkflow } from './built-in/single-turn/tool-call-workflow.js';
 import type { RewardDefinition, WorkflowDefinition } from './definition/types.js';
 
-/** Trinity-RFT's names. Its asynchronous variants are synonyms, because every workflow is asynchronous. */
+/**
+ * Trinity-RFT's names. Its asynchronous variants are synonyms, because every workflow is
+ * asynchronous.
+ */
 const builtIn: readonly WorkflowDefinition[] = [
   ...named(['simple_workflow', 'async_simple_workflow'], { workflow: SimpleWorkflow }),
   ...named(['math_workflow', 'async_math_workflow'], { workflow: MathWorkflow }),

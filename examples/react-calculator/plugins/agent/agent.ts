@@ -1,4 +1,6 @@
-/** An agent on the plain `openai` package, with a loop of tool calls. It is independent of training. */
+/**
+ * An agent on the plain `openai` package, with a loop of tool calls. It is independent of training.
+ */
 import type OpenAI from 'openai';
 import { calculator, callCalculator } from './calculator.ts';
 

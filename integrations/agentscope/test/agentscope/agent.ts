@@ -25,8 +25,8 @@ export class Agent {
   }
 
   /**
-   * Returns the last content block as a message. If that block is not text, the model is called once
-   * more with `tool_choice: 'none'`.
+   * Returns the last content block as a message. If that block is not text, the model is called
+   * once more with `tool_choice: 'none'`.
    */
   async reply({ msgs }: { msgs: Msg | Msg[] }): Promise<Msg> {
     this.context.push(...[msgs].flat());

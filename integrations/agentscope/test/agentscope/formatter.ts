@@ -6,8 +6,8 @@ export interface FormatterBase {
 }
 
 /**
- * For each message: one wire message with all its texts and tool calls, then all tool results. Every
- * role has a name and a list as content.
+ * For each message: one wire message with all its texts and tool calls, then all tool results.
+ * Every role has a name and a list as content.
  */
 export class OpenAIChatFormatter implements FormatterBase {
   format({ msgs }: { msgs: Msg[] }): Promise<Record<string, unknown>[]> {

@@ -1,4 +1,4 @@
-/** Agents of the contract: one object for all runs, made with a model of somebody else. */
+/** Agents of the contract: one object for all runs, created with another model. */
 import type { AIMessage, BaseMessage } from '@langchain/core/messages';
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
@@ -18,7 +18,7 @@ const toTool = ({ name, description, parameters, execute }: AgentTool) =>
   tool(execute, { name, description, schema: parameters as never });
 
 /** Never asked. */
-export const somebodyElse = new ChatOpenAI({
+export const otherModel = new ChatOpenAI({
   model: 'gpt-5',
   apiKey: 'none',
   configuration: { baseURL: 'http://elsewhere.invalid/v1' },
@@ -43,7 +43,7 @@ interface Invocable {
 
 export const createWeatherAgent = (tools: readonly AgentTool[]): Invocable =>
   createAgent({
-    model: somebodyElse,
+    model: otherModel,
     tools: tools.map(toTool),
     middleware: [redirectModel()],
   }) as unknown as Invocable;
@@ -52,7 +52,7 @@ export function createWeatherGraph(tools: readonly AgentTool[]): Invocable {
   const known = tools.map(toTool);
   return new StateGraph(MessagesAnnotation)
     .addNode('model', async ({ messages }, config): Promise<{ messages: AIMessage }> => {
-      const model = runModel(config, somebodyElse).bindTools(known);
+      const model = runModel(config, otherModel).bindTools(known);
       return { messages: await model.invoke(messages, config) };
     })
     .addNode('tools', new ToolNode(known))

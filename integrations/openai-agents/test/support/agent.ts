@@ -1,5 +1,5 @@
 /**
- * The agent of the contract: one object for all runs, that names or holds a model of somebody else.
+ * The agent of the contract: one object for all runs, that names or holds another model.
  */
 import { Agent, tool, type Model } from '@openai/agents';
 import type { AgentContract, AgentTool } from '@trinity-rft/testing';

@@ -40,8 +40,9 @@ export interface AgentRollout<Endpoint> {
 /** What an integration provides to the contract. */
 export interface AgentContract<Endpoint> {
   /**
-   * Opens the endpoint of one rollout, with the chat template `chatml`, the tool call parser `hermes`,
-   * the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is the run's.
+   * Opens the endpoint of one rollout, with the chat template `chatml`, the tool call parser
+   * `hermes`, the reasoning parser `qwen3`, and a tokenizer for printable ASCII. `signal` is the
+   * run's.
    */
   readonly open: (options: {
     readonly sampler: Sampler;
@@ -49,7 +50,9 @@ export interface AgentContract<Endpoint> {
   }) => Promise<AgentRollout<Endpoint>>;
   readonly encode: (text: string) => Int32Array;
   readonly decode: (ids: Int32Array) => string;
-  /** Creates an agent object for many runs, with these tools and a limit of at least eight turns. */
+  /**
+   * Creates an agent object for many runs, with these tools and a limit of at least eight turns.
+   */
   readonly createAgent: (tools: readonly AgentTool[]) => AgentUnderTest<Endpoint>;
   /** @default ['whole', 'streamed'] */
   readonly modes?: readonly AgentMode[];

@@ -105,8 +105,8 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
           }
           return logprobsOf(engine, batch());
         });
-      // AdamW ignores a common factor. These factors differ between steps, so only clipping makes the
-      // updates equal.
+      // AdamW ignores a common factor. These factors differ between steps, so only clipping makes
+      // the updates equal.
       expect(
         largestDifference(await trained([100, -10]), await trained([100, -1000])),
       ).toBeLessThanOrEqual(tolerance * 10);
@@ -118,12 +118,12 @@ export function learningCases({ withEngine, batch, tolerance, learningRate }: En
         const pass = await engine.trainer.forward(batch());
         const gradient = uniform(batch(), -0.1);
         gradient[2] = NaN;
-        const refused = await engine.trainer.backward(pass, { logprobs: gradient }).then(
+        const rejected = await engine.trainer.backward(pass, { logprobs: gradient }).then(
           () => false,
           (error: unknown) => error instanceof EngineError,
         );
         const stats = await engine.trainer.step(still);
-        expect(refused || stats.skipped).toBe(true);
+        expect(rejected || stats.skipped).toBe(true);
         expect(await logprobsOf(engine, batch())).toEqual(before);
         expect((await trainOnce(engine, batch(), learningRate)).stats).toMatchObject({
           skipped: false,

@@ -151,9 +151,9 @@ export function samplingCases({ withEngine, prompt, tolerance, vocabSize }: Engi
     it('rejects a prompt that leaves no room with status 400', () =>
       withEngine(async ({ sampler }) => {
         const full = new Int32Array(sampler.maxModelLen);
-        const refusal = sampler.sample(full, { maxTokens: 4, seed: 1 });
-        await expect(refusal).rejects.toBeInstanceOf(ModelError);
-        await expect(refusal).rejects.toMatchObject({ status: 400 });
+        const rejection = sampler.sample(full, { maxTokens: 4, seed: 1 });
+        await expect(rejection).rejects.toBeInstanceOf(ModelError);
+        await expect(rejection).rejects.toMatchObject({ status: 400 });
       }));
 
     it('never exceeds maxModelLen', () =>

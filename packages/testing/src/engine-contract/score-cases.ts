@@ -86,8 +86,8 @@ export function scoreCases({
           { ...row, tokens: Int32Array.of(1, -1, 2, 3, 4) },
         ];
         const good = score(row);
-        for (const refused of bad) {
-          const error: unknown = await score(refused).catch((reason: unknown) => reason);
+        for (const rejected of bad) {
+          const error: unknown = await score(rejected).catch((reason: unknown) => reason);
           expect(error).toBeInstanceOf(ModelError);
           expect(error).toMatchObject({ status: 400 });
         }

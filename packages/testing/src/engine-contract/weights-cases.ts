@@ -168,13 +168,13 @@ export function weightsCases({
       withEngine(async (engine) => {
         await engine.close();
         await engine.close();
-        const refusals = await Promise.allSettled([
+        const rejections = await Promise.allSettled([
           engine.trainer.forward(batch()),
           engine.sampler.sample(prompt(3), options),
         ]);
         expect(
-          refusals.map(
-            (refusal) => refusal.status === 'rejected' && TrinityError.is(refusal.reason),
+          rejections.map(
+            (rejection) => rejection.status === 'rejected' && TrinityError.is(rejection.reason),
           ),
         ).toEqual([true, true]);
       }));

@@ -69,7 +69,8 @@ export function assertTokens(vocabSize: number, tokens: Int32Array, what: string
   const invalid = tokens.findIndex((token) => token < 0 || token >= vocabSize);
   if (invalid < 0) return;
   throw new EngineError(
-    `${what} holds token ${tokens[invalid]} at position ${invalid}; expected ids from 0 to ${vocabSize - 1}.`,
+    `${what} holds token ${tokens[invalid]} at position ${invalid}; ` +
+      `expected ids from 0 to ${vocabSize - 1}.`,
     { code: 'TOKEN_OUT_OF_RANGE' },
   );
 }

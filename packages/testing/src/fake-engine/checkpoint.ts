@@ -76,7 +76,8 @@ async function readDoubles(
   }
   if (bytes.byteLength !== length * 8) {
     throw new CheckpointError(
-      `Checkpoint file ${join(directory, name)} has ${bytes.byteLength} bytes; expected ${length * 8}. It is damaged or belongs to another model.`,
+      `Checkpoint file ${join(directory, name)} has ${bytes.byteLength} bytes; ` +
+        `expected ${length * 8}. It is damaged or belongs to another model.`,
       { code: 'CHECKPOINT_DAMAGED' },
     );
   }

@@ -2,7 +2,10 @@
 import { EngineError } from '@trinity-rft/core';
 
 export interface Failures<Verb extends string> {
-  /** Called first by every verb. @throws the injected error once; EngineError after {@link close} */
+  /**
+   * Called first by every verb.
+   * @throws the injected error once; EngineError after {@link close}
+   */
   enter(verb: Verb): void;
   /** The next call of `verb` rejects with `error` and changes nothing. */
   failNext(verb: Verb, error: Error): void;

@@ -117,7 +117,7 @@ describe('fakeEngine', () => {
     expect(sequence!.tokens.indexOf(10)).toBe(sequence!.tokens.length - 1);
   });
 
-  it('fails once where it is told to, and changes nothing', async () => {
+  it('fails once with an injected error, and changes nothing', async () => {
     const engine = fakeEngine({ vocabSize });
     const before = engine.weights();
     const error = new EngineError('worker died');
@@ -150,7 +150,7 @@ describe('fakeEngine', () => {
     expect(await sampling).toHaveLength(1);
   });
 
-  it('decays weights only as far as it is told to', async () => {
+  it('decays weights by weightDecay only', async () => {
     const engine = fakeEngine({ vocabSize });
     const before = engine.weights();
     await engine.trainer.step({ learningRate: 0.1, weightDecay: 0.5 });

@@ -167,7 +167,8 @@ function samplerOf(state: State): Sampler {
       }
       if (!state.published)
         throw new EngineError(
-          `Version ${version} cannot be adopted, because nothing was published. Call trainer.publish first.`,
+          `Version ${version} cannot be adopted, because nothing was published. ` +
+            'Call trainer.publish first.',
           { code: 'NOT_PUBLISHED' },
         );
       state.serving = { version, model: state.published.model };
@@ -184,7 +185,8 @@ function samplerOf(state: State): Sampler {
 function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array {
   if (row.tokens.length > maxModelLen || row.promptLength >= maxModelLen) {
     throw new ModelError(
-      `The row has ${row.tokens.length} tokens, ${row.promptLength} of them the prompt; expected at most ${maxModelLen} with room for a response.`,
+      `The row has ${row.tokens.length} tokens, ${row.promptLength} of them the prompt; ` +
+        `expected at most ${maxModelLen} with room for a response.`,
       { code: 'PROMPT_TOO_LONG', status: 400 },
     );
   }
@@ -202,7 +204,8 @@ function scores(model: Bigram, row: TokenRow, maxModelLen: number): Float32Array
 function assertPrompt(model: Bigram, prompt: Int32Array, maxModelLen: number): void {
   if (prompt.length < 1 || prompt.length >= maxModelLen) {
     throw new ModelError(
-      `The prompt has ${prompt.length} tokens; expected 1 to ${maxModelLen - 1}, to leave room for a response.`,
+      `The prompt has ${prompt.length} tokens; ` +
+        `expected 1 to ${maxModelLen - 1}, to leave room for a response.`,
       { code: 'PROMPT_TOO_LONG', status: 400 },
     );
   }

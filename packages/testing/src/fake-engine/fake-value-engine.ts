@@ -1,4 +1,6 @@
-/** A small, exact critic: one value per token in float64, with real gradients, AdamW, checkpoints. */
+/**
+ * A small, exact critic: one value per token in float64, with real gradients, AdamW, checkpoints.
+ */
 import { createRandom, type TokenBatch, type ValueEngine, type ValuePass } from '@trinity-rft/core';
 import { adamStep, createAdamState } from './adamw.js';
 import { loadFolder, saveFolder } from './checkpoint.js';

@@ -57,8 +57,8 @@ export async function sampleChoice(
 }
 
 /**
- * The distribution to sample from, most likely tokens first: without banned ids, then with temperature,
- * top-k and top-p, renormalised after each.
+ * The distribution to sample from, most likely tokens first: without banned ids, then with
+ * temperature, top-k and top-p, renormalised after each.
  */
 function processed(
   model: Bigram,

@@ -84,7 +84,8 @@ export function responseOffsets(vocabSize: number, batch: TokenBatch): Int32Arra
   for (const [row, { tokens, promptLength, temperature }] of batch.rows.entries()) {
     if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length) {
       throw new EngineError(
-        `Row ${row} has promptLength ${promptLength} with ${tokens.length} tokens; expected 1 <= promptLength < tokens.length.`,
+        `Row ${row} has promptLength ${promptLength} with ${tokens.length} tokens; ` +
+          'expected 1 <= promptLength < tokens.length.',
         { code: 'ROW_INVALID' },
       );
     }

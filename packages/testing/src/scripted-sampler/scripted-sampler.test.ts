@@ -82,7 +82,7 @@ describe('scriptedSampler', () => {
     ).rejects.toThrow('needs a clock');
   });
 
-  it('reports the version it was told, that of the beginning of a call', async () => {
+  it('reports the adopted version at the start of a call', async () => {
     const sampler = scriptedSampler({ script: () => [4] });
     const before = sampler.sample(prompt, options);
     await sampler.adopt({ kind: 'published' }, 3);

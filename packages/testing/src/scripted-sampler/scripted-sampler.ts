@@ -46,8 +46,8 @@ export interface ScriptedSampler extends Sampler {
 }
 
 /**
- * Truncates replies like a real sampler: after the first stop id, or at `maxTokens`. `adopt` only sets
- * the version. Log-probabilities that are not in the script are -0.25.
+ * Truncates replies like a real sampler: after the first stop id, or at `maxTokens`. `adopt` only
+ * sets the version. Log-probabilities that are not in the script are -0.25.
  */
 export function scriptedSampler(options: ScriptedSamplerOptions): ScriptedSampler {
   const { maxModelLen = 4096, delayMs = 0 } = options;
@@ -112,7 +112,8 @@ function readerOf(script: ScriptedSamplerOptions['script']): SamplerScript {
     const reply = script[used++];
     if (reply === undefined)
       throw new InvariantError(
-        `The scripted sampler needs reply ${used}, but its script has only ${script.length}. Add replies, or find the superfluous call.`,
+        `The scripted sampler needs reply ${used}, but its script has only ${script.length}. ` +
+          'Add replies, or find the superfluous call.',
       );
     return reply;
   };
@@ -161,7 +162,8 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 
 function tooLong(length: number, maxModelLen: number): ModelError {
   return new ModelError(
-    `The prompt has ${length} tokens and the model's limit for prompt and response is ${maxModelLen}. Shorten the prompt.`,
+    `The prompt has ${length} tokens and the model's limit for prompt and response is ` +
+      `${maxModelLen}. Shorten the prompt.`,
     { code: 'PROMPT_TOO_LONG', status: 400 },
   );
 }

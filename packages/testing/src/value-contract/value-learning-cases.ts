@@ -63,7 +63,7 @@ export function valueLearningCases({
     it('leaves weights and counter alone when the gradient is not finite, and works afterwards', () =>
       withCritic(async (critic) => {
         const pass = await critic.forward(batch());
-        const refused = await critic
+        const rejected = await critic
           .backward(
             pass,
             pass.values.map((_, i) => (i === 2 ? NaN : 0.1)),
@@ -73,7 +73,7 @@ export function valueLearningCases({
             (error: unknown) => error instanceof EngineError,
           );
         const stats = await critic.step(still);
-        expect(refused || stats.skipped).toBe(true);
+        expect(rejected || stats.skipped).toBe(true);
         expect(await valuesOf(critic, batch())).toEqual([...pass.values]);
         expect((await fitOnce(critic, batch(), learningRate)).stats.skipped).toBe(false);
         expect(await valuesOf(critic, batch())).not.toEqual([...pass.values]);

@@ -76,8 +76,8 @@ export function valueWeightsCases({ withCritic, batch, learningRate }: ValueFixt
       withCritic(async (critic) => {
         await critic.close();
         await critic.close();
-        const [refusal] = await Promise.allSettled([critic.forward(batch())]);
-        expect(refusal?.status === 'rejected' && TrinityError.is(refusal.reason)).toBe(true);
+        const [rejection] = await Promise.allSettled([critic.forward(batch())]);
+        expect(rejection?.status === 'rejected' && TrinityError.is(rejection.reason)).toBe(true);
       }));
   });
 }

@@ -28,7 +28,9 @@ const tinker = z.strictObject({
 
 export type TinkerConfig = z.output<typeof tinker>;
 
-/** @throws ConfigError naming each invalid field; training a model with a TinkerConfig throws too */
+/**
+ * @throws ConfigError naming each invalid field; training a model with a TinkerConfig throws too
+ */
 export function TinkerConfig(fields: TinkerFields = {}): TinkerConfig {
   return checkFields('TinkerConfig', tinker, fields);
 }
@@ -97,13 +99,15 @@ export function TunerModelConfig(fields: TunerModelFields): TunerModelConfig {
 export function assertTrainable(model: TunerModelConfig): void {
   if (model.tinkerConfig !== undefined) {
     throw new ConfigError(
-      'TunerModelConfig.tinkerConfig: the Tinker service is not supported yet. Remove it, and set modelPath to a model folder.',
+      'TunerModelConfig.tinkerConfig: the Tinker service is not supported yet. ' +
+        'Remove it, and set modelPath to a model folder.',
       { code: 'TINKER_NOT_BUILT' },
     );
   }
   if (model.baseUrl !== undefined) {
     throw new ConfigError(
-      'TunerModelConfig.baseUrl: a model behind an API cannot be trained. Remove it, and set modelPath to a model folder.',
+      'TunerModelConfig.baseUrl: a model behind an API cannot be trained. ' +
+        'Remove it, and set modelPath to a model folder.',
       { code: 'MODEL_NOT_LOCAL' },
     );
   }

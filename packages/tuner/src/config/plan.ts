@@ -65,8 +65,8 @@ export function plan(
 }
 
 /**
- * The configuration as a file for `trinity run`, with a plugin that defines the workflow. API keys are
- * replaced by an environment variable.
+ * The configuration as a file for `trinity run`, with a plugin that defines the workflow. API keys
+ * are replaced by an environment variable.
  */
 export function toYaml(settings: PlanSettings): string {
   return stringify(withoutSecrets(plan('toYaml()', settings).tree), { lineWidth: 0 });
@@ -91,7 +91,8 @@ function assertComplete(caller: string, { trainDataset, model }: TuneSettings): 
   const missing = [...(trainDataset ? [] : ['trainDataset']), ...(model ? [] : ['model'])];
   if (missing.length === 0) return;
   throw new ConfigError(
-    `${caller} needs ${missing.join(' and ')}. Pass ${missing.length === 1 ? 'it' : 'them'}, or configPath.`,
+    `${caller} needs ${missing.join(' and ')}. ` +
+      `Pass ${missing.length === 1 ? 'it' : 'them'}, or configPath.`,
     { code: 'ARGUMENTS_MISSING' },
   );
 }

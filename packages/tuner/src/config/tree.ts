@@ -135,8 +135,8 @@ function auxiliarySection(
 }
 
 /**
- * `buffer.explorer_input`: the arguments replace the task sets of the file, and keep what they do not
- * set of the first one, such as its format. Every row goes to the user's function.
+ * `buffer.explorer_input`: the arguments replace the task sets of the file, and keep what they do
+ * not set of the first one, such as its format. Every row goes to the user's function.
  */
 function explorerInput(
   train: DatasetConfig | undefined,

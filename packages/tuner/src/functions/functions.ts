@@ -41,7 +41,9 @@ export type JudgeType<Row = RawTask, Response = unknown, Model = AgentModel> = (
 /** The model object of a framework: `(endpoint) => aiSdkModel(endpoint, createOpenAI)`. */
 export type ModelAdapter<Model> = (endpoint: AgentEndpoint) => Awaitable<Model>;
 
-/** @throws InvalidFunctionError when it is not a function of one object; its result is not checked */
+/**
+ * @throws InvalidFunctionError when it is not a function of one object; its result is not checked
+ */
 export function checkWorkflowFunction(workflowFunc: unknown): void {
   checkFunction(
     'workflowFunc',
@@ -50,7 +52,9 @@ export function checkWorkflowFunction(workflowFunc: unknown): void {
   );
 }
 
-/** @throws InvalidFunctionError when it is not a function of one object; its result is not checked */
+/**
+ * @throws InvalidFunctionError when it is not a function of one object; its result is not checked
+ */
 export function checkJudgeFunction(judgeFunc: unknown): void {
   checkFunction(
     'judgeFunc',
@@ -63,7 +67,8 @@ export function checkJudgeFunction(judgeFunc: unknown): void {
 function checkFunction(what: string, shape: string, value: unknown): void {
   if (typeof value !== 'function')
     throw new InvalidFunctionError(
-      `${what} is ${value === null ? 'null' : `of type ${typeof value}`}; expected a function: ${shape}.`,
+      `${what} is ${value === null ? 'null' : `of type ${typeof value}`}; expected a function: ` +
+        `${shape}.`,
       { code: 'FUNCTION_INVALID' },
     );
   const { name, length } = value as (...args: never[]) => unknown;

@@ -65,7 +65,8 @@ export function checkJudgeOutput(name: string, output: unknown): JudgeOutput {
 export function rewardOf(name: string, { reward }: WorkflowOutput): number {
   if (typeof reward === 'number') return reward;
   throw new InvalidOutputError(
-    `Workflow function "${name}" returned no reward, and there is no judgeFunc. Return { reward }, or pass a judgeFunc.`,
+    `Workflow function "${name}" returned no reward, and there is no judgeFunc. ` +
+      'Return { reward }, or pass a judgeFunc.',
     { code: 'REWARD_MISSING', details: { function: name, field: 'reward' } },
   );
 }

@@ -74,7 +74,9 @@ async function openLocal(model: TunerModelConfig, options: CandidateOptions): Pr
   };
 }
 
-/** Runs `work` as a workflow, with the deadline and the retries of training; the reward is ignored. */
+/**
+ * Runs `work` as a workflow, with the deadline and the retries of training; the reward is ignored.
+ */
 async function runLocal<T>(
   rollouts: Rollouts,
   row: number,

@@ -81,8 +81,8 @@ export interface SelectedModel {
 }
 
 /**
- * Returns the model with the best mean reward, or the first of several equal ones. Candidates run one
- * after the other, and are neither trained nor recorded.
+ * Returns the model with the best mean reward, or the first of several equal ones. Candidates run
+ * one after the other, and are neither trained nor recorded.
  * @throws ConfigError for fewer than two candidates, and when every row of every candidate failed
  */
 export function selectModel<Row = RawTask, Response = unknown>(
@@ -114,7 +114,8 @@ export async function selectModel<Row, Response, Model>(
   );
   if (best.reward === undefined)
     throw new ConfigError(
-      `selectModel(): every row failed with every model. The first error: ${describeError(firstError)}`,
+      'selectModel(): every row failed with every model. The first error: ' +
+        `${describeError(firstError)}`,
       { code: 'NO_ROW_RAN', cause: firstError },
     );
   return { model: best.model, metrics: best.metrics, candidates };

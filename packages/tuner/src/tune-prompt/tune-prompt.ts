@@ -76,9 +76,9 @@ const schema = z.object({
 });
 
 /**
- * In each round the proposer sees the best prompt, its worst rows and the rewards of all prompts, and
- * writes new ones. The prompt with the best mean reward on the training rows wins; failed rows count
- * as reward 0.
+ * In each round the proposer sees the best prompt, its worst rows and the rewards of all prompts,
+ * and writes new ones. The prompt with the best mean reward on the training rows wins; failed rows
+ * count as reward 0.
  * @throws ConfigError or InvalidFunctionError for invalid arguments; TaskError for the data set;
  * ModelError of the proposer
  */
@@ -166,7 +166,8 @@ function toProposer(proposer: TunerModelFields | Proposer, signal: AbortSignal):
   } = TunerModelConfig(proposer);
   if (baseUrl === undefined)
     throw new ConfigError(
-      'PromptTuneConfig.proposer: a model folder is not supported. Set baseUrl of an OpenAI-compatible service, or pass an object with chat().',
+      'PromptTuneConfig.proposer: a model folder is not supported. ' +
+        'Set baseUrl of an OpenAI-compatible service, or pass an object with chat().',
       { code: 'PROPOSER_NOT_REMOTE' },
     );
   return createRemoteModel({

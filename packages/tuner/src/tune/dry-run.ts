@@ -1,4 +1,6 @@
-/** Runs one row with the untrained model and discards the result, to find broken functions early. */
+/**
+ * Runs one row with the untrained model and discards the result, to find broken functions early.
+ */
 import type { ResolvedConfig } from '@trinity-rft/config';
 import {
   describeError,
@@ -18,7 +20,8 @@ export interface DryRunOptions {
 }
 
 /**
- * Failures are retried as in training, because an agent may fail on the output of an untrained model.
+ * Failures are retried as in training, because an agent may fail on the output of an untrained
+ * model.
  * @throws InvalidOutputError of the function; WorkflowError DRY_RUN_FAILED when no attempt succeeds
  */
 export async function dryRun({
@@ -45,7 +48,9 @@ export async function dryRun({
     const { error } = outcome;
     if (error instanceof WorkflowError && error.code !== 'WORKFLOW_THREW') throw error;
     throw new WorkflowError(
-      `The dry run on the first row failed, so nothing was trained: ${describeError(error)} Fix the function, or pass dryRun: false if it fails only occasionally.`,
+      'The dry run on the first row failed, so nothing was trained: ' +
+        `${describeError(error)} Fix the function, ` +
+        'or pass dryRun: false if it fails only occasionally.',
       { code: 'DRY_RUN_FAILED', cause: error },
     );
   } finally {

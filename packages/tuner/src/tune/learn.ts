@@ -1,4 +1,6 @@
-/** `learn`: the older form of `tune`, with a workflow function that returns its reward and a file. */
+/**
+ * `learn`: the older form of `tune`, with a workflow function that returns its reward and a file.
+ */
 import type { RawTask } from '@trinity-rft/core';
 import type { RunSummary } from '@trinity-rft/launcher';
 import type { AgentModel } from '@trinity-rft/workflow';

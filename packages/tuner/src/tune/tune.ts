@@ -39,8 +39,8 @@ export type AdaptedTuneOptions<Row, Response, Model> = TuneOptions<Row, Response
 };
 
 /**
- * Trains. Checkpoints and curves go to `checkpoints/<project>/<experiment>/`; an experiment with the
- * same name resumes.
+ * Trains. Checkpoints and curves go to `checkpoints/<project>/<experiment>/`; an experiment with
+ * the same name resumes.
  * @throws InvalidFunctionError, ConfigError or TaskError for invalid functions, arguments, files or
  * data; InvalidOutputError or WorkflowError DRY_RUN_FAILED from the dry run
  */

@@ -19,7 +19,8 @@ export function auxiliaryModel(
       ? 'None is configured: add it to explorer.auxiliary_models.'
       : `Configured: ${names.join(', ')}.`;
   throw new ConfigError(
-    `The workflow needs the auxiliary model ${JSON.stringify(which)}, which is not configured.${similar} ${known}`,
+    `The workflow needs the auxiliary model ${JSON.stringify(which)}, ` +
+      `which is not configured.${similar} ${known}`,
     { code: 'AUXILIARY_MODEL_MISSING' },
   );
 }

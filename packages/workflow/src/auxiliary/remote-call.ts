@@ -5,7 +5,10 @@ import type { RemoteModelOptions } from './remote-model.js';
 /** The longest delay of a timer, in milliseconds. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** Aborts at the deadline, or when the signal of the run or of the call aborts. @throws ModelError, CancelledError */
+/**
+ * Aborts at the deadline, or when the signal of the run or of the call aborts.
+ * @throws ModelError, CancelledError
+ */
 export async function remoteCall<T>(
   options: RemoteModelOptions,
   callSignal: AbortSignal | undefined,
@@ -30,8 +33,8 @@ interface Circumstances {
 }
 
 /**
- * Names the model that failed. The error has no `cause`, because the errors of client libraries hold
- * the request, which holds the key.
+ * Names the model that failed. The error has no `cause`, because the errors of client libraries
+ * hold the request, which holds the key.
  */
 function explain(error: unknown, { signal, deadline, options }: Circumstances): TrinityError {
   const what = `The auxiliary model "${options.modelPath}" at ${new URL(options.baseURL).host}`;

@@ -9,11 +9,14 @@ interface ScoreCall extends ScoreOptions {
   readonly promptLength: number;
 }
 
-/** vLLM's answer to `prompt_logprobs: 0`, which OpenAI's API lacks: by id, null for the first token. */
+/**
+ * vLLM's answer to `prompt_logprobs: 0`, which OpenAI's API lacks: by id, null for the first token.
+ */
 type PromptLogprobs = readonly (Readonly<Record<string, { readonly logprob?: unknown }>> | null)[];
 
 /**
- * One value per response token. The service computes them at temperature 1, so no other is possible.
+ * One value per response token. The service computes them at temperature 1, so no other is
+ * possible.
  * @throws ModelError when the service does not support it
  */
 export async function remoteLogprobs(
@@ -24,13 +27,15 @@ export async function remoteLogprobs(
   const { modelPath } = options;
   if (temperature !== 1) {
     throw new ModelError(
-      `The remote model "${modelPath}" computes log-probabilities at temperature 1 only, not ${temperature}. Set the temperature to 1, or use a model folder.`,
+      `The remote model "${modelPath}" computes log-probabilities at temperature 1 only, ` +
+        `not ${temperature}. Set the temperature to 1, or use a model folder.`,
       { status: 400, code: 'not_available' },
     );
   }
   if (!Number.isInteger(promptLength) || promptLength < 1 || promptLength >= tokens.length) {
     throw new ModelError(
-      `logprobs of "${modelPath}" got ${tokens.length} tokens with a prompt of ${promptLength}; expected at least one prompt and one response token.`,
+      `logprobs of "${modelPath}" got ${tokens.length} tokens with a prompt of ` +
+        `${promptLength}; expected at least one prompt and one response token.`,
       { status: 400, code: 'invalid_request' },
     );
   }
@@ -57,7 +62,8 @@ export async function remoteLogprobs(
       const logprob = candidates?.[String(token)]?.logprob;
       if (typeof logprob === 'number' && Number.isFinite(logprob)) return Math.min(0, logprob);
       throw new ModelError(
-        `The remote model "${modelPath}" returned no log-probability of token ${token} at position ${position}. Does it have another tokenizer?`,
+        `The remote model "${modelPath}" returned no log-probability of token ${token} at ` +
+          `position ${position}. Does it have another tokenizer?`,
         { status: 502, code: 'remote_error' },
       );
     });
@@ -66,7 +72,9 @@ export async function remoteLogprobs(
 
 function cannotScore(modelPath: string): ModelError {
   return new ModelError(
-    `The service of "${modelPath}" does not support prompt_logprobs, so it cannot score given tokens. Use vLLM, or a model folder (model_path without base_url).`,
+    `The service of "${modelPath}" does not support prompt_logprobs, ` +
+      'so it cannot score given tokens. Use vLLM, or a model folder (model_path without ' +
+      'base_url).',
     { status: 501, code: 'not_available' },
   );
 }

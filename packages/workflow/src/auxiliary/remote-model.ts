@@ -68,7 +68,8 @@ export function createRemoteModel(options: RemoteModelOptions): AgentModel {
     vocabulary: undefined,
     extractExperiencesFromHistory: () => {
       throw new WorkflowError(
-        `The auxiliary model "${modelPath}" keeps no history, because it is not trained. Take experiences from the rollout model.`,
+        `The auxiliary model "${modelPath}" keeps no history, because it is not trained. ` +
+          'Take experiences from the rollout model.',
         { code: 'HISTORY_OFF' },
       );
     },
@@ -103,8 +104,8 @@ async function chat(
 type CompletionRequest = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 /**
- * Fields with the values that services assume anyway are left out, so that `top_k`, `min_tokens` and
- * `chat_template_kwargs`, which OpenAI's API rejects, are sent only when they matter.
+ * Fields with the values that services assume anyway are left out, so that `top_k`, `min_tokens`
+ * and `chat_template_kwargs`, which OpenAI's API rejects, are sent only when they matter.
  */
 function toRequest(
   messages: readonly ChatMessage[],

@@ -26,7 +26,8 @@ export function requirePrompt(task: Task): string {
 export function missingPrompt({ index, formatArgs, rawTask }: Task): TaskError {
   const keys = Object.keys(rawTask).join(', ') || 'none';
   return new TaskError(
-    `Row ${index.row} of task set "${index.taskset}" has no "${formatArgs.promptKey}"; its keys are ${keys}. ` +
+    `Row ${index.row} of task set "${index.taskset}" has no "${formatArgs.promptKey}"; ` +
+      `its keys are ${keys}. ` +
       'Set format.prompt_key to the key that holds the prompt.',
     { code: 'PROMPT_MISSING' },
   );

@@ -1,6 +1,6 @@
 /**
- * The address of a run's model, as the settings that each agent framework expects. Plain objects: no
- * framework is a dependency.
+ * The address of a run's model, as the settings that each agent framework expects. Plain objects:
+ * no framework is a dependency.
  */
 
 /** The address of one run's model. Calls through it are recorded for that run only. */

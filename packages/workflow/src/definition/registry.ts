@@ -28,7 +28,8 @@ export function createRegistry<T>(kind: string): Registry<T> {
       if (value !== undefined) return value;
       const known = [...entries.keys()].toSorted();
       throw new ConfigError(
-        `There is no ${kind} named "${name}".${didYouMean(name, known)} Known: ${known.join(', ') || 'none'}.`,
+        `There is no ${kind} named "${name}".${didYouMean(name, known)} ` +
+          `Known: ${known.join(', ') || 'none'}.`,
         { code: 'UNKNOWN_NAME' },
       );
     },

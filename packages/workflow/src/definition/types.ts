@@ -9,7 +9,9 @@ export interface AgentModel extends RolloutModel<OpenAI> {
   endpoint(): AgentEndpoint;
 }
 
-/** What a workflow may use in one run, or in one group of runs if its definition says `canRepeat`. */
+/**
+ * What a workflow may use in one run, or in one group of runs if its definition says `canRepeat`.
+ */
 export interface WorkflowContext {
   readonly task: Task;
   /** The trained model; every call is recorded. */
@@ -39,8 +41,8 @@ export interface WorkflowInstance {
   /** Prepares the instance for another task, if the definition says `canReset`. */
   reset?(context: WorkflowContext): void | Promise<void>;
   /**
-   * Makes the next `run` perform `repeatTimes` runs, with ids from `runIdBase` on, if the definition
-   * says `canRepeat`.
+   * Makes the next `run` perform `repeatTimes` runs, with ids from `runIdBase` on, if the
+   * definition says `canRepeat`.
    */
   setRepeatTimes?(repeatTimes: number, runIdBase: number): void;
 }

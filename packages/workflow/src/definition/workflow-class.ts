@@ -59,8 +59,8 @@ export abstract class Workflow {
   abstract run(): Promise<WorkflowResult> | WorkflowResult;
 
   /**
-   * The calls recorded since the last call of this method, as experiences of one run. A workflow with
-   * `canRepeat` that performs its runs one after the other passes the `index` of each.
+   * The calls recorded since the last call of this method, as experiences of one run. A workflow
+   * with `canRepeat` that performs its runs one after the other passes the `index` of each.
    */
   protected recorded({ reward, index = 0, metrics = {} }: RunScore): readonly Experience[] {
     return this.model.extractExperiencesFromHistory().map((experience) =>

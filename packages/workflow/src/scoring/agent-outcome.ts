@@ -1,4 +1,6 @@
-/** Scoring a finished agent: the reward function scores text, and mistakes of the model are data. */
+/**
+ * Scoring a finished agent: the reward function scores text, and mistakes of the model are data.
+ */
 import { WorkflowError } from '@trinity-rft/core';
 import { scoreResponse } from './score-response.js';
 import type { WorkflowContext, WorkflowOutput } from '../definition/types.js';
@@ -9,8 +11,8 @@ export type AgentOutcome<Result, Fault extends string = string> =
   | { readonly fault: Fault; readonly error: Error; readonly result?: undefined };
 
 /**
- * Settles the run of an agent. A fault can be given a reward and trained on, whereas a workflow that
- * throws is retried without its recorded calls. Rejects with errors that are not a fault.
+ * Settles the run of an agent. A fault can be given a reward and trained on, whereas a workflow
+ * that throws is retried without its recorded calls. Rejects with errors that are not a fault.
  */
 export async function agentOutcome<Result, Fault extends string>(
   run: Promise<Result>,
@@ -27,8 +29,8 @@ export async function agentOutcome<Result, Fault extends string>(
 
 /**
  * Scores the answer of an agent with the task's reward function, whose parts become metrics.
- * @throws WorkflowError `REWARD_MISSING` when the task names no reward function; RewardError when it
- * fails
+ * @throws WorkflowError `REWARD_MISSING` when the task names no reward function; RewardError when
+ * it fails
  */
 export async function scoreAnswer(
   { task, rewardFn }: Pick<WorkflowContext, 'task' | 'rewardFn'>,

@@ -1,4 +1,4 @@
-/** `on_policy_distill_workflow`: a teacher computes log-probabilities of the tokens that the model sampled. */
+/** `on_policy_distill_workflow`: a teacher computes log-probabilities of the sampled tokens. */
 import { withFields, type ChatResponse, type Experience } from '@trinity-rft/core';
 import { auxiliaryModel } from '../../auxiliary/find-auxiliary-model.js';
 import { scoreChoice, type Score } from '../../scoring/score-response.js';
@@ -8,12 +8,12 @@ import { positiveArg, invalidArg } from '../task-args.js';
 import { assertSameVocabulary } from './same-vocabulary.js';
 
 /**
- * `workflow_args`: `teacher` (name or position of an auxiliary model; the first), `temperature` of the
- * teacher (1). Training uses the log-probabilities of the teacher; the reward, 0 without a reward
- * function, is for information.
+ * `workflow_args`: `teacher` (name or position of an auxiliary model; the first), `temperature` of
+ * the teacher (1). Training uses the log-probabilities of the teacher; the reward, 0 without a
+ * reward function, is for information.
  *
- * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher), and
- * the parts of the reward.
+ * Metrics: `kl_divergence`, the sum over the response tokens of log p(student) - log p(teacher),
+ * and the parts of the reward.
  */
 export class OnPolicyDistillWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {

@@ -22,7 +22,8 @@ export function assertSameVocabulary(
     throw new ConfigError(
       `The teacher "${teacher.modelPath}" has another tokenizer than "${student.modelPath}": ` +
         `token ${id} of ${own.size} is ${JSON.stringify(token)} for the model and ` +
-        `${JSON.stringify(other.token(id)) ?? 'missing'} for the teacher, which has ${other.size} tokens. ` +
+        `${JSON.stringify(other.token(id)) ?? 'missing'} for the teacher, ` +
+        `which has ${other.size} tokens. ` +
         'Use a teacher of the same model family.',
       { code: 'VOCABULARY_MISMATCH', details: { id } },
     );

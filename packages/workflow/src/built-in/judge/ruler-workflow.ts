@@ -50,7 +50,8 @@ export class MathRulerWorkflow extends RulerWorkflow {
   protected override systemPrompt(): string {
     return (
       super.systemPrompt() ??
-      'You solve math problems. Reason inside <think> and </think>, then give only the final answer inside <answer> and </answer>.'
+      'You solve math problems. Reason inside <think> and </think>, ' +
+        'then give only the final answer inside <answer> and </answer>.'
     );
   }
 }

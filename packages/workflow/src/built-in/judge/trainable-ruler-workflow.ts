@@ -1,4 +1,6 @@
-/** `math_trainable_ruler_workflow`: RULER with the trained model as its own judge, which learns too. */
+/**
+ * `math_trainable_ruler_workflow`: RULER with the trained model as its own judge, which learns too.
+ */
 import {
   createExperience,
   mean,
@@ -20,9 +22,8 @@ const goldRange = { min: -0.1, width: 1.2 };
 /**
  * A share of the tasks (`workflow_args.ground_truth_ratio`, 0.2) uses the ground truth: the reward
  * function (`math_reward`) scores the answers, and as many verdicts are sampled and trained on as a
- * separate group, whose task id ends with `-ruler`. The reward of a verdict is
- * 1 - mean(|score - gold|), or 0 for an invalid list. For the other tasks, the scores of one verdict
- * are the rewards.
+ * separate group, whose task id ends with `-ruler`. The reward of a verdict is 1 - mean(|score -
+ * gold|), or 0 for an invalid list. For the other tasks, the scores of one verdict are the rewards.
  */
 export class MathTrainableRulerWorkflow extends SimpleWorkflow {
   override async run(): Promise<readonly Experience[]> {

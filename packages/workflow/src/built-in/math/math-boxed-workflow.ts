@@ -6,7 +6,8 @@ import { invalidArg } from '../task-args.js';
 
 const plainPrompt = 'Solve the problem step by step and put the final answer inside \\boxed{}.';
 const thinkPrompt =
-  'First think about the problem inside <think> and </think>. Then solve it and put the final answer inside \\boxed{}.';
+  'First think about the problem inside <think> and </think>. ' +
+  'Then solve it and put the final answer inside \\boxed{}.';
 
 /**
  * The default reward function is `math_boxed_reward`, with `workflow_args.with_think` (false) and

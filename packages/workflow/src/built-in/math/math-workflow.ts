@@ -11,8 +11,8 @@ Write the reasoning inside <think> and </think> and the final answer inside <ans
 <answer> final answer </answer>`;
 
 /**
- * The default reward function is `math_reward`. With it, the default system prompt is the one above,
- * which asks for the format that the function rewards.
+ * The default reward function is `math_reward`. With it, the default system prompt is the one
+ * above, which asks for the format that the function rewards.
  */
 export class MathWorkflow extends SimpleWorkflow {
   #reward: RewardFn | undefined;

@@ -13,8 +13,8 @@ export interface ToolOutcome {
 }
 
 /**
- * Calls the tool `name` with the JSON that a model wrote. Unknown tools, invalid JSON and exceptions
- * become texts for the model.
+ * Calls the tool `name` with the JSON that a model wrote. Unknown tools, invalid JSON and
+ * exceptions become texts for the model.
  */
 export async function callTool(
   tools: readonly Tool[],
