@@ -34,7 +34,7 @@ describe('records of a conversation', () => {
     ]);
   });
 
-  it('are told to their owner under the id of the answer, before the client has it, and can be rejected', async () => {
+  it('are reported to their owner under the id of the answer, before the client has it, and can be rejected', async () => {
     const told: [string, number][] = [];
     const { model } = scripted(
       ['one<|im_end|>', 'two<|im_end|>', 'three<|im_end|>', 'four<|im_end|>', 'five<|im_end|>'],

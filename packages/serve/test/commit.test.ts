@@ -15,7 +15,7 @@ async function rewarded(turns: TurnStore, count: number, from = 0): Promise<void
 const ids = (rows: readonly Experience[]): readonly string[] => rows.map(({ eid }) => uid(eid));
 
 describe('a commit', () => {
-  it('makes experiences of all rewarded calls: tasks, runs and steps as they were told and served', async () => {
+  it('makes experiences of all rewarded calls: tasks, runs and steps as they were named and served', async () => {
     const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
     const commit = createCommit({ turns, store, pipeline: asTheyAre, sink });
     await rewarded(turns, 4);
@@ -27,7 +27,7 @@ describe('a commit', () => {
     await turns.close();
   });
 
-  it('makes a task of each call that was told none', async () => {
+  it('makes a task of each call without one', async () => {
     const [turns, store] = [await openTurnStore({ path: databasePath() }), listStore()];
     for (const msgId of ['a', 'b'])
       await turns.record({ msgId, session: 's', experiences: [recorded(2)] });

@@ -146,7 +146,7 @@ describe('the client', () => {
     await turns.close();
   });
 
-  it('says that nobody answers', async () => {
+  it('reports a server that does not answer', async () => {
     const client = createServeClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'key' });
     expect(await client.alive()).toBe(false);
     await expect(client.commit()).rejects.toMatchObject({ status: 503, code: 'unreachable' });

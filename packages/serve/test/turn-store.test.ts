@@ -40,7 +40,7 @@ describe('the store of served calls', () => {
     expect(error).toMatchObject({ code, message: expect.stringContaining(file) as string });
   });
 
-  it('forgets the oldest calls that nobody rewards', async () => {
+  it('forgets the oldest calls without a reward', async () => {
     const turns = await openTurnStore({ path: databasePath(), maxOpen: 10 });
     await Promise.all([
       turns.record(call('m0')),
@@ -158,7 +158,7 @@ describe('a process with a store', () => {
     await turns.close();
   });
 
-  it('continues when the thread of the store dies, is told of it, and finds what was recorded when it opens the store again', async () => {
+  it('continues when the thread of the store dies, reports it, and finds what was recorded when it opens the store again', async () => {
     const path = databasePath();
     const { status, out, err } = await inChild(
       path,

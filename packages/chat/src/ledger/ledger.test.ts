@@ -22,7 +22,7 @@ const forgetful = `{%- set ns = namespace(last=0) %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}`;
 
-/** What a client is told about a completion, with ids for its calls. */
+/** What a client gets for a completion, with ids for its calls. */
 function answer(format: ChatFormat, completion: Int32Array, id: string): NormalMessage {
   const { text, reasoning, toolCalls } = format.readTurn(completion, { tools: true });
   const calls = toolCalls.map((call, i): ToolCall => ({
@@ -310,7 +310,7 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     );
   });
 
-  it('continues from a conversation that was rendered anew', () => {
+  it('continues from a conversation that was rendered again', () => {
     const run = rollout(format);
     run.say(run.ask([user('go')]), 'one<|im_end|>');
     const messages = [user('go'), { role: 'assistant', content: 'two' }, user('on')];
@@ -321,7 +321,7 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     expect(run.text(next).startsWith(`${run.text(forked)}three<|im_end|>\n`)).toBe(true);
   });
 
-  it('renders anew where the template changes earlier text', () => {
+  it('renders again where the template changes earlier text', () => {
     const run = rollout(testFormat(forgetful));
     const first = run.ask([user('go')]);
     const one = run.say(first, '<think>hm</think><tool_call>{"name":"f"}</tool_call><|im_end|>');
@@ -337,13 +337,13 @@ describe('a ledger, for conversations it cannot simply continue', () => {
     expect(run.text(third)).not.toContain('hm');
   });
 
-  it('renders anew where a think block is only in the tokens', () => {
+  it('renders again where a think block is only in the tokens', () => {
     const run = rollout(format);
     const message = run.say(run.ask([user('go')]), '<think>\n\n</think>\n\nso<|im_end|>');
     expect(run.ask([user('go'), message, user('on')]).outcome).toBe('template_changed');
   });
 
-  it('renders anew after a stop string or another end token', () => {
+  it('renders again after a stop string or another end token', () => {
     for (const end of ['STOP', '<|endoftext|>']) {
       const run = rollout(format);
       const message = run.say(run.ask([user('go')]), `so${end}`);
@@ -395,7 +395,7 @@ describe('a ledger that puts reasoning back', () => {
     );
   });
 
-  it('leaves reasoning that was sent, and messages that nobody said, as they are', () => {
+  it('leaves reasoning that was sent, and messages that were never recorded, as they are', () => {
     const run = restoring();
     run.say(run.ask([user('go')]), '<think>hm</think>so<|im_end|>');
     const after = (message: NormalMessage): LedgerPrompt =>

@@ -18,7 +18,7 @@ interface Step {
   readonly answer: string;
   /** What is said next when the answer has no calls. */
   readonly next: string;
-  /** How the Responses client goes on. */
+  /** How the Responses client continues. */
   readonly style: 'id' | 'items' | 'references' | 'unstored';
   readonly stream: boolean;
 }

@@ -100,7 +100,7 @@ describe('the OpenAI client', () => {
     expect(rollout.extractExperiencesFromHistory()).toHaveLength(4);
   });
 
-  it('parses what the model was told to write as JSON', async () => {
+  it('parses the JSON that the model was instructed to write', async () => {
     const { model: rollout, sampler } = scripted(['{"n": 3}<|im_end|>']);
     const schema = { type: 'object', properties: { n: { type: 'number' } } };
     const format = { type: 'json_schema' as const, name: 'count', schema };
@@ -120,7 +120,7 @@ describe('the OpenAI client', () => {
     expect(failure).toMatchObject({ code: 'context_length_exceeded', param: 'input' });
   });
 
-  it('is told of a fault after its stream has begun', async () => {
+  it('gets an error after its stream has begun', async () => {
     const { promise, reject } = Promise.withResolvers<never>();
     const inner = scriptedSampler({ script: [] });
     const rollout = modelOver(

@@ -179,7 +179,7 @@ describe('a request that is repeated', () => {
     expect(steps(joining.model)).toEqual([0]);
   });
 
-  it('is generated anew after a failure', async () => {
+  it('is generated again after a failure', async () => {
     const model = modelOver(scriptedSampler({ script: [new Error('x'), encode('b<|im_end|>')] }));
     expect((await model.handler(post(base))).status).toBe(500);
     expect((await model.handler(post(base, retry))).status).toBe(200);

@@ -158,7 +158,7 @@ describe('an agent that asks for a format', () => {
     expect(model.metrics()).toMatchObject({ 'model/spliced': 1 });
   });
 
-  it('is told about once per kind of wish, and counted each time', async () => {
+  it('is logged once per kind of setting, and counted each time', async () => {
     const { model, runtime } = scripted(['a<|im_end|>', 'b<|im_end|>', 'c<|im_end|>']);
     const client = model.openaiClient();
     for (const _ of [0, 1])
