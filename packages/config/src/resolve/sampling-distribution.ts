@@ -38,51 +38,56 @@ export function checkDistribution(
   }
 }
 
+const rolloutModelKey: KeyPath = ['explorer', 'rollout_model'];
+
 function cutsOf(
   context: StageContext,
   { explorerInput }: BufferConfig,
   model: RolloutModelConfig,
 ): readonly Cut[] {
   const { mode } = context;
-  const { explorer } = context.input;
-  const explores = mode === 'both';
-  if (!explores && mode !== 'serve') return [];
-  /** The section that decides: this one where the file sets the key in it, else the model's. */
-  const place = (section: KeyPath, key: string): KeyPath =>
-    context.isSet(...section, key) ? [...section, key] : ['model', key];
-  const sampler = (
-    section: KeyPath,
-    { topP, topK }: { readonly topP?: number; readonly topK?: number },
-  ): readonly Cut[] => [
-    ...(topP !== undefined && topP < 1 ? [{ path: place(section, 'top_p'), fix: 'Use 1' }] : []),
-    ...(topK !== undefined && topK > 0 ? [{ path: place(section, 'top_k'), fix: 'Use -1' }] : []),
-  ];
-  const rolloutModel: KeyPath = ['explorer', 'rollout_model'];
-  return [
-    ...(explores
-      ? explorerInput.tasksets.flatMap(({ rolloutArgs }, index) =>
-          sampler(['buffer', 'explorer_input', 'tasksets', index, 'rollout_args'], rolloutArgs),
-        )
-      : sampler(rolloutModel, model)),
-    ...(model.minResponseTokens > 0
-      ? [
-          {
-            path: place(rolloutModel, 'min_response_tokens'),
-            when: 'up to that length ',
-            fix: 'Use 0',
-          },
-        ]
-      : []),
-    ...(explorer.constrained_decoding
-      ? [
-          {
-            path: ['explorer', 'constrained_decoding'],
-            when: 'where a request asks for a format ',
-            fix: 'Use false',
-          },
-        ]
-      : []),
-  ];
+  if (mode !== 'both' && mode !== 'serve') return [];
+  const cuts =
+    mode === 'serve'
+      ? samplingCuts(context, rolloutModelKey, model)
+      : explorerInput.tasksets.flatMap(({ rolloutArgs }, index) => {
+          const section = ['buffer', 'explorer_input', 'tasksets', index, 'rollout_args'];
+          return samplingCuts(context, section, rolloutArgs);
+        });
+  return [...cuts, ...answerCuts(context, model)];
+}
+
+/** The section that decides: this one where the file sets the key in it, else the model's. */
+const deciding = (context: StageContext, section: KeyPath, key: string): KeyPath =>
+  context.isSet(...section, key) ? [...section, key] : ['model', key];
+
+function samplingCuts(
+  context: StageContext,
+  section: KeyPath,
+  { topP, topK }: { readonly topP: number; readonly topK: number },
+): readonly Cut[] {
+  const cuts: Cut[] = [];
+  if (topP < 1) cuts.push({ path: deciding(context, section, 'top_p'), fix: 'Use 1' });
+  if (topK > 0) cuts.push({ path: deciding(context, section, 'top_k'), fix: 'Use -1' });
+  return cuts;
+}
+
+/** Settings that exclude tokens from a part of an answer. */
+function answerCuts(context: StageContext, model: RolloutModelConfig): readonly Cut[] {
+  const cuts: Cut[] = [];
+  if (model.minResponseTokens > 0)
+    cuts.push({
+      path: deciding(context, rolloutModelKey, 'min_response_tokens'),
+      when: 'up to that length ',
+      fix: 'Use 0',
+    });
+  if (context.input.explorer.constrained_decoding)
+    cuts.push({
+      path: ['explorer', 'constrained_decoding'],
+      when: 'where a request asks for a format ',
+      fix: 'Use false',
+    });
+  return cuts;
 }
 
 /** Two rows of two tokens, one good and one bad. */

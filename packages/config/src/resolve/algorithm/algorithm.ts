@@ -1,10 +1,5 @@
 /** The algorithm: its preset, completed by the file and checked. */
-import type {
-  AdvantagePart,
-  AlgorithmPreset,
-  AlgorithmTables,
-  PartRef,
-} from '@trinity-rft/algorithm';
+import type { AdvantagePart, AlgorithmPreset, PartRef } from '@trinity-rft/algorithm';
 import { ConfigError } from '@trinity-rft/core';
 import type { AlgorithmConfig, ModelConfig, PartConfig } from '../base/resolved.js';
 import type { PartKey } from '../../schema/algorithm.js';
@@ -31,44 +26,49 @@ export function presetOf({ input, tables }: StageContext): AlgorithmPreset {
 }
 
 export function deriveAlgorithm(context: StageContext, model: ModelConfig): AlgorithmConfig {
-  const { algorithm } = context.input;
   const { tables } = context;
   const preset = presetOf(context);
-  const part = (key: PartKey, table: Parameters<typeof derivePart>[2], own: PartRef): PartConfig =>
-    derivePart(context, placeOf(key), table, { name: algorithm[key] ?? own.name, preset: own }) ?? {
-      name: own.name,
-      args: own.args ?? {},
-    };
-  const parts = {
-    advantageFn: deriveAdvantage(context, preset, part),
-    policyLossFn: part('policy_loss_fn', tables.policyLossFns, preset.policyLossFn),
-    klLossFn: part('kl_loss_fn', tables.klFns, preset.klLossFn),
-    klPenaltyFn: part('kl_penalty_fn', tables.klFns, preset.klPenaltyFn ?? none),
-    entropyLossFn: part('entropy_loss_fn', tables.entropyLossFns, preset.entropyLossFn),
-  };
+  const parts = deriveParts(context, preset);
+  const advantage = parts.advantageFn && tables.advantageFns[parts.advantageFn.name];
   const config = {
-    ...resolveSection(context.sections.algorithm, algorithm),
+    ...resolveSection(context.sections.algorithm, context.input.algorithm),
+    ...parts,
     schema: preset.schema,
-    repeatTimes: deriveRepeatTimes(
-      context,
-      preset,
-      parts.advantageFn && tables.advantageFns[parts.advantageFn.name],
-    ),
+    repeatTimes: deriveRepeatTimes(context, preset, advantage),
     needsRollouts: preset.schema === 'experience',
     optimizer: deriveOptimizer(context),
-    sampleStrategy: part('sample_strategy', tables.sampleStrategies, preset.sampleStrategy),
-    ...parts,
-    klLossFn:
-      preset.schema === 'dpo' ? keepReference(context, preset, parts.klLossFn) : parts.klLossFn,
     ...deriveAggregation(context, preset, parts.policyLossFn, model),
   };
   return { ...config, needs: needsOf(context, config) };
 }
 
+type Table = Parameters<typeof derivePart>[2];
+
+/** The part that the file or the preset chooses; as in the preset when its name is unknown. */
+function choosePart(context: StageContext, key: PartKey, table: Table, own: PartRef): PartConfig {
+  const name = context.input.algorithm[key] ?? own.name;
+  const part = derivePart(context, placeOf(key), table, { name, preset: own });
+  return part ?? { name: own.name, args: own.args ?? {} };
+}
+
+function deriveParts(context: StageContext, preset: AlgorithmPreset) {
+  const { policyLossFns, klFns, entropyLossFns, sampleStrategies } = context.tables;
+  const choose = (key: PartKey, table: Table, own: PartRef): PartConfig =>
+    choosePart(context, key, table, own);
+  const klLossFn = choose('kl_loss_fn', klFns, preset.klLossFn);
+  return {
+    sampleStrategy: choose('sample_strategy', sampleStrategies, preset.sampleStrategy),
+    advantageFn: deriveAdvantage(context, preset),
+    policyLossFn: choose('policy_loss_fn', policyLossFns, preset.policyLossFn),
+    klLossFn: preset.schema === 'dpo' ? keepReference(context, preset, klLossFn) : klLossFn,
+    klPenaltyFn: choose('kl_penalty_fn', klFns, preset.klPenaltyFn ?? none),
+    entropyLossFn: choose('entropy_loss_fn', entropyLossFns, preset.entropyLossFn),
+  };
+}
+
 function deriveAdvantage(
   context: StageContext,
   { schema, advantageFn: own }: AlgorithmPreset,
-  part: (key: PartKey, table: AlgorithmTables['advantageFns'], own: PartRef) => PartConfig,
 ): PartConfig | undefined {
   const { algorithm } = context.input;
   if (schema !== 'experience') {
@@ -80,7 +80,8 @@ function deriveAdvantage(
     return undefined;
   }
   if (own === undefined && algorithm.advantage_fn === null) return undefined;
-  return part(
+  return choosePart(
+    context,
     'advantage_fn',
     context.tables.advantageFns,
     own ?? { name: algorithm.advantage_fn ?? '' },
