@@ -22,7 +22,7 @@ export interface CandidateOptions {
 }
 
 /** The input for one row. */
-export interface RowContext {
+interface RowContext {
   readonly task: RawTask;
   readonly model: AgentModel;
   readonly signal: AbortSignal;
