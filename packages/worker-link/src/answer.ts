@@ -50,7 +50,7 @@ export function answerCalls<M extends MethodTable<keyof M>>(
     const context = createContext();
     openCalls.set(call.id, context);
     runCall(handlers, call, context, {
-      done: (result) => reply({ id: call.id, result }),
+      succeeded: (result) => reply({ id: call.id, result }),
       failed: (error) => reply({ id: call.id, error: options.toRecord(error) }),
     });
   };
@@ -63,18 +63,23 @@ export function answerCalls<M extends MethodTable<keyof M>>(
   });
 }
 
-/** Calls one of the listeners: at once where the method and its handlers are synchronous. */
+interface Outcome {
+  readonly succeeded: (result: unknown) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Reports the outcome of a call: at once where the method and its handlers are synchronous. */
 function runCall<M extends MethodTable<keyof M>>(
   handlers: Handlers<M> | Promise<Handlers<M>>,
   { method, input }: CallMessage,
   context: CallContext,
-  { done, failed }: { done(result: unknown): void; failed(error: unknown): void },
+  { succeeded, failed }: Outcome,
 ): void {
   const run = (table: Handlers<M>): unknown => table[method as keyof M](input as never, context);
   try {
     const result = handlers instanceof Promise ? handlers.then(run) : run(handlers);
-    if (result instanceof Promise) result.then(done, failed);
-    else done(result);
+    if (result instanceof Promise) result.then(succeeded, failed);
+    else succeeded(result);
   } catch (error) {
     failed(error);
   }

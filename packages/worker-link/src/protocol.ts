@@ -18,7 +18,7 @@ export interface CallMessage {
 }
 
 /** The caller no longer waits for the call `cancel`. */
-export interface CancelMessage {
+interface CancelMessage {
   readonly cancel: number;
 }
 

@@ -66,7 +66,7 @@ export interface AdoptCall {
   readonly copyTo: readonly MessagePort[];
 }
 
-export interface BackwardCall {
+interface BackwardCall {
   readonly batch: PackedBatch;
   readonly offsets: Int32Array;
   readonly logprobs: Float32Array;
